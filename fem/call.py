@@ -132,6 +132,7 @@ def _calling(result: types.Type) -> Callable:
     return _compiled(call)
 
 
-# Of the kernel at an address (int64) and a tuple of its arguments; by the kernel's result, a number, a count or none.
+# Of the kernel at an address (int64) and a tuple of its arguments; by its result: a number, a count, none or a truth.
 # Called by name, a kernel would be compiled once more into each one that calls it. It must raise nothing.
 call_kernel, call_counting_kernel, call_writing_kernel = map(_calling, (types.float64, types.int64, types.none))
+call_testing_kernel = _calling(types.boolean)

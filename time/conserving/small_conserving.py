@@ -6,11 +6,14 @@ same start, residuals, norms and criteria. A step that this does not solve is be
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple, final
 
 import numpy as np
+from numba import typeof, types
 
 from symplex.fem.assembly import Array
+from symplex.fem.call import address_of, call_counting_kernel, call_kernel, call_writing_kernel
 from symplex.fem.gradient_table import GradientTable
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.system import System
@@ -66,6 +69,8 @@ class _Solver(NamedTuple):
     states, changes, effects : float64 [9, 2, n, dim], [depth, 2, n, dim]
     evaluate : int
         The address of what evaluates the scheme.
+    dot, take_back, orthogonalise, iterate, floor : int
+        The addresses of loops; what is called by name would be compiled once more.
     """
 
     mass: Array
@@ -78,6 +83,11 @@ class _Solver(NamedTuple):
     changes: Array
     effects: Array
     evaluate: int
+    dot: int
+    take_back: int
+    orthogonalise: int
+    iterate: int
+    floor: int
 
 
 @final
@@ -112,7 +122,11 @@ class SmallConserving:
         state = (2, system.n_nodes, system.dim)
         rooms = np.zeros((9, *state)), np.zeros((DEPTH, *state)), np.zeros((DEPTH, *state))
         evaluate = evaluation(scheme, forces, self._rooms)
-        self._solver = _Solver(np.array(system.mass), limit, most, order // 2, False, AHEAD, *rooms, evaluate)
+        solver = _Solver(np.array(system.mass), limit, most, order // 2, False, AHEAD, *rooms, evaluate, *_sums(), 0, 0)
+        vectors, parts = types.float64[:, ::1], (typeof(forces), typeof(self._rooms), typeof(solver))
+        iterate = address_of(_iterate, types.float64, typeof(scheme), *parts, vectors, types.float64)
+        floor = address_of(_floor, typeof(forces), typeof(solver), types.float64[:, :, ::1])
+        self._solver = solver._replace(iterate=iterate, floor=floor)
         self._order = order
 
     def take(
@@ -131,6 +145,17 @@ class SmallConserving:
         return taken, int(counts[0])
 
 
+@cache
+def _sums() -> tuple[int, int, int]:
+    """Return the addresses of `dot`, `take_back` and `orthogonalise`, which are compiled if need be."""
+    mass, state, states, known = types.float64[::1], types.float64[:, :, ::1], types.float64[:, :, :, ::1], types.int64
+    return (
+        address_of(dot, mass, state, state),
+        address_of(take_back, mass, state, states, states, known, state),
+        address_of(orthogonalise, mass, states, states, known, state, state),
+    )
+
+
 @kernel
 def _steps(n, h, scheme, forces, rooms, solver, magnitudes, q, v, a, before, effort, counts):
     """Take n steps; return how many were possible."""
@@ -145,7 +170,8 @@ def _steps(n, h, scheme, forces, rooms, solver, magnitudes, q, v, a, before, eff
         _predict(h, forces, solver, rooms, z0, a, before, z)
         if not np.isfinite(begin_step(solver.evaluate, scheme, forces, rooms, h, z0, a)):
             return step
-        residuals = _iterate(h, scheme, forces, rooms, solver, a, _floor(forces, solver, magnitudes))
+        floor = call_kernel(solver.floor, (forces, solver, magnitudes))
+        residuals = call_counting_kernel(solver.iterate, (h, scheme, forces, rooms, solver, a, floor))
         if residuals < 0:
             return step
         add_step(solver.evaluate, scheme, forces, rooms, h, z0, best, a, gain)
@@ -200,7 +226,7 @@ def _floor(forces, solver, magnitudes):
             for i in range(size.shape[1]):
                 for k in range(size.shape[2]):
                     size[part, i, k] += larger[part, i, k] / 12.0
-    return FLOOR * np.sqrt(dot(solver.mass, size, size))
+    return FLOOR * np.sqrt(_dot(solver, size, size))
 
 
 @formula
@@ -224,7 +250,7 @@ def _residual(h, scheme, forces, rooms, solver, a, out):
         for i in range(out.shape[1]):
             for k in range(out.shape[2]):
                 out[part, i, k] = -(z[part, i, k] - z0[part, i, k] - gain[part, i, k])
-    return np.sqrt(dot(solver.mass, out, out)) if np.isfinite(check) else np.inf
+    return np.sqrt(_dot(solver, out, out)) if np.isfinite(check) else np.inf
 
 
 @formula
@@ -247,7 +273,7 @@ def _iterate(h, scheme, forces, rooms, solver, a, floor):
         if count > last:
             return -1
         _copy(d, change)
-        take_back(solver.mass, d, changes, effects, min(seen, DEPTH), change)
+        call_writing_kernel(solver.take_back, (solver.mass, d, changes, effects, min(seen, DEPTH), change))
         for part in range(2):
             for i in range(z.shape[1]):
                 for k in range(z.shape[2]):
@@ -268,14 +294,14 @@ def _iterate(h, scheme, forces, rooms, solver, a, floor):
 @formula
 def _remember(solver, u, q, seen):
     """Keep a change u and what it has made q, with what is new in them; return 1, or 0 if there is nothing."""
-    mass, changes, effects = solver.mass, solver.changes, solver.effects
-    size, place = np.sqrt(dot(mass, q, q)), seen % DEPTH
+    changes, effects = solver.changes, solver.effects
+    size, place = np.sqrt(_dot(solver, q, q)), seen % DEPTH
     for part in range(2):
         for i in range(q.shape[1]):
             for k in range(q.shape[2]):
                 effects[place, part, i, k] = 0.0  # the oldest pair is forgotten
-    orthogonalise(mass, changes, effects, min(seen, DEPTH), u, q)
-    rest = np.sqrt(dot(mass, q, q))
+    call_writing_kernel(solver.orthogonalise, (solver.mass, changes, effects, min(seen, DEPTH), u, q))
+    rest = np.sqrt(_dot(solver, q, q))
     if not rest > DEPENDENT * size:
         return 0
     for part in range(2):
@@ -284,6 +310,11 @@ def _remember(solver, u, q, seen):
                 changes[place, part, i, k] = u[part, i, k] / rest
                 effects[place, part, i, k] = q[part, i, k] / rest
     return 1
+
+
+@formula
+def _dot(solver, a, b):
+    return call_kernel(solver.dot, (solver.mass, a, b))
 
 
 @formula

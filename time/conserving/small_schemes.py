@@ -172,9 +172,10 @@ def cayley_scheme(
         np.array([term[:3] for term in last], np.int64).reshape(-1, 3),
         np.array([term[3] for term in last], float),
     )
-    rules = rule.position_weights, rule.moments, outer.position_weights, outer.moments
+    inner = np.asarray(rule.position_weights, float), np.asarray(rule.moments, float)
+    loads = np.asarray(outer.position_weights, float), np.asarray(outer.moments, float)
     rates = np.ascontiguousarray(quintic), np.ascontiguousarray(slopes)
-    return SmallScheme(CAYLEY, order // 2, *rules, *rates, *words)
+    return SmallScheme(CAYLEY, order // 2, *inner, *loads, *rates, *words)
 
 
 def with_scheme(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple, final
 
 import numpy as np
+from numba import typeof, types
 
 from symplex.fem.assembly import Array
+from symplex.fem.call import address_of, call_testing_kernel
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.system import System
 from symplex.time.solvers.newton import Newton
@@ -76,6 +78,11 @@ class SmallSteps:
             return
         self.at_once = steps_at_once(system)
         self._momentum, self._spare, self._zero = (np.zeros((system.n_nodes, system.dim)) for _ in range(3))
+        # Called by name it would be compiled once more.
+        scheme, vectors = typeof(impulsive(1.0, 1.0, 1.0, 1.0, symmetric=True)), types.float64[:, ::1]
+        parts = typeof(self._newton.system), typeof(self._newton.factors), scheme, vectors, vectors, vectors
+        rooms = types.float64[:, :, ::1], types.float64[:, :, ::1], types.int64, types.int64[::1]
+        self._find = address_of(find_increment, *parts, *rooms)
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
 
     def __bool__(self) -> bool:
@@ -93,7 +100,7 @@ class SmallSteps:
         system, factors, vectors, blocks, _ = self._newton
         a, own = accelerations or (self._spare, self._spare)
         others = self._momentum, self._limit, self._zero, q, v, a, own, self._inverse_mass, self.counts
-        return _steps(n, np.array(schemes, float), system, factors, vectors, blocks, *others)
+        return _steps(self._find, n, np.array(schemes, float), system, factors, vectors, blocks, *others)
 
     @property
     def increment(self) -> Array:
@@ -111,13 +118,15 @@ class SmallSteps:
         system, factors, vectors, blocks, _ = self._newton
         counts, state = np.zeros(2, np.int64), (q.copy(), v.copy(), self._spare, self._spare, self._inverse_mass)
         rest = self._momentum, self._limit, start, *state, counts
-        if not _steps(1, np.array([scheme], float), system, factors, vectors, blocks, *rest):
+        if not _steps(self._find, 1, np.array([scheme], float), system, factors, vectors, blocks, *rest):
             return None
         return self.increment.copy(), vectors[FORCES].copy(), int(counts[0])
 
 
 @kernel
-def _steps(n, schemes, system, factors, vectors, blocks, momentum, limit, start, q, v, a, own, inverse_mass, counts):
+def _steps(
+    find, n, schemes, system, factors, vectors, blocks, momentum, limit, start, q, v, a, own, inverse_mass, counts
+):
     """Take n steps; return how many were possible."""
     for step in range(n):
         c = schemes[step % len(schemes)]
@@ -126,11 +135,9 @@ def _steps(n, schemes, system, factors, vectors, blocks, momentum, limit, start,
             for k in range(q.shape[1]):
                 inertia = scheme.by_v * v[i, k] + scheme.by_a * a[i, k] + scheme.by_own * own[i, k]
                 momentum[i, k] = system.mass[i] * inertia
-        corrections, matrices = find_increment(system, factors, scheme, momentum, q, start, vectors, blocks, limit)
-        if corrections < 0:
+        arguments = system, factors, scheme, momentum, q, start, vectors, blocks, limit, counts
+        if not call_testing_kernel(find, arguments):
             return step
-        counts[0] += corrections
-        counts[1] += matrices
         _finish(scheme, vectors, inverse_mass, q, v, a, own)
     return n
 

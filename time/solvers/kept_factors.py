@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba import types
+from numba import typeof, types
 from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array, Pattern
-from symplex.fem.call import address_of, call_counting_kernel, call_writing_kernel
+from symplex.fem.call import address_of, call_counting_kernel, call_testing_kernel, call_writing_kernel
 from symplex.fem.kernels import uncounted_formula as formula
 from symplex.time.solvers.block_factor import incomplete_lu, lu_backward, lu_forward
 
@@ -43,8 +43,8 @@ class KeptFactors(NamedTuple):
         U_ii⁻¹.
     right, solution : float64 [3 n]
         In the order of elimination.
-    lu, forward, backward : int
-        The addresses of the loops.
+    lu, forward, backward, factorise, is_definite, substitute : int
+        The addresses of the loops, and of what calls them.
     """
 
     nodes: NDArray[np.int64]
@@ -60,6 +60,9 @@ class KeptFactors(NamedTuple):
     lu: int
     forward: int
     backward: int
+    factorise: int
+    is_definite: int
+    substitute: int
 
 
 def kept_factors(pattern: Pattern) -> KeptFactors:
@@ -91,7 +94,14 @@ def kept_factors(pattern: Pattern) -> KeptFactors:
     diagonal = np.flatnonzero(_rows(stored) == stored.indices)
     indptr, indices = stored.indptr.astype(np.int64), stored.indices.astype(np.uint32)
     blocks = np.zeros((size, 9)), np.zeros((size, 9)), np.zeros((n, 9))
-    return KeptFactors(nodes, indptr, indices, diagonal, source, *blocks, np.zeros(3 * n), np.zeros(3 * n), *_loops())
+    rooms = *blocks, np.zeros(3 * n), np.zeros(3 * n)
+    factors = KeptFactors(nodes, indptr, indices, diagonal, source, *rooms, *_loops(), 0, 0, 0)
+    kind, vectors = typeof(factors), types.float64[:, ::1]
+    return factors._replace(
+        factorise=address_of(_factorise, kind, types.float64[:, :, ::1]),
+        is_definite=address_of(_is_definite, kind),
+        substitute=address_of(_substitute, kind, vectors, vectors),
+    )
 
 
 def products(factors: KeptFactors) -> int:
@@ -120,6 +130,23 @@ def _loops() -> tuple[int, int, int]:
 @formula
 def factorise(factors, blocks):
     """Factorise the matrix with the given blocks [nnz, dim, dim]; return whether all pivots are regular."""
+    return call_testing_kernel(factors.factorise, (factors, blocks))
+
+
+@formula
+def is_definite(factors):
+    """Return whether the matrix that was factorised, if symmetric, is positive definite: whether all U_ii are."""
+    return call_testing_kernel(factors.is_definite, (factors,))
+
+
+@formula
+def substitute(factors, b, out):
+    """Write the solution x [n, dim] of the matrix for the right-hand side b [n, dim] to out."""
+    call_writing_kernel(factors.substitute, (factors, b, out))
+
+
+@formula
+def _factorise(factors, blocks):
     values, dim = factors.values, blocks.shape[1]
     for s in range(len(factors.source)):
         place = factors.source[s]
@@ -138,8 +165,7 @@ def factorise(factors, blocks):
 
 
 @formula
-def is_definite(factors):
-    """Return whether the matrix that was factorised, if symmetric, is positive definite: whether all U_ii are."""
+def _is_definite(factors):
     for i in range(len(factors.nodes)):
         a = factors.inverses[i]
         first, second = a[0], a[0] * a[4] - a[1] * a[3]
@@ -150,8 +176,7 @@ def is_definite(factors):
 
 
 @formula
-def substitute(factors, b, out):
-    """Write the solution x [n, dim] of the matrix for the right-hand side b [n, dim] to out."""
+def _substitute(factors, b, out):
     n, dim = b.shape
     right, solution = factors.right, factors.solution
     for i in range(n):

@@ -184,10 +184,10 @@ def _next_is_shorter(system, factors, norm, vectors):
 
 
 @formula
-def find_increment(system, factors, scheme, momentum, q, start, vectors, blocks, limit):
-    """Find the increment from q [n, dim] by whole corrections; return their number and that of matrices.
+def find_increment(system, factors, scheme, momentum, q, start, vectors, blocks, limit, counts):
+    """Find the increment from q [n, dim] by whole corrections; return whether there is one.
 
-    The first is −1 if there is none.
+    It adds their number, and that of factorisations, to counts [2].
 
     Parameters
     ----------
@@ -210,26 +210,26 @@ def find_increment(system, factors, scheme, momentum, q, start, vectors, blocks,
         improved = _evaluate(system, scheme, momentum, q, vectors)
         if not improved < (1.0 - DESCENT) * norm:
             if at_floor:
-                return (corrections if smooth or is_definite(factors) else -1), matrices
+                break
             smooth = not scheme.symmetric
             if not _next_is_shorter(system, factors, improved, vectors):
-                return -1, matrices
+                return False
         for place in range(INCREMENT, _TRIAL):
             for i in range(q.shape[0]):
                 for k in range(q.shape[1]):
                     vectors[place, i, k] = vectors[place + _TRIAL, i, k]
         corrections += 1
         if improved == 0.0 or (at_floor and improved > STAGNATION * norm):
-            return (corrections if smooth or is_definite(factors) else -1), matrices
+            break
         before, norm = norm, improved
         if norm > floor:
             floor = _linearise(system, factors, scheme, momentum, q, vectors, blocks)
             matrices += 1
             if floor < 0.0:
-                return -1, matrices
+                return False
         at_floor = norm <= floor
         if corrections >= limit and not at_floor and norm > FALLING * before:
-            return -1, matrices
+            return False
         substitute(factors, vectors[_RESIDUAL], vectors[_CORRECTION])
         product = 0.0
         for i in range(q.shape[0]):
@@ -238,3 +238,8 @@ def find_increment(system, factors, scheme, momentum, q, start, vectors, blocks,
                 product += vectors[_CORRECTION, i, k] * vectors[_RESIDUAL, i, k]
         if product < 0.0:
             smooth = not scheme.symmetric
+    if not (smooth or is_definite(factors)):
+        return False
+    counts[0] += corrections
+    counts[1] += matrices
+    return True
