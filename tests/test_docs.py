@@ -132,6 +132,17 @@ def test_what_is_cited_is_in_the_bibliography():
     assert set(cited) <= keys
 
 
+def test_the_paper_cites_what_its_bibliography_has():
+    def entries(path: Path) -> dict[str, str]:
+        return dict(re.findall(r"^(?=@\w+\{(\w+),)(.*?^\})", path.read_text("utf-8"), re.DOTALL | re.MULTILINE))
+
+    cited = set(re.findall(r"@(\w+)", (ROOT / "paper/paper.md").read_text("utf-8")))
+    own, site = entries(ROOT / "paper/paper.bib"), entries(ROOT / "docs/references.bib")
+    assert set(own) == cited
+    assert {key: own[key] for key in own if key in site} == {key: site[key] for key in own if key in site}
+    assert len(set(own) & set(site)) > 8
+
+
 def test_every_energy_of_a_history_is_explained():
     reference = PAGES["scenario.md"].read_text("utf-8")
     totals = [name for name, column in columns_of_methods().items() if column.kind == "total"]
