@@ -29,6 +29,7 @@ _FAMILIES = {
     "meshes": "symplex.meshes",
     "modes": "symplex.time.modes",
     "outputs": "symplex.fem.outputs",
+    "parallel": "symplex.parallel",
     "reductions": "symplex.time.reductions",
     "runs": "symplex.runs",
     "scenario": "symplex.scenario",

@@ -9,6 +9,7 @@ from symplex import decks as decks
 from symplex import errors as errors
 from symplex import fem as fem
 from symplex import meshes as meshes
+from symplex import parallel as parallel
 from symplex import runs as runs
 from symplex import scenario as scenario
 from symplex import studies as studies

@@ -116,10 +116,9 @@ def measure(problem: Problem) -> dict[str, float]:
         solver.solve(b, tolerance)
         numbers[f"iterations to {tolerance:.0e}"] = solver.counts["iterations"] - before
         numbers[f"solution to {tolerance:.0e}"] = best(lambda tolerance=tolerance: solver.solve(b, tolerance))
-    kept = solver._cholesky if problem.symmetric else solver._lu
-    assert kept is not None
+    kept, values = (solver._lower[1], solver._lower[0]) if problem.symmetric else (solver._lu, solver._whole)
     rows = solver._rows.lower if problem.symmetric else solver._rows.whole
-    arrays = (blocks, pattern.indices, kept[0], kept[1]._factor, kept[1]._inverses, *rows)
+    arrays = (blocks, pattern.indices, values, kept._factor, kept._inverses, *rows)
     numbers["megabytes"] = sum(array.nbytes for array in arrays) / 1e6
     return numbers
 

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import IO, NoReturn
+from typing import IO, TYPE_CHECKING, NoReturn
 
 from symplex.base.files import reason_of
 from symplex.base.streams import bounded, complain, prepare_streams, printable, settle
@@ -16,6 +16,7 @@ from symplex.commands import (
     check,
     compare,
     converge,
+    demo,
     export,
     importing,
     info,
@@ -28,10 +29,16 @@ from symplex.commands import (
     run,
     sweep,
     view,
+    warmup,
 )
 from symplex.commands.common import BAD_INPUT, FAILED, status_of, told
 from symplex.commands.looks import DIRECTIONS
+from symplex.commands.on_ranks import on_ranks
 from symplex.errors import StepFailed, SymplexError
+from symplex.parallel.launch import launched
+
+if TYPE_CHECKING:
+    from symplex.parallel.ranks import Ranks
 
 _COMMANDS = (  # in the order in which the help has them
     run,
@@ -49,6 +56,8 @@ _COMMANDS = (  # in the order in which the help has them
     report,
     export,
     mesh,
+    demo,
+    warmup,
 )
 
 STATUSES = """\
@@ -65,6 +74,7 @@ examples:
   symplex run oblique_impact.toml                  simulate; results in oblique_impact-results/
   symplex run drop.toml --output out --resume      go on after Ctrl-C, a kill or a power cut
   symplex run drop.toml --set integrator.dt=1e-6   with another value than the file's
+  mpiexec -n 4 symplex run big.toml                one motion on several processes or machines
   symplex sweep drop.toml --over define.h=0.1,0.2  many runs, in drop-study/, with a table of results
   symplex converge drop.toml --halvings 3          ever smaller steps, and the order that they show
   symplex compare a-results b-results              how much histories and fields of two runs differ
@@ -78,20 +88,28 @@ examples:
   symplex import beam.inp --units mm-t-s           an Abaqus deck as mesh and scenarios, in beam-imported/
   symplex info part.msh                            what is in a mesh file or a folder of results
   symplex mesh box --size 1 0.2 0.2 --cells 10 2 2 beam.msh
+  symplex demo                                     a first picture, in symplex-demo/
+  symplex warmup                                   compile all that the first runs would have to
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return the exit status (see `STATUSES`)."""
     prepare_streams()
+    words = _with_signs(sys.argv[1:] if argv is None else argv)
+    launch = launched()
     try:
-        return _command(_with_signs(sys.argv[1:] if argv is None else argv))
+        return _command(words) if launch is None else on_ranks(launch, lambda ranks: _command(words, ranks))
     finally:
         settle()
 
 
-def _command(argv: Sequence[str]) -> int:
+def _command(argv: Sequence[str], ranks: Ranks | None = None) -> int:
     arguments = _parser().parse_args(argv)
+    arguments.ranks = ranks
+    if ranks is not None and "on_ranks" not in arguments:
+        complain("error: it is 'symplex run' that runs on several ranks; start all else without mpiexec.")
+        return BAD_INPUT
     # A file .numba_config.yaml in the working directory cannot name the folder that compiled code is loaded from.
     os.environ.setdefault("NUMBA_CACHE_DIR", "")
     try:

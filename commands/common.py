@@ -40,9 +40,11 @@ def add_command(
     return parser
 
 
-def add_scenario(parser: argparse.ArgumentParser, help_: str = "scenario file (.toml)") -> None:
+def add_scenario(
+    parser: argparse.ArgumentParser, help_: str = "scenario file (.toml)", *, optional: bool = False
+) -> None:
     """Add the arguments of a command that begins with a scenario: its file, and other values than the file's."""
-    parser.add_argument("scenario", metavar="SCENARIO", help=help_)
+    parser.add_argument("scenario", metavar="SCENARIO", nargs="?" if optional else None, help=help_)
     parser.add_argument(
         "--set",
         action="append",

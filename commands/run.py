@@ -23,6 +23,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     again.add_argument("--overwrite", action="store_true", help="replace the run that is in the folder")
     run.add_argument("--no-pictures", action="store_true", help="no plot, snapshots or film at the end")
     run.add_argument("--quiet", action="store_true", help="print errors only")
+    run.set_defaults(on_ranks=True)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -41,6 +42,7 @@ def _run(arguments: argparse.Namespace) -> int:
             overwrite=arguments.overwrite,
             progress=not arguments.quiet,
             pictures=not arguments.no_pictures,
+            ranks=arguments.ranks,
         )
     except KeyboardInterrupt as error:
         begun = Folder(output).checkpoint.exists()

@@ -38,6 +38,9 @@ class Blocks:
         Undeformed positions.
     size : int
         Elements in a block.
+    slab : int32 [m], optional
+        The slab of each element, where they are some of those of a larger mesh and shall add up in its order; default:
+        `slabs_of` them.
 
     Attributes
     ----------
@@ -51,9 +54,9 @@ class Blocks:
         The first block of each slab and the one after its last.
     """
 
-    def __init__(self, nodes: IntArray, points: Array, size: int = SIZE):
+    def __init__(self, nodes: IntArray, points: Array, size: int = SIZE, slab: NDArray[np.int32] | None = None):
         m, k = nodes.shape
-        slab = _slabs(nodes, points)
+        slab = slabs_of(nodes, points) if slab is None else slab
         sizes = np.bincount(slab) if m else np.zeros(1, np.int64)
         blocks = -(-sizes // size)
         first = np.concatenate([[0], np.cumsum(blocks)])
@@ -73,7 +76,7 @@ class Blocks:
         return results
 
 
-def _slabs(nodes: IntArray, points: Array) -> NDArray[np.int32]:
+def slabs_of(nodes: IntArray, points: Array) -> NDArray[np.int32]:
     """Return the slab [m] of each element: as many as possible so that only neighbouring slabs share nodes."""
     m = len(nodes)
     if m < 2 * SMALLEST_SLAB:

@@ -17,6 +17,7 @@ from symplex.base.files import reason_of
 from symplex.errors import OutputError
 
 _VARIABLE = "NUMBA_CACHE_DIR"
+_TEMPORARY = "symplex-kernels-"
 _WAY_OUT = f"name one that can be written by the environment variable {_VARIABLE}"
 
 
@@ -62,6 +63,25 @@ def cache_folder() -> Path:
     return Path(str(njit(cache=True)(kernel).stats.cache_path))
 
 
+def lasting_cache() -> Path:
+    """Return the folder of `cache_folder`, which is to stay for later processes.
+
+    Raises
+    ------
+    OutputError
+        If the folder that is named for it cannot be written, or there is none but a temporary one.
+    """
+    named, found = os.environ.get(_VARIABLE), cache_folder()
+    if named and not Path(named).name.startswith(_TEMPORARY) and Path(named).absolute() not in found.parents:
+        raise OutputError(f"{named} cannot be written, to keep compiled kernels in; {_WAY_OUT}.")
+    if not any(part.startswith(_TEMPORARY) for part in found.parts):
+        return found
+    raise OutputError(
+        f"neither the folder of the package nor that of the user's cache can be written, and {found} is temporary; "
+        f"{_WAY_OUT}."
+    )
+
+
 def _has_cache() -> bool:
     """Return whether numba finds a place for kernels of this package."""
 
@@ -77,12 +97,12 @@ def _has_cache() -> bool:
 
 def _temporary() -> Path:
     """Return a folder in which nobody else can put kernels: they are code, and numba runs what it finds."""
-    folder = Path(tempfile.gettempdir()) / f"symplex-kernels-{_user()}"
+    folder = Path(tempfile.gettempdir()) / f"{_TEMPORARY}{_user()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
     if stat.S_ISDIR(found.st_mode) and found.st_uid == _user() and stat.S_IMODE(found.st_mode) == 0o700:
         return folder
-    private = tempfile.mkdtemp(prefix="symplex-kernels-")
+    private = tempfile.mkdtemp(prefix=_TEMPORARY)
     atexit.register(shutil.rmtree, private, ignore_errors=True)
     return Path(private)
 

@@ -86,6 +86,12 @@ uncounted_kernel = njit(nogil=True, no_cfunc_wrapper=True, **_BARE)
 uncounted_formula = _for_kernels(**_BARE)
 uncounted_inlined = _for_kernels(forceinline=True, **_BARE)
 
+
+def is_kernel(dispatcher: Any) -> bool:
+    """Return whether a compiled function is a kernel, which is kept on the disk, and no formula."""
+    return bool(dispatcher.targetoptions.get("nogil"))
+
+
 POINTER = types.CPointer(types.float64)
 # Of C functions of parameters p and coordinates x: φ(p, x); φ(x + h e_i) − φ(x); the mixed difference in i and j.
 SIGNATURES = {

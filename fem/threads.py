@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Generic, TypeVar
 
@@ -26,6 +27,19 @@ class OfThread(threading.local, Generic[T]):
         self.value = make()
 
 
+_most: list[int] = []  # set by `limited`, the innermost last
+
+
+@contextmanager
+def limited(most: int) -> Iterator[None]:
+    """Let kernels run on so many threads at most inside: the other processors are for other processes."""
+    _most.append(most)
+    try:
+        yield
+    finally:
+        _most.pop()
+
+
 @cache
 def count() -> int:
     """Return the number of threads: ``SYMPLEX_THREADS`` if that is set, else the processors open to this process."""
@@ -41,7 +55,7 @@ def run(kernel: Callable[..., Any], tasks: Sequence[tuple], threads: int) -> lis
     The calling thread is one of them. Each takes the next task as soon as it is free, and those that have not begun
     when none is left are called off, so that a busy machine costs little.
     """
-    threads = min(threads, len(tasks))
+    threads = min(threads, len(tasks), *_most[-1:])
     if threads <= 1:
         return [kernel(*task) for task in tasks]
     results: list[Any] = [None] * len(tasks)

@@ -15,9 +15,10 @@ from symplex.base.arguments import checked
 from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.base.columns import Column
 from symplex.base.files import WAY_OUT
-from symplex.errors import OutputError, ScenarioError
+from symplex.errors import InvalidSystem, OutputError, ScenarioError
 from symplex.fem.system import State
 from symplex.meshes.series.series import SeriesWriter, open_series, resume_series
+from symplex.parallel.ranks import Ranks
 from symplex.runs.conservation_report import renew_expected, write_expected
 from symplex.runs.frames import Shown, fields_of
 from symplex.runs.history import HistoryWriter, read_history
@@ -36,6 +37,7 @@ from symplex.runs.rows import RowsOfRun, found_once
 from symplex.runs.summary import Clock, summarize, versions
 from symplex.scenario.scenario import Problem, Scenario
 from symplex.scenario.start import Start
+from symplex.time.integrator import Integrator
 from symplex.time.motion import Motion
 from symplex.time.totals import EnergyExchange
 
@@ -54,6 +56,7 @@ def simulate(
     overwrite: bool = False,
     progress: bool = True,
     pictures: bool = True,
+    ranks: Ranks | None = None,
 ) -> dict[str, Any]:
     """Run a scenario and keep everything in a results folder.
 
@@ -70,11 +73,14 @@ def simulate(
         Whether to print how far it is.
     pictures : bool, default True
         Whether to draw a plot, snapshots and a film at the end.
+    ranks : Ranks, optional
+        The processes among which the motion is divided, all of which call this function. The first one reads and
+        writes all files; the others come back when it leaves the ``with`` of the ranks.
 
     Returns
     -------
     dict
-        The content of ``summary.json``.
+        The content of ``summary.json``; nothing on other ranks than the first.
 
     Raises
     ------
@@ -87,6 +93,9 @@ def simulate(
     Interrupted
         On Ctrl-C, SIGTERM or SIGHUP, with a checkpoint to resume from; it is a KeyboardInterrupt.
     """
+    if ranks is not None and not ranks.leads:
+        ranks.serve()
+        return {}
     if not isinstance(scenario, Scenario):
         scenario = Scenario.read(scenario)
     probes = {table.name: table.format for table in scenario.tables.probe}
@@ -94,7 +103,7 @@ def simulate(
     shown = display(progress)
     if not resume:
         folder.refuse_taken(overwrite)
-        return _computed(scenario, folder, shown, None, overwrite, pictures)
+        return _computed(scenario, folder, shown, None, overwrite, pictures, ranks)
     refuse_changed_scenario(scenario, folder)
     folder.refuse_links()
     finished = folder.read_summary()
@@ -103,18 +112,24 @@ def simulate(
             refuse_changed_files(inputs, hashes(scenario.files), folder)
         shown.say(f"{folder.path} holds the finished run; nothing is left to do.")
         return finished
-    return _computed(scenario, folder, shown, _last_checkpoint(scenario, folder), True, pictures)
+    return _computed(scenario, folder, shown, _last_checkpoint(scenario, folder), True, pictures, ranks)
 
 
 def _computed(
-    scenario: Scenario, folder: Folder, shown: Display, checkpoint: Checkpoint | None, overwrite: bool, pictures: bool
+    scenario: Scenario,
+    folder: Folder,
+    shown: Display,
+    checkpoint: Checkpoint | None,
+    overwrite: bool,
+    pictures: bool,
+    ranks: Ranks | None,
 ) -> dict[str, Any]:
     """Run from a checkpoint, or else from the beginning, and return the summary."""
     clock = Clock()
     shown.say(scenario.tables.title or scenario.name)
     with folder.held(), compilation_announced(shown), ExitStack() as opened:
         with clock.part("build"):
-            run = _Run(_built(scenario, folder, checkpoint), folder, clock, shown, opened)
+            run = _Run(_built(scenario, folder, checkpoint), folder, clock, shown, opened, ranks)
         if checkpoint is None:
             run.start()  # what fails at its start leaves nothing behind
         with heeded() as stop:  # before, there was nothing to lose
@@ -195,6 +210,16 @@ def _last_checkpoint(scenario: Scenario, folder: Folder) -> Checkpoint | None:
     return None
 
 
+def _divided(problem: Problem, ranks: Ranks) -> Integrator:
+    """Return the integrator of a problem on several ranks."""
+    from symplex.parallel.motion import in_parts
+
+    try:
+        return in_parts(problem.integrator, ranks)
+    except InvalidSystem as error:
+        raise ScenarioError(f"{problem.scenario.path.name}: {error}") from None
+
+
 def default_folder(scenario: Scenario) -> Path:
     """Return the results folder that a scenario names, which is beside or below it, or else ``NAME-results`` here.
 
@@ -227,10 +252,26 @@ class _Run:
     problem, folder, clock, shown
     opened : ExitStack
         Closes the files of the run.
+    ranks : Ranks or None
+        Among which the motion is divided.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be.
     """
 
-    def __init__(self, problem: Problem, folder: Folder, clock: Clock, shown: Display, opened: ExitStack):
-        self._problem = problem
+    def __init__(
+        self,
+        problem: Problem,
+        folder: Folder,
+        clock: Clock,
+        shown: Display,
+        opened: ExitStack,
+        ranks: Ranks | None,
+    ):
+        self._problem, self._ranks = problem, ranks
+        self._integrator = problem.integrator if ranks is None else _divided(problem, ranks)
         self._folder = folder
         self._clock = clock
         self._shown = shown
@@ -255,7 +296,7 @@ class _Run:
     def start(self) -> None:
         """Set the system in motion; nothing is written yet."""
         with self._clock.part("prepare"):
-            motion = self._problem.integrator.start(self._problem.system, self._problem.state)
+            motion = self._integrator.start(self._problem.system, self._problem.state)
             self._started = motion, self._advanced(motion, 0)
 
     def keep_start(self) -> None:
@@ -322,6 +363,8 @@ class _Run:
     def _summarize(self, status: str, reason: str) -> dict[str, Any]:
         summary = summarize(self._problem, self._folder, self._clock, status, reason, self._statistics)
         summary["inputs"] = self._inputs
+        if self._ranks is not None:
+            summary["ranks"] = self._ranks.size
         if self._problem.probes:
             summary["probes"] = self._probes.summary()
         self._folder.write_summary(summary)
@@ -378,7 +421,7 @@ class _Run:
             past = read_history(folder.history)["t"]
             raise OutputError(_too_early(problem.scenario, float(past[-1])))
         self._clock.before = checkpoint.wall_time
-        motion = problem.integrator.resume(problem.system, checkpoint.motion)
+        motion = self._integrator.resume(problem.system, checkpoint.motion)
         t = float(self._times[checkpoint.sample])
         self._columns = list(checkpoint.columns)
         described = self._described(motion)

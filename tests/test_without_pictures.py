@@ -150,6 +150,7 @@ def test_every_command_works_without_them(tmp_path):
         "response block.toml",
         "sweep block.toml --over body.block.material.density=900,1000 --workers 0",
         "converge block.toml --halvings 2 --workers 0",
+        "demo",
         "compare block-results block-results --output compared",
     ]
     silent = ["check block.toml", "run block.toml --overwrite --no-pictures", "info block-results"]

@@ -6,10 +6,12 @@ that call them; a law that is not compiled is evaluated first, at the measures o
 
 from __future__ import annotations
 
+from copy import copy
 from math import isfinite
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem import forms
@@ -72,6 +74,24 @@ class MeasureLaw:
             a, b = (np.array(np.broadcast_to(values, len(nodes)), dtype=float) for values in constants)
             self._compiled = nodes, measure, code, a, b, end
         self._least_nodes = int(nodes.max(initial=-1)) + 1
+
+    def of_some(self, chosen: NDArray[np.integer], nodes: IntArray) -> Self:
+        """Return the same law of some stencils, by their indices [s], on nodes [s, k] that may have other numbers.
+
+        It has all forms, but not what only the class knows of the stencils.
+
+        Raises
+        ------
+        InvalidSystem
+            If the law is not compiled.
+        """
+        if self._compiled is None:
+            raise InvalidSystem(f"{type(self).__name__}: the law of some stencils needs one that is compiled.")
+        _, measure, code, a, b, end = self._compiled
+        new = copy(self)
+        new._compose(np.ascontiguousarray(nodes, np.int32), measure, (code, a[chosen], b[chosen]), self._dim, end)
+        new._lattice_dim = self._lattice_dim
+        return new
 
     def _at(self, names: tuple[str, ...], nodes: IntArray, *positions: Array) -> _Arguments:
         """Return what loops take, with the named functions of a law in Python evaluated at nodal positions."""

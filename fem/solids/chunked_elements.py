@@ -94,6 +94,8 @@ class ChunkedElements(ElementForms):
         That of the energies of the elements.
     blocks : Blocks
         The elements of each chunk, and the slabs of chunks.
+    slab : int32 [m], optional
+        To be set before anything is computed, where elements are some of a larger mesh (see `Blocks`).
 
     Raises
     ------
@@ -103,6 +105,7 @@ class ChunkedElements(ElementForms):
 
     loops: Mapping[Form, Loop | None]
     values: ClassVar[Loop]
+    slab: NDArray[np.int32] | None = None
 
     def __init__(
         self,
@@ -137,7 +140,7 @@ class ChunkedElements(ElementForms):
     @cached_property
     def blocks(self) -> Blocks:
         """Which elements a chunk has."""
-        return Blocks(self.nodes, self.points, self._size)
+        return Blocks(self.nodes, self.points, self._size, self.slab)
 
     @cached_property
     def _rules(self) -> list[tuple[Array, Array, Array]]:
@@ -184,7 +187,7 @@ class ChunkedElements(ElementForms):
         """Return the tangent vectors ∂x/∂ξ [m, g, 3, 3] of chosen elements with nodes at x [m, k, 3]."""
         if self._own_slopes is not None:
             return x[:, None].swapaxes(2, 3) @ self._own_slopes[chosen]
-        return np.einsum("eai,gaj->egij", x, self._slopes, optimize=True)
+        return elements.tangent_vectors(x, self._slopes)
 
     # -- forms ------------------------------------------------------------------------------------------------
 

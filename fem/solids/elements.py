@@ -13,6 +13,7 @@ import numpy as np
 
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.assembly import Array, IntArray
+from symplex.fem.kernels import kernel
 from symplex.fem.solids.tensors import determinants
 from symplex.meshes.quadrature import Rule, centre, conical, four_points, gauss, prism, pyramid, three_points
 from symplex.meshes.shape_functions import SHAPE_FUNCTIONS
@@ -106,7 +107,30 @@ FLAT = 1e-12
 
 def jacobians(points: Array, cells: IntArray, slopes: Array) -> Array:
     """Return ∂X/∂ξ [m, g, 3, 3] of cells [m, k] on points [n, 3], given ∂N_a/∂ξ [g, k, 3]."""
-    return np.einsum("eai,gaj->egij", points[cells], slopes, optimize=True)
+    return tangent_vectors(points[cells], slopes)
+
+
+def tangent_vectors(x: Array, slopes: Array) -> Array:
+    """Return ∂x/∂ξ [m, g, 3, 3] of elements with nodes at x [m, k, 3], given ∂N_a/∂ξ [g, k, 3].
+
+    Not by BLAS, by which the last bits of an element would depend on how many there are.
+    """
+    x, slopes = np.ascontiguousarray(x, float), np.ascontiguousarray(slopes, float)
+    out = np.empty((len(x), len(slopes), 3, 3))
+    _set_tangent_vectors(x, slopes, out)
+    return out
+
+
+@kernel
+def _set_tangent_vectors(x, slopes, out):
+    for e in range(len(x)):
+        for g in range(len(slopes)):
+            for i in range(3):
+                for j in range(3):
+                    total = 0.0
+                    for a in range(x.shape[1]):
+                        total += x[e, a, i] * slopes[g, a, j]
+                    out[e, g, i, j] = total
 
 
 def checked_determinants(element: Element, cells: IntArray, J: Array) -> Array:

@@ -246,6 +246,11 @@ class MeanDilatation(ElementEnergy):
         )
         self.volumes = self._elements.volumes
 
+    @property
+    def chunked(self) -> ElementEnergy:
+        """What finds the forces."""
+        return self._elements
+
     @cached_property
     def _numpy(self) -> _NumpyDilatation:
         return _NumpyDilatation(*self._known)

@@ -13,6 +13,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
 from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.nodes import Nodes, connectivity, require_nodes
+from symplex.fem.solids.chunked_elements import ChunkedElements
 from symplex.fem.solids.constitutive import InvariantMaterial, Material
 from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import (
@@ -34,6 +35,7 @@ from symplex.fem.solids.stress_loops import set_von_mises
 
 Formulation = Literal["full", "stabilized", "mean-dilatation", "reduced"]
 
+_WRAPPERS = StabilizedHexahedra, MeanDilatation
 _WANTED = {"block": "(nnz, 3, 3)", "value": "(nnz,)"}
 
 
@@ -159,6 +161,12 @@ class Solid(ElementEnergy):
             )
         # Those of length 1 stay the same to the last bit, so that some of the elements are as all are.
         return np.where(np.abs(length - 1.0) <= 4.0 * np.finfo(float).eps, a, a / length)
+
+    @property
+    def chunked(self) -> ChunkedElements | None:
+        """The compiled loops over chunks of its elements, if they find all forces."""
+        found = self._elements.chunked if isinstance(self._elements, _WRAPPERS) else self._elements
+        return found if isinstance(found, ChunkedElements) else None
 
     # -- forms ------------------------------------------------------------------------------------------------
 

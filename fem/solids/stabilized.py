@@ -101,6 +101,11 @@ class StabilizedHexahedra(ElementEnergy):
         return super().lattice_functions(axes)
 
     @property
+    def chunked(self) -> ElementEnergy | None:
+        """What finds all forces, if it is one of the two."""
+        return self._mean if self._hourglasses is None else None
+
+    @property
     def _energies(self) -> tuple[ElementForms, ...]:
         """What sums up to the energy: compiled loops have both parts of it."""
         return (self._mean,) if self._hourglasses is None else (self._mean, self._hourglasses)

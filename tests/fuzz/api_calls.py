@@ -995,6 +995,7 @@ def calls() -> dict[str, Call]:
             overwrite=True,
             progress=False,
             pictures=False,
+            ranks=None,
         ),
         "State": _call(sx.State, go_on, t=0.0, q=POINTS, v=V, a=np.zeros((4, 3)), internal={}),
     }

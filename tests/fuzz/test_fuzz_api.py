@@ -45,6 +45,7 @@ NOT_CALLED = {
     *("SwingPlane", "Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
     *("Imported", "Modes", "ComplexModes", "FrequencyResponse", "ModesFound", "ResponseFound"),
     *("Observation", "Probe", "write_page"),
+    "Ranks",  # of processes that mpiexec starts
 }
 
 # -- what arguments are replaced by -------------------------------------------------------------------------------

@@ -68,6 +68,7 @@ class EnergyMomentumMotion(ImplicitMotion):
     """
 
     symmetric = False
+    at = (0.5, 1.0)
     _by_ends = True
 
     def __init__(self, system: System, t0: float, dt: float, n: int, method: EnergyMomentum):

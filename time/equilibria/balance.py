@@ -44,7 +44,7 @@ class StaticBalance:
         The size of the system in m.
     """
 
-    impulse, symmetric, seen = 1.0, True, (1.0,)
+    impulse, symmetric, at, seen = 1.0, True, (1.0, 1.0), (1.0,)
 
     def __init__(self, system: System, t: float, q: Array, way: Array):
         self.system, self.way = system, way

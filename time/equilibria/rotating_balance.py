@@ -34,7 +34,7 @@ class RotatingBalance:
     is: a structure without stress may lack all stiffness along the axis (a flat truss).
     """
 
-    inertia, impulse, symmetric, seen = 0.0, 1.0, True, ()
+    inertia, impulse, symmetric, at, seen = 0.0, 1.0, True, (1.0, 1.0), ()
 
     def __init__(self, system: System, centre: Array, omega: Array):
         self.system = system

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from symplex.fem.kernels import uncounted_formula, uncounted_inlined
 from symplex.time.events.huge_pages import zeros
 
-AHEAD = 6  # how far to look ahead: empty buckets after the last
+AHEAD = 7  # how far to look ahead: empty buckets after the last
 CAPACITY = 48  # records of a bucket; if there are more all dofs are looked through when its time has come
 _SOON = 1e100  # buckets for a unit of time that leave nothing but one time in the first
 PER_BUCKET = 12  # records in a bucket at the time when the calendar is made, on average
 
 # Places in Calendar.span and Calendar.state
 BASE, PER_TIME, SPAN = range(3)
-CURRENT, WAITING, VALID = range(3)
+CURRENT, WAITING, VALID, NEWS = range(4)
 
 
 class Calendar(NamedTuple):
@@ -37,8 +37,9 @@ class Calendar(NamedTuple):
         The records of the current bucket, as a heap.
     span : float64 [3]
         Where the first bucket begins, buckets for a unit of time, and the time span of all.
-    state : int64 [3]
-        The current bucket, the records in the heap, and whether all this is valid.
+    state : int64 [4]
+        The current bucket, the records in the heap, whether all this is valid, and whether there is anything that those
+        who look ahead have not seen.
     seen : int64 [AHEAD]
         For those who look ahead: how many records of the buckets ahead of the current one they have seen.
     """
@@ -63,7 +64,7 @@ def empty_calendar(n: int) -> Calendar:
         heap_time=np.zeros(n + 8 * CAPACITY),
         heap_dof=np.zeros(n + 8 * CAPACITY, np.uint32),
         span=np.array([0.0, 0.0, 1.0]),
-        state=np.zeros(3, np.int64),
+        state=np.zeros(4, np.int64),
         seen=np.zeros(AHEAD, np.int64),
     )
 
@@ -123,6 +124,8 @@ def enter(calendar, t, i):
         if k < CAPACITY:
             calendar.time[bucket * CAPACITY + k] = t
             calendar.dof[bucket * CAPACITY + k] = i
+        if bucket < calendar.state[CURRENT] + AHEAD:
+            calendar.state[NEWS] = 1
 
 
 @uncounted_formula
@@ -169,6 +172,7 @@ def _make(calendar, times):
     calendar.state[VALID] = 1
     calendar.fill[:] = 0
     calendar.seen[:] = 0
+    calendar.state[NEWS] = 1
     if t < np.inf:
         _fit_span(calendar, times, t)
         for i in range(len(times)):
@@ -180,6 +184,7 @@ def _open_next(calendar, times):
     """Make the next bucket the current one."""
     calendar.state[CURRENT] += 1
     calendar.seen[:] = 0
+    calendar.state[NEWS] = 1
     bucket = calendar.state[CURRENT]
     if calendar.fill[bucket] > CAPACITY:
         for i in range(len(times)):
@@ -192,7 +197,7 @@ def _open_next(calendar, times):
             _push(calendar, t, i)
 
 
-@uncounted_formula
+@uncounted_inlined
 def find_first(calendar, times):
     """Let the first record of the heap be the earliest time of all; return whether there is one.
 
@@ -202,6 +207,14 @@ def find_first(calendar, times):
     times : float64 [n]
         The times of all dofs, with any stride.
     """
+    if calendar.state[VALID] and calendar.state[WAITING] > 0 and times[calendar.heap_dof[0]] == calendar.heap_time[0]:
+        return True
+    return _find_first(calendar, times)
+
+
+@uncounted_formula
+def _find_first(calendar, times):
+    """Do so where the first record is not valid, or there is none."""
     while True:
         if calendar.state[VALID]:
             while calendar.state[WAITING] > 0:

@@ -14,7 +14,7 @@ from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
 from symplex.time.events.huge_pages import moved
 from symplex.time.events.lattice_lanes import LANES
 
-STAR, HELD, PLACE = range(3)  # columns of Interactions.node
+STAR, HELD = range(2)  # columns of Interactions.node
 NOWHERE = 2**16 - 1
 
 
@@ -26,14 +26,18 @@ class Interactions(NamedTuple):
 
     Attributes
     ----------
-    node : uint32 [n + 1, 4]
-        Where star, stencils and places of each node begin: columns ``STAR``, ``HELD`` and ``PLACE``.
+    node : uint32 [n + 1, 2]
+        Where star and stencils of each node begin: columns ``STAR`` and ``HELD``.
     star : uint32 [...]
+    shared_from : uint32 [... + 1]
+        Where, for each node of each star, the stencils begin in ``shared`` that hold both.
+    shared : uint16 or uint32 [...]
+        Their numbers among those that hold the node whose star it is, ascending.
     held : uint32 [...]
         The stencils that hold a node.
-    place : uint16 [...]
-        For each stencil that holds a node, the places of all its nodes in the star of that node, in groups of LANES
-        filled up with ``NOWHERE``.
+    place : uint16 [..., LANES·groups]
+        For each stencil that holds a node, the places of all its nodes in the star of that node, filled up with
+        ``NOWHERE`` in as many groups of LANES as the widest stencil has.
     first : uint32 [families + 1]
         The first stencil of each family.
     width : uint32 [families]
@@ -46,6 +50,8 @@ class Interactions(NamedTuple):
 
     node: NDArray[np.uint32]
     star: NDArray[np.uint32]
+    shared_from: NDArray[np.uint32]
+    shared: NDArray[np.unsignedinteger]
     held: NDArray[np.uint32]
     place: NDArray[np.uint16]
     first: NDArray[np.uint32]
@@ -100,19 +106,23 @@ def interactions(n_nodes: int, stencils: list[IntArray], functions: list[Lattice
     held_ptr = np.searchsorted(members[by_node], np.arange(n_nodes + 1))
     # Each of those with all members of its stencil.
     count = width[held]
-    member_ptr = np.concatenate([[0], np.cumsum(count)])
-    number = np.arange(member_ptr[-1]) - np.repeat(member_ptr[:-1], count)
+    row = np.repeat(np.arange(len(held)), count)
+    number = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
     owner = np.repeat(members[by_node].astype(np.int64), count)
     key, order = pair
     entry = order[np.searchsorted(key, owner * n_nodes + members[np.repeat(stencil_ptr[held], count) + number])]
-    place_ptr = np.concatenate([[0], np.cumsum(-(-count // LANES) * LANES)])
-    place = np.full(place_ptr[-1], NOWHERE, np.uint16)
-    place[np.repeat(place_ptr[:-1], count) + number] = entry - star_ptr[owner]
-    node = np.zeros((n_nodes + 1, 4), np.uint32)
-    node[:, STAR], node[:, HELD], node[:, PLACE] = star_ptr, held_ptr, place_ptr[held_ptr]
+    place = np.full((len(held), -(-width.max(initial=1) // LANES) * LANES), NOWHERE, np.uint16)
+    place[row, number] = entry - star_ptr[owner]
+    # And by pairs of nodes, once each where a stencil is filled up.
+    entry, row = np.divmod(np.unique(entry * len(held) + row), max(len(held), 1))
+    shared = row - held_ptr[np.repeat(np.arange(n_nodes), np.diff(star_ptr))[entry]]
+    node = np.zeros((n_nodes + 1, 2), np.uint32)
+    node[:, STAR], node[:, HELD] = star_ptr, held_ptr
     return Interactions(
         node=moved(node),
         star=moved(star.astype(np.uint32)),
+        shared_from=moved(np.searchsorted(entry, np.arange(len(star) + 1)).astype(np.uint32)),
+        shared=moved(shared.astype(np.uint16 if shared.max(initial=0) <= NOWHERE else np.uint32)),
         held=moved(held.astype(np.uint32)),
         place=moved(place),
         first=np.cumsum([0] + [len(nodes) for nodes in stencils]).astype(np.uint32),

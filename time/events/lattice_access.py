@@ -11,7 +11,7 @@ from symplex.time.events.lattice_lanes import LANES, lane_of
 from symplex.time.events.lattice_tracks import LAYERS, SPARE
 
 ONE, FOUR = np.uint32(1), np.uint32(LANES)
-TRACK_BYTES, SITE_BYTES, DOF_BYTES, NODE_BYTES = 128, 64, 64, 16
+TRACK_BYTES, SITE_BYTES, DOF_BYTES, NODE_BYTES = 128, 64, 64, 8
 
 
 @uncounted_inlined
@@ -76,16 +76,17 @@ def parameters_of(things, family, stencil):
 
 
 @uncounted_inlined
-def groups(width):
-    """Return how many entries of ``place`` there are for a stencil of so many nodes."""
-    return (width + FOUR - ONE) // FOUR * FOUR
+def places_of(things, s):
+    """Return the address of the places of the nodes of the stencil number s in ``held``."""
+    return address(things.place) + 2 * np.int64(things.place.shape[1]) * s
 
 
 @uncounted_inlined
-def find(things, place, width, wanted):
-    """Return which node of the stencil with these places is the wanted one of the star, or its width if none is."""
+def find(things, s, width, wanted):
+    """Return which node of the stencil number s in ``held`` is the wanted one (int64) of the star, or its width."""
+    places = places_of(things, s)
     for k in range(0, width, LANES):
-        lane = lane_of(address(things.place) + 2 * np.int64(place + k), np.int64(wanted))
+        lane = lane_of(places + 2 * np.int64(k), wanted)
         if lane < LANES:
             return np.int64(k) + lane
     return np.int64(width)

@@ -11,10 +11,10 @@ and whether something is asked for in vain does not matter.
 
 import numpy as np
 
-from symplex.fem.kernels import uncounted_formula, uncounted_inlined
+from symplex.fem.kernels import uncounted_inlined
 from symplex.fem.prefetch import prefetch_at
-from symplex.time.events.event_queue import CAPACITY, CURRENT
-from symplex.time.events.interaction import HELD, PLACE, STAR
+from symplex.time.events.event_queue import CAPACITY, CURRENT, NEWS
+from symplex.time.events.interaction import HELD, STAR
 from symplex.time.events.lattice_access import (
     DOF_BYTES,
     FOUR,
@@ -24,10 +24,9 @@ from symplex.time.events.lattice_access import (
     TRACK_BYTES,
     address,
     family_of,
-    find,
-    groups,
     parameters_of,
     partner_at,
+    places_of,
     row_of,
     split,
 )
@@ -37,14 +36,24 @@ from symplex.time.events.lattice_tracks import PARTNER, TIME, UNKNOWN
 _LINE = 64
 
 # What is asked for so many buckets ahead
-_DOF, _LISTS, _STAR, _PARTNER_LISTS, _PARTNER_STAR = 5, 4, 3, 2, 1
+_RECORDS, _DOF, _LISTS, _STAR, _PARTNER_LISTS, _PARTNER_STAR = 6, 5, 4, 3, 2, 1
 
 
 @uncounted_inlined
 def _fetch(start, size):
     """Ask for ``size`` bytes from an address on."""
-    for line in range(start // _LINE * _LINE, start + size, _LINE):
-        prefetch_at(line)
+    prefetch_at(start)
+    for more in range(_LINE, size, _LINE):
+        prefetch_at(start + more)
+    prefetch_at(start + size - 1)
+
+
+@uncounted_inlined
+def _fetch_records(calendar, bucket):
+    """Ask for the records of a bucket, of which there are not many more by the time they are read."""
+    first, n = np.int64(bucket * CAPACITY), np.int64(min(calendar.fill[bucket], CAPACITY))
+    _fetch(address(calendar.time) + 8 * first, 8 * n)
+    _fetch(address(calendar.dof) + 4 * first, 4 * n)
 
 
 @uncounted_inlined
@@ -68,9 +77,37 @@ def _fetch_neighbours(things, lattice, tracks, i):
 def _fetch_stencils(things, i):
     """Ask for the lists of stencils that hold a dof."""
     node, _ = split(i)
-    here, there = things.node[node], things.node[node + ONE]
-    _fetch(address(things.held) + 4 * np.int64(here[HELD]), 4 * np.int64(there[HELD] - here[HELD]))
-    _fetch(address(things.place) + 2 * np.int64(here[PLACE]), 2 * np.int64(there[PLACE] - here[PLACE]))
+    first = np.int64(things.node[node, HELD])
+    size = np.int64(things.node[node + ONE, HELD]) - first
+    _fetch(address(things.held) + 4 * first, 4 * size)
+    _fetch(places_of(things, first), places_of(things, first + size) - places_of(things, first))
+
+
+@uncounted_inlined
+def _fetch_lattice(lattice, i):
+    """Ask for the grid of a dof."""
+    node, component = split(i)
+    k = np.int64(node * lattice.dim + component)
+    prefetch_at(address(lattice.spacing) + 8 * k)
+    prefetch_at(address(lattice.offset) + 8 * k)
+    prefetch_at(address(lattice.mirrored) + k)
+
+
+@uncounted_inlined
+def _fetch_shared_from(things, i, partner):
+    """Ask for where the stencils are listed that hold a dof and its partner."""
+    node, _ = split(i)
+    prefetch_at(address(things.shared_from) + 4 * np.int64(things.node[node, STAR] + np.uint32(partner) // FOUR))
+
+
+@uncounted_inlined
+def _fetch_shared(things, i, partner):
+    """Ask for the list of stencils that hold a dof and its partner."""
+    node, _ = split(i)
+    entry = things.node[node, STAR] + np.uint32(partner) // FOUR
+    first = np.int64(things.shared_from[entry])
+    size = np.int64(things.shared.itemsize)
+    _fetch(address(things.shared) + size * first, size * (np.int64(things.shared_from[entry + ONE]) - first))
 
 
 @uncounted_inlined
@@ -84,20 +121,28 @@ def _fetch_tracks(things, tracks, i):
 
 
 @uncounted_inlined
+def _fetch_energy(things, tracks, first, s):
+    """Ask for the parameters and vertices of the stencil number s in ``held`` of a node, whose star begins at first."""
+    stencil = things.held[s]
+    family = family_of(things, stencil)
+    _fetch(parameters_of(things, family, stencil), things.row[family])
+    for k in range(things.width[family]):
+        near = things.star[first + things.place[s, k]]
+        prefetch_at(address(tracks.site) + SITE_BYTES * np.int64(near))
+
+
+@uncounted_inlined
 def _fetch_energies(things, tracks, i, partner):
-    """Ask for the parameters and vertices of the stencils that hold a dof (and its partner, if it is a dof)."""
+    """Ask for what the energies need that change at an event of a dof (with its partner, if that is a dof)."""
     node, _ = split(i)
-    place, first = things.node[node, PLACE], things.node[node, STAR]
-    for s in range(things.node[node, HELD], things.node[node + ONE, HELD]):
-        stencil = things.held[s]
-        family = family_of(things, stencil)
-        width = things.width[family]
-        if partner < 0 or find(things, place, width, np.uint32(partner) // FOUR) < width:
-            _fetch(parameters_of(things, family, stencil), things.row[family])
-            for k in range(width):
-                near = things.star[first + things.place[place + k]]
-                prefetch_at(address(tracks.site) + SITE_BYTES * np.int64(near))
-        place += groups(width)
+    first, held = things.node[node, STAR], things.node[node, HELD]
+    if partner >= 0:
+        entry = first + np.uint32(partner) // FOUR
+        start, stop = things.shared_from[entry], things.shared_from[entry + ONE]
+    else:
+        start, stop = held, things.node[node + ONE, HELD]
+    for k in range(start, stop):
+        _fetch_energy(things, tracks, first, np.int64(held + things.shared[k]) if partner >= 0 else np.int64(k))
 
 
 @uncounted_inlined
@@ -109,16 +154,21 @@ def _prepare(things, lattice, tracks, i, stage):
         _fetch_neighbours(things, lattice, tracks, i)
         if not alone:
             _fetch_stencils(things, i)
+        if partner >= 0:
+            _fetch_shared_from(things, i, partner)
+        elif not alone:
+            _fetch_lattice(lattice, i)
         return
     if stage == _STAR:
         _fetch_tracks(things, tracks, i)
-        if not alone:
-            _fetch_energies(things, tracks, i, partner)
+    if not alone and stage == (_PARTNER_LISTS if partner >= 0 else _STAR):
+        _fetch_energies(things, tracks, i, partner)
     if partner < 0:
         return
     node, _ = split(i)
     j = partner_at(things, node, partner)
     if stage == _STAR:
+        _fetch_shared(things, i, partner)
         _fetch_dof(things, tracks, j)
     elif stage == _PARTNER_LISTS:
         _fetch_neighbours(things, lattice, tracks, j)
@@ -126,7 +176,7 @@ def _prepare(things, lattice, tracks, i, stage):
         _fetch_tracks(things, tracks, j)
 
 
-@uncounted_formula
+@uncounted_inlined
 def look_ahead(things, lattice, tracks):
     """Prepare what is new in the buckets ahead, each by the stage that it is at.
 
@@ -134,9 +184,17 @@ def look_ahead(things, lattice, tracks):
     arithmetic keep the few places for lines on their way from it, which needs them for what is in the next cache.
     """
     calendar = tracks.calendar
+    if not calendar.state[NEWS]:
+        return
+    calendar.state[NEWS] = 0
     current = calendar.state[CURRENT]
     for stage in range(1, len(calendar.seen)):
         bucket = current + stage
+        if stage == _RECORDS:
+            if calendar.seen[stage] == 0:
+                _fetch_records(calendar, bucket)
+                calendar.seen[stage] = 1
+            break
         stop = max(np.int64(min(calendar.fill[bucket], CAPACITY)), calendar.seen[stage])
         for k in range(calendar.seen[stage], stop):
             i = calendar.dof[bucket * CAPACITY + k]

@@ -4,7 +4,7 @@ import numpy as np
 
 from symplex.fem.call import call_difference, call_mixed
 from symplex.fem.kernels import uncounted_inlined
-from symplex.time.events.interaction import HELD, PLACE, STAR
+from symplex.time.events.interaction import HELD, STAR
 from symplex.time.events.lattice_access import (
     ONE,
     SITE_BYTES,
@@ -12,7 +12,6 @@ from symplex.time.events.lattice_access import (
     address,
     family_of,
     find,
-    groups,
     layer_of,
     parameters_of,
     row_of,
@@ -23,15 +22,15 @@ from symplex.time.events.lattice_tracks import STEP
 
 
 @uncounted_inlined
-def _gather(things, lattice, tracks, i, place, width, local):
-    """Write into local the positions in m, on the vertex seen by dof i, of the nodes at places of its star."""
+def _gather(things, lattice, tracks, i, s, width, local):
+    """Write into local the positions in m, on the vertex seen by dof i, of the nodes of its stencil number s."""
     node, component = split(i)
     layer = layer_of(tracks, node, component)
     first = things.node[node, STAR]
     gaps = address(tracks.gap) + row_of(things, lattice, node, component)
     parabolas, sites, out = address(tracks.track), address(tracks.site), address(local)
     for k in range(width):
-        p = things.place[place + k]
+        p = things.place[s, k]
         a = np.int64(things.star[first + p])
         put_vertex(parabolas + TRACK_BYTES * a, sites + SITE_BYTES * a, gaps + LANES * np.int64(p), layer, out)
         out += 8 * np.int64(lattice.dim)
@@ -42,21 +41,19 @@ def difference(things, lattice, tracks, i, local):
     """φ(u + s e_i) − φ(u) over the stencils that hold dof i, u the vertex that it sees and s its side."""
     node, component = split(i)
     dim = np.int64(lattice.dim)
-    place = things.node[node, PLACE]
     total = 0.0
-    for s in range(things.node[node, HELD], things.node[node + ONE, HELD]):
+    for s in range(np.int64(things.node[node, HELD]), np.int64(things.node[node + ONE, HELD])):
         stencil = things.held[s]
         family = family_of(things, stencil)
         width = things.width[family]
-        _gather(things, lattice, tracks, i, place, width, local)
+        _gather(things, lattice, tracks, i, s, width, local)
         total += call_difference(
             things.difference[family],
             parameters_of(things, family, stencil),
             address(local),
-            find(things, place, width, 0) * dim + np.int64(component),
+            find(things, s, width, np.int64(0)) * dim + np.int64(component),
             tracks.dof[i, STEP],
         )
-        place = np.uint32(place + groups(width))
     return total
 
 
@@ -66,25 +63,23 @@ def mixed_difference(things, lattice, tracks, i, j, p, local):
 
     The node of j is at the place p of the star of i.
     """
-    (node_i, component_i), (_, component_j) = split(i), split(j)
+    (node, component_i), (_, component_j) = split(i), split(j)
     dim = np.int64(lattice.dim)
-    place = things.node[node_i, PLACE]
+    entry = things.node[node, STAR] + p
     total = 0.0
-    for s in range(things.node[node_i, HELD], things.node[node_i + ONE, HELD]):
+    for k in range(things.shared_from[entry], things.shared_from[entry + ONE]):
+        s = np.int64(things.node[node, HELD] + things.shared[k])
         stencil = things.held[s]
         family = family_of(things, stencil)
         width = things.width[family]
-        at_j = find(things, place, width, p)
-        if at_j < width:
-            _gather(things, lattice, tracks, i, place, width, local)
-            total += call_mixed(
-                things.mixed[family],
-                parameters_of(things, family, stencil),
-                address(local),
-                find(things, place, width, 0) * dim + np.int64(component_i),
-                at_j * dim + np.int64(component_j),
-                tracks.dof[i, STEP],
-                tracks.dof[j, STEP],
-            )
-        place = np.uint32(place + groups(width))
+        _gather(things, lattice, tracks, i, s, width, local)
+        total += call_mixed(
+            things.mixed[family],
+            parameters_of(things, family, stencil),
+            address(local),
+            find(things, s, width, np.int64(0)) * dim + np.int64(component_i),
+            find(things, s, width, np.int64(p)) * dim + np.int64(component_j),
+            tracks.dof[i, STEP],
+            tracks.dof[j, STEP],
+        )
     return total

@@ -30,6 +30,7 @@ class ImplicitMotion(FixedStepMotion):
     inertia: float
     impulse: float
     symmetric: bool
+    at: tuple[float, float] = (1.0, 1.0)
     seen: tuple[float, ...] = (1.0,)
     filters_steps = True
     _h: float  # the step that is being taken, in s

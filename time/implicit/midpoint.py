@@ -84,7 +84,7 @@ class MidpointRuleMotion(ImplicitMotion):
     def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton, alpha: float):
         super().__init__(system, t0, dt, n, newton)
         self.alpha = alpha
-        self.seen = (1.0, alpha)
+        self.seen, self.at = (1.0, alpha), (alpha, alpha)
         self._seen_at = alpha
 
     def _begin(self, t: float, h: float) -> None:

@@ -53,12 +53,13 @@ class AutomaticSolver(LinearSolver):
     def begin(self) -> None:
         """Forget how fast iterations converged, and the factors."""
         self._direct, self._per_fall = False, 0.0
+        self._krylov.begin()
 
-    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+    def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
         """Take the matrix with the given blocks [nnz, dim, dim]."""
         self._matrix, self._fresh = (blocks, symmetric, positions), False
         if not self._direct:
-            self._krylov.update(blocks, symmetric, positions)
+            self._krylov.update(blocks, symmetric, positions, end)
 
     @property
     def definite(self) -> bool:
@@ -94,7 +95,7 @@ class AutomaticSolver(LinearSolver):
         """
         if iterations < _FREE:
             return True
-        symmetric, band = self._krylov.definite, self._band
+        symmetric, band = self._krylov.by_halves, self._band
         if band is None or iterations < _ANALYSIS * band.iterations(symmetric):
             return True
         return self._fill is None or iterations < self._fill.iterations(symmetric)

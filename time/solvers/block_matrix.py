@@ -102,10 +102,10 @@ class BlockPattern:
 
     def is_symmetric(self, blocks: Array) -> bool:
         """Return whether a matrix given by its blocks [nnz, dim, dim] is symmetric to rounding."""
-        return bool(_is_symmetric(self._indptr, self._indices, self._transposed, blocks, _ROUNDING))
+        return bool(_is_symmetric(self._indptr, self._indices, self.transposed, blocks, _ROUNDING))
 
     @cached_property
-    def _transposed(self) -> NDArray[np.int64]:
+    def transposed(self) -> NDArray[np.int64]:
         """The place [nnz] of the block on the other side of the diagonal of each block, in the given order."""
         places = sp.csr_array(
             (np.arange(1, len(self._indices) + 1), self._indices, self._indptr), shape=(self.n, self.n)

@@ -152,7 +152,7 @@ class _NodeByNode(LinearSolver):
         """Whether the last matrix is positive definite: has a Cholesky factor."""
         return self._positive
 
-    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+    def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
         """Factorise the matrix with the given blocks [n, dim, dim]."""
         self._factors = blocks.copy()
         self._positive = bool(_factorise(self._factors))
@@ -195,7 +195,7 @@ class _Banded(LinearSolver):
         self._indptr, self._indices = pattern.indptr, pattern.indices
         self._size = n * dim
 
-    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+    def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
         """Factorise the matrix with the given blocks [nnz, dim, dim]."""
         band = np.zeros((self._size, self.width + 1))
         _fill_band(blocks, self._indptr, self._indices, self._place, band)
@@ -218,10 +218,10 @@ class _Iterative(LinearSolver):
     def __init__(self, solver: LinearSolver, tolerance: float):
         self._solver, self._tolerance = solver, tolerance
 
-    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+    def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
         """Take the matrix with the given blocks [nnz, dim, dim]."""
         self._solver.begin()
-        self._solver.update(blocks, symmetric, positions)
+        self._solver.update(blocks, symmetric, positions, end)
 
     def solve(self, b: Array, tolerance: float) -> Array:
         """Return x [n, dim]."""

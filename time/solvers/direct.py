@@ -33,7 +33,7 @@ class DenseSolver(LinearSolver):
         size = pattern.n_nodes * dim
         self._matrix, self._largest = np.zeros((size, size)), np.zeros(size)
 
-    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+    def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
         """Factorise the matrix with the given blocks [nnz, dim, dim]."""
         self._blocks = blocks
         _fill(blocks, self._pattern.indptr, self._pattern.indices, self._matrix)
@@ -83,7 +83,7 @@ class SparseSolver(LinearSolver):
         self._definite: bool | None = None
         self._test = np.random.default_rng(0).standard_normal(len(self._order))
 
-    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+    def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
         """Factorise the matrix with the given blocks [nnz, dim, dim]."""
         from scipy.sparse.linalg import splu
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -10,9 +11,11 @@ from symplex.errors import StepFailed
 from symplex.fem.assembly import Array, IntArray, Pattern
 from symplex.time.solvers.block_factor import IncompleteCholesky, IncompleteLU
 from symplex.time.solvers.block_matrix import BlockPattern, BlockRows
-from symplex.time.solvers.krylov import Solution, Worth, always, bicgstab, conjugate_gradients
+from symplex.time.solvers.krylov import Solution, Worth, always, bicgstab
 from symplex.time.solvers.linear_solver import LinearSolver
+from symplex.time.solvers.rigid_start import RigidStart
 from symplex.time.solvers.singular import floating_part, loose_part, singular
+from symplex.time.solvers.turned import TurnedMatrix
 
 EXACT_ENOUGH = 1e-3  # a residual at which rounding may end an iteration; solutions of singular systems leave about 1
 
@@ -30,6 +33,8 @@ class KrylovSolver(LinearSolver):
     """Conjugate gradients with block IC(0), or BiCGStab with block ILU(0) if the matrix is not symmetric.
 
     A symmetric matrix that turns out not to be positive definite is handed to BiCGStab, too, and counted in ``counts``.
+    That of a discrete gradient is solved by conjugate gradients with its symmetric part, once its columns are turned
+    back (`symplex.time.solvers.turned`); where this doesn't get done, all that follow in the step go to BiCGStab.
 
     Parameters
     ----------
@@ -41,10 +46,14 @@ class KrylovSolver(LinearSolver):
     def __init__(self, pattern: Pattern, dim: int):
         self._pattern = pattern
         self._rows = BlockPattern(pattern.indptr, pattern.indices, dim)
-        self._cholesky: tuple[Array, IncompleteCholesky] | None = None
-        self._lu: tuple[Array, IncompleteLU] | None = None
+        self._turned, self._start = TurnedMatrix(self._rows), RigidStart(self._rows)
+        self.begin()
 
-    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+    def begin(self) -> None:
+        """Turn the columns of matrices again."""
+        self._may_turn, self._turns = True, False
+
+    def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
         """Factorise the matrix with the given blocks [nnz, dim, dim] incompletely."""
         self.counts["factorisations"] += 1
         self._blocks = blocks
@@ -56,28 +65,49 @@ class KrylovSolver(LinearSolver):
         # Of energy-momentum the matrix at the start of a step is symmetric, though not those that follow.
         symmetric = symmetric or self._rows.is_symmetric(blocks)
         self._definite = symmetric and self._factorize_symmetric()
-        self._factorized = self._definite or self._factorize_any()
+        self._turns = not symmetric and end is not None and self._may_turn and self._factorize_turned(positions, end)
+        if self._definite or self._turns:
+            self._start.take(self._lower[0], positions)
+        self._factorized = self._definite or self._turns or self._factorize_any()
 
     def _factorize_symmetric(self) -> bool:
-        if self._cholesky is None:
-            self._cholesky = _room(self._rows.lower), IncompleteCholesky(self._rows)
-        values, factor = self._cholesky
+        values, factor = self._lower
         self._rows.take(self._rows.lower, self._blocks, self._scale, values)
-        definite = factor.factorize(values) < 0
-        if definite and factor.shift > 0.0:
+        definite = self._has_factors(values, factor)
+        self.counts["indefinite"] += not definite
+        return definite
+
+    def _factorize_turned(self, middle: Array, end: Array) -> bool:
+        self._rows.take(self._rows.whole, self._blocks, self._scale, self._whole)
+        values, factor = self._lower
+        return self._turned.take(self._whole, middle, end, values) and self._has_factors(values, factor)
+
+    def _has_factors(self, values: Array, factor: IncompleteCholesky) -> bool:
+        found = factor.factorize(values) < 0
+        if found and factor.shift > 0.0:
             self.counts["shifted"] += 1
             loose = floating_part(self._pattern, self._blocks)  # which iterations need not notice
             if loose is not None:
                 raise singular(self._pattern, self._blocks, loose)
-        self.counts["indefinite"] += not definite
-        return definite
+        return found
 
     def _factorize_any(self) -> bool:
-        if self._lu is None:
-            self._lu = _room(self._rows.whole), IncompleteLU(self._rows)
-        values, factor = self._lu
-        self._rows.take(self._rows.whole, self._blocks, self._scale, values)
-        return factor.factorize(values) < 0
+        self._rows.take(self._rows.whole, self._blocks, self._scale, self._whole)
+        return self._lu.factorize(self._whole) < 0
+
+    @cached_property
+    def _lower(self) -> tuple[Array, IncompleteCholesky]:
+        """The lower half of a symmetric matrix, or part of a matrix, and its factors."""
+        return _room(self._rows.lower), IncompleteCholesky(self._rows)
+
+    @cached_property
+    def _whole(self) -> Array:
+        """All blocks of a matrix."""
+        return _room(self._rows.whole)
+
+    @cached_property
+    def _lu(self) -> IncompleteLU:
+        return IncompleteLU(self._rows)
 
     @property
     def nodes(self) -> IntArray:
@@ -88,6 +118,11 @@ class KrylovSolver(LinearSolver):
     def progress(self) -> tuple[int, float]:
         """The iterations of the last solution, and the residual that it left as a part of the right-hand side."""
         return (0, 1.0) if self._last is None else (self._last.iterations, self._last.residual)
+
+    @property
+    def by_halves(self) -> bool:
+        """Whether iterations see the half of a matrix only, and its factors."""
+        return self._definite or self._turns
 
     @property
     def definite(self) -> bool:
@@ -119,14 +154,19 @@ class KrylovSolver(LinearSolver):
         if not size < np.inf:
             raise StepFailed("the right-hand side of the equations of the step is not finite.")
         rhs = self._rows.gather(b / size)  # squares of its numbers neither overflow nor vanish
-        if self._definite and self._cholesky:
-            self._last = self._note(conjugate_gradients(self._rows, *self._cholesky, rhs, tolerance, worth=worth))
+        if self._definite:
+            self._last = self._note(self._start.solve(self._lower[1], rhs, tolerance, worth))
             if self._last.outcome == "indefinite":
                 self.counts["indefinite"] += 1
                 self._definite = False
                 self._factorized = self._factorize_any()
-        if not self._definite and self._factorized and self._lu:
-            self._last = self._note(bicgstab(self._rows, *self._lu, rhs, tolerance, worth=worth))
+        if self._turns:
+            self._last = self._note(self._turned.solve(self._start, self._lower[1], rhs, tolerance, worth))
+            if self._last.outcome not in ("converged", "out of iterations"):
+                self._may_turn = self._turns = False
+                self._factorized = self._factorize_any()
+        if not self._definite and not self._turns and self._factorized:
+            self._last = self._note(bicgstab(self._rows, self._whole, self._lu, rhs, tolerance, worth=worth))
         if self._last is None or not _is_solved(self._last):
             return None
         return self._rows.scatter(self._last.x) * (self._scale * size)

@@ -34,10 +34,12 @@ class LinearSolver(ABC):
         """Forget what was learned from the matrices before: a step begins, perhaps of a run that is resumed."""
 
     @abstractmethod
-    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+    def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
         """Take the matrix with the given blocks [nnz, dim, dim], which stay unchanged until the next update.
 
-        The positions [n, dim] in m are for solvers that know rigid motions.
+        The positions [n, dim] in m, those of the nodes on which the forces of the matrix act, are for solvers that know
+        rigid motions. The forces of discrete gradients act at the middle and change with the end, which is then given
+        as well, for solvers that turn columns back (`symplex.time.solvers.turned`).
 
         Raises
         ------

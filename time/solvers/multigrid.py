@@ -46,7 +46,7 @@ class MultigridSolver(LinearSolver):
         self._pattern, self._dim = pattern, dim
         self._sparse: SparseSolver | None = None
 
-    def update(self, blocks: Array, symmetric: bool, positions: Array) -> None:
+    def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
         """Set up the hierarchy for the matrix with the given blocks [nnz, dim, dim]."""
         from pyamg.aggregation import smoothed_aggregation_solver  # pyright: ignore[reportMissingImports]
 

@@ -85,6 +85,8 @@ class StepEquations(Protocol):
         In kg m/s.
     symmetric : bool
         Whether ∂G/∂Δq is.
+    at : (float, float)
+        The parts of Δq after which the forces act, and with which they change: ½ and 1 of discrete gradients.
     seen : tuple of float
         The parts of Δq at which nothing must have passed through: 1 at the end, and where forces are evaluated.
     """
@@ -93,6 +95,7 @@ class StepEquations(Protocol):
     impulse: float
     constant: Array
     symmetric: bool
+    at: tuple[float, float]
     seen: tuple[float, ...]
 
     def forces(self, dq: Array, out: Array) -> None:
@@ -289,7 +292,9 @@ class NewtonSolver:
         )
         if not isfinite(squared):
             raise StepFailed("the stiffness is not finite within the step.")
-        self._linear.update(self._blocks, equations.symmetric, q0)
+        rows, columns = equations.at
+        end = None if rows == columns else q0 + columns * self.increment
+        self._linear.update(self._blocks, equations.symmetric, q0 + rows * self.increment, end)
         self._linearised = True
         return FLOOR * EPS * float(np.sqrt(squared))
 
@@ -424,6 +429,7 @@ class _Part:
     def __init__(self, whole: StepEquations):
         self.forces, self.blocks, self.symmetric = whole.forces, whole.blocks, whole.symmetric
         self.inertia, self.seen, self._whole = whole.inertia, whole.seen, whole
+        self.at = whole.at
 
     def take(self, part: float) -> None:
         """Be those of a part of the step."""

@@ -196,6 +196,7 @@ class _Backward:
 
     symmetric = True
     impulse = 1.0
+    at = (1.0, 1.0)
     seen = ()
 
     def __init__(self, system: System, newton: Newton):

@@ -300,7 +300,7 @@ def test_slabs_are_even_parts_in_the_order_along_the_longest_side(monkeypatch, s
     points = mesh.points + shift * np.random.default_rng(0).standard_normal(mesh.points.shape)
     y = points[:, 1]
     order = np.argsort(y[nodes[:, 0]] + y[nodes[:, 1]] + y[nodes[:, 2]] + y[nodes[:, 3]], kind="stable")
-    slab = blocks._slabs(nodes, points)
+    slab = blocks.slabs_of(nodes, points)
     np.testing.assert_array_equal(slab[order], np.arange(len(nodes)) * 4 // len(nodes))
 
 

@@ -1,0 +1,181 @@
+"""Explicit Newmark on several ranks: what is computed twice and sent, how much work each rank has, what delays cost.
+
+    python benchmarks/mpi.py parts               ghosts, messages and bytes by the number of ranks, without MPI
+    mpiexec -n 2 python benchmarks/mpi.py steps  the work of a step in parts against the whole, on 1 … n ranks
+    mpiexec -n 2 python benchmarks/mpi.py delay  the same with messages that arrive late
+
+Work is processor time of the loops, which other processes on the machine leave alone; the least of several.
+"""
+
+from __future__ import annotations
+
+import sys
+from time import perf_counter, process_time, sleep
+from typing import Any
+
+import numpy as np
+
+import symplex as sx
+from symplex.fem import threads
+from symplex.parallel.division import Division
+from symplex.parallel.halo import Halo
+from symplex.parallel.member import Command, Member
+from symplex.parallel.motion import InParts
+from symplex.parallel.part import PartEnergy
+from symplex.parallel.partition import owners
+
+RUBBER = sx.NeoHookean(lmbda=6e6, mu=4e6, density=1000.0)
+STEPS, TRIALS = 20, 7
+
+
+def block(elements: int, stretch: float = 2.0) -> tuple[sx.System, sx.State]:
+    """Return about so many tetrahedra in a block, twice as long as it is wide."""
+    n = max(round((elements / 6.0 / stretch) ** (1.0 / 3.0)), 1)
+    mesh = sx.box((stretch, 1.0, 1.0), (round(stretch * n), n, n), split="6")
+    cells = mesh.cells["tetra"]
+    mass = sx.lumped_mass(mesh.points, cells, RUBBER.density, len(mesh.points))
+    system = sx.System(mass, {"block": sx.Solid(mesh.points, cells, RUBBER)})
+    velocity = 0.1 * np.sin(3.0 * mesh.points)
+    return system, system.state(mesh.points, velocity)
+
+
+def parts() -> None:
+    """Print what parts cost by counts: elements that are computed more than once, and what is sent."""
+    print(
+        "   elements  ranks  on several ranks  and inner twice  ghosts/node  bytes/step of a rank  messages  interface"
+    )
+    for elements in (41_000, 330_000):
+        system, state = block(elements)
+        nodes = system.energies["block"].nodes
+        for ranks in (2, 4, 8, 64):
+            owner = owners(state.q, [nodes], ranks)
+            division = Division(owner, {"block": nodes}, ranks)
+            shares = [division.share(rank) for rank in range(ranks)]
+            around = sum(len(np.union1d(share.inner["block"], share.outer["block"])) for share in shares)
+            computed = sum(len(share.inner["block"]) + len(share.outer["block"]) for share in shares)
+            ghosts = sum(len(share.nodes) - share.ghosts for share in shares)
+            sent = max(sum(8 + 24 * len(one.sent) for one in share.neighbours) for share in shares)
+            messages = max(len(share.neighbours) for share in shares)
+            # Parts by elements: each to the owner of its first node; forces at shared nodes are sent both ways.
+            shared = _shared(nodes, owner[nodes[:, 0]], len(owner))
+            print(
+                f"{len(nodes):11,}  {ranks:5}  {around / len(nodes) - 1:15.1%}  {computed / len(nodes) - 1:15.1%}"
+                f"  {ghosts / len(owner):10.1%}  {sent:20,}  {messages:8}  {24 * shared / ranks:,.0f} bytes by sums"
+            )
+
+
+def _shared(nodes: np.ndarray, rank: np.ndarray, n: int) -> int:
+    """Return how often nodes are on a rank beside another one that they are on, if elements are divided."""
+    pairs = np.unique(np.repeat(rank.astype(np.int64), nodes.shape[1]) * n + nodes.ravel())
+    times = np.bincount(pairs % n, minlength=n)
+    return int((times * (times - 1)).sum())
+
+
+class Timed(Command):
+    """Take steps, and tell the processor time of the loops over elements, and the wall time of all."""
+
+    def __init__(self, steps: int, delay: float = 0.0):
+        self.steps, self.delay = steps, delay
+
+    def done(self, member: Member) -> tuple[float, float]:
+        """Do it on one rank."""
+        assert member.halo is not None
+        Late.delay = self.delay
+        energy = member.motion.system.energies["part"]
+        assert isinstance(energy, PartEnergy)
+        spent, added = [0.0], PartEnergy._added
+
+        def timed(self: PartEnergy, *arguments: Any) -> Any:
+            before = process_time()
+            found = added(self, *arguments)
+            spent[0] += process_time() - before
+            return found
+
+        PartEnergy._added = timed
+        began = perf_counter()
+        try:
+            member.steps(self.steps)
+        finally:
+            PartEnergy._added = added
+        return spent[0] / self.steps, (perf_counter() - began) / self.steps
+
+
+class Late:
+    """A network that takes its time: what is sent at the start of an exchange is not there before a delay is over."""
+
+    delay = 0.0
+    _started, start, finish = 0.0, Halo.start, Halo.finish
+
+    @classmethod
+    def install(cls) -> None:
+        """Let all exchanges be late."""
+
+        def start(halo: Halo, q: np.ndarray) -> None:
+            cls._started = perf_counter()
+            cls.start(halo, q)
+
+        def finish(halo: Halo, q: np.ndarray) -> None:
+            cls.finish(halo, q)
+            left = cls.delay - (perf_counter() - cls._started)
+            if left > 0.0:
+                sleep(left)
+
+        Halo.start, Halo.finish = start, finish
+
+
+def steps(ranks: sx.parallel.Ranks) -> None:
+    """Print the work of the ranks in a step, and that of one process with one thread."""
+    for elements in (41_000, 82_000):
+        system, state = block(elements)
+        method = sx.Newmark().fit(system, state, 1.0)
+        motion = InParts(method, ranks).start(system, state)
+        motion.advance(method.dt)
+        whole, out = [], np.zeros_like(state.q)
+        of_ranks, wall = [], []
+        for _ in range(TRIALS):
+            before = process_time()
+            with threads.limited(1):
+                for _ in range(STEPS):
+                    system.gradient(state.q, out)
+            whole.append((process_time() - before) / STEPS)
+            found = ranks.call(lambda rank: Timed(STEPS))
+            of_ranks.append([work for work, _ in found])
+            wall.append(max(taken for _, taken in found))
+        least = np.min(of_ranks, axis=0)
+        print(
+            f"{len(system.energies['block'].nodes):,} tetrahedra on {ranks.size} ranks: elements of the whole "
+            f"{1e3 * min(whole):.2f} ms, of the ranks {', '.join(f'{1e3 * one:.2f}' for one in least)} ms; "
+            f"efficiency of the work {min(whole) / ranks.size / least.max():.2f}; a step {1e3 * min(wall):.2f} ms"
+        )
+
+
+def delay(ranks: sx.parallel.Ranks) -> None:
+    """Print how long steps take if messages are late."""
+    Late.install()
+    if not ranks.leads:
+        ranks.serve()
+        return
+    system, state = block(160_000)
+    method = sx.Newmark().fit(system, state, 1.0)
+    InParts(method, ranks).start(system, state).advance(method.dt)
+    delays = (0.0, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3)
+    found = {late: [] for late in delays}
+    for _ in range(TRIALS):
+        for late in delays:
+            found[late].append(max(taken for _, taken in ranks.call(lambda rank, late=late: Timed(STEPS, late))))
+    for late, taken in found.items():
+        print(f"messages {1e3 * late:.1f} ms late: {1e3 * min(taken):.2f} ms for a step")
+
+
+if __name__ == "__main__":
+    what = sys.argv[1] if len(sys.argv) > 1 else "parts"
+    if what == "parts":
+        parts()
+    else:
+        with sx.parallel.Ranks() as world:
+            if what == "delay":
+                delay(world)
+            elif world.leads:
+                steps(world)
+            else:
+                world.serve()

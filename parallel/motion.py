@@ -1,0 +1,200 @@
+"""A motion whose parts are on several ranks: the first rank has the whole of it whenever it is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symplex.base.columns import Column
+from symplex.errors import InvalidSystem
+from symplex.fem.system import State, System
+from symplex.parallel.division import Division
+from symplex.parallel.member import Arrays, Command, Steps, Take
+from symplex.parallel.part import Part
+from symplex.parallel.partition import owners
+from symplex.parallel.pieces import Divided, require_parts
+from symplex.parallel.ranks import Ranks
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.integrator import FixedStepIntegrator, Integrator
+from symplex.time.motion import FixedStepMotion
+from symplex.time.stages import Stages
+from symplex.time.traits import Form, Trait
+
+if TYPE_CHECKING:
+    from symplex.fem.assembly import IntArray
+
+
+@dataclass(frozen=True)
+class InParts(FixedStepIntegrator["MotionInParts"]):
+    """Explicit Newmark on several ranks; its motions are on the first of them, which leads the others.
+
+    Positions, velocities and accelerations have the same bits as in one process, on any number of ranks and threads.
+    A checkpoint is that of the whole motion, from which any number of ranks can go on, or one process.
+
+    Parameters
+    ----------
+    method : Newmark
+        The explicit member.
+    ranks : Ranks
+
+    Raises
+    ------
+    InvalidSystem
+        If it is another method.
+    """
+
+    method: Newmark
+    ranks: Ranks
+
+    def __post_init__(self):
+        if not (isinstance(self.method, Newmark) and self.method.explicit):
+            raise InvalidSystem(
+                f"{type(self.method).__name__} cannot run on several ranks: it is explicit Newmark (beta = 0) that "
+                "does; take that, or run it in one process."
+            )
+
+    @property
+    def dt(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The step in s."""
+        return self.method.dt  # pyright: ignore[reportReturnType]
+
+    @property
+    def name(self) -> str:
+        """How messages call the method."""
+        return self.method.name
+
+    @property
+    def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What is counted."""
+        return self.method.columns
+
+    @property
+    def order(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the method."""
+        return self.method.order
+
+    @property
+    def conserves(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the method."""
+        return self.method.conserves
+
+    @property
+    def symmetric(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the method."""
+        return self.method.symmetric
+
+    @property
+    def needs(self) -> frozenset[Form]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What the method needs."""
+        return self.method.needs
+
+    @property
+    def takes(self) -> frozenset[Trait]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What the method takes; `require_parts` has more to say."""
+        return self.method.takes
+
+    def _motion(self, system: System, t0: float, dt: float, n: int) -> MotionInParts:
+        return MotionInParts(system, t0, dt, n, self.ranks)
+
+    def _step_size(self, system: System, state: State) -> float:
+        return self.method._step_size(system, state)
+
+    def fit(self, system: System, state: State, interval: float) -> InParts:
+        """Return the method with the largest step not above its own that divides an interval in s."""
+        return replace(self, method=self.method.fit(system, state, interval))
+
+
+class MotionInParts(FixedStepMotion):
+    """A motion on several ranks; see `InParts`.
+
+    Parameters
+    ----------
+    system : System
+        The whole one.
+    t0, dt, n
+        See `FixedStepMotion`.
+    ranks : Ranks
+    """
+
+    name = "Newmark"
+
+    def __init__(self, system: System, t0: float, dt: float, n: int, ranks: Ranks):
+        super().__init__(system, t0, dt, n)
+        self._ranks = ranks
+        require_parts(system)
+        elements = sum(len(energy.nodes) for energy in system.energies.values() if energy.nodes.shape[1] > 1)
+        if ranks.size > min(elements, system.n_nodes):
+            raise InvalidSystem(
+                f"there are {ranks.size} ranks, more than the mesh has elements or nodes ({elements} and "
+                f"{system.n_nodes}); take fewer."
+            )
+        self._own: dict[int, IntArray] = {}  # the nodes of each rank, once they have their parts
+        self._is_here = True  # whether the arrays hold what the ranks have
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that move, of all nodes."""
+        if not self._is_here:
+            self._gather()
+        return super().arrays()
+
+    def _step(self, t: float, h: float) -> None:
+        self._run(1)
+
+    def _run(self, n_steps: int) -> None:
+        if not n_steps:
+            return
+        if not self._own:
+            self._divide()
+        self._is_here = False
+        self._ranks.call(lambda rank: Steps(n_steps))
+        self.n += n_steps
+
+    def observe(self, t: float) -> None:
+        """Nothing: the accelerations are there."""
+
+    def _divide(self) -> None:
+        """Give each rank its part, from what the arrays hold."""
+        system, ranks = self.system, self._ranks
+        stencils = {name: np.ascontiguousarray(energy.nodes) for name, energy in system.energies.items()}
+        owner = owners(self._q, list(stencils.values()), ranks.size)
+        division = Division(owner, stencils, ranks.size)
+        divided = {name: Divided(energy, ranks.threads) for name, energy in system.energies.items()}
+        grid = {"t0": self.t0, "dt": self.dt, "n": self.n}
+        own: dict[int, IntArray] = {}
+
+        def take(rank: int) -> Command:
+            share = division.share(rank)
+            nodes = share.nodes
+            own[rank] = nodes[: share.ghosts]
+            inner = {name: one.piece(share.inner[name], nodes) for name, one in divided.items()}
+            outer = {name: one.piece(share.outer[name], nodes[share.beside :]) for name, one in divided.items()}
+            part = Part(share, np.asarray(system.mass)[nodes], system.fixed[nodes], inner, outer)
+            arrays = {"q": self._q, "v": self._v, "a": self._a}
+            return Take(part, grid, {name: array[nodes] for name, array in arrays.items()})
+
+        ranks.call(take)
+        self._own = own
+
+    def _gather(self) -> None:
+        """Get all that moves from the ranks."""
+        found = self._ranks.call(lambda rank: Arrays())
+        for rank, arrays in enumerate(found):
+            for array, values in zip((self._q, self._v, self._a), arrays, strict=True):
+                array[self._own[rank]] = values
+        self._is_here = True
+
+
+def in_parts(integrator: Integrator, ranks: Ranks) -> InParts | Stages:
+    """Return a method that moves on several ranks, or one whose stages do.
+
+    Raises
+    ------
+    InvalidSystem
+        If it cannot.
+    """
+    if isinstance(integrator, Stages):
+        stages = [replace(stage, integrator=in_parts(stage.integrator, ranks)) for stage in integrator.stages]
+        return replace(integrator, stages=stages)
+    return InParts(integrator, ranks)  # pyright: ignore[reportArgumentType]

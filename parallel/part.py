@@ -1,0 +1,144 @@
+"""The part of a system that is on one rank: its energies around inner nodes, then those around sent ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.errors import InvertedElement, MaterialFailed, StepFailed
+from symplex.fem.assembly import Array, IntArray
+from symplex.fem.energy import Energy
+from symplex.fem.system import System
+from symplex.parallel.division import Share
+from symplex.parallel.halo import FailedElsewhere, Halo
+from symplex.parallel.pieces import Piece
+
+
+class Part(NamedTuple):
+    """What a rank is told of its part.
+
+    Attributes
+    ----------
+    share : Share
+    mass : float64 [l]
+        In kg.
+    fixed : bool [l, dim]
+    inner, outer : mapping of str to Piece
+        By the names of energies, in their order. Outer ones number nodes from those beside sent ones on.
+    """
+
+    share: Share
+    mass: Array
+    fixed: NDArray[np.bool_]
+    inner: Mapping[str, Piece]
+    outer: Mapping[str, Piece]
+
+    def system(self, halo: Halo) -> System:
+        """Return the system that moves on this rank: ghosts are held by it, and moved by the exchange."""
+        fixed = self.fixed.copy()
+        fixed[self.share.ghosts :] = True
+        dim = fixed.shape[1]
+        return System(self.mass, {"part": PartEnergy(self, halo)}, dim=dim, fixed=fixed)
+
+
+class Place(NamedTuple):
+    """Where a step has failed first: after so many steps, in which energy, by what, in which of its stencils."""
+
+    step: int
+    energy: int
+    kind: int
+    stencil: int
+
+
+class PartEnergy(Energy):
+    """All energies of a part, with the exchange of positions hidden behind those around inner nodes.
+
+    Parameters
+    ----------
+    part : Part
+    halo : Halo
+
+    Attributes
+    ----------
+    failed : Place or None
+        Where the last step has failed here.
+    """
+
+    def __init__(self, part: Part, halo: Halo):
+        self.nodes = np.empty((0, 1), np.int32)  # it is asked for nothing but its gradient
+        share = part.share
+        self._share, self._halo = share, halo
+        self._inner, self._outer = _energies(part.inner), _energies(part.outer)
+        self._pieces = part.inner, part.outer
+        self._out = np.zeros((len(share.nodes) - share.beside, part.fixed.shape[1]))
+        self.failed: Place | None = None
+
+    def value(self, x: Array) -> Array:
+        """Return nothing [0]: there are no stencils."""
+        return np.empty(0)
+
+    def gradient(self, x: Array) -> Array:
+        """Return nothing [0, 1, dim]."""
+        return np.zeros_like(x)
+
+    def add_gradient(self, q: Array, out: Array) -> None:
+        """Add the gradient in N of own nodes at q [l, dim] to out [l, dim], which is zero; ghosts in q are set.
+
+        Raises
+        ------
+        StepFailed
+            If an energy has none here.
+        FailedElsewhere
+            If another rank has failed in the step before.
+        """
+        share, found = self._share, []
+        self._halo.start(q)
+        found += self._added(0, q, out)
+        try:
+            self._halo.finish(q)
+        except FailedElsewhere:
+            if not found:
+                self._halo.end()
+                raise
+        else:
+            self._out.fill(0.0)
+            found += self._added(1, q[share.beside :], self._out)
+        if found:
+            self._halo.end()
+            self.failed, error = min(found, key=lambda one: one[0])
+            raise error
+        first = share.sent - share.beside
+        out[share.sent : share.ghosts] = self._out[first : share.ghosts - share.beside]
+        out[share.ghosts :] = 0.0
+
+    def _added(self, which: int, q: Array, out: Array) -> list[tuple[Place, Exception]]:
+        """Add the inner or the outer energies; return what has failed, if anything has."""
+        energies, pieces = (self._inner, self._outer)[which], self._pieces[which]
+        for k, name in enumerate(pieces):
+            try:
+                if name in energies:
+                    energies[name].add_gradient(q, out)
+            except Exception as error:  # whatever it is, the others have to hear of it
+                return [_named(error, k, pieces[name])]
+        return []
+
+
+def _energies(pieces: Mapping[str, Piece]) -> dict[str, Energy]:
+    return {name: piece.energy() for name, piece in pieces.items() if len(piece.nodes)}
+
+
+def _named(error: Exception, k: int, piece: Piece) -> tuple[Place, Exception]:
+    """Return where an energy has failed, and the error with the numbers that the whole mesh has."""
+    if not isinstance(error, InvertedElement | MaterialFailed):
+        return Place(0, k if isinstance(error, StepFailed) else -1, 2, 0), error
+    here, there = error.element, int(piece.chosen[error.element])
+    text = str(error).replace(_words(here, piece.nodes[here]), _words(there, piece.named[here]))
+    return Place(0, k, 0 if isinstance(error, InvertedElement) else 1, there), type(error)(text, there)
+
+
+def _words(element: int, nodes: IntArray) -> str:
+    """Return how messages name an element."""
+    return f"element {element} (nodes {', '.join(map(str, nodes))})"

@@ -1,0 +1,155 @@
+"""Pieces of energies: some of their stencils, on the nodes of one rank, made here and put together there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.errors import InvalidSystem
+from symplex.fem.actions.loads import DeadLoad, NodalForce
+from symplex.fem.assembly import Array, IntArray
+from symplex.fem.blocks import SMALLEST_SLAB, slabs_of
+from symplex.fem.energy import Energy
+from symplex.fem.measures.composition import MeasureEnergy
+from symplex.fem.solids.constitutive import Material
+from symplex.fem.solids.solid import Formulation, Solid
+from symplex.fem.system import System
+
+_INSTEAD = "Run it in one process, with as many threads as there are processors."
+
+
+def require_parts(system: System) -> None:
+    """Check that each rank can have its part of a system.
+
+    Raises
+    ------
+    InvalidSystem
+        If something of it acts on nodes of several ranks in a way that parts do not know.
+    """
+    for name, energy in system.energies.items():
+        if isinstance(energy, Solid) and energy.chunked is None:
+            raise InvalidSystem(
+                f"'{name}' is of {type(energy.material).__name__}, a law that Python evaluates, not compiled loops: it "
+                f"cannot be divided among ranks. {_INSTEAD}"
+            )
+        divisible = isinstance(energy, Solid | DeadLoad)
+        if not divisible and not (isinstance(energy, MeasureEnergy) and energy.compiled_loops(system.dim) is not None):
+            raise InvalidSystem(f"'{name}' ({type(energy).__name__}) cannot be divided among ranks. {_INSTEAD}")
+    for what, parts in (
+        ("load", system.loads),
+        ("inelastic part", system.inelastic),
+        ("moving support", system.moving.motions),
+    ):
+        for name in parts:
+            raise InvalidSystem(f"{what} '{name}' cannot be divided among ranks. {_INSTEAD}")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some stencils of an energy.
+
+    Attributes
+    ----------
+    chosen : int [s]
+        Which these are in the whole energy.
+    nodes : int32 [s, k]
+        Their nodes, as the rank numbers them.
+    named : int32 [s, k]
+        Their nodes, as the whole mesh numbers them.
+    """
+
+    chosen: NDArray[np.intp]
+    nodes: IntArray
+    named: IntArray
+
+    def energy(self) -> Energy:
+        """Return the energy of these stencils."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class SolidPiece(Piece):
+    """Elements of a solid on points [l, 3] in m, with the slab of each, by which sums over nodes are ordered."""
+
+    points: Array
+    material: Material
+    formulation: Formulation
+    fibres: Array | None
+    slab: NDArray[np.int32]
+
+    def energy(self) -> Energy:
+        """Return the strain energy of these elements."""
+        solid = Solid(self.points, self.nodes, self.material, self.fibres, self.formulation)
+        assert solid.chunked is not None, "it would have been refused"
+        solid.chunked.slab = self.slab
+        return solid
+
+
+@dataclass(frozen=True)
+class ForcePiece(Piece):
+    """Nodes with constant forces [s, dim] in N."""
+
+    forces: Array
+
+    def energy(self) -> Energy:
+        """Return their potential."""
+        return NodalForce(self.nodes[:, 0], self.forces)
+
+
+@dataclass(frozen=True)
+class MeasurePiece(Piece):
+    """Stencils of a compiled law, renumbered: springs, bars, contact with obstacles."""
+
+    law: MeasureEnergy
+
+    def energy(self) -> Energy:
+        """Return the law of these stencils."""
+        return self.law
+
+
+class Divided:
+    """An energy that is divided among ranks.
+
+    Parameters
+    ----------
+    energy : Energy
+        One that `require_parts` lets pass.
+    threads : int
+        Of each rank.
+    """
+
+    def __init__(self, energy: Energy, threads: int):
+        self._energy, self._threads = energy, threads
+        if isinstance(energy, Solid):
+            self._slab = slabs_of(energy.nodes, energy.points)
+
+    def piece(self, chosen: NDArray[np.intp], where: IntArray) -> Piece:
+        """Return the piece with chosen stencils, ascending, on the nodes [l] of a rank."""
+        energy = self._energy
+        nodes = places_of(where, energy.nodes[chosen])
+        if isinstance(energy, Solid):
+            return self._of_solid(energy, chosen, nodes, where)
+        named = energy.nodes[chosen]
+        if isinstance(energy, DeadLoad):
+            return ForcePiece(chosen, nodes, named, energy.forces[chosen])
+        assert isinstance(energy, MeasureEnergy), "it would have been refused"
+        return MeasurePiece(chosen, nodes, named, energy.of_some(chosen, nodes))
+
+    def _of_solid(self, solid: Solid, chosen: NDArray[np.intp], nodes: IntArray, where: IntArray) -> Piece:
+        slab = self._slab[chosen]
+        if self._threads == 1 or len(chosen) < 2 * SMALLEST_SLAB:
+            # In one slab, in the order in which slabs are: first the even ones, then the odd ones.
+            order = np.argsort(slab & 1, kind="stable")
+            chosen, nodes, slab = chosen[order], nodes[order], np.zeros(len(slab), np.int32)
+        fibres = None if solid.fibres is None else np.ascontiguousarray(solid.fibres[:, chosen])
+        points = solid.points[np.minimum(where, len(solid.points) - 1)]  # others have no elements
+        named = solid.nodes[chosen]
+        return SolidPiece(chosen, nodes, named, points, solid.material, solid.formulation, fibres, slab)
+
+
+def places_of(where: IntArray, nodes: IntArray) -> IntArray:
+    """Return the places of nodes among others, which are all different."""
+    order = np.argsort(where)
+    return order[np.searchsorted(where, nodes, sorter=order)].astype(np.int32)

@@ -1,0 +1,211 @@
+"""Parts of meshes without MPI: what each rank has, and that all parts together find the bits that the whole finds."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from reference.boxes import FORMULATIONS, box_of
+from symplex.contact.obstacles import HalfSpace
+from symplex.contact.rigid import RigidContact
+from symplex.errors import InvalidSystem, InvertedElement
+from symplex.fem import blocks
+from symplex.fem.actions.loads import Gravity
+from symplex.fem.actions.mass import lumped_mass
+from symplex.fem.measures.bars import Bars
+from symplex.fem.measures.pair_laws import EngineeringStrain
+from symplex.fem.solids.materials import NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solids.solid import Solid
+from symplex.fem.system import System
+from symplex.parallel import partition
+from symplex.parallel.division import Division
+from symplex.parallel.halo import FailedElsewhere
+from symplex.parallel.launch import Launch, launched
+from symplex.parallel.motion import in_parts
+from symplex.parallel.part import Part, PartEnergy
+from symplex.parallel.partition import owners
+from symplex.parallel.pieces import Divided, require_parts
+from symplex.time.explicit.newmark import Newmark
+
+RUBBER = NeoHookean(lmbda=6e6, mu=4e6, density=1000.0)
+
+
+class OneProcess:
+    """An exchange with the positions of all nodes at hand."""
+
+    def __init__(self, q, share, fails=False):
+        self._q, self._share, self._fails, self.has_told = q, share, fails, False
+
+    def start(self, q):
+        """Begin it."""
+
+    def finish(self, q):
+        """Set ghosts."""
+        if self._fails:
+            raise FailedElsewhere
+        q[self._share.ghosts :] = self._q[self._share.nodes[self._share.ghosts :]]
+
+    def end(self):
+        """Note that others are told."""
+        self.has_told = True
+
+
+def system_of(kind, cells=(6, 3, 3), material=RUBBER):
+    """A box on a floor, with weight and two springs along it."""
+    name, _, formulation = kind.partition(" ")
+    mesh = box_of(kind, (2.0, 1.0, 1.0), cells)
+    nodes = mesh.cells[name]
+    mass = lumped_mass(mesh.points, nodes, 1000.0, len(mesh.points))
+    far = int(np.argmax(mesh.points.sum(axis=1)))
+    energies = {
+        "body": Solid(mesh.points, nodes, material, formulation=formulation or None),
+        "gravity": Gravity(mass, (0.0, 0.0, -9.81)),
+        "floor": RigidContact(mesh.boundary_nodes, HalfSpace((0, 0, 0.02), (0, 0, 1)), 1e6),
+        "springs": Bars([[0, far], [1, far]], EngineeringStrain([1e5, 2e5], [2.0, 2.5])),
+    }
+    return System(mass, energies), mesh.points
+
+
+def parts_of(system, points, ranks, threads=1):
+    """What all ranks have."""
+    stencils = {name: energy.nodes for name, energy in system.energies.items()}
+    division = Division(owners(points, list(stencils.values()), ranks), stencils, ranks)
+    divided = {name: Divided(energy, threads) for name, energy in system.energies.items()}
+    found = []
+    for rank in range(ranks):
+        share = division.share(rank)
+        inner = {name: one.piece(share.inner[name], share.nodes) for name, one in divided.items()}
+        outer = {name: one.piece(share.outer[name], share.nodes[share.beside :]) for name, one in divided.items()}
+        found.append(Part(share, system.mass[share.nodes], system.fixed[share.nodes], inner, outer))
+    return found
+
+
+def gradient_in_parts(system, points, q, ranks, threads=1):
+    """The gradient that all parts together find, of which each knows the positions of its own nodes only."""
+    found = np.full_like(q, np.nan)
+    for part in parts_of(system, points, ranks, threads):
+        share = part.share
+        here = q[share.nodes]
+        here[share.ghosts :] = np.nan
+        out = np.zeros_like(here)
+        PartEnergy(part, OneProcess(q, share)).add_gradient(here, out)
+        assert not out[share.ghosts :].any()
+        found[share.nodes[: share.ghosts]] = out[: share.ghosts]
+    return found
+
+
+def deformed(points, amount=0.01):
+    """Positions that are moved at random."""
+    return points + amount * np.random.default_rng(1).standard_normal(points.shape)
+
+
+@pytest.mark.parametrize("kind", FORMULATIONS)
+def test_parts_find_the_bits_of_the_whole(kind):
+    system, points = system_of(kind, (4, 2, 2))
+    q = deformed(points)
+    np.testing.assert_array_equal(gradient_in_parts(system, points, q, 3), system.gradient(q))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_slabs_of_the_whole_mesh_order_the_sums_of_parts(threads, monkeypatch):
+    # A small mesh that is divided into slabs as large ones are: sums are in their order, not in that of elements.
+    monkeypatch.setattr(blocks, "SMALLEST_SLAB", 64)
+    monkeypatch.setattr("symplex.parallel.pieces.SMALLEST_SLAB", 64)
+    system, points = system_of("tetra", (16, 3, 3), SaintVenantKirchhoff(lmbda=6e6, mu=4e6, density=1000.0))
+    assert len(np.unique(blocks.slabs_of(system.energies["body"].nodes, points))) > 2
+    q = deformed(points)
+    for ranks in (1, 2, 5):
+        np.testing.assert_array_equal(gradient_in_parts(system, points, q, ranks, threads), system.gradient(q))
+
+
+@pytest.mark.parametrize("has_metis", [True, False])
+def test_each_node_has_one_owner_and_what_is_sent_is_what_is_wanted(has_metis, monkeypatch):
+    if not has_metis:
+        monkeypatch.setattr(partition, "_metis", lambda: None)
+    system, points = system_of("tetra", (8, 4, 4))
+    shares = [part.share for part in parts_of(system, points, 4)]
+    own = np.concatenate([share.nodes[: share.ghosts] for share in shares])
+    np.testing.assert_array_equal(np.sort(own), np.arange(len(points)))
+    weights = np.array([share.ghosts for share in shares])
+    assert weights.max() < 1.6 * weights.mean()
+    for rank, share in enumerate(shares):
+        for other in share.neighbours:
+            back = next(one for one in shares[other.rank].neighbours if one.rank == rank)
+            wanted = shares[other.rank].nodes[back.first : back.last]
+            np.testing.assert_array_equal(share.nodes[other.sent], wanted)
+            assert (other.sent >= share.sent).all()
+            assert (other.sent < share.ghosts).all()
+        # Inner stencils have no ghosts: they are computed before these are there.
+        for name, chosen in share.inner.items():
+            assert not np.isin(system.energies[name].nodes[chosen], share.nodes[share.ghosts :]).any()
+
+
+@pytest.mark.parametrize("nodes", [3, 4, 9])
+def test_every_rank_has_a_node_even_where_nodes_are_few(nodes, monkeypatch):
+    points = np.random.default_rng(0).random((nodes, 3))
+    stencils = [np.array([[0, 1], [1, 2]], np.int32)]
+    assert set(owners(points, stencils, 3)) == {0, 1, 2}
+    monkeypatch.setattr(partition, "_metis", lambda: None)
+    assert set(owners(points, stencils, 3)) == {0, 1, 2}
+
+
+def test_an_inverted_element_has_the_number_of_the_whole_mesh():
+    system, points = system_of("tetra")
+    q = points.copy()
+    turned = system.energies["body"].nodes[100]
+    q[turned[0]] = 2.0 * q[turned[1:]].mean(axis=0) - q[turned[0]]
+    with pytest.raises(InvertedElement) as of_all:
+        system.gradient(q)
+    found = []
+    for part in parts_of(system, points, 3):
+        halo = OneProcess(q, part.share)
+        energy, here = PartEnergy(part, halo), q[part.share.nodes]
+        try:
+            energy.add_gradient(here, np.zeros_like(here))
+        except InvertedElement as error:
+            assert halo.has_told
+            found.append((energy.failed, error))
+    _, first = min(found, key=lambda one: one[0])
+    assert str(first) == str(of_all.value)
+    assert first.element == of_all.value.element
+
+
+def test_a_failure_elsewhere_is_passed_on():
+    system, points = system_of("tetra")
+    part = parts_of(system, points, 2)[0]
+    halo = OneProcess(points, part.share, fails=True)
+    here = points[part.share.nodes]
+    with pytest.raises(FailedElsewhere):
+        PartEnergy(part, halo).add_gradient(here, np.zeros_like(here))
+    assert halo.has_told
+
+
+def test_what_cannot_be_divided_is_refused_by_name():
+    system, _ = system_of("tetra")
+    pushed = System(system.mass, system.energies, loads={"push": lambda t, q, v: np.zeros_like(q)})
+    with pytest.raises(InvalidSystem, match=r"^load 'push' cannot be divided among ranks\. Run it in one process"):
+        require_parts(pushed)
+
+
+def test_more_ranks_than_elements_and_other_methods_are_refused():
+    system, points = system_of("hexahedron", (2, 1, 1))
+    ranks = SimpleNamespace(size=5)
+    with pytest.raises(InvalidSystem, match=r"^there are 5 ranks, more than the mesh has elements or nodes \(4 and 12"):
+        in_parts(Newmark(1e-6), ranks).start(system, system.state(points))
+    with pytest.raises(InvalidSystem, match=r"^Newmark cannot run on several ranks: it is explicit Newmark"):
+        in_parts(Newmark(1e-6, beta=0.25), ranks)
+
+
+@pytest.mark.parametrize(
+    ("environment", "found"),
+    [
+        ({}, None),
+        ({"PMI_RANK": "0", "PMI_SIZE": "1"}, None),
+        ({"PMI_RANK": "2", "PMI_SIZE": "4"}, Launch("MPICH", 2, 4)),
+        ({"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}, Launch("Open MPI", 0, 2)),
+        ({"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "3"}, Launch("Slurm", 1, 3)),
+        ({"PMI_RANK": "x", "PMI_SIZE": "4"}, None),
+    ],
+)
+def test_launchers_are_known_by_their_environment(environment, found):
+    assert launched(environment) == found

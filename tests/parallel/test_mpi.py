@@ -1,0 +1,205 @@
+"""Runs by ``mpiexec``: the files, messages and exit statuses of one process, whatever the number of ranks."""
+
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from time import sleep
+
+import numpy as np
+import pytest
+
+import symplex as sx
+from symplex.base.checkpoint import load_checkpoint
+from symplex.commands.cli import main
+
+pytest.importorskip("mpi4py", reason="mpi4py is not installed: symplex[mpi]")
+MPIEXEC = Path(sysconfig.get_path("scripts")) / "mpiexec"
+if not MPIEXEC.exists():
+    pytest.skip("there is no mpiexec beside this Python: symplex[mpi]", allow_module_level=True)
+
+DROP = """
+title = "A bar falls on a floor"
+[[body]]
+name = "bar"
+mesh = { box = [1.0, 0.2, 0.2], cells = [8, 2, 2] }
+material = { law = "neo-hookean", young = 1e7, poisson = 0.3, density = 1000.0 }
+velocity = [0.0, 0.0, -3.0]
+translate = [0.0, 0.0, 0.01]
+[[support]]
+body = "bar"
+group = "x_min"
+[gravity]
+acceleration = [0.0, 0.0, -9.81]
+[[obstacle]]
+name = "floor"
+kind = "half-space"
+point = [0.0, 0.0, 0.0]
+normal = [0.0, 0.0, 1.0]
+stiffness = 1e5
+[integrator]
+kind = "newmark"
+[run]
+duration = 0.01
+frames = 4
+[output]
+pictures = false
+[[probe]]
+name = "tip"
+body = "bar"
+points = [[1.0, 0.1, 0.1]]
+"""
+SOON = ["--set", "body.bar.material.young=2e4", "--set", "integrator.dt=1e-4", "--set", "body.bar.velocity=[0,0,-60]"]
+
+
+def run(ranks, folder, *words, python=("-m", "symplex", "run")):
+    """Run a command on so many ranks, in a folder."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [str(MPIEXEC), "-n", str(ranks), sys.executable, *python, *words],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.fixture
+def drop(tmp_path):
+    """The scenario, and what one process computes of it."""
+    (tmp_path / "drop.toml").write_text(DROP, "utf-8")
+    sx.simulate(tmp_path / "drop.toml", tmp_path / "one", progress=False)
+    return tmp_path
+
+
+def assert_same(one, other):
+    """Check that two folders hold the same bits."""
+    for name in ("history.csv", "history.json", "probe-tip.csv", "scenario.toml"):
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+    first, second = (load_checkpoint(folder / "checkpoint.npz").motion for folder in (one, other))
+    assert first.keys() == second.keys()
+    for name, array in first.items():
+        np.testing.assert_array_equal(second[name], array)
+    a, b = (sx.read_series(folder / "motion.vtkhdf") for folder in (one, other))
+    assert len(a) == len(b)
+    for k in range(len(a)):
+        np.testing.assert_array_equal(a.frame(k).displacement, b.frame(k).displacement)
+        for field, values in a.frame(k).point_data.items():
+            np.testing.assert_array_equal(b.frame(k).point_data[field], values)
+
+
+def test_two_ranks_leave_the_files_of_one_process(drop):
+    done = run(2, drop, "drop.toml", "--output", "two")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("A bar falls on a floor") == 1
+    assert sx.read_result(drop / "two").summary["ranks"] == 2
+    assert_same(drop / "one", drop / "two")
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_on_another_number_of_ranks(drop):
+    words = ["drop.toml", "--output", "parts", "--quiet"]
+    whole = sx.Scenario.read(drop / "drop.toml").with_values({"run.until": 0.015})
+    sx.simulate(whole, drop / "whole", progress=False)
+    for ranks, more in (
+        (3, []),
+        (2, ["--until", "0.0125", "--resume"]),
+        (1, ["--until", "0.015", "--resume"]),
+    ):
+        done = run(ranks, drop, *words, *more)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert_same(drop / "whole", drop / "parts")
+
+
+@pytest.mark.slow
+def test_an_element_that_inverts_is_told_as_by_one_process(drop, capsys):
+    words = ["drop.toml", *SOON, "--quiet", "--overwrite", "--output", str(drop / "bad")]
+    assert main(["run", str(drop / "drop.toml"), *words[1:]]) == 1
+    told = capsys.readouterr().err
+    assert "is inverted" in told
+    history = (drop / "bad" / "history.csv").read_bytes()
+    done = run(3, drop, *words)
+    assert (done.returncode, done.stderr) == (1, told)
+    assert (drop / "bad" / "history.csv").read_bytes() == history
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["run", "drop.toml", "--set", "integrator.kind=energy-momentum", "--set", "integrator.dt=1e-4"],
+         "error: drop.toml: EnergyMomentum cannot run on several ranks: it is explicit Newmark"),
+        (["check", "drop.toml"], "error: it is 'symplex run' that runs on several ranks"),
+    ],
+)  # fmt: skip
+def test_what_cannot_run_is_refused_once(drop, words, told):
+    done = run(2, drop, *words, python=("-m", "symplex"))
+    assert done.returncode == 2
+    assert done.stderr.count("error:") == 1
+    assert told in done.stderr
+    assert not (drop / "drop-results").exists()
+
+
+@pytest.mark.slow
+def test_without_mpi4py_one_sentence_names_the_extra(drop):
+    hidden = "import sys; sys.modules['mpi4py'] = None; from symplex.commands.cli import main; sys.exit(main())"
+    done = run(2, drop, "run", "drop.toml", python=("-c", hidden))
+    assert done.returncode == 2
+    assert done.stderr == "symplex: error: several ranks need mpi4py and an MPI library; install symplex[mpi].\n"
+
+
+@pytest.mark.slow
+def test_ranks_of_two_versions_are_refused(drop):
+    other = (
+        "import os, sys, symplex.base.version as v; v.VERSION += '' if os.environ.get('PMI_RANK', '0') == '0' else 'x';"
+        "from symplex.commands.cli import main; sys.exit(main())"
+    )
+    done = run(2, drop, "run", "drop.toml", python=("-c", other))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"symplex: error: rank 0 runs symplex {sx.__version__}, Python")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_is_ended_goes_on_to_the_same_bits(drop, number):
+    """Ended by Ctrl-C, or by the death of one rank."""
+    words = ["drop.toml", "--output", "ended", "--set", "run.frames=40", "--set", "run.checkpoint=0.01"]
+    one = run(1, drop, *words[:2], "whole", *words[3:], "--quiet")
+    assert one.returncode == 0, one.stderr
+    command = [str(MPIEXEC), "-n", "2", sys.executable, "-m", "symplex", "run", *words]
+    started = subprocess.Popen(command, cwd=drop, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (drop / "ended" / "checkpoint.npz").exists():
+        assert started.poll() is None
+        sleep(0.01)
+    if number == signal.SIGINT:
+        started.send_signal(number)
+    else:
+        os.kill(_one_rank(started.pid), number)
+    status = started.wait(timeout=120)
+    assert status != 0
+    done = run(3, drop, *words, "--resume", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert_same(drop / "whole", drop / "ended")
+
+
+def _one_rank(pid):
+    """The process of the second rank among those that a process has started."""
+    for status in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            words = status.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"PMI_RANK=1" in words and _is_below(int(status.parent.name), pid):
+            return int(status.parent.name)
+    raise AssertionError("there is no second rank")
+
+
+def _is_below(pid, ancestor):
+    while pid > 1:
+        if pid == ancestor:
+            return True
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return False
