@@ -25,7 +25,14 @@ WITHOUT = {
     *("manifolds.RelaxedState", "manifolds.SpherePotential", "manifolds.SphereState", "manifolds.SphericalPendulum"),
     *("manifolds.SwingPlane", "outputs.BarProbe", "runs.ResponseFound", "runs.compare_histories"),
     *("runs.find_response", "runs.plot_history", "runs.plot_probes", "runs.read_probe", "runs.save_response"),
-    *("meshes.render_film", "meshes.render_snapshots", "studies.Convergence", "studies.Sweep", "studies.converge"),
+    *(
+        "meshes.render_film",
+        "meshes.render_snapshots",
+        "parallel.Ranks",
+        "studies.Convergence",
+        "studies.Sweep",
+        "studies.converge",
+    ),
     *("studies.read_convergence", "studies.read_sweep", "studies.sweep"),
 }
 _SAID = re.compile(r"^([\w, *]+?) :", re.MULTILINE)  # of a parameter
