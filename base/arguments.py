@@ -54,12 +54,14 @@ def checked(what: Checked, but: Collection[str] = ()) -> Checked:
         When it is called with an argument of another kind.
     """
     function = what.__init__ if isinstance(what, type) else what
-    signature = inspect.signature(function)
+    signature: inspect.Signature | None = None
     known: dict[str, tuple[_Kind, ...]] = {}
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not known:  # once all names of modules are there
+        nonlocal signature
+        if signature is None:  # once all names of modules are there; for all functions at once it would take long
+            signature = inspect.signature(function)
             known.update(_kinds_by_name(what, signature, but))
         given = signature.bind(*args, **kwargs)
         for name, value in given.arguments.items():

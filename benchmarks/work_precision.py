@@ -24,6 +24,7 @@ import symplex as sx
 from symplex.fem.actions.loads import Gravity
 from symplex.fem.kernels import kernel
 from symplex.fem.measures.bars import Bars, EngineeringStrain
+from symplex.time.composition import substeps
 
 GRAVITY = 9.81
 OUTPUTS = 10
@@ -146,6 +147,11 @@ def fixed_step(make: Callable[[float], sx.Integrator], problem: Problem, steps: 
     return run
 
 
+def composition(order: int, problem: Problem) -> Callable[[float], Run]:
+    """Return what makes a run of a composition of explicit Newmark."""
+    return lambda steps: fixed_step(lambda dt: sx.Composition(sx.Newmark(dt), order), problem, steps)
+
+
 def scipy_solver(method: str, problem: Problem, tolerance: float) -> Run:
     """Return a run of scipy's solve_ivp."""
     constants = problem.mass, problem.pairs, problem.stiffness, problem.lengths, problem.held
@@ -246,6 +252,10 @@ def solvers(problem: Problem) -> Iterator[tuple[str, Callable[[float], Run], lis
     coarse = [float(max(np.ceil(fewest * 2.0**k), 5)) for k in range(-5, 4)]
     coarse = sorted(set(coarse))
     yield "Newmark", lambda steps: fixed_step(lambda dt: sx.Newmark(dt), problem, steps), fine
+    for order in (4, 8):
+        largest = max(map(abs, substeps(order)))
+        finer = [float(np.ceil(1.4 * largest * fewest * 2 ** (0.5 * k))) for k in range(9)]
+        yield f"composition {order}", composition(order, problem), finer
     yield "energy-momentum", lambda steps: fixed_step(lambda dt: sx.EnergyMomentum(dt), problem, steps), coarse
     yield "midpoint", lambda steps: fixed_step(lambda dt: sx.Midpoint(dt), problem, steps), coarse
     tolerances = [10.0**-k for k in range(3, 12)]
@@ -317,6 +327,8 @@ def table(found: dict, errors: tuple[float, ...] = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6
 
 STYLES = {
     "Newmark": ("s-", "#c0392b"),
+    "composition 4": ("P-", "#e67e22"),
+    "composition 8": ("*-", "#7b241c"),
     "energy-momentum": ("d-", "#2e8b57"),
     "midpoint": ("o-", "#2c5fa8"),
     "scipy DOP853": ("x--", "0.3"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -50,12 +51,17 @@ class Obstacle(Summarized, ABC):
         """|∂g/∂x|: 1 where g is a distance in m."""
         return 1.0
 
+    @cached_property
+    def _known_measure(self) -> Array:
+        """The measure, made once."""
+        return self.measure
+
     def gap(self, x: Array) -> Array:
         """Return the gap g [m] of the points x [m, dim]."""
         points, m = np.ascontiguousarray(x, dtype=float), np.empty(len(x))
         if points.shape[1:] != (self.dim,):
             raise InvalidSystem(f"{type(self).__name__}: points have shape {points.shape}, wanted (m, {self.dim}).")
-        loops.measures(points, np.arange(len(x), dtype=np.int32)[:, None], self.measure, m)
+        loops.measures(points, np.arange(len(x), dtype=np.int32)[:, None], self._known_measure, m)
         law, length = self.law
         return m if law == PENALTY else np.sqrt(m) - length if law == COMPRESSION else length - np.sqrt(m)
 

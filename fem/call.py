@@ -6,6 +6,7 @@ passing jitted functions instead would compile it again in every process.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from llvmlite import ir
@@ -106,6 +107,7 @@ def _pointer(number: types.Type) -> Callable:
 float64_at, int32_at = _pointer(types.float64), _pointer(types.int32)  # of the array at an address (int64)
 
 
+@cache
 def address_of(kernel: Any, *arguments: types.Type) -> int:
     """Return the address of a compiled kernel for arguments of given types, for `call_kernel`."""
     kernel.compile(arguments)

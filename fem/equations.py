@@ -13,6 +13,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem import equation_loops as loops
 from symplex.fem.assembly import Array
 from symplex.fem.energy import Invariance
+from symplex.fem.forms import loops_of
 from symplex.fem.looped import LoopedEnergy
 
 _ROUND_OFF = 1e-12  # of the factors of an equation: how far their sum may be from zero
@@ -50,13 +51,7 @@ class LinearConstraints(LoopedEnergy):
         If shapes do not fit, numbers are not finite, a stiffness is not positive, or an equation has no factors.
     """
 
-    _LOOPS: ClassVar = {
-        "gradient": loops.add_gradient,
-        "hessian": loops.add_hessian,
-        "discrete_gradient": loops.add_discrete_gradient,
-        "discrete_hessian": loops.add_discrete_hessian,
-        "third": loops.add_third,
-    }
+    _LOOPS: ClassVar = loops_of(loops)
 
     def __init__(
         self, points: Array, factors: sp.sparray | ArrayLike, values: ArrayLike = 0.0, *, stiffness: ArrayLike

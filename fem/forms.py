@@ -14,6 +14,7 @@ A form has the name of the local function of `symplex.fem.energy.Energy`; the me
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
 from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_values, scatter_vectors
@@ -106,6 +107,12 @@ INCREMENT_GRADIENT = Form("increment_gradient", "add_increment_gradient", "discr
 
 FORMS = (GRADIENT, HESSIAN, SECANT, SECANT_RATE, THIRD)
 FORMS += (DISCRETE_GRADIENT, DISCRETE_HESSIAN, MEAN_GRADIENT, INCREMENT_GRADIENT)
+
+
+def loops_of(module: ModuleType) -> dict[str, Any]:
+    """Return the loops of a module by the names of their forms: those called as the methods that add forms up."""
+    return {form.name: getattr(module, form.add) for form in FORMS if hasattr(module, form.add)}
+
 
 # The loop of each kind: scatter(local, nodes or slots, out)
 SCATTER: dict[Kind, Callable[[Array, Any, Array], None]] = {

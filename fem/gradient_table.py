@@ -7,7 +7,7 @@ over steps calls it by its address, and nothing is compiled for a combination of
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from symplex.fem.assembly import Array
 from symplex.fem.call import address_of, call_kernel, call_writing_kernel, float64_at, int32_at
 from symplex.fem.forms import CompiledLoops, Form
 from symplex.fem.kernels import formula, kernel, uncounted_formula
+from symplex.fem.measures.constraints import Constraint
 from symplex.fem.potential import Potential
 
 _VECTORS, _NUMBERS, _BLOCKS = types.float64[:, ::1], types.float64[::1], types.float64[:, :, ::1]
@@ -48,30 +49,106 @@ class GradientTable(NamedTuple):
     loops: tuple[CompiledLoops, ...]
 
 
-def gradient_table(potential: Potential, form: Form = forms.GRADIENT) -> GradientTable | None:
-    """Return the table of a potential's (discrete) gradient, or None if an energy has no loops and is not constant."""
+def gradient_table(
+    potential: Potential, form: Form = forms.GRADIENT, among: Set[str] | None = None
+) -> GradientTable | None:
+    """Return the table of a potential's gradient, or another vector, or of that of the energies named.
+
+    None if an energy has no loops and is not constant.
+    """
     constant, found = np.zeros((potential.n_nodes, potential.dim)), []
-    for energy in potential.energies.values():
+    for name, energy in potential.energies.items():
+        if among is not None and name not in among:
+            continue
         if isinstance(energy, DeadLoad):
             energy.add_gradient(constant, constant)
-        elif (loops := energy.compiled_loops(potential.dim)) is not None:
+        elif (loops := energy.compiled_loops(potential.dim)) is not None and form.name in loops.loops:
             found.append(loops)
         else:
             return None
-    rows = np.array([_row(loops, form) for loops in found], np.int64).reshape(-1, 10)
+    rows = _table([_row(loops, _address(loops, form)) for loops in found])
     return GradientTable(constant, rows, sum(len(loops.arguments[0]) for loops in found), tuple(found))
 
 
-def _row(loops: CompiledLoops, form: Form) -> list[int]:
+class SecantTable(NamedTuple):
+    """The secant form 𝓕 of energies and its rate, as compiled loops take them.
+
+    Attributes
+    ----------
+    values, rates : int64 [k, 10]
+        Rows as those of a `GradientTable`.
+    slots : int64 [k]
+        The addresses of the places of their stencils on the pattern.
+    write : int
+        The address of the kernel that calls them.
+    """
+
+    values: NDArray[np.int64]
+    rates: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    write: int
+
+
+def secant_table(potential: Potential, among: Set[str]) -> SecantTable | None:
+    """Return the table of the energies named, or None if one has no loops."""
+    tables = [gradient_table(potential, form, among) for form in (forms.SECANT, forms.SECANT_RATE)]
+    values, rates = (None if table is None else table.rows for table in tables)
+    places = zip(potential.energies, potential.pattern.slots, strict=False)
+    slots = np.array([slots.ctypes.data for name, slots in places if name in among], np.int64)
+    if values is None or rates is None or len(values) < len(slots):
+        return None
+    rows = types.int64[:, ::1]
+    write = address_of(_secants, rows, types.int64[::1], types.boolean, _VECTORS, _VECTORS, _NUMBERS)
+    return SecantTable(values, rates, slots, write)
+
+
+class ConditionTable(NamedTuple):
+    """Constraints, as compiled loops take them; what addresses lead to is the constraints'.
+
+    Attributes
+    ----------
+    values, gradients : int64 [k, 10]
+        Rows as those of a `GradientTable`, with the loops of g and with those of ∇g.
+    write_values, write_gradients : int
+        The addresses of kernels that call them.
+    """
+
+    values: NDArray[np.int64]
+    gradients: NDArray[np.int64]
+    write_values: int
+    write_gradients: int
+
+
+def condition_table(constraints: Sequence[Constraint]) -> ConditionTable | None:
+    """Return the table of constraints, or None if one has no loops."""
+    found = [constraint.compiled_loops() for constraint in constraints]
+    loops = [loops for loops in found if loops is not None]
+    if len(loops) < len(found):
+        return None
+    values = [_row(one, address_of(one.loops["values"], _VECTORS, *_LAW, _NUMBERS)) for one in loops]
+    gradients = [_row(one, address_of(one.loops["rows"], _VECTORS, *_LAW, _VECTORS)) for one in loops]
+    kernels = (
+        address_of(_conditions, types.int64[:, ::1], _VECTORS, _NUMBERS),
+        address_of(_condition_gradients, types.int64[:, ::1], _VECTORS, _VECTORS),
+    )
+    return ConditionTable(_table(values), _table(gradients), *kernels)
+
+
+def _table(rows: list[list[int]]) -> NDArray[np.int64]:
+    return np.array(rows, np.int64).reshape(-1, 10)
+
+
+def _row(loops: CompiledLoops, address: int) -> list[int]:
     nodes, numbers, law, *others = loops.arguments
     at_nodes, at_numbers, *at_others = (array.ctypes.data for array in (nodes, numbers, *others))
-    return [at_nodes, *nodes.shape, at_numbers, len(numbers), law, *at_others, _address(loops, form)]
+    return [at_nodes, *nodes.shape, at_numbers, len(numbers), law, *at_others, address]
 
 
 def _address(loops: CompiledLoops, form: Form) -> int:
     """Return the address of the loop of a form, which is compiled if need be."""
-    nodal = 2 if form.ends == 2 or form.name == "third" else 1
-    out = [types.int32[:, :, ::1], _BLOCKS] if form.is_matrix else [_VECTORS]
+    nodal = 2 if form.ends == 2 or form.name in ("third", "secant_rate") else 1
+    numbers = _BLOCKS if form.kind == "block" else _NUMBERS
+    out = [types.int32[:, :, ::1], numbers] if form.is_matrix else [_VECTORS]
     return address_of(loops.loops[form.name], *[_VECTORS] * nodal, *_LAW, *out)
 
 
@@ -109,17 +186,15 @@ def form_table(potential: Potential, table: GradientTable, by_ends: bool) -> For
     form = forms.DISCRETE_HESSIAN if by_ends else forms.HESSIAN
     derivatives = [(_address(loops, form), places) for loops, places in zip(table.loops, slots, strict=True)]
     derivatives = np.array(derivatives, np.int64).reshape(-1, 2)
-    return FormTable(table.constant, table.rows, by_ends, *_kernels(), derivatives)
-
-
-@cache
-def _kernels() -> tuple[int, int]:
-    """Return the addresses of the kernels, which are compiled if need be."""
     rows = types.int64[:, ::1]
-    return (
-        address_of(_forces, _VECTORS, rows, types.boolean, *[_VECTORS] * 3),
-        address_of(_matrix, rows, rows, types.boolean, _VECTORS, _VECTORS, _BLOCKS),
-    )
+    matrix = address_of(_matrix, rows, rows, types.boolean, _VECTORS, _VECTORS, _BLOCKS)
+    return force_table(table)._replace(by_ends=by_ends, matrix=matrix, derivatives=derivatives)
+
+
+def force_table(table: GradientTable) -> FormTable:
+    """Return the table of a gradient without its derivative."""
+    forces = address_of(_forces, _VECTORS, types.int64[:, ::1], types.boolean, *[_VECTORS] * 3)
+    return FormTable(table.constant, table.rows, False, forces, 0, np.zeros((0, 2), np.int64))
 
 
 @formula
@@ -156,6 +231,65 @@ def write_forces(form, q0, q1, out):
 def write_derivative(form, q0, q1, out):
     """Set the blocks out [nnz, dim, dim] to those of the derivative of `write_forces` with q1."""
     call_writing_kernel(form.matrix, (form.rows, form.derivatives, form.by_ends, q0, q1, out))
+
+
+@uncounted_formula
+def write_secants(table, q, out):
+    """Set out [nnz] to the values of 𝓕 at q [n, dim]; return a sum that is finite if all are."""
+    return call_kernel(table.write, (table.values, table.slots, False, q, q, out))
+
+
+@uncounted_formula
+def write_secant_rates(table, q, v, out):
+    """Set out [nnz] to the values of 𝓕̇ at q along v [n, dim]; return a sum that is finite if all are."""
+    return call_kernel(table.write, (table.rates, table.slots, True, q, v, out))
+
+
+@uncounted_formula
+def write_conditions(table, q, out):
+    """Write g of all constraints at q [n, dim] to out [c]."""
+    call_writing_kernel(table.write_values, (table.values, q, out))
+
+
+@uncounted_formula
+def write_condition_gradients(table, q, out):
+    """Write ∇g of all constraints at q [n, dim] to out [f, dim], one row for each node of each stencil."""
+    call_writing_kernel(table.write_gradients, (table.gradients, q, out))
+
+
+@kernel
+def _secants(rows, slots, of_rate, q, v, out):
+    check = 0.0
+    for s in range(len(out)):
+        out[s] = 0.0
+    for k in range(len(rows)):
+        law, places = _arguments(rows[k]), carray(int32_at(slots[k]), (rows[k][1], rows[k][2], rows[k][2]))
+        if of_rate:
+            check += call_kernel(rows[k][9], (q, v, *law, places, out))
+        else:
+            check += call_kernel(rows[k][9], (q, *law, places, out))
+    return check
+
+
+@kernel
+def _conditions(rows, q, out):
+    start = 0
+    for row in rows:
+        end = start + row[1]
+        call_writing_kernel(row[9], (q, *_arguments(row), out[start:end]))
+        start = end
+
+
+@kernel
+def _condition_gradients(rows, q, out):
+    start = 0
+    for i in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            out[i, k] = 0.0
+    for row in rows:
+        end = start + row[1] * row[2]
+        call_writing_kernel(row[9], (q, *_arguments(row), out[start:end]))
+        start = end
 
 
 @kernel

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import os
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -181,39 +182,58 @@ class _Locator(caching._CacheLocator):
 @cache
 def stamp(source: Path) -> str:
     """Return a digest of a file of the package, of this one, and of all that they import of it, directly or not."""
-    found = {source, Path(__file__)}
+    found = {str(source), __file__}
     todo = list(found)
     while todo:
-        new = set(_imported(todo.pop())) - found
+        new = _imported(todo.pop()) - found
         found |= new
         todo += new
-    return hashlib.sha256(b"".join(_digest(path) for path in sorted(found))).hexdigest()
+    return hashlib.sha256(b"".join(map(_digest, sorted(found)))).hexdigest()
+
+
+# Paths are texts here, and folders are listed once: every program asks for hundreds of files when it starts.
 
 
 @cache
-def _digest(path: Path) -> bytes:
+def _digest(path: str) -> bytes:
     return hashlib.sha256(_text(path)).digest()
 
 
 @cache
-def _text(path: Path) -> bytes:
-    return path.read_bytes()
+def _text(path: str) -> bytes:
+    return Path(path).read_bytes()
 
 
 @cache
-def _imported(path: Path) -> tuple[Path, ...]:
+def _imported(path: str) -> frozenset[str]:
     """Return the files of the modules that one imports from this package."""
-    return tuple(file for module in _modules(_text(path)) if (file := module.with_suffix(".py")).is_file())
+    return frozenset(file for folder, module in _modules(_text(path)) if (file := _files(folder).get(module)))
 
 
-def _modules(text: bytes) -> Iterator[Path]:
-    """Yield what may be modules among what is imported: each package or module, and the names imported from it."""
+@cache
+def _files(folder: str) -> dict[str, str]:
+    """Return the modules in a folder by their names."""
+    try:
+        with os.scandir(folder) as entries:
+            return {one.name[:-3]: one.path for one in entries if one.name.endswith(".py") and one.is_file()}
+    except OSError:  # it is a module
+        return {}
+
+
+def _modules(text: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the folder and the name of what may be modules: each that is imported, and the names imported from it."""
     for dotted, names in _IMPORTS.findall(text):
-        place = _ROOT.joinpath(*dotted.decode().split(".")[1:])
-        if place != _ROOT:
-            yield place
+        above, module, place = _place(dotted)
+        yield above, module
         for name in re.findall(rb"\w+", names):
-            yield place / name.decode()
+            yield place, name.decode()
+
+
+@cache
+def _place(dotted: bytes) -> tuple[str, str, str]:
+    """Return the folder and the name of a module, and the folder that its own modules are in if it is a package."""
+    place = _ROOT.joinpath(*dotted.decode().split(".")[1:])
+    return str(place.parent), place.name, str(place)
 
 
 class _Index(caching.IndexDataCacheFile):

@@ -19,6 +19,8 @@ from symplex.fem.state import State
 if TYPE_CHECKING:
     from symplex.fem.actions.mass_solve import MassSolver
 
+_NEXT, _AFTER = [1, 2, 0], [2, 0, 1]  # axes of a vector product
+
 
 class Masses(Potential):
     """Nodes with masses, of which some coordinates are fixed, and a potential; see `symplex.System`.
@@ -170,7 +172,8 @@ class Masses(Potential):
         """Return Σ q × m v about the origin in kg m²/s: [3] in space, [1] in the plane, [0] on a line."""
         p = self.apply_mass(state.v)
         if self.dim == 3:
-            return self.sum(np.cross(state.q, p))
+            q = state.q  # np.cross takes ten times as long for few nodes
+            return self.sum(q[:, _NEXT] * p[:, _AFTER] - q[:, _AFTER] * p[:, _NEXT])
         if self.dim == 2:
             return self.sum(state.q[:, :1] * p[:, 1:] - state.q[:, 1:] * p[:, :1])
         return np.empty(0)

@@ -11,6 +11,7 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem import rigidity_loops as loops
 from symplex.fem.energy import RIGID, Array
+from symplex.fem.forms import loops_of
 from symplex.fem.looped import LoopedEnergy
 from symplex.fem.nodes import Nodes, connectivity
 
@@ -55,13 +56,7 @@ class Rigidity(LoopedEnergy):
     """
 
     invariances = RIGID
-    _LOOPS: ClassVar = {
-        "gradient": loops.add_gradient,
-        "hessian": loops.add_hessian,
-        "discrete_gradient": loops.add_discrete_gradient,
-        "discrete_hessian": loops.add_discrete_hessian,
-        "third": loops.add_third,
-    }
+    _LOOPS: ClassVar = loops_of(loops)
 
     def __init__(self, nodes: Nodes, radii: ArrayLike, mass: ArrayLike, frequency: ArrayLike):
         self.nodes = connectivity("Rigidity", nodes)

@@ -191,7 +191,7 @@ class Part:
     expected : Expected
     steps : int
         How many steps or events.
-    counted : {"steps", "events", "samples"}
+    counted : {"steps", "events", "rows of the history"}
         What is counted.
     quantities : tuple of Quantity
     energies : dict of str to float
@@ -200,7 +200,7 @@ class Part:
         Work and heat in J that loads, supports, friction, dampers and the like have put in.
     impulses : dict of str to tuple of 3 float
         In N s, from start to end: ``change`` of the momentum, and what of it constant loads and contact with obstacles
-        (summed over the samples) have done; ``other`` is what is left.
+        (by the rows of the history) have done; ``other`` is what is left.
     """
 
     expected: Expected
@@ -227,7 +227,7 @@ class PartRows:
     @property
     def counted(self) -> str:
         """What is counted."""
-        return next((name for name in ("steps", "events") if name in self.rows), "samples")
+        return next((name for name in ("steps", "events") if name in self.rows), "rows of the history")
 
     @cached_property
     def steps(self) -> int:
@@ -401,7 +401,9 @@ def _ledger(rows: PartRows) -> tuple[dict[str, float], dict[str, float], dict[st
     if "contact_force_x" in rows.rows:
         force = rows.vector("contact_force")
         contact = np.diff(rows.t) @ (0.5 * (force[1:] + force[:-1]))  # the trapezoidal rule
-        impulses["contact with obstacles (trapezoidal rule over the samples)"] = _three(contact)
+        impulses[f"contact with obstacles (trapezoidal rule over {len(rows.t):,} rows of the history)"] = _three(
+            contact
+        )
     for name, value in impulses.items():
         left = left - np.array(value) if name != "change" else left
     return energies, works, impulses | {"other": _three(left)}

@@ -15,8 +15,8 @@ from symplex.base.files import WAY_OUT
 from symplex.errors import OutputError, SymplexError
 from symplex.fem.energy import Array
 from symplex.fem.outputs.forces import Acting
-from symplex.fem.outputs.probe import Observation
-from symplex.fem.outputs.stacked_fields import TOGETHER
+from symplex.fem.outputs.probe import DeferredProbe
+from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots
 from symplex.fem.system import State
 from symplex.runs.probe_files import ProbeWriter, open_probe, path_of_probe, read_probe, resume_probe
 from symplex.runs.results import Folder
@@ -25,10 +25,7 @@ from symplex.scenario.probes import Event
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
 
-# How many nodes the states that wait for their rows have together at most, and the longest that they wait, in s.
-_MOST_NODES, _LONGEST = 1 << 17, 1.0
-
-_Kept = tuple[float, list[Any]]  # a time in s, and what each part of a probe has kept of a state
+_LONGEST = 1.0  # s that rows wait at most
 
 
 @final
@@ -44,7 +41,12 @@ class ProbesOfRun:
     def __init__(self, problem: Problem, folder: Folder):
         self._times = problem.scenario.times
         self._probes = [_ProbeOfRun(built, folder, len(self._times)) for built in problem.probes]
-        self._waiting, self._nodes = 0, 1  # states whose rows are to be written, and the nodes of one
+        rates: dict[int, list[_ProbeOfRun]] = {}
+        for probe in self._probes:
+            if probe.can_wait:
+                rates.setdefault(probe.every, []).append(probe)
+        self._waiting = [_Waiting(probes) for probes in rates.values()]
+        self._at_once = [probe for probe in self._probes if not probe.can_wait]
         self._written = perf_counter()
 
     def begin(self, opened: ExitStack) -> None:
@@ -86,14 +88,14 @@ class ProbesOfRun:
 
     def look(self, k: int, state: State, motion: Motion, acting: Acting) -> bool:
         """Look at the state of sample k, with forces as they act; return whether an event wants a frame of it."""
-        due = [probe for probe in self._probes if probe.is_row[k]]
-        if not due:
+        waiting = [one for one in self._waiting if k % one.every == 0]
+        due = [probe for probe in self._at_once if k % probe.every == 0]
+        if not (waiting or due):
             return False
         seen = Observation(motion.system, state, acting, motion.constraint_forces)
-        wanted = [probe.look(k, seen) for probe in due]
-        self._waiting += 1
-        self._nodes = len(state.q)
-        return any(wanted)
+        for one in waiting:
+            one.states.add(seen)
+        return any([probe.look(k, seen) for probe in due])
 
     def frames_brought(self) -> set[int]:
         """Return the samples up to now of which events have wanted frames."""
@@ -101,15 +103,18 @@ class ProbesOfRun:
 
     def write_some(self) -> None:
         """Write the rows that wait, if there are many or they have waited for long: together they cost less."""
-        is_long = perf_counter() - self._written > _LONGEST
-        if self._waiting and (is_long or self._waiting >= min(TOGETHER, _MOST_NODES // max(self._nodes, 1))):
+        if perf_counter() - self._written > _LONGEST:
             self.write()
+            return
+        for one in self._waiting:
+            if one.states.is_full:
+                one.write()
 
     def write(self) -> None:
         """Write all rows that wait."""
-        self._waiting, self._written = 0, perf_counter()
-        for probe in self._probes:
-            probe.write()
+        self._written = perf_counter()
+        for one in (*self._waiting, *self._at_once):
+            one.write()
 
     def _write_at_end(self) -> None:
         """Write what waits when a run has stopped; the error that has stopped it is the one to tell."""
@@ -129,12 +134,40 @@ class ProbesOfRun:
 
 
 @final
+class _Waiting:
+    """Probes that look at the same samples, and the states of which they have still to tell.
+
+    Parameters
+    ----------
+    probes : sequence of _ProbeOfRun
+    """
+
+    def __init__(self, probes: Sequence[_ProbeOfRun]):
+        self._probes, self.every = probes, probes[0].every
+        self.states = Snapshots([one for probe in probes for one in probe.needs])
+
+    def write(self) -> None:
+        """Write the rows of these states, and forget them; what one probe can't tell does not keep others from it."""
+        if not len(self.states):
+            return
+        failures = []
+        for probe in self._probes:
+            try:
+                probe.write_rows(self.states)
+            except SymplexError as error:
+                failures.append(error)
+        self.states.clear()
+        if failures:
+            raise failures[0]
+
+
+@final
 class _ProbeOfRun:
     """A probe with its file."""
 
     def __init__(self, built: BuiltProbe, folder: Folder, n_times: int):
         table = built.table
-        self.name, self._parts = table.name, built.probes
+        self.name, self.every, self._parts = table.name, table.every, built.probes
         self.path = path_of_probe(folder.path, table.name, table.format)
         told = [column for probe in built.probes for column in probe.columns]
         self.columns = {"t": Column("t", "s", "time")} | {column.name: column for column in told}
@@ -143,24 +176,20 @@ class _ProbeOfRun:
         self.brought: set[int] = set()  # samples of which its event has wanted frames
         self._names = list(self.columns)
         self._event = None if table.frame_on is None else _Watch(table.frame_on, told)
-        self.can_wait = self._event is None and all(probe.can_wait for probe in built.probes)
-        self._seen: list[_Kept] = []  # what rows are to be found from
+        self._deferred = [probe for probe in built.probes if isinstance(probe, DeferredProbe)]
+        self.can_wait = self._event is None and len(self._deferred) == len(built.probes)
         self._found: list[Array] = []  # rows that are to be written
         self._least, self._largest, self._last = (np.full((2, len(told)), np.nan) for _ in range(3))
 
-    def look(self, k: int, seen: Observation) -> bool:
-        kept = seen.state.t, [probe.keep(seen) for probe in self._parts]
-        if self.can_wait:
-            self._seen.append(kept)
-            return False
-        row = self._rows_of([kept])
-        self._found.append(row)
-        return self._happens(k, row[0, 1:])
+    @property
+    def needs(self) -> list[Needs]:
+        return [probe.needs for probe in self._deferred]
 
-    def _rows_of(self, kept: Sequence[_Kept]) -> Array:
-        times = np.array([[t] for t, _ in kept])
-        found = [probe.rows([of[i] for _, of in kept]) for i, probe in enumerate(self._parts)]
-        return np.concatenate([times, *found], axis=1)
+    def look(self, k: int, seen: Observation) -> bool:
+        """Find the row of sample k; return whether its event wants a frame of it."""
+        row = np.concatenate([seen.times, *(probe.values(seen) for probe in self._parts)])
+        self._found.append(row)
+        return self._happens(k, row[1:])
 
     def _happens(self, k: int, numbers: Array) -> bool:
         if self._event is None or not self._event.happens(numbers):
@@ -170,24 +199,33 @@ class _ProbeOfRun:
 
     def _take(self, rows: Array) -> None:
         """Take note of what is largest and least in rows [s, columns] that are there."""
-        numbers, every = rows[:, 1:], np.arange(rows.shape[1] - 1)
+        numbers = rows[:, 1:]
         self._last[0], self._last[1] = rows[-1, 0], numbers[-1]
-        for known, place, beyond in ((self._least, np.argmin, np.less), (self._largest, np.argmax, np.greater)):
-            k = place(numbers, axis=0)
-            found = np.stack([rows[k, 0], numbers[k, every]])
-            new = beyond(found[1], known[1]) | np.isnan(known[1])
-            known[:, new] = found[:, new]
+        for known, extreme, beyond in ((self._least, np.min, np.less), (self._largest, np.max, np.greater)):
+            found = extreme(numbers, axis=0)
+            new = np.flatnonzero(beyond(found, known[1]) | np.isnan(known[1]))
+            if len(new):
+                first = (numbers[:, new] == found[new]).argmax(axis=0)
+                known[0, new], known[1, new] = rows[first, 0], found[new]
 
     def write(self) -> None:
-        seen, found, self._seen, self._found = self._seen, self._found, [], []
-        if seen:
-            try:
-                found = [self._rows_of(seen)]
-            except SymplexError:  # of one of them; what was before is kept
-                for one in seen:
-                    self._write(self._rows_of([one]))
+        """Write the rows that were found at once."""
+        found, self._found = self._found, []
         if found:
-            self._write(np.concatenate(found))
+            self._write(np.stack(found))
+
+    def write_rows(self, states: Snapshots) -> None:
+        """Find and write the rows of several states."""
+        try:
+            rows = self._rows(states)
+        except SymplexError:  # of one of them; what was before is kept
+            for k in range(len(states)):
+                self._write(self._rows(states.single(k)))
+        else:
+            self._write(rows)
+
+    def _rows(self, states: Snapshots) -> Array:
+        return np.concatenate([states.times[:, None], *(probe.rows(states) for probe in self._deferred)], axis=1)
 
     def _write(self, rows: Array) -> None:
         assert self.writer is not None, "it has been begun"

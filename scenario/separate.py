@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.energy import IntArray
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 
 def separate_parts(tables: Tables) -> list[set[str]]:
     """Return the names of what hangs together, part by part: joined by ties, springs, dashpots, constraints."""
+    from scipy.sparse.csgraph import connected_components  # with much of scipy, for what few scenarios need
+
     names = tables.names
     if not names:
         return []

@@ -59,7 +59,8 @@ def test_modules_beside_a_scenario_are_not_run(trap):
     assert "bad.toml: " in said
 
 
-def test_the_test_picture_is_drawn_without_the_modules_beside_it(trap):
+def test_the_test_picture_is_drawn_without_the_modules_beside_it(trap, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(trap / "cache"))  # where nothing is remembered of earlier ones
     code = "from symplex.meshes.pictures.render import _probe; print(repr(_probe()))"
     said, trapped = run(trap, "-P", "-c", code)
     assert trapped == []

@@ -228,6 +228,7 @@ class CompositionMotion(FixedStepMotion):
         self.inner, self.filters_steps = inner, inner.filters_steps
         self._parts = parts
         self._starts = [math.fsum(parts[:i]) for i in range(len(parts))]
+        self._sizes = np.array(parts)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that the method moves."""
@@ -254,8 +255,23 @@ class CompositionMotion(FixedStepMotion):
         self._step(t, h)
 
     def _step(self, t: float, h: float) -> None:
-        for part, start in zip(self._parts, self._starts, strict=True):
+        self._substeps(t, h, 0)
+
+    def _substeps(self, t: float, h: float, first: int) -> None:
+        """Take the substeps of a step of the size h in s from the time t, from the first of these on."""
+        for part, start in zip(self._parts[first:], self._starts[first:], strict=True):
             self.inner.substep(t + start * h, part * h)
+
+    def _compiled_steps(self, n: int, sizes: Array) -> int:
+        """Take up to n steps as the method takes their substeps; those that it leaves of a step follow one by one."""
+        if len(sizes) > 1:
+            return 0
+        h, parts = float(sizes[0]), len(self._parts)
+        whole, more = divmod(self.inner._compiled_steps(n * parts, h * self._sizes), parts)
+        self._at_once = max(self.inner._at_once // parts, 1)
+        if more:
+            self._substeps(self.t0 + (self.n + whole) * self.dt, h, more)
+        return whole + (more > 0)
 
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J that the method knows, without those of one step size: substeps have several."""

@@ -164,8 +164,8 @@ class FixedStepMotion(Motion):
     def _step(self, t: float, h: float) -> None:
         """Move by a step of the size h in s, of any sign, from the time t."""
 
-    def _compiled_steps(self, n: int, h: float) -> int:
-        """Take up to n steps of the size h in s in one call of a compiled loop, if there is one for the system.
+    def _compiled_steps(self, n: int, sizes: Array) -> int:
+        """Take up to n steps of sizes [s] in s, in turn, in one call of a compiled loop, if the system has one.
 
         Return how many it took: all is before the next one then, which `_step` takes.
         """
@@ -220,10 +220,10 @@ class FixedStepMotion(Motion):
 
     def _run(self, n_steps: int) -> None:
         """Take n_steps steps from the time t, counting them in ``n``: in compiled loops as far as these go."""
-        target = self.n + n_steps
+        target, sizes = self.n + n_steps, np.array([self.dt])
         while self.n < target:
             wanted = min(self._at_once, target - self.n)
-            taken = self._compiled_steps(wanted, self.dt)
+            taken = self._compiled_steps(wanted, sizes)
             self.n += taken
             if taken < wanted:
                 self.substep(self.t, self.dt)

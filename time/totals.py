@@ -57,10 +57,15 @@ class EnergyExchange:
 
     def add(self, kinetic: Energy, total: Energy) -> None:
         """Go on with the kinetic and total energy in J at the next time, or at several [rows]."""
-        potential = np.atleast_1d(total) - kinetic
+        potential = total - kinetic
+        if isinstance(potential, np.ndarray):
+            first, most = float(potential[0]), float(np.max(kinetic))
+        else:
+            first, most = float(potential), float(kinetic)
         if self._potential0 is None:
-            self._potential0 = float(potential[0])
-        self.largest = max(self.largest, float(np.max(kinetic)), float(np.abs(potential - self._potential0).max()))
+            self._potential0 = first
+        change = abs(potential - self._potential0)
+        self.largest = max(self.largest, most, float(change.max() if isinstance(change, np.ndarray) else change))
 
     def relative(self, change: Energy) -> Energy:
         """Return a change of an energy in J as a part of what has been exchanged; 0 where nothing moves."""

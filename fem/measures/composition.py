@@ -26,19 +26,19 @@ from symplex.fem.measures.relative import DISTANCE, KIND, ORIGIN, rotated
 # Nodes, measure, law, its constants and its end, as loops take them.
 _Arguments = tuple[IntArray, Array, int, Array, Array, Array]
 
-# The loop of each form, and the functions of a law in Python whose values it takes for the constants.
-_LOOPS: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "gradient": (loops.add_gradient, ("slope",)),
-    "hessian": (loops.add_hessian, ("slope", "curvature")),
-    "third": (loops.add_third, ("third_slope", "curvature")),
-    "discrete_gradient": (loops.add_discrete_gradient, ("quotient",)),
-    "discrete_hessian": (loops.add_discrete_hessian, ("quotient", "quotient_slope")),
-    "mean_gradient": (loops.add_mean_gradient, ("mean_slope",)),
-    "secant": (loops.add_secant, ("slope",)),
-    "secant_rate": (loops.add_secant_rate, ("slope", "curvature")),
-    "increment_gradient": (loops.add_increment_gradient, ()),
+_LOOPS = forms.loops_of(loops)
+# The functions of a law in Python whose values loops take for the constants.
+_FUNCTIONS: dict[str, tuple[str, ...]] = {
+    "gradient": ("slope",),
+    "hessian": ("slope", "curvature"),
+    "third": ("third_slope", "curvature"),
+    "discrete_gradient": ("quotient",),
+    "discrete_hessian": ("quotient", "quotient_slope"),
+    "mean_gradient": ("mean_slope",),
+    "secant": ("slope",),
+    "secant_rate": ("slope", "curvature"),
+    "increment_gradient": (),
 }
-_ALL = {name: loop for name, (loop, _) in _LOOPS.items()}
 
 
 class MeasureLaw:
@@ -137,7 +137,7 @@ class MeasureLaw:
         x = gathered[form.ends - 1]
         (m, k, dim), nodes = x.shape, self._own_nodes
         nodal = [self._own(values) for values in gathered]
-        loop, names = _LOOPS[form.name]
+        loop, names = _LOOPS[form.name], _FUNCTIONS[form.name]
         arguments = self._at(names, nodes, *nodal[: form.ends])
         out = np.zeros(form.shape(m * k, m * k * k, dim))
         slots = [np.arange(m * k * k, dtype=np.int32).reshape(m, k, k)] if form.is_matrix else []
@@ -218,11 +218,11 @@ class MeasureEnergy(MeasureLaw, Energy):
     def compiled_loops(self, dim: int) -> CompiledLoops | None:
         """Return the loops by which forms are added up in a space, if that is all there is to them."""
         own = type(self).add_gradient is MeasureEnergy.add_gradient and (self._dim or dim) == dim <= 3
-        return CompiledLoops(_ALL, self._compiled) if own and self._compiled is not None else None
+        return CompiledLoops(_LOOPS, self._compiled) if own and self._compiled is not None else None
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form to what is assembled (see `Energy`)."""
-        loop, names = _LOOPS[form.name]
+        loop, names = _LOOPS[form.name], _FUNCTIONS[form.name]
         self._require(form)
         if self._compiled is None and not names:
             super().add(form, nodal, out, slots)

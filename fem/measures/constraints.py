@@ -18,6 +18,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.copying import Copyable
 from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array, IntArray
+from symplex.fem.forms import CompiledLoops
 from symplex.fem.measures import loops
 from symplex.fem.measures.composition import MeasureLaw
 from symplex.fem.measures.law_formulas import IDENTITY, LENGTH
@@ -26,6 +27,8 @@ from symplex.fem.nodes import Nodes, node_indices, node_pairs, require_nodes
 
 # Of the mean of a gradient along a segment: exact for polynomials of degree 15, to round-off for what is smooth.
 _GAUSS = [(0.5 * (1.0 + s), 0.5 * w) for s, w in zip(*np.polynomial.legendre.leggauss(8), strict=True)]
+
+_LOOPS = {"values": loops.write_values, "rows": loops.add_rows}
 
 
 class Constraint(Copyable, ABC):
@@ -92,6 +95,10 @@ class Constraint(Copyable, ABC):
         self._require("gradient", gradients, (*self.nodes.shape, out.shape[1]))
         out[...] = gradients.reshape(out.shape)
 
+    def compiled_loops(self) -> CompiledLoops | None:
+        """Return the loops that these two call, ``values`` and ``rows``, if that is all there is to them."""
+        return None
+
     def _require(self, name: str, local: Array, shape: tuple[int, ...]) -> None:
         if local.shape != shape:
             raise InvalidSystem(f"{type(self).__name__}: the local {name} has shape {local.shape}, wanted {shape}.")
@@ -110,6 +117,10 @@ class MeasureConstraint(MeasureLaw, Constraint):
         q = self._checked(q)
         out[...] = 0.0
         loops.add_rows(q, *self._at(("slope",), self.nodes, q), out)
+
+    def compiled_loops(self) -> CompiledLoops | None:
+        """Return the loops of values and gradients."""
+        return None if self._compiled is None else CompiledLoops(_LOOPS, self._compiled)
 
 
 @checked

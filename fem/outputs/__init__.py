@@ -8,7 +8,8 @@ __all__, __getattr__, __dir__ = public(
         ".forces": ("force_on", "reactions"),
         ".field_probes": ("NodalProbe", "SolidProbe"),
         ".force_probes": ("BarProbe", "ForceProbe", "ReactionProbe"),
-        ".probe": ("Observation", "Probe"),
+        ".probe": ("Probe",),
+        ".snapshots": ("Observation",),
         ".solid_fields": ("SolidFields", "nodal_stress", "stress"),
     },
 )

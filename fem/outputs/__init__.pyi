@@ -8,8 +8,8 @@ from symplex.fem.outputs.force_probes import ForceProbe as ForceProbe
 from symplex.fem.outputs.force_probes import ReactionProbe as ReactionProbe
 from symplex.fem.outputs.forces import force_on as force_on
 from symplex.fem.outputs.forces import reactions as reactions
-from symplex.fem.outputs.probe import Observation as Observation
 from symplex.fem.outputs.probe import Probe as Probe
+from symplex.fem.outputs.snapshots import Observation as Observation
 from symplex.fem.outputs.solid_fields import SolidFields as SolidFields
 from symplex.fem.outputs.solid_fields import nodal_stress as nodal_stress
 from symplex.fem.outputs.solid_fields import stress as stress

@@ -15,13 +15,14 @@ from symplex.base.columns import AXES, Kind
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array
 from symplex.fem.nodes import Nodes, node_indices
-from symplex.fem.outputs.probe import Numbers, Observation, Probe, Reduction, require
+from symplex.fem.outputs.probe import DeferredProbe, Numbers, Reduction, require
+from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots, Wanted
 from symplex.fem.outputs.solid_fields import PARTS, QUANTITIES, UNITS, Quantity, SolidFields
 from symplex.fem.outputs.stacked_fields import StackedFields
 
 Motion = Literal["displacement", "position", "velocity", "acceleration"]
 MOTIONS: tuple[Motion, ...] = get_args(Motion)
-_ARRAYS: dict[str, str] = {"displacement": "q", "position": "q", "velocity": "v", "acceleration": "a"}  # of a state
+_ARRAYS: dict[str, Wanted] = {"displacement": "q", "position": "q", "velocity": "v", "acceleration": "a"}  # of a state
 _MOTION: dict[str, tuple[str, Kind]] = {
     "displacement": ("m", "length"),
     "position": ("m", "length"),
@@ -32,7 +33,7 @@ _MOTION: dict[str, tuple[str, Kind]] = {
 
 @checked
 @final
-class NodalProbe(Probe):
+class NodalProbe(DeferredProbe):
     """Displacements, positions, velocities or accelerations at nodes, or at points between them.
 
     Parameters
@@ -57,8 +58,6 @@ class NodalProbe(Probe):
     InvalidSystem
         If there is no place or no such quantity, component or reduction, or the reference is missing.
     """
-
-    can_wait = True
 
     def __init__(
         self,
@@ -96,17 +95,13 @@ class NodalProbe(Probe):
             Numbers(f"{name}: {one}", one, *_MOTION[one], AXES[:dim], labels, components, reduce) for one in quantities
         ]
         self.columns = tuple(column for numbers in self._numbers for column in numbers.columns)
+        self.needs: Needs = {_ARRAYS[one]: np.unique(self._nodes) for one in quantities}
 
-    def values(self, seen: Observation) -> Array:
-        """Return the numbers [columns] of a state."""
-        return self.rows([seen])[0]
-
-    def rows(self, seen: Sequence[Observation]) -> Array:
-        """Return the numbers [s, columns] of several states."""
+    def rows(self, seen: Observation | Snapshots) -> Array:
+        """Return the numbers [s, columns] of one state, or of several."""
         found = []
         for quantity, numbers in zip(self._quantities, self._numbers, strict=True):
-            array = _ARRAYS[quantity]
-            values = np.stack([getattr(one.state, array)[self._nodes] for one in seen])
+            values = seen.at(_ARRAYS[quantity], self._nodes)
             if quantity == "displacement":
                 values = values - self._start
             found.append(numbers.of(_at_places(self._weights, values)))
@@ -138,7 +133,7 @@ def _count(nodes: NDArray[np.integer], weights: sp.csr_array | None) -> int:
 
 @checked
 @final
-class SolidProbe(Probe):
+class SolidProbe(DeferredProbe):
     """Stress, strain or energy density of solids: at elements, or averaged at nodes (see `SolidFields`).
 
     Parameters
@@ -164,8 +159,6 @@ class SolidProbe(Probe):
     InvalidSystem
         If there is no place or no such quantity, component or reduction.
     """
-
-    can_wait = True
 
     def __init__(
         self,
@@ -215,23 +208,21 @@ class SolidProbe(Probe):
             for one in self._quantities
         ]
         self.columns = tuple(column for numbers in self._numbers for column in numbers.columns)
+        self.needs: Needs = {"q": fields.nodes}
 
-    def values(self, seen: Observation) -> Array:
-        """Return the numbers [columns] of a state."""
-        return self.rows([seen])[0]
+    def rows(self, seen: Observation | Snapshots) -> Array:
+        """Return the numbers [s, columns] of one state, or of several."""
+        if self._at_elements:
+            parts = [[one[:, k] for one in self._found(seen, name)] for name, k in self._elements.items()]
+            values = [np.concatenate(of_solids, axis=1) for of_solids in zip(*parts, strict=True)]
+        else:
+            values = [self._at_places(at_nodes) for at_nodes in self._found(seen, None)]
+        return np.concatenate([numbers.of(one) for numbers, one in zip(self._numbers, values, strict=True)], axis=1)
 
-    def rows(self, seen: Sequence[Observation]) -> Array:
-        """Return the numbers [s, columns] of several states."""
-        states, found = [one.state for one in seen], []
-        for quantity, numbers in zip(self._quantities, self._numbers, strict=True):
-            if self._at_elements:
-                chosen = self._elements.items()
-                values = np.concatenate(
-                    [self._fields.of_elements(quantity, states, one)[:, k] for one, k in chosen], axis=1
-                )
-            else:
-                values = self._fields.at_nodes(quantity, states)
-                values = np.concatenate([values, np.zeros((len(states), 1, *values.shape[2:]))], axis=1)
-                values = _at_places(self._weights, values[:, self._nodes])
-            found.append(numbers.of(values))
-        return np.concatenate(found, axis=1)
+    def _found(self, seen: Observation | Snapshots, name: str | None) -> list[Array]:
+        return self._fields.found(self._quantities, seen, name)
+
+    def _at_places(self, values: Array) -> Array:
+        """Return values [s, p, …] at the places, of those at the nodes of the elements."""
+        nothing = np.zeros((len(values), 1, *values.shape[2:]))
+        return _at_places(self._weights, np.concatenate([values, nothing], axis=1)[:, self._nodes])

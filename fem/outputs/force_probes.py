@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Literal, final, get_args
 
 import numpy as np
@@ -17,7 +18,8 @@ from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.nodes import Nodes, node_indices
 from symplex.fem.outputs.forces import point_of, resultants
-from symplex.fem.outputs.probe import Numbers, Observation, Probe, Reduction, require
+from symplex.fem.outputs.probe import DeferredProbe, Numbers, Probe, Reduction, require
+from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots
 
 OfBars = Literal["axial_force", "axial_stress", "elongation"]
 OF_BARS: tuple[OfBars, ...] = get_args(OfBars)
@@ -103,10 +105,8 @@ class BarProbe(Probe):
         return np.concatenate(found)
 
 
-class _Resultants(Probe):
+class _Resultants(DeferredProbe):
     """Forces and moments of several things, each with its own columns."""
-
-    can_wait = True
 
     def __init__(self, name: str, what: str, labels: Sequence[str], about: ArrayLike | None, dim: int):
         self.name, self._about = name, point_of(about, dim)
@@ -122,23 +122,12 @@ class _Resultants(Probe):
         self.columns = tuple(columns)
 
     @abstractmethod
-    def keep(self, seen: Observation) -> Sequence[tuple[Array, Array]]:
-        """Return for each of them its forces [k, dim] in N and their positions [k, dim] in m."""
+    def acting(self, seen: Observation | Snapshots) -> Iterator[tuple[Array, Array]]:
+        """Return for each of them its forces [s, k, dim] in N and their positions [s, k, dim] in m."""
 
-    def values(self, seen: Observation) -> Array:
-        """Return the numbers [columns] of a state."""
-        return self.rows([self.keep(seen)])[0]
-
-    def rows(self, kept: Sequence[Sequence[tuple[Array, Array]]]) -> Array:
-        """Return the numbers [s, columns] of several states, of what was kept of each."""
-        found = []
-        for of_one in zip(*kept, strict=True):
-            forces, places = zip(*of_one, strict=True)
-            if any(one.shape != forces[0].shape for one in forces):  # what a support holds has changed
-                found.append(np.concatenate([resultants(f[None], q[None], self._about) for f, q in of_one]))
-            else:
-                found.append(resultants(np.stack(forces), np.stack(places), self._about))
-        return np.concatenate(found, axis=1)
+    def rows(self, seen: Observation | Snapshots) -> Array:
+        """Return the numbers [s, columns] of one state, or of several."""
+        return np.concatenate([resultants(forces, q, self._about) for forces, q in self.acting(seen)], axis=1)
 
 
 @checked
@@ -181,20 +170,22 @@ class ReactionProbe(_Resultants):
         if not np.isfinite(self._times).all() or (np.diff(self._times) <= 0.0).any():
             raise InvalidSystem("ReactionProbe: the times of changes must be finite and ascend (s).")
         super().__init__(name, "reaction", list(parts[0]), about, masks[0].shape[1])
-        self._held = [[_at_nodes(mask) for mask in part.values()] for part in parts]
+        self._nodes, self._masks = [], []  # of each support: nodes [k], and what it holds of them [parts, k, dim]
+        for label in parts[0]:
+            held = np.stack([part[label] for part in parts])
+            nodes = np.flatnonzero(held.any(axis=(0, 2)))
+            self._nodes.append(nodes)
+            self._masks.append(held[:, nodes])
+        every = np.unique(np.concatenate(self._nodes))
+        self.needs: Needs = {"reactions": every, "q": every}
 
-    def keep(self, seen: Observation) -> Sequence[tuple[Array, Array]]:
+    def acting(self, seen: Observation | Snapshots) -> Iterator[tuple[Array, Array]]:
         """Return the forces in N at the nodes of each support, and their positions in m."""
-        R, q = seen.reactions, seen.state.q
         # A state at the time of a change is still that before it.
-        part = np.count_nonzero(self._times + _SAME_TIME * np.abs(self._times) < seen.state.t)
-        return [(np.where(mask, R[nodes], 0.0), q[nodes]) for nodes, mask in self._held[part]]
-
-
-def _at_nodes(mask: NDArray[np.bool_]) -> tuple[NDArray[np.integer], NDArray[np.bool_]]:
-    """Return the nodes [k] of which a coordinate is held, and which of theirs [k, dim]."""
-    nodes = np.flatnonzero(mask.any(axis=1))
-    return nodes, mask[nodes]
+        changes = self._times + _SAME_TIME * np.abs(self._times)
+        part = np.count_nonzero(changes < seen.times[:, None], axis=1)
+        for nodes, masks in zip(self._nodes, self._masks, strict=True):
+            yield np.where(masks[part], seen.at("reactions", nodes), 0.0), seen.at("q", nodes)
 
 
 @checked
@@ -231,8 +222,11 @@ class ForceProbe(_Resultants):
         self._acting = tuple(acting)
         self._groups = [np.unique(node_indices("ForceProbe", some)) for some in groups.values()]
 
-    def keep(self, seen: Observation) -> Sequence[tuple[Array, Array]]:
+        nodes_of_all = np.unique(np.concatenate(self._groups))
+        self.needs: Needs = {"q": nodes_of_all} | {("force", one): nodes_of_all for one in self._acting}
+
+    def acting(self, seen: Observation | Snapshots) -> Iterator[tuple[Array, Array]]:
         """Return the forces in N on each group of nodes, and their positions in m."""
-        every, q = [seen.force_of(name) for name in self._acting], seen.state.q
-        forces = every[0] if len(every) == 1 else sum(every, np.zeros_like(q))
-        return [(forces[nodes], q[nodes]) for nodes in self._groups]
+        for nodes in self._groups:
+            forces = [seen.at(("force", name), nodes) for name in self._acting]
+            yield reduce(np.add, forces), seen.at("q", nodes)

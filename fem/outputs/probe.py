@@ -7,9 +7,8 @@ march `symplex.time.ProbeRecorder` keeps them; in runs `[[probe]]` tables do.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any, ClassVar, Literal, final
+from collections.abc import Sequence
+from typing import Literal, final
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from symplex.base.columns import AXES, Column, Kind
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array
 from symplex.fem.copying import Copyable
-from symplex.fem.outputs.forces import Acting, as_it_is, force_on_nodes
+from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots
 from symplex.fem.outputs.solid_fields import PARTS
 from symplex.fem.system import State, System
 
@@ -27,54 +26,6 @@ NORM = "norm"
 _PLOTTED = 8  # places of a probe at most that are plotted
 
 
-@final
-class Observation:
-    """A state that probes look at, with what several of them need found once.
-
-    Parameters
-    ----------
-    system : System
-    state : State
-    gradient : callable, optional
-        Returns ∂φ/∂x of an energy as it acts, as `Motion.gradient`; default: as it is.
-    constraint_forces : callable, optional
-        Returns those [n, dim] in N of constraints that a method keeps, which are no reactions of supports, or None; as
-        `Motion.constraint_forces`.
-    """
-
-    def __init__(
-        self,
-        system: System,
-        state: State,
-        gradient: Acting = as_it_is,
-        constraint_forces: Callable[[], Array | None] = lambda: None,
-    ):
-        self.system, self.state = system, state
-        self._gradient, self._constraint_forces = gradient, constraint_forces
-        self._forces: dict[str, Array] = {}
-
-    @cached_property
-    def reactions(self) -> Array:
-        """The forces [n, dim] in N of supports."""
-        found = self.system.reactions(self.state)
-        forces = self._constraint_forces()
-        if forces is not None:
-            found -= np.where(self.system.fixed, forces, 0.0)
-        return found
-
-    def force_of(self, name: str) -> Array:
-        """Return the forces [n, dim] in N of an energy or a load on nodes; zero if it does not act now."""
-        if name not in self._forces:
-            state, system = self.state, self.system
-            if name in system.energies:
-                self._forces[name] = force_on_nodes(system.energies[name], state, self._gradient)
-            elif name in system.loads:
-                self._forces[name] = np.asarray(system.loads[name](state.t, state.q, state.v))
-            else:
-                self._forces[name] = np.zeros_like(state.q)
-        return self._forces[name]
-
-
 class Probe(Copyable, ABC):
     """What is told of a state.
 
@@ -82,31 +33,40 @@ class Probe(Copyable, ABC):
     ----------
     name : str
     columns : tuple of Column
-    can_wait : bool
-        Whether `rows` are to be found later, and together, from what `keep` has returned. Others find theirs at once.
     """
 
     name: str
     columns: tuple[Column, ...]
-    can_wait: ClassVar[bool] = False
 
     @abstractmethod
     def values(self, seen: Observation) -> Array:
         """Return the numbers [columns] of a state."""
-
-    def keep(self, seen: Observation) -> Any:
-        """Return what rows are found from later: the state, or what is known only while the motion is there."""
-        return seen
-
-    def rows(self, kept: Sequence[Any]) -> Array:
-        """Return the numbers [s, columns] of several states, the same to the last bit, of what was kept of each."""
-        return np.stack([self.values(one) for one in kept])
 
     def of(self, system: System, state: State) -> dict[str, float]:
         """Return the numbers of a state by the names of their columns."""
         return dict(
             zip((c.name for c in self.columns), map(float, self.values(Observation(system, state))), strict=True)
         )
+
+
+class DeferredProbe(Probe):
+    """A probe whose numbers may be found later, of several states together: those of each alone, to the last bit.
+
+    Attributes
+    ----------
+    needs : mapping
+        What they are found from: the nodes by what is needed at them.
+    """
+
+    needs: Needs
+
+    @abstractmethod
+    def rows(self, seen: Observation | Snapshots) -> Array:
+        """Return the numbers [s, columns] of one state, or of several."""
+
+    def values(self, seen: Observation) -> Array:
+        """Return the numbers [columns] of a state."""
+        return self.rows(seen)[0]
 
 
 @final

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Literal, NamedTuple, final, get_args
 
 import numpy as np
@@ -130,14 +130,23 @@ class SolidFields(Copyable):
         new._parts = {name: _repeated(part, self.nodes, count) for name, part in self._parts.items()}
         return new
 
-    def stacked_state(self, states: Sequence[State]) -> State:
-        """Return the one state of the copies that are `repeated`, each of which is at one of several states."""
-        arrays = {name: np.concatenate([getattr(one, name)[self.nodes] for one in states]) for name in ("q", "v", "a")}
-        internal: dict[str, Array] = {}
+    def stacked_state(self, q: Array, internal: Sequence[Mapping[str, Array]]) -> State:
+        """Return the one state of the copies that are `repeated`, of several states at rest.
+
+        Parameters
+        ----------
+        q : float64 [s, k, 3]
+            Positions in m of `nodes`.
+        internal : sequence of mapping of str to float64
+            The internal variables of each, of the same parts.
+        """
+        found: dict[str, Array] = {}
         for part in self._parts.values():
-            for key in part.overstress.keys() & states[0].internal.keys():
-                internal[key] = np.concatenate([_chosen(part, one.internal[key]) for one in states], axis=1)
-        return State(states[0].t, **arrays, internal=internal)
+            for key in part.overstress.keys() & internal[0].keys():
+                found[key] = np.concatenate([_chosen(part, one[key]) for one in internal], axis=1)
+        q = q.reshape(-1, q.shape[2])
+        still = np.zeros_like(q)
+        return State(0.0, q, still, still, internal=found)
 
     def elements(self, name: str) -> IntArray:
         """Return the elements [m] of a solid that are meant, by their numbers in it."""
@@ -161,6 +170,8 @@ class SolidFields(Copyable):
         part = self._parts.get(name)
         if part is None:
             raise InvalidSystem(f"'{name}' is none of the solids: {', '.join(self._parts) or 'none'}.")
+        if quantity == "von_mises":
+            return part.solid.von_mises(state.q, _overstress(part, state))
         if quantity in _OF_STRESS:
             return _OF_STRESS[quantity](self._once("stress", name, state, lambda: _mean_stress(part, state)))
         if quantity == "energy_density":
@@ -253,11 +264,18 @@ def _repeated(part: _Part, nodes: IntArray, count: int) -> _Part:
 
 def _mean_stress(part: _Part, state: State) -> Array:
     """Return the mean Cauchy stress [m, 6] of elements."""
-    sigma = part.solid.cauchy(state.q)
-    for key, viscous in part.overstress.items():
-        if key in state.internal:
-            sigma = sigma + viscous.cauchy(state.q, _chosen(part, state.internal[key]))
-    return tensors.components(sigma)
+    sigma, overstress = part.solid.cauchy(state.q), _overstress(part, state)
+    return tensors.components(sigma if overstress is None else sigma + overstress)
+
+
+def _overstress(part: _Part, state: State) -> Array | None:
+    """Return the mean overstress [m, 3, 3] of elements, if they are viscoelastic."""
+    found = [
+        viscous.cauchy(state.q, _chosen(part, state.internal[key]))
+        for key, viscous in part.overstress.items()
+        if key in state.internal
+    ]
+    return reduce(np.add, found) if found else None
 
 
 def _stress_at_points(part: _Part, state: State) -> Array:

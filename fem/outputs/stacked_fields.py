@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
 
 from symplex.fem.assembly import Array
+from symplex.fem.outputs.snapshots import TOGETHER, Observation, Snapshots
 from symplex.fem.outputs.solid_fields import Quantity, SolidFields
 from symplex.fem.state import State
 
-TOGETHER = 64  # states that are looked at together at best
 _MOST_ELEMENTS = 4096  # of all states together; from here on calls cost little
 
 
@@ -31,41 +31,37 @@ class StackedFields:
         fitting = max(_MOST_ELEMENTS // max(elements, 1), 1)
         self._together = min(1 << fitting.bit_length() - 1, TOGETHER)  # a part of TOGETHER
         self._repeated: SolidFields | None = None
-        self._known: tuple[tuple[State, ...], State | None] = ((), None)
 
-    def of_elements(self, quantity: Quantity, states: Sequence[State], name: str) -> Array:
-        """Return a quantity [s, m, …] of the elements of a solid at each state, as `SolidFields.of_elements`."""
-        return self._found(lambda fields, state: fields.of_elements(quantity, state, name), states)
+    def found(self, quantities: Sequence[Quantity], seen: Observation | Snapshots, name: str | None) -> list[Array]:
+        """Return quantities at each state: [s, m, …] of the elements of a solid, or [s, k, …] averaged at their nodes.
 
-    def at_nodes(self, quantity: Quantity, states: Sequence[State]) -> Array:
-        """Return a quantity [s, k, …] averaged at the nodes of the elements, which are `SolidFields.nodes`."""
-
-        def found(fields: SolidFields, state: State) -> Array:
-            values = fields.at_nodes(quantity, state)
-            return values[self._nodes] if fields is self._fields else values
-
-        return self._found(found, states)
-
-    def _found(self, of: Callable[[SolidFields, State], Array], states: Sequence[State]) -> Array:
-        """Return what fields tell of each state, found of a few at a time."""
-        found = []
-        for first in range(0, len(states), self._together):
-            some = tuple(states[first : first + self._together])
+        These nodes are `SolidFields.nodes`; see `SolidFields.of_elements` and `SolidFields.at_nodes`.
+        """
+        if isinstance(seen, Observation):
+            return [one[None] for one in self._of_state(quantities, seen.state, name)]
+        found, together = [], self._together
+        for first in range(0, len(seen), together):
+            internal = seen.internal[first : first + together]
+            count = len(internal)
             # Internal variables may begin with a later part of a run.
-            if len(some) == 1 or any(one.internal.keys() != some[0].internal.keys() for one in some):
-                found += [of(self._fields, state)[None] for state in some]
+            if together == 1 or count == 1 or any(one.keys() != internal[0].keys() for one in internal):
+                for k in range(first, first + count):
+                    found.append([one[None] for one in self._of_state(quantities, seen.state(k), name)])
                 continue
-            values = of(*self._stacked(some))
-            found.append(values.reshape(self._together, -1, *values.shape[1:])[: len(some)])
-        return np.concatenate(found)
-
-    def _stacked(self, states: tuple[State, ...]) -> tuple[SolidFields, State]:
-        """Return the fields of as many copies of the elements as go together, and one state of all of them."""
-        if self._repeated is None:
-            self._repeated = self._fields.repeated(self._together)
-        known, stacked = self._known
-        if stacked is None or len(known) != len(states) or any(a is not b for a, b in zip(known, states, strict=True)):
+            if self._repeated is None:
+                self._repeated = self._fields.repeated(together)
             # Where there are fewer states, the last one stands for the others, too.
-            stacked = self._fields.stacked_state([*states, *[states[-1]] * (self._together - len(states))])
-            self._known = states, stacked
-        return self._repeated, stacked
+            at = np.minimum(np.arange(together), count - 1)
+            q = seen.at("q", self._nodes)[first : first + count]
+            stacked = self._fields.stacked_state(q[at], [internal[k] for k in at])
+            every = [_told(self._repeated, quantity, stacked, name) for quantity in quantities]
+            found.append([one.reshape(together, -1, *one.shape[1:])[:count] for one in every])
+        return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+    def _of_state(self, quantities: Sequence[Quantity], state: State, name: str | None) -> list[Array]:
+        found = [_told(self._fields, quantity, state, name) for quantity in quantities]
+        return found if name is not None else [one[self._nodes] for one in found]
+
+
+def _told(fields: SolidFields, quantity: Quantity, state: State, name: str | None) -> Array:
+    return fields.at_nodes(quantity, state) if name is None else fields.of_elements(quantity, state, name)

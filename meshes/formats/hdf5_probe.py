@@ -45,8 +45,11 @@ def require_readable(path: Path) -> None:
     with path.open("rb") as file:
         if file.read(4) != b"\x89HDF" or not sys.executable:
             return
-    seconds = ceil(_SECONDS + path.stat().st_size / _BYTES_PER_SECOND)
-    program = _LIMIT.format(seconds, seconds + 1) + _PROGRAM if _IS_POSIX else _PROGRAM
+    wanted = seconds = ceil(_SECONDS + path.stat().st_size / _BYTES_PER_SECOND)
+    program = _PROGRAM
+    if _IS_POSIX:
+        seconds, last = _limits(wanted)
+        program = _LIMIT.format(seconds, last) + program
     try:
         status = subprocess.run(
             [sys.executable, "-I", "-c", program, str(path.resolve())],
@@ -60,6 +63,21 @@ def require_readable(path: Path) -> None:
     except OSError:  # no other process can be started here
         return
     if status is None or (_IS_POSIX and status == -signal.SIGXCPU):
+        if seconds < wanted:
+            raise MeshError(
+                f"HDF5's library reads it for more than {seconds} s, and processes may not take longer here; "
+                "allow more (ulimit -t), or write it anew if it is damaged."
+            )
         raise MeshError(f"it is damaged: HDF5's library reads it for more than {seconds} s; write it anew.")
     if status < 0:
         raise MeshError("it is damaged: HDF5's library crashes on it; write it anew.")
+
+
+def _limits(seconds: int) -> tuple[int, int]:
+    """Return the seconds after which a process is told to end, and is ended: fewer where fewer are allowed."""
+    import resource
+
+    allowed = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    if allowed == resource.RLIM_INFINITY or allowed > seconds:
+        return seconds, seconds + 1
+    return max(allowed - 1, 1), allowed

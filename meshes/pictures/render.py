@@ -20,6 +20,7 @@ from symplex.base.arguments import checked
 from symplex.errors import OutputError, RenderError
 from symplex.meshes.pictures.figures import plain_style, require_format, save_figure
 from symplex.meshes.pictures.packages import require_packages
+from symplex.meshes.pictures.proven import is_proven, remember
 from symplex.meshes.pictures.scene import Scene, colours
 from symplex.meshes.pictures.view import View
 from symplex.meshes.pictures.words import check_dpi, check_size
@@ -192,12 +193,15 @@ def _panel(
 @cache
 def _probe() -> str:
     """Return why nothing can be drawn here, or an empty text."""
+    if is_proven(_PROBE):
+        return ""
     try:
         # -P: what lies in the working directory is no module of ours.
         done = subprocess.run([sys.executable, "-P", "-c", _PROBE], capture_output=True, timeout=120, check=False)
     except subprocess.TimeoutExpired:
         return "a test picture was not finished after two minutes"
     if done.returncode == 0:
+        remember(_PROBE)
         return ""
     said = re.sub(r"\x1b\[[0-9;]*m", "", done.stderr.decode(errors="replace"))  # VTK writes in colour
     lines = [line.split("|", 1)[-1].strip() for line in said.splitlines() if line.strip()]
@@ -206,12 +210,12 @@ def _probe() -> str:
 
 
 def is_rendering() -> bool:
-    """Return whether pictures can be drawn here; the first call draws one in a process of its own."""
+    """Return whether pictures can be drawn here; the first call in a day draws one in a process of its own."""
     return not _probe()
 
 
 def require_rendering() -> None:
-    """Make sure that pictures can be drawn here; the first call draws one in a process of its own.
+    """Make sure that pictures can be drawn here; the first call in a day draws one in a process of its own.
 
     Raises
     ------

@@ -124,16 +124,17 @@ class Scene:
         bounding = {*range(0, len(self._series), step), len(self._series) - 1}
         boxes, colours_in, reaches = [], [], []
         is_met = self._section is None
-        for i in sorted({*chosen, *bounding}):
-            frame = self._series.frame(i)
-            moved = self._moved(frame)
-            if i in bounding:
-                boxes.append(_box(moved.values()))
-            if i in chosen:
-                colours_in += self._range(frame)
-                if self._section is not None:
-                    reaches.append(self._section.reach(moved))
-                    is_met = is_met or self._section.cuts(moved)
+        with self._series.kept_open():
+            for i in sorted({*chosen, *bounding}):
+                frame = self._series.frame(i)
+                moved = self._moved(frame)
+                if i in bounding:
+                    boxes.append(_box(moved.values()))
+                if i in chosen:
+                    colours_in += self._range(frame)
+                    if self._section is not None:
+                        reaches.append(self._section.reach(moved))
+                        is_met = is_met or self._section.cuts(moved)
         if not is_met:
             low, high = min(low for low, _ in reaches), max(high for _, high in reaches)
             raise RenderError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -388,6 +389,11 @@ class Series(ABC):
                 raise ValueError(f"'{name}' is not finite")
         if frame.displacement.shape != (n, 3):
             raise ValueError(f"'displacement' has the shape {frame.displacement.shape}, wanted ({n}, 3)")
+
+    @contextmanager
+    def kept_open(self) -> Iterator[None]:
+        """Read frames inside from files that are opened once, as they are now."""
+        yield
 
     def frames(self) -> Iterator[Frame]:
         """Yield all frames."""

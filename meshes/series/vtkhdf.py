@@ -20,7 +20,7 @@ writing" that would lock out readers after a crash.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -30,6 +30,7 @@ from symplex.base.files import WAY_OUT, aside_of, damage_reported, new_file, rea
 from symplex.errors import OutputError
 from symplex.meshes.series.committed import CommittedFile, opened
 from symplex.meshes.series.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
+from symplex.meshes.series.growing import Growing
 from symplex.meshes.series.redo import recover
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class VtkHdfWriter(SeriesWriter):
     def __init__(self, path: Path, points: np.ndarray, blocks: Mapping[str, Block]):
         super().__init__(path, points, blocks)
         self._file: CommittedFile | None = None
+        self._growing: Growing | None = None
         self._count = 0
         with _reported(path):
             new_file(aside_of(path)).close()
@@ -96,10 +98,12 @@ class VtkHdfWriter(SeriesWriter):
             self._write_first(t, fields)
         else:
             self._file = self._file or CommittedFile(self.path)
+            self._growing = self._growing or Growing(self._file.root)
             try:
-                self._write_frame(self._file.root, t, fields)
+                self._write_frame(self._file.root, self._growing, t, fields)
                 self._file.commit()
             except BaseException:
+                self._growing = None
                 self._file.abandon()
                 self._file = None
                 raise
@@ -111,7 +115,7 @@ class VtkHdfWriter(SeriesWriter):
         file = CommittedFile(aside, begun=False)
         try:
             _write_geometry(file.root, self.points, self.blocks)
-            self._write_frame(file.root, t, fields)
+            self._write_frame(file.root, Growing(file.root), t, fields)
             file.commit()
             file.close()
             aside.replace(self.path)
@@ -120,23 +124,21 @@ class VtkHdfWriter(SeriesWriter):
             aside.unlink(missing_ok=True)
             raise
 
-    def _write_frame(self, file: h5py.File, t: float, fields: dict) -> None:
-        root, i = file["VTKHDF/Assembly"], self._count
-        times = file["symplex/times"]
-        times.resize(i + 1, axis=0)
-        times[i] = t
+    def _write_frame(self, file: h5py.File, growing: Growing, t: float, fields: dict) -> None:
+        i = self._count
+        growing.put("symplex/times", np.array([t]), i)
         for name, block in self.blocks.items():
-            group = root[name]
+            place = f"VTKHDF/Assembly/{name}"
             at_points, at_cells = fields[name]
             if block.is_obstacle:
                 if name in self._grown:
-                    group["Points"][...] = block.points
-                _add_step(group, i, 0, {}, at_cells)
+                    file[place]["Points"][...] = block.points
+                _add_step(file, growing, place, i, 0, {}, at_cells)
                 continue
             deformed = self.points[block.nodes] + at_points["displacement"]
-            _append(group, "Points", deformed.astype(np.float32), i)
-            _add_step(group, i, block.n_points, at_points, at_cells)
-        file["VTKHDF/Steps"].attrs.modify("NSteps", i + 1)
+            _append(file, growing, f"{place}/Points", deformed.astype(np.float32), i)
+            _add_step(file, growing, place, i, block.n_points, at_points, at_cells)
+        growing.count("VTKHDF/Steps", i + 1)
 
     def close(self) -> None:
         """Finish the series; more than once does no harm."""
@@ -144,13 +146,15 @@ class VtkHdfWriter(SeriesWriter):
             if self._count == 0:
                 aside_of(self.path).unlink(missing_ok=True)
             if self._file is not None:
-                file, self._file = self._file, None
+                file, self._file, self._growing = self._file, None, None
                 file.close()
 
 
 @final
 class VtkHdfSeries(Series):
     """A .vtkhdf file written by `VtkHdfWriter`."""
+
+    _open: h5py.File | None = None
 
     def __init__(self, path: Path):
         blocks = {}
@@ -171,8 +175,19 @@ class VtkHdfSeries(Series):
             at_points.pop("displacement", None)
             self._set(path, times, points, blocks, at_points, at_cells)
 
+    @contextmanager
+    def kept_open(self) -> Iterator[None]:
+        """Read frames inside from the file that is opened once, as it is now."""
+        with ExitStack() as stack:
+            with damage_reported(self.path, "series of symplex", WAY_OUT):
+                self._open = stack.enter_context(opened(self.path))
+            try:
+                yield
+            finally:
+                self._open = None
+
     def _read(self, i: int) -> Frame:
-        with opened(self.path) as file:
+        with opened(self.path) if self._open is None else nullcontext(self._open) as file:
             root = file["VTKHDF/Assembly"]
             at_points = {key: self._at_points(root, key, i) for key in ["displacement", *self.point_fields]}
             at_cells = {
@@ -266,51 +281,49 @@ def _bring_up_to_date(file: h5py.File) -> None:
 
 
 def _add_step(
-    group: h5py.Group,
+    file: h5py.File,
+    growing: Growing,
+    place: str,
     i: int,
     points_per_step: int,
     at_points: dict[str, Floats],
     at_cells: dict[str, Floats],
 ) -> None:
     """Append the data of frame i to a block, and at last raise the number of steps."""
-    steps = group["Steps"]
+    steps = f"{place}/Steps"
     for part, fields in (("PointData", at_points), ("CellData", at_cells)):
         for key, values in fields.items():
-            _append(group[part], key, values, i)
+            _append(file, growing, f"{place}/{part}/{key}", values, i)
     if i % _STEPS_AHEAD == 0:
         ahead = np.arange(i, i + _STEPS_AHEAD)
         for part, fields in (("PointData", at_points), ("CellData", at_cells)):
             for key, values in fields.items():
-                _put_steps(steps[f"{part}Offsets"], key, i, ahead * len(values))
-        _put_steps(steps, "NumberOfParts", i, np.ones_like(ahead))
+                _put_steps(file, growing, f"{steps}/{part}Offsets/{key}", i, ahead * len(values))
+        _put_steps(file, growing, f"{steps}/NumberOfParts", i, np.ones_like(ahead))
         for name in _GEOMETRY_OFFSETS:
-            _put_steps(steps, name, i, ahead * (points_per_step if name == "PointOffsets" else 0))
-    steps.attrs.modify("NSteps", i + 1)
+            # VTK wants one column per topology here.
+            columns = (1,) if name in ("CellOffsets", "ConnectivityIdOffsets") else ()
+            offsets = ahead * (points_per_step if name == "PointOffsets" else 0)
+            _put_steps(file, growing, f"{steps}/{name}", i, offsets.reshape(-1, *columns))
+    growing.count(steps, i + 1)
 
 
-def _append(group: h5py.Group, name: str, rows: Floats, i: int) -> None:
+def _append(file: h5py.File, growing: Growing, path: str, rows: Floats, i: int) -> None:
     """Write the rows of frame i of a dataset, one chunk per frame."""
     n, columns = len(rows), rows.shape[1:]
     if i == 0:
         chunks = (max(n, 1), *columns)
-        group.create_dataset(name, data=rows, dtype=np.float32, maxshape=(None, *columns), chunks=chunks)
+        file.create_dataset(path, data=rows, dtype=np.float32, maxshape=(None, *columns), chunks=chunks)
         return
-    data = group[name]
-    data.resize((i + 1) * n, axis=0)
-    data[i * n :] = rows
+    growing.put(path, rows, i * n)
 
 
-def _put_steps(steps: h5py.Group, name: str, i: int, values: np.ndarray) -> None:
+def _put_steps(file: h5py.File, growing: Growing, path: str, i: int, values: np.ndarray) -> None:
     """Write values of the steps from i on."""
-    # VTK wants one column per topology here.
-    if name in ("CellOffsets", "ConnectivityIdOffsets"):
-        values = values[:, None]
     if i == 0:
-        steps.create_dataset(name, data=values, maxshape=(None, *values.shape[1:]), chunks=values.shape)
+        file.create_dataset(path, data=values, maxshape=(None, *values.shape[1:]), chunks=values.shape)
         return
-    data = steps[name]
-    data.resize(i + len(values), axis=0)
-    data[i:] = values
+    growing.put(path, values, i)
 
 
 def _keep(file: h5py.File, blocks: Mapping[str, Block], n: int) -> None:

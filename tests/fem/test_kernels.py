@@ -101,7 +101,7 @@ def test_the_stamp_covers_all_that_a_module_imports():
             elif isinstance(node, ast.Import):
                 found |= {name.name for name in node.names if name.name.startswith("symplex.")}
         files = {ROOT.joinpath(*name.split(".")[1:]).with_suffix(".py") for name in found}
-        assert set(kernels._imported(path)) == {file for file in files if file.is_file()}, path
+        assert kernels._imported(str(path)) == {str(file) for file in files if file.is_file()}, path
 
 
 def test_compiled_functions_are_declared_in_one_place():

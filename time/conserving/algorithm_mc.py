@@ -6,8 +6,10 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from symplex.fem.energy import Array
+from symplex.fem.gradient_table import GradientTable
 from symplex.fem.system import System
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant
+from symplex.time.conserving.small_schemes import SmallForces, SmallScheme
 from symplex.time.traits import Form
 
 
@@ -65,6 +67,10 @@ class ConservingScheme(ABC):
     @abstractmethod
     def add(self, z1: Array, out: Array) -> None:
         """Write C (Z0 + Z1)/2 + Z_a [2, n, dim] to out, if the step ends at z1."""
+
+    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[GradientTable, ...]] | None:
+        """Return the scheme and the system as compiled loops take them, and what addresses lead to, if they do."""
+        return None
 
     def remark(self, z1: Array) -> str:
         """Return what there is to be said if no end of the step was found and z1 was the best one."""

@@ -7,11 +7,13 @@ from typing import ClassVar, Literal, final
 import numpy as np
 
 from symplex.fem.energy import Array
+from symplex.fem.gradient_table import GradientTable
 from symplex.fem.system import System
 from symplex.time.conserving.algorithm_mc import ConservingScheme
 from symplex.time.conserving.cayley_words import apply_words
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant, combined, hermite_weights
 from symplex.time.conserving.secant_operator import SecantOperator
+from symplex.time.conserving.small_schemes import SmallForces, SmallScheme, cayley_scheme, with_scheme
 
 Interpolant = Literal["stable", "hermite"]
 
@@ -50,6 +52,16 @@ class CayleyMagnus(ConservingScheme):
         known, hermite = self.order // 2, interpolant == "hermite"
         self._rule = GaussInterpolant(known, hermite=hermite)
         self._load_rule = GaussInterpolant(known, self._secant.points_for_forces(known), hermite=hermite)
+        self._external = set(external)
+
+    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[GradientTable, ...]] | None:
+        """Return the scheme and the system as compiled loops take them."""
+        scheme = cayley_scheme(self.order, self._rule, self._load_rule, *self._rates_from_outside())
+        return with_scheme(scheme, self.system, self._external)
+
+    def _rates_from_outside(self) -> tuple[Array, ...]:
+        """Return the quintic's weights of positions, and those of slopes at both ends, if the scheme has them."""
+        return ()
 
     def add(self, z1: Array, out: Array) -> None:
         """Write C (Z0 + Z1)/2 + Z_a [2, n, dim] to out, if the step ends at z1."""
@@ -128,6 +140,9 @@ class CayleyMagnus8(CayleyMagnus):
         powers = np.arange(1, len(points))
         slopes = np.stack([np.eye(len(points))[1], np.insert(powers, 0, 0)])
         self._slopes = slopes @ np.linalg.inv(np.vander(points, increasing=True))
+
+    def _rates_from_outside(self) -> tuple[Array, ...]:
+        return self._quintic[1], self._slopes
 
     def begin(self, t: float, h: float, z0: Array, a0: Array) -> None:
         """Set up a step of size h in s from the time t, the state z0 [2, n, dim] and the accelerations a0 there."""

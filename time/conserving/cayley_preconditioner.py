@@ -143,6 +143,11 @@ class CayleyPreconditioner:
             size += np.stack([self._absolute(part) for part in size]) / 12.0
         return size
 
+    @property
+    def magnitudes(self) -> Array:
+        """The blocks [nnz, dim, dim] of h² |K| on the system's pattern, in N/m."""
+        return self._magnitudes.data
+
     def _absolute(self, x: Array) -> Array:
         """Return |S| x for x ≥ 0."""
         force = self._on_free((self._magnitudes @ x.ravel()).reshape(x.shape))

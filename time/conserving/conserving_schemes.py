@@ -9,10 +9,21 @@ import numpy as np
 
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
+from symplex.fem.forms import DISCRETE_GRADIENT
+from symplex.fem.gradient_table import GradientTable
 from symplex.fem.system import System
 from symplex.time.conserving.algorithm_mc import ConservingScheme
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant
 from symplex.time.conserving.secant_operator import SecantOperator
+from symplex.time.conserving.small_schemes import (
+    ENDS,
+    MIDDLE,
+    SmallForces,
+    SmallScheme,
+    hermite_scheme,
+    middle_scheme,
+    with_scheme,
+)
 from symplex.time.conserving.turned_angle import Angle, inertia_factor, stretch, turned_angle
 
 _EPS = float(np.finfo(float).eps)
@@ -63,6 +74,10 @@ class SymplecticMomentum(MidpointScheme):
     def _internal_force(self, z1: Array) -> Array:
         return self.system.gradient(0.5 * (self.z0[0] + z1[0]))
 
+    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[GradientTable, ...]] | None:
+        """Return the scheme and the system as compiled loops take them."""
+        return with_scheme(middle_scheme(MIDDLE), self.system)
+
 
 class _DiscreteGradientScheme(MidpointScheme):
     """The discrete gradient DG(R0, R1) (eq. 6.2)."""
@@ -83,6 +98,10 @@ class EnergyMomentumScheme(_DiscreteGradientScheme):
     """The energy-momentum midpoint method, EM (eq. 6.2)."""
 
     name = "energy-momentum"
+
+    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[GradientTable, ...]] | None:
+        """Return the scheme and the system as compiled loops take them."""
+        return with_scheme(middle_scheme(ENDS), self.system, form=DISCRETE_GRADIENT)
 
 
 @final
@@ -218,6 +237,11 @@ class MomentumConserving4(ConservingScheme):
         super().__init__(system, external)
         self._secant = SecantOperator(system, external)
         self._rule = GaussInterpolant(2, self._secant.points_for_forces(2))
+        self._external = set(external)
+
+    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[GradientTable, ...]] | None:
+        """Return the scheme and the system as compiled loops take them."""
+        return with_scheme(hermite_scheme(self._rule), self.system, self._external)
 
     def begin(self, t: float, h: float, z0: Array, a0: Array) -> None:
         """Set up a step of size h in s from the time t."""

@@ -88,8 +88,8 @@ class EnergyMomentumMotion(ImplicitMotion):
         side = np.copysign(1.0, h)
         self.constant[...] = self.system.apply_mass(self._carry(2.0 * side * self._v, side * self._given_dv))
 
-    def _scheme(self, h: float, momentum: Array) -> Scheme:
-        return impulsive(momentum, h, 1.0, 2.0 / abs(h), abs(h), symmetric=False)
+    def _scheme(self, h: float) -> Scheme:
+        return impulsive(h, 1.0, 2.0 / abs(h), abs(h), symmetric=False)
 
     def forces(self, dq: Array, out: Array) -> None:
         """Write DG(q0, q0 + Δq) − f to out."""

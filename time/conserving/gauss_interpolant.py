@@ -35,6 +35,8 @@ class GaussInterpolant:
         On [0, 1].
     weights : float64 [n_points]
         Of Gauss' rule; their sum is 1.
+    position_weights : float64 [n_points, 2 n_known]
+        Of what is known of both ends in the positions at the points.
     moments : float64 [n_known, n_points]
         Row i: what makes of values at the points the coefficient of (c − ½)^i of a polynomial: that through k values,
         of more the best one in the mean. Integrals of its products with such polynomials are those of Gauss' rule.
@@ -42,16 +44,19 @@ class GaussInterpolant:
 
     def __init__(self, n_known: int, n_points: int | None = None, *, hermite: bool = False):
         nodes, weights = np.polynomial.legendre.leggauss(n_points or n_known)
-        self.points, self.weights = 0.5 + 0.5 * nodes, 0.5 * weights
+        self.points: Array = np.array(0.5 + 0.5 * nodes, float)
+        self.weights: Array = np.array(0.5 * weights, float)
         powers = np.vander(0.5 * nodes, n_known, increasing=True)
         weighted = powers.T * self.weights
         self.moments = np.linalg.solve(weighted @ powers, weighted)
-        self._positions = hermite_weights(n_known, self.points, 0)
+        self.position_weights = hermite_weights(n_known, self.points, 0)
         if n_known > 1 and not hermite:
             lower = hermite_weights(n_known - 1, self.points, 0)
             last = [n_known - 1, 2 * n_known - 1]  # the highest derivatives, which the odd part does without
             lower = np.insert(lower, [last[0], last[1] - 1], 0.0, axis=1)
-            self._positions = 0.5 * (self._positions + self._positions[::-1]) + 0.5 * (lower - lower[::-1])
+            self.position_weights = 0.5 * (self.position_weights + self.position_weights[::-1]) + 0.5 * (
+                lower - lower[::-1]
+            )
         self._rates = hermite_weights(n_known, self.points, 1)
 
     def positions(self, ends: Sequence[Array]) -> Array:
@@ -62,7 +67,7 @@ class GaussInterpolant:
         ends : sequence of float64 [n, dim]
             At the start the position, h × velocity, h² × acceleration, …, n_known in all; then those at the end.
         """
-        return ends[0] + combined(self._positions, ends)
+        return ends[0] + combined(self.position_weights, ends)
 
     def rates(self, ends: Sequence[Array]) -> Array:
         """Return h × the velocities [n_points, n, dim] (see `positions`)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -13,26 +14,25 @@ from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.conserving.algorithm_mc import ConservingScheme
 from symplex.time.conserving.cayley_preconditioner import CayleyPreconditioner
-from symplex.time.conserving.gauss_interpolant import combined, hermite_weights
-from symplex.time.conserving.step_solver import StepSolver
+from symplex.time.conserving.gauss_interpolant import combined
+from symplex.time.conserving.small_conserving import AHEAD, SmallConserving
+from symplex.time.conserving.step_solver import FLOOR, PLAIN_PART, StepSolver
 from symplex.time.motion import FixedStepMotion, with_context
 from symplex.time.solvers.continuation import followed
 from symplex.time.solvers.linear import Linear
 from symplex.time.solvers.rigid_prediction import rigid_prediction
 
-_FLOOR = 16.0 * float(np.finfo(float).eps)  # of what is summed up in a step: may be round-off
-# Parts of it at which an iteration ends. Where it contracts, its result is better than what it starts from.
-_PLAIN_PART, _FACTORS_PART = 1.0 / 16.0, 1.0 / 1024.0
+# Part of the floor at which an iteration ends; a larger one where it contracts: its result is better than its start.
+_FACTORS_PART = 1.0 / 1024.0
 _PLAIN, _FACTORS = 1.0, 2.0  # how steps are solved
 _CONTRACTS = 4.0  # bound of hω up to which steps are tried without factors,
 _MANY = {2: 20, 4: 32, 6: 32, 8: 32}  # and iterations up to which they take less time so; order 2 has cheap corrections
 _STALE = 1.5  # how much more iterations than with new factors are worth new ones
 _FEW = 3  # iterations for which no factors are worth it
 _EASY = 10  # residuals of a step with factors that leave no doubt about its root
+_MOST_NODES = 5000  # of a system for compiled loops: beyond that the calls from Python take no time beside
 _EFFORT = 5  # times the residuals of a step that may be spent to follow a root
 _CLOSE = 0.1  # part of the motion in a step by which a root that is followed may be off its prediction
-# Of a quintic on [0, 1], at 2: the value and the slope.
-_AHEAD = np.concatenate([hermite_weights(3, np.array([2.0]), derivative) for derivative in (0, 1)])
 
 
 @final
@@ -86,7 +86,34 @@ class GrahamJelenicMotion(FixedStepMotion):
             "factorised": int(self._factorised[0]),
         }
 
+    @cached_property
+    def _small(self) -> SmallConserving | None:
+        """What compiled loops take of the system, looked for at the first step: of many motions none is ever taken."""
+        system, scheme = self.system, self._scheme
+        alone = not (system.loads or system.inelastic or system.moving or system.changing or system.impassable)
+        if not (alone and system.is_lumped) or system.massless.any() or system.n_nodes > _MOST_NODES:
+            return None
+        parts = scheme.compiled()
+        return parts and SmallConserving(system, scheme.order, *parts, self._limit, _MANY[scheme.order])
+
+    def _compiled_steps(self, n: int, sizes: Array) -> int:
+        """Take up to n steps of one size without factors, where the system is a small one."""
+        h = float(sizes[0])
+        if len(sizes) > 1 or self._of_step[0] != abs(h) or self._effort[0] != _PLAIN or self._small is None:
+            return 0
+        self._at_once = self._small.at_once
+        if self._effort[2] > _MANY[self._scheme.order]:
+            return 0
+        self._h = h
+        self._prepare()
+        magnitudes, arrays = self._preconditioner.magnitudes, (self._q, self._v, self._a, self._before)
+        taken, residuals = self._small.take(n, h, self.n == 0, magnitudes, arrays, self._effort)
+        self._iterations += residuals
+        return taken
+
     def _step(self, t: float, h: float) -> None:
+        if self._compiled_steps(1, np.array([h])):
+            return
         system, scheme = self.system, self._scheme
         self._begin(t, h)
         self._prepare()
@@ -180,8 +207,8 @@ class GrahamJelenicMotion(FixedStepMotion):
 
     def _converge(self, start: Array) -> int:
         """Solve the equations from a start down to round-off; return the number of residuals it took."""
-        floor = _FLOOR * self._solver.norm(self._preconditioner.size(self._z0))
-        part = _PLAIN_PART if self._effort[0] == _PLAIN else _FACTORS_PART
+        floor = FLOOR * self._solver.norm(self._preconditioner.size(self._z0))
+        part = PLAIN_PART if self._effort[0] == _PLAIN else _FACTORS_PART
         return self._solver.solve(self, start, floor, part * floor)
 
     def _is_near(self, z: Array) -> bool:
@@ -236,7 +263,7 @@ class GrahamJelenicMotion(FixedStepMotion):
             return self._z0 + np.stack([self._z0[1] + bend, 2.0 * bend])
         q, v, a = self._before
         ends = [q, h * v, h * h * a, self._q, h * self._v, h * h * self._a]
-        return np.stack([q + combined(_AHEAD[:1], ends)[0], combined(_AHEAD[1:], ends)[0]])
+        return np.stack([q + combined(AHEAD[:1], ends)[0], combined(AHEAD[1:], ends)[0]])
 
     def residual(self, z: Array) -> Array:
         """Return g(z)."""

@@ -9,15 +9,17 @@ import numpy as np
 
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
-from symplex.fem.kernels import kernel
+from symplex.fem.kernels import uncounted_kernel as kernel
 
-_DEPTH = 20  # pairs of changes remembered
-_STAGNATION = 0.5  # at the floor, an iteration that does not do better than this factor is the last
-_DEEP = 1.0 / 64.0  # part of the floor that is small enough for it to be the last at once;
-_IDLE = 3  # above it, so many of them
-_DEPENDENT = 1e-8  # part of a change of the correction that must be new
-_DIVERGED = 4.0  # a correction that is larger than the smallest one by this factor is of no use
-_PATIENCE = 40  # iterations without Newton's method
+FLOOR = 16.0 * float(np.finfo(float).eps)  # of what is summed up in a step: may be round-off
+PLAIN_PART = 1.0 / 16.0  # of it at which an iteration without factors ends
+DEPTH = 20  # pairs of changes remembered
+STAGNATION = 0.5  # at the floor, an iteration that does not do better than this factor is the last
+DEEP = 1.0 / 64.0  # part of the floor that is small enough for it to be the last at once;
+IDLE = 3  # above it, so many of them
+DEPENDENT = 1e-8  # part of a change of the correction that must be new
+DIVERGED = 4.0  # a correction that is larger than the smallest one by this factor is of no use
+PATIENCE = 40  # iterations without Newton's method
 
 _HALVINGS = 12
 _DIFFERENCE = 1e-7  # of z, for derivatives along a direction
@@ -78,7 +80,7 @@ class StepSolver:
     def __init__(self, weights: Array, iterations: int):
         self._weights = weights
         self._iterations = iterations
-        self._changes = self._effects = np.zeros(0)  # u and q [_DEPTH, 2, n, dim]
+        self._changes = self._effects = np.zeros(0)  # u and q [DEPTH, 2, n, dim]
         self._seen = 0
 
     def solve(self, problem: StepProblem, start: Array, floor: float, enough: float) -> int:
@@ -100,7 +102,7 @@ class StepSolver:
             If g does not become as small as the floor.
         """
         if self._changes.shape[1:] != start.shape:
-            self._changes, self._effects = (np.zeros((_DEPTH, *start.shape)) for _ in range(2))
+            self._changes, self._effects = (np.zeros((DEPTH, *start.shape)) for _ in range(2))
         self._problem, self._floor, self._enough = problem, floor, enough
         self._norms: list[float] = []
         self.count, self._idle, self.z = 0, 0, start
@@ -119,7 +121,7 @@ class StepSolver:
         """Return whether the accelerated iteration from z, with the residual g, got to the floor."""
         self._norms.append(self.norm(g))
         d = -self._problem.correction(g)
-        least, last = self.norm(d), min(self.count + _PATIENCE, self._iterations)
+        least, last = self.norm(d), min(self.count + PATIENCE, self._iterations)
         self._seen = 0
         while not self._settles(z):
             if self.count > last:
@@ -132,7 +134,7 @@ class StepSolver:
             self._norms.append(self.norm(g))
             d_next = -self._problem.correction(g)
             size = self.norm(d_next)
-            if not size < _DIVERGED * least:
+            if not size < DIVERGED * least:
                 return min(self._norms) <= self._floor  # noise, where nothing better is to be had
             least = min(least, size)
             self._remember(z_next - z, d_next - d)
@@ -160,7 +162,7 @@ class StepSolver:
         total, left = np.zeros_like(z), d.copy()
         scale = _DIFFERENCE * (self.norm(z) + self.norm(d))
         self._seen = 0
-        for _ in range(_DEPTH):
+        for _ in range(DEPTH):
             size = self.norm(left)
             if size <= _FORCING * self.norm(d):
                 break
@@ -200,31 +202,31 @@ class StepSolver:
         norm, before = self._norms[-1], min(self._norms[:-1], default=np.inf)
         if norm < before:
             self.z = z
-        self._idle = 0 if norm < _STAGNATION * before else self._idle + 1
+        self._idle = 0 if norm < STAGNATION * before else self._idle + 1
         least = min(norm, before)
         if least > self._floor:
             return False
-        return least <= self._enough or self._idle >= (1 if least <= _DEEP * self._floor else _IDLE)
+        return least <= self._enough or self._idle >= (1 if least <= DEEP * self._floor else IDLE)
 
     def norm(self, g: Array) -> float:
         """Return |g|, weighted."""
         return sqrt(self._dot(g, g))
 
     def _dot(self, a: Array, b: Array) -> float:
-        return _dot(self._weights, a, b)
+        return dot(self._weights, a, b)
 
     def _accelerated(self, d: Array) -> Array:
         u = d.copy()
-        _take_back(self._weights, d, self._changes, self._effects, min(self._seen, _DEPTH), u)
+        take_back(self._weights, d, self._changes, self._effects, min(self._seen, DEPTH), u)
         return u
 
     def _remember(self, u: Array, q: Array) -> None:
         size = self.norm(q)
-        place, known = self._seen % _DEPTH, min(self._seen, _DEPTH)
+        place, known = self._seen % DEPTH, min(self._seen, DEPTH)
         self._effects[place] = 0.0  # the oldest pair is forgotten
-        _orthogonalise(self._weights, self._changes, self._effects, known, u, q)
+        orthogonalise(self._weights, self._changes, self._effects, known, u, q)
         rest = self.norm(q)
-        if rest > _DEPENDENT * size:
+        if rest > DEPENDENT * size:
             self._changes[place], self._effects[place] = u / rest, q / rest
             self._seen += 1
 
@@ -240,7 +242,7 @@ class StepSolver:
 
 
 @kernel
-def _dot(weights, a, b):
+def dot(weights, a, b):
     """Return Σ weights · a · b for a, b [2, n, dim]; not by a library, whose sums may depend on its threads."""
     total = 0.0
     for k in range(a.shape[0]):
@@ -253,25 +255,25 @@ def _dot(weights, a, b):
 
 
 @kernel
-def _take_back(weights, d, changes, effects, known, out):
+def take_back(weights, d, changes, effects, known, out):
     """Subtract (q·d) (u + q) of the known pairs from out."""
     for p in range(known):
-        part = _dot(weights, effects[p], d)
-        _subtract(part, changes[p], out)
-        _subtract(part, effects[p], out)
+        part = dot(weights, effects[p], d)
+        subtract(part, changes[p], out)
+        subtract(part, effects[p], out)
 
 
 @kernel
-def _orthogonalise(weights, changes, effects, known, u, q):
+def orthogonalise(weights, changes, effects, known, u, q):
     """Subtract from q its parts in the known ones, and the same multiples of theirs from u."""
     for p in range(known):
-        part = _dot(weights, effects[p], q)
-        _subtract(part, effects[p], q)
-        _subtract(part, changes[p], u)
+        part = dot(weights, effects[p], q)
+        subtract(part, effects[p], q)
+        subtract(part, changes[p], u)
 
 
 @kernel
-def _subtract(part, x, out):
+def subtract(part, x, out):
     for k in range(out.shape[0]):
         for n in range(out.shape[1]):
             for i in range(out.shape[2]):

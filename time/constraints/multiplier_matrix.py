@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array
-from symplex.fem.kernels import kernel
+from symplex.fem.kernels import uncounted_kernel as kernel
 
 
 @final
@@ -22,6 +22,8 @@ class BandMatrix:
         Row by row, the diagonal in the middle; the factors take their place.
     slots, diagonal : int32
         Where the given entries, and those on the diagonal, are in the flat values.
+    order : int32 [c]
+        The unknowns of the rows.
     """
 
     def __init__(self, i: NDArray[np.integer], j: NDArray[np.integer], order: NDArray[np.integer], width: int):
@@ -29,17 +31,17 @@ class BandMatrix:
         self.values = np.zeros((len(order), depth))
         self.slots = (i.astype(np.int64) * depth + width + j - i).astype(np.int32)
         self.diagonal = (np.arange(len(order)) * depth + width).astype(np.int32)
-        self._order = order.astype(np.int32)
+        self.order = order.astype(np.int32)
 
     def factorise(self) -> int:
         """Factorise in the place of the values; return where it is singular, or −1."""
-        row = _factorise_band(self.values)
-        return int(self._order[row]) if row >= 0 else -1
+        row = factorise_band(self.values)
+        return int(self.order[row]) if row >= 0 else -1
 
     def solve(self, b: Array) -> Array:
         """Return x [c]."""
         out = np.empty_like(b)
-        _solve_band(self.values, self._order, b, np.empty_like(b), out)
+        solve_band(self.values, self.order, b, np.empty_like(b), out)
         return out
 
 
@@ -73,7 +75,7 @@ class SparseMatrix:
 
 
 @kernel
-def _factorise_band(values):
+def factorise_band(values):
     """Factorise a band matrix in its place; return the row where it has no pivot, or −1."""
     size, width = len(values), values.shape[1] // 2
     for k in range(size):
@@ -89,7 +91,7 @@ def _factorise_band(values):
 
 
 @kernel
-def _solve_band(values, order, b, work, out):
+def solve_band(values, order, b, work, out):
     """Solve with the factors of a matrix whose row i belongs to the unknown order[i]."""
     size, width = len(values), values.shape[1] // 2
     for i in range(size):

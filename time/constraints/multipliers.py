@@ -12,18 +12,15 @@ import scipy.sparse as sp
 from symplex.base.arguments import checked
 from symplex.errors import InfeasibleStart, InvalidSystem, RedundantConstraints, StepFailed
 from symplex.fem.assembly import Array
-from symplex.fem.kernels import kernel
+from symplex.fem.gradient_table import condition_table
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.named import by_name
 from symplex.fem.nodes import require_nodes
 from symplex.fem.system import State, System
+from symplex.time.constraints import multiplier_loops as loops
 from symplex.time.constraints.multiplier_matrix import BandMatrix, SparseMatrix
+from symplex.time.constraints.small_conditions import Conditions
 
-_EPS = float(np.finfo(float).eps)
-_FLOOR = 4.0 * _EPS  # of the terms of g: what round-off leaves of it
-_AT_FLOOR = 16.0  # how far above that a violation may be that falls no further
-_SLOW = 0.25  # a correction with an old matrix that does not do better than this factor asks for a new one
-_ITERATIONS = 50
 _FEASIBLE = 1e-8  # how far from the constraints a start may be, relative to the positions
 _BAND = 64  # half the bandwidth up to which a banded factorisation is faster than a sparse one
 _SHIFT = 4e-15  # of a matrix with ones on the diagonal, to factorise it also where it is singular
@@ -123,6 +120,17 @@ class Multipliers:
         """Return values [c] as one array for each constraint."""
         return {name: values[part].copy() for name, part in zip(self.constraints, self._parts, strict=True)}
 
+    def compiled(self) -> Conditions | None:
+        """Return the conditions as compiled loops take them, if all have such loops and the matrix is banded."""
+        matrix, table = self._matrix, condition_table(list(self.constraints.values()))
+        if table is None or not isinstance(matrix, BandMatrix):
+            return None
+        pairs = self._first, self._second, matrix.slots
+        floor, excess, solution, work = (np.zeros(self.size) for _ in range(4))
+        rooms = floor, excess, solution, work, self.empty_gradients()
+        factors = matrix.values, matrix.values.ravel(), matrix.order
+        return Conditions(table, self._rows, self._nodes, *pairs, self.inverse_mass, *factors, *rooms)
+
     # -- values and gradients -----------------------------------------------------------------------------------
 
     def empty_gradients(self) -> Array:
@@ -142,7 +150,7 @@ class Multipliers:
     def rates(self, gradients: Array, v: Array) -> Array:
         """Return G v [c]."""
         out = np.zeros(self.size)
-        _add_rates(gradients, self._rows, self._nodes, v, out)
+        loops.add_rates(gradients, self._rows, self._nodes, v, out)
         return out
 
     def bends(self, q: Array, v: Array) -> Array:
@@ -155,12 +163,12 @@ class Multipliers:
 
     def add_impulses(self, gradients: Array, impulses: Array, scale: float, out: Array) -> None:
         """Add scale · M⁻¹ Gᵀ impulses to out [n, dim]."""
-        _push(gradients, self._rows, self._nodes, self.inverse_mass, impulses, scale, out)
+        loops.push(gradients, self._rows, self._nodes, self.inverse_mass, impulses, scale, out)
 
     def forces(self, gradients: Array, multipliers: Array) -> Array:
         """Return Gᵀ multipliers [n, dim]."""
         out = np.zeros(self.inverse_mass.shape)
-        _push(gradients, self._rows, self._nodes, np.ones(out.shape), multipliers, 1.0, out)
+        loops.push(gradients, self._rows, self._nodes, np.ones(out.shape), multipliers, 1.0, out)
         return out
 
     # -- the matrix ---------------------------------------------------------------------------------------------
@@ -189,7 +197,7 @@ class Multipliers:
     def _assemble(self, left: Array, right: Array) -> None:
         values = self._matrix.values
         values[...] = 0.0
-        _add_products(
+        loops.add_products(
             left, right, self._first, self._second, self._matrix.slots, self._nodes, self.inverse_mass, values.ravel()
         )
 
@@ -238,18 +246,18 @@ class Multipliers:
         StepFailed
             If there are none to be found.
         """
-        np.multiply(sizes, _FLOOR, out=self._floor)
-        _add_round_off(gradients, self._rows, self._nodes, target, _FLOOR, self._floor)
+        np.multiply(sizes, loops.FLOOR, out=self._floor)
+        loops.add_round_off(gradients, self._rows, self._nodes, target, loops.FLOOR, self._floor)
         before, worst = np.inf, 0
-        for corrections in range(_ITERATIONS):
+        for corrections in range(loops.ITERATIONS):
             q[...] = target
             self.add_impulses(gradients, impulses, h, q)
             self.write_values(q, self._values)
-            excess, worst = _worst(self._values, self._floor)
+            excess, worst = loops.worst(self._values, self._floor)
             if not np.isfinite(excess):
                 break
-            slow = excess > _SLOW * before
-            if excess <= 1.0 or (slow and excess <= _AT_FLOOR):
+            slow = excess > loops.SLOW * before
+            if excess <= 1.0 or (slow and excess <= loops.AT_FLOOR):
                 return corrections
             if slow:
                 self.write_gradients(q, self._later)
@@ -270,7 +278,7 @@ class Multipliers:
             If one has.
         """
         out = np.zeros(self.size)
-        _add_alignments(before, after, self._rows, self._nodes, self.inverse_mass, out)
+        loops.add_alignments(before, after, self._rows, self._nodes, self.inverse_mass, out)
         worst = int(np.argmin(out))
         if not out[worst] > 0.0:
             raise StepFailed(f"{self.name(worst)} turns by more than a right angle in the step. Try a smaller step.")
@@ -380,60 +388,3 @@ def project(system: System, constraints: Mapping[str, Constraint], state: State)
     multipliers.factorise(gradients, gradients)
     multipliers.add_impulses(gradients, multipliers.solve(multipliers.rates(gradients, v)), -1.0, v)
     return system.state(q, v, state.t)
-
-
-@kernel
-def _add_rates(gradients, rows, nodes, v, out):
-    """Add G v."""
-    for e in range(len(rows)):
-        for i in range(v.shape[1]):
-            out[rows[e]] += gradients[e, i] * v[nodes[e], i]
-
-
-@kernel
-def _push(gradients, rows, nodes, inverse_mass, impulses, scale, out):
-    """Add scale · M⁻¹ Gᵀ impulses."""
-    for e in range(len(rows)):
-        impulse = scale * impulses[rows[e]]
-        for i in range(out.shape[1]):
-            out[nodes[e], i] += inverse_mass[nodes[e], i] * (impulse * gradients[e, i])
-
-
-@kernel
-def _add_products(left, right, first, second, slots, nodes, inverse_mass, out):
-    """Add left · M⁻¹ · right of pairs of gradients at one node to their entries of the matrix."""
-    for p in range(len(first)):
-        product = 0.0
-        for i in range(left.shape[1]):
-            product += left[first[p], i] * inverse_mass[nodes[first[p]], i] * right[second[p], i]
-        out[slots[p]] += product
-
-
-@kernel
-def _add_alignments(left, right, rows, nodes, inverse_mass, out):
-    """Add the diagonal of G_left M⁻¹ G_rightᵀ, for conditions that have a node once."""
-    for e in range(len(rows)):
-        for i in range(left.shape[1]):
-            out[rows[e]] += left[e, i] * inverse_mass[nodes[e], i] * right[e, i]
-
-
-@kernel
-def _add_round_off(gradients, rows, nodes, q, factor, out):
-    """Add factor · |G| |q|."""
-    for e in range(len(rows)):
-        for i in range(q.shape[1]):
-            out[rows[e]] += factor * abs(gradients[e, i] * q[nodes[e], i])
-
-
-@kernel
-def _worst(values, floor):
-    """Return the greatest violation over its floor, infinite if one is not a number, and where it is."""
-    greatest, where = 0.0, 0
-    for c in range(len(values)):
-        violation = abs(values[c])
-        excess = violation / floor[c] if violation > 0.0 else 0.0
-        if not excess <= greatest:
-            greatest, where = excess, c
-            if not np.isfinite(excess):
-                return np.inf, where
-    return greatest, where

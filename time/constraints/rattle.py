@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import final
 
@@ -19,6 +19,7 @@ from symplex.fem.kernels import kernel
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.system import State, System
 from symplex.time.constraints.multipliers import Multipliers
+from symplex.time.constraints.small_rattle import SmallRattle
 from symplex.time.integrator import STEPS, FixedMotion, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion
 from symplex.time.stability import stable_step
@@ -312,12 +313,31 @@ class RattleMotion(ConstrainedMotion):
 
     tangent = 1e-8
 
+    @cached_property
+    def _small(self) -> SmallRattle | None:
+        """What compiled loops take of the system, looked for at the first step: of many motions none is ever taken."""
+        small = SmallRattle(self.system, self._set) if self._modified is None else None
+        return small or None
+
+    def _compiled_steps(self, n: int, sizes: Array) -> int:
+        """Take up to n steps, where the system is a small one."""
+        if self._small is None:
+            return 0
+        self._at_once = self._small.at_once
+        self._prepare()
+        known = self._applied, self._gradients, self._impulses, self._sizes
+        taken = self._small.take(n, sizes, self._q, self._v, known, self._corrections)
+        self._ready = taken == n
+        return taken
+
     def begin(self, q: Array, v: Array) -> None:
         """Take positions and velocities [n, dim] of the start, and find all else that moves."""
         super().begin(q, v)
         self.observe(self.t)
 
     def _step(self, t: float, h: float) -> None:
+        if self._compiled_steps(1, np.array([h])):
+            return
         self._reach(t, h, self._v)
         predicted = 2.0 * self._half - self._v if self._work.loads else None
         if predicted is not None:

@@ -204,17 +204,19 @@ class NewmarkMotion(FixedStepMotion):
         elif n_steps:
             self._run_over_nodes(n_steps)
 
-    def _compiled_steps(self, n: int, h: float) -> int:
+    def _compiled_steps(self, n: int, sizes: Array) -> int:
         """Take up to n steps, as long as forces are finite: `_step` says of which stencil they are not, and stops."""
         table = self._table
         if table is None:
             return 0
         arrays = self._q, self._v, self._a, self._gradient, self._inverse_mass
-        return _steps(n, h, *arrays, table.constant, table.rows)
+        return _steps(n, sizes, *arrays, table.constant, table.rows)
 
     def _step(self, t: float, h: float) -> None:
         if self._work:
             self._step_with_work(t + h, h)
+            return
+        if self._compiled_steps(1, np.array([h])):
             return
         self._move(h, kick=False, drift=True)
         self.system.gradient(self._q, self._gradient)
@@ -270,10 +272,11 @@ class NewmarkMotion(FixedStepMotion):
 
 
 @kernel
-def _steps(n, dt, q, v, a, gradient, inverse_mass, constant, rows):
+def _steps(n, sizes, q, v, a, gradient, inverse_mass, constant, rows):
     """Take n steps, as `_step` does; return how many had finite forces: all is before the next one then."""
     numbers = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
     for step in range(n):
+        dt = sizes[step % len(sizes)]
         _drift(*numbers[:4], dt)
         if not np.isfinite(write_gradient(constant, rows, q, gradient)):
             for i in range(q.shape[0]):

@@ -156,13 +156,13 @@ class GeneralizedAlphaMotion(ImplicitMotion):
         """Return the arrays that move, with the accelerations of the method's own."""
         return super().arrays() | {"own_a": self._own_a}
 
-    def _scheme(self, h: float, momentum: Array) -> Scheme:
+    def _scheme(self, h: float) -> Scheme:
         alpha_m, alpha_f, beta, gamma = self.coefficients
         size = abs(h)
         inertia, rest = (1.0 - alpha_m) / (beta * size), 1.0 / (1.0 - alpha_m)
         by = inertia * h, size * alpha_f, inertia * h * h * (0.5 - beta) - size * alpha_m
         own_of = (1.0 - alpha_f) * rest, alpha_f * rest, -alpha_m * rest
-        return Scheme(1.0, inertia, (1.0 - alpha_f) * size, True, h, *by, own_of, gamma, momentum)
+        return Scheme(1.0, inertia, (1.0 - alpha_f) * size, True, h, *by, *own_of, gamma)
 
     def begin(self, q: Array, v: Array) -> None:
         """Take positions and velocities [n, dim] of the start, and find all else that moves."""

@@ -73,8 +73,8 @@ class ImplicitMotion(FixedStepMotion):
     def _begin(self, t: float, h: float) -> None:
         """Set up the equations of a step of size h in s from the time t."""
 
-    def _scheme(self, h: float, momentum: Array) -> Scheme:
-        """Return a step of size h in s as compiled loops take it, with room for momenta, where `_by_ends` is set."""
+    def _scheme(self, h: float) -> Scheme:
+        """Return a step of size h in s as compiled loops take it, where `_by_ends` is set."""
         raise NotImplementedError
 
     @abstractmethod
@@ -109,26 +109,28 @@ class ImplicitMotion(FixedStepMotion):
         return self._linear
 
     def _step(self, t: float, h: float) -> None:
-        if not self._compiled_steps(1, h):
+        if not self._compiled_steps(1, np.array([h])):
             self._halved += in_parts(self._attempt, t, h, self._halvings)
 
-    def _compiled_steps(self, n: int, h: float) -> int:
+    def _compiled_steps(self, n: int, sizes: Array) -> int:
         """Take up to n steps, where the system is a small one."""
-        if self._by_ends is None:
-            return 0
-        if self._small is None:  # looked for at the first step: of many motions none is ever taken
-            self._small = SmallSteps(self.system, self._newton, self._by_ends)
-            self._at_once = self._small.at_once
-        small = self._small
+        small = self._small_steps()
         if not small:
             return 0
-        scheme = self._scheme(h, small.momentum)
+        schemes = [self._scheme(float(h)) for h in sizes]
         before = small.counts.copy()
-        taken = small.take(n, scheme, self._q, self._v, self._own_accelerations)
+        taken = small.take(n, schemes, self._q, self._v, self._own_accelerations)
         corrections, factorisations = small.counts - before
         self._corrections += corrections
         self._solver.counts["factorisations"] += int(factorisations)
         return taken
+
+    def _small_steps(self) -> SmallSteps | None:
+        """Return what takes steps in compiled loops, looked for at the first: of many motions none is ever taken."""
+        if self._small is None and self._by_ends is not None:
+            self._small = SmallSteps(self.system, self._newton, self._by_ends)
+            self._at_once = self._small.at_once
+        return self._small or None
 
     def _attempt(self, t: float, h: float) -> None:
         """Move by a step, or by none if its equations cannot be solved."""

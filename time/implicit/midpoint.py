@@ -80,6 +80,7 @@ class MidpointRuleMotion(ImplicitMotion):
     """
 
     symmetric = True
+    _by_ends = False
 
     def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton, alpha: float):
         super().__init__(system, t0, dt, n, newton)
@@ -94,6 +95,10 @@ class MidpointRuleMotion(ImplicitMotion):
         side = np.copysign(1.0, h)
         change = side * (1.0 - self.alpha) * self._given_dv
         self.constant[...] = self.system.apply_mass(self._carry(side * self._v, change))
+
+    def _scheme(self, h: float) -> Scheme:
+        size = abs(h)
+        return impulsive(h, self.alpha, 1.0 / size, (1.0 - self.alpha) * size, symmetric=True)
 
     def _between(self, dq: Array) -> Array:
         """Return q_α."""
@@ -124,9 +129,3 @@ class MidpointRuleMotion(ImplicitMotion):
 @final
 class MidpointMotion(MidpointRuleMotion):
     """A motion by the midpoint rule; see `Midpoint`."""
-
-    _by_ends = False
-
-    def _scheme(self, h: float, momentum: Array) -> Scheme:
-        size = abs(h)
-        return impulsive(momentum, h, self.alpha, 1.0 / size, (1.0 - self.alpha) * size, symmetric=True)

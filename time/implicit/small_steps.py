@@ -17,7 +17,7 @@ class Scheme(NamedTuple):
     """A step of a method, h its size: an increment, and what follows from the forces F at it.
 
     inertia M Δq + impulse F − momentum = 0,  momentum = M (by_v v0 + by_a a0 + by_own α0)
-    a1 = −M⁻¹F,  α1 = own_of[0] a1 + own_of[1] a0 + own_of[2] α0,  v1 = v0 + h [(1 − γ) α0 + γ α1]
+    a1 = −M⁻¹F,  α1 = own_a1 a1 + own_a0 a0 + own_own α0,  v1 = v0 + h [(1 − γ) α0 + γ α1]
 
     Attributes
     ----------
@@ -25,10 +25,7 @@ class Scheme(NamedTuple):
         F is the gradient at q0 + alpha Δq, or the discrete one from q0 to there; inertia in 1/s, impulse in s.
     symmetric : bool
         Whether the derivative of F is.
-    h, by_v, by_a, by_own, gamma : float
-    own_of : (float, float, float)
-    momentum : float64 [n, dim]
-        In kg m/s; steps write to it.
+    h, by_v, by_a, by_own, own_a1, own_a0, own_own, gamma : float
     """
 
     alpha: float
@@ -39,16 +36,17 @@ class Scheme(NamedTuple):
     by_v: float
     by_a: float
     by_own: float
-    own_of: tuple[float, float, float]
+    own_a1: float
+    own_a0: float
+    own_own: float
     gamma: float
-    momentum: Array
 
 
-def impulsive(momentum: Array, h: float, alpha: float, inertia: float, impulse: float, symmetric: bool) -> Scheme:
+def impulsive(h: float, alpha: float, inertia: float, impulse: float, symmetric: bool) -> Scheme:
     """Return a scheme with v1 = v0 − h M⁻¹F, of a step h of either sign, whose equations have inertia M v0."""
     side = float(np.copysign(1.0, h))
     by_v = inertia * abs(h) * side
-    return Scheme(alpha, inertia, impulse, symmetric, h, by_v, 0.0, 0.0, (1.0, 0.0, 0.0), 1.0, momentum)
+    return Scheme(alpha, inertia, impulse, symmetric, h, by_v, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0)
 
 
 @final
@@ -77,36 +75,58 @@ class SmallSteps:
         if self._newton is None:
             return
         self.at_once = steps_at_once(system)
-        self.momentum, self._spare = (np.zeros((system.n_nodes, system.dim)) for _ in range(2))
+        self._momentum, self._spare, self._zero = (np.zeros((system.n_nodes, system.dim)) for _ in range(3))
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
 
     def __bool__(self) -> bool:
         """Whether the system is one for them."""
         return self._newton is not None
 
-    def take(self, n: int, scheme: Scheme, q: Array, v: Array, accelerations: tuple[Array, Array] | None) -> int:
-        """Take up to n steps from positions, velocities and accelerations [n, dim]; return how many were taken.
+    def take(self, n: int, schemes: list[Scheme], q: Array, v: Array, accelerations: tuple[Array, Array] | None) -> int:
+        """Take up to n steps by schemes in turn from positions, velocities and accelerations [n, dim].
 
-        All is before the next one then, which the general method has to take. The accelerations are a0 and α0, for
-        schemes that have them.
+        Return how many were taken: all is before the next one then, which the general method has to take. The
+        accelerations are a0 and α0, for schemes that have them.
         """
         if self._newton is None:
             return 0
         system, factors, vectors, blocks, _ = self._newton
         a, own = accelerations or (self._spare, self._spare)
-        state = q, v, a, own, self._inverse_mass
-        return _steps(n, scheme, system, factors, vectors, blocks, self._limit, *state, self.counts)
+        others = self._momentum, self._limit, self._zero, q, v, a, own, self._inverse_mass, self.counts
+        return _steps(n, np.array(schemes, float), system, factors, vectors, blocks, *others)
+
+    @property
+    def increment(self) -> Array:
+        """That of the last step [n, dim] in m."""
+        assert self._newton is not None, "no step was taken"
+        return self._newton.vectors[INCREMENT]
+
+    def solve(self, scheme: Scheme, q: Array, v: Array, start: Array) -> tuple[Array, Array, int] | None:
+        """Return increment and forces [n, dim] of a step and the corrections that it took, without taking it.
+
+        From increments [n, dim] to start with. None if the general method has to look for it.
+        """
+        if self._newton is None:
+            return None
+        system, factors, vectors, blocks, _ = self._newton
+        counts, state = np.zeros(2, np.int64), (q.copy(), v.copy(), self._spare, self._spare, self._inverse_mass)
+        rest = self._momentum, self._limit, start, *state, counts
+        if not _steps(1, np.array([scheme], float), system, factors, vectors, blocks, *rest):
+            return None
+        return self.increment.copy(), vectors[FORCES].copy(), int(counts[0])
 
 
 @kernel
-def _steps(n, scheme, system, factors, vectors, blocks, limit, q, v, a, own, inverse_mass, counts):
+def _steps(n, schemes, system, factors, vectors, blocks, momentum, limit, start, q, v, a, own, inverse_mass, counts):
     """Take n steps; return how many were possible."""
     for step in range(n):
+        c = schemes[step % len(schemes)]
+        scheme = Scheme(c[0], c[1], c[2], c[3] > 0.0, c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11])
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):
-                impulse = scheme.by_v * v[i, k] + scheme.by_a * a[i, k] + scheme.by_own * own[i, k]
-                scheme.momentum[i, k] = system.mass[i] * impulse
-        corrections, matrices = find_increment(system, factors, scheme, q, vectors, blocks, limit)
+                inertia = scheme.by_v * v[i, k] + scheme.by_a * a[i, k] + scheme.by_own * own[i, k]
+                momentum[i, k] = system.mass[i] * inertia
+        corrections, matrices = find_increment(system, factors, scheme, momentum, q, start, vectors, blocks, limit)
         if corrections < 0:
             return step
         counts[0] += corrections
@@ -123,6 +143,6 @@ def _finish(scheme, vectors, inverse_mass, q, v, a, own):
         for k in range(q.shape[1]):
             q[i, k] += vectors[INCREMENT, i, k]
             a1 = -vectors[FORCES, i, k] * inverse_mass[i, k]
-            own1 = scheme.own_of[0] * a1 + scheme.own_of[1] * a[i, k] + scheme.own_of[2] * own[i, k]
+            own1 = scheme.own_a1 * a1 + scheme.own_a0 * a[i, k] + scheme.own_own * own[i, k]
             v[i, k] += h * ((1.0 - gamma) * own[i, k] + gamma * own1)
             a[i, k], own[i, k] = a1, own1

@@ -128,19 +128,19 @@ def _position(scheme, q, vectors, increment):
 
 
 @formula
-def _evaluate(system, scheme, q, vectors):
+def _evaluate(system, scheme, momentum, q, vectors):
     """Set the forces and the residual of the trial increment; return the norm of the residual."""
     _position(scheme, q, vectors, _TRIAL)
     forces = vectors[_TRIAL_FORCES]
     if not np.isfinite(write_forces(system.form, q, vectors[_POSITIONS], forces)):
         return np.inf
     mass, fixed, out = system.mass, system.fixed, vectors[_TRIAL_RESIDUAL]
-    inertia, impulse, momentum = scheme.inertia, scheme.impulse, scheme.momentum
+    inertia, impulse = scheme.inertia, scheme.impulse
     return np.sqrt(residual(inertia, mass, vectors[_TRIAL], impulse, forces, momentum, fixed, mass, out))
 
 
 @formula
-def _linearise(system, factors, scheme, q, vectors, blocks):
+def _linearise(system, factors, scheme, momentum, q, vectors, blocks):
     """Factorise the tangent matrix; return the floor of the residual's norm, −1 if it has no factors."""
     _position(scheme, q, vectors, INCREMENT)
     write_derivative(system.form, q, vectors[_POSITIONS], blocks)
@@ -154,7 +154,7 @@ def _linearise(system, factors, scheme, q, vectors, blocks):
         system.mass_values,
         scheme.impulse,
         vectors[FORCES],
-        scheme.momentum,
+        momentum,
         vectors[INCREMENT],
         q,
         system.mass,
@@ -183,7 +183,7 @@ def _next_is_shorter(system, factors, norm, vectors):
 
 
 @formula
-def find_increment(system, factors, scheme, q, vectors, blocks, limit):
+def find_increment(system, factors, scheme, momentum, q, start, vectors, blocks, limit):
     """Find the increment from q [n, dim] by whole corrections; return their number and that of matrices.
 
     The first is −1 if there is none.
@@ -194,8 +194,9 @@ def find_increment(system, factors, scheme, q, vectors, blocks, limit):
         Those of a `SmallNewton`.
     scheme
         With the attributes ``inertia``, ``impulse``, ``symmetric`` of `symplex.time.solvers.newton.StepEquations`,
-        ``momentum``, its constant, and ``alpha``, at which part of the increment forces are.
-    q : float64 [n, dim]
+        and ``alpha``, at which part of the increment forces are.
+    momentum, q, start : float64 [n, dim]
+        The constant of the equations in kg m/s, positions and an increment to begin with in m.
     limit : int
         Corrections after which there is none.
     """
@@ -203,9 +204,9 @@ def find_increment(system, factors, scheme, q, vectors, blocks, limit):
     corrections, matrices, at_floor, smooth = -1, 0, False, True
     for i in range(q.shape[0]):
         for k in range(q.shape[1]):
-            vectors[_TRIAL, i, k] = 0.0
+            vectors[_TRIAL, i, k] = start[i, k]
     while True:
-        improved = _evaluate(system, scheme, q, vectors)
+        improved = _evaluate(system, scheme, momentum, q, vectors)
         if not improved < (1.0 - DESCENT) * norm:
             if at_floor:
                 return (corrections if smooth or is_definite(factors) else -1), matrices
@@ -221,7 +222,7 @@ def find_increment(system, factors, scheme, q, vectors, blocks, limit):
             return (corrections if smooth or is_definite(factors) else -1), matrices
         before, norm = norm, improved
         if norm > floor:
-            floor = _linearise(system, factors, scheme, q, vectors, blocks)
+            floor = _linearise(system, factors, scheme, momentum, q, vectors, blocks)
             matrices += 1
             if floor < 0.0:
                 return -1, matrices

@@ -388,8 +388,10 @@ class AdaptiveVariationalMotion(Motion):
     def indicator(self) -> float:
         """Return D = aᵀ M a + vᵀ ∇²V v in J/s² at the beginning of the next step."""
         system, q, v = self.system, self._inner.q, self._inner.v
-        force = system.force(self._t, q, v)
-        stiff = (system.hessian(q) @ v.ravel()).reshape(v.shape)
+        force, pattern = system.force(self._t, q, v), system.pattern
+        stiff = np.add.reduceat(
+            np.einsum("sij,sj->si", system.hessian_blocks(q), v[pattern.indices]), pattern.indptr[:-1]
+        )
         return system.dot(force, system.accelerations(force)) + system.dot(v, stiff)
 
     def _no_step(self, resolved: bool, D: float) -> str:

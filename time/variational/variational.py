@@ -116,14 +116,22 @@ class VariationalMidpointMotion(MidpointRuleMotion):
         StepFailed
             If it cannot be solved.
         """
-        self._begin(t, h)
-        solver = self._solver
-        start = 0.0 if near is None else (h / near.h) * near.dq
-        corrections = solver.solve(self, self._q, start, follow=near is None)
-        dq, forces = solver.increment.copy(), solver.forces.copy()
+        start = np.zeros_like(self._q) if near is None else (h / near.h) * near.dq
+        dq, forces, corrections = self._solved(t, h, start, follow=near is None)
         forces[self.system.fixed] = 0.0
-        middle, size = self._middle(h, dq)
+        middle, size = self._middle(h, dq, self._between(dq))
         return Attempt(h, dq, forces, middle, size, self._works_of_loads(h, dq), corrections)
+
+    def _solved(self, t: float, h: float, start: Array, follow: bool) -> tuple[Array, Array, int]:
+        """Return the increment of a step and the forces there, and the corrections of an increment to start with."""
+        small = self._small_steps()
+        found = small.solve(self._scheme(h), self._q, self._v, start) if small else None
+        if found is not None:
+            self._t, self._h = t, h
+            return found
+        self._begin(t, h)
+        corrections = self._solver.solve(self, self._q, start, follow=follow)
+        return self._solver.increment.copy(), self._solver.forces.copy(), corrections
 
     def after(self, t: float, attempt: Attempt) -> State:
         """Return the state at the end of a step from the time t, without taking it."""
@@ -146,9 +154,8 @@ class VariationalMidpointMotion(MidpointRuleMotion):
         """Put the motion at positions and velocities [n, dim], from which attempts start."""
         self._q[...], self._v[...] = q, v
 
-    def _middle(self, h: float, dq: Array) -> tuple[float, float]:
-        """Return ½ vᵀ M v + V(q_m) in J and the sum of the absolute values of its terms."""
-        q = self._between(dq)
+    def _middle(self, h: float, dq: Array, q: Array) -> tuple[float, float]:
+        """Return ½ vᵀ M v + V(q) in J at q in the middle of a step, and the sum of the absolute values of its terms."""
         terms = [self.system.kinetic(dq / h), *(energy.total(q) for energy in self.system.energies.values())]
         return sum(terms), sum(map(abs, terms))
 
@@ -158,8 +165,16 @@ class VariationalMidpointMotion(MidpointRuleMotion):
         """Return the arrays that move, with the discrete energy."""
         return super().arrays() | {"discrete": self._discrete}
 
+    def _compiled_steps(self, n: int, sizes: Array) -> int:
+        """Take up to n steps, where the system is a small one, which has no loads."""
+        taken, small = super()._compiled_steps(n, sizes), self._small
+        if taken and small is not None:
+            dq = small.increment
+            self._discrete[0] = self._middle(float(sizes[(taken - 1) % len(sizes)]), dq, self._q - 0.5 * dq)[0]
+        return taken
+
     def _finish(self, h: float, dq: Array, forces: Array) -> None:
-        self._discrete[0] = self._middle(h, dq)[0] + 0.5 * sum(self._works_of_loads(h, dq))
+        self._discrete[0] = self._middle(h, dq, self._between(dq))[0] + 0.5 * sum(self._works_of_loads(h, dq))
         super()._finish(h, dq, forces)
 
     def energies(self, state: State) -> dict[str, float]:

@@ -197,10 +197,10 @@ class ZhangSkeelMotion(FixedStepMotion):
         self._of_step[0] = abs(h)
         self._corrections += self._force.corrections - before
 
-    def _compiled_steps(self, n: int, h: float) -> int:
-        """Take up to n steps, where the system is a small one and what they begin with is known."""
-        gradient = self._force.gradient
-        if self._small is None or gradient is None or self._of_step[0] != abs(h):
+    def _compiled_steps(self, n: int, sizes: Array) -> int:
+        """Take up to n steps of one size, where the system is a small one and what they begin with is known."""
+        gradient, h = self._force.gradient, float(sizes[0])
+        if self._small is None or gradient is None or self._of_step[0] != abs(h) or len(sizes) > 1:
             return 0
         known = self._f, self._solution, gradient
         self._at_once = self._small.at_once
@@ -209,7 +209,7 @@ class ZhangSkeelMotion(FixedStepMotion):
     def _step(self, t: float, h: float) -> None:
         if self._of_step[0] != abs(h):
             self._accelerate(t, h, self._v)
-        if self._compiled_steps(1, h):
+        if self._compiled_steps(1, np.array([h])):
             return
         self._v += 0.5 * h * self._f
         dq = h * self._v

@@ -738,6 +738,16 @@ def test_hdf5_files_on_which_the_library_fails(tmp_path, monkeypatch, program, s
         read_mesh(tmp_path / "two.exo")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="limits of processes are those of POSIX")
+def test_hdf5_files_are_read_in_the_time_that_is_allowed(tmp_path, monkeypatch):
+    write_exodus(tmp_path / "two.exo", classic=False)
+    monkeypatch.setattr("resource.getrlimit", lambda _: (2, 2))
+    assert read_mesh(tmp_path / "two.exo").groups
+    monkeypatch.setattr("symplex.meshes.formats.hdf5_probe._PROGRAM", "while True: pass")
+    with pytest.raises(MeshError, match=r"two.exo: HDF5's library reads it for more than 1 s, .*ulimit -t"):
+        read_mesh(tmp_path / "two.exo")
+
+
 # -- writing ----------------------------------------------------------------------------------------------------
 
 

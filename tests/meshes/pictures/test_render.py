@@ -1,5 +1,7 @@
 """Pictures and films: what is drawn is there, and what cannot be drawn is said."""
 
+import os
+
 import numpy as np
 import pytest
 from vtkmodules.vtkCommonCore import vtkVersion
@@ -89,6 +91,26 @@ def test_without_opengl_the_reason_is_given(series, tmp_path, monkeypatch):
             render.render_still(series, tmp_path / "x.png")
     finally:
         render._probe.cache_clear()
+
+
+def test_a_test_picture_that_was_drawn_is_remembered_for_a_day(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    done = f"open({str(tmp_path / 'runs')!r}, 'a').write('x')"
+    for program, runs in [(done, 1), (done, 1), (f"{done} ", 2), (f"{done}; raise SystemExit(3)", 3)]:
+        monkeypatch.setattr(render, "_PROBE", program)
+        render._probe.cache_clear()
+        assert render._probe() == ("a test picture ended with status 3" if runs == 3 else "")
+        assert len((tmp_path / "runs").read_text()) == runs
+    monkeypatch.setattr(render, "_PROBE", f"{done} ")
+    yesterday = (tmp_path / "symplex/rendering").stat().st_mtime - 86401.0
+    for change in (lambda: os.utime(tmp_path / "symplex/rendering", (yesterday, yesterday)),
+                   lambda: monkeypatch.setenv("DISPLAY", ":elsewhere")):  # fmt: skip
+        change()
+        runs += 1
+        render._probe.cache_clear()
+        assert render._probe() == ""
+        assert len((tmp_path / "runs").read_text()) == runs
+    render._probe.cache_clear()
 
 
 @pytest.mark.usefixtures("drawing")

@@ -721,3 +721,102 @@ def test_a_composition_with_beta_keeps_its_order_and_comes_back():
         back = method.start(setup.system, setup.system.state(there.q, -there.v)).advance(1.0)
         np.testing.assert_allclose(back.q, setup.start.q, atol=1e-11)
     assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.3)
+
+
+# -- steps in compiled loops -------------------------------------------------------------------------------------------
+
+
+def hanging() -> Setup:
+    """A chain of rods with springs, from a support, with a node in a plane and one on a sphere, above a floor."""
+    q = np.array([[0.0, 0, 0], [1, 0, 0.1], [2, 0.2, 0], [2.5, 1, 0], [1.5, 1, 0.5], [3.0, 1.2, -0.4]])
+    mass = np.array([1.0, 2.0, 0.5, 1.0, 0.3, 0.7])
+    fixed = np.zeros(q.shape, bool)
+    fixed[0] = True
+    floor = sx.RigidContact([1, 2, 5], sx.HalfSpace((0, 0, -0.6), (0, 0, 1)), 1e3)
+    springs = sx.Bars([[1, 4], [4, 3], [2, 4]], sx.measures.GreenStrain(200.0, 1.0))
+    system = sx.System(
+        mass, {"springs": springs, "weight": sx.Gravity(mass, (0, 0, -9.81)), "floor": floor}, fixed=fixed
+    )
+    constraints = {
+        "rods": sx.measures.RigidBars.between(q, [[0, 1], [1, 2], [2, 3], [3, 5]]),
+        "plane": sx.measures.OnPlane([4], (0.0, 1.0, 0.0), (0.0, 1.0, 0.0)),
+        "sphere": sx.measures.OnSphere([5], (0.0, 0.0, 0.0), float(np.linalg.norm(q[5]))),
+    }
+    return Setup(system, constraints, sx.constraints.project(system, constraints, system.state(q, 0.3 * q[::-1])))
+
+
+def one_by_one(motion, monkeypatch):
+    """Let a motion call energies and constraints from Python."""
+    inner = getattr(motion, "inner", motion)
+    monkeypatch.setattr(inner, "_compiled_steps", lambda n, sizes: 0)
+    return motion
+
+
+@pytest.mark.parametrize("make", [linkage, double_pendulum, hanging])
+def test_steps_in_a_compiled_loop_are_those_from_python(make, monkeypatch):
+    setup = make()
+    method = sx.Rattle(0.005, setup.constraints)
+    together = method.start(setup.system, setup.start)
+    apart = one_by_one(method.start(setup.system, setup.start), monkeypatch)
+    for t in (0.005, 0.2, 0.5):
+        found, expected = together.advance(t), apart.advance(t)
+        np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found.v, expected.v, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(found.a, expected.a, rtol=0, atol=1e-9)
+    assert together._small
+    np.testing.assert_allclose(flat(together.multipliers()), flat(apart.multipliers()), rtol=0, atol=1e-9)
+    assert together.statistics()["corrections"] == pytest.approx(apart.statistics()["corrections"], rel=0.05)
+    assert max(np.abs(values).max() for values in together.violations().values()) < 1e-14
+
+
+@pytest.mark.parametrize("make", [lambda method: method, sx.Composition])
+def test_steps_in_a_compiled_loop_do_not_depend_on_portions(make, monkeypatch):
+    setup = hanging()
+    method = make(sx.Rattle(0.005, setup.constraints))
+    whole = method.start(setup.system, setup.start)
+    end = whole.advance(0.5)
+    motion = method.start(setup.system, setup.start)
+    for t in (0.005, 0.01, 0.25):
+        motion.advance(t)
+    resumed = method.resume(setup.system, motion.checkpoint())
+    found = resumed.advance(0.5)
+    for name in ("q", "v", "a"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(end, name))
+    assert resumed.statistics() == whole.statistics()
+    apart = one_by_one(method.start(setup.system, setup.start), monkeypatch).advance(0.5)
+    np.testing.assert_allclose(found.q, apart.q, rtol=0, atol=1e-11)
+
+
+def test_a_compiled_loop_leaves_steps_that_fail_to_the_general_method(monkeypatch):
+    setup, told = double_pendulum(), []
+    thrown = setup.system.state(setup.start.q, np.array([[0, 0], [0, 0], [30.0, -13.0]]))
+    start = sx.constraints.project(setup.system, setup.constraints, thrown)
+    for change in (lambda motion, _: motion, one_by_one):
+        motion = change(sx.Rattle(0.1, setup.constraints).start(setup.system, start), monkeypatch)
+        with pytest.raises(StepFailed) as failure:
+            motion.advance(10.0)
+        told.append((motion.n, str(failure.value)))
+    assert told[0] == told[1]
+
+
+def test_constraints_of_ones_own_are_called_from_python():
+    class Rod(sx.measures.Constraint):
+        nodes = np.array([[0, 1]], np.int32)
+
+        def value(self, x):
+            return np.linalg.norm(x[:, 1] - x[:, 0], axis=1) - 1.0
+
+        def gradient(self, x):
+            n = (x[:, 1] - x[:, 0]) / np.linalg.norm(x[:, 1] - x[:, 0], axis=1)[:, None]
+            return np.stack([-n, n], axis=1)
+
+        def hessian(self, x):
+            return np.zeros((1, 6, 6))
+
+    system = sx.System([1.0, 2.0], {})
+    motion = sx.Rattle(0.01, {"rod": Rod()}).start(
+        system, system.state([[0.0, 0, 0], [1, 0, 0]], [[0, 2.0, 0], [0, -1, 0]])
+    )
+    end = motion.advance(1.0)
+    assert motion._small is None
+    assert np.linalg.norm(end.q[1] - end.q[0]) == pytest.approx(1.0, abs=1e-14)

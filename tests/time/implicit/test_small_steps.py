@@ -98,7 +98,11 @@ def test_energy_and_momenta_stay_to_round_off():
     np.testing.assert_allclose(free.angular_momentum(end), free.angular_momentum(state), rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize("make", [*METHODS, ZhangSkeel])
+def composed(method):
+    return lambda dt: Composition(method(dt))
+
+
+@pytest.mark.parametrize("make", [*METHODS, ZhangSkeel, *map(composed, (Newmark, Midpoint, ZhangSkeel))])
 def test_motions_do_not_depend_on_where_they_are_looked_at_or_resumed(make, monkeypatch):
     system, state = swinging()
     integrator = make(0.004)
@@ -124,6 +128,37 @@ def test_compositions_and_steps_back():
     fourth = Composition(EnergyMomentum(0.01)).start(system, state).advance(0.1)
     same = Composition(EnergyMomentum(0.01, newton=GENERAL)).start(system, state).advance(0.1)
     np.testing.assert_allclose(fourth.q, same.q, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("make", [Newmark, EnergyMomentum, Newmark.trapezoidal])
+def test_substeps_in_one_loop_are_those_one_by_one(make, monkeypatch):
+    system, state = swinging()
+    method = Composition(make(0.005), 6)
+    together, apart = method.start(system, state), method.start(system, state)
+    monkeypatch.setattr(apart, "_compiled_steps", lambda n, sizes: 0)
+    found, expected = together.advance(0.1), apart.advance(0.1)
+    for name in ("q", "v", "a"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert together.statistics() == apart.statistics()
+
+
+def test_substeps_that_the_loop_leaves_of_a_step_follow_one_by_one(monkeypatch):
+    system, state = swinging()
+    method = Composition(EnergyMomentum(0.005), 6)
+    whole = method.start(system, state).advance(0.1)
+    motion = method.start(system, state)
+    take, left = motion.inner._compiled_steps, []
+
+    def some(n, sizes):  # of nine substeps
+        left.append(n)
+        return take(min(n, 13), sizes)
+
+    monkeypatch.setattr(motion.inner, "_compiled_steps", some)
+    found = motion.advance(0.1)
+    assert max(left) > 13
+    for name in ("q", "v", "a"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+    assert motion.n == 20
 
 
 @pytest.mark.parametrize(("variant", "dim"), [("full", 3), ("simplified", 3), ("full", 2)])

@@ -1,0 +1,186 @@
+"""States that probes look at: one, or several at a few nodes each, of which rows are found together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Literal, TypeAlias, final
+
+import numpy as np
+
+from symplex.errors import InvalidSystem
+from symplex.fem.assembly import Array, IntArray
+from symplex.fem.outputs.forces import Acting, as_it_is, force_on_nodes
+from symplex.fem.system import State, System
+
+# What probes need at nodes: an array of the state, the forces of supports, or those of an energy or a load.
+Wanted: TypeAlias = Literal["q", "v", "a", "reactions"] | tuple[Literal["force"], str]
+Needs: TypeAlias = Mapping[Wanted, IntArray]
+
+TOGETHER = 128  # states that are looked at together at best
+_MOST_NODES = 1 << 17  # at which something is kept of all of them, but for a single one
+
+
+@final
+class Observation:
+    """A state that probes look at, with what several of them need found once.
+
+    Parameters
+    ----------
+    system : System
+    state : State
+    gradient : callable, optional
+        Returns ∂φ/∂x of an energy as it acts, as `Motion.gradient`; default: as it is.
+    constraint_forces : callable, optional
+        Returns those [n, dim] in N of constraints that a method keeps, which are no reactions of supports, or None; as
+        `Motion.constraint_forces`.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        state: State,
+        gradient: Acting = as_it_is,
+        constraint_forces: Callable[[], Array | None] = lambda: None,
+    ):
+        self.system, self.state = system, state
+        self._gradient, self._constraint_forces = gradient, constraint_forces
+        self._forces: dict[str, Array] = {}
+
+    def __len__(self) -> int:
+        return 1
+
+    @property
+    def times(self) -> Array:
+        """The time [1] in s."""
+        return np.array([self.state.t])
+
+    @property
+    def internal(self) -> Sequence[Mapping[str, Array]]:
+        """The internal variables of the one state."""
+        return (self.state.internal,)
+
+    def array(self, wanted: Wanted) -> Array:
+        """Return what is needed [n, dim], at all nodes."""
+        if isinstance(wanted, tuple):
+            return self.force_of(wanted[1])
+        return self.reactions if wanted == "reactions" else getattr(self.state, wanted)
+
+    def at(self, wanted: Wanted, nodes: IntArray) -> Array:
+        """Return what is needed [1, k, dim] at nodes."""
+        return self.array(wanted)[nodes][None]
+
+    @cached_property
+    def reactions(self) -> Array:
+        """The forces [n, dim] in N of supports."""
+        found = self.system.reactions(self.state)
+        forces = self._constraint_forces()
+        if forces is not None:
+            found -= np.where(self.system.fixed, forces, 0.0)
+        return found
+
+    def force_of(self, name: str) -> Array:
+        """Return the forces [n, dim] in N of an energy or a load on nodes; zero if it does not act now."""
+        if name not in self._forces:
+            state, system = self.state, self.system
+            if name in system.energies:
+                self._forces[name] = force_on_nodes(system.energies[name], state, self._gradient)
+            elif name in system.loads:
+                self._forces[name] = np.asarray(system.loads[name](state.t, state.q, state.v))
+            else:
+                self._forces[name] = np.zeros_like(state.q)
+        return self._forces[name]
+
+
+@final
+class Snapshots:
+    """States in the order in which they were added, with what some probes need of them.
+
+    It answers what an `Observation` of a single state answers.
+
+    Parameters
+    ----------
+    needs : iterable of mapping
+        Of the probes: nodes by what is needed at them.
+    """
+
+    def __init__(self, needs: Iterable[Needs]):
+        nodes: dict[Wanted, list[IntArray]] = {}
+        for one in needs:
+            for wanted, some in one.items():
+                nodes.setdefault(wanted, []).append(some)
+        self._nodes = {wanted: np.unique(np.concatenate(parts)) for wanted, parts in nodes.items()}
+        most = max(map(len, self._nodes.values()), default=0)
+        self._times = np.empty(max(min(TOGETHER, _MOST_NODES // max(most, 1)), 1))
+        self._kept: list[tuple[Wanted, IntArray | None, Array]] = []  # nodes, if not all, and values [room, k, dim]
+        self._n_nodes = 0
+        self.internal: list[Mapping[str, Array]] = []
+
+    def __len__(self) -> int:
+        return len(self.internal)
+
+    @property
+    def times(self) -> Array:
+        """The times [s] in s."""
+        return self._times[: len(self)]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another state."""
+        return len(self) == len(self._times)
+
+    def add(self, seen: Observation) -> None:
+        """Add a state.
+
+        Raises
+        ------
+        InvalidSystem
+            If it has no such nodes.
+        """
+        if not self._kept:
+            self._make_room(seen.state.q)
+        k, state = len(self), seen.state
+        self._times[k] = state.t
+        for wanted, nodes, values in self._kept:
+            array = seen.array(wanted)
+            if nodes is None:
+                values[k] = array
+            else:
+                array.take(nodes, axis=0, out=values[k], mode="clip")  # the other modes copy once more
+        self.internal.append(state.internal)
+
+    def _make_room(self, q: Array) -> None:
+        self._n_nodes, room = len(q), len(self._times)
+        for wanted, nodes in self._nodes.items():
+            if len(nodes) and nodes[-1] >= len(q):
+                raise InvalidSystem(f"there is no node {nodes[-1]}; the system has {len(q)}.")
+            every = len(nodes) == len(q)
+            self._kept.append((wanted, None if every else nodes, np.empty((room, len(nodes), q.shape[1]))))
+
+    def at(self, wanted: Wanted, nodes: IntArray) -> Array:
+        """Return what is needed [s, k, dim] at nodes, for each state; not to be written to."""
+        own, values = next((self._nodes[name], values) for name, _, values in self._kept if name == wanted)
+        values = values[: len(self)]
+        if len(nodes) == len(own) and (nodes == own).all():
+            return values
+        return values[:, np.searchsorted(own, nodes)]
+
+    def state(self, k: int) -> State:
+        """Return a state with the positions that are needed, zero at other nodes, at rest."""
+        nodes = self._nodes["q"]
+        q = np.zeros((self._n_nodes, self._kept[0][2].shape[2]))
+        q[nodes] = self.at("q", nodes)[k]
+        still = np.zeros_like(q)
+        return State(float(self._times[k]), q, still, still, internal=self.internal[k])
+
+    def clear(self) -> None:
+        """Forget all states."""
+        self.internal = []
+
+    def single(self, k: int) -> Snapshots:
+        """Return one of the states alone."""
+        one = Snapshots.__new__(Snapshots)
+        one._nodes, one._n_nodes, one._times = self._nodes, self._n_nodes, self._times[k : k + 1]
+        one._kept = [(wanted, nodes, values[k : k + 1]) for wanted, nodes, values in self._kept]
+        one.internal = self.internal[k : k + 1]
+        return one

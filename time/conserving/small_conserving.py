@@ -1,0 +1,294 @@
+"""Steps of Graham and Jelenić's methods for small systems, many of them in one compiled loop.
+
+It takes the steps that the accelerated iteration solves without factors (`symplex.time.conserving.step_solver`): the
+same start, residuals, norms and criteria. A step that this does not solve is begun anew by the general method.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, final
+
+import numpy as np
+
+from symplex.fem.assembly import Array
+from symplex.fem.gradient_table import GradientTable
+from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.system import System
+from symplex.time.conserving.gauss_interpolant import hermite_weights
+from symplex.time.conserving.small_schemes import (
+    SmallForces,
+    SmallRooms,
+    SmallScheme,
+    accelerate,
+    add_step,
+    begin_step,
+    combine,
+    evaluation,
+    small_rooms,
+)
+from symplex.time.conserving.step_solver import (
+    DEEP,
+    DEPENDENT,
+    DEPTH,
+    DIVERGED,
+    FLOOR,
+    IDLE,
+    PATIENCE,
+    PLAIN_PART,
+    STAGNATION,
+    dot,
+    orthogonalise,
+    take_back,
+)
+from symplex.time.solvers.small_newton import steps_at_once
+
+# States [2, n, dim] that the loop writes to; the last are of sizes, for round-off.
+_Z0, _Z, _BEST, _GAIN, _D, _CHANGE, _EFFECT, _SIZE, _LARGER = range(9)
+# Of a quintic on [0, 1], at 2: the value and the slope.
+AHEAD = np.concatenate([hermite_weights(3, np.array([2.0]), derivative) for derivative in (0, 1)])
+
+
+class _Solver(NamedTuple):
+    """What the iteration takes and writes to.
+
+    Attributes
+    ----------
+    mass : float64 [n]
+        The weights of nodes in norms.
+    limit, most : int
+        Residuals after which a step fails, and after which the general method looks for another way.
+    power : int
+        Half of the order: of S in what is summed up in a step.
+    smooth : bool
+        Whether steps begin on the quintic through the last two states.
+    ahead : float64 [2, 6]
+        Its weights.
+    states, changes, effects : float64 [9, 2, n, dim], [depth, 2, n, dim]
+    evaluate : int
+        The address of what evaluates the scheme.
+    """
+
+    mass: Array
+    limit: int
+    most: int
+    power: int
+    smooth: bool
+    ahead: Array
+    states: Array
+    changes: Array
+    effects: Array
+    evaluate: int
+
+
+@final
+class SmallConserving:
+    """Steps of a system by a scheme.
+
+    Parameters
+    ----------
+    system : System
+    order : int
+    scheme : SmallScheme
+    forces : SmallForces
+    kept : tuple
+        What addresses lead to.
+    limit, most : int
+        Residuals after which a step fails, and after which the general method looks for another way.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        order: int,
+        scheme: SmallScheme,
+        forces: SmallForces,
+        kept: tuple[GradientTable, ...],
+        limit: int,
+        most: int,
+    ):
+        self._scheme, self._forces, self._kept = scheme, forces, kept
+        self._rooms: SmallRooms = small_rooms(scheme, system)
+        self.at_once = max(steps_at_once(system) // 4, 1)
+        state = (2, system.n_nodes, system.dim)
+        rooms = np.zeros((9, *state)), np.zeros((DEPTH, *state)), np.zeros((DEPTH, *state))
+        evaluate = evaluation(scheme, forces, self._rooms)
+        self._solver = _Solver(np.array(system.mass), limit, most, order // 2, False, AHEAD, *rooms, evaluate)
+        self._order = order
+
+    def take(
+        self, n: int, h: float, first: bool, magnitudes: Array, arrays: tuple[Array, Array, Array, Array], known: Array
+    ) -> tuple[int, int]:
+        """Take up to n steps of size h in s; return how many were taken, and the residuals that they took.
+
+        All is before the next one then, which the general method has to take. The first step of a motion has no state
+        before it. Magnitudes are the blocks [nnz, dim, dim] of h² |K|, arrays positions, velocities, accelerations and
+        those of a step before [3, n, dim], and known is the effort, see
+        `symplex.time.conserving.graham_jelenic_motion.GrahamJelenicMotion`.
+        """
+        solver = self._solver._replace(smooth=not first and self._order > 2)
+        counts = np.zeros(1, np.int64)
+        taken = _steps(n, h, self._scheme, self._forces, self._rooms, solver, magnitudes, *arrays, known, counts)
+        return taken, int(counts[0])
+
+
+@kernel
+def _steps(n, h, scheme, forces, rooms, solver, magnitudes, q, v, a, before, effort, counts):
+    """Take n steps; return how many were possible."""
+    states = solver.states
+    z0, z, best, gain, new = states[_Z0], states[_Z], states[_BEST], states[_GAIN], states[_D]
+    for step in range(n):
+        if effort[2] > solver.most:
+            return step
+        for i in range(q.shape[0]):
+            for k in range(q.shape[1]):
+                z0[0, i, k], z0[1, i, k] = q[i, k], h * v[i, k]
+        _predict(h, forces, solver, rooms, z0, a, before, z)
+        if not np.isfinite(begin_step(solver.evaluate, scheme, forces, rooms, h, z0, a)):
+            return step
+        residuals = _iterate(h, scheme, forces, rooms, solver, a, _floor(forces, solver, magnitudes))
+        if residuals < 0:
+            return step
+        add_step(solver.evaluate, scheme, forces, rooms, h, z0, best, a, gain)
+        for i in range(q.shape[0]):
+            for k in range(q.shape[1]):
+                new[0, i, k] = q[i, k] + gain[0, i, k]
+        if not np.isfinite(accelerate(forces, 1.0, new[0], new[1])):
+            return step
+        for i in range(q.shape[0]):
+            for k in range(q.shape[1]):
+                before[0, i, k], before[1, i, k], before[2, i, k] = q[i, k], v[i, k], a[i, k]
+                q[i, k], a[i, k] = new[0, i, k], new[1, i, k]
+                v[i, k] += gain[1, i, k] / h
+        counts[0] += residuals
+        effort[2] = residuals
+        if effort[1] == 0.0:
+            effort[1] = residuals
+    return n
+
+
+@formula
+def _predict(h, forces, solver, rooms, z0, a, before, out):
+    """Write where a smooth motion would be: on the quintic through the last two states, or by Taylor's series."""
+    ends = rooms.ends
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            bend = 0.5 * h * h * a[i, k]
+            out[0, i, k], out[1, i, k] = z0[0, i, k] + (z0[1, i, k] + bend), z0[1, i, k] + 2.0 * bend
+            ends[0, i, k], ends[1, i, k], ends[2, i, k] = before[0, i, k], h * before[1, i, k], h * h * before[2, i, k]
+            ends[3, i, k], ends[4, i, k], ends[5, i, k] = z0[0, i, k], z0[1, i, k], h * h * a[i, k]
+    if solver.smooth:
+        combine(forces, solver.ahead, 0, 1.0, 3, 3, ends, out[0])
+        combine(forces, solver.ahead, 1, 0.0, 3, 3, ends, out[1])
+
+
+@formula
+def _floor(forces, solver, magnitudes):
+    """Return the norm of residuals that may be round-off: that of what is summed up in a step."""
+    size, larger, z0 = solver.states[_SIZE], solver.states[_LARGER], solver.states[_Z0]
+    for i in range(size.shape[1]):
+        for k in range(size.shape[2]):
+            larger[0, i, k], larger[1, i, k] = abs(z0[0, i, k]), abs(z0[1, i, k])
+    _multiply(forces, magnitudes, larger[0], size[1])
+    for i in range(size.shape[1]):
+        for k in range(size.shape[2]):
+            size[0, i, k] = larger[0, i, k] + larger[1, i, k]
+            size[1, i, k] += larger[1, i, k]
+    for _ in range(solver.power - 1):
+        for part in range(2):
+            _multiply(forces, magnitudes, size[part], larger[part])
+        for part in range(2):
+            for i in range(size.shape[1]):
+                for k in range(size.shape[2]):
+                    size[part, i, k] += larger[part, i, k] / 12.0
+    return FLOOR * np.sqrt(dot(solver.mass, size, size))
+
+
+@formula
+def _multiply(forces, magnitudes, x, out):
+    """Write |S| x for x ≥ 0 [n, dim]."""
+    for i in range(x.shape[0]):
+        for k in range(x.shape[1]):
+            total = 0.0
+            for s in range(forces.indptr[i], forces.indptr[i + 1]):
+                for m in range(x.shape[1]):
+                    total += magnitudes[s, k, m] * x[forces.indices[s], m]
+            out[i, k] = total * forces.inverse_mass[i, k]
+
+
+@formula
+def _residual(h, scheme, forces, rooms, solver, a, out):
+    """Write −g(z) to out; return its norm, infinite where forces are not defined."""
+    z0, z, gain = solver.states[_Z0], solver.states[_Z], solver.states[_GAIN]
+    check = add_step(solver.evaluate, scheme, forces, rooms, h, z0, z, a, gain)
+    for part in range(2):
+        for i in range(out.shape[1]):
+            for k in range(out.shape[2]):
+                out[part, i, k] = -(z[part, i, k] - z0[part, i, k] - gain[part, i, k])
+    return np.sqrt(dot(solver.mass, out, out)) if np.isfinite(check) else np.inf
+
+
+@formula
+def _iterate(h, scheme, forces, rooms, solver, a, floor):
+    """Find the end of a step from where the iteration begins; return the number of residuals, −1 if it is not found."""
+    states, changes, effects = solver.states, solver.changes, solver.effects
+    z, best, d, change, effect = states[_Z], states[_BEST], states[_D], states[_CHANGE], states[_EFFECT]
+    norm = _residual(h, scheme, forces, rooms, solver, a, d)
+    if not np.isfinite(norm):
+        return -1
+    count, least, smallest, idle, seen = 1, norm, np.inf, 0, 0
+    last = min(1 + PATIENCE, solver.limit)
+    while True:
+        idle = 0 if norm < STAGNATION * smallest else idle + 1
+        if norm < smallest:
+            smallest = norm
+            _copy(z, best)
+        if smallest <= floor and (smallest <= PLAIN_PART * floor or idle >= (1 if smallest <= DEEP * floor else IDLE)):
+            return count
+        if count > last:
+            return -1
+        _copy(d, change)
+        take_back(solver.mass, d, changes, effects, min(seen, DEPTH), change)
+        for part in range(2):
+            for i in range(z.shape[1]):
+                for k in range(z.shape[2]):
+                    z[part, i, k] += change[part, i, k]
+                    effect[part, i, k] = -d[part, i, k]
+        norm = _residual(h, scheme, forces, rooms, solver, a, d)
+        count += 1
+        if not norm < DIVERGED * least:  # at the floor it is noise, where nothing better is to be had
+            return count if np.isfinite(norm) and smallest <= floor else -1
+        least = min(least, norm)
+        for part in range(2):
+            for i in range(z.shape[1]):
+                for k in range(z.shape[2]):
+                    effect[part, i, k] += d[part, i, k]
+        seen += _remember(solver, change, effect, seen)
+
+
+@formula
+def _remember(solver, u, q, seen):
+    """Keep a change u and what it has made q, with what is new in them; return 1, or 0 if there is nothing."""
+    mass, changes, effects = solver.mass, solver.changes, solver.effects
+    size, place = np.sqrt(dot(mass, q, q)), seen % DEPTH
+    for part in range(2):
+        for i in range(q.shape[1]):
+            for k in range(q.shape[2]):
+                effects[place, part, i, k] = 0.0  # the oldest pair is forgotten
+    orthogonalise(mass, changes, effects, min(seen, DEPTH), u, q)
+    rest = np.sqrt(dot(mass, q, q))
+    if not rest > DEPENDENT * size:
+        return 0
+    for part in range(2):
+        for i in range(q.shape[1]):
+            for k in range(q.shape[2]):
+                changes[place, part, i, k] = u[part, i, k] / rest
+                effects[place, part, i, k] = q[part, i, k] / rest
+    return 1
+
+
+@formula
+def _copy(x, out):
+    for part in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            for k in range(x.shape[2]):
+                out[part, i, k] = x[part, i, k]
