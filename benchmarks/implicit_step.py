@@ -59,13 +59,18 @@ class Problem:
     h: float
     symmetric: bool
 
+    @property
+    def end(self) -> np.ndarray:
+        """Where the body is at the end of the discrete gradient of the matrix that is not symmetric."""
+        return self.q + 0.5 * self.h * self.v
+
     def assemble(self, out: np.ndarray | None = None) -> np.ndarray:
         """Return the blocks [nnz, 3, 3] of the matrix (in out if given)."""
         system, h = self.system, self.h
         if self.symmetric:
             blocks = system.hessian_blocks(self.q, out)
         else:
-            blocks = system.discrete_hessian_blocks(self.q, self.q + 0.5 * h * self.v, out)
+            blocks = system.discrete_hessian_blocks(self.q, self.end, out)
         blocks *= 0.5 * h if self.symmetric else h
         pattern = system.pattern
         diagonal = np.flatnonzero(np.repeat(np.arange(system.n_nodes), np.diff(pattern.indptr)) == pattern.indices)
@@ -101,24 +106,27 @@ def best(call: Callable[[], object], seconds: float = 2.0, at_least: int = 3) ->
     return min(times)
 
 
-def measure(problem: Problem) -> dict[str, float]:
-    """Return the seconds of the parts of a Newton iteration, counts and bytes."""
+def measure(problem: Problem, turned: bool) -> dict[str, float]:
+    """Return the seconds of the parts of a Newton iteration, counts and bytes; with columns turned back or not."""
+    ends = (0.5 * (problem.q + problem.end), problem.end) if turned else (problem.q,)
     pattern, b = problem.system.pattern, problem.right_hand_side()
     blocks = problem.assemble()
     numbers = {"assembly": best(lambda: problem.assemble(blocks))}
     start = process_time()
     solver = KrylovSolver(pattern, 3)
-    solver.update(blocks, problem.symmetric, problem.q)
+    solver.update(blocks, problem.symmetric, *ends)
     numbers["first"] = process_time() - start
-    numbers["factors"] = best(lambda: solver.update(blocks, problem.symmetric, problem.q))
+    numbers["factors"] = best(lambda: solver.update(blocks, problem.symmetric, *ends))
     for tolerance in TOLERANCES:
         before = solver.counts["iterations"]
         solver.solve(b, tolerance)
         numbers[f"iterations to {tolerance:.0e}"] = solver.counts["iterations"] - before
         numbers[f"solution to {tolerance:.0e}"] = best(lambda tolerance=tolerance: solver.solve(b, tolerance))
-    kept, values = (solver._lower[1], solver._lower[0]) if problem.symmetric else (solver._lu, solver._whole)
-    rows = solver._rows.lower if problem.symmetric else solver._rows.whole
+    kept, values = (solver._lower[1], solver._lower[0]) if solver.by_halves else (solver._lu, solver._whole)
+    rows = solver._rows.lower if solver.by_halves else solver._rows.whole
     arrays = (blocks, pattern.indices, values, kept._factor, kept._inverses, *rows)
+    if turned:
+        arrays += (solver._whole, solver._turned._rotations, *solver._turned._places, *solver._rows.whole)
     numbers["megabytes"] = sum(array.nbytes for array in arrays) / 1e6
     return numbers
 
@@ -200,10 +208,9 @@ def main() -> None:
         size = 3 * problem.system.n_nodes
         print(f"\n## {size} unknowns, {24 * cells**3} tetrahedra\n")
         print("| s | tangent | factors | to 1e-3 | iterations | to 1e-8 | iterations | MB |\n" + "| --- " * 8 + "|")
-        for symmetric in (True, False):
-            problem.symmetric = symmetric
-            found = measure(problem)
-            name = "symmetric, CG" if symmetric else "unsymmetric, BiCGStab"
+        for name in ("symmetric, CG", "unsymmetric, BiCGStab", "unsymmetric, turned back"):
+            problem.symmetric = name.startswith("symmetric")
+            found = measure(problem, name.endswith("turned back"))
             numbers[f"{size}, {name}"] = found
             print(f"| {name} | {found['assembly']:.4f} | {found['factors']:.4f}", end="")
             for tolerance in TOLERANCES:

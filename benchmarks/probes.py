@@ -86,7 +86,7 @@ def _seconds(scenario: sx.Scenario, folder: str) -> float:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the medians and their ratio."""
+    """Print the least times, which others on the machine disturb least, the medians, and how much probes add."""
     repetitions = int(arguments[0]) if arguments else 5
     path = EXAMPLES / "oblique_impact.toml"
     text = path.read_text("utf-8")
@@ -95,8 +95,10 @@ def main(arguments: Sequence[str]) -> None:
     with TemporaryDirectory() as folder:
         for _ in range(repetitions + 1):
             times.append([_seconds(scenario, f"{folder}/run") for scenario in (plain, probed)])
-    without, with_them = np.median(np.array(times[1:]), axis=0)
-    print(f"without {without:.2f} s, with ten probes {with_them:.2f} s: {100 * (with_them / without - 1):.0f} % more")
+    for name, of in (("least", np.min), ("median", np.median)):
+        without, probed_too = of(np.array(times[1:]), axis=0)
+        more = 100 * (probed_too / without - 1)
+        print(f"{name}: without {without:.2f} s, with ten probes {probed_too:.2f} s: {more:.0f} % more")
 
 
 if __name__ == "__main__":

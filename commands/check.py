@@ -14,8 +14,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
+    from symplex.runs.beginning import default_folder
     from symplex.runs.check import check_report
-    from symplex.runs.run import default_folder
 
     scenario = scenario_of(arguments)
     default_folder(scenario)  # where it may not be, this tells

@@ -27,8 +27,9 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from symplex.runs.beginning import default_folder
     from symplex.runs.results import Folder
-    from symplex.runs.run import default_folder, simulate
+    from symplex.runs.run import simulate
 
     if arguments.until is not None:
         arguments.set.append(f"run.until={arguments.until}")

@@ -83,7 +83,7 @@ def slabs_of(nodes: IntArray, points: Array) -> NDArray[np.int32]:
         return np.zeros(m, np.int32)
     used = np.zeros(len(points), bool)
     used[nodes] = True
-    axis = int(np.argmax(np.ptp(points[used], axis=0)))
+    axis = int(np.argmax([np.ptp(x[used]) for x in points.T]))
     centres = _sums(nodes, np.ascontiguousarray(points[:, axis]))
     number = SLABS
     while number * SMALLEST_SLAB > m:

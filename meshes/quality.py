@@ -128,11 +128,11 @@ def bad_cells(mesh: Mesh, kind: str) -> tuple[NDArray[np.intp], NDArray[np.intp]
         Cells with negative volume at a corner, and with none there to within rounding.
     """
     cells = mesh.cells[kind]
-    corners = mesh.points[cells]
-    extent = np.ptp(corners, axis=1).max(axis=1, initial=0.0)
     worst = corner_jacobians(mesh.points, cells, kind).min(axis=1)
-    limit = _FLAT * extent**3
-    return np.flatnonzero(worst < -limit), np.flatnonzero(np.abs(worst) <= limit)
+    whole = max((float(np.ptp(x)) for x in mesh.points.T), default=0.0) if len(cells) else 0.0
+    near = np.flatnonzero(~(worst > _FLAT * whole * whole * whole))  # all others are far from it, as small as they are
+    limit = _FLAT * np.ptp(mesh.points[cells[near]], axis=1).max(axis=1, initial=0.0) ** 3
+    return near[worst[near] < -limit], near[np.abs(worst[near]) <= limit]
 
 
 def unconnected_nodes(mesh: Mesh) -> NDArray[np.intp]:

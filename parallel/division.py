@@ -80,8 +80,16 @@ class Division:
         self._around = {name: _Around(owner[nodes], ranks) for name, nodes in stencils.items()}
         self._own = _by_rank(owner, ranks)
 
-    def share(self, rank: int) -> Share:
-        """Return what a rank has."""
+    def share(self, rank: int, hidden: bool = True) -> Share:
+        """Return what a rank has.
+
+        Parameters
+        ----------
+        rank : int
+        hidden : bool, default True
+            Whether the exchange is hidden behind inner stencils. If not, all are outer ones, which begin with the first
+            node, and none is computed twice.
+        """
         owner, own = self._owner, self._own[rank]
         of = {name: around.of(rank) for name, around in self._around.items()}
         pairs = self._shared(rank)
@@ -100,7 +108,10 @@ class Division:
         nodes = np.concatenate(parts).astype(np.int32)
         starts = np.cumsum([len(part) for part in parts])
         share = Share(nodes, int(starts[0]), int(starts[1]), int(starts[2]), (), inner, outer)
-        return share._replace(neighbours=tuple(self._neighbours(share, pairs, ghosts)))
+        share = share._replace(neighbours=tuple(self._neighbours(share, pairs, ghosts)))
+        if hidden:
+            return share
+        return share._replace(beside=0, sent=0, inner={name: none[:0] for name, none in inner.items()}, outer=of)
 
     def _mixed(self, rank: int) -> list[IntArray]:
         """Return the stencils of a rank that have nodes of others as well."""
@@ -151,6 +162,12 @@ class _Around:
     def of(self, rank: int) -> NDArray[np.intp]:
         """Return all, ascending."""
         return np.sort(np.concatenate([self._alone[rank], self._mixed[rank]]))
+
+
+def places_of(where: IntArray, nodes: IntArray) -> IntArray:
+    """Return the places of nodes among others, which are all different."""
+    order = np.argsort(where)
+    return order[np.searchsorted(where, nodes, sorter=order)].astype(np.int32)
 
 
 def _by_rank(rank: NDArray[np.integer], ranks: int) -> list[NDArray[np.intp]]:

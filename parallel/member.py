@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.errors import StepFailed
 from symplex.fem import threads
 from symplex.fem.assembly import Array
 from symplex.parallel.halo import FailedElsewhere, Halo
 from symplex.parallel.part import Part, PartEnergy, Place
+from symplex.parallel.part_motion import PartMotion
 
 if TYPE_CHECKING:
     from mpi4py import MPI
-
-    from symplex.time.explicit.newmark import NewmarkMotion
 
 
 @dataclass
@@ -41,25 +41,24 @@ class Member:
 
     def __init__(self, comm: MPI.Comm, threads: int):
         self.comm, self._threads = comm, threads
-        self._moving: NewmarkMotion | None = None
+        self._moving: PartMotion | None = None
         self._part: Part | None = None
         self.halo: Halo | None = None
 
     def take(self, part: Part, grid: Mapping[str, Any]) -> None:
         """Take a part, and the times of its steps."""
-        from symplex.time.explicit.newmark import NewmarkMotion
-
         self._part, self.halo = part, Halo(self.comm, part.share.neighbours, part.fixed.shape[1])
-        self._moving = NewmarkMotion(part.system(self.halo), grid["t0"], grid["dt"], grid["n"])
+        system = part.system(self.halo)
+        self._moving = PartMotion(system, grid["t0"], grid["dt"], grid["n"], part.share.ghosts, part.supports)
 
     @property
-    def motion(self) -> NewmarkMotion:
+    def motion(self) -> PartMotion:
         """The motion of its part."""
         assert self._moving is not None, "it has taken its part"
         return self._moving
 
     def begin(self, arrays: Mapping[str, Array]) -> None:
-        """Set what moves: ``q``, ``v`` and ``a`` [l, dim]; ghosts do not move by themselves."""
+        """Set what moves, of own nodes and ghosts [..., l, dim]; ghosts do not move by themselves."""
         assert self._part is not None
         ghosts = self._part.share.ghosts
         self.motion.restore(arrays)
@@ -83,11 +82,11 @@ class Member:
             return Failure(place._replace(step=motion.n if isinstance(error, StepFailed) else -1), error)
         return None
 
-    def arrays(self) -> Array:
-        """Return ``q``, ``v`` and ``a`` of own nodes [3, own, dim]."""
+    def arrays(self) -> dict[str, Array]:
+        """Return what moves, of own nodes [..., own, dim]."""
         assert self._part is not None
-        arrays, own = self.motion.arrays(), self._part.share.ghosts
-        return np.stack([arrays[name][:own] for name in ("q", "v", "a")])
+        own = self._part.share.ghosts
+        return {name: np.ascontiguousarray(array[..., :own, :]) for name, array in self.motion.arrays().items()}
 
 
 class Command:
@@ -125,11 +124,11 @@ class Steps(Command):
 
 @dataclass
 class Arrays(Command):
-    """Tell all that moves."""
+    """Tell all that moves, and the work done."""
 
-    def done(self, member: Member) -> Array:
+    def done(self, member: Member) -> tuple[dict[str, Array], NDArray[np.int64]]:
         """Do it on one rank."""
-        return member.arrays()
+        return member.arrays(), member.motion.words
 
 
 @dataclass

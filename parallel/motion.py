@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -9,21 +10,25 @@ import numpy as np
 
 from symplex.base.columns import Column
 from symplex.errors import InvalidSystem
+from symplex.fem.actions.loads import Pressure
 from symplex.fem.system import State, System
+from symplex.parallel.actions import part_of_load, part_of_motion
 from symplex.parallel.division import Division
+from symplex.parallel.exact_sum import add_numbers, values_of, words_of
 from symplex.parallel.member import Arrays, Command, Steps, Take
 from symplex.parallel.part import Part
 from symplex.parallel.partition import owners
 from symplex.parallel.pieces import Divided, require_parts
 from symplex.parallel.ranks import Ranks
-from symplex.time.explicit.newmark import Newmark
+from symplex.time.explicit.newmark import Newmark, NewmarkMotion
 from symplex.time.integrator import FixedStepIntegrator, Integrator
-from symplex.time.motion import FixedStepMotion
 from symplex.time.stages import Stages
 from symplex.time.traits import Form, Trait
 
 if TYPE_CHECKING:
     from symplex.fem.assembly import IntArray
+
+_WORK = "exact_work"  # in checkpoints
 
 
 @dataclass(frozen=True)
@@ -106,8 +111,11 @@ class InParts(FixedStepIntegrator["MotionInParts"]):
         return replace(self, method=self.method.fit(system, state, interval))
 
 
-class MotionInParts(FixedStepMotion):
+class MotionInParts(NewmarkMotion):
     """A motion on several ranks; see `InParts`.
+
+    The work of loads and supports is summed exactly, so that its bits do not depend on the ranks either; those of one
+    process are rounded in each step.
 
     Parameters
     ----------
@@ -132,15 +140,26 @@ class MotionInParts(FixedStepMotion):
             )
         self._own: dict[int, IntArray] = {}  # the nodes of each rank, once they have their parts
         self._is_here = True  # whether the arrays hold what the ranks have
+        self._words = words_of(self._work.done)
+        self._before = self._words.copy()  # work done before the ranks had their parts
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, of all nodes."""
         if not self._is_here:
             self._gather()
-        return super().arrays()
+        return super().arrays() | ({_WORK: self._words} if self._work else {})
 
-    def _step(self, t: float, h: float) -> None:
-        self._run(1)
+    def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
+        """Set the arrays to those of a checkpoint, also of one process.
+
+        Raises
+        ------
+        InvalidSystem
+            If it is of another method or system.
+        """
+        if self._work and _WORK not in checkpoint and "work" in checkpoint:
+            checkpoint = {**checkpoint, _WORK: words_of(np.atleast_1d(checkpoint["work"]))}
+        super().restore(checkpoint)
 
     def _run(self, n_steps: int) -> None:
         if not n_steps:
@@ -151,39 +170,51 @@ class MotionInParts(FixedStepMotion):
         self._ranks.call(lambda rank: Steps(n_steps))
         self.n += n_steps
 
-    def observe(self, t: float) -> None:
-        """Nothing: the accelerations are there."""
-
     def _divide(self) -> None:
         """Give each rank its part, from what the arrays hold."""
         system, ranks = self.system, self._ranks
         stencils = {name: np.ascontiguousarray(energy.nodes) for name, energy in system.energies.items()}
         owner = owners(self._q, list(stencils.values()), ranks.size)
+        # A face needs the positions of all its nodes, also where it is none of an element.
+        stencils |= {f"load {name}": load.nodes for name, load in system.loads.items() if isinstance(load, Pressure)}
         division = Division(owner, stencils, ranks.size)
         divided = {name: Divided(energy, ranks.threads) for name, energy in system.energies.items()}
+        arrays = {name: array for name, array in super().arrays().items() if name != "work"}
         grid = {"t0": self.t0, "dt": self.dt, "n": self.n}
         own: dict[int, IntArray] = {}
 
         def take(rank: int) -> Command:
-            share = division.share(rank)
-            nodes = share.nodes
+            share = division.share(rank, ranks.hides)
+            nodes, motions = share.nodes, system.moving.motions
             own[rank] = nodes[: share.ghosts]
-            inner = {name: one.piece(share.inner[name], nodes) for name, one in divided.items()}
-            outer = {name: one.piece(share.outer[name], nodes[share.beside :]) for name, one in divided.items()}
-            part = Part(share, np.asarray(system.mass)[nodes], system.fixed[nodes], inner, outer)
-            arrays = {"q": self._q, "v": self._v, "a": self._a}
-            return Take(part, grid, {name: array[nodes] for name, array in arrays.items()})
+            moving = {name: part_of_motion(motion, share) for name, motion in motions.items()}
+            part = Part(
+                share,
+                np.asarray(system.mass)[nodes],
+                (system.fixed & ~system.moving.mask)[nodes],
+                {name: one.piece(share.inner[name], nodes) for name, one in divided.items()},
+                {name: one.piece(share.outer[name], nodes[share.beside :]) for name, one in divided.items()},
+                {name: part_of_load(load, share, system.n_nodes) for name, load in system.loads.items()},  # pyright: ignore
+                {name: motion for name, motion in moving.items() if motion is not None},
+                tuple(motions),
+            )
+            return Take(part, grid, {name: array[..., nodes, :] for name, array in arrays.items()})
 
         ranks.call(take)
         self._own = own
+        self._before[...] = self._words
 
     def _gather(self) -> None:
         """Get all that moves from the ranks."""
-        found = self._ranks.call(lambda rank: Arrays())
-        for rank, arrays in enumerate(found):
-            for array, values in zip((self._q, self._v, self._a), arrays, strict=True):
-                array[self._own[rank]] = values
         self._is_here = True
+        whole, self._words[...] = super().arrays(), self._before
+        for rank, (arrays, words) in enumerate(self._ranks.call(lambda rank: Arrays())):
+            for name, array in arrays.items():
+                whole[name][..., self._own[rank], :] = array
+            self._words += words
+        for words in self._words:
+            add_numbers(np.empty(0), words)  # takes carries on: the same sum is the same words
+        self._work.done[...] = values_of(self._words)
 
 
 def in_parts(integrator: Integrator, ranks: Ranks) -> InParts | Stages:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed, StepFailed
+from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.energy import Energy
-from symplex.fem.system import System
+from symplex.fem.system import Load, System
 from symplex.parallel.division import Share
 from symplex.parallel.halo import FailedElsewhere, Halo
 from symplex.parallel.pieces import Piece
@@ -28,6 +29,12 @@ class Part(NamedTuple):
     fixed : bool [l, dim]
     inner, outer : mapping of str to Piece
         By the names of energies, in their order. Outer ones number nodes from those beside sent ones on.
+    loads : mapping of str to callable
+        All loads, here and elsewhere.
+    moving : mapping of str to SupportMotion
+        The supports that move own nodes.
+    supports : tuple of str
+        The names of all supports that move, here and elsewhere.
     """
 
     share: Share
@@ -35,13 +42,17 @@ class Part(NamedTuple):
     fixed: NDArray[np.bool_]
     inner: Mapping[str, Piece]
     outer: Mapping[str, Piece]
+    loads: Mapping[str, Load]
+    moving: Mapping[str, SupportMotion]
+    supports: tuple[str, ...]
 
     def system(self, halo: Halo) -> System:
         """Return the system that moves on this rank: ghosts are held by it, and moved by the exchange."""
         fixed = self.fixed.copy()
         fixed[self.share.ghosts :] = True
         dim = fixed.shape[1]
-        return System(self.mass, {"part": PartEnergy(self, halo)}, dim=dim, fixed=fixed)
+        energies = {"part": PartEnergy(self, halo)}
+        return System(self.mass, energies, dim=dim, fixed=fixed, loads=self.loads, moving=self.moving)
 
 
 class Place(NamedTuple):

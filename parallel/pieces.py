@@ -16,6 +16,8 @@ from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.solid import Formulation, Solid
 from symplex.fem.system import System
+from symplex.parallel.actions import is_divisible
+from symplex.parallel.division import places_of
 
 _INSTEAD = "Run it in one process, with as many threads as there are processors."
 
@@ -37,13 +39,10 @@ def require_parts(system: System) -> None:
         divisible = isinstance(energy, Solid | DeadLoad)
         if not divisible and not (isinstance(energy, MeasureEnergy) and energy.compiled_loops(system.dim) is not None):
             raise InvalidSystem(f"'{name}' ({type(energy).__name__}) cannot be divided among ranks. {_INSTEAD}")
-    for what, parts in (
-        ("load", system.loads),
-        ("inelastic part", system.inelastic),
-        ("moving support", system.moving.motions),
-    ):
-        for name in parts:
-            raise InvalidSystem(f"{what} '{name}' cannot be divided among ranks. {_INSTEAD}")
+    for what, parts in (("load", system.loads), ("inelastic part", system.inelastic)):
+        for name, part in parts.items():
+            if not is_divisible(part):
+                raise InvalidSystem(f"{what} '{name}' cannot be divided among ranks. {_INSTEAD}")
 
 
 @dataclass(frozen=True)
@@ -147,9 +146,3 @@ class Divided:
         points = solid.points[np.minimum(where, len(solid.points) - 1)]  # others have no elements
         named = solid.nodes[chosen]
         return SolidPiece(chosen, nodes, named, points, solid.material, solid.formulation, fibres, slab)
-
-
-def places_of(where: IntArray, nodes: IntArray) -> IntArray:
-    """Return the places of nodes among others, which are all different."""
-    order = np.argsort(where)
-    return order[np.searchsorted(where, nodes, sorter=order)].astype(np.int32)

@@ -38,6 +38,16 @@ class Ranks:
         Default: a copy of ``MPI.COMM_WORLD``.
     launch : Launch, optional
         How they were started, if MPI is to be compared with it.
+    hides : bool, optional
+        Whether the exchange is hidden behind elements away from the borders, for which those next to them are computed
+        twice; default: if there are several machines. On one, messages take less time than these elements.
+
+    Attributes
+    ----------
+    rank, size : int
+        Which of how many it is.
+    threads : int
+        How many each takes for its elements.
 
     Raises
     ------
@@ -54,7 +64,7 @@ class Ranks:
     ...     summary = sx.simulate("big.toml", ranks=ranks)
     """
 
-    def __init__(self, comm: MPI.Comm | None = None, launch: Launch | None = None):
+    def __init__(self, comm: MPI.Comm | None = None, launch: Launch | None = None, hides: bool | None = None):
         if launch is not None:
             _require_its_library(launch)
         MPI = _loaded()
@@ -73,6 +83,7 @@ class Ranks:
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         # Where ranks are not bound to processors of their own, those of a machine share all of it.
         self.threads = max(processors // here.size, 1) if processors == os.cpu_count() else processors
+        self.hides = self.comm.allreduce(here.size < self.size, MPI.LOR) if hides is None else bool(hides)
         here.Free()
         self._member = Member(self.comm, self.threads)
         self._busy = False

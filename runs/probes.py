@@ -26,6 +26,7 @@ from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
 
 _LONGEST = 1.0  # s that rows wait at most
+_MOST_NOTED = 4096  # rows that wait for the summary
 
 
 @final
@@ -179,6 +180,7 @@ class _ProbeOfRun:
         self._deferred = [probe for probe in built.probes if isinstance(probe, DeferredProbe)]
         self.can_wait = self._event is None and len(self._deferred) == len(built.probes)
         self._found: list[Array] = []  # rows that are to be written
+        self._noted: list[Array] = []  # rows that are written, for the summary
         self._least, self._largest, self._last = (np.full((2, len(told)), np.nan) for _ in range(3))
 
     @property
@@ -198,7 +200,16 @@ class _ProbeOfRun:
         return True
 
     def _take(self, rows: Array) -> None:
-        """Take note of what is largest and least in rows [s, columns] that are there."""
+        """Take note of rows [s, columns] that are there, for the summary."""
+        self._noted.append(rows)
+        if sum(map(len, self._noted)) > _MOST_NOTED:
+            self._note_extremes()
+
+    def _note_extremes(self) -> None:
+        """Find what is largest and least in the rows noted since the last time."""
+        if not self._noted:
+            return
+        rows, self._noted = np.concatenate(self._noted), []
         numbers = rows[:, 1:]
         self._last[0], self._last[1] = rows[-1, 0], numbers[-1]
         for known, extreme, beyond in ((self._least, np.min, np.less), (self._largest, np.max, np.greater)):
@@ -254,6 +265,7 @@ class _ProbeOfRun:
             self._take(rows)
 
     def summary(self) -> dict[str, Any]:
+        self._note_extremes()
         columns = {}
         if not np.isnan(self._last[0]).all():
             numbers = zip(self._least.T.tolist(), self._largest.T.tolist(), self._last[1].tolist(), strict=True)

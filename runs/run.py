@@ -12,23 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from symplex.base.checkpoint import Checkpoint, save_checkpoint
 from symplex.base.columns import Column
 from symplex.base.files import WAY_OUT
 from symplex.errors import InvalidSystem, OutputError, ScenarioError
 from symplex.fem.system import State
 from symplex.meshes.series.series import SeriesWriter, open_series, resume_series
 from symplex.parallel.ranks import Ranks
+from symplex.runs.background import Background
+from symplex.runs.beginning import built, default_folder, goes_beyond, last_checkpoint, too_early
 from symplex.runs.conservation_report import renew_expected, write_expected
 from symplex.runs.frames import Shown, fields_of
 from symplex.runs.history import HistoryWriter, read_history
-from symplex.runs.inputs import (
-    fingerprint,
-    hashes,
-    refuse_changed_files,
-    refuse_changed_scenario,
-    refuse_other_version,
-)
+from symplex.runs.inputs import fingerprint, hashes, refuse_changed_files, refuse_changed_scenario
 from symplex.runs.interrupts import Stop, heeded
 from symplex.runs.probes import ProbesOfRun
 from symplex.runs.progress import Display, compilation_announced, display
@@ -44,6 +40,7 @@ from symplex.time.totals import EnergyExchange
 if TYPE_CHECKING:
     from symplex.runs.pictures import Drawn
 
+_LARGE = 100_000  # points that are drawn, above which frames are written while the motion goes on
 _LOOK = 0.1  # s of wall time between two looks at whether a checkpoint is due, or the run is to end
 
 
@@ -112,7 +109,7 @@ def simulate(
             refuse_changed_files(inputs, hashes(scenario.files), folder)
         shown.say(f"{folder.path} holds the finished run; nothing is left to do.")
         return finished
-    return _computed(scenario, folder, shown, _last_checkpoint(scenario, folder), True, pictures, ranks)
+    return _computed(scenario, folder, shown, last_checkpoint(scenario, folder), True, pictures, ranks)
 
 
 def _computed(
@@ -129,7 +126,7 @@ def _computed(
     shown.say(scenario.tables.title or scenario.name)
     with folder.held(), compilation_announced(shown), ExitStack() as opened:
         with clock.part("build"):
-            run = _Run(_built(scenario, folder, checkpoint), folder, clock, shown, opened, ranks)
+            run = _Run(built(scenario, folder, checkpoint), folder, clock, shown, opened, ranks)
         if checkpoint is None:
             run.start()  # what fails at its start leaves nothing behind
         with heeded() as stop:  # before, there was nothing to lose
@@ -152,64 +149,6 @@ def _computed(
             return run.finish("finished", "", pictures, stop)
 
 
-def goes_beyond(scenario: Scenario, finished: Mapping[str, Any]) -> bool:
-    """Return whether a scenario goes on beyond the end of a finished run of it, by ``run.until``.
-
-    Raises
-    ------
-    OutputError
-        If it ends before.
-    """
-    end, reached = float(scenario.times[-1]), finished.get("t_end")
-    if not isinstance(reached, int | float):
-        return False
-    if end < reached:
-        raise OutputError(_too_early(scenario, reached))
-    return end > reached
-
-
-def _too_early(scenario: Scenario, reached: float) -> str:
-    return (
-        f"{scenario.path.name}: [run]: the run ends at {scenario.times[-1]:g} s, but it was computed to {reached:g} s "
-        f"already; resume it with until = {reached:.9g} or later."
-    )
-
-
-def _built(scenario: Scenario, folder: Folder, checkpoint: Checkpoint | None) -> Problem:
-    """Return what a scenario describes; a run that goes on begins as it has begun, whatever is left of what it was."""
-    kept = checkpoint is not None and scenario.tables.start is not None and folder.start.exists()
-    return scenario.build(Start.load(folder.start) if kept else None)
-
-
-def _last_checkpoint(scenario: Scenario, folder: Folder) -> Checkpoint | None:
-    """Return the checkpoint of a run, or None if it was killed before its first, with nothing computed.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be read, there is none though there was something computed, or the run is of other files.
-    """
-    if not folder.is_of_run:
-        raise OutputError(f"{folder.path} holds no run to resume; start one without --resume.")
-    if folder.checkpoint.exists():
-        checkpoint = load_checkpoint(folder.checkpoint)
-        refuse_other_version(checkpoint, versions()["symplex"], folder)
-        refuse_changed_files(checkpoint.inputs, hashes(scenario.files), folder)
-        return checkpoint
-    try:
-        rows = folder.history.read_bytes().count(b"\n")
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise OutputError(f"{folder.history} cannot be read: {error.strerror or error}.") from error
-    if rows > 2:  # the names of the columns, and the row of the start, after which the first checkpoint comes
-        raise OutputError(
-            f"{folder.path} cannot be resumed: it has no {folder.checkpoint.name}, but a history of {rows - 1} rows. "
-            "Put the checkpoint there again, or start anew with --overwrite or another --output."
-        )
-    return None
-
-
 def _divided(problem: Problem, ranks: Ranks) -> Integrator:
     """Return the integrator of a problem on several ranks."""
     from symplex.parallel.motion import in_parts
@@ -218,30 +157,6 @@ def _divided(problem: Problem, ranks: Ranks) -> Integrator:
         return in_parts(problem.integrator, ranks)
     except InvalidSystem as error:
         raise ScenarioError(f"{problem.scenario.path.name}: {error}") from None
-
-
-def default_folder(scenario: Scenario) -> Path:
-    """Return the results folder that a scenario names, which is beside or below it, or else ``NAME-results`` here.
-
-    Raises
-    ------
-    ScenarioError
-        If it names one elsewhere, which only the user may.
-    """
-    directory = scenario.tables.output.directory
-    if directory is None:
-        return Path(f"{scenario.name}-results")
-    home = scenario.path.parent
-    try:
-        inside = (home / directory).resolve().is_relative_to(home.resolve())
-    except (OSError, ValueError, RuntimeError):  # no path, or links that go round
-        inside = False
-    if not inside:
-        raise ScenarioError(
-            f"{scenario.path.name}: [output]: directory is '{directory}', which is not in the folder of the scenario; "
-            "name it on the command line, with --output."
-        )
-    return home / directory
 
 
 class _Run:
@@ -290,6 +205,7 @@ class _Run:
         self._statistics: Mapping[str, float] = {}
         self._energy0: float | None = None
         self._exchange, self._drift = EnergyExchange(), 0.0
+        self._background = Background(False)
         self._started: tuple[Motion, State] | None = None
         self._resumed: tuple[Motion, int, HistoryWriter, SeriesWriter] | None = None
 
@@ -314,6 +230,8 @@ class _Run:
         """Compute all samples that are not there yet, or as many as there are until a signal asks for the end."""
         with self._clock.part("prepare"):
             motion, first, history, series = self._resumed or self._begun()
+            # Entered last, it ends before the files that it writes are closed.
+            self._background = self._opened.enter_context(Background(len(self._drawn.points) > _LARGE))
         last = len(self._times) - 1
         self._shown.begin(float(self._times[first]), float(self._times[-1]))
         try:
@@ -419,7 +337,7 @@ class _Run:
         refuse_changed_files(checkpoint.inputs, self._inputs, folder)
         if checkpoint.sample >= len(self._times):
             past = read_history(folder.history)["t"]
-            raise OutputError(_too_early(problem.scenario, float(past[-1])))
+            raise OutputError(too_early(problem.scenario, float(past[-1])))
         self._clock.before = checkpoint.wall_time
         motion = self._integrator.resume(problem.system, checkpoint.motion)
         t = float(self._times[checkpoint.sample])
@@ -474,11 +392,14 @@ class _Run:
         self._statistics = motion.statistics()
         if self._probes.look(k, state, motion, acting) or self._problem.scenario.is_frame[k]:
             at_points, at_cells = fields_of(self._problem, self._drawn, acting, state)
-            series.append(state.t, self._drawn.displacement(state.q), at_points, at_cells)
+            self._background.wait()  # for the frame before: each takes as much memory as the positions
+            self._background.do(series.append, state.t, self._drawn.displacement(state.q), at_points, at_cells)
         # After the frame: a row that is there has its frame.
+        if self._problem.probes:
+            self._background.wait()
         self._probes.write_some()
         if row is not None:
-            history.append({name: row[name] for name in self._columns})
+            self._background.do(history.append, {name: row[name] for name in self._columns})
             self._watch(row[self._watched], row["kinetic"], row["total"])
 
     def _described(self, motion: Motion) -> dict[str, Column]:
@@ -501,7 +422,8 @@ class _Run:
 
     def _save(self, k: int, motion: Motion) -> None:
         """Keep the motion, at sample k or between that and the next one."""
-        self._probes.flush()  # before the checkpoint that counts on them
+        self._background.wait()  # before the checkpoint that counts on what was written
+        self._probes.flush()
         moment = Checkpoint(k, self._clock.total, self._version, self._inputs, motion.checkpoint(), self._columns)
         save_checkpoint(self._folder.checkpoint, moment)
         self._saved = perf_counter()

@@ -18,7 +18,7 @@ from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import Load, State, System
 from symplex.meshes.joining import join_nodes
-from symplex.meshes.mesh import Mesh, merge
+from symplex.meshes.mesh import Mesh, distinct, merge
 from symplex.scenario.actions import Rod, Support
 from symplex.scenario.bodies import mesh_of
 from symplex.scenario.contact_parts import ContactParts
@@ -381,4 +381,5 @@ class Builder:
     def _surface_nodes(self) -> IntArray:
         """The nodes on the boundary of bodies, and all of trusses and point masses."""
         bare = [name for name in self._tables.names if name not in self._inertia.parts]
-        return np.unique(np.concatenate([self._mesh.boundary_nodes, *map(self._nodes_of, bare)]))
+        nodes = np.concatenate([self._mesh.boundary_nodes, *map(self._nodes_of, bare)])
+        return distinct(nodes, int(nodes.max(initial=-1)) + 1)

@@ -11,10 +11,10 @@ from symplex.base.streams import say
 from symplex.errors import Interrupted, OutputError, ScenarioError, SymplexError
 from symplex.fem.threads import count
 from symplex.meshes.pictures.packages import pictures_if_possible
+from symplex.runs.beginning import goes_beyond
 from symplex.runs.interrupts import heeded
 from symplex.runs.result import Result
 from symplex.runs.results import Folder
-from symplex.runs.run import goes_beyond
 from symplex.scenario.scenario import Scenario
 from symplex.studies.display import MembersShown
 from symplex.studies.known import require_told

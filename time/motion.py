@@ -361,7 +361,6 @@ class FixedStepMotion(Motion):
                 f"the motion stopped within the step from t = {self.t:.6g} s; resume from an earlier checkpoint."
             )
 
-    @final
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
         """Set the arrays to those of a checkpoint.
 

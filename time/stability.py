@@ -9,20 +9,17 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.errors import StepFailed, UnstableStep
+from symplex.errors import UnstableStep
 from symplex.fem.actions.damping import DifferentiableLoad
 from symplex.fem.actions.inelastic import Inelastic
 from symplex.fem.energy import Array, Energy
 from symplex.fem.kernels import kernel
 from symplex.fem.system import State, System
+from symplex.time.lanczos import largest_eigenvalue
 
 _WANTED_BY = "the stable step of an explicit method"
-_RELATIVE_ERROR = 1e-2  # of ω²
 _DIFFERENCE = 1e-6  # displacement for differences of gradients, relative to the shortest distance in a stencil
 _SMALL = 32  # coordinates up to which the matrix is formed
-_SUBSPACE = 20  # vectors of Lanczos' method before it is looked at what they give, and again after five each
-_MOST_PRODUCTS = 3000
-_ROUND_OFF = 16.0 * np.finfo(float).eps
 
 # The last eigenvalue of each system with what it belongs to: fitting a step and starting with it ask for the same one,
 # which takes seconds on large meshes.
@@ -57,14 +54,12 @@ def largest_damping(system: System, q: Array, v: Array) -> float:
     loads = [load for load in system.differentiable_loads if isinstance(load, DifferentiableLoad)]
     if not (loads and moving.any()):
         return 0.0
-    scale = np.where(moving, 1.0 / np.sqrt(mass)[:, None], 0.0)
     length = _DIFFERENCE * max(float(np.abs(v).max()), 1.0)
 
-    def resistance(v: Array) -> Array:
-        return -np.sum([load(0.0, q, v) for load in loads], axis=0)
+    def resistance(v: Array, out: Array) -> None:
+        np.negative(np.sum([load(0.0, q, v) for load in loads], axis=0), out=out)
 
-    at_v = resistance(v)
-    return max(_largest(lambda d: resistance(v + d) - at_v, scale, length), 0.0)
+    return max(_largest(resistance, v, mass, ~moving, length), 0.0)
 
 
 def require_stable(system: System, state: State, dt: float, beta: float, gamma: float = 0.5) -> None:
@@ -89,7 +84,7 @@ def require_stable(system: System, state: State, dt: float, beta: float, gamma: 
 def largest_frequency(system: System, q: Array) -> float:
     """Return an estimate from above of the largest natural frequency ω in rad/s at the positions q [n, dim].
 
-    ω² is the largest eigenvalue of M⁻¹∇²V (by Lanczos, to about one per cent, with the residual added), plus the
+    ω² is the largest eigenvalue of M⁻¹∇²V (by Lanczos, to about one per cent or two, with the residual added), plus the
     largest k/m of contact that may close later (`Energy.latent_stiffness`). ∇²V is applied by differences of
     gradients, so that no matrix is stored.
 
@@ -142,125 +137,46 @@ def latent_frequency(system: System, resolved: bool = False) -> float:
 
 
 def _largest_eigenvalue(system: System, q: Array, mass: Array, moving: NDArray[np.bool_]) -> float:
-    """Return the largest eigenvalue of M^(−1/2) ∇²V M^(−1/2) on the coordinates that move, from above."""
-    scale = np.where(moving, 1.0 / np.sqrt(mass)[:, None], 0.0)
-    length = _DIFFERENCE * _shortest_distance(system, q)
+    """Return the largest eigenvalue of M⁻¹∇²V on the coordinates that move, from above."""
     relaxed = {name: part.relaxed(q) for name, part in system.inelastic.items()}
 
-    def gradient(q: Array, out: Array | None = None) -> Array:
+    def gradient(q: Array, out: Array) -> None:
         # Inelastic parts are as stiff as in an instant.
-        out = system.gradient(q, out)
+        system.gradient(q, out)
         for name, part in system.inelastic.items():
             out -= part.force(q, relaxed[name], q, 0.0)
-        return out
 
-    at_q, x, out = gradient(q), np.empty_like(q), np.empty_like(q)
-
-    def change(d: Array) -> Array:
-        gradient(np.add(q, d, out=x), out)
-        return np.subtract(out, at_q, out=out)
-
-    return _largest(change, scale, length)
+    return _largest(gradient, q, mass, ~moving, _DIFFERENCE * _shortest_distance(system, q))
 
 
-def _largest(change: Callable[[Array], Array], scale: Array, length: float) -> float:
-    """Return the largest eigenvalue of a symmetric matrix A, scaled, on the coordinates that move, from above.
+def _largest(
+    function: Callable[[Array, Array], None], q: Array, mass: Array, fixed: NDArray[np.bool_], length: float
+) -> float:
+    """Return the largest eigenvalue of M⁻¹ ∂f/∂x at q [n, dim] on the coordinates that are free, from above.
 
     Parameters
     ----------
-    change : callable
-        Returns A d [n, dim], as nearly as differences give it, for d [n, dim] of which no component is above a length.
-    scale : float64 [n, dim]
-        What rows and columns are multiplied by; 0 for coordinates that don't move.
-    length : float
+    function : callable
+        Writes f(x) [n, dim] to its second argument.
+    q, mass, fixed, length
+        As in `largest_eigenvalue` of `symplex.time.lanczos`.
     """
-    moving = np.flatnonzero(scale)
-    d = np.empty_like(scale)
-
-    def product(y: Array, out: Array) -> None:
-        np.multiply(scale, y, out=d)
-        largest = max(d.max(), -d.min())
-        if largest == 0.0:
-            out.fill(0.0)
-            return
-        np.multiply(d, length / largest, out=d)
-        np.multiply(scale, change(d), out=out)
-        np.divide(out, length / largest, out=out)
-
-    if len(moving) <= _SMALL:
-        matrix, y, column = np.empty((len(moving), len(moving))), np.zeros(scale.shape), np.empty(scale.shape)
-        for i, k in enumerate(moving):
-            y.ravel()[k] = 1.0
-            product(y, column)
-            matrix[:, i] = column.ravel()[moving]
-            y.ravel()[k] = 0.0
-        return float(np.linalg.eigvalsh(0.5 * (matrix + matrix.T))[-1])
-    start = np.zeros(scale.shape)
-    start.ravel()[moving] = np.random.default_rng(0).standard_normal(len(moving))
-    return _lanczos(product, start)
-
-
-def _lanczos(product: Callable[[Array, Array], None], start: Array) -> float:
-    """Return the largest eigenvalue of a symmetric matrix, with the residual added, by Lanczos' method.
-
-    Vectors are not made orthogonal to all before: where they no longer are, eigenvalues that have converged come once
-    more, which the largest one does not mind (Paige, J. Inst. Maths Applics 18 (1976) 341). So three vectors are kept,
-    and steps cost little beside their product.
-
-    Parameters
-    ----------
-    product : callable
-        Sets its second argument to the matrix times its first; both are arrays as the start.
-    start : float64 [...]
-
-    Raises
-    ------
-    StepFailed
-        If it isn't found.
-    """
-    from scipy.linalg import eigh_tridiagonal
-
-    before, y, following = np.zeros_like(start), start / np.linalg.norm(start), np.empty_like(start)
-    diagonal, beside = [], [0.0]
-    for k in range(1, _MOST_PRODUCTS + 1):
-        product(y, following)
-        if k == 1 and not following.any():
-            return 0.0  # there is nothing of it
-        alpha, beta = _less_two(following.ravel(), y.ravel(), before.ravel(), beside[-1])
-        diagonal.append(alpha)
-        beside.append(beta)
-        if not math.isfinite(beside[-1]):
-            raise StepFailed("the largest natural frequency was not found: forces are not finite. Give dt yourself.")
-        ended = beside[-1] <= _ROUND_OFF * max(map(abs, diagonal))  # in as few vectors as the start is made of
-        if ended or (k >= _SUBSPACE and k % 5 == 0):
-            of = {"select": "i", "select_range": (k - 1, k - 1)}
-            values, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beside[1:-1]), **of)
-            residual = beside[-1] * abs(float(vectors[-1, 0]))
-            if ended or residual <= _RELATIVE_ERROR * abs(values[0]):
-                return float(values[0] + residual)
-        following /= beside[-1]
-        before, y, following = y, following, before
-    raise StepFailed(
-        f"the largest natural frequency was not found in {_MOST_PRODUCTS} products with the stiffness. "
-        "Give dt yourself, and try it on a short run."
-    )
-
-
-@kernel
-def _less_two(w, y, before, beta):
-    """Take off w [size] its parts along two unit vectors, of which that before has β.
-
-    Return the part along y, and the length of what is left. Not by BLAS, whose threads wait for each other longer than
-    they work while others use the processors.
-    """
-    alpha = square = 0.0
-    for i in range(len(w)):
-        w[i] -= beta * before[i]
-        alpha += w[i] * y[i]
-    for i in range(len(w)):
-        w[i] -= alpha * y[i]
-        square += w[i] * w[i]
-    return alpha, np.sqrt(square)
+    q = np.ascontiguousarray(q, dtype=float)
+    at_q = np.empty_like(q)
+    function(q, at_q)
+    moving = np.flatnonzero(~fixed)
+    scale = np.broadcast_to(1.0 / np.sqrt(mass)[:, None], q.shape).ravel()[moving]
+    if len(moving) > _SMALL:
+        start = np.zeros(q.shape)
+        start.ravel()[moving] = scale * np.random.default_rng(0).standard_normal(len(moving))
+        return largest_eigenvalue(function, q, at_q, mass, fixed, start, length)
+    matrix, x, out = np.empty((len(moving), len(moving))), q.copy(), np.empty_like(q)
+    for i, k in enumerate(moving):
+        x.ravel()[k] += length
+        function(x, out)
+        matrix[:, i] = scale * (out - at_q).ravel()[moving] * scale[i] / length
+        x.ravel()[k] = q.ravel()[k]
+    return float(np.linalg.eigvalsh(0.5 * (matrix + matrix.T))[-1])
 
 
 def _shortest_distance(system: System, q: Array) -> float:

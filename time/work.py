@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import final
-
 import numpy as np
 
 from symplex.base.columns import Column, work_column
@@ -12,7 +10,6 @@ from symplex.fem.system import System
 from symplex.time.totals import BALANCE
 
 
-@final
 class WorkLedger:
     """The work of each load, of each inelastic part (less what it stores), then of each support that moves.
 

@@ -315,7 +315,11 @@ class MovingSupports:
 
     def works(self, products: Array) -> list[float]:
         """Return the sum of products [n, dim] of each support."""
-        return [float(products[place].sum()) for place in self._places.values()]
+        return [float(numbers.sum()) for numbers in self.products(products).values()]
+
+    def products(self, products: Array) -> dict[str, Array]:
+        """Return those of products [n, dim] that are of each support [...], by name."""
+        return {name: products[place] for name, place in self._places.items()}
 
     def _field(self, what: str, t: float, values_of: Callable[[SupportMotion], Array]) -> Array:
         field = np.zeros(self.mask.shape)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Literal, TypeAlias, final
+from typing import TypeAlias, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly import Array
 from symplex.fem.outputs.forces import Acting, as_it_is, force_on_nodes
 from symplex.fem.system import State, System
 
-# What probes need at nodes: an array of the state, the forces of supports, or those of an energy or a load.
-Wanted: TypeAlias = Literal["q", "v", "a", "reactions"] | tuple[Literal["force"], str]
-Needs: TypeAlias = Mapping[Wanted, IntArray]
+# What probes need at nodes: "q", "v" or "a" of the state, "reactions", which are the forces of supports, or
+# ("force", name), those of an energy or a load.
+Wanted: TypeAlias = str | tuple[str, str]
+Indices: TypeAlias = NDArray[np.integer]
+Needs: TypeAlias = Mapping[Wanted, Indices]
 
 TOGETHER = 128  # states that are looked at together at best
 _MOST_NODES = 1 << 17  # at which something is kept of all of them, but for a single one
@@ -66,7 +69,7 @@ class Observation:
             return self.force_of(wanted[1])
         return self.reactions if wanted == "reactions" else getattr(self.state, wanted)
 
-    def at(self, wanted: Wanted, nodes: IntArray) -> Array:
+    def at(self, wanted: Wanted, nodes: Indices) -> Array:
         """Return what is needed [1, k, dim] at nodes."""
         return self.array(wanted)[nodes][None]
 
@@ -105,14 +108,14 @@ class Snapshots:
     """
 
     def __init__(self, needs: Iterable[Needs]):
-        nodes: dict[Wanted, list[IntArray]] = {}
+        nodes: dict[Wanted, list[Indices]] = {}
         for one in needs:
             for wanted, some in one.items():
                 nodes.setdefault(wanted, []).append(some)
         self._nodes = {wanted: np.unique(np.concatenate(parts)) for wanted, parts in nodes.items()}
         most = max(map(len, self._nodes.values()), default=0)
         self._times = np.empty(max(min(TOGETHER, _MOST_NODES // max(most, 1)), 1))
-        self._kept: list[tuple[Wanted, IntArray | None, Array]] = []  # nodes, if not all, and values [room, k, dim]
+        self._kept: list[tuple[Wanted, Indices | None, Array]] = []  # nodes, if not all, and values [room, k, dim]
         self._n_nodes = 0
         self.internal: list[Mapping[str, Array]] = []
 
@@ -157,7 +160,7 @@ class Snapshots:
             every = len(nodes) == len(q)
             self._kept.append((wanted, None if every else nodes, np.empty((room, len(nodes), q.shape[1]))))
 
-    def at(self, wanted: Wanted, nodes: IntArray) -> Array:
+    def at(self, wanted: Wanted, nodes: Indices) -> Array:
         """Return what is needed [s, k, dim] at nodes, for each state; not to be written to."""
         own, values = next((self._nodes[name], values) for name, _, values in self._kept if name == wanted)
         values = values[: len(self)]

@@ -20,6 +20,9 @@ from symplex.errors import MeshError
 Names = Mapping[tuple[int, int], str]
 INT, SIZE, DOUBLE = np.dtype("<i4"), np.dtype("<u8"), np.dtype("<f8")
 _EXACT = 2.0**53  # up to which double precision holds whole numbers
+_CHARACTERS_AT_ONCE = 1 << 24
+_LINE_END = ord("\n")
+_IN_WORD = np.array([not bytes([code]).isspace() for code in range(256)])
 # A file has each of these once; views and comments may be repeated.
 _ONCE = ("MeshFormat", "PhysicalNames", "Entities", "Nodes", "Elements")
 
@@ -94,10 +97,10 @@ class TextNumbers:
     """The numbers of a section of text."""
 
     def __init__(self, data: bytes):
-        words = [n for line in data.split(b"\n") if (n := len(line.split()))]
-        self._starts = np.cumsum([0, *words])  # of lines, among the numbers, with the end
+        words = _words_of_lines(data)
+        self._starts = np.concatenate([[0], np.cumsum(words)])  # of lines, among the numbers, with the end
         # NumPy warns where the text goes wrong, which is an error where files are read, and NUL would end it.
-        self._values = np.fromstring(data, DOUBLE, sep=" ") if words else np.empty(0)
+        self._values = np.fromstring(data, DOUBLE, sep=" ") if len(words) else np.empty(0)
         if len(self._values) != self._starts[-1]:
             raise ValueError("a section has something else than numbers")
         self._at = 0
@@ -131,6 +134,22 @@ class TextNumbers:
         """Raise ValueError if there are more numbers."""
         if self._at < len(self._values):
             raise ValueError("a section is longer than it says")
+
+
+def _words_of_lines(data: bytes) -> NDArray[np.int64]:
+    """Return the number of words of each line that has any."""
+    found, begin = [], 0
+    while begin < len(data):  # some lines at a time: what is known of each character takes more room than the text
+        end = data.find(b"\n", begin + _CHARACTERS_AT_ONCE) + 1 or len(data)
+        text = np.frombuffer(data, np.uint8, end - begin, begin)
+        in_word = _IN_WORD[text]
+        in_word[1:] &= ~in_word[:-1]  # of each word its first character only
+        ends = np.flatnonzero(text == _LINE_END)
+        starts = np.concatenate([[0], ends + 1])
+        words = np.add.reduceat(in_word, starts[starts < len(text)], dtype=np.int64)
+        found.append(words[words > 0])
+        begin = end
+    return np.concatenate([np.empty(0, np.int64), *found])
 
 
 def exactly(values: NDArray[np.float64], dtype: np.dtype) -> NDArray:

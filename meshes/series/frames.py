@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from symplex.base.files import WAY_OUT, damage_reported, reason_of
 from symplex.base.representation import Described, Summarized, names
 from symplex.errors import OutputError
+from symplex.meshes.mesh import distinct
 from symplex.meshes.pictures.patch import covering
 
 Floats = NDArray[np.float32]
@@ -79,7 +80,8 @@ class Block(Summarized):
     def of(cls, cells: Mapping[str, NDArray[np.int32]]) -> Block:
         """Return the block of the given cells and all their nodes, ascending."""
         flat = [np.asarray(rows).ravel() for rows in cells.values()]
-        return cls(np.unique(np.concatenate(flat)).astype(np.int32), cells)
+        nodes = np.concatenate(flat)
+        return cls(distinct(nodes, int(nodes.max(initial=-1)) + 1), cells)
 
     @classmethod
     def obstacle(cls, points: ArrayLike, cells: Mapping[str, NDArray[np.int32]]) -> Block:

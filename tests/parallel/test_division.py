@@ -1,5 +1,6 @@
 """Parts of meshes without MPI: what each rank has, and that all parts together find the bits that the whole finds."""
 
+from math import fsum
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +20,7 @@ from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.parallel import partition
 from symplex.parallel.division import Division
+from symplex.parallel.exact_sum import add_numbers, values_of, words_of
 from symplex.parallel.halo import FailedElsewhere
 from symplex.parallel.launch import Launch, launched
 from symplex.parallel.motion import in_parts
@@ -66,24 +68,25 @@ def system_of(kind, cells=(6, 3, 3), material=RUBBER):
     return System(mass, energies), mesh.points
 
 
-def parts_of(system, points, ranks, threads=1):
+def parts_of(system, points, ranks, threads=1, hidden=True):
     """What all ranks have."""
     stencils = {name: energy.nodes for name, energy in system.energies.items()}
     division = Division(owners(points, list(stencils.values()), ranks), stencils, ranks)
     divided = {name: Divided(energy, threads) for name, energy in system.energies.items()}
     found = []
     for rank in range(ranks):
-        share = division.share(rank)
+        share = division.share(rank, hidden)
         inner = {name: one.piece(share.inner[name], share.nodes) for name, one in divided.items()}
         outer = {name: one.piece(share.outer[name], share.nodes[share.beside :]) for name, one in divided.items()}
-        found.append(Part(share, system.mass[share.nodes], system.fixed[share.nodes], inner, outer))
+        mass, fixed = system.mass[share.nodes], system.fixed[share.nodes]
+        found.append(Part(share, mass, fixed, inner, outer, {}, {}, ()))
     return found
 
 
-def gradient_in_parts(system, points, q, ranks, threads=1):
+def gradient_in_parts(system, points, q, ranks, threads=1, hidden=True):
     """The gradient that all parts together find, of which each knows the positions of its own nodes only."""
     found = np.full_like(q, np.nan)
-    for part in parts_of(system, points, ranks, threads):
+    for part in parts_of(system, points, ranks, threads, hidden):
         share = part.share
         here = q[share.nodes]
         here[share.ghosts :] = np.nan
@@ -103,7 +106,8 @@ def deformed(points, amount=0.01):
 def test_parts_find_the_bits_of_the_whole(kind):
     system, points = system_of(kind, (4, 2, 2))
     q = deformed(points)
-    np.testing.assert_array_equal(gradient_in_parts(system, points, q, 3), system.gradient(q))
+    for hidden in (True, False):
+        np.testing.assert_array_equal(gradient_in_parts(system, points, q, 3, 1, hidden), system.gradient(q))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -138,6 +142,22 @@ def test_each_node_has_one_owner_and_what_is_sent_is_what_is_wanted(has_metis, m
         # Inner stencils have no ghosts: they are computed before these are there.
         for name, chosen in share.inner.items():
             assert not np.isin(system.energies[name].nodes[chosen], share.nodes[share.ghosts :]).any()
+
+
+def test_sums_are_exact_in_any_order_and_division():
+    rng = np.random.default_rng(2)
+    numbers = rng.standard_normal(1000) * 10.0 ** rng.uniform(-30, 30, 1000)
+    numbers = np.concatenate([numbers, -numbers[::3], [5e-324, -1.7e308, 1.7e308, 0.0]])
+    whole = words_of(np.array([0.1, -2.5]))
+    np.testing.assert_array_equal(values_of(whole), [0.1, -2.5])
+    parts = np.zeros_like(whole[:1])
+    for some in np.array_split(rng.permutation(numbers), 7):
+        words = np.zeros_like(parts)
+        add_numbers(some, words[0])
+        parts += words
+    assert values_of(parts)[0] == fsum(numbers)
+    add_numbers(-numbers, parts[0])
+    assert values_of(parts)[0] == 0.0
 
 
 @pytest.mark.parametrize("nodes", [3, 4, 9])

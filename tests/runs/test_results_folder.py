@@ -8,10 +8,11 @@ import pytest
 
 from symplex.errors import OutputError, ScenarioError
 from symplex.meshes.series.series import read_series
+from symplex.runs.beginning import default_folder
 from symplex.runs.history import read_history
 from symplex.runs.pictures import draw_plot, draw_snapshots
 from symplex.runs.results import Folder
-from symplex.runs.run import default_folder, simulate
+from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 
 TEXT = """

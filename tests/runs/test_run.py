@@ -291,6 +291,34 @@ def test_resumed_after_an_end_between_two_files_it_is_bit_identical(finished, pl
     assert_same_results(folder, tmp_path / "out")
 
 
+def test_frames_written_while_the_motion_goes_on_are_the_same(finished, tmp_path, monkeypatch):
+    kind, folder = finished
+    monkeypatch.setattr(symplex.runs.run, "_LARGE", 0)
+    rarely = Scenario.parse(scenario(kind).text.replace("checkpoint = 1e-9", "checkpoint = 1000"), "small.toml")
+    with monkeypatch.context() as patch:
+        patch.setattr(symplex.runs.run, "display", lambda progress: Interrupting(14))
+        with pytest.raises(KeyboardInterrupt):
+            simulate(rarely, tmp_path / "out", progress=False, pictures=False)
+    assert simulate(rarely, tmp_path / "out", resume=True, progress=False, pictures=False)["status"] == "finished"
+    assert_same_results(folder, tmp_path / "out")
+
+
+def test_a_frame_that_cannot_be_written_while_the_motion_goes_on_ends_the_run(tmp_path, monkeypatch):
+    class Full(symplex.meshes.series.vtkhdf.VtkHdfWriter):
+        def _write(self, t, *fields):
+            if self._count == 3:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            super()._write(t, *fields)
+
+    monkeypatch.setattr(symplex.runs.run, "_LARGE", 0)
+    monkeypatch.setattr(symplex.meshes.series.vtkhdf, "VtkHdfWriter", Full)
+    with pytest.raises(OutputError, match=r"the frame at t = 6e-06 s cannot be written \(no space left on device\)"):
+        run("newmark", tmp_path / "out")
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
+    assert (summary["status"], len(read_series(tmp_path / "out" / "motion.vtkhdf"))) == ("failed", 3)
+    assert read_history(tmp_path / "out" / "history.csv")["t"][-1] < 6e-6  # a row that is there has its frame
+
+
 def test_resuming_a_finished_run_does_nothing(finished, tmp_path):
     kind, folder = finished
     before = (folder / "history.csv").stat().st_mtime_ns
@@ -362,6 +390,29 @@ def test_killed_at_random_moments_it_goes_on_bit_identically(kind, tmp_path):
         killed += process.returncode == -signal.SIGKILL
         series = read_series(tmp_path / "out" / "motion.vtkhdf")
         assert np.isfinite(series.frame(-1).displacement).all()
+    assert killed == 3
+    simulate(path, tmp_path / "out", resume=True, progress=False, pictures=False)
+    assert_same_results(tmp_path / "whole", tmp_path / "out")
+
+
+@pytest.mark.slow
+def test_killed_while_frames_are_written_beside_the_motion_it_goes_on_bit_identically(tmp_path):
+    path = tmp_path / "long.toml"
+    path.write_text(LONG.replace("INTEGRATOR", KINDS["newmark"]), encoding="utf-8")
+    simulate(path, tmp_path / "whole", progress=False, pictures=False)
+    program = (
+        "import sys, symplex.runs.run as run; run._LARGE = 0;"
+        "run.simulate(sys.argv[1], sys.argv[2], resume=len(sys.argv) > 3, progress=False, pictures=False)"
+    )
+    chance, killed = random.Random(3), 0
+    for target in (2, 100, 300):
+        command = [sys.executable, "-c", program, str(path), str(tmp_path / "out"), *(["resume"] if killed else [])]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        _wait_for_rows(process, tmp_path / "out", target + chance.randrange(80))
+        process.kill()
+        process.communicate()
+        killed += process.returncode == -signal.SIGKILL
+        assert np.isfinite(read_series(tmp_path / "out" / "motion.vtkhdf").frame(-1).displacement).all()
     assert killed == 3
     simulate(path, tmp_path / "out", resume=True, progress=False, pictures=False)
     assert_same_results(tmp_path / "whole", tmp_path / "out")

@@ -29,9 +29,10 @@ from symplex.time.events.lattice_access import (
     places_of,
     row_of,
     split,
+    version_of,
 )
 from symplex.time.events.lattice_lanes import LANES
-from symplex.time.events.lattice_tracks import PARTNER, TIME, UNKNOWN
+from symplex.time.events.lattice_tracks import PARTNER, TIME, UNKNOWN, VERSION
 
 _LINE = 64
 
@@ -161,16 +162,19 @@ def _prepare(things, lattice, tracks, i, stage):
         return
     if stage == _STAR:
         _fetch_tracks(things, tracks, i)
-    if not alone and stage == (_PARTNER_LISTS if partner >= 0 else _STAR):
-        _fetch_energies(things, tracks, i, partner)
     if partner < 0:
+        if stage == _STAR and not alone:
+            _fetch_energies(things, tracks, i, partner)
         return
     node, _ = split(i)
     j = partner_at(things, node, partner)
     if stage == _STAR:
         _fetch_shared(things, i, partner)
         _fetch_dof(things, tracks, j)
+    elif version_of(tracks, j) != tracks.dof[i, VERSION]:  # it will not happen
+        return
     elif stage == _PARTNER_LISTS:
+        _fetch_energies(things, tracks, i, partner)
         _fetch_neighbours(things, lattice, tracks, j)
     else:
         _fetch_tracks(things, tracks, j)

@@ -25,8 +25,6 @@ from symplex.time.stability import latent_frequency, require_stable, stable_step
 from symplex.time.traits import Form, Trait
 
 _STENCILS_AT_ONCE = 1_000_000  # in a compiled loop, which hears no signal: some 20 ms
-_NODES_OF_A_TASK = 4096  # at least: some 10 µs, about what a task of a thread costs
-_MOST_TASKS = 16
 _NUMBERS_AT_ONCE = 512
 
 
@@ -170,7 +168,6 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
         return float(self.dt)
 
 
-@final
 class NewmarkMotion(FixedStepMotion):
     """A motion by explicit Newmark; see `Newmark`."""
 
@@ -237,13 +234,8 @@ class NewmarkMotion(FixedStepMotion):
     def _move(self, h: float, kick: bool, drift: bool) -> None:
         """Move all nodes as `_move` does, on several threads where these are many: each node is moved alone."""
         arrays = self._q, self._v, self._a, self._gradient, self._inverse_mass
-        n = len(self._q)
-        parts = min(n // _NODES_OF_A_TASK, _MOST_TASKS)
-        if parts < 2:
-            _move(*arrays, h, kick, drift, 0, n)
-            return
-        tasks = [(*arrays, h, kick, drift, n * k // parts, n * (k + 1) // parts) for k in range(parts)]
-        threads.run(_move, tasks, threads.count())
+        parts = threads.parts(len(self._q))
+        threads.run(_move, [(*arrays, h, kick, drift, *part) for part in parts], threads.count())
 
     def _step_with_work(self, t: float, h: float) -> None:
         """Take a step to the time t in s with loads, inelastic parts or moving supports, and add up their work."""

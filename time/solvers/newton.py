@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import Protocol, final
+from typing import final
 
 import numpy as np
 
@@ -12,10 +12,10 @@ from symplex.base.arguments import checked
 from symplex.errors import StepFailed
 from symplex.fem.changing import IncompleteStencils
 from symplex.fem.energy import Array
-from symplex.fem.kernels import uncounted_kernel
 from symplex.fem.system import System
 from symplex.time.solvers.continuation import followed
 from symplex.time.solvers.linear import Linear, linear_solver
+from symplex.time.solvers.step_equations import PartOfStep, StepEquations, residual, tangent, tangent_in_space
 
 EPS = float(np.finfo(float).eps)
 _TINY = float(np.finfo(float).tiny)
@@ -72,37 +72,6 @@ class Newton:
             raise ValueError(f"Newton: halvings must not be negative; it is {self.halvings}.")
         if self.linear not in Linear.__args__:
             raise ValueError(f"Newton: linear must be one of {', '.join(Linear.__args__)}; it is {self.linear!r}.")
-
-
-class StepEquations(Protocol):
-    """The equations r(Δq) = inertia · M Δq + impulse · G(Δq) − constant = 0 of a step, in kg m/s.
-
-    Attributes
-    ----------
-    inertia, impulse : float
-        Factors of M Δq in 1/s and of the forces in s, not negative.
-    constant : float64 [n, dim]
-        In kg m/s.
-    symmetric : bool
-        Whether ∂G/∂Δq is.
-    at : (float, float)
-        The parts of Δq after which the forces act, and with which they change: ½ and 1 of discrete gradients.
-    seen : tuple of float
-        The parts of Δq at which nothing must have passed through: 1 at the end, and where forces are evaluated.
-    """
-
-    inertia: float
-    impulse: float
-    constant: Array
-    symmetric: bool
-    at: tuple[float, float]
-    seen: tuple[float, ...]
-
-    def forces(self, dq: Array, out: Array) -> None:
-        """Write G(Δq) [n, dim] in N to out; `StepFailed` where there is none."""
-
-    def blocks(self, dq: Array, out: Array) -> None:
-        """Write ∂G/∂Δq [nnz, dim, dim] in N/m on the system's pattern to out."""
 
 
 @final
@@ -275,7 +244,7 @@ class NewtonSolver:
             system.cover(error.ends)
             self._follow_pattern()
             equations.blocks(self.increment, self._blocks)
-        squared = tangent(
+        squared = (tangent_in_space if system.dim == 3 else tangent)(
             equations.inertia,
             self._held(equations),
             system.mass_values,
@@ -364,7 +333,7 @@ class NewtonSolver:
 
     def _followed(self, equations: StepEquations, q0: Array, start: Array | float) -> Array | None:
         """Return nearly the root that small steps lead to, if any does."""
-        part, fixed, end = _Part(equations), self.system.fixed, np.zeros_like(self.increment) + start
+        part, fixed, end = PartOfStep(equations), self.system.fixed, np.zeros_like(self.increment) + start
 
         def root(size: float, guess: Array) -> Array | None:
             part.take(size)
@@ -416,62 +385,3 @@ class NewtonSolver:
             f"{size[node] / scale * floor / history[-1]:.0e} N or less. The last residuals, as parts of the first: "
             f"{fell}. Try a smaller step."
         )
-
-
-@final
-class _Part:
-    """The equations of a part λ of a step: inertia · M Δq + λ² impulse · G(Δq) − λ constant = 0.
-
-    Of the midpoint rule and energy-momentum they are those of a step λ h, times λ, with the loads of the whole step;
-    of other methods nearly.
-    """
-
-    def __init__(self, whole: StepEquations):
-        self.forces, self.blocks, self.symmetric = whole.forces, whole.blocks, whole.symmetric
-        self.inertia, self.seen, self._whole = whole.inertia, whole.seen, whole
-        self.at = whole.at
-
-    def take(self, part: float) -> None:
-        """Be those of a part of the step."""
-        self.impulse, self.constant = part * part * self._whole.impulse, part * self._whole.constant
-
-
-@uncounted_kernel
-def residual(inertia, factor, x, impulse, forces, constant, fixed, mass, out):
-    """Write inertia · factor · x + impulse · G − constant to out, 0 where fixed; return Σ out²/m."""
-    squared = 0.0
-    for n in range(out.shape[0]):
-        for i in range(out.shape[1]):
-            r = inertia * factor[n] * x[n, i] + impulse * forces[n, i] - constant[n, i]
-            if fixed[n, i]:
-                r = 0.0
-            out[n, i] = r
-            squared += r * r / mass[n]
-    return squared
-
-
-@uncounted_kernel
-def tangent(inertia, held, mass_values, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks):
-    """Turn the blocks K into impulse · K + inertia · M, the masses times a factor where fixed.
-
-    Return Σ s²/m, with s = inertia |M||Δq| + |constant| + impulse (|G| + |K||q|) what the residual's round-off
-    is proportional to.
-    """
-    dim = q.shape[1]
-    squared = 0.0
-    for a in range(q.shape[0]):
-        for i in range(dim):
-            size = inertia * mass[a] * abs(dq[a, i]) + abs(constant[a, i]) + impulse * abs(forces[a, i])
-            for s in range(indptr[a], indptr[a + 1]):
-                b = indices[s]
-                for j in range(dim):
-                    k = impulse * blocks[s, i, j]
-                    size += abs(k * q[b, j])
-                    if i == j:
-                        k += inertia * mass_values[s]
-                    if fixed[a, i] or fixed[b, j]:
-                        k = held * mass[a] if a == b and i == j else 0.0
-                    blocks[s, i, j] = k
-            if not fixed[a, i]:
-                squared += size * size / mass[a]
-    return squared

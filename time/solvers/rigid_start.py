@@ -2,8 +2,7 @@
 
 In a step that is long beside the periods of a free body only its inertia holds its rigid motions Z, which are then the
 softest by far. With x = Z (ZᵀA Z)⁻¹ Zᵀ b nothing is left of them in the residual b − A x, and as they are nearly
-eigenvectors, conjugate gradients from there on do not meet them again (deflation by the start, as in section 2 of
-Giraud, Ruiz and Touhami 2006).
+eigenvectors, conjugate gradients from there on do not meet them again (the Init-CG of Erhel and Guyomarc'h 2000).
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ from symplex.fem.gradient_table import (
 from symplex.fem.kernels import uncounted_formula as formula
 from symplex.fem.system import System
 from symplex.time.solvers.kept_factors import KeptFactors, factorise, is_definite, kept_factors, products, substitute
-from symplex.time.solvers.newton import DESCENT, EPS, FALLING, FLOOR, SHORTER, STAGNATION, residual, tangent
+from symplex.time.solvers.newton import DESCENT, EPS, FALLING, FLOOR, SHORTER, STAGNATION
+from symplex.time.solvers.step_equations import residual, tangent
 
 _WORK_AT_ONCE = 20_000  # stencils and nodes in a compiled loop, which hears no signal: some 20 ms
 _PRODUCTS = 20_000  # of blocks in a factorisation, at most: beyond that a library's dense or sparse factors are faster
@@ -193,8 +194,8 @@ def find_increment(system, factors, scheme, momentum, q, start, vectors, blocks,
     system, factors, vectors, blocks
         Those of a `SmallNewton`.
     scheme
-        With the attributes ``inertia``, ``impulse``, ``symmetric`` of `symplex.time.solvers.newton.StepEquations`,
-        and ``alpha``, at which part of the increment forces are.
+        With the attributes ``inertia``, ``impulse``, ``symmetric`` of `StepEquations`
+        (`symplex.time.solvers.step_equations`), and ``alpha``, at which part of the increment forces are.
     momentum, q, start : float64 [n, dim]
         The constant of the equations in kg m/s, positions and an increment to begin with in m.
     limit : int

@@ -13,8 +13,8 @@ from symplex.fem.gradient_table import FormTable, GradientTable, gradient_table,
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.system import System
 from symplex.time.solvers.kept_factors import factorise, is_definite, substitute
-from symplex.time.solvers.newton import tangent
 from symplex.time.solvers.small_newton import SmallNewton, small_newton, steps_at_once
+from symplex.time.solvers.step_equations import tangent
 
 # Vectors [n, dim] that the loop writes to: positions and velocities before a step, −∇V where free, third derivatives.
 _Q0, _V0, _FORCES, _THIRD = range(4)

@@ -192,7 +192,7 @@ def split(system: System, stiff: Collection[str]) -> tuple[System, System]:
 
 @final
 class _Backward:
-    """M a = f − ∇V(q + s a), for the increment s a (see `symplex.time.solvers.newton.StepEquations`)."""
+    """M a = f − ∇V(q + s a), for the increment s a (see `symplex.time.solvers.step_equations.StepEquations`)."""
 
     symmetric = True
     impulse = 1.0

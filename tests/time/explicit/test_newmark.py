@@ -17,7 +17,7 @@ from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.generate import box
-from symplex.time import stability
+from symplex.time import lanczos, stability
 from symplex.time.explicit import newmark
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.stability import largest_frequency, stable_step
@@ -438,7 +438,7 @@ def test_a_run_is_the_same_by_any_portions_and_threads(monkeypatch, number):
     one_by_one = Newmark(dt).start(system, start)
     for n in range(1, 8):
         expected = one_by_one.advance(n * dt)
-    monkeypatch.setattr(newmark, "_NODES_OF_A_TASK", 5)
+    monkeypatch.setattr(threads, "_NODES_OF_A_TASK", 5)
     monkeypatch.setattr(threads, "count", lambda: number)
     found = Newmark(dt).start(system, start).advance(7 * dt)
     for name in ("q", "v", "a"):
@@ -452,26 +452,45 @@ def test_a_run_is_the_same_by_any_portions_and_threads(monkeypatch, number):
     )
 
 
+def largest_of(function, n: int, dim: int, mass: float = 1.0) -> float:
+    """Return the largest eigenvalue by Lanczos' method of a linear function of n nodes of one mass, of which the last
+    but one is fixed in all directions.
+    """
+    fixed, at = np.zeros((n, dim), bool), np.random.default_rng(1).standard_normal((n, dim))
+    fixed[-2] = True
+    start = np.where(fixed, 0.0, np.random.default_rng(0).standard_normal((n, dim)))
+    out = np.empty((n, dim))
+    function(at, out)
+    return lanczos.largest_eigenvalue(function, at, out, np.full(n, mass), fixed, start, 0.1)
+
+
 def test_lanczos_method_finds_the_largest_eigenvalue_among_others_that_are_close():
-    eigenvalues = np.concatenate([np.linspace(-1.0, 0.99, 400), [1.0]]).reshape(-1, 1)
-    start = np.random.default_rng(0).standard_normal(eigenvalues.shape)
-    found = stability._lanczos(lambda y, out: np.multiply(eigenvalues, y, out=out), start)
-    assert 1.0 - 1e-12 < found < 1.02
+    eigenvalues = np.concatenate([np.linspace(-1.0, 0.99, 400), [2.0, 1.0]]).reshape(-1, 1)  # 2: fixed
+    found = largest_of(lambda x, out: np.multiply(eigenvalues, x, out=out), 402, 1, mass=0.5)
+    assert 2.0 - 1e-11 < found < 2.04
 
 
 def test_lanczos_method_ends_where_the_start_is_made_of_few_vectors():
-    eigenvalues = np.repeat([-3.0, 1.0, 2.0], 20).reshape(-1, 3)
-    start = np.random.default_rng(0).standard_normal(eigenvalues.shape)
-    found = stability._lanczos(lambda y, out: np.multiply(eigenvalues, y, out=out), start)
+    eigenvalues = np.array([-3.0, 1.0, 2.0])
+    found = largest_of(lambda x, out: np.multiply(eigenvalues, x, out=out), 20, 3)
     assert found == pytest.approx(2.0, rel=1e-12)
-    assert stability._lanczos(lambda y, out: out.fill(0.0), start) == 0.0
+    assert largest_of(lambda x, out: out.fill(7.0), 20, 3) == 0.0
+
+
+def test_lanczos_method_does_not_depend_on_the_number_of_threads(monkeypatch):
+    monkeypatch.setattr(threads, "_NODES_OF_A_TASK", 50)
+    eigenvalues = np.random.default_rng(2).random((300, 3))
+    found = set()
+    for number in (1, 2, 3):
+        monkeypatch.setattr(threads, "count", lambda number=number: number)
+        found.add(largest_of(lambda x, out: np.multiply(eigenvalues, x, out=out), 300, 3))
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize(("factor", "text"), [(np.nan, "not finite"), (1.0, "in 30 products")])
 def test_a_frequency_that_is_not_found_is_told(monkeypatch, factor, text):
-    monkeypatch.setattr(stability, "_MOST_PRODUCTS", 30)
-    eigenvalues = np.linspace(0.0, 1.0, 3000) ** 0.1
-    start = np.random.default_rng(0).standard_normal(eigenvalues.shape)
-    monkeypatch.setattr(stability, "_RELATIVE_ERROR", 1e-9)
+    monkeypatch.setattr(lanczos, "_MOST_PRODUCTS", 30)
+    eigenvalues = np.linspace(0.0, 1.0, 3000).reshape(-1, 3) ** 0.1
+    monkeypatch.setattr(lanczos, "_RELATIVE_ERROR", 1e-9)
     with pytest.raises(StepFailed, match=f"largest natural frequency was not found.*{text}"):
-        stability._lanczos(lambda y, out: np.multiply(factor * eigenvalues, y, out=out), start)
+        largest_of(lambda x, out: np.multiply(factor * eigenvalues, x, out=out), 1000, 3)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from symplex.fem import threads
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.assembly import Pattern
 from symplex.fem.solids.materials import NeoHookean
@@ -11,7 +12,7 @@ from symplex.fem.system import System
 from symplex.meshes.generate import box
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.implicit.generalized_alpha import HilberHughesTaylor
-from symplex.time.solvers import turned
+from symplex.time.solvers import block_matrix, turned
 from symplex.time.solvers.block_factor import IncompleteCholesky
 from symplex.time.solvers.block_matrix import BlockPattern
 from symplex.time.solvers.iterative import KrylovSolver
@@ -97,7 +98,8 @@ def test_rotations_of_nodes_are_those_of_the_body_and_none_where_a_coordinate_is
     blocks[pattern.held(fixed)] = 0.0
     blocks[pattern.diagonal()] += np.eye(dim)
     _, part, rotations = taken(pattern, blocks, middle, end)
-    wanted = np.where(fixed.any(axis=1)[:, None, None], np.eye(3), Q)
+    held = np.asarray(fixed.any(axis=1))
+    wanted = np.where(held[:, None, None], np.eye(3), Q)
     np.testing.assert_allclose(rotations, wanted, atol=1e-8)
     turned_back = pattern.matrix(blocks).toarray().reshape(12, dim, 12, dim)
     turned_back = np.einsum("aibj,bjk->aibk", turned_back, rotations[:, :dim, :dim]).reshape(12 * dim, -1)
@@ -179,6 +181,22 @@ def test_nothing_but_what_is_worth_while_is_iterated():
     assert solver.attempt(b, 1e-10, lambda iterations: iterations < 20) is None
     assert solver.counts["iterations"] <= 20
     assert solver.by_halves
+
+
+def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
+    system, x = cube()
+    q0, q1 = turned_ends(x, 200.0)
+    blocks = step_matrix(system, q0, q1, 200.0)
+    b = np.random.default_rng(0).standard_normal(x.shape)
+    monkeypatch.setattr(block_matrix, "WORTH_A_THREAD", 0)
+    found = []
+    for number in (1, 2):
+        monkeypatch.setattr(threads, "count", lambda number=number: number)
+        solver = KrylovSolver(system.pattern, 3)
+        solver.update(blocks, False, 0.5 * (q0 + q1), q1)
+        found.append(solver.solve(b, 1e-8))
+        assert solver.by_halves
+    np.testing.assert_array_equal(*found)
 
 
 def rigid_start(system, blocks, x):

@@ -1,0 +1,130 @@
+"""Pieces of what acts from outside: loads that change with time, and supports that move, on the nodes of one rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.contact.friction import Friction
+from symplex.contact.rigid import RigidContact
+from symplex.fem.actions.damping import Drag
+from symplex.fem.actions.loads import Pressure, ProportionalLoad
+from symplex.fem.actions.support_motion import SupportMotion
+from symplex.fem.assembly import Array, IntArray
+from symplex.parallel.division import Share, places_of
+
+_KNOWN = ProportionalLoad, Pressure, Drag
+
+Divisible = ProportionalLoad | Pressure | Drag | Friction
+
+
+def is_divisible(load: object) -> TypeGuard[Divisible]:
+    """Return whether each rank can have its part of a load; friction is of nodes alone where obstacles stand still."""
+    if isinstance(load, Friction):
+        return isinstance(load.energy, RigidContact) and load.energy.carrier is None
+    return isinstance(load, _KNOWN)
+
+
+@dataclass(frozen=True)
+class PartOfLoad:
+    """Forces [s, dim] in N on nodes [s], times a factor; see `ProportionalLoad`."""
+
+    nodes: IntArray
+    forces: Array
+    factor: Callable[[float], float]
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return the nodal forces [l, dim] in N."""
+        out = np.zeros_like(q)
+        out[self.nodes] = self.factor(t) * self.forces
+        return out
+
+
+@dataclass(frozen=True)
+class PartOfDrag:
+    """Resistance −c v, with c [l] in kg/s; see `Drag`."""
+
+    viscosity: Array
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return the nodal forces [l, dim] in N."""
+        return -self.viscosity[:, None] * v
+
+
+@dataclass(frozen=True)
+class PartOfFriction:
+    """Friction of some nodes with an obstacle. It follows from a part of an energy, which is none of the system's."""
+
+    friction: Friction
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return the nodal forces [l, dim] in N."""
+        return self.friction(t, q, v)
+
+
+@dataclass(frozen=True)
+class NoLoad:
+    """A load that does not act on this rank."""
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return zeros."""
+        return np.zeros_like(q)
+
+
+class PartOfMotion(SupportMotion):
+    """Some nodes [s] of a support that moves, by their places [s] in it."""
+
+    def __init__(self, whole: SupportMotion, chosen: NDArray[np.intp], nodes: IntArray):
+        self._whole, self._chosen, self.nodes = whole, chosen, nodes
+        self.axes, self.smooth, self.span = whole.axes, whole.smooth, whole.span
+
+    def displacement(self, t: float) -> Array:
+        """Return the displacements [s, c] in m."""
+        return self._whole.displacement(t)[self._chosen]
+
+    def velocity(self, t: float) -> Array:
+        """Return the velocities [s, c] in m/s."""
+        return self._whole.velocity(t)[self._chosen]
+
+    def acceleration(self, t: float) -> Array:
+        """Return the accelerations [s, c] in m/s²."""
+        return self._whole.acceleration(t)[self._chosen]
+
+
+def part_of_load(load: Divisible, share: Share, n_nodes: int) -> Callable[..., Array]:
+    """Return what a load of a system with n nodes does to the own nodes of a rank."""
+    is_own = np.zeros(n_nodes, bool)
+    is_own[share.nodes[: share.ghosts]] = True
+    if isinstance(load, ProportionalLoad):
+        chosen = is_own[load.nodes]
+        nodes = places_of(share.nodes, load.nodes[chosen])
+        return PartOfLoad(nodes, load.forces[chosen], load.factor)
+    if isinstance(load, Drag):
+        return PartOfDrag(load.viscosity[share.nodes])
+    if isinstance(load, Friction):
+        return _part_of_friction(load, share, is_own)
+    # All faces around own nodes, whose other nodes are those of elements around them, and so here as well.
+    faces = {str(k): cells[is_own[cells].any(axis=1)] for k, cells in enumerate(load.faces)}
+    here = {k: places_of(share.nodes, cells) for k, cells in faces.items() if len(cells)}
+    return Pressure(here, load.pressure, load.factor) if here else NoLoad()
+
+
+def _part_of_friction(friction: Friction, share: Share, is_own: NDArray[np.bool_]) -> Callable[..., Array]:
+    contact, law = friction.energy, friction.law
+    assert isinstance(contact, RigidContact), "it would have been refused"
+    chosen = np.flatnonzero(is_own[contact.nodes[:, 0]])
+    if not len(chosen):
+        return NoLoad()
+    here = contact.of_some(chosen, places_of(share.nodes, contact.nodes[chosen]))
+    return PartOfFriction(Friction(here, law.dynamic, static=law.static, slip_speed=law.slip_speed))
+
+
+def part_of_motion(motion: SupportMotion, share: Share) -> PartOfMotion | None:
+    """Return what a support moves of the own nodes of a rank, if it moves any."""
+    own = share.nodes[: share.ghosts]
+    chosen = np.flatnonzero(np.isin(motion.nodes, own))
+    return PartOfMotion(motion, chosen, places_of(share.nodes, motion.nodes[chosen])) if len(chosen) else None

@@ -1,0 +1,55 @@
+"""Sums that are exact until they are read, so that their bits depend neither on the order nor on how they are divided.
+
+A sum is a long integer in words of 32 bits, word w worth 2^(32 w − 1152): all numbers of double precision fit. Each
+word is kept in 64 bits, with a sign, so that 2³⁰ numbers can be added before carries are taken on.
+
+Source: U. Kulisch, Computer Arithmetic and Validity, de Gruyter (2013), ch. 8: the long accumulator.
+"""
+
+from __future__ import annotations
+
+from math import frexp
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.fem.assembly import Array
+from symplex.fem.kernels import kernel
+
+WORDS = 70
+_BIAS = 1152  # the smallest number is 2^−1074, of which 53 bits are looked at
+
+
+def words_of(values: Array) -> NDArray[np.int64]:
+    """Return the sums [k, WORDS] that hold the given numbers [k]."""
+    out = np.zeros((len(values), WORDS), np.int64)
+    for words, value in zip(out, values, strict=True):
+        add_numbers(np.array([value]), words)
+    return out
+
+
+def values_of(words: NDArray[np.int64]) -> Array:
+    """Return the numbers [k] nearest to sums [k, WORDS]."""
+    wholes = [sum(int(word) << 32 * k for k, word in enumerate(row)) for row in words]
+    return np.array([whole / (1 << _BIAS) for whole in wholes])
+
+
+@kernel
+def add_numbers(numbers, words):
+    """Add numbers [n] to a sum [WORDS], all of them finite: others are left out."""
+    for number in numbers:
+        if number != 0.0 and np.isfinite(number):
+            fraction, exponent = frexp(abs(number))
+            mantissa = np.int64(fraction * 9007199254740992.0)  # 2^53
+            place = exponent - 53 + _BIAS
+            word, shift = place // 32, place % 32
+            sign = 1 if number > 0.0 else -1
+            low = mantissa & ((1 << (32 - shift)) - 1)
+            rest = mantissa >> (32 - shift)
+            words[word] += sign * (low << shift)
+            words[word + 1] += sign * (rest & 4294967295)
+            words[word + 2] += sign * (rest >> 32)
+    for k in range(len(words) - 1):
+        carry = words[k] >> 32
+        words[k] -= carry << 32
+        words[k + 1] += carry

@@ -1,0 +1,98 @@
+"""Where a run begins: in which folder, from which checkpoint, and whether anything is left to compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from symplex.base.checkpoint import Checkpoint, load_checkpoint
+from symplex.errors import OutputError, ScenarioError
+from symplex.runs.inputs import hashes, refuse_changed_files, refuse_other_version
+from symplex.runs.results import Folder
+from symplex.runs.summary import versions
+from symplex.scenario.scenario import Problem, Scenario
+from symplex.scenario.start import Start
+
+
+def default_folder(scenario: Scenario) -> Path:
+    """Return the results folder that a scenario names, which is beside or below it, or else ``NAME-results`` here.
+
+    Raises
+    ------
+    ScenarioError
+        If it names one elsewhere, which only the user may.
+    """
+    directory = scenario.tables.output.directory
+    if directory is None:
+        return Path(f"{scenario.name}-results")
+    home = scenario.path.parent
+    try:
+        inside = (home / directory).resolve().is_relative_to(home.resolve())
+    except (OSError, ValueError, RuntimeError):  # no path, or links that go round
+        inside = False
+    if not inside:
+        raise ScenarioError(
+            f"{scenario.path.name}: [output]: directory is '{directory}', which is not in the folder of the scenario; "
+            "name it on the command line, with --output."
+        )
+    return home / directory
+
+
+def goes_beyond(scenario: Scenario, finished: Mapping[str, Any]) -> bool:
+    """Return whether a scenario goes on beyond the end of a finished run of it, by ``run.until``.
+
+    Raises
+    ------
+    OutputError
+        If it ends before.
+    """
+    end, reached = float(scenario.times[-1]), finished.get("t_end")
+    if not isinstance(reached, int | float):
+        return False
+    if end < reached:
+        raise OutputError(too_early(scenario, reached))
+    return end > reached
+
+
+def too_early(scenario: Scenario, reached: float) -> str:
+    """Return what to say of a scenario that ends before the time in s that its run has reached."""
+    return (
+        f"{scenario.path.name}: [run]: the run ends at {scenario.times[-1]:g} s, but it was computed to {reached:g} s "
+        f"already; resume it with until = {reached:.9g} or later."
+    )
+
+
+def built(scenario: Scenario, folder: Folder, checkpoint: Checkpoint | None) -> Problem:
+    """Return what a scenario describes; a run that goes on begins as it has begun, whatever is left of what it was."""
+    kept = checkpoint is not None and scenario.tables.start is not None and folder.start.exists()
+    return scenario.build(Start.load(folder.start) if kept else None)
+
+
+def last_checkpoint(scenario: Scenario, folder: Folder) -> Checkpoint | None:
+    """Return the checkpoint of a run, or None if it was killed before its first, with nothing computed.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be read, there is none though there was something computed, or the run is of other files.
+    """
+    if not folder.is_of_run:
+        raise OutputError(f"{folder.path} holds no run to resume; start one without --resume.")
+    if folder.checkpoint.exists():
+        checkpoint = load_checkpoint(folder.checkpoint)
+        refuse_other_version(checkpoint, versions()["symplex"], folder)
+        refuse_changed_files(checkpoint.inputs, hashes(scenario.files), folder)
+        return checkpoint
+    try:
+        rows = folder.history.read_bytes().count(b"\n")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise OutputError(f"{folder.history} cannot be read: {error.strerror or error}.") from error
+    if rows > 2:  # the names of the columns, and the row of the start, after which the first checkpoint comes
+        raise OutputError(
+            f"{folder.path} cannot be resumed: it has no {folder.checkpoint.name}, but a history of {rows - 1} rows. "
+            "Put the checkpoint there again, or start anew with --overwrite or another --output."
+        )
+    return None
