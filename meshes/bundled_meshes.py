@@ -22,6 +22,11 @@ def bundled(name: str) -> Path:
     ``bracket`` is an angle bracket of 80 × 50 × 70 mm with an eye (5412 tetrahedra, in metres) and the groups
     ``bracket`` (volume), ``base`` (underside), ``clamp`` (walls of the bolt holes) and ``bore`` (wall of the eye).
 
+    Parameters
+    ----------
+    name : str
+        Such as ``"bracket"``, without a suffix.
+
     Raises
     ------
     MeshError

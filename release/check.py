@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOR_DEVELOPERS = {"test", "docs", "lint", "dev"}  # all other extras are for users
-NEWEST_WITH_OLDEST = (3, 12)  # of Python: the oldest NumPy has no wheels for later ones
+NEWEST_WITH_OLDEST = (3, 11)  # of Python: the oldest pandas has no wheels for later ones
 TRIAL = """\
 title = "A cube flies"
 [[body]]
@@ -127,7 +127,7 @@ def try_all(archive: Path, wheel: Path, scratch: Path) -> None:
         constraints.write_text("\n".join(oldest()), encoding="utf-8")
         try_out("oldest", f"{wheel}{with_extras}", scratch, "-c", str(constraints), pictures=True)
     else:
-        print("The oldest versions are tried with Python up to 3.12 only.")
+        print("The oldest versions are tried with Python 3.11 only.")
 
 
 def try_out(name: str, what: str, scratch: Path, *options: str, pictures: bool = False) -> None:

@@ -254,6 +254,11 @@ def read_history(path: str | Path) -> History:
 
     What the columns are is read from the file beside it, if there is one.
 
+    Parameters
+    ----------
+    path : path-like
+        The file, ``history.csv``.
+
     Raises
     ------
     OutputError

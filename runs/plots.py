@@ -154,6 +154,11 @@ def compare_histories(
     ----------
     histories : mapping of str to history
         Histories by label.
+    path : path-like
+    title : str, optional
+    width, height : int, optional
+    dpi : float, optional
+        As of `plot_history`.
     """
     return _plotted(histories, path, title, {}, Sheet(width, height, dpi or _DPI))
 

@@ -183,6 +183,11 @@ def resume_probe(path: Path, declared: Mapping[str, Column], rows: int, up_to: f
 def read_probe(path: str | Path) -> History:
     """Return the columns [rows] of the file of a probe by name, and what they are.
 
+    Parameters
+    ----------
+    path : path-like
+        The file, ``probe-NAME.csv``.
+
     Raises
     ------
     OutputError
@@ -225,6 +230,11 @@ def path_of_probe(folder: Path, name: str, file_format: str) -> Path:
 @checked
 def read_probes(folder: str | Path) -> dict[str, History]:
     """Return what the probes of the run in a results folder have told, by their names, those that have begun.
+
+    Parameters
+    ----------
+    folder : path-like
+        The results folder.
 
     Raises
     ------

@@ -194,7 +194,7 @@ def converge(
         Numbers of a run, see `sweep`.
     exact : float, optional
         What the quantity is exactly, if that is known and there is only one.
-    output, resume, overwrite, workers, dask, progress
+    output, resume, overwrite, workers, dask, progress : optional
         As of `sweep`; the folder is ``NAME-convergence`` here.
 
     Returns

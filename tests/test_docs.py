@@ -1,5 +1,6 @@
 """What the documents tell people to type works as it stands there."""
 
+import ast
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import symplex
 from symplex.commands.cli import main
 from symplex.runs.run import simulate
 from symplex.scenario.definitions import evaluated
@@ -130,6 +132,24 @@ def test_what_is_cited_is_in_the_bibliography():
     cited = [key for keys in lists for key in keys.split(",")]
     assert len(cited) > 20
     assert set(cited) <= keys
+
+
+def test_the_site_knows_every_family():
+    """The titles of the pages of the reference, without importing Sphinx."""
+    source = (ROOT / "docs/extensions/reference.py").read_text("utf-8")
+    titles = re.search(r"^TITLES = (\{.*?^\})", source, re.DOTALL | re.MULTILINE)[1]
+    assert set(ast.literal_eval(titles)) == set(symplex._FAMILIES)
+
+
+def test_the_paper_cites_what_its_bibliography_has():
+    def entries(path: Path) -> dict[str, str]:
+        return dict(re.findall(r"^(?=@\w+\{(\w+),)(.*?^\})", path.read_text("utf-8"), re.DOTALL | re.MULTILINE))
+
+    cited = set(re.findall(r"@(\w+)", (ROOT / "paper/paper.md").read_text("utf-8")))
+    own, site = entries(ROOT / "paper/paper.bib"), entries(ROOT / "docs/references.bib")
+    assert set(own) == cited
+    assert {key: own[key] for key in own if key in site} == {key: site[key] for key in own if key in site}
+    assert len(set(own) & set(site)) > 8
 
 
 def test_every_energy_of_a_history_is_explained():

@@ -32,6 +32,17 @@ def march(
 ) -> Iterator[State]:
     """Yield the states at the given times in s, in order, after showing them to the observers.
 
+    Parameters
+    ----------
+    system : System
+    integrator : Integrator
+    state : State
+        Where the motion begins.
+    times : iterable of float
+        In s, ascending, from that of the state on.
+    observers : sequence of callable
+        Such as a `Recorder`; they see each state and the motion.
+
     Raises
     ------
     InvalidSystem
@@ -161,6 +172,15 @@ class Recorder:
 
 def record(system: System, integrator: Integrator, state: State, times: Iterable[float]) -> Trajectory:
     """Return the trajectory through the given times in s.
+
+    Parameters
+    ----------
+    system : System
+    integrator : Integrator
+    state : State
+        Where the motion begins.
+    times : iterable of float
+        In s, as of `march`.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """Reference of the Python interface: a page for every family of public names, from the tables of the packages.
 
 A name is documented where users find it, as ``symplex.solids.Solid``; references by the module that it is defined in,
-or by its last part alone, are led there.
+or by its last part alone, are led there. Examples are from docs/snippets, which tests/contracts/test_public_names.py
+runs.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ TITLES = {
     "meshes": "Meshes, series and pictures",
     "modes": "Modes and frequency response",
     "outputs": "Stresses, reactions and other outputs",
+    "parallel": "Several processes",
     "reductions": "Reduction by symmetries",
     "runs": "Runs and results",
     "scenario": "Scenarios",
@@ -48,11 +50,12 @@ TITLES = {
 _ORDER = (
     *("fem", "meshes", "solids", "measures", "actions", "contact", "grid", "time", "explicit", "implicit"),
     *("conserving", "events", "variational", "constraints", "reductions", "manifolds", "equilibria", "modes"),
-    *("solvers", "outputs", "scenario", "decks", "runs", "studies", "errors"),
+    *("solvers", "outputs", "scenario", "decks", "runs", "studies", "parallel", "errors"),
 )
 
 # Public names by what else names them: where they are defined, in symplex itself, their last part if only one has it.
 _HOMES: dict[str, str] = {}
+_HEADING = re.compile(r"^== (\w+)\n", re.MULTILINE)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -61,6 +64,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         raise ValueError(f"docs/extensions/reference.py knows other families than symplex: {sorted(missing)}")
     app.connect("builder-inited", _write)
     app.connect("autodoc-process-docstring", _plain)
+    app.connect("autodoc-process-docstring", _show, priority=900)  # after those that read the docstring
     app.connect("doctree-read", _unlink_words)
     app.connect("missing-reference", _lead)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -76,6 +80,13 @@ def public_names(family: str) -> list[str]:
             if inspect.isclass(value) and value.__module__ == module.__name__
         ]
     return list(module.__all__)
+
+
+def snippets(family: str) -> dict[str, str]:
+    """Return the examples of a family by names, and what they begin with as ``setup``."""
+    path = Path(__file__).parents[1] / "snippets" / f"{family}.txt"
+    pieces = _HEADING.split(path.read_text("utf-8")) if path.exists() else [""]
+    return dict(zip(pieces[1::2], pieces[2::2], strict=True))
 
 
 def _write(app: Sphinx) -> None:
@@ -96,6 +107,9 @@ def _page(family: str, names: list[str]) -> str:
     module = f"symplex.{family}"
     lines = [TITLES[family], "=" * len(TITLES[family]), "", f"``{module}``", ""]
     lines += [inspect.getdoc(getattr(symplex, family)) or "", ""]
+    if examples := snippets(family):
+        begin = ">>> import numpy as np\n>>> import symplex as sx\n" + examples.get("setup", "")
+        lines += ["The examples on this page follow one another, and begin with", "", begin.rstrip(), ""]
     lines += [".. autosummary::", "", *(f"   ~{module}.{name}" for name in names), "", f".. py:module:: {module}", ""]
     for name in names:
         value = getattr(getattr(symplex, family), name)
@@ -131,6 +145,14 @@ def _plain(app: Sphinx, what: str, name: str, value: object, options: object, li
         lines[i] = "".join(
             piece if piece.startswith("`") else re.sub(r"(?<!\\)(?<![*\w])\|(?=\S)", r"\\|", piece) for piece in pieces
         )
+
+
+def _show(app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]) -> None:
+    """Add the example of a public name to its docstring."""
+    _, _, rest = name.partition("symplex.")
+    family, _, public = rest.partition(".")
+    if example := snippets(family).get(public):
+        lines += ["", ".. rubric:: Example", "", *example.rstrip().split("\n"), ""]
 
 
 def _unlink_words(app: Sphinx, doctree: nodes.document) -> None:

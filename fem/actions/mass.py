@@ -78,7 +78,23 @@ def lumped_mass(points: Array, cells: IntArray, density: float, n_nodes: int) ->
 def consistent_mass(points: Array, cells: IntArray, density: float, n_nodes: int) -> sp.csr_array:
     """Return the consistent mass matrix ∫ ρ N_a N_b [n_nodes, n_nodes] in kg; ρ V (1 + δ_ab)/20 per linear tetrahedron.
 
-    One row per node, the same for each direction. Parameters and errors are those of `lumped_mass`.
+    One row per node, the same for each direction.
+
+    Parameters
+    ----------
+    points : float64 [n, 3]
+        Undeformed positions in m.
+    cells : int32 [m, k]
+        The nodes of the elements, as of `lumped_mass`.
+    density : float
+        In kg/m³.
+    n_nodes : int
+        Number of nodes of the system.
+
+    Raises
+    ------
+    MeshError, InvalidSystem
+        As `lumped_mass`.
     """
     element_of("the mass", cells)
     require_points("the mass", points)
@@ -326,7 +342,23 @@ def consistent_bar_mass(
 ) -> sp.csr_array:
     """Return the consistent mass matrix [n_nodes, n_nodes] in kg of bars: ρ A L (1 + δ_ab)/6 per bar.
 
-    Parameters and errors are those of `bar_mass`.
+    Parameters
+    ----------
+    points : float64 [n, dim]
+        Undeformed positions in m.
+    pairs : int32 [m, 2]
+        The nodes of the bars.
+    density : float or float64 [m]
+        In kg/m³.
+    area : float or float64 [m]
+        Cross-sections in m².
+    n_nodes : int
+        Number of nodes of the system.
+
+    Raises
+    ------
+    MeshError, InvalidSystem
+        As `bar_mass`.
     """
     masses = _masses_of_bars(points, pairs, density, area, n_nodes)
     pattern = Pattern(n_nodes, [pairs])

@@ -88,5 +88,11 @@ class Bars(MeasureEnergy):
 
 @checked
 def all_pairs(n: int) -> np.ndarray:
-    """Return the n(n − 1)/2 pairs of n nodes [m, 2]."""
+    """Return the n(n − 1)/2 pairs of n nodes [m, 2].
+
+    Parameters
+    ----------
+    n : int
+        How many nodes, numbered from zero.
+    """
     return np.column_stack(np.triu_indices(n, 1)).astype(np.int32)

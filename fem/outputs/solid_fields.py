@@ -342,6 +342,13 @@ def stress(system: System, state: State, quantity: Quantity = "stress") -> dict[
 def nodal_stress(system: System, state: State, quantity: Quantity = "stress") -> Array:
     """Return the Cauchy stress of solids averaged at the nodes of a system, or another quantity, as `stress`.
 
+    Parameters
+    ----------
+    system : System
+    state : State
+    quantity : str, default "stress"
+        As of `stress`.
+
     Returns
     -------
     float64 [n, 6], [n, 3] or [n]

@@ -101,7 +101,17 @@ class NeoHookean(LameMaterial, InvariantMaterial):
     (Gonzalez, Schmidt and Ortiz, eq. 74, less the constant that makes the undeformed energy zero).
     Its discrete stress has a closed form (see `symplex.fem.solids.volumetric`).
 
-    Parameters and errors are those of `LameMaterial`: ``lmbda`` and ``mu`` in Pa, ``density`` in kg/m³.
+    Parameters
+    ----------
+    lmbda, mu : float
+        Lamé's constants λ and μ in Pa.
+    density : float
+        Mass per undeformed volume in kg/m³.
+
+    Raises
+    ------
+    MaterialError
+        If a constant is not finite, ρ ≤ 0, μ ≤ 0, or the bulk modulus λ + 2μ/3 ≤ 0.
     """
 
     def law_functions(self) -> LawFunctions:
@@ -118,7 +128,17 @@ class SaintVenantKirchhoff(LameMaterial, InvariantMaterial):
     W = λ/2 (tr E)² + μ E : E with Green's strain E = (C − 1)/2. Strongly compressed it softens (uniaxially below a
     stretch of 1/√3) and nothing but the refusal of inverted elements stops a collapse: take NeoHookean there.
 
-    Parameters and errors are those of `LameMaterial`: ``lmbda`` and ``mu`` in Pa, ``density`` in kg/m³.
+    Parameters
+    ----------
+    lmbda, mu : float
+        Lamé's constants λ and μ in Pa.
+    density : float
+        Mass per undeformed volume in kg/m³.
+
+    Raises
+    ------
+    MaterialError
+        If a constant is not finite, ρ ≤ 0, μ ≤ 0, or the bulk modulus λ + 2μ/3 ≤ 0.
     """
 
     def law_functions(self) -> LawFunctions:
@@ -137,7 +157,17 @@ class LinearElastic(LinearStress, LameMaterial):
     positions). The energy is quadratic, so the midpoint rule, which is its discrete gradient, keeps energy
     and linear momentum. Inverted elements are not seen.
 
-    Parameters and errors are those of `LameMaterial`: ``lmbda`` and ``mu`` in Pa, ``density`` in kg/m³.
+    Parameters
+    ----------
+    lmbda, mu : float
+        Lamé's constants λ and μ in Pa.
+    density : float
+        Mass per undeformed volume in kg/m³.
+
+    Raises
+    ------
+    MaterialError
+        If a constant is not finite, ρ ≤ 0, μ ≤ 0, or the bulk modulus λ + 2μ/3 ≤ 0.
     """
 
     objective = False

@@ -50,7 +50,9 @@ def render_film(
 
     Parameters
     ----------
-    series, field, view
+    series : Series
+    field : str, default "von_mises"
+    view : View, optional
         As for `render_snapshots`.
     path : path-like
         ``.mp4`` or ``.gif``. Without the package imageio-ffmpeg an .mp4 becomes a .gif of the same name.

@@ -93,6 +93,11 @@ def read_series(path: str | Path) -> Series:
 
     Nothing on the disk is changed, so that a run may be going on.
 
+    Parameters
+    ----------
+    path : path-like
+        The file, ``.vtkhdf`` or ``.pvd``.
+
     Raises
     ------
     OutputError
@@ -112,6 +117,11 @@ def repair_series(path: str | Path) -> int:
     `read_series` and `resume_series` need no repair. ParaView does if the kill came in the very moment of a commit:
     then the commit is finished. What was written of a frame that never became part of the series is removed.
     Not to be called while a run writes the series.
+
+    Parameters
+    ----------
+    path : path-like
+        The file, ``.vtkhdf`` or ``.pvd``.
 
     Raises
     ------

@@ -100,7 +100,21 @@ class Rattle(ConstrainedIntegrator["RattleMotion"]):
 
     Andersen (1983). It is symplectic on the constrained motions, symmetric, and keeps momentum and angular momentum
     where forces and constraints do, as rods do. Constraints are satisfied to round-off. Supports that move are taken
-    along. Parameters, errors: see `ConstrainedIntegrator`.
+    along.
+
+    Parameters
+    ----------
+    dt : float
+        Step in s.
+    constraints : mapping of str to Constraint
+        By name.
+    beta : float, default 0
+        Of the modified potential, see `ConstrainedIntegrator`.
+
+    Raises
+    ------
+    ValueError
+        If the step is not positive, or beta negative.
     """
 
     @property
@@ -127,7 +141,21 @@ class Shake(ConstrainedIntegrator["ShakeMotion"]):
 
     Ryckaert, Ciccotti and Berendsen (1977). The positions are those of `Rattle`; velocities are (q1 − q₋1)/2dt, which
     satisfy G v = 0 to second order in the step only. A step needs the multipliers once; but for the velocities of a
-    state the step after it must be possible. Parameters, errors: see `ConstrainedIntegrator`.
+    state the step after it must be possible.
+
+    Parameters
+    ----------
+    dt : float
+        Step in s.
+    constraints : mapping of str to Constraint
+        By name.
+    beta : float, default 0
+        Of the modified potential, see `ConstrainedIntegrator`.
+
+    Raises
+    ------
+    ValueError
+        If the step is not positive, or beta negative.
     """
 
     takes = frozenset({"supports", "loads", "constraints", "changing stencils"})

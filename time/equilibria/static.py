@@ -149,7 +149,10 @@ def equilibrium_path(
 
     Parameters
     ----------
-    system, t, since, newton
+    system : System
+    t : float, default 0
+    since : float, optional
+    newton : Newton, optional
         As of `static_equilibrium`; of ``newton`` the linear solver is taken.
     q : float [n, dim]
         Positions in m to begin with, whose balance counts as λ = 0.

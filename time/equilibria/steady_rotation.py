@@ -139,7 +139,11 @@ def relative_equilibrium_of_momentum(
 
     Parameters
     ----------
-    system, q, velocity, tilt, newton
+    system : System
+    q : float [n, dim]
+    velocity : float [dim], optional
+    tilt : float, default 0.2
+    newton : Newton, optional
         As in `relative_equilibrium`.
     angular_momentum : float or float [3]
         J in kg m²/s, a number in the plane.
