@@ -9,7 +9,8 @@ from symplex.fem.energy import Array
 from symplex.fem.gradient_table import GradientTable
 from symplex.fem.system import System
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant
-from symplex.time.conserving.small_schemes import SmallForces, SmallScheme
+from symplex.time.conserving.small_scheme_loops import SmallForces
+from symplex.time.conserving.small_schemes import SmallScheme
 from symplex.time.traits import Form
 
 

@@ -13,7 +13,8 @@ from symplex.time.conserving.algorithm_mc import ConservingScheme
 from symplex.time.conserving.cayley_words import apply_words
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant, combined, hermite_weights
 from symplex.time.conserving.secant_operator import SecantOperator
-from symplex.time.conserving.small_schemes import SmallForces, SmallScheme, cayley_scheme, with_scheme
+from symplex.time.conserving.small_scheme_loops import SmallForces, with_scheme
+from symplex.time.conserving.small_schemes import SmallScheme, cayley_scheme
 
 Interpolant = Literal["stable", "hermite"]
 

@@ -15,15 +15,8 @@ from symplex.fem.system import System
 from symplex.time.conserving.algorithm_mc import ConservingScheme
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant
 from symplex.time.conserving.secant_operator import SecantOperator
-from symplex.time.conserving.small_schemes import (
-    ENDS,
-    MIDDLE,
-    SmallForces,
-    SmallScheme,
-    hermite_scheme,
-    middle_scheme,
-    with_scheme,
-)
+from symplex.time.conserving.small_scheme_loops import SmallForces, with_scheme
+from symplex.time.conserving.small_schemes import ENDS, MIDDLE, SmallScheme, hermite_scheme, middle_scheme
 from symplex.time.conserving.turned_angle import Angle, inertia_factor, stretch, turned_angle
 
 _EPS = float(np.finfo(float).eps)

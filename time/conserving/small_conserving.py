@@ -18,10 +18,9 @@ from symplex.fem.gradient_table import GradientTable
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.system import System
 from symplex.time.conserving.gauss_interpolant import hermite_weights
-from symplex.time.conserving.small_schemes import (
+from symplex.time.conserving.small_scheme_loops import (
     SmallForces,
     SmallRooms,
-    SmallScheme,
     accelerate,
     add_step,
     begin_step,
@@ -29,6 +28,7 @@ from symplex.time.conserving.small_schemes import (
     evaluation,
     small_rooms,
 )
+from symplex.time.conserving.small_schemes import SmallScheme
 from symplex.time.conserving.step_solver import (
     DEEP,
     DEPENDENT,
