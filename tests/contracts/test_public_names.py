@@ -19,7 +19,6 @@ FAMILIES = [family for family in symplex._FAMILIES if family != "errors"]  # an 
 NAMES = [(family, name) for family in FAMILIES for name in getattr(symplex, family).__all__]
 # Those whose example could not run here, and why.
 WITHOUT = {
-    "grid.compile_lattice": "it compiles for seconds, anew in each process; an example is in its own text",
     "meshes.render_film": "it takes seconds to load VTK and draw; docs/notebooks.md shows it",
     "meshes.render_snapshots": "it takes seconds to load VTK and draw; docs/notebooks.md shows it",
     "parallel.Ranks": "it needs a script that mpiexec starts; an example is in its own text, tests/parallel start one",
