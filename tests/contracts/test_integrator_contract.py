@@ -286,7 +286,9 @@ def test_every_integrator_is_held_to_it():
     for module in pkgutil.walk_packages(symplex.time.__path__, "symplex.time."):
         importlib.import_module(module.name)
     ours = {
-        kind for kind in all_of(Integrator) if kind.__module__.startswith("symplex.") and not kind.__abstractmethods__
+        kind
+        for kind in all_of(Integrator)
+        if kind.__module__.startswith("symplex.time.") and not kind.__abstractmethods__
     }
     held = {type(made.make(made.size, 0)) for made in CASES.values()}
     others = {"EnergyStepping", "PolarReduction", "Rattle", "Shake", "Langevin", "Static", "Stages"}

@@ -86,7 +86,7 @@ def test_a_drift_of_what_is_declared_is_told():
     rows = {"t": t, "kinetic": 1.0 + 1e-5 * t, "total": 1.0 + 1e-5 * t}
     (part,) = kept(rows, [Expected("Method", ("energy",), mass=1.0)])
     assert part.quantities[0].verdict == "drifts"
-    assert part.quantities[0].words == "drifts: 1.0e-05 after 100 samples, though Method is to keep it"
+    assert part.quantities[0].words == "drifts: 1.0e-05 after 100 rows of the history, though Method is to keep it"
     assert abs(part.quantities[0].final - 1e-5) < 1e-15
 
 
