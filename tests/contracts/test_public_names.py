@@ -19,8 +19,8 @@ FAMILIES = [family for family in symplex._FAMILIES if family != "errors"]  # an 
 NAMES = [(family, name) for family in FAMILIES for name in getattr(symplex, family).__all__]
 # Those whose example could not run here, and why.
 WITHOUT = {
-    "meshes.render_film": "it takes seconds to load VTK and draw; docs/notebooks.md shows it",
-    "meshes.render_snapshots": "it takes seconds to load VTK and draw; docs/notebooks.md shows it",
+    "meshes.render_film": "it takes two seconds to load VTK and draw; docs/notebooks.md shows it",
+    "meshes.render_snapshots": "it takes two seconds to load VTK and draw; docs/notebooks.md shows it",
     "parallel.Ranks": "it needs a script that mpiexec starts; an example is in its own text, tests/parallel start one",
 }
 _SAID = re.compile(r"^([\w, *]+?) :", re.MULTILINE)  # of a parameter
