@@ -248,7 +248,7 @@ def test_every_moment_of_a_commit_reads_as_before_or_after(tmp_path, monkeypatch
 
         monkeypatch.setattr(redo, "_write_all", failing)
         try:
-            series._write_frame(series._file.root, *_checked(series, 3))
+            series._write_frame(series._file.root, series._growing, *_checked(series, 3))
             series._file.commit()
             finished = True
         except Stopped:
