@@ -37,8 +37,8 @@ from symplex.time.stability import stable_step
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "peer_packages"
 sys.path.insert(0, str(PROGRAMS))
-from of_symplex import other_forces  # noqa: E402
-from serving import STEPS, Problem  # noqa: E402
+from of_symplex import other_forces  # noqa: E402  # pyright: ignore[reportMissingImports]
+from serving import STEPS, Problem  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 NAMES = {
     "symplex": "symplex",
@@ -190,7 +190,7 @@ def table(cells: int, peers: list[Peer]) -> str:
 
 def main() -> None:
     """Measure, print the tables, and write them into the page if wanted."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("packages", nargs="*", metavar="NAME=PYTHON", help=f"of {', '.join(NAMES)}")
     parser.add_argument("--tetrahedra", type=int, nargs="+", default=[5000, 50_000])
     parser.add_argument("--rounds", type=int, default=5, help="how often all are measured in turn")

@@ -80,7 +80,8 @@ class Problem:
     def read(cls, path: str) -> Problem:
         """Return the problem of a file."""
         with np.load(path) as file:
-            return cls(**{name: value if value.ndim else float(value) for name, value in file.items()})
+            values: dict[str, Any] = {name: value if value.ndim else float(value) for name, value in file.items()}
+            return cls(**values)
 
 
 @dataclass
