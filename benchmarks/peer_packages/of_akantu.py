@@ -31,7 +31,7 @@ def akantu(problem: Problem) -> Package:
         cube = meshio.Mesh(
             problem.points,
             {"tetra": problem.cells},
-            cell_data={"gmsh:physical": tags, "gmsh:geometrical": tags},
+            cell_data={"gmsh:physical": tags, "gmsh:geometrical": tags},  # pyright: ignore[reportArgumentType]
         )
         meshio.write(path / "cube.msh", cube, "gmsh22", binary=False)
         text = _MATERIAL.format(density=problem.density, young=problem.young, poisson=problem.poisson)
