@@ -9,7 +9,7 @@ by some per cent. All times are the best of several calls, in one process. The l
   tetrahedron needs per call 72 are its nodes and constants, read once, the rest positions and forces of nodes;
 * arithmetic, by polynomials that stay in registers.
 
-`assembly_packages.py` compares them with other packages.
+`peers.py` compares them with other packages.
 """
 
 from __future__ import annotations
