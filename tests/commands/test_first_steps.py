@@ -106,7 +106,7 @@ def test_a_demo_leaves_pictures_a_page_and_a_scenario(here, capsys, can_draw):
     assert summary["drift"]["total"] < 1e-3
     assert Scenario.read(folder / "scenario.toml").tables.title == "A rubber bracket bounces"
     assert main(["demo", "--output", "first look"]) == 2
-    assert "already holds a run" in capsys.readouterr().err
+    assert "already holds a run; replace it with --overwrite" in capsys.readouterr().err
     assert main(["demo", "--output", "first look", "--overwrite"]) == 0
 
 
