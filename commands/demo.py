@@ -60,16 +60,12 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    from symplex.errors import OutputError
     from symplex.runs.results import Folder
     from symplex.runs.run import simulate
     from symplex.scenario.scenario import Scenario
 
     folder = Folder(arguments.output)
-    if folder.holds_run and not arguments.overwrite:
-        raise OutputError(
-            f"{folder.path} already holds a run; replace it with --overwrite, or choose another folder with --output."
-        )
+    folder.refuse_taken(arguments.overwrite, resumable=False)
     summary = simulate(Scenario.parse(_SCENARIO, Path("demo.toml")), folder.path, overwrite=arguments.overwrite)
     page = None
     if "pictures_skipped" not in summary:

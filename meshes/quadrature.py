@@ -8,6 +8,7 @@ tip at ζ = 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
@@ -37,6 +38,16 @@ def gauss(n: int, dim: int) -> Rule:
     points = np.stack(np.meshgrid(*[x] * dim, indexing="ij"), axis=-1).reshape(-1, dim)
     weights = np.stack(np.meshgrid(*[w] * dim, indexing="ij"), axis=-1).reshape(-1, dim).prod(axis=1)
     return Rule(points, weights)
+
+
+@cache
+def gauss_between(n: int) -> Array:
+    """Return the points s in [0, 1] and the weights [2, n] of Gauss' rule there, exact up to degree 2n − 1.
+
+    They are for means along segments; nobody may change them.
+    """
+    x, w = leggauss(n)
+    return np.array([0.5 + 0.5 * x, 0.5 * w])
 
 
 def centre(dim: int) -> Rule:

@@ -92,13 +92,15 @@ class Folder:
 
     # -- what is the run's, and what the user's -------------------------------------------------------------------
 
-    def refuse_taken(self, overwrite: bool = False) -> None:
+    def refuse_taken(self, overwrite: bool = False, *, resumable: bool = True) -> None:
         """Refuse to begin a new run where there is one already, or where its files would take the place of others.
 
         Parameters
         ----------
         overwrite : bool, default False
             Whether a run that is there may be replaced.
+        resumable : bool, default True
+            Whether who asks could go on with it.
 
         Raises
         ------
@@ -107,10 +109,8 @@ class Folder:
         """
         if self.is_of_run:
             if self.holds_run and not overwrite:
-                raise OutputError(
-                    f"{self.path} already holds a run; continue it with --resume, replace it with --overwrite, "
-                    "or choose another folder with --output."
-                )
+                ways = "continue it with --resume, " * resumable + "replace it with --overwrite"
+                raise OutputError(f"{self.path} already holds a run; {ways}, or choose another folder with --output.")
         elif there := [path.name for path in self.files() if os.path.lexists(path)]:
             raise OutputError(
                 f"{self.path} holds {' and '.join(there[:3])}, but no run that was begun there by symplex; what a run "

@@ -52,6 +52,7 @@ from symplex.fem.solids.edge_algebra import (
     products,
 )
 from symplex.fem.solids.law_functions import LawFunctions
+from symplex.meshes.quadrature import gauss_between
 
 _VALUE, _FIRST, _SECOND, _SWITCHES, _NODES, _POINTS, _FIBRES, _COUNT = range(8)
 _ON_SEGMENTS, _ON_PATCHES, _CONSTANTS, _HOURGLASS = range(8, 12)
@@ -318,7 +319,7 @@ def solid_lattice(
         The constants of an hourglass energy (`symplex.fem.solids.hourglass`) in addition.
     """
     m, (_, points, k, _) = len(geometry), slopes.shape
-    patches = rule if rule.shape[1] == 1 else _gauss(_PATCH)
+    patches = rule if rule.shape[1] == 1 else gauss_between(_PATCH)
     extra = np.empty((m, 0)) if hourglass is None else hourglass
     switches = law.point_switches if law.switch_count else 0
     header = [law.point_value, law.point_first, law.point_second, switches, k, points, law.fibres, law.switch_count]
@@ -328,8 +329,3 @@ def solid_lattice(
     rows = np.hstack([np.tile(shared, (m, 1)), of_each, geometry.reshape(m, -1), extra])
     functions = _value.address, _difference.address, _mixed.address
     return LatticeFunctions(np.ascontiguousarray(rows), *functions, size=3 * k, owner=law)
-
-
-def _gauss(n: int) -> Array:
-    x, w = np.polynomial.legendre.leggauss(n)
-    return np.array([0.5 + 0.5 * x, 0.5 * w])

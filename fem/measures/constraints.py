@@ -24,9 +24,10 @@ from symplex.fem.measures.composition import MeasureLaw
 from symplex.fem.measures.law_formulas import IDENTITY, LENGTH
 from symplex.fem.measures.relative import axes_from, core, distance, faces
 from symplex.fem.nodes import Nodes, node_indices, node_pairs, require_nodes
+from symplex.meshes.quadrature import gauss_between
 
 # Of the mean of a gradient along a segment: exact for polynomials of degree 15, to round-off for what is smooth.
-_GAUSS = [(0.5 * (1.0 + s), 0.5 * w) for s, w in zip(*np.polynomial.legendre.leggauss(8), strict=True)]
+_GAUSS = gauss_between(8).T.tolist()
 
 _LOOPS = {"values": loops.write_values, "rows": loops.add_rows}
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss
 
 from symplex.fem import forms
 from symplex.fem.energy import Array
@@ -15,13 +14,13 @@ from symplex.fem.solids import dilatation_loops, dilatation_tangents
 from symplex.fem.solids.chunked_elements import Loop
 from symplex.fem.solids.chunks import NO_COMPENSATION
 from symplex.fem.solids.law_elements import LawElements
+from symplex.meshes.quadrature import gauss_between
 
 
 def _rule_of_means() -> Array:
     """Return the points s in [0, 1] of Gauss' rule, its weights, and these times s [3, 8]."""
-    x, w = leggauss(8)
-    s = 0.5 + 0.5 * x
-    return np.array([s, 0.5 * w, 0.5 * w * s])
+    s, w = gauss_between(8)
+    return np.array([s, w, w * s])
 
 
 # Of segments: their means, and their middle. At one position it is both ends, and changes with all of it.

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array
 from symplex.fem.call import call_law
-from symplex.fem.kernels import kernel
+from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import artanh_ratio
 from symplex.fem.solids import tensors
 from symplex.fem.solids.law_functions import CHUNK, LawFunctions
@@ -207,32 +207,39 @@ def _means(address: int, law: LawFunctions, rows: int, start: Array, end: Array)
     return out
 
 
+@inlined
+def _fill(x, start, chunk):
+    """Set a chunk to the columns of x from the first on; it is filled up with the last one."""
+    for i in range(len(chunk)):
+        for k in range(CHUNK):
+            chunk[i, k] = x[i, min(start + k, x.shape[1] - 1)]
+
+
+@inlined
+def _take(chunk, start, out):
+    """Set the columns of out from the first on to those of a chunk, as many as there are."""
+    for i in range(len(out)):
+        for k in range(min(CHUNK, out.shape[1] - start)):
+            out[i, start + k] = chunk[i, k]
+
+
 @kernel
 def _average(address, parameters, rule, switches, segments, out):
-    """Set the means for chunks of segments; the last one is filled up with its last segment."""
-    rows, m, points = len(out), len(segments) // 2, segments.shape[1]
+    """Set the means for chunks of segments."""
+    rows, m = len(out), len(segments) // 2
     chunk, room = np.empty((2 * m, CHUNK)), room_of_ends(switches)
-    at, W, means = np.empty(m * CHUNK), np.empty(rows * CHUNK), np.empty(rows * CHUNK)
-    for start in range(0, points, CHUNK):
-        for i in range(2 * m):
-            for k in range(CHUNK):
-                chunk[i, k] = segments[i, min(start + k, points - 1)]
-        average(address, parameters.ctypes.data, rule, switches, m, rows, chunk.ravel(), room, at, W, means)
-        for i in range(rows):
-            for k in range(min(CHUNK, points - start)):
-                out[i, start + k] = means[i * CHUNK + k]
+    at, W, means = np.empty(m * CHUNK), np.empty(rows * CHUNK), np.empty((rows, CHUNK))
+    for start in range(0, segments.shape[1], CHUNK):
+        _fill(segments, start, chunk)
+        average(address, parameters.ctypes.data, rule, switches, m, rows, chunk.ravel(), room, at, W, means.ravel())
+        _take(means, start, out)
 
 
 @kernel
 def _evaluate(address, parameters, x, out):
-    """Call a function of a law for chunks of points; the last one is filled up with its last point."""
-    points = x.shape[1]
+    """Call a function of a law for chunks of points."""
     x_chunk, out_chunk = np.empty((len(x), CHUNK)), np.empty((len(out), CHUNK))
-    for start in range(0, points, CHUNK):
-        for i in range(len(x)):
-            for k in range(CHUNK):
-                x_chunk[i, k] = x[i, min(start + k, points - 1)]
+    for start in range(0, x.shape[1], CHUNK):
+        _fill(x, start, x_chunk)
         call_law(address, parameters.ctypes.data, x_chunk.ctypes.data, out_chunk.ctypes.data)
-        for i in range(len(out)):
-            for k in range(min(CHUNK, points - start)):
-                out[i, start + k] = out_chunk[i, k]
+        _take(out_chunk, start, out)

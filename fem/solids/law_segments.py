@@ -10,12 +10,12 @@ ends and in the middle turns in between.
 from __future__ import annotations
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss
 
 from symplex.fem.assembly import Array
 from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined
 from symplex.fem.solids.law_functions import CHUNK, LawFunctions
+from symplex.meshes.quadrature import gauss_between
 
 
 def switches_of(law: LawFunctions) -> Array:
@@ -30,8 +30,7 @@ def switches_of(law: LawFunctions) -> Array:
 
 def rule_of(law: LawFunctions) -> Array:
     """Return the points in [0, 1] and the weights [2, g] of the rule by which derivatives of a law are averaged."""
-    x, w = leggauss(law.gauss_points)
-    return np.array([0.5 + 0.5 * x, 0.5 * w])
+    return gauss_between(law.gauss_points)
 
 
 @inlined

@@ -99,7 +99,7 @@ class NeoHookean(LameMaterial, InvariantMaterial):
 
     W = λ/2 (ln J)² − μ ln J + μ/2 (tr C − 3) per undeformed volume, J = det F
     (Gonzalez, Schmidt and Ortiz, eq. 74, less the constant that makes the undeformed energy zero).
-    Its discrete stress has a closed form (see `symplex.fem.solids.volumetric`).
+    Its discrete stress has a closed form (see `symplex.fem.solids.law_discrete`).
 
     Parameters
     ----------

@@ -31,7 +31,6 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple, final
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss
 
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
@@ -44,8 +43,9 @@ from symplex.fem.solids.element_energy import ElementEnergy
 from symplex.fem.solids.elements import Element
 from symplex.fem.solids.isoparametric import Isoparametric
 from symplex.fem.solids.numpy_forms import Part, contiguous, flat, integrated_forces
+from symplex.meshes.quadrature import gauss_between
 
-_GAUSS = [(0.5 + 0.5 * x, 0.5 * w) for x, w in zip(*leggauss(8), strict=True)]
+_GAUSS = gauss_between(8).T.tolist()
 
 
 class _State(NamedTuple):

@@ -22,14 +22,14 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array
+from symplex.meshes.quadrature import gauss_between
 from symplex.time.manifolds.manifold import ManifoldState
 
 _ROUND_OFF = 1e-9  # how far |q| may be from 1, and momenta from directions they must have, relatively
 _NUDGE = 6e-6  # of central differences: about the cube root of the rounding unit
 
 # Gauss' rule with eight points on [0, 1], as pairs of a point and its weight.
-_nodes, _weights = np.polynomial.legendre.leggauss(8)
-_RULE = [(0.5 + 0.5 * float(x), 0.5 * float(w)) for x, w in zip(_nodes, _weights, strict=True)]
+_RULE = gauss_between(8).T.tolist()
 
 
 def hat(a: Array) -> Array:

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from symplex.contact.obstacles import HalfSpace
-from symplex.contact.rigid import RigidContact
+from reference import small_systems
+from reference.small_systems import one_by_one
 from symplex.errors import StepFailed
-from symplex.fem.actions.loads import Gravity
-from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain
+from symplex.fem.measures.bars import Bars, GreenStrain
 from symplex.fem.system import System
 from symplex.time.composition import Composition
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
@@ -17,33 +16,11 @@ OUTSIDE = ("gravity", "floor")
 
 
 def truss(dim=3, stiffness=300.0):
-    """Six nodes, one held, joined by bars and springs, in gravity, above a floor that they meet."""
-    x = np.array(
-        [[0.0, 0.0, 0.0], [1.0, 0.1, 0.0], [2.0, 0.0, 0.2], [0.5, 0.8, 0.4], [1.5, 0.9, -0.1], [2.4, 0.7, 0.5]]
-    )
-    x, down = x[:, :dim].copy(), np.eye(dim)[-1]
-    pairs = np.array([[0, 1], [1, 2], [0, 3], [3, 1], [1, 4], [3, 4], [4, 2], [5, 4], [2, 5]])
-    lengths = np.linalg.norm(x[pairs[:, 0]] - x[pairs[:, 1]], axis=1)
-    fixed = np.zeros(x.shape, bool)
-    fixed[0] = fixed[5, 0] = True
-    mass = np.array([1.0, 2.0, 0.5, 1.0, 0.3, 0.7])
-    energies = {
-        "bars": Bars(pairs[:5], GreenStrain(stiffness, lengths[:5]), dim=dim),
-        "gravity": Gravity(mass, -9.81 * down),
-        "springs": Bars(pairs[5:], EngineeringStrain(0.3 * stiffness, lengths[5:]), dim=dim),
-        "floor": RigidContact([1, 2, 4], HalfSpace(-0.2 * down, down), stiffness),
-    }
-    system = System(mass, energies, dim=dim, fixed=fixed)
-    return system, system.state(x, 0.5 * down)
+    return small_systems.truss(dim, stiffness, floor=-0.2, floor_stiffness=stiffness)
 
 
 def method(scheme, dt=0.005, **options):
     return GrahamJelenic(dt, scheme, external=OUTSIDE if scheme in SECANTS else (), **options)
-
-
-def from_python(motion, monkeypatch):
-    monkeypatch.setattr(motion, "_compiled_steps", lambda n, sizes: 0)
-    return motion
 
 
 @pytest.mark.parametrize(
@@ -57,7 +34,7 @@ def from_python(motion, monkeypatch):
 def test_steps_are_those_from_python(scheme, dim, options, monkeypatch):
     system, state = truss(dim)
     together = method(scheme, **options).start(system, state)
-    apart = from_python(method(scheme, **options).start(system, state), monkeypatch)
+    apart = one_by_one(method(scheme, **options).start(system, state), monkeypatch)
     for t in (0.005, 0.05, 0.25):
         found, expected = together.advance(t), apart.advance(t)
         np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-12)
@@ -114,7 +91,7 @@ def test_steps_that_need_factors_are_those_of_the_general_method():
 def test_a_step_that_the_loop_does_not_solve_is_the_general_methods(monkeypatch):
     system, state = truss()
     told = []
-    for change in (lambda motion, _: motion, from_python):
+    for change in (lambda motion, _: motion, one_by_one):
         motion = change(method("CM4", iterations=3).start(system, state), monkeypatch)
         with pytest.raises(StepFailed, match="stopped in the step from t = ") as failure:
             motion.advance(0.5)
@@ -123,7 +100,7 @@ def test_a_step_that_the_loop_does_not_solve_is_the_general_methods(monkeypatch)
 
 
 @pytest.mark.parametrize(("scheme", "external"), [("kappa", ()), ("EM-theta", ()), ("A-theta", OUTSIDE)])
-def test_other_schemes_are_stepped_from_python(scheme, external):
+def test_other_schemes_are_stepped_one_by_one(scheme, external):
     system, state = truss()
     motion = GrahamJelenic(0.001, scheme, external=external).start(system, state)
     motion.advance(0.004)

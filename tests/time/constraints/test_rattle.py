@@ -7,6 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import symplex as sx
+from reference.small_systems import one_by_one
 from symplex.errors import InfeasibleStart, InvalidSystem, RedundantConstraints, StepFailed, UnstableStep
 from symplex.time.constraints import multipliers as assembled
 from symplex.time.constraints.multipliers import Multipliers
@@ -743,13 +744,6 @@ def hanging() -> Setup:
         "sphere": sx.measures.OnSphere([5], (0.0, 0.0, 0.0), float(np.linalg.norm(q[5]))),
     }
     return Setup(system, constraints, sx.constraints.project(system, constraints, system.state(q, 0.3 * q[::-1])))
-
-
-def one_by_one(motion, monkeypatch):
-    """Let a motion call energies and constraints from Python."""
-    inner = getattr(motion, "inner", motion)
-    monkeypatch.setattr(inner, "_compiled_steps", lambda n, sizes: 0)
-    return motion
 
 
 @pytest.mark.parametrize("make", [linkage, double_pendulum, hanging])

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from symplex.contact.obstacles import HalfSpace, Sphere
+from reference import small_systems
+from symplex.contact.obstacles import Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import StepFailed
 from symplex.fem.actions.loads import Gravity, NodalForce
 from symplex.fem.assembly import Pattern
 from symplex.fem.equations import LinearConstraints
 from symplex.fem.kernels import kernel
-from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain
+from symplex.fem.measures.bars import Bars, GreenStrain
 from symplex.fem.rigidity import CORNERS, Rigidity
 from symplex.fem.system import System
 from symplex.time.composition import Composition
@@ -30,26 +31,9 @@ METHODS = [EnergyMomentum, Midpoint, Newmark.trapezoidal, GeneralizedAlpha, Hilb
 
 def swinging(dim=3, stiffness=1e4):
     """A truss of six nodes that hangs from one, with gravity, a floor and a ball that it meets."""
-    x = np.array(
-        [[0.0, 0.0, 0.0], [1.0, 0.1, 0.0], [2.0, 0.0, 0.2], [0.5, 0.8, 0.4], [1.5, 0.9, -0.1], [2.4, 0.7, 0.5]]
-    )
-    x, down = x[:, :dim].copy(), np.eye(dim)[-1]
-    pairs = np.array([[0, 1], [1, 2], [0, 3], [3, 1], [1, 4], [3, 4], [4, 2], [5, 4], [2, 5]])
-    lengths = np.linalg.norm(x[pairs[:, 0]] - x[pairs[:, 1]], axis=1)
-    fixed = np.zeros(x.shape, bool)
-    fixed[0] = fixed[5, 0] = True
-    mass = np.array([1.0, 2.0, 0.5, 1.0, 0.3, 0.7])
-    energies = {
-        "push": NodalForce([2], 3.0 * down),
-        "bars": Bars(pairs[:5], GreenStrain(stiffness, lengths[:5]), dim=dim),
-        "gravity": Gravity(mass, -9.81 * down),
-        "springs": Bars(pairs[5:], EngineeringStrain(0.3 * stiffness, lengths[5:]), dim=dim),
-        "floor": RigidContact([1, 2, 4], HalfSpace(-0.3 * down, down), 2e4),
-    }
-    if dim == 3:
-        energies["ball"] = RigidContact([2], Sphere((2.0, 0.0, -1.0), 0.6), 1e4)
-    system = System(mass, energies, dim=dim, fixed=fixed)
-    return system, system.state(x, 0.5 * down)
+    push = {"push": NodalForce([2], 3.0 * np.eye(dim)[-1])}
+    ball = {"ball": RigidContact([2], Sphere((2.0, 0.0, -1.0), 0.6), 1e4)} if dim == 3 else {}
+    return small_systems.truss(dim, stiffness, floor=-0.3, floor_stiffness=2e4, before=push, after=ball)
 
 
 # -- the same motions ----------------------------------------------------------------------------------------------
@@ -135,7 +119,7 @@ def test_substeps_in_one_loop_are_those_one_by_one(make, monkeypatch):
     system, state = swinging()
     method = Composition(make(0.005), 6)
     together, apart = method.start(system, state), method.start(system, state)
-    monkeypatch.setattr(apart, "_compiled_steps", lambda n, sizes: 0)
+    monkeypatch.setattr(apart, "_compiled_steps", lambda n, sizes: 0)  # of the composition itself
     found, expected = together.advance(0.1), apart.advance(0.1)
     for name in ("q", "v", "a"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
