@@ -3,8 +3,8 @@
 What most studies need is here; the rest is in families, as ``symplex.measures.RigidBars``.
 """
 
-# Nothing but these is imported here, neither from typing nor from __future__: with ``python -m``, files of such names in
-# the working directory would be run in their place (see __main__.py).
+# Nothing but these is imported here, neither from typing nor from __future__: with ``python -m``, files of such names
+# in the working directory would be run in their place (see __main__.py).
 from symplex.base.lazy import load
 from symplex.base.version import VERSION
 

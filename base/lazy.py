@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def load(module: str, package: str | None = None) -> object:
-    """Import a module, and look for no garbage meanwhile: imports leave hardly any, and looking takes a seventh of them.
+    """Import a module without looking for garbage, of which imports leave hardly any: that takes a seventh of them.
 
     Parameters
     ----------
