@@ -1,4 +1,4 @@
-"""Words of memory that several threads of compiled code read and write: without locks, in an order that all see alike."""
+"""Words of memory that several threads of compiled code read and write without locks, in one order for all."""
 
 from __future__ import annotations
 

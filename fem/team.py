@@ -16,6 +16,7 @@ import ctypes
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import pairwise
 from math import inf
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -70,7 +71,7 @@ class Phases:
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what copies are made of: times are those of this process."""
         ends = [0, *self._ends.tolist()]
-        return Phases, tuple(self._ranges[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True))
+        return Phases, tuple(self._ranges[a:b] for a, b in pairwise(ends))
 
     def run(self, kernel: Callable[..., Any], *arguments: Any) -> list[float]:
         """Return ``[kernel(*arguments, first, last) for first, last in ranges]``, the ranges phase after phase.

@@ -60,7 +60,7 @@ def test_a_phase_begins_when_the_one_before_has_ended(monkeypatch):
         x, out = np.ones(20), np.zeros(20)
         shifted = [np.ones(20)]
         phases.run(_of_neighbours, x, out)
-        for k in range(1, 5):  # each number is the sum of all of the phase before
+        for _ in range(1, 5):  # each number is the sum of all of the phase before
             shifted.append(np.full(20, 4.0 * shifted[-1][0]))
         np.testing.assert_array_equal(out, np.repeat([one[0] for one in shifted], 4))
 
