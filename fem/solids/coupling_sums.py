@@ -21,7 +21,18 @@ from numba.extending import intrinsic
 
 RECORD = 24
 BETA = 3
-_KS = {(0, 1): 7, (0, 2): 11, (0, 3): 15, (1, 2): 16, (1, 3): 17, (2, 3): 18, (0, 0): 19, (1, 1): 20, (2, 2): 21, (3, 3): 22}
+_KS = {
+    (0, 1): 7,
+    (0, 2): 11,
+    (0, 3): 15,
+    (1, 2): 16,
+    (1, 3): 17,
+    (2, 3): 18,
+    (0, 0): 19,
+    (1, 1): 20,
+    (2, 2): 21,
+    (3, 3): 22,
+}
 PLACES = np.array([_KS[min(a, b), max(a, b)] for a in range(4) for b in range(4)], np.uint8)  # of k_ab at 4 a + b
 
 _DOUBLE, _INT = ir.DoubleType(), ir.IntType(64)
@@ -62,7 +73,9 @@ def add_coupling(typingctx, records, codes, first, last, alpha, places, out, to,
             k = builder.load(builder.gep(record, [builder.zext(place, _INT)]))
             beta = _splat(builder, builder.load(builder.gep(record, [_INT(BETA)])))
             of_h, of_g = (
-                builder.fmul(builder.load(builder.bitcast(vector, _FOUR.as_pointer()), align=8), factor, flags=_CONTRACT)
+                builder.fmul(
+                    builder.load(builder.bitcast(vector, _FOUR.as_pointer()), align=8), factor, flags=_CONTRACT
+                )
                 for vector, factor in ((h, alphas), (g, beta))
             )
             for i, row in enumerate(rows):

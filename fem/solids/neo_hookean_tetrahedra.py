@@ -99,9 +99,7 @@ class NeoHookeanTetrahedra:
         if form is forms.HESSIAN and not apart and (couplings := self._couplings_of(slots, len(out))) is not None:
             self._run(neo_hookean_tangent.set_records, nodal, nodal, self._elements.blocks.elements, couplings.records)
             places = *couplings[1:5], PLACES
-            couplings.phases.run(
-                neo_hookean_tangent.add_hessian, couplings.records, *places, self._moduli[0], out
-            )
+            couplings.phases.run(neo_hookean_tangent.add_hessian, couplings.records, *places, self._moduli[0], out)
             return
         to = (self._elements.blocks.elements, slots, out) if form.is_matrix else (out,)
         self._run(HAND_WRITTEN[form], nodal, form.positions(nodal), *to, apart=apart)
