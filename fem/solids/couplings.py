@@ -6,7 +6,7 @@ by coupling each block is written once, with its transposed one, in any order: t
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from symplex.fem.kernels import kernel
 from symplex.fem.solids.coupling_sums import RECORD
 from symplex.fem.team import Phases
 
+Codes = NDArray[np.uint32]
 LEAST = 4096  # elements from which on couplings are found: below, all blocks are in cache
 _MOST = 2**27  # elements that codes can tell apart
 _COUPLINGS = 4096  # of a task of a thread, at least
@@ -45,7 +46,7 @@ class Couplings(NamedTuple):
     to: IntArray
     opposite: IntArray
     start: IntArray
-    codes: NDArray[np.uint32]
+    codes: Codes
     phases: Phases
     records: NDArray[np.float64]
 
@@ -59,10 +60,11 @@ def couplings_of(slots: IntArray, blocks: int) -> Couplings | None:
     m = len(slots)
     if not LEAST <= m <= _MOST:
         return None
-    number, *found = _couplings(slots, blocks)
+    number, to, opposite, start, codes = cast(
+        "tuple[int, IntArray, IntArray, IntArray, Codes]", _couplings(slots, blocks)
+    )
     if number < 0:
         return None
-    to, opposite, start, codes = found
     to, opposite, start = to[:number].copy(), opposite[:number].copy(), start[: number + 1].copy()
     tasks = max(min(number // _COUPLINGS, _MOST_TASKS), 1)
     phases = Phases([(number * k // tasks, number * (k + 1) // tasks) for k in range(tasks)])

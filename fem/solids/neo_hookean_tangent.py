@@ -62,14 +62,14 @@ def add_hessian(records, to, opposite, start, codes, places, lmbda, out, first, 
         begin, end = start[c], start[c + 1]
         for t in range(begin + _AHEAD, min(end + _AHEAD, most)):
             at = np.int64(RECORD) * np.int64(codes[t] >> 4)
-            prefetch(records, at)
-            prefetch(records, at + 8)
-            prefetch(records, at + 16)
+            prefetch(records, at)  # pyright: ignore[reportCallIssue]
+            prefetch(records, at + 8)  # pyright: ignore[reportCallIssue]
+            prefetch(records, at + 16)  # pyright: ignore[reportCallIssue]
         ahead = min(c + _BLOCKS_AHEAD, last - 1)
-        prefetch(out, 9 * np.int64(to[ahead]))
-        prefetch(out, 9 * np.int64(to[ahead]) + 8)
-        prefetch(out, 9 * np.int64(opposite[ahead]))
-        prefetch(out, 9 * np.int64(opposite[ahead]) + 8)
+        prefetch(out, 9 * np.int64(to[ahead]))  # pyright: ignore[reportCallIssue]
+        prefetch(out, 9 * np.int64(to[ahead]) + 8)  # pyright: ignore[reportCallIssue]
+        prefetch(out, 9 * np.int64(opposite[ahead]))  # pyright: ignore[reportCallIssue]
+        prefetch(out, 9 * np.int64(opposite[ahead]) + 8)  # pyright: ignore[reportCallIssue]
         add_coupling(
             records, codes, begin, end, lmbda, places, out, np.int64(NINE) * to[c], np.int64(NINE) * opposite[c]
         )

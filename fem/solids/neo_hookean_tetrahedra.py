@@ -45,6 +45,10 @@ class NeoHookeanTetrahedra:
         self._moduli = material.lmbda, material.mu
         self._couplings: tuple[IntArray, Couplings | None] | None = None  # of the last pattern
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state of copies, which find couplings anew."""
+        return self.__dict__ | {"_couplings": None}
+
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
         return sum(self._run(neo_hookean.total, (q,), (q,)))

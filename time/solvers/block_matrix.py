@@ -172,8 +172,8 @@ def _take_blocks(indptr, indices, source, blocks, scale, out, first, last):
     blocks, out, end = blocks.ravel(), out.ravel(), indptr[last]
     for s in range(indptr[first], end):
         ahead = np.int64(9) * np.int64(source[min(s + _AHEAD, end - 1)])
-        prefetch(blocks, ahead)
-        prefetch(blocks, ahead + 8)
+        prefetch(blocks, ahead)  # pyright: ignore[reportCallIssue]
+        prefetch(blocks, ahead + 8)  # pyright: ignore[reportCallIssue]
         to, at = NINE * np.uint64(s), NINE * np.uint64(source[s])
         for k in range(9):
             out[to + np.uint64(k)] = scale * blocks[at + np.uint64(k)]
