@@ -6,8 +6,8 @@ well, when the thread that leads has given up that lock, and each takes ranges u
 phases: a phase begins when all ranges of the one before are done, which costs a fraction of a microsecond.
 
 Whether threads pay is decided by the time that a job takes on one, the least that was seen of it: what an element costs
-depends on its type and law. Where a shared job takes longer than that, because others use the processors, the next
-ones are not shared, twice as many each time. Results don't depend on these decisions.
+depends on its type and law. Where shared jobs take longer than that, because others use the processors, the next ones
+are not shared, twice as many each time. Results don't depend on these decisions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from symplex.fem.kernels import uncounted_formula, uncounted_kernel
 AWAKE, ASLEEP = 15e-6, 75e-6
 _SERIES = 50e-6  # s between two jobs that follow each other: a helper that has to be woken will be awake for the next
 _LOOKS = 10_000  # of a helper for the next job before it sleeps, some 0.3 ms
-_MOST_LEFT_OUT = 127  # jobs that are not shared after some that were slower for it: others use the processors
+# Jobs in a row that may be slower for being shared, and jobs that are not shared after that: others use the processors.
+_TRIALS, _MOST_LEFT_OUT = 4, 512
 _LOOKS_AT_ONCE = 200  # of a thread that waits for another one, before it lets others have its processor
 _JOB, _NEXT, _DONE, _WORDS = 0, 16, 32, 48  # words that are far apart are on cache lines of their own
 _SHIFT, _MASK = 32, 0xFFFFFFFF
@@ -91,11 +92,12 @@ class Phases:
         if kernel not in self._seconds:
             self._seconds[kernel] = 0.0  # not known yet: the first call may compile it
             return [kernel(*arguments, first, last) for first, last in self._ranges]
-        seconds, start = self._seconds[kernel], perf_counter()
-        results = _team(threads.count() - 1).run(kernel, arguments, self, number, start, seconds)
+        seconds, start, team = self._seconds[kernel], perf_counter(), _team(threads.count() - 1)
+        results = team.run(kernel, arguments, self, number, start, seconds)
         if results is None:
             number, results = 1, [kernel(*arguments, first, last) for first, last in self._ranges]
-        self._seconds[kernel] = min(seconds or inf, number * (perf_counter() - start))
+        team.ended = perf_counter()
+        self._seconds[kernel] = min(seconds or inf, number * (team.ended - start))
         return results
 
     def _interpreted(self, function: Callable[..., Any], arguments: tuple[Any, ...], number: int) -> list[Any]:
@@ -122,16 +124,27 @@ class _Helper:
 
 
 class _Team:
-    """The thread that has a job, and its helpers, which take ranges of it from each other; one job at a time."""
+    """The thread that has a job, and its helpers, which take ranges of it from each other; one job at a time.
+
+    Parameters
+    ----------
+    helpers : int
+
+    Attributes
+    ----------
+    ended : float
+        When the last job did, shared or not.
+    """
 
     def __init__(self, helpers: int):
         self._words = np.zeros(_WORDS, np.int64)
         self._number = 0  # of jobs
         self._job: tuple[int, _Task, int] | None = None  # its number, and how many helpers it wants
-        self._ended = 0.0  # when the last job did
-        self._lost = self._left_out = (
-            0  # jobs that follow one that was slower than on one thread: all, and still to come
+        self.ended = 0.0
+        self._slow = self._rounds = (
+            0  # shared jobs in a row that were slower than on one thread; how often _TRIALS were
         )
+        self._left_out = 0  # jobs to come that are not shared for it
         self._busy = threading.Lock()
         self._helpers = [_Helper() for _ in range(helpers)]
         for k in range(helpers):
@@ -153,7 +166,7 @@ class _Team:
             return None
         try:
             sleepers = [helper for helper in self._helpers[: number - 1] if helper.asleep]
-            awake = not sleepers or start - self._ended < _SERIES
+            awake = not sleepers or start - self.ended < _SERIES
             if not self._pays((1.0 - 1.0 / number) * seconds, awake):
                 return None
             task = phases.task(kernel, arguments)
@@ -163,12 +176,10 @@ class _Team:
                 helper.asleep = False
                 helper.bell.release()
             _lead(self._words, self._number, *task, _GIVE_WAY)
-            self._lost = min(2 * self._lost + 1, _MOST_LEFT_OUT) if perf_counter() - start > seconds else 0
-            self._left_out = self._lost
+            self._judge(perf_counter() - start > seconds)
             return task.results.tolist()
         finally:
             self._job = None  # with its arrays
-            self._ended = perf_counter()
             self._busy.release()
 
     def _pays(self, saved: float, awake: bool) -> bool:
@@ -177,6 +188,15 @@ class _Team:
             self._left_out -= 1
             return False
         return saved > (AWAKE if awake else ASLEEP)
+
+    def _judge(self, slow: bool) -> None:
+        """Leave the next jobs out if the last ones, in which helpers may have been woken, all were slow."""
+        self._slow = self._slow + 1 if slow else 0
+        if not slow:
+            self._rounds = 0
+        elif self._slow == _TRIALS:
+            self._slow, self._left_out = 0, min(_TRIALS << self._rounds, _MOST_LEFT_OUT)
+            self._rounds += 1
 
     def _help(self, index: int) -> None:
         helper, seen = self._helpers[index], 0

@@ -99,15 +99,17 @@ def test_it_takes_more_to_wake_a_thread():
     assert not of_team._pays(0.0, awake=True)
 
 
-def test_jobs_that_follow_a_slow_one_are_not_shared(monkeypatch):
+def test_jobs_that_follow_slow_ones_are_not_shared(monkeypatch):
     of_team, phases = team._Team(1), team.Phases([(0, 1), (1, 2)])
-    job = double, (np.ones(2), np.zeros(2)), phases, 2
+    job = note, (np.zeros(1), np.zeros(2)), phases, 2
     monkeypatch.setattr(team, "perf_counter", lambda: 1000.0)
-    shared = [of_team.run(*job, 0.0, 500.0) is not None for _ in range(12)]  # it takes twice as long, each time
-    assert shared == [k in (0, 2, 6) for k in range(12)]
+    shared = [of_team.run(*job, 0.0, 500.0) is not None for _ in range(20)]  # it takes twice as long, each time
+    assert shared == 4 * [True] + 4 * [False] + 4 * [True] + 8 * [False]
     monkeypatch.setattr(team, "perf_counter", lambda: 0.0)
-    shared = [of_team.run(*job, 0.0, 500.0) is not None for _ in range(6)]
-    assert shared == [False, False, True, True, True, True]
+    assert all(of_team.run(*job, 0.0, 500.0) for _ in range(6))
+    for slow in (True, True, True, False) * 5:
+        monkeypatch.setattr(team, "perf_counter", lambda slow=slow: 1000.0 * slow)
+        assert of_team.run(*job, 0.0, 500.0)
 
 
 @pytest.mark.usefixtures("always_shared")
