@@ -16,6 +16,7 @@ from symplex.fem.energy import Array
 from symplex.fem.gradient_table import gradient_table, write_gradient
 from symplex.fem.kernels import formula, kernel
 from symplex.fem.system import State, System
+from symplex.fem.team import Phases
 from symplex.time.implicit.generalized_alpha import Coefficients, GeneralizedAlphaMotion
 from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS
 from symplex.time.integrator import STEPS, FixedStepIntegrator
@@ -178,6 +179,7 @@ class NewmarkMotion(FixedStepMotion):
         self._gradient = np.zeros((system.n_nodes, system.dim))  # less the loads
         self._mass = np.asarray(system.mass)[:, None]
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / self._mass)
+        self._parts = Phases(threads.parts(system.n_nodes))
         self._table = None if self._work else gradient_table(system)
         if self._table is not None:
             self._at_once = max(_STENCILS_AT_ONCE // max(self._table.stencils, 1), 1)
@@ -234,8 +236,7 @@ class NewmarkMotion(FixedStepMotion):
     def _move(self, h: float, kick: bool, drift: bool) -> None:
         """Move all nodes as `_move` does, on several threads where these are many: each node is moved alone."""
         arrays = self._q, self._v, self._a, self._gradient, self._inverse_mass
-        parts = threads.parts(len(self._q))
-        threads.run(_move, [(*arrays, h, kick, drift, *part) for part in parts], threads.count())
+        self._parts.run(_move, *arrays, h, kick, drift)
 
     def _step_with_work(self, t: float, h: float) -> None:
         """Take a step to the time t in s with loads, inelastic parts or moving supports, and add up their work."""
@@ -282,7 +283,7 @@ def _steps(n, sizes, q, v, a, gradient, inverse_mass, constant, rows):
 
 @kernel
 def _move(q, v, a, gradient, inverse_mass, dt, kick, drift, first, last):
-    """Kick the nodes first … last − 1, if wanted, and let them drift, if wanted.
+    """Kick the nodes first … last − 1, if wanted, and let them drift, if wanted; return 0.
 
     Both together, in this order, end a step and begin the next.
     """
@@ -301,6 +302,7 @@ def _move(q, v, a, gradient, inverse_mass, dt, kick, drift, first, last):
             _kick(v[start:end], a[start:end], gradient[start:end], inverse_mass[start:end], dt)
         if drift:
             _drift(q[start:end], v[start:end], a[start:end], gradient[start:end], dt)
+    return 0.0
 
 
 @formula
