@@ -166,11 +166,13 @@ class VariationalMidpointMotion(MidpointRuleMotion):
         return super().arrays() | {"discrete": self._discrete}
 
     def _compiled_steps(self, n: int, sizes: Array) -> int:
-        """Take up to n steps, where the system is a small one, which has no loads."""
+        """Take up to n steps, where the system is a small one, whose loads do not depend on time."""
         taken, small = super()._compiled_steps(n, sizes), self._small
         if taken and small is not None:
-            dq = small.increment
-            self._discrete[0] = self._middle(float(sizes[(taken - 1) % len(sizes)]), dq, self._q - 0.5 * dq)[0]
+            dq, h = small.increment, float(sizes[(taken - 1) % len(sizes)])
+            q, dot = self._q - 0.5 * dq, self.system.dot
+            works = [dot(load(self.t, q, dq / h), dq) for load in self._work.loads]
+            self._discrete[0] = self._middle(h, dq, q)[0] + 0.5 * sum(works)
         return taken
 
     def _finish(self, h: float, dq: Array, forces: Array) -> None:
