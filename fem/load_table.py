@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import carray, types
+from numba import carray, types  # pyright: ignore[reportPrivateImportUsage]
 from numpy.typing import NDArray
 
 from symplex.fem.actions.damping import ViscousLoad

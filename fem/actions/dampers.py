@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.actions import viscous_loops
-from symplex.fem.actions.damping import NO_END, ViscousLoad
+from symplex.fem.actions.damping import ViscousLoad
 from symplex.fem.assembly import Array
 from symplex.fem.forms import CompiledLoops
 from symplex.fem.nodes import Nodes, node_indices
@@ -124,8 +124,8 @@ class QuadraticDrag(ViscousLoad):
         """Raise `InvalidSystem` if velocities have other components than that of the fluid."""
         if self.velocity is not None and len(self.velocity) != dim:
             raise InvalidSystem(
-                f"QuadraticDrag: the velocity of the fluid has {len(self.velocity)} components, but those of nodes have "
-                f"{dim}."
+                f"QuadraticDrag: the velocity of the fluid has {len(self.velocity)} components, but those of nodes "
+                f"have {dim}."
             )
 
     @cached_property

@@ -179,7 +179,8 @@ class StiffnessDamping(ViscousLoad):
         """Raise `InvalidSystem` if velocities have other components than the positions of the stiffness."""
         if dim != self._dim:
             raise InvalidSystem(
-                f"StiffnessDamping: the stiffness is one in {self._dim} dimensions, but velocities have {dim} components."
+                f"StiffnessDamping: the stiffness is one in {self._dim} dimensions, but velocities have {dim} "
+                "components."
             )
 
     @cached_property
@@ -222,5 +223,5 @@ class Dashpots(ViscousLoad):
     def compiled_loops(self) -> CompiledLoops:
         """The loops, and what they take."""
         m = len(self.nodes)
-        shares, viscosity = np.tile([-1.0, 1.0], m), np.broadcast_to(self.viscosity, m).astype(float)
-        return CompiledLoops(viscous_loops.DASHPOTS, (self.nodes, shares, 0, viscosity, np.ones(m), NO_END))
+        viscosity = np.broadcast_to(self.viscosity, m).astype(float)
+        return CompiledLoops(viscous_loops.PAIR_DASHPOTS, (self.nodes, np.zeros(0), 0, viscosity, np.zeros(m), NO_END))

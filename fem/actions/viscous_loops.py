@@ -7,17 +7,19 @@ for the arguments see `symplex.fem.forms.CompiledLoops`. All return a sum that i
 
 import numpy as np
 
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined, uncounted_kernel as kernel
+from symplex.fem.measures.loops import add_row, add_vector, unit_of
+from symplex.fem.measures.relative import difference, dot, sum_of
 
-# -- drag: f = −(c + k |w|) w with w = v − u, for c [m], k [m] and the end u of the law, of up to three components ------
+_ZERO = (0.0, 0.0, 0.0)
+
+# -- drag: f = −(c + k |w|) w with w = v − u, for c [m], k [m] and the end u of the law, of up to three components -----------
 
 
-@formula
-def _speed(v, node, u):
-    squared = 0.0
-    for i in range(v.shape[1]):
-        squared += (v[node, i] - u[i]) ** 2
-    return np.sqrt(squared)
+@inlined
+def _in_fluid(v, nodes, e, u):
+    """Return w."""
+    return sum_of(difference(v, nodes, e), -1.0, u)
 
 
 @kernel
@@ -25,12 +27,11 @@ def add_drag(q, v, nodes, numbers, law, c, k, u, out):
     """Add the forces of drag; see the formula above."""
     check = 0.0
     for e in range(len(nodes)):
-        node = nodes[e, 0]
-        size = c[e] + (k[e] * _speed(v, node, u) if k[e] != 0.0 else 0.0)
-        for i in range(out.shape[1]):
-            force = size * (v[node, i] - u[i])
-            out[node, i] -= force
-            check += force
+        w, size = _in_fluid(v, nodes, e, u), c[e]
+        if k[e] != 0.0:
+            size += k[e] * np.sqrt(dot(w, w))
+        check += size
+        add_vector((-size * w[0], -size * w[1], -size * w[2]), nodes, e, out)
     return check
 
 
@@ -39,17 +40,55 @@ def add_drag_derivatives(q, v, nodes, numbers, law, c, k, u, by_q, by_v, slots, 
     """Add by_v ∂f/∂v, ∂f/∂v = −c 1 − k (|w| 1 + w ⊗ w/|w|)."""
     check = 0.0
     for e in range(len(nodes)):
-        node, speed = nodes[e, 0], 0.0
+        w, same, along = _in_fluid(v, nodes, e, u), c[e], 0.0
         if k[e] != 0.0:
-            speed = _speed(v, node, u)
-        same, along = c[e] + k[e] * speed, k[e] / speed if speed > 0.0 else 0.0
-        for i in range(out.shape[1]):
-            for j in range(out.shape[1]):
-                value = along * (v[node, i] - u[i]) * (v[node, j] - u[j])
-                if i == j:
-                    value += same
-                out[slots[e, 0, 0], i, j] -= by_v * value
-                check += value
+            speed = np.sqrt(dot(w, w))
+            same += k[e] * speed
+            along = k[e] / speed if speed > 0.0 else 0.0
+        check += same
+        for j in range(out.shape[1]):
+            unit = unit_of(j)
+            row = sum_of(_ZERO, -by_v * same, unit)
+            add_row(sum_of(row, -by_v * along * dot(w, unit), w), j, nodes, slots, e, out)
+    return check
+
+
+# -- dashpots between two nodes: with d = x_0 − x_1, f_0 = −f_1 = −c d (d·ḋ)/d² for c [m] --------------------
+
+
+@kernel
+def add_pair_dashpots(q, v, nodes, numbers, law, c, b, end, out):
+    """Add the forces of dashpots along pairs; none where one has no length."""
+    check = 0.0
+    for e in range(len(nodes)):
+        d = difference(q, nodes, e)
+        squared = dot(d, d)
+        if squared != 0.0:
+            pull = -c[e] * dot(d, difference(v, nodes, e)) / squared
+            check += pull
+            add_vector((pull * d[0], pull * d[1], pull * d[2]), nodes, e, out)
+    return check
+
+
+@kernel
+def add_pair_dashpot_derivatives(q, v, nodes, numbers, law, c, b, end, by_q, by_v, slots, out):
+    """Add by_q ∂f/∂q + by_v ∂f/∂v.
+
+    ∂f_0/∂d = −c [(d·ḋ) 1 + d ⊗ ḋ − 2 (d·ḋ) d ⊗ d/d²]/d² and ∂f_0/∂ḋ = −c d ⊗ d/d².
+    """
+    check = 0.0
+    for e in range(len(nodes)):
+        d, rate = difference(q, nodes, e), difference(v, nodes, e)
+        squared, product = dot(d, d), dot(d, rate)
+        if squared == 0.0:
+            continue
+        factor = -c[e] / squared
+        same, along = factor * by_q * product, factor * (by_v - 2.0 * by_q * product / squared)
+        check += same + along
+        row = sum_of(sum_of(_ZERO, along, d), factor * by_q, rate)
+        for j in range(out.shape[1]):
+            unit = unit_of(j)
+            add_row(sum_of(sum_of(_ZERO, dot(d, unit), row), same, unit), j, nodes, slots, e, out)
     return check
 
 
@@ -89,8 +128,9 @@ def add_linear_derivatives(q, v, nodes, numbers, law, a, b, end, by_q, by_v, slo
     return 0.0
 
 
-# -- dashpots: with the way d = Σ s_a x_a + p, e = d/|d| and w = e·ḋ, f_a = −s_a c |w|^(p − 1) w e ---------------------
-# for the shares s [m·k] in the numbers, c [m], the exponents p [m] and the end p of the law, of up to three components.
+# -- dashpots between sets of nodes: with the way d = Σ s_a x_a + X, e = d/|d| and w = e·ḋ, ----------------------------
+# f_a = −s_a c |w|^(p − 1) w e for the shares s [m·k] in the numbers, c [m], the exponents p [m] and the end X of the law,
+# of up to three components.
 
 
 @formula
@@ -168,4 +208,5 @@ def add_dashpot_derivatives(q, v, nodes, shares, law, c, exponents, point, by_q,
 
 DRAG = {"forces": add_drag, "force_derivatives": add_drag_derivatives}
 LINEAR = {"forces": add_linear, "force_derivatives": add_linear_derivatives}
+PAIR_DASHPOTS = {"forces": add_pair_dashpots, "force_derivatives": add_pair_dashpot_derivatives}
 DASHPOTS = {"forces": add_dashpots, "force_derivatives": add_dashpot_derivatives}

@@ -310,8 +310,8 @@ def _loaded_steps(n, sizes, q, v, a, gradient, inverse_mass, constant, rows, loa
     start, seen, total = rooms[_START].ravel(), rooms[_SEEN].ravel(), rooms[_SUM].ravel()
     for step in range(n):
         dt = sizes[step % len(sizes)]
-        # Loops apart, so that products are rounded before they are added, as in `_step_with_work`, which takes the steps
-        # of a system that is divided among ranks.
+        # Loops apart, so that products are rounded before they are added, as in `_step_with_work`, which takes the
+        # steps of a system that is divided among ranks.
         for i in range(len(seen)):
             start[i] = numbers[0][i]
             seen[i] = dt * numbers[2][i]

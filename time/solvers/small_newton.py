@@ -229,8 +229,8 @@ def find_increment(system, factors, scheme, momentum, q, start, vectors, blocks,
         Those of a `SmallNewton`.
     scheme
         With the attributes ``inertia``, ``impulse``, ``symmetric`` of `StepEquations`
-        (`symplex.time.solvers.step_equations`), ``alpha``, at which part of the increment forces are, ``seen``, at which
-        loads are, and ``rate``, by how much velocities that these see change with it.
+        (`symplex.time.solvers.step_equations`), ``alpha``, at which part of the increment forces are, ``seen``, at
+        which loads are, and ``rate``, by how much velocities that these see change with it.
     momentum, q, start : float64 [n, dim]
         The constant of the equations in kg m/s, positions and an increment to begin with in m.
     limit : int
