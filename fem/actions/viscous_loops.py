@@ -13,7 +13,7 @@ from symplex.fem.measures.relative import difference, dot, sum_of
 
 _ZERO = (0.0, 0.0, 0.0)
 
-# -- drag: f = −(c + k |w|) w with w = v − u, for c [m], k [m] and the end u of the law, of up to three components -----------
+# -- drag: f = −(c + k |w|) w with w = v − u, for c [m], k [m] and the end u of the law, of up to three components
 
 
 @inlined
@@ -129,8 +129,8 @@ def add_linear_derivatives(q, v, nodes, numbers, law, a, b, end, by_q, by_v, slo
 
 
 # -- dashpots between sets of nodes: with the way d = Σ s_a x_a + X, e = d/|d| and w = e·ḋ, ----------------------------
-# f_a = −s_a c |w|^(p − 1) w e for the shares s [m·k] in the numbers, c [m], the exponents p [m] and the end X of the law,
-# of up to three components.
+# f_a = −s_a c |w|^(p − 1) w e for the shares s [m·k] in the numbers, c [m], the exponents p [m] and the end X of the
+# law, of up to three components.
 
 
 @formula

@@ -78,6 +78,7 @@ def test_explicit_steps_are_the_same_bits():
     ends = []
     for loops in (True, False):
         motion = Newmark(STEP).start(system, state)
+        assert isinstance(motion, newmark.NewmarkMotion)
         if not loops:
             motion._loads = None
         ends.append(motion.advance(0.2))
