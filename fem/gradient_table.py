@@ -102,6 +102,42 @@ def secant_table(potential: Potential, among: Set[str]) -> SecantTable | None:
     return SecantTable(values, rates, slots, write)
 
 
+class EnergyTable(NamedTuple):
+    """Energies, as compiled loops take them; what addresses lead to is the energies'.
+
+    Attributes
+    ----------
+    constant : float64 [n, dim]
+        The gradient in N of those that are linear.
+    rows : int64 [k, 10]
+        Rows of the others as those of a `GradientTable`, with the loops of sums.
+    write : int
+        The address of the kernel that calls them.
+    """
+
+    constant: Array
+    rows: NDArray[np.int64]
+    write: int
+
+
+class EnergyLoops(NamedTuple):
+    """A table, how many terms it has, and what is at its addresses."""
+
+    table: EnergyTable
+    terms: int
+    kept: tuple[CompiledLoops, ...]
+
+
+def energy_table(potential: Potential) -> EnergyLoops | None:
+    """Return the table of a potential's energies, or None if one is neither linear nor has a loop."""
+    gradient = gradient_table(potential)
+    if gradient is None or not all("total" in one.loops for one in gradient.loops):
+        return None
+    rows = [row_of(one, address_of(one.loops["total"], VECTORS, *LAW)) for one in gradient.loops]
+    write = address_of(_energies, VECTORS, types.int64[:, ::1], VECTORS, _NUMBERS)
+    return EnergyLoops(EnergyTable(gradient.constant, table_of(rows), write), 1 + len(rows), gradient.loops)
+
+
 class ConditionTable(NamedTuple):
     """Constraints, as compiled loops take them; what addresses lead to is the constraints'.
 
@@ -248,6 +284,12 @@ def write_secant_rates(table, q, v, out):
 
 
 @uncounted_formula
+def write_energies(table, q, out):
+    """Write the energies at q [n, dim] in J to out [1 + k], that of constant forces first."""
+    call_writing_kernel(table.write, (table.constant, table.rows, q, out))
+
+
+@uncounted_formula
 def write_conditions(table, q, out):
     """Write g of all constraints at q [n, dim] to out [c]."""
     call_writing_kernel(table.write_values, (table.values, q, out))
@@ -271,6 +313,16 @@ def _secants(rows, slots, of_rate, q, v, out):
         else:
             check += call_kernel(rows[k][9], (q, *law, places, out))
     return check
+
+
+@kernel
+def _energies(constant, rows, q, out):
+    out[0] = 0.0
+    for i in range(q.shape[0]):
+        for j in range(q.shape[1]):
+            out[0] += constant[i, j] * q[i, j]
+    for k in range(len(rows)):
+        out[k + 1] = call_kernel(rows[k][9], (q, *arguments_of(rows[k])))
 
 
 @kernel

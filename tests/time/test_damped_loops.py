@@ -1,4 +1,4 @@
-"""Steps of damped systems in compiled loops, beside those with loads called from Python."""
+"""Steps of damped systems in compiled loops, and adaptive steps, beside those with loads called from Python."""
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from symplex.time.implicit.generalized_alpha import GeneralizedAlpha
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.solvers import small_newton
 from symplex.time.variational.adaptive_variational import AdaptiveVariational
+from symplex.time.variational.small_adaptive import SmallSearch
 from symplex.time.variational.variational import VariationalMidpoint
 
 STEP = 0.002
@@ -116,7 +117,7 @@ def test_energy_momentum_balances_work_to_round_off():
 
 
 def test_adaptive_steps_keep_their_balance():
-    _, system, state = started("midpoint")
+    system, state = damped(3)
     motion = AdaptiveVariational(1e-3).start(system, state)
     before = motion.energies(motion.advance(0.0))["discrete_balance"]
     after = motion.energies(motion.advance(0.05))
@@ -141,3 +142,37 @@ def test_a_pole_of_an_energy_is_told_as_without_loads():
     motion._q[3] = np.nan
     with pytest.raises(StepFailed, match="Newmark stopped in the step from t = 0 s"):
         motion.advance(0.1)
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+def test_adaptive_steps_in_one_loop_are_those_of_the_general_search(loaded, monkeypatch):
+    system, state = damped(3)
+    if not loaded:
+        system = System(system.mass, system.energies, fixed=system.fixed)
+    method = AdaptiveVariational(STEP)
+    found, expected = method.start(system, state), method.start(system, state)
+    monkeypatch.setattr(expected, "_search", SmallSearch(system, None, 1, 1.0))
+    for _ in range(30):
+        ends = found.step(), expected.step()
+        # The energy decides on a size as far as its round-off lets it.
+        assert found.h == pytest.approx(expected.h, rel=1e-6)
+    assert found._search
+    np.testing.assert_allclose(ends[0].q, ends[1].q, rtol=0, atol=1e-7)
+    counts = found.statistics(), expected.statistics()
+    assert counts[0]["tried"] == pytest.approx(counts[1]["tried"], rel=0.1)
+    assert counts[0]["held"] == counts[1]["held"]
+    energies = found.energies(ends[0]), expected.energies(ends[1])
+    assert energies[0] == pytest.approx(energies[1], abs=1e-6)
+
+
+def test_adaptive_steps_do_not_depend_on_where_they_are_looked_at_or_resumed():
+    system, state = damped(3)
+    method = AdaptiveVariational(STEP)
+    whole = method.start(system, state).advance(0.05)
+    motion = method.start(system, state)
+    for t in (0.0013, 0.011, 0.02):
+        motion.energies(motion.advance(t))
+    resumed = method.resume(system, motion.checkpoint())
+    found = resumed.advance(0.05)
+    np.testing.assert_array_equal(found.q, whole.q)
+    np.testing.assert_array_equal(found.v, whole.v)

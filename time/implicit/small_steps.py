@@ -94,26 +94,30 @@ class SmallSteps:
         So many steps to take at most in one call.
     counts : int64 [2]
         Corrections and factorisations since the start.
+    newton : SmallNewton or None
+        What they take of the system, if it is one for them.
+    find : int
+        The address of Newton's method for an increment.
     """
 
     def __init__(self, system: System, newton: Newton, by_ends: bool):
-        self._newton = small_newton(system, by_ends) if newton.linear == "auto" else None
+        self.newton = small_newton(system, by_ends) if newton.linear == "auto" else None
         self._limit = newton.iterations
-        self.at_once, self.counts = 1, np.zeros(2, np.int64)
-        if self._newton is None:
+        self.at_once, self.counts, self.find = 1, np.zeros(2, np.int64), 0
+        if self.newton is None:
             return
         self.at_once = steps_at_once(system)
         self._momentum, self._spare, self._zero = (np.zeros((system.n_nodes, system.dim)) for _ in range(3))
         # Called by name it would be compiled once more.
         scheme, vectors = typeof(impulsive(1.0, 1.0, 1.0, 1.0, 1.0, symmetric=True)), types.float64[:, ::1]
-        parts = typeof(self._newton.system), typeof(self._newton.factors), scheme, vectors, vectors, vectors
+        parts = typeof(self.newton.system), typeof(self.newton.factors), scheme, vectors, vectors, vectors
         rooms = types.float64[:, :, ::1], types.float64[:, :, ::1], types.int64, types.int64[::1]
-        self._find = address_of(find_increment, *parts, *rooms)
+        self.find = address_of(find_increment, *parts, *rooms)
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
 
     def __bool__(self) -> bool:
         """Whether the system is one for them."""
-        return self._newton is not None
+        return self.newton is not None
 
     def take(
         self,
@@ -129,30 +133,30 @@ class SmallSteps:
         Return how many were taken: all is before the next one then, which the general method has to take. The
         accelerations are a0 and α0, for schemes that have them. The work of the loads in J is added to works [loads].
         """
-        if self._newton is None:
+        if self.newton is None:
             return 0
-        system, factors, vectors, blocks, _ = self._newton
+        system, factors, vectors, blocks, _ = self.newton
         a, own = accelerations or (self._spare, self._spare)
         others = self._momentum, self._limit, self._zero, q, v, a, own, self._inverse_mass, self.counts, works
-        return _steps(self._find, n, np.array(schemes, float), system, factors, vectors, blocks, *others)
+        return _steps(self.find, n, np.array(schemes, float), system, factors, vectors, blocks, *others)
 
     @property
     def increment(self) -> Array:
         """That of the last step [n, dim] in m."""
-        assert self._newton is not None, "no step was taken"
-        return self._newton.vectors[INCREMENT]
+        assert self.newton is not None, "no step was taken"
+        return self.newton.vectors[INCREMENT]
 
     def solve(self, scheme: Scheme, q: Array, v: Array, start: Array) -> tuple[Array, Array, int] | None:
         """Return increment and forces [n, dim] of a step and the corrections that it took, without taking it.
 
         From increments [n, dim] to start with. None if the general method has to look for it.
         """
-        if self._newton is None:
+        if self.newton is None:
             return None
-        system, factors, vectors, blocks, _ = self._newton
+        system, factors, vectors, blocks, _ = self.newton
         counts, state = np.zeros(2, np.int64), (q.copy(), v.copy(), self._spare, self._spare, self._inverse_mass)
         rest = self._momentum, self._limit, start, *state, counts, np.zeros(len(system.loads.rows))
-        if not _steps(self._find, 1, np.array([scheme], float), system, factors, vectors, blocks, *rest):
+        if not _steps(self.find, 1, np.array([scheme], float), system, factors, vectors, blocks, *rest):
             return None
         return self.increment.copy(), vectors[FORCES].copy(), int(counts[0])
 
@@ -202,15 +206,16 @@ def _add_works(system, scheme, vectors, q, v, works):
     see_loads(scheme, q, vectors, INCREMENT)
     for k in range(len(works)):
         write_load(system.loads, k, vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES], vectors[LOAD])
-        work = _dot(vectors[LOAD], vectors[INCREMENT])
+        work = dot(vectors[LOAD], vectors[INCREMENT])
         if scheme.work_at_ends:
             write_load(system.loads, k, q, v, vectors[LOAD])
-            work = 0.5 * (work + _dot(vectors[LOAD], vectors[INCREMENT]))
+            work = 0.5 * (work + dot(vectors[LOAD], vectors[INCREMENT]))
         works[k] += work
 
 
 @formula
-def _dot(x, y):
+def dot(x, y):
+    """Return the inner product of vectors [n, dim]."""
     total = 0.0
     for i in range(x.shape[0]):
         for k in range(x.shape[1]):

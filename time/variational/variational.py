@@ -12,6 +12,7 @@ from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS, ImplicitIntegrator
 from symplex.time.implicit.midpoint import MidpointRuleMotion
+from symplex.time.implicit.small_steps import SmallSteps
 from symplex.time.solvers.newton import Newton
 from symplex.time.totals import DISCRETE_ENERGY
 
@@ -132,6 +133,16 @@ class VariationalMidpointMotion(MidpointRuleMotion):
         self._begin(t, h)
         corrections = self._solver.solve(self, self._q, start, follow=follow)
         return self._solver.increment.copy(), self._solver.forces.copy(), corrections
+
+    @property
+    def small_steps(self) -> SmallSteps | None:
+        """Its steps in compiled loops, where the system is a small one."""
+        return self._small_steps()
+
+    def take(self, attempt: Attempt) -> None:
+        """Move to the end of a step."""
+        self._q += attempt.dq
+        self._v -= attempt.h * self.system.accelerations(attempt.forces)
 
     def after(self, t: float, attempt: Attempt) -> State:
         """Return the state at the end of a step from the time t, without taking it."""
