@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from symplex.errors import StepFailed
 from symplex.fem import threads
-from symplex.fem.assembly import Array
+from symplex.fem.assembly import Array, IntArray
 from symplex.parallel.halo import FailedElsewhere, Halo
 from symplex.parallel.part import Part, PartEnergy, Place
 from symplex.parallel.part_motion import PartMotion
+from symplex.parallel.sums import RankSums, sums_of_rank
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -70,17 +71,38 @@ class Member:
         motion = self.motion
         assert self.halo is not None
         self.halo.left = number
-        energy = motion.system.energies["part"]
-        assert isinstance(energy, PartEnergy)
         try:
             with threads.limited(self._threads):
                 motion.approach(motion.t0 + (motion.n + number) * motion.dt, math.inf)
         except FailedElsewhere:
             return None
         except Exception as error:
-            place = energy.failed or Place(0, -1, 2, 0)
+            place = self._energy.failed or Place(0, -1, 2, 0)
             return Failure(place._replace(step=motion.n if isinstance(error, StepFailed) else -1), error)
         return None
+
+    def sums(self) -> RankSums:
+        """Return the sums over own nodes, and over the stencils that are counted here."""
+        assert self._part is not None
+        own, arrays = self._part.share.ghosts, self.motion.arrays()
+        with threads.limited(self._threads):
+            return sums_of_rank(
+                self._energy.counted,
+                self._part.mass[:own],
+                (arrays["q"], arrays["v"][:own], arrays["a"][:own]),
+                self.motion.words,
+            )
+
+    def some(self, places: IntArray) -> NDArray[np.float64]:
+        """Return positions, velocities and accelerations [3, s, dim] of own nodes by their places [s]."""
+        arrays = self.motion.arrays()
+        return np.stack([arrays[name][places] for name in ("q", "v", "a")])
+
+    @property
+    def _energy(self) -> PartEnergy:
+        energy = self.motion.system.energies["part"]
+        assert isinstance(energy, PartEnergy)
+        return energy
 
     def arrays(self) -> dict[str, Array]:
         """Return what moves, of own nodes [..., own, dim]."""
@@ -129,6 +151,26 @@ class Arrays(Command):
     def done(self, member: Member) -> tuple[dict[str, Array], NDArray[np.int64]]:
         """Do it on one rank."""
         return member.arrays(), member.motion.words
+
+
+@dataclass
+class Summed(Command):
+    """Tell energies, momenta and work as sums."""
+
+    def done(self, member: Member) -> RankSums:
+        """Do it on one rank."""
+        return member.sums()
+
+
+@dataclass
+class Some(Command):
+    """Tell positions, velocities and accelerations of some own nodes, by their places."""
+
+    places: IntArray
+
+    def done(self, member: Member) -> Array:
+        """Do it on one rank."""
+        return member.some(self.places)
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from symplex.fem.system import Load, System
 from symplex.parallel.division import Share
 from symplex.parallel.halo import FailedElsewhere, Halo
 from symplex.parallel.pieces import Piece
+from symplex.parallel.sums import Counted
 
 
 class Part(NamedTuple):
@@ -124,6 +126,19 @@ class PartEnergy(Energy):
         first = share.sent - share.beside
         out[share.sent : share.ghosts] = self._out[first : share.ghosts - share.beside]
         out[share.ghosts :] = 0.0
+
+    @cached_property
+    def counted(self) -> dict[str, list[Counted]]:
+        """By the names of energies, the stencils that are summed here: those whose first node is one of its own."""
+        share, found = self._share, {name: [] for name in self._pieces[1]}
+        for which, first in ((0, 0), (1, share.beside)):
+            for name, energy in (self._inner, self._outer)[which].items():
+                piece = self._pieces[which][name]
+                counts = piece.nodes[:, 0] + first < share.ghosts
+                if which:  # those beside inner nodes are in both
+                    counts &= ~np.isin(piece.chosen, self._pieces[0][name].chosen)
+                found[name].append(Counted(energy, first, counts))
+        return found
 
     def _added(self, which: int, q: Array, out: Array) -> list[tuple[Place, Exception]]:
         """Add the inner or the outer energies; return what has failed, if anything has."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import DeadLoad, NodalForce
 from symplex.fem.assembly import Array, IntArray
@@ -37,7 +38,9 @@ def require_parts(system: System) -> None:
                 f"cannot be divided among ranks. {_INSTEAD}"
             )
         divisible = isinstance(energy, Solid | DeadLoad)
-        if not divisible and not (isinstance(energy, MeasureEnergy) and energy.compiled_loops(system.dim) is not None):
+        if isinstance(energy, MeasureEnergy) and energy.compiled_loops(system.dim) is not None:
+            divisible = isinstance(energy, RigidContact) or not energy.columns  # what it tells is found in parts
+        if not divisible:
             raise InvalidSystem(f"'{name}' ({type(energy).__name__}) cannot be divided among ranks. {_INSTEAD}")
     for what, parts in (("load", system.loads), ("inelastic part", system.inelastic)):
         for name, part in parts.items():

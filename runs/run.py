@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -381,7 +380,7 @@ class _Run:
     def _advanced(self, motion: Motion, k: int) -> State:
         """Return the state at sample k, with the time as it was asked for: steps hit it but for rounding."""
         t = float(self._times[k])
-        return replace(motion.advance(t), t=t)
+        return motion.advance(t).timed(t)
 
     # -- what is kept -----------------------------------------------------------------------------------------
 

@@ -195,6 +195,11 @@ class Solid(ElementEnergy):
         """Return the energy in J at the nodal positions q [n, 3]."""
         return self._computed.total(self._positions(q))
 
+    def local_energies(self, q: Array) -> Array:
+        """Return the energies [m] in J of the elements at the nodal positions q [n, 3]."""
+        found = self._fast or self.chunked
+        return super().local_energies(q) if found is None else found.local_energies(self._positions(q))
+
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`)."""
         self._require(form)
