@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from symplex.base.columns import Column
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import Pressure
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.parallel.actions import part_of_load, part_of_motion
 from symplex.parallel.division import Division
@@ -176,11 +177,21 @@ class MotionInParts(NewmarkMotion):
         self._ranks.call(lambda rank: Steps(n_steps))
         self.n += n_steps
 
+    @property
+    def _places(self) -> Array:
+        """Where nodes are [n, dim] in m for their division: undeformed as far as that is known, to divide alike later."""
+        places = self._q.copy()
+        for energy in self.system.energies.values():
+            if isinstance(energy, Solid):
+                nodes = np.unique(energy.nodes)
+                places[nodes] = energy.points[nodes]
+        return places
+
     def _divide(self) -> None:
         """Give each rank its part, from what the arrays hold."""
         system, ranks = self.system, self._ranks
         stencils = {name: np.ascontiguousarray(energy.nodes) for name, energy in system.energies.items()}
-        owner = owners(self._q, list(stencils.values()), ranks.size)
+        owner = owners(self._places, list(stencils.values()), ranks.size)
         # A face needs the positions of all its nodes, also where it is none of an element.
         stencils |= {f"load {name}": load.nodes for name, load in system.loads.items() if isinstance(load, Pressure)}
         division = Division(owner, stencils, ranks.size)

@@ -66,6 +66,24 @@ class Place(NamedTuple):
     stencil: int
 
 
+class Around(NamedTuple):
+    """Stencils of an energy around own nodes.
+
+    Attributes
+    ----------
+    energy : Energy
+        On the nodes of the rank.
+    chosen : int [m]
+        Which stencils these are in the whole energy.
+    counts : bool [m]
+        Which of them count here: each stencil of the whole counts on one rank.
+    """
+
+    energy: Energy
+    chosen: NDArray[np.intp]
+    counts: NDArray[np.bool_]
+
+
 class PartEnergy(Energy):
     """All energies of a part, with the exchange of positions hidden behind those around inner nodes.
 
@@ -126,6 +144,20 @@ class PartEnergy(Energy):
         first = share.sent - share.beside
         out[share.sent : share.ghosts] = self._out[first : share.ghosts - share.beside]
         out[share.ghosts :] = 0.0
+
+    @cached_property
+    def around(self) -> dict[str, Around]:
+        """By the names of energies, all stencils around its own nodes, where there are any."""
+        share, found = self._share, {}
+        inner, outer = self._pieces
+        for name in outer:
+            piece, energy = outer[name], self._outer.get(name)
+            if len(inner[name].nodes) or share.beside:
+                piece, energy = inner[name].with_more(outer[name], share.beside), None
+            if len(piece.nodes):
+                energy = piece.energy() if energy is None else energy
+                found[name] = Around(energy, piece.chosen, piece.nodes[:, 0] < share.ghosts)
+        return found
 
     @cached_property
     def counted(self) -> dict[str, list[Counted]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,20 @@ class Piece:
         """Return the energy of these stencils."""
         raise NotImplementedError
 
+    def with_more(self, other: Self, first: int) -> Self:
+        """Return the piece with those stencils of another one that it lacks, whose node 0 is node ``first`` here."""
+        lacks = ~np.isin(other.chosen, self.chosen)
+        of_both = {
+            "chosen": np.concatenate([self.chosen, other.chosen[lacks]]),
+            "nodes": np.concatenate([self.nodes, other.nodes[lacks] + np.int32(first)]),
+            "named": np.concatenate([self.named, other.named[lacks]]),
+        }
+        return replace(self, **of_both, **self._more(other, lacks, of_both["nodes"]))
+
+    def _more(self, other: Self, lacks: NDArray[np.bool_], nodes: IntArray) -> dict[str, Any]:
+        """Return what else there is of the stencils of both, by name."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class SolidPiece(Piece):
@@ -88,6 +103,12 @@ class SolidPiece(Piece):
         solid.chunked.slab = self.slab
         return solid
 
+    def _more(self, other: Self, lacks: NDArray[np.bool_], nodes: IntArray) -> dict[str, Any]:
+        fibres = None
+        if self.fibres is not None and other.fibres is not None:
+            fibres = np.concatenate([self.fibres, other.fibres[:, lacks]], axis=1)
+        return {"fibres": fibres, "slab": np.concatenate([self.slab, other.slab[lacks]])}
+
 
 @dataclass(frozen=True)
 class ForcePiece(Piece):
@@ -99,6 +120,9 @@ class ForcePiece(Piece):
         """Return their potential."""
         return NodalForce(self.nodes[:, 0], self.forces)
 
+    def _more(self, other: Self, lacks: NDArray[np.bool_], nodes: IntArray) -> dict[str, Any]:
+        return {"forces": np.concatenate([self.forces, other.forces[lacks]])}
+
 
 @dataclass(frozen=True)
 class MeasurePiece(Piece):
@@ -109,6 +133,10 @@ class MeasurePiece(Piece):
     def energy(self) -> Energy:
         """Return the law of these stencils."""
         return self.law
+
+    def _more(self, other: Self, lacks: NDArray[np.bool_], nodes: IntArray) -> dict[str, Any]:
+        chosen = np.flatnonzero(lacks)
+        return {"law": self.law.with_more(other.law.of_some(chosen, other.nodes[chosen]), nodes)}
 
 
 class Divided:

@@ -278,3 +278,23 @@ def _is_below(pid, ancestor):
             return True
         pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     return False
+
+
+PIECES = ["--set", "output.partitioned=true", "--set", 'output.fields=["velocity", "von_mises", "contact_force", "nodal_pressure"]']
+
+
+@pytest.mark.slow
+def test_frames_in_pieces_are_those_of_one_file(drop):
+    words = ["drop.toml", "--quiet", *PIECES]
+    sx.simulate(sx.Scenario.read(drop / "drop.toml").with_values({"output.fields": ["velocity", "von_mises", "contact_force", "nodal_pressure"]}), drop / "file", progress=False)
+    for ranks, more in ((2, ["--until", "0.005"]), (2, ["--resume"]), (3, ["--resume", "--until", "0.0125"])):
+        done = run(ranks, drop, *words, "--output", "pieces", *more)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(p.name for p in (drop / "pieces" / "motion").iterdir()) == ["piece00000.vtkhdf", "piece00001.vtkhdf"]
+    a, b = (sx.read_series(drop / name / "motion.vtkhdf") for name in ("file", "pieces"))
+    assert len(b) == len(a) + 1
+    for k in range(len(a)):
+        np.testing.assert_array_equal(b.frame(k).displacement, a.frame(k).displacement)
+        for field, values in a.frame(k).point_data.items():
+            np.testing.assert_allclose(b.frame(k).point_data[field], values, rtol=1e-6, atol=1e-3 * (field == "nodal_pressure"))
+        np.testing.assert_array_equal(b.frame(k).cell_data["von_mises"]["bar"], a.frame(k).cell_data["von_mises"]["bar"])
