@@ -197,7 +197,9 @@ def rows(ranks: sx.parallel.Ranks) -> None:
         for name, found in (("from all nodes", gathered), ("by sums", summed)):
             least = np.min(found, axis=0)
             told = ", ".join(f"{1e3 * one:.2f}" for one in least)
-            print(f"{len(system.energies['block'].nodes):,} tetrahedra, a row {name}: {told} ms on the ranks", flush=True)
+            print(
+                f"{len(system.energies['block'].nodes):,} tetrahedra, a row {name}: {told} ms on the ranks", flush=True
+            )
 
 
 if __name__ == "__main__":

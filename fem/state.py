@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from symplex.base.representation import Summarized
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly import Array
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,6 +40,6 @@ class State(Summarized):
         """Return the same state with the time in s as it was asked for: motions meet it but for rounding."""
         return replace(self, t=t)
 
-    def of_nodes(self, nodes: IntArray) -> State:
+    def of_nodes(self, nodes: NDArray[np.integer]) -> State:
         """Return the state as far as given nodes go: where the others are somewhere else, they need not be brought."""
         return self

@@ -44,10 +44,10 @@ def add_numbers(numbers, words):
 
 @kernel
 def add_nodes(mass, q, v, words):
-    """Add what nodes of masses [n] have at q and v [n, dim] to sums [columns, WORDS]; return a number, if all are finite.
+    """Add what nodes of masses [n] have at q and v [n, dim] to sums [columns, WORDS]; return 0 if all are finite.
 
-    These are 2 E_kin, then the momenta m v [dim], then the moments about the origin: of x and y in the plane, of y and
-    z, z and x, x and y in space. Numbers are products, so that nothing is fused and their bits are those of each node.
+    Columns are m v², then m v [dim], then the moments q × m v about the origin: about z in the plane, about x, y and z
+    in space. Numbers are products, so that nothing is fused, and each node has its bits whatever nodes are beside it.
     """
     n, dim = q.shape
     check = 0.0

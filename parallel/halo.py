@@ -82,12 +82,16 @@ class Halo:
             q[one.first : one.last] = got[1:].reshape(-1, self._dim)
 
     def shared(self, values: Array) -> Array:
-        """Return values [l, …] of own nodes with those of ghosts as their owners have them; all ranks call it together."""
+        """Return values [l, …] of nodes, those of ghosts as their owners have them; all ranks call it together."""
         values = np.ascontiguousarray(values)
         got = [np.empty((one.last - one.first, *values.shape[1:])) for one in self._neighbours]
-        requests = [self._comm.Irecv(array, one.rank, _SHARED) for one, array in zip(self._neighbours, got, strict=True)]
+        requests = [
+            self._comm.Irecv(array, one.rank, _SHARED) for one, array in zip(self._neighbours, got, strict=True)
+        ]
         sent = [values[one.sent] for one in self._neighbours]
-        requests += [self._comm.Isend(array, one.rank, _SHARED) for one, array in zip(self._neighbours, sent, strict=True)]
+        requests += [
+            self._comm.Isend(array, one.rank, _SHARED) for one, array in zip(self._neighbours, sent, strict=True)
+        ]
         wait_until(lambda: self._request.Testall(requests), _NAP)
         for one, array in zip(self._neighbours, got, strict=True):
             values[one.first : one.last] = array

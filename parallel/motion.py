@@ -179,7 +179,7 @@ class MotionInParts(NewmarkMotion):
 
     @property
     def _places(self) -> Array:
-        """Where nodes are [n, dim] in m for their division: undeformed as far as that is known, to divide alike later."""
+        """Where nodes are [n, dim] in m for their division: undeformed as far as that is known, at any time alike."""
         places = self._q.copy()
         for energy in self.system.energies.values():
             if isinstance(energy, Solid):
@@ -229,7 +229,7 @@ class MotionInParts(NewmarkMotion):
         self._set_work(one.works for one in parts)
         n = self.n
 
-        def bring(nodes: IntArray | None) -> tuple[Array, Array, Array]:
+        def bring(nodes: NDArray[np.integer] | None) -> tuple[Array, Array, Array]:
             if self.n != n:
                 raise InvalidSystem(f"the ranks have gone on from the state at t = {self.t0 + n * self.dt:.6g} s.")
             return self._brought(nodes)
@@ -239,7 +239,7 @@ class MotionInParts(NewmarkMotion):
             refuse_infinite(state)
         return state
 
-    def _brought(self, nodes: IntArray | None) -> tuple[Array, Array, Array]:
+    def _brought(self, nodes: NDArray[np.integer] | None) -> tuple[Array, Array, Array]:
         """Return positions, velocities and accelerations [n, dim], of some nodes only, if they are given."""
         if nodes is None or self._is_here:
             arrays = self.arrays()
@@ -254,6 +254,18 @@ class MotionInParts(NewmarkMotion):
             for array, values in zip(found, parts, strict=True):
                 array[of[rank]] = values
         return found  # pyright: ignore[reportReturnType]
+
+    def kept_by(self, command: Callable[[int], Command]) -> dict[str, np.ndarray]:
+        """Let each rank keep its nodes, by a command that returns its work; return what else a checkpoint has.
+
+        Together that is `checkpoint`, with the same names.
+        """
+        self._refuse_broken()
+        if not self._own:
+            self._divide()
+        self._set_work(self._ranks.call(command))
+        grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
+        return grid | ({"work": self._work.done.copy(), _WORK: self._words.copy()} if self._work else {})
 
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J, and the work, of a state just returned."""

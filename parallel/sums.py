@@ -1,4 +1,4 @@
-"""Energies, momenta and works of a motion on several ranks: each rank's sums, which are exact, and all of them together."""
+"""Energies and momenta of a motion on several ranks: the sums of each, which are exact, and all of them together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from symplex.base.columns import components
 from symplex.contact.rigid import COLUMNS, RigidContact
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly import Array
 from symplex.fem.energy import Energy
 from symplex.fem.state import State
 from symplex.fem.system import System
@@ -159,17 +159,17 @@ class DistantState(State):
     """
 
     sums: Sums
-    _bring: Callable[[IntArray | None], tuple[Array, Array, Array]]
-    _brought: dict[int, tuple[IntArray | None, State]]
+    _bring: Callable[[NDArray[np.integer] | None], tuple[Array, Array, Array]]
+    _brought: dict[int, tuple[NDArray[np.integer] | None, State]]
 
-    def __init__(self, t: float, sums: Sums, bring: Callable[[IntArray | None], tuple[Array, Array, Array]]):
+    def __init__(self, t: float, sums: Sums, bring: Callable[[NDArray[np.integer] | None], tuple[Array, Array, Array]]):
         self.__dict__.update(t=t, sums=sums, internal={}, _bring=bring, _brought={})
 
     @property
     def _all(self) -> State:
         return self._of(None)
 
-    def _of(self, nodes: IntArray | None) -> State:
+    def _of(self, nodes: NDArray[np.integer] | None) -> State:
         """Return the state of nodes, brought once; who asks again asks for the same array."""
         if id(nodes) not in self._brought:
             self._brought[id(nodes)] = nodes, State(self.t, *self._bring(nodes))
@@ -198,6 +198,6 @@ class DistantState(State):
         """Return the same state with the time in s as it was asked for."""
         return DistantState(t, self.sums, self._bring)
 
-    def of_nodes(self, nodes: IntArray) -> State:
+    def of_nodes(self, nodes: NDArray[np.integer]) -> State:
         """Return the state of given nodes; the others are at the origin, at rest."""
         return self._all if id(None) in self._brought else self._of(nodes)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.base.checkpoint import Checkpoint, save_checkpoint
+from symplex.base.checkpoint import Checkpoint, Parts, files_of_parts, save_checkpoint
 from symplex.base.columns import Column
 from symplex.base.files import WAY_OUT
 from symplex.errors import InvalidSystem, OutputError, ScenarioError
@@ -25,7 +25,7 @@ from symplex.runs.frames import Shown, fields_of
 from symplex.runs.history import HistoryWriter, read_history
 from symplex.runs.inputs import fingerprint, hashes, refuse_changed_files, refuse_changed_scenario
 from symplex.runs.interrupts import Stop, heeded
-from symplex.runs.pieces import FramesOfRanks, in_pieces
+from symplex.runs.pieces import FramesOfRanks, KeepPart, in_pieces
 from symplex.runs.probes import ProbesOfRun
 from symplex.runs.progress import Display, compilation_announced, display
 from symplex.runs.results import Folder
@@ -200,6 +200,8 @@ class _Run:
         self._opened = opened
         self._saved = perf_counter()  # the time of the last checkpoint
         self._columns: list[str] = []  # of the history
+        self._is_in_pieces = False
+        self._parts: Parts | None = None  # of the last checkpoint
         self._rows: RowsOfRun | None = None
         self._watched = ""  # among them the energy that is kept
         self._statistics: Mapping[str, float] = {}
@@ -341,7 +343,7 @@ class _Run:
         self._clock.before = checkpoint.wall_time
         motion = self._integrator.resume(problem.system, checkpoint.motion)
         t = float(self._times[checkpoint.sample])
-        self._columns = list(checkpoint.columns)
+        self._columns, self._parts = list(checkpoint.columns), checkpoint.parts
         described = self._described(motion)
         for energies in self._energies_until(checkpoint):  # before anything is cut
             self._watch(*energies)
@@ -361,6 +363,7 @@ class _Run:
         problem, shown, path = self._problem, self._drawn, self._folder.series
         if self._ranks is None or not in_pieces(problem, len(shown.points), self._ranks):
             return open_series(path, shown.points, shown.blocks)
+        self._is_in_pieces = True
         return FramesOfRanks(self._ranks, problem, shown, path).begin()
 
     def _old_series(self, motion: Motion, t: float, frames: int) -> SeriesWriter | FramesOfRanks:
@@ -370,6 +373,7 @@ class _Run:
             motion.advance(t)  # with which each has its part
             by_ranks = FramesOfRanks(self._ranks, self._problem, self._drawn, path)
             if by_ranks.fit():
+                self._is_in_pieces = True
                 return by_ranks.resume(t, frames)
         return resume_series(path, t, frames)
 
@@ -401,7 +405,9 @@ class _Run:
 
     # -- what is kept -----------------------------------------------------------------------------------------
 
-    def _record(self, k: int, state: State, motion: Motion, history: HistoryWriter, series: SeriesWriter | FramesOfRanks) -> None:
+    def _record(
+        self, k: int, state: State, motion: Motion, history: HistoryWriter, series: SeriesWriter | FramesOfRanks
+    ) -> None:
         assert self._rows is not None, "it has begun"
         acting = found_once(motion, state)
         row = self._rows.row(state, acting) if self._problem.scenario.is_row[k] else None
@@ -443,6 +449,16 @@ class _Run:
         """Keep the motion, at sample k or between that and the next one."""
         self._background.wait()  # before the checkpoint that counts on what was written
         self._probes.flush()
-        moment = Checkpoint(k, self._clock.total, self._version, self._inputs, motion.checkpoint(), self._columns)
-        save_checkpoint(self._folder.checkpoint, moment)
+        path, ranks, parts = self._folder.checkpoint, self._ranks, None
+        if ranks is not None and self._is_in_pieces:
+            parts = Parts.after(self._parts, ranks.size)
+            kept = motion.kept_by(lambda rank: KeepPart(path, parts))  # pyright: ignore[reportAttributeAccessIssue]
+        else:
+            kept = motion.checkpoint()
+        moment = Checkpoint(k, self._clock.total, self._version, self._inputs, kept, self._columns, parts)
+        save_checkpoint(path, moment)
+        if parts is None and self._parts is not None:
+            for file in files_of_parts(path):
+                file.unlink()
+        self._parts = parts
         self._saved = perf_counter()

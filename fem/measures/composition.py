@@ -94,7 +94,7 @@ class MeasureLaw:
         return new
 
     def with_more(self, other: Self, nodes: IntArray) -> Self:
-        """Return the same law of its stencils and then those of another part of it, both from `of_some`, on nodes [s, k]."""
+        """Return the law of its stencils and then those of another part, both from `of_some`, on nodes [s, k]."""
         assert self._compiled is not None, "it has been found by of_some"
         assert other._compiled is not None, "it has been found by of_some"
         _, measure, code, a, b, end = self._compiled

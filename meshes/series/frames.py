@@ -95,7 +95,7 @@ class Block(Summarized):
         return cls(np.empty(0, np.int32), {"quad": np.array([[0, 1, 2, 3]], np.int32)}, rounded, is_endless=True)
 
     def covering(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Block:
-        """Return a plane without end with a rectangle that lies below what is between two corners [3]: this, if it does."""
+        """Return a plane without end so large that it lies below all between two corners [3]; itself if it is."""
         assert self.points is not None, "a plane is an obstacle"
         enlarged = covering(self.points, low, high)
         return self if enlarged is self.points else replace(self, points=enlarged)

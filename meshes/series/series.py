@@ -5,7 +5,7 @@ cell data. Two formats, chosen by the suffix of the path:
 
 ``.vtkhdf`` (the default)
     One file (VTKHDF, a MultiBlockDataSet with time steps); see `symplex.meshes.series.vtkhdf`. ParaView ≥ 5.13. Runs on
-    several ranks may write an index and a file for each; see `symplex.meshes.series.pieces`.
+    several ranks may write an index and a file for each; see `symplex.meshes.series.piece_index`.
 ``.pvd``
     A small index and a folder of raw binary .vtu files; see `symplex.meshes.series.pvd`. Any ParaView, and other tools.
 
@@ -28,6 +28,7 @@ from symplex.base.arguments import checked
 from symplex.errors import OutputError
 from symplex.meshes.series import pieces, pvd, vtkhdf
 from symplex.meshes.series.frames import Block, CellData, Frame, PointData, Series, SeriesWriter, in_space
+from symplex.meshes.series.piece_index import pieces_of
 
 __all__ = [
     "Block",
@@ -86,7 +87,7 @@ def resume_series(path: str | Path, up_to: float, frames: int | None = None) -> 
     """
     path = Path(path)
     writer = _writer_of(path)
-    if writer is vtkhdf.VtkHdfWriter and path.exists() and pieces.pieces_of(path):
+    if writer is vtkhdf.VtkHdfWriter and path.exists() and pieces_of(path):
         writer = pieces.PiecedWriter
     return writer.resume(path, up_to, frames)
 
@@ -111,7 +112,9 @@ def read_series(path: str | Path) -> Series:
     is_pvd = _is_pvd(path)
     if not path.exists():
         raise OutputError(f"{path} does not exist; a series appears there with its first frame.")
-    return pvd.PvdSeries(path) if is_pvd else pieces.PiecedSeries(path) if pieces.pieces_of(path) else vtkhdf.VtkHdfSeries(path)
+    return (
+        pvd.PvdSeries(path) if is_pvd else pieces.PiecedSeries(path) if pieces_of(path) else vtkhdf.VtkHdfSeries(path)
+    )
 
 
 @checked
@@ -136,7 +139,7 @@ def repair_series(path: str | Path) -> int:
     is_pvd = _is_pvd(path)
     if not path.exists():
         raise OutputError(f"{path} does not exist; there is no series to repair.")
-    return pvd.repair(path) if is_pvd else pieces.repair(path) if pieces.pieces_of(path) else vtkhdf.repair(path)
+    return pvd.repair(path) if is_pvd else pieces.repair(path) if pieces_of(path) else vtkhdf.repair(path)
 
 
 def _writer_of(path: Path) -> type[SeriesWriter]:

@@ -1,11 +1,12 @@
-"""Series in pieces: what is read is the whole, VTK opens the index, and a kill between pieces and index loses a frame."""
+"""Series in pieces: what is read is the whole, VTK opens the index, a kill between pieces and index loses a frame."""
 
 import numpy as np
 import pytest
 
 import symplex as sx
 from symplex.errors import OutputError
-from symplex.meshes.series.pieces import Piece, PieceIndex, new_piece, path_of_piece
+from symplex.meshes.series.piece_index import Piece, PieceIndex, path_of_piece
+from symplex.meshes.series.pieces import new_piece
 from symplex.meshes.series.series import Block, open_series, read_series, repair_series, resume_series
 
 MESH = sx.box((2.0, 1.0, 1.0), (4, 2, 2), split="6")
@@ -20,7 +21,9 @@ def pieces():
     is_left = MESH.points[TETRAHEDRA].mean(axis=1)[:, 0] < 0.8
     found = []
     for k, chosen in enumerate((np.flatnonzero(is_left)[::-1], np.flatnonzero(~is_left))):
-        cells = {"body": ("tetra", TETRAHEDRA[chosen], chosen)} | ({"bars": ("line", BAR, np.arange(2))} if k == 0 else {})
+        cells = {"body": ("tetra", TETRAHEDRA[chosen], chosen)} | (
+            {"bars": ("line", BAR, np.arange(2))} if k == 0 else {}
+        )
         numbers = np.unique(np.concatenate([rows.ravel() for _, rows, _ in cells.values()])).astype(np.int32)
         blocks = {
             name: Block.of({kind: np.searchsorted(numbers, rows).astype(np.int32)})
@@ -41,7 +44,9 @@ def frame(i):
 def written(path, frames, more=0):
     """Write frames in pieces, and some more that the index does not count."""
     parts = pieces()
-    index = PieceIndex(path, len(MESH.points), {"body": None, "bars": None, "floor": FLOOR}, [list(p.blocks) for p in parts])
+    index = PieceIndex(
+        path, len(MESH.points), {"body": None, "bars": None, "floor": FLOOR}, [list(p.blocks) for p in parts]
+    )
     writers = [new_piece(path, k, piece) for k, piece in enumerate(parts)]
     for i in range(frames + more):
         t, moved, at_points, at_cells = frame(i)
@@ -115,7 +120,8 @@ def test_vtk_opens_the_index_also_where_pieces_have_more_frames(tmp_path):
     _, moved, _, at_cells = frame(1)
     for k, piece in enumerate(pieces()):
         np.testing.assert_array_equal(
-            found["body"][k].cell_data["von_mises"], at_cells["von_mises"]["body"][piece.cells["body"]].astype(np.float32)
+            found["body"][k].cell_data["von_mises"],
+            at_cells["von_mises"]["body"][piece.cells["body"]].astype(np.float32),
         )
     numbers = pieces()[0].numbers[pieces()[0].blocks["body"].nodes]
     np.testing.assert_allclose(found["body"][0].points, (MESH.points + moved)[numbers], atol=1e-6)
@@ -147,5 +153,7 @@ def test_a_piece_that_is_missing_is_named(tmp_path):
     path = tmp_path / "motion.vtkhdf"
     written(path, 1)
     path_of_piece(path, 1).unlink()
-    with pytest.raises(OutputError, match=r"piece00001\.vtkhdf does not exist; motion\.vtkhdf is in 2 pieces, of which"):
+    with pytest.raises(
+        OutputError, match=r"piece00001\.vtkhdf does not exist; motion\.vtkhdf is in 2 pieces, of which"
+    ):
         read_series(path)
