@@ -3,6 +3,7 @@
     python benchmarks/mpi.py parts               ghosts, messages and bytes by the number of ranks, without MPI
     mpiexec -n 2 python benchmarks/mpi.py steps  the work of a step in parts against the whole
     mpiexec -n 2 python benchmarks/mpi.py delay  the same with messages that arrive late
+    mpiexec -n 2 python benchmarks/mpi.py memory what memory each rank takes
     mpiexec -n 2 python benchmarks/mpi.py rows   a row of the history by sums of parts, and from nodes that are gathered
 
 Work is processor time of the loops, which other processes on the machine leave alone; the least of several.
@@ -11,6 +12,7 @@ Work is processor time of the loops, which other processes on the machine leave 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -202,17 +204,48 @@ def rows(ranks: sx.parallel.Ranks) -> None:
             )
 
 
+class Memory(Command):
+    """Tell what memory the process has, and the most that it has had, in MB."""
+
+    def done(self, member: Member) -> tuple[float, float]:
+        """Do it on one rank."""
+        words = Path("/proc/self/status").read_text().split()
+        return tuple(int(words[words.index(name) + 1]) / 1024 for name in ("VmRSS:", "VmHWM:"))  # type: ignore
+
+
+def memory(ranks: sx.parallel.Ranks) -> None:
+    """Print the memory of ranks before there is a mesh, when each has its part, and after some steps."""
+
+    def told(when: str) -> None:
+        found = ", ".join(f"{now:.0f} ({most:.0f})" for now, most in ranks.call(lambda rank: Memory()))
+        print(f"{when}: {found} MB now (at most) on the ranks", flush=True)
+
+    told("at the start")
+    system, state = block(1_000_000)
+    method = sx.Newmark(1e-7)
+    motion = InParts(method, ranks).start(system, state)
+    del state
+    told(f"{len(system.energies['block'].nodes):,} tetrahedra, before they are divided")
+    motion.advance(0.0)
+    told("when each has its part")
+    for n in range(1, 4):
+        motion.energies(motion.advance(n * method.dt))
+    told("after samples")
+    motion.checkpoint()
+    told("with a checkpoint of the whole")
+
+
 if __name__ == "__main__":
     what = sys.argv[1] if len(sys.argv) > 1 else "parts"
     if what == "parts":
         parts()
     else:
-        for hides in (True, False):
+        for hides in (True, False) if what != "memory" else (False,):
             with sx.parallel.Ranks(hides=hides) as world:
                 if world.leads:
                     print("the exchange is hidden" if hides else "the exchange is not hidden", flush=True)
                 Late.install()
                 if world.leads:
-                    {"delay": delay, "rows": rows, "steps": steps}[what](world)
+                    {"delay": delay, "memory": memory, "rows": rows, "steps": steps}[what](world)
                 else:
                     world.serve()

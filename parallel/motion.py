@@ -173,6 +173,8 @@ class MotionInParts(NewmarkMotion):
             return
         if not self._own:
             self._divide()
+        if self._is_here:
+            self._release()
         self._is_here = False
         self._ranks.call(lambda rank: Steps(n_steps))
         self.n += n_steps
@@ -220,6 +222,15 @@ class MotionInParts(NewmarkMotion):
         ranks.call(take)
         self._own = own
         self._before[...] = self._words
+        for energy in system.energies.values():
+            if isinstance(energy, Solid):
+                energy.release()
+
+    def _release(self) -> None:
+        """Give back the memory of arrays of all nodes, which the ranks have: of new ones no page is touched."""
+        shape = self._q.shape
+        self._q, self._v, self._a, self._gradient, self._inverse_mass = (np.zeros(shape) for _ in range(5))
+        self._work.release()
 
     def _state(self) -> State:
         """Return the present state, with its sums; nodes are brought when they are looked at."""

@@ -168,6 +168,13 @@ class Solid(ElementEnergy):
         found = self._elements.chunked if isinstance(self._elements, _WRAPPERS) else self._elements
         return found if isinstance(found, ChunkedElements) else None
 
+    def release(self) -> None:
+        """Forget what is computed of the elements again when it is needed: constants, and the order of the loops."""
+        for owner in (self._fast, self._elements, self.chunked):
+            for name in [] if owner is None else list(vars(owner)):
+                if isinstance(getattr(type(owner), name, None), cached_property):
+                    del vars(owner)[name]
+
     # -- forms ------------------------------------------------------------------------------------------------
 
     def value(self, x: Array) -> Array:
