@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from symplex.base.checkpoint import Parts, save_part
 from symplex.errors import ScenarioError
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.measures.bars import Bars
@@ -163,20 +161,6 @@ class FramesOfRanks:
 
 
 # -- what the first rank has all do ----------------------------------------------------------------------------------
-
-
-@dataclass
-class KeepPart(Command):
-    """Write the nodes of a rank to its part of a checkpoint; tell the work done on them."""
-
-    path: Path
-    parts: Parts
-
-    def done(self, member: Member) -> NDArray[np.int64]:
-        """Do it on one rank."""
-        part = member.part.share
-        save_part(self.path, member.comm.rank, self.parts, part.nodes[: part.ghosts], member.arrays())
-        return member.motion.words
 
 
 class NodesOfRank(Command):

@@ -11,26 +11,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.base.checkpoint import Checkpoint, Parts, files_of_parts, save_checkpoint
+from symplex.base.checkpoint import Checkpoint
 from symplex.base.columns import Column
 from symplex.base.files import WAY_OUT
+from symplex.base.version import VERSION
 from symplex.errors import InvalidSystem, OutputError, ScenarioError
 from symplex.fem.system import State
 from symplex.meshes.series.series import SeriesWriter, open_series, resume_series
 from symplex.parallel.ranks import Ranks
 from symplex.runs.background import Background
 from symplex.runs.beginning import built, default_folder, goes_beyond, last_checkpoint, too_early
+from symplex.runs.checkpoints import CheckpointsOfRun
 from symplex.runs.conservation_report import renew_expected, write_expected
 from symplex.runs.frames import Shown, fields_of
 from symplex.runs.history import HistoryWriter, read_history
 from symplex.runs.inputs import fingerprint, hashes, refuse_changed_files, refuse_changed_scenario
 from symplex.runs.interrupts import Stop, heeded
-from symplex.runs.pieces import FramesOfRanks, KeepPart, in_pieces
+from symplex.runs.pieces import FramesOfRanks, in_pieces
 from symplex.runs.probes import ProbesOfRun
 from symplex.runs.progress import Display, compilation_announced, display
 from symplex.runs.results import Folder
 from symplex.runs.rows import RowsOfRun, found_once
-from symplex.runs.summary import Clock, summarize, versions
+from symplex.runs.summary import Clock, summarize
 from symplex.scenario.scenario import Problem, Scenario
 from symplex.scenario.start import Start
 from symplex.time.integrator import Integrator
@@ -193,15 +195,13 @@ class _Run:
         self._drawn = Shown(problem)
         self._probes = ProbesOfRun(problem, folder)
         self._times = problem.scenario.times
-        self._version = versions()["symplex"]
         self._inputs = hashes(problem.scenario.files) | fingerprint(
             problem.mesh, *(stage.system for stage in problem.stages)
         )
         self._opened = opened
         self._saved = perf_counter()  # the time of the last checkpoint
         self._columns: list[str] = []  # of the history
-        self._is_in_pieces = False
-        self._parts: Parts | None = None  # of the last checkpoint
+        self._checkpoints = CheckpointsOfRun(folder.checkpoint, ranks)
         self._rows: RowsOfRun | None = None
         self._watched = ""  # among them the energy that is kept
         self._statistics: Mapping[str, float] = {}
@@ -221,7 +221,7 @@ class _Run:
         """Keep what [start] has led to in the folder: the run that it is of may be gone when this one goes on."""
         if self._problem.scenario.tables.start is not None:
             state = self._problem.state
-            Start(state.q, state.v, state.internal).save(self._folder.start, self._version)
+            Start(state.q, state.v, state.internal).save(self._folder.start, VERSION)
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Set the system in motion from a checkpoint, and cut history and series to its sample."""
@@ -343,7 +343,7 @@ class _Run:
         self._clock.before = checkpoint.wall_time
         motion = self._integrator.resume(problem.system, checkpoint.motion)
         t = float(self._times[checkpoint.sample])
-        self._columns, self._parts = list(checkpoint.columns), checkpoint.parts
+        self._columns, self._checkpoints.last = list(checkpoint.columns), checkpoint.parts
         described = self._described(motion)
         for energies in self._energies_until(checkpoint):  # before anything is cut
             self._watch(*energies)
@@ -363,7 +363,7 @@ class _Run:
         problem, shown, path = self._problem, self._drawn, self._folder.series
         if self._ranks is None or not in_pieces(problem, len(shown.points), self._ranks):
             return open_series(path, shown.points, shown.blocks)
-        self._is_in_pieces = True
+        self._checkpoints.in_parts = True
         return FramesOfRanks(self._ranks, problem, shown, path).begin()
 
     def _old_series(self, motion: Motion, t: float, frames: int) -> SeriesWriter | FramesOfRanks:
@@ -373,7 +373,7 @@ class _Run:
             motion.advance(t)  # with which each has its part
             by_ranks = FramesOfRanks(self._ranks, self._problem, self._drawn, path)
             if by_ranks.fit():
-                self._is_in_pieces = True
+                self._checkpoints.in_parts = True
                 return by_ranks.resume(t, frames)
         return resume_series(path, t, frames)
 
@@ -449,16 +449,6 @@ class _Run:
         """Keep the motion, at sample k or between that and the next one."""
         self._background.wait()  # before the checkpoint that counts on what was written
         self._probes.flush()
-        path, ranks, parts = self._folder.checkpoint, self._ranks, None
-        if ranks is not None and self._is_in_pieces:
-            parts = Parts.after(self._parts, ranks.size)
-            kept = motion.kept_by(lambda rank: KeepPart(path, parts))  # pyright: ignore[reportAttributeAccessIssue]
-        else:
-            kept = motion.checkpoint()
-        moment = Checkpoint(k, self._clock.total, self._version, self._inputs, kept, self._columns, parts)
-        save_checkpoint(path, moment)
-        if parts is None and self._parts is not None:
-            for file in files_of_parts(path):
-                file.unlink()
-        self._parts = parts
+        moment = Checkpoint(k, self._clock.total, VERSION, self._inputs, {}, self._columns)
+        self._checkpoints.save(moment, motion)
         self._saved = perf_counter()
