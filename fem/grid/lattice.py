@@ -23,6 +23,7 @@ from numba import carray
 
 from symplex.fem.energy import Array, LatticeFunctions
 from symplex.fem.kernels import c_function, formula
+from symplex.fem.logarithm import LN2, double_artanh_lanes, split_exponent
 
 _COLUMNS = 9
 _PAIRS = ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))
@@ -90,12 +91,17 @@ def _difference(p_, x_, i, h):
     e, cof = _edges(x, a, c), _cross(_edges(x, a, (c + 1) % 3), _edges(x, a, (c + 2) % 3))
     K = _stiffness(p, a)
     J0 = _dot(e, cof) * p[2]
-    J1 = J0 + h * p[2] * _along(0, cof)
+    rise = h * p[2] * _along(0, cof)
+    J1 = J0 + rise
     if not (J0 > 0.0 and J1 > 0.0):
         return math.inf
-    L0, L1 = math.log(J0), math.log(J1)
+    k, m = split_exponent(J0)
+    (L0, A, _, _), near = double_artanh_lanes((m - 1.0, rise, 0.0, 0.0), (m + 1.0, J1 + J0, 1.0, 1.0))
+    L0 += k * LN2
+    if not near:
+        A = math.log1p(rise / J0)
     # λ/2 Δ(ln²J) − μ Δ(ln J) = Δ(ln J) [λ (L0 + L1)/2 − μ]; the quadratic part changes by h Σ_b K_ab x_b + h²/2 K_aa
-    return (L1 - L0) * (0.5 * p[0] * (L0 + L1) - p[1]) + h * (_dot(K, e) + 0.5 * h * _along(0, K))
+    return A * (p[0] * (L0 + 0.5 * A) - p[1]) + h * (_dot(K, e) + 0.5 * h * _along(0, K))
 
 
 @c_function("mixed")
@@ -123,10 +129,15 @@ def _mixed(p_, x_, i, j, hi, hj):
     J10, J01 = J + Ji, J + Jj
     if not (J > 0.0 and J10 > 0.0 and J01 > 0.0 and J10 + Jj + Jij > 0.0):
         return math.inf
-    L0 = math.log(J)
-    A, B = math.log(J10) - L0, math.log(J01) - L0
-    # ln J(11) − ln J(10) − ln J(01) + ln J(00), without cancellation
-    M = math.log1p((Jij * J - Ji * Jj) / (J10 * J01))
+    # L0 = ln J(00), A = ln J(10) − L0, B = ln J(01) − L0, M = ln J(11) − ln J(10) − ln J(01) + L0, without cancellation
+    k, m = split_exponent(J)
+    mixed, scale = Jij * J - Ji * Jj, J10 * J01
+    (L0, A, B, M), near = double_artanh_lanes(
+        (m - 1.0, Ji, Jj, mixed), (m + 1.0, J + J10, J + J01, 2.0 * scale + mixed)
+    )
+    L0 += k * LN2
+    if not near:
+        A, B, M = math.log1p(Ji / J), math.log1p(Jj / J), math.log1p(mixed / scale)
     # mixed difference of ln²J/2: AB + M (ln J(11) − M/2), with ln J(11) = L0 + A + B + M
     return p[0] * (A * B + M * (L0 + A + B + 0.5 * M)) - p[1] * M + quadratic
 

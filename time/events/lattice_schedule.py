@@ -20,7 +20,7 @@ from symplex.time.events.lattice_access import (
     split,
     version_of,
 )
-from symplex.time.events.lattice_lanes import LANES, may_meet, meetings
+from symplex.time.events.lattice_lanes import earliest_meetings
 from symplex.time.events.lattice_tracks import (
     ACCEL,
     FIXED,
@@ -82,36 +82,20 @@ def schedule(things, lattice, tracks, i, t, other, local):
     layer = layer_of(tracks, node, component)
     f_i, w_i, a_i = parabola_at(tracks.track[node], component, t)
 
-    best, partner = _first_root(f_i, w_i, a_i), np.int64(LOWER)
-    second, second_partner = _first_root(1.0 - f_i, -w_i, -a_i), np.int64(UPPER)
-    if second < best:
-        best, partner, second, second_partner = second, second_partner, best, partner
-    tied = min(f_i, 1.0 - f_i) < _TIE
-
+    lower, upper = _first_root(f_i, w_i, a_i), _first_root(1.0 - f_i, -w_i, -a_i)
     first = things.node[node, STAR]
-    row = row_of(things, lattice, node, component)
-    gaps = address(tracks.gap) + row
-    parabolas = address(tracks.track)
-    all_lanes = (np.int64(1) << np.int64(lattice.dim)) - np.int64(1)
-    for k in range(things.node[node + ONE, STAR] - first):
-        near = things.star[first + k]
-        until = min(second, _MARGIN * min(best, _LONG))
-        track, gap = parabolas + TRACK_BYTES * np.int64(near), gaps + LANES * np.int64(k)
-        mask = all_lanes & may_meet(track, gap, layer, t, f_i, w_i, a_i, until, _TIE)
-        # Out of reach before the best times so far: most nodes end here, without a root.
-        if mask == 0:
-            continue
-        now = meetings(track, gap, layer, t, f_i, w_i, a_i, _TIE, address(local))
-        for c in range(lattice.dim):
-            j = near * FOUR + c
-            if not (mask >> np.int64(c)) & 1 or j == i or tracks.track[near, FRACTION, c] == FIXED:
-                continue
-            tied |= (now >> np.int64(c)) & 1 != 0 and j != other
-            when = local[c]
-            if when < second:
-                second, second_partner = when, np.int64(FOUR * k + c)
-                if when < best:
-                    best, partner, second, second_partner = second, second_partner, best, partner
+    best, second, partner, second_partner, tied = earliest_meetings(
+        address(things.star) + 4 * np.int64(first),
+        np.int64(things.node[node + ONE, STAR] - first),
+        address(tracks.track),
+        address(tracks.gap) + row_of(things, lattice, node, component),
+        layer, t, f_i, w_i, a_i, lower, upper, np.int64(i), np.int64(other), np.int64(lattice.dim), _TIE,
+    )
+    tied |= min(f_i, 1.0 - f_i) < _TIE
+    if partner < 0:
+        partner = -3 - partner
+    if second_partner < 0:
+        second_partner = -3 - second_partner
 
     if second > _MARGIN * best:  # beyond what has been looked at
         second, second_partner = _MARGIN * best, np.int64(UNKNOWN)
