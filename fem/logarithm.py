@@ -53,8 +53,8 @@ def from_bits(typingctx, bits):
 def double_artanh_lanes(typingctx, over, under):
     """Return 2 artanh s of four quotients s = over/under at once, and whether all are within ±(3 − 2√2), as it needs.
 
-    It is the logarithm of (under + over)/(under − over): ln(1 + x) has s = x/(2 + x), and ln(b/a) has s = (b − a)/(b + a).
-    Both are tuples of four doubles. Written in vectors, as numba does not turn four calls of a function into one.
+    That is the logarithm of (under + over)/(under − over): ln(1 + x) has s = x/(2 + x), and ln(b/a) has
+    s = (b − a)/(b + a). Both are tuples of four doubles. Written in vectors: numba makes no such of four calls.
     """
     vector = ir.VectorType(ir.DoubleType(), 4)
 

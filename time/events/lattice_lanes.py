@@ -89,7 +89,7 @@ class _Approach:
         return self.builder.select(self.builder.fcmp_ordered(relation, x, y), yes, no)
 
     def meeting(self):
-        """Return when they meet, or infinity: the roots of a dof's own planes (`symplex.time.events.lattice_schedule`)."""
+        """Return when they meet, or infinity, by the roots of `symplex.time.events.lattice_schedule`."""
         builder = self.builder
         e = self.where(self.e, ">", _ZERO, self.e, _ZERO)
         square = self.sub(self.mul(self.rate, self.rate), self.mul(self.mul(_TWO, self.accel), e))
@@ -104,9 +104,8 @@ class _Approach:
         return builder.select(meets, builder.fdiv(above, below), _NEVER)
 
 
-
 class _Earliest:
-    """The two earliest of times, in each lane or of all lanes: their times and numbers, the lower number where equal."""
+    """The two earliest times in each lane, with numbers: of equal ones that with the lower number is the earlier."""
 
     def __init__(self, builder, times, numbers):
         self.builder = builder
@@ -152,7 +151,7 @@ def earliest_meetings(
 ):
     """Return the two earliest times after t at which dof i meets a plane of its own or a dof of its star.
 
-    Nothing branches but the loop over the star: which of them are near could not be foreseen, and a wrong guess costs as
+    Nothing branches but the loop over the star: which of them are near cannot be foreseen, and to guess wrong costs as
     much as the roots of a node.
 
     Parameters

@@ -10,9 +10,7 @@ from symplex.fem.kernels import uncounted_inlined
 from symplex.time.events.event_queue import enter
 from symplex.time.events.interaction import STAR
 from symplex.time.events.lattice_access import (
-    FOUR,
     ONE,
-    TRACK_BYTES,
     address,
     layer_of,
     partner_at,
@@ -23,18 +21,15 @@ from symplex.time.events.lattice_access import (
 from symplex.time.events.lattice_lanes import earliest_meetings
 from symplex.time.events.lattice_tracks import (
     ACCEL,
-    FIXED,
     FRACTION,
     LATER,
     LATER_PARTNER,
     LATER_VERSION,
-    LOWER,
     PARTNER,
     RATE,
     START,
     TIME,
     UNKNOWN,
-    UPPER,
     VERSION,
 )
 
@@ -89,7 +84,17 @@ def schedule(things, lattice, tracks, i, t, other, local):
         np.int64(things.node[node + ONE, STAR] - first),
         address(tracks.track),
         address(tracks.gap) + row_of(things, lattice, node, component),
-        layer, t, f_i, w_i, a_i, lower, upper, np.int64(i), np.int64(other), np.int64(lattice.dim), _TIE,
+        layer,
+        t,
+        f_i,
+        w_i,
+        a_i,
+        lower,
+        upper,
+        np.int64(i),
+        np.int64(other),
+        np.int64(lattice.dim),
+        _TIE,
     )
     tied |= min(f_i, 1.0 - f_i) < _TIE
     if partner < 0:
