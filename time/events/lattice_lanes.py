@@ -1,6 +1,6 @@
 """The arithmetic of all components of a node at once, in the lanes of vector registers.
 
-Numba does not vectorise loops with gathers by itself. Here the two that cost most are written out in vectors of four,
+Numba does not vectorise loops with gathers by itself. Here those that cost most are written out in vectors of four,
 which LLVM turns into what the machine has.
 """
 
@@ -22,7 +22,7 @@ _ZERO, _HALF, _TWO, _NEVER = (ir.Constant(_VECTOR, [value] * LANES) for value in
 _NONE, _ONE = (ir.Constant(_BYTES, [value] * LANES) for value in (0, 1))
 _CONTRACT = ("contract",)
 _FIXED = ir.Constant(_VECTOR, [2.0] * LANES)  # the fraction of what does not move
-_MOST = 2**62
+_MOST = 2**62  # above all numbers
 _TRACK = 128  # bytes of the track of a node
 _LAYER = 15 * 8  # in bytes: where the layers of a node begin in its track
 

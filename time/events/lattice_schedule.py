@@ -1,7 +1,7 @@
 """When a coordinate has its next event: the nearest of its own planes and of the dofs of its star.
 
-Most dofs of a star are out of reach before the best time so far. A bound tells so without a root, for all components
-of a node at once (`symplex.time.events.lattice_lanes`); roots are taken for the few that are left.
+Roots are taken for all dofs of a star, those of a node at once and without branches
+(`symplex.time.events.lattice_lanes`): which of them are out of reach cannot be foreseen.
 """
 
 import numpy as np
@@ -25,17 +25,18 @@ from symplex.time.events.lattice_tracks import (
     LATER,
     LATER_PARTNER,
     LATER_VERSION,
+    LOWER,
     PARTNER,
     RATE,
     START,
     TIME,
     UNKNOWN,
+    UPPER,
     VERSION,
 )
 
 _TIE = 1e-9  # distance in lattice units under which two coordinates, or one and a plane, count as tied
-_MARGIN = 1.2  # how much further than to its next event to look for the second event of a dof
-_LONG = 1e100  # longer than any time, and its square a number
+_MARGIN = 1.2  # how much further than to its next event a second event of a dof is kept
 
 
 @uncounted_inlined
@@ -97,12 +98,13 @@ def schedule(things, lattice, tracks, i, t, other, local):
         _TIE,
     )
     tied |= min(f_i, 1.0 - f_i) < _TIE
+    # Where both planes are met at once it is the lower one that counts; LOWER is above UPPER.
     if partner < 0:
-        partner = -3 - partner
+        partner = np.int64(LOWER + UPPER) - partner
     if second_partner < 0:
-        second_partner = -3 - second_partner
+        second_partner = np.int64(LOWER + UPPER) - second_partner
 
-    if second > _MARGIN * best:  # beyond what has been looked at
+    if second > _MARGIN * best:  # too far to be of use: a bound up to which there is none
         second, second_partner = _MARGIN * best, np.int64(UNKNOWN)
     me, mine = tracks.dof[i], tracks.next[i]
     me[TIME] = t + best
