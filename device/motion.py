@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -48,6 +49,8 @@ class OnDevice(AroundNewmark["DeviceMotion"]):
     """
 
     method: Newmark = Newmark()
+
+    why_not = MappingProxyType(dict.fromkeys(("composition", "thermostat"), "all its steps are taken on the device"))
 
     def __post_init__(self):
         if not (isinstance(self.method, Newmark) and self.method.explicit):

@@ -50,7 +50,7 @@ class DeviceSteps:
         for one in stencils:
             there = [cuda.to_device(x) if isinstance(x, np.ndarray) else x for x in one.arguments]
             kernel: Any = getattr(kernels, one.kernel)(*one.law)
-            self._launches.append((kernel[_launched(len(one.nodes))], (self._q, *there, self._forces, first)))
+            self._launches.append((kernel, _launched(len(one.nodes)), (self._q, *there, self._forces, first)))
             first += one.nodes.size
 
     def send(self, q: Array, v: Array, a: Array) -> None:
@@ -70,13 +70,12 @@ class DeviceSteps:
         """
         v, a, stopped = self._v, self._a, self._stopped
         sums = self._inverse_mass, self._constant, self._forces, self._first, self._entries
-        drift: Any = kernels.drift[self._nodes]
-        kick: Any = kernels.kick[self._nodes]
+        # How many threads is said at each launch: the simulator keeps it in the kernel, which others launch as well.
         for step in range(n):
-            drift(self._q, v, a, dt, stopped)
-            for launch, arguments in self._launches:
-                launch(*arguments, step, stopped)
-            kick(v, a, *sums, dt, stopped)
+            kernels.drift[self._nodes](self._q, v, a, dt, stopped)
+            for kernel, threads, arguments in self._launches:
+                kernel[threads](*arguments, step, stopped)
+            kernels.kick[self._nodes](v, a, *sums, dt, stopped)
         taken = int(stopped.copy_to_host()[0])  # waits for all of them
         return n if taken < 0 else taken
 
