@@ -40,6 +40,6 @@ def require_device() -> str:
 
 def is_simulated() -> bool:
     """Return whether kernels for devices run in numba's simulator, as Python."""
-    from numba.cuda.core import config
+    from numba.cuda.core import config  # pyright: ignore[reportMissingImports]
 
     return bool(config.ENABLE_CUDASIM)

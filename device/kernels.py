@@ -25,9 +25,9 @@ from symplex.fem.kernels import device_formula, device_kernel
 from symplex.fem.logarithm import log
 from symplex.fem.measures import cut_off, relative
 from symplex.fem.solids import linear_loops, neo_hookean
+from symplex.fem.solids.chunks import along_fibre
 from symplex.fem.solids.edge_algebra import dot
 from symplex.fem.solids.law_gradients import isotropic_forces, strains, with_fibre
-from symplex.fem.solids.chunks import along_fibre
 from symplex.time.explicit.newmark import drifted, kicked
 
 
@@ -43,7 +43,7 @@ def _of_arrays(formula: Any) -> Any:
 
 
 def _teach_square_roots() -> None:
-    """Let the compiler for devices know np.sqrt, which formulas of numbers and arrays alike have: it knows math.sqrt."""
+    """Let the compiler for devices know np.sqrt, as formulas of numbers and arrays have it: it knows that of math."""
     from numba.cuda.mathimpl import get_unary_impl_for_fn_and_ty
     from numba.cuda.ufuncs import ufunc_db
 

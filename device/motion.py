@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, final
 
@@ -48,15 +48,15 @@ class OnDevice(AroundNewmark["DeviceMotion"]):
         If it is another method.
     """
 
-    method: Newmark = Newmark()
+    method: Newmark = field(default=Newmark())
 
     why_not = MappingProxyType(dict.fromkeys(("composition", "thermostat"), "all its steps are taken on the device"))
 
     def __post_init__(self):
         if not (isinstance(self.method, Newmark) and self.method.explicit):
             raise InvalidSystem(
-                f"{self.method.name} cannot run on a device: it is explicit Newmark (beta = 0) that does; take that, or "
-                "run it on processors."
+                f"{self.method.name} cannot run on a device: it is explicit Newmark (beta = 0) that does; take that, "
+                "or run it on processors."
             )
 
     @property

@@ -93,7 +93,6 @@ def is_kernel(dispatcher: Any) -> bool:
     return bool(dispatcher.targetoptions.get("nogil"))
 
 
-
 def device_kernel(function: Callable) -> Any:
     """Return a kernel for a CUDA device, compiled when it is launched for the first time in a process.
 

@@ -22,15 +22,19 @@ MATERIALS = {  # made when they are wanted: formulas take time
     "formula": lambda: sx.material("mu/2*(I1bar - 3) + K/2*(J - 1)**2", mu=4e5, K=1e6, density=1000.0),
     "fibres": lambda: sx.material(
         "mu/2*(I1 - 3) - mu*log(J) + lam/2*log(J)**2 + k/2*max(I4 - 1, 0)**2 + k*max(I6 - 1, 0)**2",
-        mu=4e5, lam=6e5, k=3e5, density=1000.0, fibres=[[1, 1, 0], [0, 1, 1]],
+        mu=4e5,
+        lam=6e5,
+        k=3e5,
+        density=1000.0,
+        fibres=[[1, 1, 0], [0, 1, 1]],
     ),
 }
 CUBE = sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="hexahedra")
 OBSTACLES = {
     "plane": sx.HalfSpace((0.0, 0.0, 0.01), (0.0, 0.1, 1.0)),
-    "sphere": sx.Sphere((0.5, 0.4, -0.5), 0.62),
-    "cylinder": sx.contact.Cylinder((0.0, 0.4, -0.3), (1.0, 0.0, 0.0), 0.42),
-    "box": sx.contact.Box((0.5, 0.4, -0.2), (0.8, 0.8, 0.5)),
+    "sphere": sx.Sphere((0.5, 0.4, -0.5), 0.82),
+    "cylinder": sx.contact.Cylinder((0.0, 0.4, -0.3), (1.0, 0.0, 0.0), 0.51),
+    "box": sx.contact.Box((0.5, 0.4, -0.2), (1.2, 1.0, 0.42)),
     "container": sx.contact.Box((0.5, 0.4, 0.3), (1.04, 0.82, 0.61), inside=True),
 }
 DROP = """
@@ -72,8 +76,8 @@ def block(material=NEO_HOOKEAN, obstacle=OBSTACLES["plane"], **more):
         "obstacle": sx.RigidContact(np.arange(n), obstacle, 1e6),
     }
     system = sx.System(mass, energies | more, fixed=fixed)
-    turn = np.cross([0.3, -0.2, 0.9], mesh.points)
-    return system, system.state(mesh.points * [1.05, 0.98, 1.02], turn + [0.1, 0.0, -1.0])
+    v = np.cross([0.3, -0.2, 0.9], mesh.points) - np.array([0.0, 0.0, 1.0])
+    return system, system.state(mesh.points * [1.05, 0.98, 1.02], v)
 
 
 def assert_close(state, expected, tolerance):
@@ -88,27 +92,35 @@ def test_steps_are_those_of_processors_in_the_same_bits_each_time():
     dt = here.dt
     assert there.dt == dt
     assert_close(there.advance(dt), here.advance(dt), 4e-15)
-    end = there.advance(100 * dt)
-    expected = here.advance(100 * dt)
-    assert_close(end, expected, 1e-12)
-    assert here.energies(expected)["obstacle"] > 1e-3  # it touches
+    end, expected = there.advance(24 * dt), here.advance(24 * dt)
+    assert_close(end, expected, 1e-13)
+    assert here.energies(expected)["obstacle"] > 0.1  # it touches
     np.testing.assert_array_equal(end.q[0, :2], state.q[0, :2])
-    told, wanted = there.energies(end), here.energies(expected)
-    assert told == pytest.approx(wanted, rel=1e-10)
+    assert there.energies(end) == pytest.approx(here.energies(expected), rel=1e-11)
     assert there.statistics() == here.statistics()
-    # In other portions, from a checkpoint, and from one of processors.
+    # In other portions, and from a checkpoint.
     again = OnDevice(sx.Newmark()).start(system, state)
-    again.approach(40 * dt, 0.0)
-    again.advance(61 * dt)
-    resumed = OnDevice(sx.Newmark()).resume(system, again.checkpoint()).advance(100 * dt)
+    assert not again.approach(24 * dt, 0.0)
+    again.advance(10 * dt)
+    resumed = OnDevice(sx.Newmark()).resume(system, again.checkpoint()).advance(24 * dt)
     for name in ("q", "v", "a"):
         np.testing.assert_array_equal(getattr(resumed, name), getattr(end, name))
-    taken_over = OnDevice(sx.Newmark()).resume(system, here.checkpoint())
-    assert_close(taken_over.advance(110 * dt), here.advance(110 * dt), 1e-12)
-    faster = 1.5 * taken_over.advance(110 * dt).v
-    taken_over.change_velocities(faster)
+
+
+@pytest.mark.slow
+def test_a_hundred_steps_are_those_of_processors_and_either_goes_on_from_the_other():
+    system, state = block()
+    here, there = sx.Newmark().start(system, state), OnDevice(sx.Newmark()).start(system, state)
+    dt = here.dt
+    assert_close(there.advance(100 * dt), here.advance(100 * dt), 1e-12)
+    forth = OnDevice(sx.Newmark()).resume(system, here.checkpoint())
+    back = sx.Newmark().resume(system, there.checkpoint())
+    assert_close(forth.advance(110 * dt), here.advance(110 * dt), 1e-12)
+    assert_close(back.advance(110 * dt), here.advance(110 * dt), 1e-12)
+    faster = 1.5 * here.advance(110 * dt).v
+    forth.change_velocities(faster)
     here.change_velocities(faster)
-    assert_close(taken_over.advance(111 * dt), here.advance(111 * dt), 1e-12)
+    assert_close(forth.advance(115 * dt), here.advance(115 * dt), 1e-12)
 
 
 @pytest.mark.slow
@@ -139,7 +151,7 @@ def test_obstacles_bars_and_two_bodies_act_as_on_processors(obstacle):
 
 def test_an_element_that_inverts_is_told_as_on_processors():
     system, state = block()
-    state = system.state(state.q, 200.0 * state.v)
+    state = system.state(state.q, -300.0 * state.q)  # all towards one corner, too fast to turn back
     told = []
     for method in (sx.Newmark(1e-3), OnDevice(sx.Newmark(1e-3))):
         motion = method.start(system, state)
@@ -174,9 +186,11 @@ def test_what_a_device_does_not_compute_is_refused_by_one_sentence():
     assert refused({"rod": rod}).startswith("'rod' is a Penalty, which a device does not compute")
     with pytest.raises(InvalidSystem, match=r"^Newmark cannot run on a device: it is explicit Newmark \(beta = 0\)"):
         OnDevice(sx.Newmark.trapezoidal(1e-3))
-    for around in (sx.Composition, lambda method: sx.Langevin(method, 1.0, rate=1.0)):
-        with pytest.raises(InvalidSystem, match="all its steps are taken on the device"):
-            around(OnDevice(sx.Newmark(1e-3)))
+    with pytest.raises(ValueError, match="all its steps are taken on the device"):
+        sx.Composition(OnDevice(sx.Newmark(1e-3)))
+    system, state = block()
+    with pytest.raises(InvalidSystem, match="all its steps are taken on the device"):
+        sx.Langevin(OnDevice(sx.Newmark(1e-3)), 1.0, rate=1.0).start(system, state)
 
 
 def test_without_a_device_or_its_package_one_sentence_says_so(monkeypatch, tmp_path, capsys):
@@ -187,8 +201,8 @@ def test_without_a_device_or_its_package_one_sentence_says_so(monkeypatch, tmp_p
     monkeypatch.setattr("numba.cuda.is_available", lambda: False)
     assert main(words) == 2
     assert capsys.readouterr().err.endswith(
-        "drop.toml: no CUDA device is found on this machine, or its driver is not installed; leave device = \"cuda\" out "
-        "to run on processors.\n"
+        "drop.toml: no CUDA device is found on this machine, or its driver is not installed; leave "
+        'device = "cuda" out to run on processors.\n'
     )
     monkeypatch.setattr("symplex.device.finding.find_spec", lambda name: None)
     assert main(words) == 2
