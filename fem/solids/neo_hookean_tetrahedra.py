@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symplex.fem import forms
-from symplex.fem.blocks import SIZE
+from symplex.fem.blocks import SIZE, Blocks
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
 from symplex.fem.forms import Form
 from symplex.fem.solids import neo_hookean, neo_hookean_discrete, neo_hookean_tangent, stress_loops, tetrahedra
@@ -132,8 +132,23 @@ class NeoHookeanTetrahedra:
 
     @cached_property
     def _in_blocks(self) -> tuple:
-        """What the kernels need besides positions: k_11, k_22, k_33, k_12, k_13, k_23 in N/m and 1/D in 1/m³."""
+        """What the kernels need besides positions."""
         blocks = self._elements.blocks
-        constants = np.zeros((len(blocks.counts), neo_hookean.CONSTANTS * SIZE))
-        neo_hookean.set_constants(self._elements.points, blocks.nodes, blocks.counts, self._moduli[1], constants)
-        return blocks.counts, constants, *self._moduli
+        return blocks.counts, constants_in_blocks(self._elements.points, blocks, self._moduli[1]), *self._moduli
+
+
+def constants_in_blocks(points: Array, blocks: Blocks, mu: float) -> Array:
+    """Return k_11, k_22, k_33, k_12, k_13, k_23 in N/m and 1/D in 1/m³ of the elements of blocks [blocks, 7 · SIZE].
+
+    Parameters
+    ----------
+    points : float64 [n, 3]
+        Undeformed positions in m.
+    blocks : Blocks
+        Of linear tetrahedra.
+    mu : float
+        In Pa.
+    """
+    constants = np.zeros((len(blocks.counts), neo_hookean.CONSTANTS * SIZE))
+    neo_hookean.set_constants(points, blocks.nodes, blocks.counts, mu, constants)
+    return constants
