@@ -132,6 +132,16 @@ def test_jobs_of_several_threads_do_not_meet(monkeypatch):
     assert not failed
 
 
+def test_helpers_are_asleep_before_python_ends():
+    of_team, phases = team._Team(2), team.Phases([(0, 1), (1, 2)])
+    for _ in range(3):
+        of_team.run(double, (np.ones(2), np.zeros(2)), phases, 2, 0.0, 500.0)
+    for _ in range(60):  # seconds at most, where others use the processors
+        of_team.rest()
+    assert all(helper.asleep for helper in of_team._helpers)
+    assert of_team.run(double, (np.ones(2), np.zeros(2)), phases, 2, 0.0, 500.0) is not None
+
+
 def test_functions_that_are_not_compiled_run_phase_by_phase(monkeypatch):
     monkeypatch.setattr(threads, "count", lambda: 2)
     seen = []
