@@ -156,11 +156,10 @@ def add_gradient(q, nodes, counts, k, lmbda, mu, out, first, last):
 
 
 @kernel
-def total(q, nodes, counts, k, lmbda, mu, first, last):
-    """Return the energy of the blocks first … last − 1 at q [n, 3]."""
+def set_energies(q, nodes, counts, k, lmbda, mu, elements, out, first, last):
+    """Set the energies [m] of the elements of the blocks first … last − 1 at q [n, 3]; ``elements`` names them."""
     q = q.ravel()
     work = np.empty(9 * SIZE)
-    result = 0.0
     for block in range(first, last):
         n = counts[block]
         constants, valid = k[block], 0
@@ -171,11 +170,9 @@ def total(q, nodes, counts, k, lmbda, mu, first, last):
             valid += J > 0.0
         if valid < n:
             return np.nan
-        of_block = 0.0
         for e in range(n):
-            of_block += work[e]
-        result += of_block
-    return result
+            out[elements[block * SIZE + e]] = work[e]
+    return 0.0
 
 
 @kernel

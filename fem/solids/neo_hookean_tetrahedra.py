@@ -51,7 +51,13 @@ class NeoHookeanTetrahedra:
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
-        return sum(self._run(neo_hookean.total, (q,), (q,)))
+        return float(self.local_energies(q).sum())
+
+    def local_energies(self, q: Array) -> Array:
+        """Return the energies [m] in J of the elements at the nodal positions q [n, 3]."""
+        out = np.empty(len(self._elements.nodes))
+        self._run(neo_hookean.set_energies, (q,), (q,), self._elements.blocks.elements, out)
+        return out
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`).
