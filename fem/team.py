@@ -39,6 +39,7 @@ _TRIALS, _MOST_LEFT_OUT = 4, 512
 _LOOKS_AT_ONCE = 200  # of a thread that waits for another one, before it lets others have its processor
 _JOB, _NEXT, _DONE, _WORDS = 0, 16, 32, 48  # words that are far apart are on cache lines of their own
 _SHIFT, _MASK = 32, 0xFFFFFFFF
+_MOST_JOBS = 2**30  # then numbers begin again: no helper is as far behind
 
 
 class _Task(NamedTuple):
@@ -138,13 +139,12 @@ class _Team:
 
     def __init__(self, helpers: int):
         self._words = np.zeros(_WORDS, np.int64)
-        self._number = 0  # of jobs
+        self._number = 0  # of the last job
         self._job: tuple[int, _Task, int] | None = None  # its number, and how many helpers it wants
         self.ended = 0.0
         self._looks = _LOOKS
-        self._slow = self._rounds = (
-            0  # shared jobs in a row that were slower than on one thread; how often _TRIALS were
-        )
+        self._slow = 0  # shared jobs in a row that were slower than on one thread
+        self._rounds = 0  # how often _TRIALS of them were
         self._left_out = 0  # jobs to come that are not shared for it
         self._busy = threading.Lock()
         self._helpers = [_Helper() for _ in range(helpers)]
@@ -171,7 +171,7 @@ class _Team:
             if not self._pays((1.0 - 1.0 / number) * seconds, awake):
                 return None
             task = phases.task(kernel, arguments)
-            self._number += 1
+            self._number = self._number % _MOST_JOBS + 1
             self._job = self._number, task, number - 1
             for helper in sleepers:
                 helper.asleep = False
