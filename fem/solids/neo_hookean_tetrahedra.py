@@ -107,9 +107,10 @@ class NeoHookeanTetrahedra:
         self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None, apart: bool = False
     ) -> None:
         if form is forms.HESSIAN and not apart and (couplings := self._couplings_of(slots, len(out))) is not None:
-            self._run(neo_hookean_tangent.set_records, nodal, nodal, self._elements.blocks.elements, couplings.records)
-            places = *couplings[1:5], PLACES
-            couplings.phases.run(neo_hookean_tangent.add_hessian, couplings.records, *places, self._moduli[0], out)
+            records = couplings.room.value
+            self._run(neo_hookean_tangent.set_records, nodal, nodal, self._elements.blocks.elements, records)
+            where = couplings.to, couplings.opposite, couplings.start, couplings.codes
+            couplings.phases.run(neo_hookean_tangent.add_hessian, records, *where, PLACES, self._moduli[0], out)
             return
         to = (self._elements.blocks.elements, slots, out) if form.is_matrix else (out,)
         self._run(HAND_WRITTEN[form], nodal, form.positions(nodal), *to, apart=apart)
@@ -126,9 +127,12 @@ class NeoHookeanTetrahedra:
 
     def _couplings_of(self, slots: IntArray | None, blocks: int) -> Couplings | None:
         """Return the couplings of the elements on a pattern, found once for it."""
-        if slots is not None and (self._couplings is None or self._couplings[0] is not slots):
-            self._couplings = slots, couplings_of(slots, blocks)
-        return None if self._couplings is None else self._couplings[1]
+        if slots is None:
+            return None
+        known = self._couplings
+        if known is None or known[0] is not slots:
+            known = self._couplings = slots, couplings_of(slots, blocks)
+        return known[1]
 
     @cached_property
     def _in_blocks(self) -> tuple:
