@@ -40,10 +40,11 @@ class Member:
     """
 
     def __init__(self, comm: MPI.Comm, threads: int):
-        self.comm, self._threads = comm, threads
+        self.comm, self.threads = comm, threads
         self._moving: PartMotion | None = None
         self._part: Part | None = None
         self.halo: Halo | None = None
+        self.implicit: Any = None  # an `ImplicitPart`, if it moves in implicit steps
 
     def take(self, part: Part, grid: Mapping[str, Any]) -> None:
         """Take a part, and the times of its steps."""
@@ -73,7 +74,7 @@ class Member:
         energy = motion.system.energies["part"]
         assert isinstance(energy, PartEnergy)
         try:
-            with threads.limited(self._threads):
+            with threads.limited(self.threads):
                 motion.approach(motion.t0 + (motion.n + number) * motion.dt, math.inf)
         except FailedElsewhere:
             return None

@@ -223,4 +223,3 @@ def _move(alpha, y, omega, z, t, shadow, x, r, first, last):
         squared += r[i] * r[i]
         along += shadow[i] * r[i]
     return squared, along
-

@@ -106,16 +106,14 @@ class NewtonSolver:
         G there in N.
     """
 
-    def __init__(
-        self, system: System, settings: Newton, solver: Callable[[Pattern, int], LinearSolver] | None = None
-    ):
+    def __init__(self, system: System, settings: Newton, solver: Callable[[Pattern, int], LinearSolver] | None = None):
         self.system = system
         self.settings = settings
         self._solver_for = solver
         if solver is None:
             require_solver(settings.linear)
         self._pattern: Pattern | None = None  # until it is needed: it takes long to find
-        self._none_yet = dict.fromkeys(COUNTS, 0)
+        self._none_yet: dict[str, int] = dict.fromkeys(COUNTS, 0)
         self._linearised = False
         lumped = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())  # row sums may be negative
         # Weights of norms; a massless node counts like the others.
