@@ -133,7 +133,7 @@ class ImplicitMotionInParts(FixedStepMotion):
                 {name: _on(motion, share) for name, motion in motions.items()},
                 tuple(motions),
             )
-            here = {name: array[nodes] if _is_nodal(array, system) else array for name, array in arrays.items()}
+            here = {name: _of(array, nodes) if _is_nodal(array, system) else array for name, array in arrays.items()}
             return TakeImplicit(part, method, grid, here, frictions)
 
         ranks.call(take)
@@ -145,13 +145,17 @@ class ImplicitMotionInParts(FixedStepMotion):
         for rank, arrays in enumerate(self._ranks.call(lambda rank: ImplicitArrays())):
             for name, array in arrays.items():
                 if _is_nodal(whole[name], self.system):
-                    whole[name][self._own[rank]] = array
+                    whole[name][..., self._own[rank], :] = array
                 elif rank == 0:  # all have counted the same
                     whole[name][...] = array
 
 
 def _is_nodal(array: np.ndarray, system: System) -> bool:
-    return array.shape == (system.n_nodes, system.dim)
+    return array.shape[-2:] == (system.n_nodes, system.dim)
+
+
+def _of(array: np.ndarray, nodes: IntArray) -> np.ndarray:
+    return np.ascontiguousarray(array[..., nodes, :])
 
 
 def _on(motion, share: Share) -> PartOfMotion:

@@ -66,13 +66,11 @@ class ImplicitPart:
 
     def arrays(self) -> dict[str, Array]:
         """Return what moves, of own nodes, and what all ranks have counted."""
-        nodes, own = len(self._share.nodes), self._share.ghosts
-        arrays = self._motion.arrays().items()
-        return {name: array[:own].copy() if _is_nodal(array, nodes) else array.copy() for name, array in arrays}
-
-
-def _is_nodal(array: np.ndarray, nodes: int) -> bool:
-    return array.ndim == 2 and len(array) == nodes
+        shape, own = (self._system.n_nodes, self._system.dim), self._share.ghosts
+        found = {}
+        for name, array in self._motion.arrays().items():
+            found[name] = (array[..., :own, :] if array.shape[-2:] == shape else array).copy()
+        return found
 
 
 @dataclass
