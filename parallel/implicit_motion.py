@@ -53,7 +53,6 @@ class ImplicitMotionInParts(FixedStepMotion):
         moving = whole.arrays()
         self._q, self._v, self._a = moving["q"], moving["v"], moving["a"]
         self._work = whole._work
-        _require_solver(method.newton.linear)
         require_parts(whole.system)
         require_few(whole.system, ranks.size)
         _require_lumped(whole.system)
@@ -164,7 +163,14 @@ def _on(motion, share: Share) -> PartOfMotion:
     return PartOfMotion(motion, chosen, places_of(share.nodes, motion.nodes[chosen]))
 
 
-def _require_solver(linear: str) -> None:
+def require_solver(linear: str) -> None:
+    """Check that a linear solver runs on several ranks.
+
+    Raises
+    ------
+    InvalidSystem
+        If it does not.
+    """
     if linear not in _LINEAR:
         raise InvalidSystem(f'linear = "{linear}" does not run on several ranks; take one of {", ".join(_LINEAR)}.')
 

@@ -7,17 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from symplex.errors import StepFailed
 from symplex.fem import threads
 from symplex.fem.assembly import Array, Pattern
-from symplex.parallel.halo import Halo
 from symplex.parallel.krylov import RankedKrylov
 from symplex.parallel.member import Command, Failure, Member
 from symplex.parallel.part import Part, Place
 from symplex.parallel.part_system import PartSystem
-from symplex.parallel.reductions import Reductions
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
 from symplex.time.solvers.linear_solver import LinearSolver
@@ -36,10 +32,8 @@ class ImplicitPart:
 
     def __init__(self, member: Member, command: TakeImplicit):
         part, grid = command.part, command.grid
-        self._comm, self._threads, self._share = member.comm, member.threads, part.share
-        self._sums = Reductions(member.comm)
-        halo = Halo(member.comm, part.share.neighbours, part.fixed.shape[1])
-        self._system = PartSystem(part, halo, self._sums, command.frictions)
+        self._threads, self._share, self._sums = member.threads, part.share, member.reductions()
+        self._system = PartSystem(part, self._sums, command.frictions)
         motion = command.method._motion(self._system, grid["t0"], grid["dt"], grid["n"])
         assert isinstance(motion, ImplicitMotion)
         symmetric = self._sums.largest(float(not motion.symmetric)) == 0.0
@@ -60,7 +54,7 @@ class ImplicitPart:
         except Exception as error:
             if not isinstance(error, StepFailed) and error is not self._system.known:
                 traceback.print_exc()  # the others wait for this rank
-                self._comm.Abort(1)
+                self._sums.abort()
             return Failure(Place(motion.n, 0, 0, 0), error)
         return None
 

@@ -16,6 +16,7 @@ from symplex.fem.assembly import Array
 from symplex.parallel.halo import FailedElsewhere, Halo
 from symplex.parallel.part import Part, PartEnergy, Place
 from symplex.parallel.part_motion import PartMotion
+from symplex.parallel.reductions import Reductions
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -57,6 +58,10 @@ class Member:
         """The motion of its part."""
         assert self._moving is not None, "it has taken its part"
         return self._moving
+
+    def reductions(self) -> Reductions:
+        """Return what all ranks find together."""
+        return Reductions(self.comm)
 
     def begin(self, arrays: Mapping[str, Array]) -> None:
         """Set what moves, of own nodes and ghosts [..., l, dim]; ghosts do not move by themselves."""

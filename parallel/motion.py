@@ -15,7 +15,7 @@ from symplex.fem.system import State, System
 from symplex.parallel.actions import part_of_load, part_of_motion
 from symplex.parallel.division import Division
 from symplex.parallel.exact_sum import add_numbers, values_of, words_of
-from symplex.parallel.implicit_motion import ImplicitMotionInParts
+from symplex.parallel.implicit_motion import ImplicitMotionInParts, require_solver
 from symplex.parallel.member import Arrays, Command, Steps, Take
 from symplex.parallel.part import Part
 from symplex.parallel.partition import owners
@@ -66,6 +66,7 @@ class InParts(FixedStepIntegrator["MotionInParts | ImplicitMotionInParts"]):
                 f"{type(self.method).__name__} cannot run on several ranks; take one of {able}, or run it in one "
                 "process."
             )
+        require_solver(self.method.newton.linear)
         if isinstance(self.method, EnergyMomentum) and self.method.compensated:
             raise InvalidSystem("EnergyMomentum does not keep compensated positions on several ranks; leave them out.")
 

@@ -19,7 +19,6 @@ from symplex.fem.assembly import Array
 from symplex.fem.forms import Form
 from symplex.fem.system import System
 from symplex.parallel.actions import PartOfFriction
-from symplex.parallel.halo import Halo
 from symplex.parallel.part import Part, Place, element_words, named_error
 from symplex.parallel.reductions import Reductions
 
@@ -34,8 +33,6 @@ class PartSystem(System):
     ----------
     part : Part
         With all stencils around own nodes as outer ones.
-    halo : Halo
-        Of nodal vectors.
     sums : Reductions
     frictions : mapping of str to str
         The names of loads that are friction, with those of the energies that they follow from.
@@ -46,9 +43,10 @@ class PartSystem(System):
         What all ranks have raised last.
     """
 
-    def __init__(self, part: Part, halo: Halo, sums: Reductions, frictions: Mapping[str, str]):
+    def __init__(self, part: Part, sums: Reductions, frictions: Mapping[str, str]):
         self._own, self._pieces, self._named = part.share.ghosts, part.outer, part.share.nodes
-        self._halo, self._sums = halo, sums
+        dim = part.fixed.shape[1]
+        self._halo, self._sums = sums.halo(part.share.neighbours, dim), sums
         self.known: Exception | None = None
         energies = {name: piece.energy() for name, piece in part.outer.items() if len(piece.nodes)}
         loads = dict(part.loads)
@@ -56,7 +54,6 @@ class PartSystem(System):
             load = loads[name]
             if isinstance(load, PartOfFriction):  # not where there is none of its nodes
                 loads[name], energies[contact] = load.friction, load.friction.energy
-        dim = part.fixed.shape[1]
         super().__init__(part.mass, energies, dim=dim, fixed=part.fixed, loads=loads, moving=part.moving)
         self.moving = OwnSupports(part.moving, part.fixed, self._own, sums)
 
@@ -93,7 +90,7 @@ class PartSystem(System):
             error = raised
         values, failed = self._sums.gathered(np.array([value, float(error is not None)])).T
         if failed.any():
-            found = self._sums.comm.allgather(None if error is None else located(error, self._pieces))
+            found = self._sums.told(None if error is None else located(error, self._pieces))
             _, known = min((one for one in found if one is not None), key=lambda one: one[0])
             self.known = known
             raise known
@@ -102,7 +99,7 @@ class PartSystem(System):
     def foremost(self, x: Array) -> tuple[int, float, list[str]]:
         """Return the node of the whole mesh with the largest of numbers x [l], this number, and what acts there."""
         node = int(np.argmax(x[: self._own]))
-        found = self._sums.comm.allgather((-float(x[node]), int(self._named[node]), self.acting(node)))
+        found = self._sums.told((-float(x[node]), int(self._named[node]), self.acting(node)))
         size, node, acting = min(found)
         return node, -size, acting
 

@@ -86,7 +86,7 @@ class RankedRows(BlockPattern):
         neighbours = [
             one._replace(sent=place[one.sent], first=one.first - n, last=one.last - n) for one in self.share.neighbours
         ]
-        return Halo(self._sums.comm, neighbours, numbers)
+        return self._sums.halo(neighbours, numbers)
 
     # -- the numbers of a matrix ---------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class RankedRows(BlockPattern):
             label[own:] = self._incoming[:, 0]
             if self.every(not changed):
                 break
-        known = np.unique(np.concatenate(self._sums.comm.allgather(np.unique(label[:own]))))
+        known = np.unique(np.concatenate(self._sums.told(np.unique(label[:own]))))
         return len(known), np.searchsorted(known, label[self.nodes])
 
 
