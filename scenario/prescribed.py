@@ -127,10 +127,6 @@ def _course(history: History) -> TimeFunction:
     return TimeFunction(*parts, smooth=False)
 
 
-def _zero(t: float) -> float:
-    return 0.0
-
-
 def _until(T: float, value: Callable[[float], float], t: float) -> float:
     return value(t) if t < T else 0.0
 
