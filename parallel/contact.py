@@ -7,14 +7,12 @@ on its own nodes only, which are summed in the order of one process.
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeGuard
 
 import numpy as np
 
 from symplex.contact.bodies import BodyContact
-from symplex.contact.surfaces import Surface
 from symplex.errors import StepFailed
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.energy import Energy
@@ -43,21 +41,12 @@ def nodes_of_contact(energy: SharedContact) -> IntArray:
     return np.unique(energy.interpolation.weights.indices).astype(np.int32)
 
 
-def _on_few(energy: SharedContact, nodes: IntArray) -> SharedContact:
+def _renumbered(energy: SharedContact, nodes: IntArray) -> SharedContact:
     """Return the contact with its nodes alone, numbered in their order; its list is still to be found."""
     if isinstance(energy, BodyContact):
-        few = copy.copy(energy)
-        few.surface = _renumbered(energy.surface, nodes)
-        few._vertices = np.searchsorted(nodes, energy._vertices).astype(np.int32)
-        few._clear = None
-        few.list_at(np.empty((0, 3)))
-        return few
-    return ChangingInterpolatedEnergy(copy.copy(energy.energy), Interpolation(energy.interpolation.weights[:, nodes]))
-
-
-def _renumbered(surface: Surface, nodes: IntArray) -> Surface:
-    rows = ("vertices", "edges", "triangles")
-    return replace(surface, **{name: np.searchsorted(nodes, getattr(surface, name)).astype(np.int32) for name in rows})
+        return energy.renumbered(nodes)
+    points = energy.energy.renumbered(np.arange(energy.interpolation.n_points, dtype=np.int32))  # pyright: ignore
+    return ChangingInterpolatedEnergy(points, Interpolation(energy.interpolation.weights[:, nodes]))
 
 
 @dataclass
@@ -85,7 +74,7 @@ class ContactOfRank:
     def of(cls, energy: SharedContact, where: IntArray, q: Array, counts: bool) -> ContactOfRank:
         """Return the contact on a rank with the nodes ``where`` [l], at positions q [n, 3] of all nodes."""
         nodes = nodes_of_contact(energy)
-        return cls(_on_few(energy, nodes), places_of(where, nodes), q[nodes], counts)
+        return cls(_renumbered(energy, nodes), places_of(where, nodes), q[nodes], counts)
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add its forces in N at q [l, 3] to out [l, 3], which has those before it; see `check`."""
