@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from math import isfinite, sqrt
 from typing import Literal, final
@@ -120,7 +121,7 @@ class BodyContact(PairEnergy):
         touches = np.flatnonzero(self.between.any(axis=1))
         self._vertices = surface.vertices[np.isin(surface.vertex_bodies, touches)]
         self._clear: Place | None = None  # no two meet while vertices stay there
-        self._keep(SurfacePairs(np.empty((0, 4), np.int32), np.empty(0, np.uint8), np.empty(0), np.empty(0)))
+        self._keep(_no_pairs())
 
     @classmethod
     @checked
@@ -156,6 +157,23 @@ class BodyContact(PairEnergy):
             self_contact=self_contact,
             margin=margin,
         )
+
+    def renumbered(self, nodes: IntArray) -> BodyContact:
+        """Return the contact with some nodes alone, all of the surface among them, numbered in their order.
+
+        Its list is still to be found.
+
+        Parameters
+        ----------
+        nodes : int [s]
+            Ascending.
+        """
+        few = copy.copy(self)
+        few.surface = self.surface.renumbered(nodes)
+        few._vertices = np.searchsorted(nodes, self._vertices).astype(np.int32)
+        few.listed_at, few._covered, few._clear = np.empty((0, 3)), (), None
+        few._keep(_no_pairs())
+        return few
 
     # -- the list ---------------------------------------------------------------------------------------------
 
@@ -338,3 +356,7 @@ class BodyContact(PairEnergy):
     def resultants(self, q: Array) -> dict[tuple[str, str], Array]:
         """Return for each pair of different bodies that may touch the force [3] in N of the second on the first one."""
         return self.at(q).resultants()
+
+
+def _no_pairs() -> SurfacePairs:
+    return SurfacePairs(np.empty((0, 4), np.int32), np.empty(0, np.uint8), np.empty(0), np.empty(0))

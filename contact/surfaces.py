@@ -31,6 +31,8 @@ _PIECES = {
     "quad9": ([], [(0, 4, 8, 7), (4, 1, 5, 8), (8, 5, 2, 6), (7, 8, 6, 3)]),
 }
 
+_OF_NODES = ("vertices", "edges", "triangles")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Surface(Summarized, Copyable):
@@ -193,7 +195,12 @@ class Surface(Summarized, Copyable):
         """
         if not (self.vertices[0] + first >= 0 and self.vertices[-1] + first <= np.iinfo(np.int32).max):
             raise InvalidSystem(f"the nodes {self.vertices[0]} to {self.vertices[-1]} cannot be shifted by {first}.")
-        moved = {name: (getattr(self, name) + first).astype(np.int32) for name in ("vertices", "edges", "triangles")}
+        moved = {name: (getattr(self, name) + first).astype(np.int32) for name in _OF_NODES}
+        return replace(self, **moved)
+
+    def renumbered(self, nodes: IntArray) -> Surface:
+        """Return the surface of nodes that are numbered by their places among others [s], which ascend."""
+        moved = {name: np.searchsorted(nodes, getattr(self, name)).astype(np.int32) for name in _OF_NODES}
         return replace(self, **moved)
 
     def renamed(self, *names: str) -> Surface:

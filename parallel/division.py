@@ -4,7 +4,8 @@ The nodes of a rank are in this order:
 
     inner nodes | inner nodes beside sent ones | sent nodes | ghosts,
 
-where ghosts are nodes of other ranks that share a stencil with own nodes, and sent nodes are ghosts of others. A rank
+where ghosts are nodes of other ranks that share a stencil with own nodes, and sent nodes are ghosts of others. Nodes of
+which each rank with one of them needs all, as those of contact between bodies, are ghosts or sent as well. A rank
 computes all stencils around its own nodes, so that each node sums all its forces in the order of the whole mesh, and
 forces have the same bits on any number of ranks. Stencils around inner nodes need no ghosts, and are computed while
 these are exchanged; those around sent nodes after that. A stencil with both is computed twice.
@@ -12,7 +13,7 @@ these are exchanged; those around sent nodes after that. A stencil with both is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -73,10 +74,18 @@ class Division:
     stencils : mapping of str to int32 [m, k]
         By name.
     ranks : int
+    shared : sequence of int32 [s]
+        Sets of nodes, ascending, of which a rank that owns one has all.
     """
 
-    def __init__(self, owner: NDArray[np.int32], stencils: Mapping[str, IntArray], ranks: int):
-        self._owner, self._stencils = owner, stencils
+    def __init__(
+        self,
+        owner: NDArray[np.int32],
+        stencils: Mapping[str, IntArray],
+        ranks: int,
+        shared: Sequence[NDArray[np.int32]] = (),
+    ):
+        self._owner, self._stencils, self._sets = owner, stencils, shared
         self._around = {name: _Around(owner[nodes], ranks) for name, nodes in stencils.items()}
         self._own = _by_rank(owner, ranks)
 
@@ -95,13 +104,15 @@ class Division:
         pairs = self._shared(rank)
         is_sent = np.zeros(len(owner), bool)
         is_sent[pairs[:, 1]] = True
+        for nodes in self._sets:
+            is_sent[nodes[owner[nodes] == rank]] = True
         outer = {name: index[is_sent[self._stencils[name][index]].any(axis=1)] for name, index in of.items()}
         beside = np.zeros(len(owner), bool)
         for name, index in outer.items():
             beside[self._stencils[name][index]] = True
         is_inner = np.zeros(len(owner), bool)
         is_inner[own] = True
-        is_inner[pairs[:, 1]] = False
+        is_inner[is_sent] = False
         inner = {name: index[is_inner[self._stencils[name][index]].any(axis=1)] for name, index in of.items()}
         ghosts = self._ghosts(rank)
         parts = [own[is_inner[own] & ~beside[own]], own[is_inner[own] & beside[own]], own[is_sent[own]], ghosts]
@@ -126,12 +137,17 @@ class Division:
                 for b in range(nodes.shape[1]):
                     both = (of[:, a] == rank) & (of[:, b] != rank)
                     keys.append(of[both, b] * n + nodes[both, a])
+        for nodes in self._sets:
+            here = nodes[self._owner[nodes] == rank].astype(np.int64)
+            keys += [other * n + here for other in np.unique(self._owner[nodes]).tolist() if other != rank]
         found = np.unique(np.concatenate(keys))
         return np.column_stack([found // n, found % n])
 
     def _ghosts(self, rank: int) -> IntArray:
         """Return the nodes of others, by their rank and then by their number."""
-        nodes = np.unique(np.concatenate([np.empty(0, np.int32), *(part.ravel() for part in self._mixed(rank))]))
+        found = [np.empty(0, np.int32), *(part.ravel() for part in self._mixed(rank))]
+        found += [nodes for nodes in self._sets if (self._owner[nodes] == rank).any()]
+        nodes = np.unique(np.concatenate(found))
         nodes = nodes[self._owner[nodes] != rank]
         return nodes[np.argsort(self._owner[nodes], kind="stable")]
 

@@ -126,8 +126,10 @@ class ImplicitMotionInParts(FixedStepMotion):
                 share,
                 np.asarray(system.mass)[nodes],
                 (system.fixed & ~system.moving.mask)[nodes],
+                tuple(system.energies),
                 {},
                 {name: one.piece(share.outer[name], nodes) for name, one in divided.items()},
+                {},
                 {name: part_of_load(load, share, system.n_nodes) for name, load in system.loads.items()},  # pyright: ignore
                 {name: _on(motion, share) for name, motion in motions.items()},
                 tuple(motions),

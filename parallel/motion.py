@@ -14,6 +14,7 @@ from symplex.fem.actions.loads import Pressure
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.parallel.actions import part_of_load, part_of_motion
+from symplex.parallel.contact import ContactOfRank, is_shared_contact, nodes_of_contact
 from symplex.parallel.division import Division
 from symplex.parallel.exact_sum import add_numbers, values_of, words_of
 from symplex.parallel.implicit_motion import ImplicitMotionInParts, require_solver
@@ -108,7 +109,7 @@ class MotionInParts(NewmarkMotion):
     def __init__(self, system: System, t0: float, dt: float, n: int, ranks: Ranks):
         super().__init__(system, t0, dt, n)
         self._ranks = ranks
-        require_parts(system)
+        require_parts(system, contact=True)
         require_few(system, ranks.size)
         self._own: dict[int, IntArray] = {}  # the nodes of each rank, once they have their parts
         self._owner = self._place = np.empty(0, np.int32)  # of nodes: their ranks, and their places there
@@ -134,6 +135,9 @@ class MotionInParts(NewmarkMotion):
             checkpoint = {**checkpoint, _WORK: words_of(np.atleast_1d(checkpoint["work"]))}
         super().restore(checkpoint)
 
+    def _take_renewing(self, n_steps: int) -> None:
+        self._run(n_steps)  # each rank renews what it has
+
     def _run(self, n_steps: int) -> None:
         if not n_steps:
             return
@@ -158,15 +162,20 @@ class MotionInParts(NewmarkMotion):
     def _divide(self) -> None:
         """Give each rank its part, from what the arrays hold."""
         system, ranks = self.system, self._ranks
-        stencils = {name: np.ascontiguousarray(energy.nodes) for name, energy in system.energies.items()}
+        contacts = {name: energy for name, energy in system.energies.items() if is_shared_contact(energy)}
+        energies = {name: energy for name, energy in system.energies.items() if name not in contacts}
+        stencils = {name: np.ascontiguousarray(energy.nodes) for name, energy in energies.items()}
         owner = owners(self._places, list(stencils.values()), ranks.size)
         # A face needs the positions of all its nodes, also where it is none of an element.
         stencils |= {f"load {name}": load.nodes for name, load in system.loads.items() if isinstance(load, Pressure)}
-        division = Division(owner, stencils, ranks.size)
-        divided = {name: Divided(energy, ranks.threads) for name, energy in system.energies.items()}
+        touching = {name: nodes_of_contact(contact) for name, contact in contacts.items()}
+        first = {name: int(owner[nodes].min()) for name, nodes in touching.items()}
+        division = Division(owner, stencils, ranks.size, list(touching.values()))
+        divided = {name: Divided(energy, ranks.threads) for name, energy in energies.items()}
         arrays = {name: array for name, array in super().arrays().items() if name != "work"}
         grid = {"t0": self.t0, "dt": self.dt, "n": self.n}
         own: dict[int, IntArray] = {}
+        q = self._q
 
         def take(rank: int) -> Command:
             share = division.share(rank, ranks.hides)
@@ -177,8 +186,14 @@ class MotionInParts(NewmarkMotion):
                 share,
                 np.asarray(system.mass)[nodes],
                 (system.fixed & ~system.moving.mask)[nodes],
+                tuple(system.energies),
                 {name: one.piece(share.inner[name], nodes) for name, one in divided.items()},
                 {name: one.piece(share.outer[name], nodes[share.beside :]) for name, one in divided.items()},
+                {
+                    name: ContactOfRank.of(contact, nodes[share.beside :], q, first[name] == rank)
+                    for name, contact in contacts.items()
+                    if (owner[touching[name]] == rank).any()
+                },
                 {name: part_of_load(load, share, system.n_nodes) for name, load in system.loads.items()},  # pyright: ignore
                 {name: motion for name, motion in moving.items() if motion is not None},
                 tuple(motions),

@@ -14,6 +14,7 @@ from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.energy import Energy
 from symplex.fem.system import Load, System
+from symplex.parallel.contact import ContactOfRank
 from symplex.parallel.division import Share
 from symplex.parallel.halo import FailedElsewhere, Halo
 from symplex.parallel.pieces import Piece
@@ -29,8 +30,13 @@ class Part(NamedTuple):
     mass : float64 [l]
         In kg.
     fixed : bool [l, dim]
+    energies : tuple of str
+        The names of all, in their order.
     inner, outer : mapping of str to Piece
-        By the names of energies, in their order. Outer ones number nodes from those beside sent ones on.
+        By the names of energies, but for contact between bodies. Outer ones number nodes from those beside sent ones
+        on.
+    contacts : mapping of str to ContactOfRank
+        Contact between bodies, where it has own nodes; it numbers nodes as outer pieces do.
     loads : mapping of str to callable
         All loads, here and elsewhere.
     moving : mapping of str to SupportMotion
@@ -42,8 +48,10 @@ class Part(NamedTuple):
     share: Share
     mass: Array
     fixed: NDArray[np.bool_]
+    energies: tuple[str, ...]
     inner: Mapping[str, Piece]
     outer: Mapping[str, Piece]
+    contacts: Mapping[str, ContactOfRank]
     loads: Mapping[str, Load]
     moving: Mapping[str, SupportMotion]
     supports: tuple[str, ...]
@@ -104,6 +112,7 @@ class PartEnergy(Energy):
         self._share, self._halo = share, halo
         self._inner, self._outer = _energies(part.inner), _energies(part.outer)
         self._pieces = part.inner, part.outer
+        self._names, self._contacts = part.energies, part.contacts
         self._out = np.zeros((len(share.nodes) - share.beside, part.fixed.shape[1]))
         self.failed: Place | None = None
 
@@ -162,7 +171,9 @@ class PartEnergy(Energy):
     @cached_property
     def counted(self) -> dict[str, list[Counted]]:
         """By the names of energies, the stencils that are summed here: those whose first node is one of its own."""
-        share, found = self._share, {name: [] for name in self._pieces[1]}
+        share, found = self._share, {name: [] for name in self._names}
+        for name, contact in self._contacts.items():
+            found[name].append(Counted(contact, share.beside, np.array([contact.counts])))
         for which, first in ((0, 0), (1, share.beside)):
             for name, energy in (self._inner, self._outer)[which].items():
                 piece = self._pieces[which][name]
@@ -175,12 +186,20 @@ class PartEnergy(Energy):
     def _added(self, which: int, q: Array, out: Array) -> list[tuple[Place, Exception]]:
         """Add the inner or the outer energies; return what has failed, if anything has."""
         energies, pieces = (self._inner, self._outer)[which], self._pieces[which]
-        for k, name in enumerate(pieces):
+        contacts = self._contacts if which else {}
+        for k, name in enumerate(self._names):
             try:
-                if name in energies:
+                if name in contacts:
+                    contacts[name].add_gradient(q, out)
+                elif name in energies:
                     energies[name].add_gradient(q, out)
             except Exception as error:  # whatever it is, the others have to hear of it
-                return [named_error(error, k, pieces[name])]
+                return [named_error(error, k, pieces.get(name))]
+        for k, contact in enumerate(contacts.values()):  # which look at the step when it is done
+            try:
+                contact.check(q)
+            except StepFailed as error:
+                return [(Place(0, len(self._names) + k, 2, 0), error)]
         return []
 
 
@@ -188,9 +207,9 @@ def _energies(pieces: Mapping[str, Piece]) -> dict[str, Energy]:
     return {name: piece.energy() for name, piece in pieces.items() if len(piece.nodes)}
 
 
-def named_error(error: Exception, k: int, piece: Piece) -> tuple[Place, Exception]:
+def named_error(error: Exception, k: int, piece: Piece | None) -> tuple[Place, Exception]:
     """Return where an energy has failed, and the error with the numbers that the whole mesh has."""
-    if not isinstance(error, InvertedElement | MaterialFailed):
+    if piece is None or not isinstance(error, InvertedElement | MaterialFailed):
         return Place(0, k if isinstance(error, StepFailed) else -1, 2, 0), error
     here, there = error.element, int(piece.chosen[error.element])
     text = str(error).replace(element_words(here, piece.nodes[here]), element_words(there, piece.named[here]))

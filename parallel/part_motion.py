@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.errors import StepFailed
 from symplex.fem.assembly import Array
 from symplex.fem.system import System
+from symplex.parallel.contact import Crossed
 from symplex.parallel.exact_sum import WORDS, add_numbers
 from symplex.time.explicit.newmark import NewmarkMotion
 from symplex.time.work import WorkLedger
@@ -77,6 +79,12 @@ class PartMotion(NewmarkMotion):
         """Return the arrays that move, of own nodes and ghosts; work is apart."""
         found = super().arrays() | ({"gradient": self._gradient} if self._ledger.supports else {})
         return {name: array for name, array in found.items() if name != "work"}
+
+    def _stopped(self, error: StepFailed, t: float, h: float) -> StepFailed:
+        """Return an error with the step in which it came; or the time after it, if something has passed through."""
+        if isinstance(error, Crossed):
+            return StepFailed(f"{self.name} at t = {t + h:.6g} s (dt = {h:.4g} s): {error}")
+        return super()._stopped(error, t, h)
 
     @property
     def words(self) -> NDArray[np.int64]:

@@ -19,13 +19,20 @@ from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.solid import Formulation, Solid
 from symplex.fem.system import System
 from symplex.parallel.actions import is_divisible
+from symplex.parallel.contact import is_shared_contact
 from symplex.parallel.division import places_of
 
 _INSTEAD = "Run it in one process, with as many threads as there are processors."
 
 
-def require_parts(system: System) -> None:
+def require_parts(system: System, *, contact: bool = False) -> None:
     """Check that each rank can have its part of a system.
+
+    Parameters
+    ----------
+    system : System
+    contact : bool, default False
+        Whether bodies may be in contact with each other.
 
     Raises
     ------
@@ -41,7 +48,7 @@ def require_parts(system: System) -> None:
         divisible = isinstance(energy, Solid | DeadLoad)
         if isinstance(energy, MeasureEnergy) and energy.compiled_loops(system.dim) is not None:
             divisible = isinstance(energy, RigidContact) or not energy.columns  # what it tells is found in parts
-        if not divisible:
+        if not (divisible or (contact and is_shared_contact(energy))):
             raise InvalidSystem(f"'{name}' ({type(energy).__name__}) cannot be divided among ranks. {_INSTEAD}")
     for what, parts in (("load", system.loads), ("inelastic part", system.inelastic)):
         for name, part in parts.items():

@@ -14,6 +14,7 @@ from symplex.fem.assembly import Array
 from symplex.fem.energy import Energy
 from symplex.fem.state import State
 from symplex.fem.system import System
+from symplex.parallel.contact import ContactOfRank
 from symplex.parallel.exact_sum import WORDS, add_nodes, add_numbers, values_of
 
 _MOMENTS = {1: 0, 2: 1, 3: 3}  # components of a moment, by the dimension of space
@@ -26,13 +27,13 @@ class Counted:
 
     Attributes
     ----------
-    energy : Energy
+    energy : Energy, or ContactOfRank
     first : int
         The node of the rank that is its node 0.
     counts : bool [m]
     """
 
-    energy: Energy
+    energy: Energy | ContactOfRank
     first: int
     counts: NDArray[np.bool_]
 
@@ -50,6 +51,8 @@ class RankSums:
         Of contact with obstacles, by name.
     depths : mapping of str to float
         How deep nodes are inside at most.
+    told : dict of str to dict
+        What contact between bodies tells, by name, where it counts.
     works : int64 [k, WORDS]
         See `PartLedger`.
     is_finite : bool
@@ -60,6 +63,7 @@ class RankSums:
     energies: NDArray[np.int64]
     forces: dict[str, NDArray[np.int64]]
     depths: dict[str, float]
+    told: dict[str, dict[str, float]]
     works: NDArray[np.int64]
     is_finite: bool
 
@@ -84,10 +88,15 @@ def sums_of_rank(
     nodes = np.zeros((1 + dim + _MOMENTS[dim], WORDS), np.int64)
     is_finite = np.isfinite(add_nodes(mass, q[:own], v, nodes)) and np.isfinite(a).all()
     energies = np.zeros((len(counted), WORDS), np.int64)
-    found = RankSums(nodes, energies, {}, {}, works, bool(is_finite))
+    found = RankSums(nodes, energies, {}, {}, {}, works, bool(is_finite))
     for words, (name, parts) in zip(energies, counted.items(), strict=True):
         for part in parts:
             here = q[part.first :]
+            if isinstance(part.energy, ContactOfRank):
+                if part.counts.all():
+                    add_numbers(np.array([part.energy.total(here)]), words)
+                    found.told[name] = part.energy.observed(here)
+                continue
             add_numbers(part.energy.local_energies(here)[part.counts], words)
             if isinstance(part.energy, RigidContact):
                 _add_contact(found, name, part, here)
@@ -141,6 +150,8 @@ class Sums:
 
     @staticmethod
     def _of_contact(name: str, dim: int, parts: Sequence[RankSums]) -> dict[str, float]:
+        if told := [part.told[name] for part in parts if name in part.told]:
+            return told[0]
         words = sum((part.forces[name] for part in parts if name in part.forces), np.zeros((dim, WORDS), np.int64))
         return components(_FORCE, values_of(words)) | {_DEPTH: max(part.depths.get(name, 0.0) for part in parts)}
 

@@ -14,6 +14,7 @@ from symplex.fem.assembly import Array, IntArray
 from symplex.fem.measures.bars import Bars
 from symplex.meshes.series.piece_index import PieceIndex, path_of_piece, pieces_of
 from symplex.meshes.series.pieces import is_of, new_piece, resumed_piece
+from symplex.parallel.contact import is_shared_contact
 from symplex.parallel.member import Command, Member
 from symplex.parallel.ranks import Ranks
 from symplex.runs.frames import Shown
@@ -38,6 +39,8 @@ def require_pieces(problem: Problem) -> None:
         why = "the run has several parts, each of which divides the mesh anew"
     elif getattr(problem.integrator, "newton", None) is not None and not getattr(problem.integrator, "explicit", False):
         why = "of implicit steps the first rank has the whole motion"
+    elif touching := [name for name, energy in problem.system.energies.items() if is_shared_contact(energy)]:
+        why = f"the forces and gaps of '{touching[0]}' are those of nodes of several ranks"
     elif moving:
         why = f"'{moving[0]}' is drawn at points that are no nodes of bodies"
     elif problem.scenario.tables.output.format != "vtkhdf":

@@ -83,7 +83,7 @@ def parts_of(system, points, ranks, threads=1, hidden=True):
         inner = {name: one.piece(share.inner[name], share.nodes) for name, one in divided.items()}
         outer = {name: one.piece(share.outer[name], share.nodes[share.beside :]) for name, one in divided.items()}
         mass, fixed = system.mass[share.nodes], system.fixed[share.nodes]
-        found.append(Part(share, mass, fixed, inner, outer, {}, {}, ()))
+        found.append(Part(share, mass, fixed, tuple(system.energies), inner, outer, {}, {}, {}, ()))
     return found
 
 

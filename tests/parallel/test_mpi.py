@@ -16,6 +16,42 @@ from reference.on_ranks import DROP, MPIEXEC, PUSHED, run
 from symplex.base.checkpoint import load_checkpoint
 from symplex.commands.cli import main
 
+COLLISION = """
+title = "Two blocks collide"
+[[body]]
+name = "left"
+mesh = { box = [0.3, 0.2, 0.2], cells = [3, 2, 2] }
+material = { law = "neo-hookean", young = 1e7, poisson = 0.3, density = 1000.0 }
+velocity = [6.0, 1.0, 1.0]
+[[body]]
+name = "right"
+mesh = { box = [0.3, 0.2, 0.2], cells = [2, 2, 2], split = "hexahedra" }
+material = { law = "neo-hookean", young = 1e7, poisson = 0.3, density = 1000.0 }
+translate = [0.31, 0.03, 0.02]
+velocity = [-4.0, 0.0, 0.0]
+angular_velocity = [0, 3, 0]
+[[obstacle]]
+name = "wall"
+kind = "half-space"
+point = [0.615, 0, 0]
+normal = [-1, 0, 0]
+stiffness = 1e6
+[[contact]]
+begins = "BEGINS"
+[integrator]
+kind = "newmark"
+[run]
+duration = 0.004
+frames = 4
+[output]
+pictures = false
+"""
+HIDING = """
+import sys
+import symplex as sx
+with sx.parallel.Ranks(hides=sys.argv[2] == "hidden") as ranks:
+    sx.simulate(sys.argv[1], sys.argv[2], progress=False, ranks=ranks)
+"""
 SCRIPT = """
 import symplex as sx
 with sx.parallel.Ranks(hides=True) as ranks:
@@ -117,6 +153,40 @@ def test_loads_and_supports_that_move_do_the_same_on_any_number_of_ranks(drop):
     assert len(works) == 5
     assert min(abs(whole[name][-1]) for name in works) > 0.01
     assert_close(whole, parts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("begins", ["distance", "touch"])
+def test_bodies_collide_on_any_number_of_ranks_as_in_one_process(begins, tmp_path):
+    (tmp_path / "two.toml").write_text(COLLISION.replace("BEGINS", begins), "utf-8")
+    (tmp_path / "hiding.py").write_text(HIDING, "utf-8")
+    sx.simulate(tmp_path / "two.toml", tmp_path / "one", progress=False)
+    whole = sx.read_history(tmp_path / "one" / "history.csv")
+    assert abs(whole["contact_force_left_right_x"]).max() > 1e3
+    for ranks, name in ((2, "hidden"), (3, "open")):
+        done = run(ranks, tmp_path, "two.toml", name, python=("hiding.py",))
+        assert (done.returncode, done.stderr) == (0, "")
+        found = sx.read_history(tmp_path / name / "history.csv")
+        for column in ("contact", "gap", *(name for name in whole if name.startswith("contact_force_left"))):
+            np.testing.assert_array_equal(found[column], whole[column])
+        assert_close(whole, found)
+        first, second = (load_checkpoint(tmp_path / folder / "checkpoint.npz").motion for folder in ("one", name))
+        for array in ("q", "v", "a"):
+            np.testing.assert_array_equal(second[array], first[array])
+        a, b = (sx.read_series(tmp_path / folder / "motion.vtkhdf") for folder in ("one", name))
+        for field, values in a.frame(-1).point_data.items():
+            np.testing.assert_array_equal(b.frame(-1).point_data[field], values)
+
+
+@pytest.mark.slow
+def test_bodies_that_pass_through_each_other_are_told_as_by_one_process(tmp_path, capsys):
+    soft = COLLISION.replace('begins = "BEGINS"', "stiffness = 1e3").replace("[6.0, 1.0, 1.0]", "[90.0, 0.0, 0.0]")
+    (tmp_path / "two.toml").write_text(soft, "utf-8")
+    assert main(["run", str(tmp_path / "two.toml"), "--quiet", "--output", str(tmp_path / "one")]) == 1
+    told = capsys.readouterr().err
+    assert "passed through" in told
+    done = run(3, tmp_path, "two.toml", "--quiet", "--output", str(tmp_path / "one"), "--overwrite")
+    assert (done.returncode, done.stderr) == (1, told)
 
 
 @pytest.mark.slow
