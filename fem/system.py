@@ -335,11 +335,20 @@ class System(Masses):
         InvalidSystem
             If a part tells something else than it declares.
         """
+        parts = {name: part for name, part in self.energies.items() if part.columns}
+        return self.told_by({name: part.observed(state, gradient(part, state)) for name, part in parts.items()})
+
+    def told_by(self, parts: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+        """Return what energies tell by column, given what each of them tells by its name.
+
+        Raises
+        ------
+        InvalidSystem
+            If a part tells something else than it declares.
+        """
         found: dict[str, float] = {}
-        for name, part in self.energies.items():
-            if not part.columns:
-                continue
-            told = part.observed(state, gradient(part, state))
+        for name, told in parts.items():
+            part = self.energies[name]
             if told.keys() != {column.name for column in part.columns}:
                 raise InvalidSystem(
                     f"energy '{name}' ({type(part).__name__}) tells {', '.join(told) or 'nothing'} of a state, but its "

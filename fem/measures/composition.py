@@ -93,6 +93,17 @@ class MeasureLaw:
         new._lattice_dim = self._lattice_dim
         return new
 
+    def with_more(self, other: Self, nodes: IntArray) -> Self:
+        """Return the law of its stencils and then those of another part, both from `of_some`, on nodes [s, k]."""
+        assert self._compiled is not None, "it has been found by of_some"
+        assert other._compiled is not None, "it has been found by of_some"
+        _, measure, code, a, b, end = self._compiled
+        _, _, _, more_a, more_b, _ = other._compiled
+        new, constants = copy(self), (np.concatenate([a, more_a]), np.concatenate([b, more_b]))
+        new._compose(np.ascontiguousarray(nodes, np.int32), measure, (code, *constants), self._dim, end)
+        new._lattice_dim = self._lattice_dim
+        return new
+
     def _at(self, names: tuple[str, ...], nodes: IntArray, *positions: Array) -> _Arguments:
         """Return what loops take, with the named functions of a law in Python evaluated at nodal positions."""
         if self._compiled is not None:

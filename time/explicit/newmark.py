@@ -14,9 +14,10 @@ from symplex.errors import StepFailed, UnstableStep
 from symplex.fem import threads
 from symplex.fem.energy import Array
 from symplex.fem.gradient_table import gradient_table, write_gradient
-from symplex.fem.kernels import formula, kernel
+from symplex.fem.kernels import formula, inlined, kernel
 from symplex.fem.load_table import load_loops, write_load
 from symplex.fem.system import State, System
+from symplex.fem.team import Phases
 from symplex.time.implicit.generalized_alpha import Coefficients, GeneralizedAlphaMotion
 from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS
 from symplex.time.integrator import STEPS, FixedStepIntegrator
@@ -184,6 +185,7 @@ class NewmarkMotion(FixedStepMotion):
         self._gradient = np.zeros((system.n_nodes, system.dim))  # less the loads
         self._mass = np.asarray(system.mass)[:, None]
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / self._mass)
+        self._parts = Phases(threads.parts(system.n_nodes))
         self._table, self._loads = gradient_table(system), None
         if self._table is not None and not (self._moving or self._internal):
             self._loads = load_loops(system, derivatives=False)
@@ -245,8 +247,7 @@ class NewmarkMotion(FixedStepMotion):
     def _move(self, h: float, kick: bool, drift: bool) -> None:
         """Move all nodes as `_move` does, on several threads where these are many: each node is moved alone."""
         arrays = self._q, self._v, self._a, self._gradient, self._inverse_mass
-        parts = threads.parts(len(self._q))
-        threads.run(_move, [(*arrays, h, kick, drift, *part) for part in parts], threads.count())
+        self._parts.run(_move, *arrays, h, kick, drift)
 
     def _step_with_work(self, t: float, h: float) -> None:
         """Take a step to the time t in s with loads, inelastic parts or moving supports, and add up their work."""
@@ -395,7 +396,7 @@ def _loaded_steps(n, sizes, q, v, a, gradient, inverse_mass, constant, rows, loa
 
 @kernel
 def _move(q, v, a, gradient, inverse_mass, dt, kick, drift, first, last):
-    """Kick the nodes first … last − 1, if wanted, and let them drift, if wanted.
+    """Kick the nodes first … last − 1, if wanted, and let them drift, if wanted; return 0.
 
     Both together, in this order, end a step and begin the next.
     """
@@ -414,20 +415,33 @@ def _move(q, v, a, gradient, inverse_mass, dt, kick, drift, first, last):
             _kick(v[start:end], a[start:end], gradient[start:end], inverse_mass[start:end], dt)
         if drift:
             _drift(q[start:end], v[start:end], a[start:end], gradient[start:end], dt)
+    return 0.0
 
 
 @formula
 def _kick(v, a, gradient, inverse_mass, dt):
     """Do a = −M⁻¹ gradient, v += dt/2 a for numbers [size], with the loads taken off the gradient."""
     for i in range(len(v)):
-        a[i] = -gradient[i] * inverse_mass[i]
-        v[i] += 0.5 * dt * a[i]
+        a[i], v[i] = kicked(v[i], gradient[i], inverse_mass[i], dt)
 
 
 @formula
 def _drift(q, v, a, gradient, dt):
     """Do v += dt/2 a, q += dt v for numbers [size], and clear the gradient for that at q."""
     for i in range(len(q)):
-        v[i] += 0.5 * dt * a[i]
-        q[i] += dt * v[i]
+        q[i], v[i] = drifted(q[i], v[i], a[i], dt)
         gradient[i] = 0.0
+
+
+@inlined
+def kicked(v, gradient, inverse_mass, dt):
+    """Return a = −M⁻¹ gradient and v + dt/2 a."""
+    a = -gradient * inverse_mass
+    return a, v + 0.5 * dt * a
+
+
+@inlined
+def drifted(q, v, a, dt):
+    """Return q + dt (v + dt/2 a) and v + dt/2 a."""
+    v += 0.5 * dt * a
+    return q + dt * v, v
