@@ -15,7 +15,7 @@ from symplex.device.stencils import require_stencils
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly import Array
 from symplex.fem.system import State, System
-from symplex.time.explicit.around import AroundNewmark
+from symplex.time.around import AroundMethod
 from symplex.time.explicit.newmark import Newmark, NewmarkMotion
 from symplex.time.traits import Trait
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @checked
 @final
 @dataclass(frozen=True)
-class OnDevice(AroundNewmark["DeviceMotion"]):
+class OnDevice(AroundMethod["DeviceMotion"]):
     """Explicit Newmark on a CUDA device, by numba-cuda (``pip install "symplex[cuda]"``).
 
     Laws and steps are those of processors, compiled for the device. Results are the same to the last bit in each run

@@ -17,6 +17,7 @@ from symplex.fem.assembly import Array, IntArray
 from symplex.parallel.halo import FailedElsewhere, Halo
 from symplex.parallel.part import Around, Part, PartEnergy, Place
 from symplex.parallel.part_motion import PartMotion
+from symplex.parallel.reductions import Reductions
 from symplex.parallel.sums import RankSums, sums_of_rank
 
 if TYPE_CHECKING:
@@ -42,10 +43,11 @@ class Member:
     """
 
     def __init__(self, comm: MPI.Comm, threads: int):
-        self.comm, self._threads = comm, threads
+        self.comm, self.threads = comm, threads
         self._moving: PartMotion | None = None
         self._part: Part | None = None
         self.halo: Halo | None = None
+        self.implicit: Any = None  # an `ImplicitPart`, if it moves in implicit steps
         self.kept: dict[str, Any] = {}  # by commands, for others
 
     def take(self, part: Part, grid: Mapping[str, Any]) -> None:
@@ -59,6 +61,10 @@ class Member:
         """The motion of its part."""
         assert self._moving is not None, "it has taken its part"
         return self._moving
+
+    def reductions(self) -> Reductions:
+        """Return what all ranks find together."""
+        return Reductions(self.comm)
 
     def begin(self, arrays: Mapping[str, Array]) -> None:
         """Set what moves, of own nodes and ghosts [..., l, dim]; ghosts do not move by themselves."""
@@ -84,7 +90,7 @@ class Member:
 
     def limited(self) -> AbstractContextManager[None]:
         """Return a context in which loops have as many threads as this rank may have."""
-        return threads.limited(self._threads)
+        return threads.limited(self.threads)
 
     def all_agree(self, agrees: bool) -> bool:
         """Return whether all ranks agree; all ask together."""

@@ -16,14 +16,19 @@ from symplex.fem.system import State, System
 from symplex.parallel.actions import part_of_load, part_of_motion
 from symplex.parallel.division import Division
 from symplex.parallel.exact_sum import add_numbers, values_of, words_of
+from symplex.parallel.implicit_motion import ImplicitMotionInParts, require_solver
 from symplex.parallel.member import Arrays, Command, Some, Steps, Summed, Take
 from symplex.parallel.part import Part
 from symplex.parallel.partition import owners
-from symplex.parallel.pieces import Divided, require_parts
+from symplex.parallel.pieces import Divided, require_few, require_parts
 from symplex.parallel.ranks import Ranks
 from symplex.parallel.sums import DistantState, Sums
-from symplex.time.explicit.around import AroundNewmark
+from symplex.time.around import AroundMethod
+from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.explicit.newmark import Newmark, NewmarkMotion
+from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
+from symplex.time.implicit.implicit import ImplicitMotion
+from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import Integrator
 from symplex.time.motion import refuse_infinite
 from symplex.time.stages import Stages
@@ -34,20 +39,21 @@ if TYPE_CHECKING:
     from symplex.fem.assembly import Array, IntArray
     from symplex.fem.energy import Energy
 
+_METHODS = Newmark, Midpoint, EnergyMomentum, GeneralizedAlpha, HilberHughesTaylor
 _WORK = "exact_work"  # in checkpoints
 
 
 @dataclass(frozen=True)
-class InParts(AroundNewmark["MotionInParts"]):
-    """Explicit Newmark on several ranks; its motions are on the first of them, which leads the others.
+class InParts(AroundMethod["MotionInParts | ImplicitMotionInParts"]):
+    """A method on several ranks; its motions are on the first of them, which leads the others.
 
-    Positions, velocities and accelerations have the same bits as in one process, on any number of ranks and threads.
-    A checkpoint is that of the whole motion, from which any number of ranks can go on, or one process.
+    Of explicit Newmark positions, velocities and accelerations have the same bits as in one process, on any number of
+    ranks and threads; of methods with implicit steps they are the same as far as Newton's method finds them. A
+    checkpoint is that of the whole motion, from which any number of ranks can go on, or one process.
 
     Parameters
     ----------
-    method : Newmark
-        The explicit member.
+    method : Newmark, Midpoint, EnergyMomentum, GeneralizedAlpha or HilberHughesTaylor
     ranks : Ranks
 
     Raises
@@ -56,23 +62,30 @@ class InParts(AroundNewmark["MotionInParts"]):
         If it is another method.
     """
 
-    method: Newmark
+    method: Newmark | Midpoint | EnergyMomentum | GeneralizedAlpha | HilberHughesTaylor
     ranks: Ranks
 
     def __post_init__(self):
-        if not (isinstance(self.method, Newmark) and self.method.explicit):
+        if not isinstance(self.method, _METHODS):
+            able = ", ".join(method.__name__ for method in _METHODS)
             raise InvalidSystem(
-                f"{self.method.name} cannot run on several ranks: it is explicit Newmark (beta = 0) that "
-                "does; take that, or run it in one process."
+                f"{self.method.name} cannot run on several ranks; take one of {able}, or run it in one process."
             )
+        require_solver(self.method.newton.linear)
+        if isinstance(self.method, EnergyMomentum) and self.method.compensated:
+            raise InvalidSystem("EnergyMomentum does not keep compensated positions on several ranks; leave them out.")
 
     @property
     def takes(self) -> frozenset[Trait]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What the method takes; `require_parts` has more to say."""
         return self.method.takes
 
-    def _motion(self, system: System, t0: float, dt: float, n: int) -> MotionInParts:
-        return MotionInParts(system, t0, dt, n, self.ranks)
+    def _motion(self, system: System, t0: float, dt: float, n: int) -> MotionInParts | ImplicitMotionInParts:
+        if isinstance(self.method, Newmark) and self.method.explicit:
+            return MotionInParts(system, t0, dt, n, self.ranks)
+        whole = self.method._motion(system, t0, dt, n)
+        assert isinstance(whole, ImplicitMotion), "explicit Newmark is above"
+        return ImplicitMotionInParts(whole, self.method, self.ranks)
 
 
 class MotionInParts(NewmarkMotion):
@@ -96,12 +109,7 @@ class MotionInParts(NewmarkMotion):
         super().__init__(system, t0, dt, n)
         self._ranks = ranks
         require_parts(system)
-        elements = sum(len(energy.nodes) for energy in system.energies.values() if energy.nodes.shape[1] > 1)
-        if ranks.size > min(elements, system.n_nodes):
-            raise InvalidSystem(
-                f"there are {ranks.size} ranks, more than the mesh has elements or nodes ({elements} and "
-                f"{system.n_nodes}); take fewer."
-            )
+        require_few(system, ranks.size)
         self._own: dict[int, IntArray] = {}  # the nodes of each rank, once they have their parts
         self._owner = self._place = np.empty(0, np.int32)  # of nodes: their ranks, and their places there
         self._is_here = True  # whether the arrays hold what the ranks have

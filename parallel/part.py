@@ -180,7 +180,7 @@ class PartEnergy(Energy):
                 if name in energies:
                     energies[name].add_gradient(q, out)
             except Exception as error:  # whatever it is, the others have to hear of it
-                return [_named(error, k, pieces[name])]
+                return [named_error(error, k, pieces[name])]
         return []
 
 
@@ -188,15 +188,15 @@ def _energies(pieces: Mapping[str, Piece]) -> dict[str, Energy]:
     return {name: piece.energy() for name, piece in pieces.items() if len(piece.nodes)}
 
 
-def _named(error: Exception, k: int, piece: Piece) -> tuple[Place, Exception]:
+def named_error(error: Exception, k: int, piece: Piece) -> tuple[Place, Exception]:
     """Return where an energy has failed, and the error with the numbers that the whole mesh has."""
     if not isinstance(error, InvertedElement | MaterialFailed):
         return Place(0, k if isinstance(error, StepFailed) else -1, 2, 0), error
     here, there = error.element, int(piece.chosen[error.element])
-    text = str(error).replace(_words(here, piece.nodes[here]), _words(there, piece.named[here]))
+    text = str(error).replace(element_words(here, piece.nodes[here]), element_words(there, piece.named[here]))
     return Place(0, k, 0 if isinstance(error, InvertedElement) else 1, there), type(error)(text, there)
 
 
-def _words(element: int, nodes: IntArray) -> str:
+def element_words(element: int, nodes: IntArray) -> str:
     """Return how messages name an element."""
     return f"element {element} (nodes {', '.join(map(str, nodes))})"

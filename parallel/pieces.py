@@ -49,6 +49,22 @@ def require_parts(system: System) -> None:
                 raise InvalidSystem(f"{what} '{name}' cannot be divided among ranks. {_INSTEAD}")
 
 
+def require_few(system: System, ranks: int) -> None:
+    """Check that there is something for each rank.
+
+    Raises
+    ------
+    InvalidSystem
+        If there are more ranks than elements or nodes.
+    """
+    elements = sum(len(energy.nodes) for energy in system.energies.values() if energy.nodes.shape[1] > 1)
+    if ranks > min(elements, system.n_nodes):
+        raise InvalidSystem(
+            f"there are {ranks} ranks, more than the mesh has elements or nodes ({elements} and "
+            f"{system.n_nodes}); take fewer."
+        )
+
+
 @dataclass(frozen=True)
 class Piece:
     """Some stencils of an energy.

@@ -36,6 +36,8 @@ def require_pieces(problem: Problem) -> None:
     moving = [*problem.riders.riders, *(spring for spring, one in problem.springs.items() if not isinstance(one, Bars))]
     if len(problem.stages) > 1:
         why = "the run has several parts, each of which divides the mesh anew"
+    elif getattr(problem.integrator, "newton", None) is not None and not getattr(problem.integrator, "explicit", False):
+        why = "of implicit steps the first rank has the whole motion"
     elif moving:
         why = f"'{moving[0]}' is drawn at points that are no nodes of bodies"
     elif problem.scenario.tables.output.format != "vtkhdf":

@@ -247,8 +247,12 @@ class FixedStepMotion(Motion):
             if taken < wanted:
                 self.substep(self.t, self.dt)
                 self.n += 1
-        if n_steps:
+        if not n_steps:
+            return
+        try:
             self.observe(self.t)
+        except StepFailed as error:  # as the next step would meet it: how many are taken at once must not be told
+            raise self._stopped(error, self.t, self.dt) from None
 
     @final
     def advance(self, t: float) -> State:

@@ -197,6 +197,8 @@ def _linearise(system, factors, scheme, momentum, q, vectors, blocks):
         system.indptr,
         system.indices,
         blocks,
+        0,
+        q.shape[0],
     )
     if not np.isfinite(squared) or not factorise(factors, blocks):
         return -1.0

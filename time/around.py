@@ -1,27 +1,26 @@
-"""What methods have in common that compute explicit Newmark elsewhere: on other processes, or on a device."""
+"""What methods have in common that compute the steps of another elsewhere: on other processes, or on a device."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Self
+from typing import Any, Self
 
 from symplex.base.columns import Column
 from symplex.fem.system import State, System
-from symplex.time.explicit.newmark import Newmark
 from symplex.time.integrator import FixedMotion, FixedStepIntegrator, dividing
 from symplex.time.traits import Form, Trait
 
 
-class AroundNewmark(FixedStepIntegrator[FixedMotion]):
-    """A method that is Newmark's, as a dataclass with that; its motions are others.
+class AroundMethod(FixedStepIntegrator[FixedMotion]):
+    """A method that is another one's, as a dataclass with that; its motions are its own.
 
     Attributes
     ----------
-    method : Newmark
-        The explicit member.
+    method : FixedStepIntegrator
+        A dataclass with its step, ``dt``.
     """
 
-    method: Newmark
+    method: FixedStepIntegrator[Any]
 
     @property
     def dt(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
