@@ -253,6 +253,11 @@ class FixedStepIntegrator(Integrator, Generic[FixedMotion]):
     __dataclass_fields__: ClassVar[dict[str, Any]]  # it is a dataclass, whose step `dataclasses.replace` replaces
     dt: float | Literal["auto"]
 
+    @property
+    def splits(self) -> bool:
+        """Whether its motions take steps of drifts between changes of velocity by forces of positions alone."""
+        return False
+
     @abstractmethod
     def _motion(self, system: System, t0: float, dt: float, n: int) -> FixedMotion:
         """Return a motion of this method, its arrays not yet set."""

@@ -179,6 +179,17 @@ class FixedStepMotion(Motion):
         """
         return 0
 
+    def split(self, t: float, h: float, drifts: Array, changes: Array) -> None:
+        """Move by a step of the size h in s from the time t, in drifts [s] between changes of velocity [s + 1].
+
+        Both are parts of the step. Of methods that declare ``splits``.
+        """
+        raise NotImplementedError
+
+    def compiled_splits(self, n: int, h: float, drifts: Array, changes: Array) -> int:
+        """Take up to n steps as `split` does, in one call of a compiled loop; return how many it took."""
+        return 0
+
     def begin(self, q: Array, v: Array) -> None:
         """Take positions and velocities [n, dim] of the start, and find all else that moves."""
         self._q[...], self._v[...] = q, v

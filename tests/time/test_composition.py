@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from symplex.errors import StepFailed, UnstableStep
+from symplex.errors import InvalidSystem, StepFailed, UnstableStep
+from symplex.fem.actions.damping import Drag
+from symplex.fem.actions.loads import Gravity
 from symplex.fem.energy import Energy
 from symplex.fem.measures.bars import Bars, EngineeringStrain, InverseDistance
 from symplex.fem.measures.constraints import RigidBars
 from symplex.fem.system import System
-from symplex.time.composition import Composition, substeps
+from symplex.time.composition import Composition, kicks, substeps
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.constraints.rattle import Rattle, Shake
@@ -208,3 +210,97 @@ def test_a_failure_tells_the_time():
     motion = Composition(EnergyMomentum(0.5, newton=Newton(iterations=1))).start(system, state)
     with pytest.raises(StepFailed, match=r"EnergyMomentum stopped in the step from t = 0\.?\d* s \(dt = 0\.2"):
         motion.advance(5.0)
+
+
+# -- drifts between changes of velocity ----------------------------------------------------------------------------
+
+SPLIT = (6, "blanes-moan")
+
+
+def swinging():
+    """A double pendulum of springs, in gravity."""
+    springs = Bars([[0, 1], [1, 2]], EngineeringStrain(200.0, 1.0), dim=2)
+    mass, fixed = np.array([1.0, 1.0, 2.0]), np.array([[True, True], [False, False], [False, False]])
+    system = System(mass, {"springs": springs, "gravity": Gravity(mass, (0.0, -9.81))}, dim=2, fixed=fixed)
+    return system, system.state([[0.0, 0.0], [0.9, -0.5], [1.4, -1.3]])
+
+
+def test_drifts_and_changes_of_velocity_are_symmetric_and_fill_the_step():
+    drifts, changes = substeps(*SPLIT), kicks(*SPLIT)
+    for parts, n in ((drifts, 11), (changes, 12)):
+        assert len(parts) == n
+        assert parts == parts[::-1]
+        assert sum(parts) == pytest.approx(1.0, abs=1e-15)
+    assert kicks(6) == kicks(8) == []
+
+
+@pytest.mark.parametrize("problem", [kepler, swinging])
+def test_the_split_scheme_is_of_order_six_with_far_smaller_errors(problem):
+    system, state = problem()
+    dt, end = (0.2, 0.6) if problem is kepler else (0.08, 0.64)
+    reference = Composition(Newmark(dt / 40), 8).start(system, state).advance(end)
+
+    def error(size, scheme):
+        found = Composition(Newmark(size), 6, scheme).start(system, state).advance(end)
+        return np.abs(found.q - reference.q).max()
+
+    errors = [error(dt, "blanes-moan"), error(dt / 2, "blanes-moan")]
+    assert errors[1] > 1e-12
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(6.0, abs=0.5)
+    assert errors[1] < 0.1 * error(dt / 2, "kahan-li")
+
+
+def test_the_split_scheme_keeps_momenta_goes_back_and_resumes():
+    system, state = kepler()
+    method = Composition(Newmark(0.05), *SPLIT)
+    motion = method.start(system, state)
+    end = motion.advance(20.0)
+    for of in (system.momentum, system.angular_momentum):
+        np.testing.assert_allclose(of(end), of(state), atol=1e-13)
+    assert motion.energies(end)["total"] == pytest.approx(motion.energies(state)["total"], abs=1e-6)
+    back = method.start(system, system.state(end.q, -end.v)).advance(20.0)
+    np.testing.assert_allclose(back.q, state.q, atol=1e-9)
+    half = method.start(system, state)
+    half.advance(10.0)
+    resumed = method.resume(system, half.checkpoint()).advance(20.0)
+    np.testing.assert_array_equal(resumed.q, end.q)
+    assert motion.statistics()["substeps"] == 11 * 400
+
+
+def test_the_split_scheme_in_a_compiled_loop_is_that_from_python(monkeypatch):
+    system, state = swinging()
+    ends = []
+    for compiled in (True, False):
+        motion = Composition(Newmark(0.02), *SPLIT).start(system, state)
+        if not compiled:
+            monkeypatch.setattr(motion.inner, "compiled_splits", lambda *given: 0)
+        ends.append(motion.advance(2.0))
+    np.testing.assert_allclose(ends[0].q, ends[1].q, atol=1e-11)
+    np.testing.assert_allclose(ends[0].a, ends[1].a, atol=1e-8)
+
+
+def test_the_split_scheme_is_stable_up_to_what_it_says():
+    spring = Bars([[0, 1]], EngineeringStrain(1.0, 1.0), dim=1)
+    fixed = np.array([[True], [False]])
+    system = System(np.ones(2), {"spring": spring}, dim=1, fixed=fixed)
+    state = system.state([[0.0], [1.01]])
+    far = Composition(Newmark(9.0), *SPLIT).start(system, state).advance(900.0)
+    assert abs(far.q[1, 0] - 1.0) < 0.1
+    with pytest.raises(UnstableStep):
+        Composition(Newmark(9.2), *SPLIT).start(system, state)
+    assert Composition(Newmark("auto"), *SPLIT).start(system, state).dt == pytest.approx(0.8 * 9.07)
+
+
+def test_the_split_scheme_takes_forces_of_positions_alone():
+    for method in (Midpoint(0.1), Newmark.trapezoidal(0.1)):
+        with pytest.raises(ValueError, match="scheme 'blanes-moan' is for explicit Newmark"):
+            Composition(method, *SPLIT)
+    system, state = kepler()
+    dragged = System(system.mass, system.energies, dim=2, loads={"drag": Drag(np.ones(2), 0.1)})
+    with pytest.raises(InvalidSystem, match=r"with the scheme 'blanes-moan' needs a potential for every .* 'drag'"):
+        Composition(Newmark(0.05), *SPLIT).start(dragged, state)
+    motion = Composition(Newmark(0.05), *SPLIT).start(system, state)
+    motion.inner._q[1] = motion.inner._q[0] = 0.0
+    motion.inner._v[...] = motion.inner._a[...] = 0.0
+    with pytest.raises(StepFailed, match="Newmark stopped in the step from t = 0 s"):
+        motion.advance(1.0)

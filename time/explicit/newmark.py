@@ -101,6 +101,11 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
         return (STEPS,) if self.explicit else IMPLICIT_COLUMNS
 
     @property
+    def splits(self) -> bool:
+        """Whether β = 0: of drifts and changes of velocity."""
+        return self.explicit
+
+    @property
     def order(self) -> float:
         """2 for γ = ½, else 1."""
         return 2 if self.gamma == 0.5 else 1
@@ -186,7 +191,7 @@ class NewmarkMotion(FixedStepMotion):
             self._loads = load_loops(system, derivatives=False)
         if self._table is not None and self._loads is not None:
             self._at_once = max(_STENCILS_AT_ONCE // max(self._table.stencils + self._loads.stencils, 1), 1)
-            self._rooms = np.zeros((3, *self._q.shape))
+            self._rooms = np.zeros((3, system.n_nodes, system.dim))
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, with the forces where supports do work against them."""
@@ -268,6 +273,28 @@ class NewmarkMotion(FixedStepMotion):
             on_mass = 0.5 * self._mass * (v - v0) * (v + v0)
             self._work.add_supports(0.5 * (gradient0 + gradient) * (q - q0) + on_mass)
 
+    def split(self, t: float, h: float, drifts: Array, changes: Array) -> None:
+        """Move by a step of the size h in s from the time t, in drifts [s] between changes of velocity [s + 1]."""
+        if self.compiled_splits(1, h, drifts, changes):
+            return
+        self._v += h * changes[0] * self._a
+        try:
+            for drift, change in zip(drifts, changes[1:], strict=True):
+                self._q += h * drift * self._v
+                self.system.gradient(self._q, self._gradient)
+                np.multiply(self._gradient, -self._inverse_mass, out=self._a)
+                self._v += h * change * self._a
+        except StepFailed as error:
+            raise self._stopped(error, t, h) from None
+
+    def compiled_splits(self, n: int, h: float, drifts: Array, changes: Array) -> int:
+        """Take up to n steps as `split` does, as long as forces are finite."""
+        table = self._table
+        if table is None or self._work:
+            return 0
+        arrays = self._q, self._v, self._a, self._gradient, self._inverse_mass, self._rooms
+        return _split_steps(n, h * drifts, h * changes, *arrays, table.constant, table.rows)
+
     def observe(self, t: float) -> None:
         """Nothing: the accelerations are there."""
 
@@ -292,6 +319,31 @@ def _steps(n, sizes, q, v, a, gradient, inverse_mass, constant, rows):
                     v[i, j] -= 0.5 * dt * a[i, j]
             return step
         _kick(*numbers[1:], dt)
+    return n
+
+
+@kernel
+def _split_steps(n, drifts, changes, q, v, a, gradient, inverse_mass, rooms, constant, rows):
+    """Take n steps of drifts between changes of velocity [s]; return how many had finite forces.
+
+    All is before the next one then.
+    """
+    q_, v_, a_, g_, m_ = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
+    q0, v0, a0 = rooms[0].ravel(), rooms[1].ravel(), rooms[2].ravel()
+    for step in range(n):
+        for i in range(len(q_)):
+            q0[i], v0[i], a0[i] = q_[i], v_[i], a_[i]
+            v_[i] += changes[0] * a_[i]
+        for s in range(len(drifts)):
+            for i in range(len(q_)):
+                q_[i] += drifts[s] * v_[i]
+            if not np.isfinite(write_gradient(constant, rows, q, gradient)):
+                for i in range(len(q_)):
+                    q_[i], v_[i], a_[i] = q0[i], v0[i], a0[i]
+                return step
+            for i in range(len(q_)):
+                a_[i] = -g_[i] * m_[i]
+                v_[i] += changes[s + 1] * a_[i]
     return n
 
 
