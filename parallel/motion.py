@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.base.columns import Column
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import Pressure
 from symplex.fem.solids.solid import Solid
@@ -24,15 +23,16 @@ from symplex.parallel.partition import owners
 from symplex.parallel.pieces import Divided, require_few, require_parts
 from symplex.parallel.ranks import Ranks
 from symplex.parallel.sums import DistantState, Sums
+from symplex.time.around import AroundMethod
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.explicit.newmark import Newmark, NewmarkMotion
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
 from symplex.time.implicit.implicit import ImplicitMotion
 from symplex.time.implicit.midpoint import Midpoint
-from symplex.time.integrator import FixedStepIntegrator, Integrator
+from symplex.time.integrator import Integrator
 from symplex.time.motion import refuse_infinite
 from symplex.time.stages import Stages
-from symplex.time.traits import Form, Trait
+from symplex.time.traits import Trait
 from symplex.time.work import with_work
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _WORK = "exact_work"  # in checkpoints
 
 
 @dataclass(frozen=True)
-class InParts(FixedStepIntegrator["MotionInParts | ImplicitMotionInParts"]):
+class InParts(AroundMethod["MotionInParts | ImplicitMotionInParts"]):
     """A method on several ranks; its motions are on the first of them, which leads the others.
 
     Of explicit Newmark positions, velocities and accelerations have the same bits as in one process, on any number of
@@ -69,47 +69,11 @@ class InParts(FixedStepIntegrator["MotionInParts | ImplicitMotionInParts"]):
         if not isinstance(self.method, _METHODS):
             able = ", ".join(method.__name__ for method in _METHODS)
             raise InvalidSystem(
-                f"{type(self.method).__name__} cannot run on several ranks; take one of {able}, or run it in one "
-                "process."
+                f"{self.method.name} cannot run on several ranks; take one of {able}, or run it in one process."
             )
         require_solver(self.method.newton.linear)
         if isinstance(self.method, EnergyMomentum) and self.method.compensated:
             raise InvalidSystem("EnergyMomentum does not keep compensated positions on several ranks; leave them out.")
-
-    @property
-    def dt(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The step in s."""
-        return self.method.dt  # pyright: ignore[reportReturnType]
-
-    @property
-    def name(self) -> str:
-        """How messages call the method."""
-        return self.method.name
-
-    @property
-    def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What is counted."""
-        return self.method.columns
-
-    @property
-    def order(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """That of the method."""
-        return self.method.order
-
-    @property
-    def conserves(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """That of the method."""
-        return self.method.conserves
-
-    @property
-    def symmetric(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """That of the method."""
-        return self.method.symmetric
-
-    @property
-    def needs(self) -> frozenset[Form]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the method needs."""
-        return self.method.needs
 
     @property
     def takes(self) -> frozenset[Trait]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -122,13 +86,6 @@ class InParts(FixedStepIntegrator["MotionInParts | ImplicitMotionInParts"]):
         whole = self.method._motion(system, t0, dt, n)
         assert isinstance(whole, ImplicitMotion), "explicit Newmark is above"
         return ImplicitMotionInParts(whole, self.method, self.ranks)
-
-    def _step_size(self, system: System, state: State) -> float:
-        return self.method._step_size(system, state)
-
-    def fit(self, system: System, state: State, interval: float) -> InParts:
-        """Return the method with the largest step not above its own that divides an interval in s."""
-        return replace(self, method=self.method.fit(system, state, interval))  # pyright: ignore[reportArgumentType]
 
 
 class MotionInParts(NewmarkMotion):
