@@ -45,6 +45,11 @@ class ImplicitPart:
     def _solver(self, pattern: Pattern, dim: int) -> LinearSolver:
         return RankedKrylov(pattern, dim, self._share, self._sums)
 
+    @property
+    def meetings(self) -> int:
+        """How often all ranks have met, to find a sum."""
+        return self._sums.count
+
     def steps(self, number: int) -> Failure | None:
         """Take steps; return what failed, if anything did: the same on all ranks."""
         motion = self._motion
