@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -229,8 +229,13 @@ class Potential(Copyable):
 
     # -- sums over nodes --------------------------------------------------------------------------------------
     #
-    # Energies, momenta, Newton's method and the work of most loads are sums of these two, so that a system may come to
-    # have its nodes in several places.
+    # Energies, momenta, Newton's method and the work of most loads take their sums from here, so that a system may have
+    # its nodes on several ranks (`symplex.parallel.part_system`).
+
+    @property
+    def n_own(self) -> int:
+        """How many nodes have their equations here: all of them, unless others come after these."""
+        return self.n_nodes
 
     def dot(self, a: Array, b: Array) -> float:
         """Return Σ a·b over the nodes, of nodal vectors a and b [n, …]."""
@@ -239,3 +244,19 @@ class Potential(Copyable):
     def sum(self, x: Array) -> Array:
         """Return the sum [...] over the nodes of x [n, …]."""
         return x.sum(axis=0)
+
+    def agreed(self, part: Callable[[], float]) -> float:
+        """Return the sum over all ranks of what a function returns there; what it raises on one, it raises on all."""
+        return part()
+
+    def share(self, x: Array) -> None:
+        """Set a nodal vector x [n, dim] at nodes that have their equations elsewhere to what it is there."""
+
+    def foremost(self, x: Array) -> tuple[int, float, list[str]]:
+        """Return the node with the largest of numbers x [n], this number, and the names of energies that act there."""
+        node = int(np.argmax(x))
+        return node, float(x[node]), self.acting(node)
+
+    def acting(self, node: int) -> list[str]:
+        """Return the names of the energies that act on a node."""
+        return [name for name, energy in self.energies.items() if np.any(energy.nodes == node)]

@@ -45,17 +45,6 @@ class PartOfLoad:
 
 
 @dataclass(frozen=True)
-class PartOfDrag:
-    """Resistance −c v, with c [l] in kg/s; see `Drag`."""
-
-    viscosity: Array
-
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return the nodal forces [l, dim] in N."""
-        return -self.viscosity[:, None] * v
-
-
-@dataclass(frozen=True)
 class PartOfFriction:
     """Friction of some nodes with an obstacle. It follows from a part of an energy, which is none of the system's."""
 
@@ -104,7 +93,8 @@ def part_of_load(load: Divisible, share: Share, n_nodes: int) -> Callable[..., A
         nodes = places_of(share.nodes, load.nodes[chosen])
         return PartOfLoad(nodes, load.forces[chosen], load.factor)
     if isinstance(load, Drag):
-        return PartOfDrag(load.viscosity[share.nodes])
+        viscosity = load.viscosity[share.nodes]
+        return Drag(np.abs(viscosity), -1.0 if np.any(viscosity < 0.0) else 1.0)  # of one sign
     if isinstance(load, Friction):
         return _part_of_friction(load, share, is_own)
     # All faces around own nodes, whose other nodes are those of elements around them, and so here as well.

@@ -7,6 +7,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -112,32 +113,58 @@ def _motion(table: Support, history: History, folder: Path) -> TimeFunction:
 
 
 def _course(history: History) -> TimeFunction:
-    """Return a factor given by a formula, with its derivatives."""
+    """Return a factor given by a formula, with its derivatives: functions that can be sent to other processes."""
     if history.kind == "sine":
         w = 2.0 * math.pi * cast(float, history.frequency)
-        return TimeFunction(
-            lambda t: math.sin(w * t), lambda t: w * math.cos(w * t), lambda t: -w * w * math.sin(w * t)
-        )
+        return TimeFunction(partial(_sine, w), partial(_sine_rate, w), partial(_sine_second, w))
     T = cast(float, history.duration)
     if history.kind == "ramp":
-        return TimeFunction(lambda t: min(t / T, 1.0), lambda t: 1.0 / T if t < T else 0.0, lambda t: 0.0, smooth=False)
-    if history.kind == "smooth-ramp":  # 10 s³ − 15 s⁴ + 6 s⁵, whose two derivatives are 0 at both ends
-
-        def part(t: float) -> float:
-            return min(t / T, 1.0)
-
-        return TimeFunction(
-            lambda t: part(t) ** 3 * (10.0 - 15.0 * part(t) + 6.0 * part(t) ** 2),
-            lambda t: 30.0 * part(t) ** 2 * (1.0 - part(t)) ** 2 / T,
-            lambda t: 60.0 * part(t) * (1.0 - part(t)) * (1.0 - 2.0 * part(t)) / T**2,
-        )
+        return TimeFunction(partial(_ramp, T), partial(_ramp_rate, T), _zero, smooth=False)
+    if history.kind == "smooth-ramp":
+        return TimeFunction(partial(_smooth_ramp, T), partial(_smooth_ramp_rate, T), partial(_smooth_ramp_second, T))
     w = math.pi / T
-    return TimeFunction(
-        lambda t: math.sin(w * t) if t < T else 0.0,
-        lambda t: w * math.cos(w * t) if t < T else 0.0,
-        lambda t: -w * w * math.sin(w * t) if t < T else 0.0,
-        smooth=False,
-    )
+    parts = (partial(_until, T, partial(one, w)) for one in (_sine, _sine_rate, _sine_second))
+    return TimeFunction(*parts, smooth=False)
+
+
+def _until(T: float, value: Callable[[float], float], t: float) -> float:
+    return value(t) if t < T else 0.0
+
+
+def _sine(w: float, t: float) -> float:
+    return math.sin(w * t)
+
+
+def _sine_rate(w: float, t: float) -> float:
+    return w * math.cos(w * t)
+
+
+def _sine_second(w: float, t: float) -> float:
+    return -w * w * math.sin(w * t)
+
+
+def _ramp(T: float, t: float) -> float:
+    return min(t / T, 1.0)
+
+
+def _ramp_rate(T: float, t: float) -> float:
+    return 1.0 / T if t < T else 0.0
+
+
+def _smooth_ramp(T: float, t: float) -> float:
+    """Return 10 s³ − 15 s⁴ + 6 s⁵, whose two derivatives are 0 at both ends."""
+    s = _ramp(T, t)
+    return s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
+
+
+def _smooth_ramp_rate(T: float, t: float) -> float:
+    s = _ramp(T, t)
+    return 30.0 * s**2 * (1.0 - s) ** 2 / T
+
+
+def _smooth_ramp_second(T: float, t: float) -> float:
+    s = _ramp(T, t)
+    return 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / T**2
 
 
 def _record(history: History, folder: Path) -> tuple[Array, Array]:

@@ -221,7 +221,6 @@ def _some_nodes(owner: str, nodes: Nodes) -> IntArray:
     return found
 
 
-@final
 class MovingSupports:
     """All supports of a system that move, as fields over its nodes.
 

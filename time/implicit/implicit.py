@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from symplex.base.columns import count_column
 from symplex.errors import StepFailed
+from symplex.fem.assembly import Pattern
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.implicit.halving import in_parts
 from symplex.time.implicit.small_steps import Scheme, SmallSteps
 from symplex.time.integrator import STEPS, FixedMotion, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion, with_context
-from symplex.time.solvers.linear_solver import COUNTS
+from symplex.time.solvers.linear_solver import COUNTS, LinearSolver
 from symplex.time.solvers.newton import Newton, NewtonSolver
 from symplex.time.traits import Trait
 
@@ -52,6 +53,14 @@ class ImplicitMotion(FixedStepMotion):
         self._given_dq, self._given_dv = (np.zeros(shape if self._moving else 0) for _ in range(2))
         self.symmetric = self.symmetric and not system.differentiable_loads
         self._newton = newton
+
+    def solve_by(self, solver: Callable[[Pattern, int], LinearSolver], symmetric: bool) -> None:
+        """Take another linear solver, which a function returns for a pattern and a dimension.
+
+        And whether the matrices are symmetric, which rows that are elsewhere may tell.
+        """
+        self._solver = NewtonSolver(self.system, self._newton, solver)
+        self.symmetric = symmetric
 
     @abstractmethod
     def _loaded(self, dq: Array) -> tuple[float, Array, Array]:
@@ -119,7 +128,8 @@ class ImplicitMotion(FixedStepMotion):
             return 0
         schemes = [self._scheme(float(h)) for h in sizes]
         before = small.counts.copy()
-        taken = small.take(n, schemes, self._q, self._v, self._own_accelerations)
+        works = self._work.done[: len(self._work.loads)]
+        taken = small.take(n, schemes, self._q, self._v, self._own_accelerations, works)
         corrections, factorisations = small.counts - before
         self._corrections += corrections
         self._solver.counts["factorisations"] += int(factorisations)
@@ -134,11 +144,16 @@ class ImplicitMotion(FixedStepMotion):
 
     def _attempt(self, t: float, h: float) -> None:
         """Move by a step, or by none if its equations cannot be solved."""
+        self.system.agreed(lambda: self._set_up(t, h))
+        self._solve(h)
+        self._end_step(h, self._solver.increment, self._solver.forces)
+
+    def _set_up(self, t: float, h: float) -> float:
+        """Set up the equations of a step, with the supports at its end; return 0."""
         if self._moving:
             self._move_supports(t + h)
         self._begin(t, h)
-        self._solve(h)
-        self._end_step(h, self._solver.increment, self._solver.forces)
+        return 0.0
 
     def _solve(self, h: float) -> None:
         """Find the increment of the step; where supports move, if need be from a start at which all else moves, too."""
@@ -153,7 +168,7 @@ class ImplicitMotion(FixedStepMotion):
             try:
                 self._corrections += self._found_from(carried)
             except StepFailed as error:
-                far = np.abs(self._given_dq).max()
+                _, far, _ = self.system.foremost(np.abs(self._given_dq).max(axis=1))
                 raise with_context(error, f"{error} In this step the supports move by up to {far:.3g} m.") from None
 
     def _found_from(self, start: Array | float) -> int:
@@ -165,7 +180,7 @@ class ImplicitMotion(FixedStepMotion):
         try:
             return solver.solve(self, self._q, start, follow=True)
         except StepFailed:
-            if not self.system.increment_loads:
+            if not self.system.agreed(lambda: float(len(self.system.increment_loads))):
                 raise
             self._secant = True
             try:

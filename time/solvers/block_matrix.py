@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple, final
+from math import sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,16 +22,20 @@ from numpy.typing import NDArray
 from symplex.fem import threads
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.kernels import inlined, kernel
+from symplex.fem.prefetch import prefetch
 from symplex.time.solvers.node_order import two_sided_order
 
 THREE, NINE = np.uint64(3), np.uint64(9)
 _ROUNDING = 1e-12  # of numbers on the diagonal: what two numbers that should be equal may differ by
 WORTH_A_THREAD = 10_000  # nodes
+_AHEAD = 16  # blocks that are taken, which are fetched before they are needed
 
 
-@final
 class BlockPattern:
     """The pattern of a block matrix in the order of elimination, and the way into it from the given order.
+
+    All sums over vectors and rows, and products with vectors, are taken here: where rows are on several ranks
+    (`symplex.parallel.ranked_rows`) they are over all of these.
 
     Parameters
     ----------
@@ -82,6 +87,50 @@ class BlockPattern:
             between = function(*arguments, separator, end)
             return [*threads.run(function, halves, number), between]
         return [*threads.run(function, halves, number), function(*arguments, separator, end)]
+
+    # -- sums over all rows --------------------------------------------------------------------------------------
+
+    def totals(self, *parts: float) -> tuple[float, ...]:
+        """Return sums over all rows, given those over the rows that are here."""
+        return parts
+
+    def total(self, parts: Array) -> Array:
+        """Return sums over all rows, given those over the rows that are here."""
+        return parts
+
+    def largest(self, number: float) -> float:
+        """Return the largest of the numbers that are given anywhere."""
+        return number
+
+    def every(self, flag: bool) -> bool:
+        """Return whether something is true everywhere."""
+        return flag
+
+    def dot(self, u: Array, v: Array) -> float:
+        """Return u·v of vectors [3 n]."""
+        return self.totals(_dot(u, v))[0]
+
+    def norm(self, v: Array) -> float:
+        """Return |v| of a vector [3 n]."""
+        return sqrt(self.dot(v, v))
+
+    def bodies(self) -> tuple[int, NDArray[np.integer]]:
+        """Return how many parts are connected by nothing with each other, and that of each row [n]."""
+        lower = self.lower
+        graph = sp.csr_array((np.ones(len(lower.indices)), lower.indices.astype(np.int32), lower.indptr))
+        return sp.csgraph.connected_components(graph, directed=False)
+
+    # -- products ------------------------------------------------------------------------------------------------
+
+    def advance(self, values: Array, z: Array, beta: float, p: Array, q: Array) -> float:
+        """Set p = z + β p and q = A p, given the lower half [nnz', 9] of a symmetric matrix; return p·q."""
+        return self.totals(sum(self.run(symmetric_product, *self.lower[:2], values, z, beta, p, q)))[0]
+
+    def multiply(self, values: Array, x: Array, y: Array) -> None:
+        """Set y = A x, given all blocks [nnz, 9] of A."""
+        self.run(product, *self.whole[:2], values, x, y)
+
+    # -- from the given order and back -----------------------------------------------------------------------------
 
     def gather(self, vector: Array) -> Array:
         """Return a vector [n, dim] of all nodes as [3 n] in the order of elimination."""
@@ -167,9 +216,14 @@ def _is_symmetric(indptr, indices, transposed, blocks, tolerance):
 
 @kernel
 def _take_blocks(indptr, indices, source, blocks, scale, out, first, last):
-    for s in range(indptr[first], indptr[last]):
+    blocks, out, end = blocks.ravel(), out.ravel(), indptr[last]
+    for s in range(indptr[first], end):
+        ahead = np.int64(9) * np.int64(source[min(s + _AHEAD, end - 1)])
+        prefetch(blocks, ahead)  # pyright: ignore[reportCallIssue]
+        prefetch(blocks, ahead + 8)  # pyright: ignore[reportCallIssue]
+        to, at = NINE * np.uint64(s), NINE * np.uint64(source[s])
         for k in range(9):
-            out[s, k] = scale * blocks[source[s], k]
+            out[to + np.uint64(k)] = scale * blocks[at + np.uint64(k)]
 
 
 @kernel
@@ -247,3 +301,14 @@ def product(indptr, indices, values, x, y, first, last):
         i = THREE * np.uint64(row)
         y[i], y[i + np.uint64(1)], y[i + np.uint64(2)] = y0, y1, y2
     return 0.0
+
+
+@kernel
+def _dot(u, v):
+    """Return u·v; not by a library, whose sums may depend on its number of threads."""
+    s0 = s1 = s2 = 0.0
+    for i in range(0, len(u), 3):
+        s0 += u[i] * v[i]
+        s1 += u[i + 1] * v[i + 1]
+        s2 += u[i + 2] * v[i + 2]
+    return s0 + s1 + s2

@@ -15,6 +15,7 @@ def conjugate_residuals(
     b: Array,
     tolerance: float,
     limit: int,
+    total: Callable[[float], float] = float,
 ) -> tuple[Array | None, int]:
     """Return x with |A x − b| ≤ tolerance |b|, None after ``limit`` iterations, and their number.
 
@@ -29,15 +30,25 @@ def conjugate_residuals(
     b : float64 [n]
     tolerance : float
     limit : int
+    total : callable, optional
+        Returns the sum over all ranks of what is there of a product of two vectors.
     """
+
+    def dot(u: Array, v: Array) -> float:
+        """Return u·v; not by a library, whose sums may depend on its number of threads."""
+        return total(float((u * v).sum()))
+
+    def norm(v: Array) -> float:
+        return float(np.sqrt(dot(v, v)))
+
     x, r = np.zeros_like(b), b
-    size = _norm(b)
+    size = norm(b)
     directions: list[Array] = []
     products: list[Array] = []
     for iteration in range(limit + 1):
-        if _norm(r) <= tolerance * size:
+        if norm(r) <= tolerance * size:
             r = b - product(x)
-            if _norm(r) <= tolerance * size:
+            if norm(r) <= tolerance * size:
                 return x, iteration
             directions, products = [], []
         if iteration == limit:
@@ -45,24 +56,15 @@ def conjugate_residuals(
         p = preconditioner(r)
         q = product(p)
         for earlier, its_product in zip(directions, products, strict=True):
-            part = _dot(its_product, q)
+            part = dot(its_product, q)
             q = q - part * its_product
             p = p - part * earlier
-        length = _norm(q)
+        length = norm(q)
         if not 0.0 < length < np.inf:
             break
         p, q = p / length, q / length
-        part = _dot(q, r)
+        part = dot(q, r)
         x, r = x + part * p, r - part * q
         directions.append(p)
         products.append(q)
     return None, limit
-
-
-def _dot(u: Array, v: Array) -> float:
-    """Return u·v; not by a library, whose sums may depend on its number of threads."""
-    return float((u * v).sum())
-
-
-def _norm(v: Array) -> float:
-    return float(np.sqrt(_dot(v, v)))

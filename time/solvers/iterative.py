@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import final
 
 import numpy as np
 
@@ -28,7 +27,6 @@ _ENDS = {
 }
 
 
-@final
 class KrylovSolver(LinearSolver):
     """Conjugate gradients with block IC(0), or BiCGStab with block ILU(0) if the matrix is not symmetric.
 
@@ -45,9 +43,16 @@ class KrylovSolver(LinearSolver):
 
     def __init__(self, pattern: Pattern, dim: int):
         self._pattern = pattern
-        self._rows = BlockPattern(pattern.indptr, pattern.indices, dim)
-        self._turned, self._start = TurnedMatrix(self._rows), RigidStart(self._rows)
+        self._rows = self._block_rows(pattern, dim)
+        self._turned, self._start = self._turned_matrix(), RigidStart(self._rows)
         self.begin()
+
+    def _block_rows(self, pattern: Pattern, dim: int) -> BlockPattern:
+        """Return the rows that are solved for here."""
+        return BlockPattern(pattern.indptr, pattern.indices, dim)
+
+    def _turned_matrix(self) -> TurnedMatrix:
+        return TurnedMatrix(self._rows)
 
     def begin(self) -> None:
         """Turn the columns of matrices again."""
@@ -73,27 +78,33 @@ class KrylovSolver(LinearSolver):
     def _factorize_symmetric(self) -> bool:
         values, factor = self._lower
         self._rows.take(self._rows.lower, self._blocks, self._scale, values)
-        definite = self._has_factors(values, factor)
+        definite = self._rows.every(self._has_factors(values, factor))
         self.counts["indefinite"] += not definite
         return definite
 
     def _factorize_turned(self, middle: Array, end: Array) -> bool:
         self._rows.take(self._rows.whole, self._blocks, self._scale, self._whole)
         values, factor = self._lower
-        return self._turned.take(self._whole, middle, end, values) and self._has_factors(values, factor)
+        return self._turned.take(self._whole, middle, end, values) and self._rows.every(
+            self._has_factors(values, factor)
+        )
 
     def _has_factors(self, values: Array, factor: IncompleteCholesky) -> bool:
         found = factor.factorize(values) < 0
         if found and factor.shift > 0.0:
             self.counts["shifted"] += 1
-            loose = floating_part(self._pattern, self._blocks)  # which iterations need not notice
-            if loose is not None:
-                raise singular(self._pattern, self._blocks, loose)
+            self._require_held()
         return found
+
+    def _require_held(self) -> None:
+        """Check that no part of the system floats, which iterations need not notice."""
+        loose = floating_part(self._pattern, self._blocks)
+        if loose is not None:
+            raise singular(self._pattern, self._blocks, loose)
 
     def _factorize_any(self) -> bool:
         self._rows.take(self._rows.whole, self._blocks, self._scale, self._whole)
-        return self._lu.factorize(self._whole) < 0
+        return self._rows.every(self._lu.factorize(self._whole) < 0)
 
     @cached_property
     def _lower(self) -> tuple[Array, IncompleteCholesky]:
@@ -148,12 +159,13 @@ class KrylovSolver(LinearSolver):
         Iterations end where they are no longer ``worth`` while (see `symplex.time.solvers.krylov`).
         """
         self._last: Solution | None = None
-        size = float(np.max(np.abs(b), initial=0.0))
+        rhs = self._rows.gather(b)
+        size = self._rows.largest(float(np.max(np.abs(rhs), initial=0.0)))
         if size == 0.0:
             return np.zeros_like(b)
         if not size < np.inf:
             raise StepFailed("the right-hand side of the equations of the step is not finite.")
-        rhs = self._rows.gather(b / size)  # squares of its numbers neither overflow nor vanish
+        rhs /= size  # squares of its numbers neither overflow nor vanish
         if self._definite:
             self._last = self._note(self._start.solve(self._lower[1], rhs, tolerance, worth))
             if self._last.outcome == "indefinite":
@@ -177,8 +189,7 @@ class KrylovSolver(LinearSolver):
 
     def failure(self, tolerance: float) -> StepFailed:
         """Return what is to be said of the last attempt."""
-        loose = loose_part(self._pattern, self._blocks)
-        if loose is not None:
+        if (loose := self._loose_part()) is not None:
             return singular(self._pattern, self._blocks, loose)
         message = "the matrix of the step has no incomplete factors"
         if self._last is not None:
@@ -186,7 +197,13 @@ class KrylovSolver(LinearSolver):
                 f"the linear solver left a residual of {self._last.residual:.1e} of the right-hand side (wanted "
                 f"{tolerance:.1e}) and {_ENDS[self._last.outcome]} after {self._last.iterations} iterations"
             )
-        return StepFailed(f'{message}. Try a smaller step, or linear="sparse" if memory allows.')
+        return StepFailed(f"{message}. {self._advice}")
+
+    _advice = 'Try a smaller step, or linear="sparse" if memory allows.'
+
+    def _loose_part(self) -> str | None:
+        """Return in words what can move without force, if that is known."""
+        return loose_part(self._pattern, self._blocks)
 
 
 def _is_solved(solution: Solution) -> bool:

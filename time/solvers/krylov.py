@@ -16,7 +16,7 @@ import numpy as np
 from symplex.fem.assembly import Array
 from symplex.fem.kernels import kernel
 from symplex.time.solvers.block_factor import IncompleteCholesky, IncompleteLU
-from symplex.time.solvers.block_matrix import BlockPattern, product, symmetric_product
+from symplex.time.solvers.block_matrix import BlockPattern
 
 LIMIT = 5000  # iterations
 PATIENCE = 1000  # iterations in which the residual must halve: thin bodies in large steps take hundreds to begin
@@ -88,15 +88,12 @@ def conjugate_gradients(
     alpha, rz_before, size, reached, best, best_at = 0.0, 1.0, 0.0, np.inf, np.inf, 0
     fresh = True
 
-    def product_with(vector: Array, beta: float) -> float:
-        return sum(pattern.run(symmetric_product, *pattern.lower[:2], values, vector, beta, p, q))
-
     def finish(iterations: int, outcome: Outcome) -> Solution:
-        product_with(x, 0.0)
-        return Solution(x, _norm(b - q) / size, iterations, outcome)
+        pattern.advance(values, x, 0.0, p, q)
+        return Solution(x, pattern.norm(b - q) / size, iterations, outcome)
 
     for iteration in range(limit + 1):
-        rr, rz = factor.forward(alpha, p, q, x, r, z)
+        rr, rz = pattern.totals(*factor.forward(alpha, p, q, x, r, z))
         size = size or sqrt(rr)
         if size == 0.0:
             return Solution(x, 0.0, 0, "converged")
@@ -111,7 +108,7 @@ def conjugate_gradients(
                 return Solution(x, solution.residual, iteration, "rounding")
             reached, fresh, alpha = solution.residual, True, 0.0
             np.subtract(b, q, out=r)
-            rr, rz = factor.forward(0.0, p, q, x, r, z)
+            rr, rz = pattern.totals(*factor.forward(0.0, p, q, x, r, z))
         if rr <= 0.25 * best:
             best, best_at = rr, iteration
         elif iteration - best_at >= PATIENCE:
@@ -119,7 +116,7 @@ def conjugate_gradients(
         if not worth(iteration):
             return finish(iteration, "out of iterations")
         factor.backward(z)
-        curvature = product_with(z, 0.0 if fresh else rz / rz_before)
+        curvature = pattern.advance(values, z, 0.0 if fresh else rz / rz_before, p, q)
         if not curvature > 0.0:
             return finish(iteration, "indefinite" if curvature <= 0.0 else "broken down")
         alpha, rz_before, fresh = rz / curvature, rz, False
@@ -154,18 +151,15 @@ def bicgstab(
     """
     x, y, z, p, v, t = (np.zeros_like(b) for _ in range(6))
     r = b.copy()
-    size = _norm(b)
+    size = pattern.norm(b)
     if size == 0.0:
         return Solution(x, 0.0, 0, "converged")
     rho, beta, omega, rr, reached, best, best_at = 0.0, 0.0, 0.0, size**2, np.inf, np.inf, 0
     shadow = r
 
-    def multiply(vector: Array, out: Array) -> None:
-        pattern.run(product, *pattern.whole[:2], values, vector, out)
-
     def finish(iterations: int, outcome: Outcome) -> Solution:
-        multiply(x, t)
-        return Solution(x, _norm(b - t) / size, iterations, outcome)
+        pattern.multiply(values, x, t)
+        return Solution(x, pattern.norm(b - t) / size, iterations, outcome)
 
     for iterations in range(0, limit, 2):
         if rr <= (tolerance * size) ** 2:
@@ -178,7 +172,7 @@ def bicgstab(
             np.subtract(b, t, out=r)
         if rho == 0.0:  # begin (anew)
             shadow, beta = r.copy(), 0.0
-            rr = rho = _dot(r, r)
+            rr = rho = pattern.dot(r, r)
             p[...] = v[...] = 0.0
         if rr <= 0.25 * best:
             best, best_at = rr, iterations
@@ -188,18 +182,18 @@ def bicgstab(
             return finish(iterations, "out of iterations")
         pattern.run(_turn, beta, omega, r, v, p)
         factor.solve(p, y)
-        multiply(y, v)
-        alpha = rho / _dot(shadow, v)
+        pattern.multiply(values, y, v)
+        alpha = rho / pattern.dot(shadow, v)
         pattern.run(_reduce, alpha, v, r)
         factor.solve(r, z)
-        multiply(z, t)
-        tt = _dot(t, t)
-        omega = _dot(t, r) / tt if tt > 0.0 else 0.0
+        pattern.multiply(values, z, t)
+        tt = pattern.dot(t, t)
+        omega = pattern.dot(t, r) / tt if tt > 0.0 else 0.0
         sums = pattern.run(_move, alpha, y, omega, z, t, shadow, x, r)
-        rr, following = sum(part[0] for part in sums), sum(part[1] for part in sums)
+        rr, following = pattern.totals(sum(part[0] for part in sums), sum(part[1] for part in sums))
         if not rr < np.inf:
             return Solution(x, np.inf, iterations + 2, "broken down")
-        lost = abs(following) <= _BREAKDOWN * sqrt(rr) * _norm(shadow) or omega == 0.0
+        lost = abs(following) <= _BREAKDOWN * sqrt(rr) * pattern.norm(shadow) or omega == 0.0
         beta = 0.0 if lost else following / rho * (alpha / omega)
         rho = 0.0 if lost else following
     return finish(limit, "out of iterations")
@@ -229,18 +223,3 @@ def _move(alpha, y, omega, z, t, shadow, x, r, first, last):
         squared += r[i] * r[i]
         along += shadow[i] * r[i]
     return squared, along
-
-
-def _norm(v: Array) -> float:
-    return sqrt(_dot(v, v))
-
-
-@kernel
-def _dot(u, v):
-    """Return u·v; not by a library, whose sums may depend on its number of threads."""
-    s0 = s1 = s2 = 0.0
-    for i in range(0, len(u), 3):
-        s0 += u[i] * v[i]
-        s1 += u[i + 1] * v[i + 1]
-        s2 += u[i + 2] * v[i + 2]
-    return s0 + s1 + s2

@@ -16,6 +16,20 @@ DENSE = 200  # unknowns up to which a dense factorisation is faster than a spars
 _SPARSE = 2000  # unknowns up to which sparse factors are as fast as iterations
 
 
+def require_solver(kind: Linear) -> None:
+    """Check that the library of a solver is installed.
+
+    Raises
+    ------
+    MissingPackage
+        If it is not.
+    """
+    if kind == "multigrid":
+        from symplex.time.solvers.multigrid import require_pyamg
+
+        require_pyamg()
+
+
 def linear_solver(kind: Linear, pattern: Pattern, dim: int) -> LinearSolver:
     """Return the solver of a kind for matrices on a pattern."""
     size = pattern.n_nodes * dim

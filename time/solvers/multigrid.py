@@ -37,12 +37,7 @@ class MultigridSolver(LinearSolver):
     """
 
     def __init__(self, pattern: Pattern, dim: int):
-        try:
-            import pyamg  # noqa: F401  # pyright: ignore[reportMissingImports]
-        except ImportError as error:
-            raise MissingPackage(
-                'linear="multigrid" needs pyamg, which is not installed: pip install "symplex[multigrid]".'
-            ) from error
+        require_pyamg()
         self._pattern, self._dim = pattern, dim
         self._sparse: SparseSolver | None = None
 
@@ -111,6 +106,22 @@ class MultigridSolver(LinearSolver):
 
     def _count(self, _: Array) -> None:
         self.counts["iterations"] += 1
+
+
+def require_pyamg() -> None:
+    """Check that pyamg is installed.
+
+    Raises
+    ------
+    MissingPackage
+        If it is not.
+    """
+    try:
+        import pyamg  # noqa: F401  # pyright: ignore[reportMissingImports]
+    except ImportError as error:
+        raise MissingPackage(
+            'linear="multigrid" needs pyamg, which is not installed: pip install "symplex[multigrid]".'
+        ) from error
 
 
 def rigid_motions(positions: Array) -> Array:

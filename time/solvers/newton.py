@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
 from typing import final
@@ -10,11 +11,13 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.errors import StepFailed
+from symplex.fem.assembly import Pattern
 from symplex.fem.changing import IncompleteStencils
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.solvers.continuation import followed
-from symplex.time.solvers.linear import Linear, linear_solver
+from symplex.time.solvers.linear import Linear, linear_solver, require_solver
+from symplex.time.solvers.linear_solver import COUNTS, LinearSolver
 from symplex.time.solvers.step_equations import PartOfStep, StepEquations, residual, tangent, tangent_in_space
 
 EPS = float(np.finfo(float).eps)
@@ -92,6 +95,8 @@ class NewtonSolver:
     ----------
     system : System
     settings : Newton
+    solver : callable, optional
+        Returns the linear solver for a pattern and a dimension; default: that of the settings.
 
     Attributes
     ----------
@@ -101,10 +106,14 @@ class NewtonSolver:
         G there in N.
     """
 
-    def __init__(self, system: System, settings: Newton):
+    def __init__(self, system: System, settings: Newton, solver: Callable[[Pattern, int], LinearSolver] | None = None):
         self.system = system
         self.settings = settings
-        self._take_pattern(system)
+        self._solver_for = solver
+        if solver is None:
+            require_solver(settings.linear)
+        self._pattern: Pattern | None = None  # until it is needed: it takes long to find
+        self._none_yet: dict[str, int] = dict.fromkeys(COUNTS, 0)
         self._linearised = False
         lumped = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())  # row sums may be negative
         # Weights of norms; a massless node counts like the others.
@@ -117,12 +126,13 @@ class NewtonSolver:
 
     def _take_pattern(self, system: System) -> None:
         """Take a linear solver for the pattern as it is now."""
-        self._pattern = system.pattern
-        self._linear = linear_solver(self.settings.linear, self._pattern, system.dim)
-        self._blocks = self._pattern.zeros(system.dim)
+        pattern, dim = system.pattern, system.dim
+        chosen = self._solver_for
+        self._linear = linear_solver(self.settings.linear, pattern, dim) if chosen is None else chosen(pattern, dim)
+        self._pattern, self._blocks = pattern, pattern.zeros(dim)
 
     def _follow_pattern(self) -> None:
-        """Take another linear solver if stencils have changed."""
+        """Take a linear solver, or another one if stencils have changed."""
         if self.system.pattern is not self._pattern:
             counts = self.counts
             self._take_pattern(self.system)
@@ -136,7 +146,7 @@ class NewtonSolver:
     @property
     def counts(self) -> dict[str, int]:
         """What the linear solver counts (see `symplex.time.solvers.linear_solver.COUNTS`)."""
-        return self._linear.counts
+        return self._none_yet if self._pattern is None else self._linear.counts
 
     def solve(self, equations: StepEquations, q0: Array, start: Array | float = 0.0, follow: bool = False) -> int:
         """Find the increment from the positions q0 [n, dim], and return the number of corrections it took.
@@ -181,6 +191,7 @@ class NewtonSolver:
         """Find an increment as `solve` does, whichever it is, by a limited number of corrections."""
         self._smooth, self._impatient, self._linearised = True, False, False
         self._trial[...] = start
+        self.system.share(self._trial)
         if self.system.impassable and np.any(self._trial):
             self.increment.fill(0.0)
             if self._free_part(equations) < 1.0:
@@ -215,9 +226,13 @@ class NewtonSolver:
 
     def _evaluate(self, equations: StepEquations) -> float:
         """Set the forces and the residual of the trial increment; return the norm of the residual."""
+        return float(np.sqrt(self.system.agreed(lambda: self._set_residual(equations))))
+
+    def _set_residual(self, equations: StepEquations) -> float:
+        """Do so; return the square of the norm over the nodes that have their equations here."""
         system, dq = self.system, self._trial
         equations.forces(dq, self._trial_forces)
-        squared = residual(
+        return residual(
             equations.inertia,
             self._factor,
             dq if system.is_lumped else system.apply_mass(dq),
@@ -226,9 +241,8 @@ class NewtonSolver:
             equations.constant,
             system.fixed,
             self._mass,
-            self._trial_residual,
+            self._trial_residual[: system.n_own],
         )
-        return float(np.sqrt(squared))
 
     def _accept(self) -> None:
         self.increment, self._trial = self._trial, self.increment
@@ -237,6 +251,20 @@ class NewtonSolver:
 
     def _linearise(self, equations: StepEquations, q0: Array) -> float:
         """Hand the tangent matrix to the linear solver; return the floor of the residual's norm."""
+        squared = self.system.agreed(lambda: self._set_matrix(equations, q0))
+        if not isfinite(squared):
+            raise StepFailed("the stiffness is not finite within the step.")
+        rows, columns = equations.at
+        end = None if rows == columns else q0 + columns * self.increment
+        self._linear.update(self._blocks, equations.symmetric, q0 + rows * self.increment, end)
+        self._linearised = True
+        return FLOOR * EPS * float(np.sqrt(squared))
+
+    def _set_matrix(self, equations: StepEquations, q0: Array) -> float:
+        """Set the blocks of the tangent matrix; return the square of what the round-off of the residual follows from.
+
+        The rows of nodes that have their equations elsewhere are set as well, from the energies that are here.
+        """
         system = self.system
         try:
             equations.blocks(self.increment, self._blocks)
@@ -244,7 +272,7 @@ class NewtonSolver:
             system.cover(error.ends)
             self._follow_pattern()
             equations.blocks(self.increment, self._blocks)
-        squared = (tangent_in_space if system.dim == 3 else tangent)(
+        arguments = (
             equations.inertia,
             self._held(equations),
             system.mass_values,
@@ -259,13 +287,10 @@ class NewtonSolver:
             system.pattern.indices,
             self._blocks,
         )
-        if not isfinite(squared):
-            raise StepFailed("the stiffness is not finite within the step.")
-        rows, columns = equations.at
-        end = None if rows == columns else q0 + columns * self.increment
-        self._linear.update(self._blocks, equations.symmetric, q0 + rows * self.increment, end)
-        self._linearised = True
-        return FLOOR * EPS * float(np.sqrt(squared))
+        set_rows = tangent_in_space if system.dim == 3 else tangent
+        if system.n_own < system.n_nodes:
+            set_rows(*arguments, system.n_own, system.n_nodes)
+        return set_rows(*arguments, 0, system.n_own)
 
     def _held(self, equations: StepEquations) -> float:
         """Return the factor of the masses of fixed coordinates in the matrix; without inertia one by its stiffness."""
@@ -373,15 +398,14 @@ class NewtonSolver:
         return float(np.sqrt(self.system.dot(self._mass[:, None] * dq, dq)))
 
     def _failure(self, equations: StepEquations, history: list[float], floor: float) -> StepFailed:
-        size = np.abs(self._residual).max(axis=1)
-        node = int(np.argmax(size))
-        acting = [f"'{name}'" for name, energy in self.system.energies.items() if np.any(energy.nodes == node)]
+        node, size, names = self.system.foremost(np.abs(self._residual).max(axis=1))
+        acting = [f"'{name}'" for name in names]
         # The residual is an impulse; over the step it is a force.
         scale = max(equations.impulse, 1e-300)
         fell = ", ".join(f"{norm / history[0]:.1e}" for norm in history[-6:])
         return StepFailed(
             f"Newton's method did not converge: after {len(history) - 1} corrections the residual is "
-            f"{size[node] / scale:.2e} N at node {node} ({', '.join(acting) or 'no energy'}), wanted "
-            f"{size[node] / scale * floor / history[-1]:.0e} N or less. The last residuals, as parts of the first: "
+            f"{size / scale:.2e} N at node {node} ({', '.join(acting) or 'no energy'}), wanted "
+            f"{size / scale * floor / history[-1]:.0e} N or less. The last residuals, as parts of the first: "
             f"{fell}. Try a smaller step."
         )

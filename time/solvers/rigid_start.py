@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array
 from symplex.time.solvers.block_factor import IncompleteCholesky
-from symplex.time.solvers.block_matrix import BlockPattern, symmetric_product
+from symplex.time.solvers.block_matrix import BlockPattern
 from symplex.time.solvers.krylov import Solution, Worth, conjugate_gradients
 
 # A translation is soft where its stiffness is this part of what the diagonal alone would be; beyond some 60 of the
@@ -37,9 +36,7 @@ class RigidStart:
 
     def __init__(self, pattern: BlockPattern):
         self._pattern = pattern
-        lower = pattern.lower
-        graph = sp.csr_array((np.ones(len(lower.indices)), lower.indices.astype(np.int32), lower.indptr))
-        self._bodies, self._body = sp.csgraph.connected_components(graph, directed=False)  # what hangs together
+        self._bodies, self._body = pattern.bodies()
         self._motions: Array | None = None
 
     def take(self, values: Array, positions: Array) -> None:
@@ -69,7 +66,7 @@ class RigidStart:
         parts = np.einsum("bkl,bl->bk", self._compliance, self._along_motions(b.reshape(-1, 3)))
         x = np.einsum("nik,nk->ni", self._motions, parts[self._body]).ravel()
         r = b - self._times(x)
-        size, left = (float(np.sqrt((v * v).sum())) for v in (b, r))
+        size, left = (float(np.sqrt(square)) for square in self._pattern.totals(*(_square(v) for v in (b, r))))
         if left <= tolerance * size:
             return Solution(x, left / size if size > 0.0 else 0.0, 0, "converged")
         rest = conjugate_gradients(self._pattern, self._values, factor, r, tolerance * size / left, worth=worth)
@@ -77,12 +74,12 @@ class RigidStart:
 
     def _times(self, x: Array) -> Array:
         p, out = np.zeros_like(x), np.empty_like(x)
-        self._pattern.run(symmetric_product, *self._pattern.lower[:2], self._values, x, 0.0, p, out)
+        self._pattern.advance(self._values, x, 0.0, p, out)
         return out
 
     def _sums(self, numbers: Array) -> Array:
         """Return the sums over the nodes of each body of numbers [n]."""
-        return np.asarray(np.bincount(self._body, numbers, self._bodies), float)
+        return self._pattern.total(np.asarray(np.bincount(self._body, numbers, self._bodies), float))
 
     def _along_motions(self, forces: Array) -> Array:
         """Return what the forces [n, 3] do along the rigid motions of each body [bodies, 6]."""
@@ -95,7 +92,7 @@ class RigidStart:
         counts = self._sums(np.ones(len(x)))
         centres = np.stack([self._sums(x[:, i]) / counts for i in range(3)], axis=1)
         arms = x - centres[self._body]
-        arms /= max(float(np.abs(arms).max(initial=0.0)), np.finfo(float).tiny)
+        arms /= max(self._pattern.largest(float(np.abs(arms).max(initial=0.0))), np.finfo(float).tiny)
         motions = np.zeros((len(x), 3, 6))
         for i in range(3):
             j, k = (i + 1) % 3, (i + 2) % 3
@@ -103,3 +100,7 @@ class RigidStart:
             motions[:, j, 3 + i], motions[:, k, 3 + i] = -arms[:, k], arms[:, j]
         motions[:, ~there] = 0.0
         return motions
+
+
+def _square(v: Array) -> float:
+    return float((v * v).sum())

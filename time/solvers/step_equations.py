@@ -76,15 +76,17 @@ def residual(inertia, factor, x, impulse, forces, constant, fixed, mass, out):
 
 
 @uncounted_kernel
-def tangent(inertia, held, mass_values, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks):
-    """Turn the blocks K into impulse · K + inertia · M, the masses times a factor where fixed.
+def tangent(
+    inertia, held, mass_values, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks, first, last
+):
+    """Turn the blocks K into impulse · K + inertia · M, the masses times a factor where fixed, of some rows.
 
     Return Σ s²/m, with s = inertia |M||Δq| + |constant| + impulse (|G| + |K||q|) what the residual's round-off
     is proportional to.
     """
     dim = q.shape[1]
     squared = 0.0
-    for a in range(q.shape[0]):
+    for a in range(first, last):
         for i in range(dim):
             size = inertia * mass[a] * abs(dq[a, i]) + abs(constant[a, i]) + impulse * abs(forces[a, i])
             for s in range(indptr[a], indptr[a + 1]):
@@ -104,11 +106,11 @@ def tangent(inertia, held, mass_values, impulse, forces, constant, dq, q, mass, 
 
 @uncounted_kernel
 def tangent_in_space(
-    inertia, held, mass_values, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks
+    inertia, held, mass_values, impulse, forces, constant, dq, q, mass, fixed, indptr, indices, blocks, first, last
 ):
     """Do as `tangent` for blocks of 3 × 3, each of which is read and written once."""
     squared = 0.0
-    for a in range(q.shape[0]):
+    for a in range(first, last):
         f0, f1, f2 = fixed[a, 0], fixed[a, 1], fixed[a, 2]
         s0 = inertia * mass[a] * abs(dq[a, 0]) + abs(constant[a, 0]) + impulse * abs(forces[a, 0])
         s1 = inertia * mass[a] * abs(dq[a, 1]) + abs(constant[a, 1]) + impulse * abs(forces[a, 1])

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from math import sqrt
-from typing import NamedTuple, final
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from symplex.fem.assembly import Array
 from symplex.fem.kernels import inlined, kernel
 from symplex.time.solvers.block_factor import IncompleteCholesky
-from symplex.time.solvers.block_matrix import NINE, THREE, BlockPattern, product
+from symplex.time.solvers.block_matrix import NINE, THREE, BlockPattern
 from symplex.time.solvers.conjugate_residuals import conjugate_residuals
 from symplex.time.solvers.krylov import Outcome, Solution, Worth
 from symplex.time.solvers.rigid_start import RigidStart
@@ -42,7 +42,6 @@ class Places(NamedTuple):
     opposite: NDArray[np.uint32]
 
 
-@final
 class TurnedMatrix:
     """The symmetric part of A R, the rotations R, and solutions of A x = b with them.
 
@@ -77,8 +76,14 @@ class TurnedMatrix:
         positions = pattern.gather(middle), pattern.gather(end)
         pattern.run(_rotate, *pattern.whole[:2], values, pattern.dim, *positions, _LOOSE_ENDS, self._rotations)
         rows = pattern.lower[:2]
-        parts = pattern.run(_take_symmetric_part, *rows, *self._places, values, self._rotations, out)
-        return sum(part[1] for part in parts) <= _UNSYMMETRIC**2 * sum(part[0] for part in parts)
+        parts = pattern.run(take_symmetric_part, *rows, *self._places, values, self._rotations, out)
+        parts += self._take_border()
+        kept, left = pattern.totals(sum(part[0] for part in parts), sum(part[1] for part in parts))
+        return left <= _UNSYMMETRIC**2 * kept
+
+    def _take_border(self) -> list[tuple[float, float]]:
+        """Do the same with blocks beside those of the pattern, if there are any; return their sums."""
+        return []
 
     def solve(
         self, start: RigidStart, factor: IncompleteCholesky, b: Array, tolerance: float, worth: Worth
@@ -98,13 +103,13 @@ class TurnedMatrix:
         worth : callable
             Whether to go on after so many iterations of conjugate gradients.
         """
-        size = sqrt(float((b * b).sum()))
+        size = self._norm(b)
         iterations, closer = 0, _FIRST
         outcome: Outcome = "stagnated"
 
         def nearly(r: Array) -> Array:
             nonlocal iterations, outcome, closer
-            wanted = tolerance * size / sqrt(float((r * r).sum()))
+            wanted = tolerance * size / self._norm(r)
             before = iterations
             exact = max(closer, _CLOSER * wanted)
             inner = start.solve(factor, r, exact, lambda more: worth(before + more))
@@ -116,15 +121,20 @@ class TurnedMatrix:
             _turn(self._rotations, inner.x, out)
             return out
 
-        x, _ = conjugate_residuals(self._times, nearly, b, tolerance, _LIMIT)
+        x, _ = conjugate_residuals(self._times, nearly, b, tolerance, _LIMIT, self._total)
         if x is None:
             return Solution(np.zeros_like(b), 1.0, iterations, outcome)
-        r = b - self._times(x)
-        return Solution(x, sqrt(float((r * r).sum())) / size, iterations, "converged")
+        return Solution(x, self._norm(b - self._times(x)) / size, iterations, "converged")
+
+    def _total(self, part: float) -> float:
+        return self._pattern.totals(part)[0]
+
+    def _norm(self, v: Array) -> float:
+        return sqrt(self._total(float((v * v).sum())))
 
     def _times(self, x: Array) -> Array:
         out = np.empty_like(x)
-        self._pattern.run(product, *self._pattern.whole[:2], self._values, x, out)
+        self._pattern.multiply(self._values, x, out)
         return out
 
 
@@ -192,7 +202,7 @@ def _block_times_rotation(values, s, rotations, a):
 
 
 @kernel
-def _take_symmetric_part(indptr, indices, own, opposite, values, rotations, out, first, last):
+def take_symmetric_part(indptr, indices, own, opposite, values, rotations, out, first, last):
     """Write (A_ab R_b + (A_ba R_a)ᵀ)/2; return the sums of its squares, and of those of what is left, of the rows."""
     values, rotations, out = values.ravel(), rotations.ravel(), out.ravel()
     kept = left = 0.0

@@ -41,7 +41,7 @@ class SmallZhangSkeel:
     @cached_property
     def _newton(self) -> SmallNewton | None:
         """What loops take of the system, looked for at the first step: of many motions none is ever taken."""
-        return small_newton(self._system, by_ends=False)
+        return None if self._system.loads else small_newton(self._system, by_ends=False)
 
     @cached_property
     def at_once(self) -> int:
@@ -103,8 +103,8 @@ def _solve(s, system, factors, vectors, blocks, q, solution, gradient):
         for k in range(q.shape[1]):
             vectors[_FORCES, i, k] = 0.0 if system.fixed[i, k] else -gradient[i, k]
     write_derivative(system.form, q, q, blocks)
-    pattern, b = (system.indptr, system.indices), vectors[_FORCES]
-    size = tangent(1.0, 1.0, system.mass_values, s, b, b, b, q, system.mass, system.fixed, *pattern, blocks)
+    matrix, b = (system.indptr, system.indices, blocks, 0, q.shape[0]), vectors[_FORCES]
+    size = tangent(1.0, 1.0, system.mass_values, s, b, b, b, q, system.mass, system.fixed, *matrix)
     if not np.isfinite(size) or not factorise(factors, blocks) or not is_definite(factors):
         return False
     substitute(factors, b, solution)

@@ -19,7 +19,7 @@ def test_the_matrix_in_space_is_that_of_any_dimension():
         blocks.append(stiffness.copy())
         size = kernel(
             *(3.0, 5.0, masses, 0.7, forces, constant, dq, q, mass, fixed),
-            *(pattern.indptr, pattern.indices, blocks[-1]),
+            *(pattern.indptr, pattern.indices, blocks[-1], 0, 30),
         )
         sizes.append(size)
     np.testing.assert_allclose(blocks[1], blocks[0], rtol=1e-15)

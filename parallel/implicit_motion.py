@@ -1,0 +1,181 @@
+"""A motion in implicit steps whose parts are on several ranks: the first one has the whole whenever it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symplex.contact.friction import Friction
+from symplex.errors import InvalidSystem
+from symplex.fem.actions.loads import Pressure
+from symplex.fem.system import System
+from symplex.parallel.actions import PartOfMotion, part_of_load
+from symplex.parallel.division import Division, Share, places_of
+from symplex.parallel.implicit_part import Implicit, ImplicitArrays, ImplicitSteps, TakeImplicit
+from symplex.parallel.member import Command
+from symplex.parallel.part import Part
+from symplex.parallel.partition import owners
+from symplex.parallel.pieces import Divided, require_few, require_parts
+from symplex.parallel.ranks import Ranks
+from symplex.time.implicit.implicit import ImplicitMotion
+from symplex.time.motion import FixedStepMotion
+
+if TYPE_CHECKING:
+    from symplex.fem.assembly import Array, IntArray
+
+_OWNERS = "owner of each node"  # in checkpoints
+_LINEAR = "auto", "krylov"
+
+
+class ImplicitMotionInParts(FixedStepMotion):
+    """A motion of a method with implicit steps on several ranks.
+
+    Parameters
+    ----------
+    whole : ImplicitMotion
+        That of one process, which has all that moves, but takes no step.
+    method : ImplicitIntegrator or Newmark
+    ranks : Ranks
+
+    Raises
+    ------
+    InvalidSystem
+        If the system or the linear solver is not for several ranks.
+    """
+
+    def __init__(self, whole: ImplicitMotion, method: Implicit, ranks: Ranks):
+        self.name = whole.name
+        super().__init__(whole.system, whole.t0, whole.dt, whole.n)
+        self._whole, self._own_method, self._ranks = whole, method, ranks
+        moving = whole.arrays()
+        self._q, self._v, self._a = moving["q"], moving["v"], moving["a"]
+        self._work = whole._work
+        require_parts(whole.system)
+        require_few(whole.system, ranks.size)
+        _require_lumped(whole.system)
+        self._owner = np.full(whole.system.n_nodes, -1, np.int32)
+        self._own: dict[int, IntArray] = {}  # the nodes of each rank, once they have their parts
+        self._is_here = True  # whether the arrays hold what the ranks have
+
+    def begin(self, q: Array, v: Array) -> None:
+        """Take positions and velocities [n, dim] of the start, and find all else that moves."""
+        self._whole.begin(q, v)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that move, of all nodes, and which rank has which."""
+        if not self._is_here:
+            self._gather()
+        return self._whole.arrays() | {_OWNERS: self._owner}
+
+    def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
+        """Set the arrays to those of a checkpoint, also of one process or of another number of ranks.
+
+        Raises
+        ------
+        InvalidSystem
+            If it is of another method or system.
+        """
+        super().restore({_OWNERS: self._owner, **checkpoint})
+        if self._owner.max() + 1 != self._ranks.size:
+            self._owner[...] = -1
+
+    def statistics(self) -> dict[str, float]:
+        """Return what one process would count."""
+        self.arrays()
+        self._whole.n = self.n
+        return self._whole.statistics()
+
+    def _step(self, t: float, h: float) -> None:
+        raise NotImplementedError("steps are taken by the ranks")
+
+    def _run(self, n_steps: int) -> None:
+        if not n_steps:
+            return
+        if not self._own:
+            self._divide()
+        self._is_here = False
+        self._ranks.call(lambda rank: ImplicitSteps(n_steps))
+        self.n += n_steps
+
+    def _divide(self) -> None:
+        """Give each rank its part, from what the arrays hold."""
+        system, ranks = self.system, self._ranks
+        stencils = {name: np.ascontiguousarray(energy.nodes) for name, energy in system.energies.items()}
+        if self._owner[0] < 0:
+            self._owner[...] = owners(self._q, list(stencils.values()), ranks.size)
+        stencils |= {f"load {name}": load.nodes for name, load in system.loads.items() if isinstance(load, Pressure)}
+        division = Division(self._owner, stencils, ranks.size)
+        divided = {name: Divided(energy, ranks.threads) for name, energy in system.energies.items()}
+        arrays, grid = self._whole.arrays(), {"t0": self.t0, "dt": self.dt, "n": self.n}
+        # Iterations on ranks, and no compiled loops over steps.
+        newton = self._own_method.newton
+        method = replace(self._own_method, newton=replace(newton, linear="krylov"))
+        contacts = {id(energy): name for name, energy in system.energies.items()}
+        frictions = {
+            name: contacts[id(load.energy)] for name, load in system.loads.items() if isinstance(load, Friction)
+        }
+
+        def take(rank: int) -> Command:
+            share = division.share(rank, hidden=False)
+            nodes, motions = share.nodes, system.moving.motions
+            self._own[rank] = nodes[: share.ghosts]
+            part = Part(
+                share,
+                np.asarray(system.mass)[nodes],
+                (system.fixed & ~system.moving.mask)[nodes],
+                {},
+                {name: one.piece(share.outer[name], nodes) for name, one in divided.items()},
+                {name: part_of_load(load, share, system.n_nodes) for name, load in system.loads.items()},  # pyright: ignore
+                {name: _on(motion, share) for name, motion in motions.items()},
+                tuple(motions),
+            )
+            here = {name: _of(array, nodes) if _is_nodal(array, system) else array for name, array in arrays.items()}
+            return TakeImplicit(part, method, grid, here, frictions)
+
+        ranks.call(take)
+
+    def _gather(self) -> None:
+        """Get all that moves from the ranks."""
+        self._is_here = True
+        whole = self._whole.arrays()
+        for rank, arrays in enumerate(self._ranks.call(lambda rank: ImplicitArrays())):
+            for name, array in arrays.items():
+                if _is_nodal(whole[name], self.system):
+                    whole[name][..., self._own[rank], :] = array
+                elif rank == 0:  # all have counted the same
+                    whole[name][...] = array
+
+
+def _is_nodal(array: np.ndarray, system: System) -> bool:
+    return array.shape[-2:] == (system.n_nodes, system.dim)
+
+
+def _of(array: np.ndarray, nodes: IntArray) -> np.ndarray:
+    return np.ascontiguousarray(array[..., nodes, :])
+
+
+def _on(motion, share: Share) -> PartOfMotion:
+    """Return what a support moves of own nodes and ghosts, if only none: all ranks go the same way."""
+    chosen = np.flatnonzero(np.isin(motion.nodes, share.nodes))
+    return PartOfMotion(motion, chosen, places_of(share.nodes, motion.nodes[chosen]))
+
+
+def require_solver(linear: str) -> None:
+    """Check that a linear solver runs on several ranks.
+
+    Raises
+    ------
+    InvalidSystem
+        If it does not.
+    """
+    if linear not in _LINEAR:
+        raise InvalidSystem(f'linear = "{linear}" does not run on several ranks; take one of {", ".join(_LINEAR)}.')
+
+
+def _require_lumped(system: System) -> None:
+    if not system.is_lumped or system.massless.any():
+        what = "nodes without mass" if system.is_lumped else "a consistent mass"
+        raise InvalidSystem(f"implicit steps on several ranks need a lumped mass at all nodes; the system has {what}.")
