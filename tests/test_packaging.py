@@ -1,6 +1,5 @@
 """What is built and installed: every room of the house, every module, every bundled mesh; and time stays time."""
 
-import gc
 import importlib.metadata
 import pkgutil
 import re
@@ -14,7 +13,6 @@ import pytest
 import write_stubs
 
 import symplex
-from symplex.base.lazy import load
 
 
 @pytest.fixture(scope="module")
@@ -94,23 +92,6 @@ def test_modules_import():
     assert {"symplex.fem.system", "symplex.time.explicit.newmark", "symplex.commands.cli"} <= set(modules)
     for name in modules:
         importlib.import_module(name)
-
-
-@pytest.mark.parametrize("enabled", [True, False])
-def test_garbage_is_not_looked_for_during_imports_and_afterwards_as_before(enabled, tmp_path, monkeypatch):
-    (tmp_path / f"seen_{enabled}.py").write_text("import gc\nENABLED = gc.isenabled()\n")
-    (tmp_path / f"broken_{enabled}.py").write_text("1 / 0\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    before = gc.isenabled()
-    try:
-        (gc.enable if enabled else gc.disable)()
-        assert not load(f"seen_{enabled}").ENABLED
-        assert gc.isenabled() == enabled
-        with pytest.raises(ZeroDivisionError):
-            load(f"broken_{enabled}")
-        assert gc.isenabled() == enabled
-    finally:
-        (gc.enable if before else gc.disable)()
 
 
 def test_public_names_are_there_and_documented():

@@ -43,14 +43,14 @@ def loaded():
     return system, system.state(POINTS, 0.1 * np.cos(np.arange(12.0)).reshape(4, 3))
 
 
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.8], [3.0, 0.2]])
+RODS = {"rods": RigidBars.between(CORNERS, [[0, 1], [1, 2], [2, 0]])}
+
+
 def triangle():
     """A rigid triangle in the plane, at rest in its own frame, hung on springs."""
-    q = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.8], [3.0, 0.2]])
     system = System(MASS, {"springs": Bars([[0, 3], [1, 3]], EngineeringStrain(4.0, 1.5), dim=2)}, dim=2)
-    return system, system.state(q, np.array([[0.1, 0.2]] * 3 + [[0.0, 0.5]]))
-
-
-RODS = {"rods": RigidBars.between(triangle()[1].q, [[0, 1], [1, 2], [2, 0]])}
+    return system, system.state(CORNERS, np.array([[0.1, 0.2]] * 3 + [[0.0, 0.5]]))
 
 
 def two_bodies():
