@@ -12,6 +12,7 @@ from symplex.fem.energy import Array, Energy
 from symplex.fem.some_stencils import SomeStencils
 from symplex.fem.system import System
 from symplex.time.explicit.local_levels import Levels, node_levels, stencil_levels
+from symplex.time.explicit.local_outside import outside_nodes
 
 
 @final
@@ -38,6 +39,8 @@ class Level:
         Those that its stencils have.
     gradient : float64 [l, dim]
         Of these nodes in N; `refresh` sets it.
+    work : float64 [l, dim]
+        What it has taken in J to move the coordinates of supports against the gradient.
     stencils : int
         How many of more than one node there are.
     """
@@ -56,6 +59,9 @@ class Level:
         self.own, self.nodes = slice(*own), slice(first, max(last, first))
         where = order[self.nodes]
         self.gradient = np.zeros((len(where), system.dim))
+        self.work = np.zeros_like(self.gradient) if system.moving else self.gradient[:0]
+        self._given = system.moving.mask[where]
+        self._before: tuple[Array, Array] | None = None
         self._constant = np.zeros_like(self.gradient)
         self._parts: list[SomeStencils] = []
         self.stencils = 0
@@ -81,6 +87,16 @@ class Level:
         for part in self._parts:
             part.add_gradient(at, gradient)
 
+    def remember(self, q: Array) -> None:
+        """Keep the gradient and the positions q [n, dim] that it belongs to, for the work of supports."""
+        self._before = self.gradient.copy(), q[self.nodes].copy()
+
+    def add_work(self, q: Array) -> None:
+        """Add the work of supports from what is kept to the gradient at q [n, dim]: of the mean of both."""
+        assert self._before is not None, "it is kept at the start"
+        gradient, at = self._before
+        self.work += np.where(self._given, 0.5 * (gradient + self.gradient) * (q[self.nodes] - at), 0.0)
+
 
 @final
 class Division:
@@ -91,6 +107,8 @@ class Division:
     system : System
     levels : Levels
         Of all stencils.
+    outside : int, default 0
+        The level of loads and of supports that move.
 
     Attributes
     ----------
@@ -102,9 +120,12 @@ class Division:
         Where the nodes of each level begin in the order, and the end.
     """
 
-    def __init__(self, system: System, levels: Levels):
+    def __init__(self, system: System, levels: Levels, outside: int = 0):
         n = system.n_nodes
         of_nodes = node_levels(system, levels)
+        if outside:
+            acted_on = outside_nodes(system)
+            of_nodes[acted_on] = np.maximum(of_nodes[acted_on], outside)
         lowest = of_nodes.copy()
         every = {name: stencil_levels(system.energies[name], level) for name, level in levels.items()}
         for name, level in every.items():

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
 from symplex.fem.actions.loads import DeadLoad
-from symplex.fem.energy import Array, Energy
+from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.some_stencils import SomeStencils, is_divisible
 from symplex.fem.system import System
 from symplex.time.explicit.local_rates import Rates, nodal_frequencies
@@ -29,19 +29,18 @@ _APART = 0.25  # of its stability limit: the step of an energy that has one leve
 
 def finest(rates: Rates, dt: float) -> int:
     """Return the level of the stiffest stencils of a system for a largest step dt in s."""
-    return _halvings(dt, rates.whole)
+    return halvings(dt, rates.whole)
 
 
-def _halvings(dt: float, wanted: float) -> int:
+def halvings(dt: float, wanted: float) -> int:
+    """Return how often a step dt in s must be halved to be at most a wanted one."""
     return max(math.ceil(math.log2(dt / wanted) - _ROUNDING), 0) if wanted < dt else 0
 
 
-def levels_of(
-    system: System, q: Array, rates: Rates, dt: float, layers: int, given: Mapping[str, Given]
-) -> Levels:
+def levels_of(system: System, q: Array, rates: Rates, dt: float, layers: int, given: Mapping[str, Given]) -> Levels:
     """Return the levels of all stencils for a largest step dt in s at the positions q [n, dim].
 
-    A stencil has the level of the fastest of its nodes, with so many layers of stencils around it. Then the bound
+    A stencil has the level of the fastest of its nodes, or that of a stencil so many layers away less one. The bound
     between each two levels is moved until the largest frequency of all stencils up to the lower one is as far from the
     stability limit of its step as wanted.
 
@@ -72,9 +71,7 @@ def levels_of(
 class _Levels:
     """The levels of stencils, while the bounds between them are looked for."""
 
-    def __init__(
-        self, system: System, q: Array, rates: Rates, dt: float, layers: int, fixed: Levels, highest: int
-    ):
+    def __init__(self, system: System, q: Array, rates: Rates, dt: float, layers: int, fixed: Levels, highest: int):
         self._system, self._q, self._rates, self._dt, self._layers = system, q, rates, dt, layers
         self._fixed, self._highest = fixed, highest
         # Nodes that ask for less than bounds[l] are above level l.
@@ -89,25 +86,21 @@ class _Levels:
         """Return the level of an energy whose stencils cannot be taken alone, by what it alone makes of nodes."""
         own = self._rates.scale * nodal_frequencies(self._system, [energy], self._q)
         fastest = float(own.max(initial=0.0))
-        return min(_halvings(self._dt, _APART * 2.0 / fastest), self._highest) if fastest > 0.0 else 0
+        return min(halvings(self._dt, _APART * 2.0 / fastest), self._highest) if fastest > 0.0 else 0
 
     def levels(self) -> Levels:
         """Return the levels that follow from the bounds."""
         system = self._system
         at = np.zeros(system.n_nodes, np.uint8)
-        for bound in self._bounds:
-            at += self._rates.nodes < bound * (1.0 - _ROUNDING)
+        for level, bound in enumerate(self._bounds):
+            at[self._rates.nodes < bound * (1.0 - _ROUNDING)] = level + 1
         divisible = {
             name: energy
             for name, energy in system.energies.items()
             if name not in self._fixed and name not in self._whole and not isinstance(energy, DeadLoad)
         }
-        found: Levels = {}
-        for layer in range(self._layers + 1):
-            found = {name: _of_stencils(energy, at) for name, energy in divisible.items()}
-            if layer < self._layers:
-                for name, level in found.items():
-                    _raise_nodes(divisible[name], level, at)
+        _balance([energy.nodes for energy in divisible.values()], at, self._layers)
+        found = {name: _of_stencils(energy, at) for name, energy in divisible.items()}
         found |= self._fixed | {name: np.full(1, level, np.uint8) for name, level in self._whole.items()}
         nodes = node_levels(system, found)
         for name, energy in system.energies.items():
@@ -155,6 +148,18 @@ class _Levels:
             if trial == good:
                 break
         self._bounds[level] = good
+
+
+def _balance(stencils: list[IntArray], at: NDArray[np.uint8], layers: int) -> None:
+    """Raise the levels [n] of nodes so that so many layers of stencils around a level have the one below it at least."""
+    for level in range(int(at.max(initial=0)), 1, -1):
+        near = at >= level
+        for _ in range(layers):
+            reached = near.copy()
+            for nodes in stencils:
+                reached[nodes[near[nodes].any(axis=1)]] = True
+            near = reached
+        at[near & (at < level)] = level - 1
 
 
 def stencil_levels(energy: Energy, levels: NDArray[np.uint8]) -> NDArray[np.uint8]:

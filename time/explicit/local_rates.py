@@ -15,7 +15,7 @@ from symplex.fem.actions.loads import DeadLoad
 from symplex.fem.assembly import scatter_vectors
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import System
-from symplex.time.stability import largest_frequency, latent_frequency
+from symplex.time.stability import largest_frequency, latent_frequency, stable_step
 
 _DIFFERENCE = 1e-6  # displacement of a node for differences of gradients, relative to the nearest of its stencil
 
@@ -49,8 +49,8 @@ class Rates:
     safety: Safety
 
 
-def rates_of(system: System, q: Array, safety: Safety) -> Rates:
-    """Return the steps that a system and its nodes ask for at the positions q [n, dim].
+def rates_of(system: System, q: Array, v: Array, safety: Safety) -> Rates:
+    """Return the steps that a system and its nodes ask for at the positions q and velocities v [n, dim].
 
     Raises
     ------
@@ -71,7 +71,7 @@ def rates_of(system: System, q: Array, safety: Safety) -> Rates:
     with np.errstate(divide="ignore"):
         nodes = 2.0 * safety.of_bodies / np.sqrt((scale * own) ** 2 + latent)
         nodes = np.minimum(nodes, 2.0 * safety.of_contact / np.sqrt(resolved))
-        whole = min(float(np.divide(2.0 * safety.of_bodies, together)), float(np.divide(2.0 * safety.of_contact, contact)))
+        whole = float(min(safety.of_bodies * stable_step(system, q, v), np.divide(2.0 * safety.of_contact, contact)))
     return Rates(whole, nodes, scale, safety)
 
 

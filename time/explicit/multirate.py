@@ -20,6 +20,9 @@ from symplex.time.explicit.local_levels import MOST, Given, finest
 from symplex.time.explicit.multirate_motion import MultirateMotion
 from symplex.time.explicit.local_rates import Rates, Safety, rates_of
 
+# The largest frequency of stencils of a level and below is 2 safety/h, and the level below is kicked every 2 h: with
+# 4 safety < π a swing goes on for less than half a turn between two kicks, and none is in resonance with them.
+MOST_SAFE = math.pi / 4.0
 _FEW = 0.02  # of the stencils: a still larger step for fewer gains nothing
 _CANDIDATES = 16  # of largest steps between one and its double
 
@@ -46,11 +49,13 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
         fewest stencils have to be looked at.
     levels : int, default 10
         How many times dt may be halved.
-    layers : int, default 1
-        How many layers of stencils around faster ones take their step as well. They keep swings of the fast ones, which
-        meet the kicks of the slow ones in resonance, away from them.
-    safety, contact_safety : float
-        As for `Newmark`: steps as parts of their stability limits.
+    layers : int, default 2
+        How many layers of stencils around those of a level have the level below it at least, before others begin.
+    safety : float, default 0.75
+        Steps as parts of their stability limits, at most π/4: above, swings of one level may be in resonance with the
+        kicks of the level below (docs/local-steps.md).
+    contact_safety : float, default 0.2
+        As for `Newmark`.
     given : mapping of str to int, sequence of int, or callable, optional
         Levels of the stencils of energies by name: one for all, one for each, or a function of their positions
         [m, k, dim]; those of other energies are found.
@@ -63,22 +68,26 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
 
     dt: float | Literal["auto"] = "auto"
     levels: int = 10
-    layers: int = 1
-    safety: float = 0.8
+    layers: int = 2
+    safety: float = 0.75
     contact_safety: float = 0.2
     given: Mapping[str, Given] = field(default_factory=dict)
 
     order = 2
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
     symmetric = True
-    takes = frozenset({"supports", "thermostat"})
+    takes = frozenset({"supports", "moving supports", "jumping supports", "loads", "thermostat"})
     columns = (STEPS, count_column("substeps"))
     why_not = MappingProxyType({"composition": "its levels belong to steps of one size"})
 
     def __post_init__(self):
-        for name, value in (("safety", self.safety), ("contact_safety", self.contact_safety)):
-            if not 0.0 < value <= 1.0:
-                raise ValueError(f"Multirate: {name} must be in (0, 1]; it is {value}.")
+        if not 0.0 < self.safety <= MOST_SAFE:
+            raise ValueError(
+                f"Multirate: safety must be positive and at most π/4 (above, levels may be in resonance); "
+                f"it is {self.safety}."
+            )
+        if not 0.0 < self.contact_safety <= 1.0:
+            raise ValueError(f"Multirate: contact_safety must be in (0, 1]; it is {self.contact_safety}.")
         if not 0 <= self.levels <= MOST:
             raise ValueError(f"Multirate: levels must be from 0 to {MOST}; it is {self.levels}.")
         if self.layers < 0:
@@ -127,7 +136,7 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
             if name not in system.energies:
                 known = ", ".join(map(repr, system.energies)) or "none"
                 raise InvalidSystem(f"Multirate: there is no energy '{name}' to give levels to; there are {known}.")
-        return rates_of(system, state.q, self.safeties)
+        return rates_of(system, state.q, system.held(state.t, state.v), self.safeties)
 
     def _largest(self, system: System, rates: Rates) -> float:
         """Return the largest step in s for which the fewest stencils are looked at in a time."""
@@ -142,7 +151,9 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
 
 def _wanted(system: System, rates: Rates) -> np.ndarray:
     """Return the steps in s that the stencils of more than one node ask for."""
-    every = [rates.nodes[e.nodes].min(axis=1) for e in system.energies.values() if e.nodes.shape[1] > 1 and len(e.nodes)]
+    every = [
+        rates.nodes[e.nodes].min(axis=1) for e in system.energies.values() if e.nodes.shape[1] > 1 and len(e.nodes)
+    ]
     return np.concatenate(every) if every else np.empty(0)
 
 
