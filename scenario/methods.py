@@ -92,7 +92,7 @@ class MultirateTable(Table):
     levels: Annotated[int, whole(0, MOST_LEVELS)] = Multirate.levels
     layers: Annotated[int, whole(0, MOST_LAYERS)] = Multirate.layers
     safety: Annotated[float, positive("1")] = Multirate.safety
-    given: dict[Text, Annotated[int, whole(0, MOST_LEVELS)]] = {}
+    given: dict[Text, Annotated[int, whole(0, MOST_LEVELS)]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _check(self) -> MultirateTable:

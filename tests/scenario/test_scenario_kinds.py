@@ -23,8 +23,8 @@ from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.constraints.rattle import Rattle, Shake
 from symplex.time.events.energy_stepping import EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping
-from symplex.time.explicit.newmark import Newmark
 from symplex.time.explicit.multirate import Multirate
+from symplex.time.explicit.newmark import Newmark
 from symplex.time.explicit.variational_euler import VariationalEuler
 from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark
 from symplex.time.implicit.midpoint import Midpoint

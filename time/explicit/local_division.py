@@ -142,8 +142,7 @@ class Division:
             own = int(self.bounds[k]), int(self.bounds[k + 1])
             self.parts.append(Level(system, self.order, own, {name: s for name, s in chosen.items() if len(s)}, place))
 
-    def evaluations(self) -> tuple[int, int]:
-        """Return how many stencils are looked at in a largest step, and how many by steps of the finest size."""
-        highest = len(self.parts) - 1
-        stencils = sum(part.stencils for part in self.parts)
-        return sum(part.stencils << k for k, part in enumerate(self.parts)), stencils << highest
+    @property
+    def evaluations(self) -> int:
+        """How many stencils of more than one node are looked at in a largest step."""
+        return sum(part.stencils << level for level, part in enumerate(self.parts))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symplex.errors import InvalidSystem, StepFailed, UnstableStep
+from symplex.errors import InvalidSystem, UnstableStep
 from symplex.fem.actions.loads import DeadLoad
 from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.some_stencils import SomeStencils, is_divisible
@@ -151,7 +151,7 @@ class _Levels:
 
 
 def _balance(stencils: list[IntArray], at: NDArray[np.uint8], layers: int) -> None:
-    """Raise the levels [n] of nodes so that so many layers of stencils around a level have the one below it at least."""
+    """Raise the levels [n] of nodes so that so many layers of stencils around a level have at least the one below."""
     for level in range(int(at.max(initial=0)), 1, -1):
         near = at >= level
         for _ in range(layers):

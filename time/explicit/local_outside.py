@@ -15,7 +15,7 @@ from symplex.time.explicit.local_rates import Safety
 from symplex.time.stability import largest_damping
 
 
-def outside_nodes(system: System) -> NDArray[np.intp]:
+def outside_nodes(system: System) -> NDArray[np.integer]:
     """Return the nodes that loads act on, or look at, and those that supports move."""
     found = [np.flatnonzero(system.moving.mask.any(axis=1))] + [
         _nodes_of(load, system.n_nodes) for load in system.loads.values()
@@ -27,8 +27,8 @@ def outside_level(system: System, q: Array, v: Array, levels: Levels, dt: float,
     """Return the level of all loads and supports together: the forces of loads, and what supports do, are theirs.
 
     Forces that act on nodes at rest need the rate of these nodes: in a few large impulses they would shake them.
-    Those that only slow nodes down need a rate that is stable: with (hω/2)² + h c = 1 for the largest rate of damping c,
-    and hω/2 as far as elements may take it.
+    Those that only slow nodes down need a rate that is stable: with (hω/2)² + h c = 1 for the largest rate of damping
+    c, and hω/2 as far as elements may take it.
     """
     if not (system.loads or system.moving):
         return 0

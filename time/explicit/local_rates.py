@@ -2,7 +2,8 @@
 
 The diagonal block K_aa of ∇²V of a node a with the mass m_a has the largest eigenvalue m_a ω_a². The largest ω_a is
 not above the largest natural frequency ω of the system, and of stencils of k nodes ω ≤ k^½ max ω_a: how all swing
-together. What is between is found where it counts, for all stencils of a step together (`symplex.time.explicit.local_levels`).
+together. What is between is found where it counts, for all stencils of a step together
+(`symplex.time.explicit.local_levels`).
 """
 
 from __future__ import annotations

@@ -15,15 +15,15 @@ from symplex.base.arguments import checked
 from symplex.base.columns import count_column
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
 from symplex.fem.system import State, System
-from symplex.time.integrator import STEPS, FixedStepIntegrator, dividing, require_step
+from symplex.time.explicit.local_gain import best_step, evaluations, wanted_steps
 from symplex.time.explicit.local_levels import MOST, Given, finest
-from symplex.time.explicit.multirate_motion import MultirateMotion
 from symplex.time.explicit.local_rates import Rates, Safety, rates_of
+from symplex.time.explicit.multirate_motion import MultirateMotion
+from symplex.time.integrator import STEPS, FixedStepIntegrator, dividing, require_step
 
 # The largest frequency of stencils of a level and below is 2 safety/h, and the level below is kicked every 2 h: with
 # 4 safety < π a swing goes on for less than half a turn between two kicks, and none is in resonance with them.
 MOST_SAFE = math.pi / 4.0
-_FEW = 0.02  # of the stencils: a still larger step for fewer gains nothing
 _CANDIDATES = 16  # of largest steps between one and its double
 
 
@@ -101,17 +101,20 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
         return Safety(self.safety, self.contact_safety)
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> MultirateMotion:
-        return MultirateMotion(self, system, t0, dt, n)
+        return MultirateMotion(self, system, t0, dt, n)  # pyright: ignore[reportArgumentType]
 
     def _step_size(self, system: System, state: State) -> float:
         """Return dt in s, chosen or checked against how often it may be halved."""
-        rates = self._rates(system, state)
+        rates = self.rates(system, state)
         if self.dt == "auto":
-            return self._largest(system, rates)
+            if rates.whole == math.inf:
+                raise StepFailed('Multirate: dt = "auto" needs an energy with stiffness; give dt in seconds.')
+            return best_step(wanted_steps(system, rates), rates, self.levels)
         if rates.whole < np.inf and finest(rates, self.dt) > self.levels:
             raise UnstableStep(
-                f"dt = {self.dt:.4g} s halved {self.levels} times is above the {rates.whole:.4g} s that the stiffest "
-                f"elements need. Take dt = {rates.whole * 2.0**self.levels:.3g} s at most, or more levels (up to {MOST})."
+                f"dt = {self.dt:.4g} s halved {self.levels} times is above the {rates.whole:.4g} s that the "
+                f"stiffest elements need. Take dt = {rates.whole * 2.0**self.levels:.3g} s at most, or more levels "
+                f"(up to {MOST})."
             )
         return float(self.dt)
 
@@ -128,37 +131,21 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
             return replace(self, dt=longest)
         steps = round(interval / longest)
         candidates = [interval / (steps + k) for k in range(min(steps + 1, _CANDIDATES))]
-        rates = self._rates(system, state)
-        return replace(self, dt=min(candidates, key=lambda dt: _cost(system, rates, dt)))
+        wanted = wanted_steps(system, self.rates(system, state))
+        return replace(self, dt=min(candidates, key=lambda dt: evaluations(wanted, dt)))
 
-    def _rates(self, system: System, state: State) -> Rates:
+    def rates(self, system: System, state: State) -> Rates:
+        """Return the steps that a system and its nodes ask for at a state.
+
+        Raises
+        ------
+        InvalidSystem
+            If levels are given for an energy that is none of the system's.
+        StepFailed
+            If no frequency is found.
+        """
         for name in self.given:
             if name not in system.energies:
                 known = ", ".join(map(repr, system.energies)) or "none"
                 raise InvalidSystem(f"Multirate: there is no energy '{name}' to give levels to; there are {known}.")
         return rates_of(system, state.q, system.held(state.t, state.v), self.safeties)
-
-    def _largest(self, system: System, rates: Rates) -> float:
-        """Return the largest step in s for which the fewest stencils are looked at in a time."""
-        if rates.whole == math.inf:
-            raise StepFailed('Multirate: dt = "auto" needs an energy with stiffness; give dt in seconds.')
-        wanted = _wanted(system, rates)
-        most = float(np.quantile(wanted, 1.0 - _FEW)) if len(wanted) else rates.whole
-        levels = min(max(int(math.log2(max(most / rates.whole, 1.0))), 0), self.levels)
-        shifts = 0.5 ** (np.arange(_CANDIDATES) / _CANDIDATES)
-        return min((rates.whole * 2.0**levels * shifts).tolist(), key=lambda dt: _cost(system, rates, dt))
-
-
-def _wanted(system: System, rates: Rates) -> np.ndarray:
-    """Return the steps in s that the stencils of more than one node ask for."""
-    every = [
-        rates.nodes[e.nodes].min(axis=1) for e in system.energies.values() if e.nodes.shape[1] > 1 and len(e.nodes)
-    ]
-    return np.concatenate(every) if every else np.empty(0)
-
-
-def _cost(system: System, rates: Rates, dt: float) -> float:
-    """Return how many stencils are looked at in a second, of those whose nodes ask for a step, about."""
-    wanted = np.clip(_wanted(system, rates), rates.whole, None)
-    levels = np.maximum(np.ceil(np.log2(dt / wanted)), 0.0)
-    return float((2.0**levels).sum() / dt)
