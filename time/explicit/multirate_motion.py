@@ -63,7 +63,7 @@ class MultirateMotion(FixedStepMotion):
             self._inverse_mass = np.where(fixed, 0.0, 1.0 / np.asarray(self.system.mass)[:, None])[order]
             self._in_order = tuple(array[order] for array in (self._q, self._v, self._a, self._impulse))
             self._given = self._moving.mask[order]
-            self._q_of_loads = self._q.copy()
+            self._q_of_loads, self._held = self._q.copy(), np.zeros_like(self._q)  # work of loads on what is held
             if self._moving:
                 for part in division.parts:
                     part.refresh(self._in_order[0])
@@ -216,15 +216,17 @@ class MultirateMotion(FixedStepMotion):
         q, v, order = *self._in_order[:2], self.division.order
         if not self.system.loads:
             return np.zeros_like(q)
-        before = self._q_of_loads
+        before, acting = self._q_of_loads, self._work.acting.sum(axis=0)
         at, predicted = np.empty_like(q), np.empty_like(v)
         at[order] = q
-        predicted[order] = v + 0.5 * h * self._inverse_mass * self._work.acting.sum(axis=0)[order]
-        force = self._work.evaluate(t, at, predicted)[order]
+        predicted[order] = v + 0.5 * h * self._inverse_mass * acting[order]
+        force = self._work.evaluate(t, at, predicted)
         self._work.add_mean(at - before)
+        if self._moving:
+            self._held -= 0.5 * (acting + force) * (at - before)
         self._q_of_loads = at
-        v += 0.5 * h * self._inverse_mass * force
-        return force
+        v += 0.5 * h * self._inverse_mass * force[order]
+        return force[order]
 
     def _add_work_of_supports(self, v0: Array) -> None:
         """Add the work of supports in a step that began with the velocities v0 [n, dim], in order."""
@@ -237,7 +239,8 @@ class MultirateMotion(FixedStepMotion):
             part.work.fill(0.0)
         products = np.empty_like(in_order)
         products[order] = in_order
-        self._work.add_supports(products)
+        self._work.add_supports(products + self._held)
+        self._held.fill(0.0)
 
     @property
     def gain(self) -> float:

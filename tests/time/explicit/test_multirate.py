@@ -130,21 +130,21 @@ def shaken(**options):
 
 def test_loads_and_moving_supports_are_followed_to_second_order():
     system, state = shaken()
-    exact = sx.Newmark(2.0**-11).start(system, state).advance(4.0)
-    errors, balances, works = [], [], []
+    ends, balances = [], []
     for dt in (0.0625, 0.03125, 0.015625):
         motion = Multirate(dt, given={"bars": lambda x: np.arange(len(x)) // 5}).start(system, state)
         start = motion.energies(motion.advance(0.0))["balance"]
-        end = motion.advance(4.0)
+        end = motion.advance(1.0)
         told = motion.energies(end)
-        errors.append(np.abs(end.q - exact.q).max())
+        ends.append(end.q)
         balances.append(abs(told["balance"] - start))
-        works.append([abs(told[f"work_{name}"]) for name in ("push", "drag", "lift")])
-    assert min(works[-1]) > 1e-5
-    orders = np.log2(np.divide(errors[:-1], errors[1:]))
-    np.testing.assert_allclose(orders, 2.0, atol=0.2)
-    assert balances[-1] < 1e-3 * sum(works[-1])
-    np.testing.assert_allclose(np.log2(np.divide(balances[:-1], balances[1:])), 2.0, atol=0.3)
+    works = sum(abs(told[f"work_{name}"]) for name in ("push", "drag", "lift"))
+    assert min(abs(told[f"work_{name}"]) for name in ("push", "drag", "lift")) > 1e-4
+    assert balances[-1] < 1e-3 * works
+    for errors in ([np.abs(ends[0] - ends[1]).max(), np.abs(ends[1] - ends[2]).max()], balances[:2], balances[1:]):
+        assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.25)
+    exact = sx.Newmark(2.0**-10).start(system, state).advance(1.0)
+    np.testing.assert_allclose(ends[-1], exact.q, atol=5e-4)
 
 
 def test_it_goes_on_bit_identically_with_loads_and_supports_that_move():
