@@ -16,7 +16,10 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         commands, "plot", _plot, "plot the histories of one run, or of several in one picture; or a study"
     )
     plot.add_argument(
-        "results", metavar="RESULT", nargs="+", help="results folder, or that of one sweep or convergence study"
+        "results",
+        metavar="RESULT",
+        nargs="+",
+        help="results folder, or that of one sweep, convergence study or comparison",
     )
     plot.add_argument(
         "--output",

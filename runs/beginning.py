@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from symplex.base.checkpoint import Checkpoint, load_checkpoint
+from symplex.base.version import VERSION
 from symplex.errors import OutputError, ScenarioError
 from symplex.runs.inputs import hashes, refuse_changed_files, refuse_other_version
 from symplex.runs.results import Folder
-from symplex.runs.summary import versions
 from symplex.scenario.scenario import Problem, Scenario
 from symplex.scenario.start import Start
 
@@ -81,7 +81,7 @@ def last_checkpoint(scenario: Scenario, folder: Folder) -> Checkpoint | None:
         raise OutputError(f"{folder.path} holds no run to resume; start one without --resume.")
     if folder.checkpoint.exists():
         checkpoint = load_checkpoint(folder.checkpoint)
-        refuse_other_version(checkpoint, versions()["symplex"], folder)
+        refuse_other_version(checkpoint, VERSION, folder)
         refuse_changed_files(checkpoint.inputs, hashes(scenario.files), folder)
         return checkpoint
     try:

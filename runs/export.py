@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from io import BytesIO, StringIO
+from io import BytesIO
 from os.path import lexists
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +15,7 @@ from symplex.base.arguments import checked
 from symplex.base.files import reason_of, write_whole
 from symplex.errors import OutputError
 from symplex.meshes.series.series import open_series
-from symplex.runs.history import History, columns_of
+from symplex.runs.history import History, columns_of, lines_of, title_line
 from symplex.runs.result import Result, read_result
 
 _SERIES = (".pvd", ".vtkhdf")
@@ -102,12 +102,7 @@ def _table(result: Result, probe: str | None) -> History:
 
 
 def _csv(table: History) -> bytes:
-    out, columns = StringIO(), columns_of(table)
-    names = [f"{name} [{columns[name].unit}]" if columns[name].unit else name for name in table]
-    out.write(",".join(names) + "\n")
-    for row in zip(*(values.tolist() for values in table.values()), strict=True):
-        out.write(",".join(map(repr, row)) + "\n")
-    return out.getvalue().encode()
+    return title_line(table, columns_of(table)) + lines_of(np.column_stack(list(table.values())))
 
 
 def _parquet(table: History) -> bytes:

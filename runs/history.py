@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from io import TextIOWrapper
+from io import BufferedWriter
 from pathlib import Path
 from types import MappingProxyType, ModuleType, TracebackType
-from typing import TYPE_CHECKING, Never, Self, final
+from typing import TYPE_CHECKING, Literal, Never, Self, final
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
@@ -133,7 +134,7 @@ class HistoryWriter:
         self.path = Path(path)
         self.columns: list[str] = []
         self._declared, self._units = declared, units
-        self._file = self._open("x")
+        self._file = self._open("xb")
 
     @classmethod
     def resume(
@@ -160,7 +161,7 @@ class HistoryWriter:
         writer.columns, writer._declared, writer._units = list(past), declared, units
         writer._declare()
         write_text(path, "".join(f"{line}\n" for line in kept))
-        writer._file = writer._open("a")
+        writer._file = writer._open("ab")
         return writer
 
     def append(self, row: Mapping[str, float]) -> None:
@@ -192,7 +193,7 @@ class HistoryWriter:
         good = np.abs(rows) <= _LARGEST
         count = len(rows) if good.all() else int(np.argmin(good.all(axis=1)))
         if count:
-            self._write("\n".join([",".join(map(repr, row)) for row in rows[:count].tolist()]))
+            self._write(lines_of(rows[:count]))
         if count < len(rows):
             refuse_row(self.path, self.columns, rows[count], good[count])
 
@@ -203,24 +204,23 @@ class HistoryWriter:
             raise OutputError(f"{self.path.name}: {odd!r} cannot name a column; leave out commas, quotes and breaks.")
         self.columns = ["t", *(name for name in row if name != "t")]
         self._declare()
-        units = {name: column.unit for name, column in self._declared.items() if column.unit and self._units}
-        self._write(",".join(f"{name} [{units[name]}]" if name in units else name for name in self.columns))
+        self._write(title_line(self.columns, self._declared if self._units else {}))
 
     def _declare(self) -> None:
         """Write what the columns are."""
         columns = [column.plain() for column in _described(self.columns, self._declared).values()]
         write_text(declaration_of(self.path), json.dumps({"columns": columns}, indent=1, ensure_ascii=False) + "\n")
 
-    def _write(self, line: str) -> None:
+    def _write(self, lines: bytes) -> None:
         try:
-            self._file.write(line + "\n")
+            self._file.write(lines)
             self._file.flush()
         except OSError as error:
             raise OutputError(f"{self.path} cannot be written ({error.strerror or error}).") from error
 
-    def _open(self, mode: str) -> TextIOWrapper:
+    def _open(self, mode: Literal["xb", "ab"]) -> BufferedWriter:
         try:
-            return self.path.open(mode, encoding="utf-8", newline="\n")  # type: ignore[return-value]
+            return self.path.open(mode)
         except FileExistsError as error:
             raise OutputError(f"{self.path} exists already; remove it, choose another name, or resume it.") from error
         except OSError as error:
@@ -240,6 +240,22 @@ class HistoryWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def title_line(names: Iterable[str], columns: Mapping[str, Column]) -> bytes:
+    """Return the first line of CSV: names, with units behind them where there are, as ``force_x [N]``."""
+    units = {name: column.unit for name, column in columns.items() if column.unit}
+    titles = (f"{name} [{units[name]}]" if name in units else name for name in names)
+    return ",".join(titles).encode() + b"\n"
+
+
+def lines_of(rows: NDArray[np.float64]) -> bytes:
+    """Return finite rows [s, columns] as lines of CSV, of which the same floats are read again."""
+    if not len(rows):
+        return b""
+    # Each number as a list of JSON has it: the shortest text of it, ten times as fast as `repr`.
+    listed = orjson.dumps(np.ascontiguousarray(rows), option=orjson.OPT_SERIALIZE_NUMPY)
+    return listed[2:-2].replace(b"],[", b"\n") + b"\n"
 
 
 def refuse_row(path: Path, columns: Sequence[str], row: NDArray[np.float64], good: NDArray[np.bool_]) -> Never:

@@ -343,7 +343,8 @@ def _draw(axes: Axes, panel: _Panel, histories: Mapping[str, Rows], time_scale: 
         for run, label in enumerate(histories):
             axes.plot([], [], color="0.35", linestyle=_STYLES[run % len(_STYLES)], label=label)
     alone = "" if several_columns else _axis(panel.columns[0])
-    axes.set_title(f"{panel.title}, {alone}" if alone else panel.title, fontsize=11, loc="left")
+    # Without y matplotlib looks at all ticks for what is in the way of a title.
+    axes.set_title(f"{panel.title}, {alone}" if alone else panel.title, fontsize=11, loc="left", y=1.0)
     axes.set_ylabel(unit)
     if panel.log:
         axes.set_yscale("log")

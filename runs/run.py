@@ -15,6 +15,7 @@ from symplex.base.arguments import checked
 from symplex.base.checkpoint import Checkpoint, save_checkpoint
 from symplex.base.columns import Column
 from symplex.base.files import WAY_OUT
+from symplex.base.version import VERSION
 from symplex.errors import InvalidSystem, OutputError, ScenarioError
 from symplex.fem.system import State
 from symplex.meshes.series.series import SeriesWriter, open_series, resume_series
@@ -30,7 +31,7 @@ from symplex.runs.probes import ProbesOfRun
 from symplex.runs.progress import Display, compilation_announced, display
 from symplex.runs.results import Folder
 from symplex.runs.rows import RowsOfRun, found_once
-from symplex.runs.summary import Clock, summarize, versions
+from symplex.runs.summary import Clock, summarize
 from symplex.scenario.scenario import Problem, Scenario
 from symplex.scenario.start import Start
 from symplex.time.integrator import Integrator
@@ -193,7 +194,6 @@ class _Run:
         self._drawn = Shown(problem)
         self._probes = ProbesOfRun(problem, folder)
         self._times = problem.scenario.times
-        self._version = versions()["symplex"]
         self._inputs = hashes(problem.scenario.files) | fingerprint(
             problem.mesh, *(stage.system for stage in problem.stages)
         )
@@ -219,7 +219,7 @@ class _Run:
         """Keep what [start] has led to in the folder: the run that it is of may be gone when this one goes on."""
         if self._problem.scenario.tables.start is not None:
             state = self._problem.state
-            Start(state.q, state.v, state.internal).save(self._folder.start, self._version)
+            Start(state.q, state.v, state.internal).save(self._folder.start, VERSION)
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Set the system in motion from a checkpoint, and cut history and series to its sample."""
@@ -424,6 +424,6 @@ class _Run:
         """Keep the motion, at sample k or between that and the next one."""
         self._background.wait()  # before the checkpoint that counts on what was written
         self._probes.flush()
-        moment = Checkpoint(k, self._clock.total, self._version, self._inputs, motion.checkpoint(), self._columns)
+        moment = Checkpoint(k, self._clock.total, VERSION, self._inputs, motion.checkpoint(), self._columns)
         save_checkpoint(self._folder.checkpoint, moment)
         self._saved = perf_counter()

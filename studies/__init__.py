@@ -5,7 +5,7 @@ from symplex.base.lazy import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
-        ".comparison": ("compare", "Comparison"),
+        ".comparison": ("compare", "read_comparison", "Comparison"),
         ".convergence": ("converge", "read_convergence", "Convergence"),
         ".members": ("Sweep", "read_sweep"),
         ".sweeping": ("sweep",),

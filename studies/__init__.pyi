@@ -3,6 +3,7 @@
 # Made by tests/write_stubs.py.
 from symplex.studies.comparison import Comparison as Comparison
 from symplex.studies.comparison import compare as compare
+from symplex.studies.comparison import read_comparison as read_comparison
 from symplex.studies.convergence import Convergence as Convergence
 from symplex.studies.convergence import converge as converge
 from symplex.studies.convergence import read_convergence as read_convergence

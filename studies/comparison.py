@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from symplex.base.arguments import checked
-from symplex.base.files import reason_of, write_text
+from symplex.base.arguments import checked, is_real
+from symplex.base.files import damage_reported, is_file, read_whole, reason_of, write_text
 from symplex.base.representation import table_html
 from symplex.errors import OutputError, RenderError
+from symplex.fem.energy import Array
 from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.meshes.pictures.render import render_still
 from symplex.meshes.series.series import read_series
-from symplex.runs.plots import compare_histories
+from symplex.runs.plots import Sheet, compare_histories
 from symplex.runs.result import Result, read_result
 from symplex.runs.study_folder import COMPARISON
 from symplex.scenario.quantities import listed
@@ -25,7 +26,8 @@ from symplex.studies.fields import FieldsCompared
 from symplex.studies.histories import SAME_TIME, Difference, common_times, compared_histories
 from symplex.studies.scales import Scales
 
-_FILES = (COMPARISON, "histories.png", "differences.png", "difference.vtkhdf", "snapshot.png")
+DIFFERENCES_PLOT = "differences.png"
+_FILES = (COMPARISON, "histories.png", DIFFERENCES_PLOT, "difference.vtkhdf", "snapshot.png")
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,12 +42,18 @@ class Comparison:
         Of all columns and fields that both have.
     notes : list of str
         What was interpolated, and what only one of them has.
+    times : float64 [frames]
+        In s, of the fields; none where one of the two has no frames.
+    over_time : dict of str to float64 [frames]
+        The root mean square of the difference of each field over its nodes or cells.
     """
 
     first: Path
     second: Path
     differences: list[Difference]
     notes: list[str]
+    times: Array = field(default_factory=lambda: np.empty(0))
+    over_time: dict[str, Array] = field(default_factory=dict)
 
     @property
     def relative(self) -> float:
@@ -72,6 +80,23 @@ class Comparison:
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each difference."""
         return [asdict(one) for one in self.differences]
+
+    def plot(self, path: str | Path = DIFFERENCES_PLOT, sheet: Sheet | None = None) -> Path:
+        """Plot the differences of fields over time, and the relative differences of all; return the file.
+
+        Raises
+        ------
+        OutputError
+            If fields were not compared, or the picture cannot be written, or not in the size of the sheet.
+        """
+        from symplex.studies.plots import plot_differences
+
+        if not len(self.times):
+            raise OutputError(
+                f"{self.first} and {self.second} were compared without frames, or by an earlier version: there are no "
+                f"differences of fields over time; compare them again, or plot the histories of both."
+            )
+        return plot_differences(self.times, self.over_time, self.differences, Path(path), sheet or Sheet())
 
     def __repr__(self) -> str:
         return f"Comparison({'; '.join(f'{name} {value}' for name, value in self._told())})"
@@ -131,20 +156,68 @@ def compare(first: str | Path | Result, second: str | Path | Result, *, output: 
         found += compared_histories(f"probe {probe}", a.probes[probe], b.probes[probe], scales)
     notes += _only(a, b, list(a.history), list(b.history), "the column")
     notes += _only(a, b, list(a.probes), list(b.probes), "the probe")
-    fields = FieldsCompared(a, b, scales) if len(a.times) and len(b.times) else None
-    if fields is not None:
-        found += fields.differences(None if folder is None else folder / "difference.vtkhdf")
-        if not fields.has_times:
+    frames = FieldsCompared(a, b, scales) if len(a.times) and len(b.times) else None
+    if frames is not None:
+        found += frames.differences(None if folder is None else folder / "difference.vtkhdf")
+        if not frames.has_times:
             notes.append(f"frames of {b.path} are interpolated between those that there are")
-        if not fields.same_mesh:
-            outside = f", but for {fields.outside} outside of it" if fields.outside else ""
+        if not frames.same_mesh:
+            outside = f", but for {frames.outside} outside of it" if frames.outside else ""
             notes.append(f"the meshes differ: fields of {b.path} are interpolated to the nodes of {a.path}{outside}")
             left_out = [name for name in a.series.cell_fields if name in b.series.cell_fields]
             notes += [f"fields of cells are left out: {listed(left_out)}"] if left_out else []
-    comparison = Comparison(a.path, b.path, found, notes)
+    times, over_time = (np.empty(0), {}) if frames is None else (frames.times, frames.over_time)
+    comparison = Comparison(a.path, b.path, found, notes, times, over_time)
     if folder is not None:
-        _write(comparison, a, b, fields, folder)
+        _write(comparison, a, b, folder)
     return comparison
+
+
+@checked
+def read_comparison(path: str | Path) -> Comparison:
+    """Return the comparison that is in a folder.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder.
+
+    Raises
+    ------
+    OutputError
+        If there is none, or it cannot be read.
+    """
+    file = Path(path) / COMPARISON
+    if not is_file(file):
+        raise OutputError(f"{path} holds no comparison: it has no {COMPARISON}.")
+    with damage_reported(file, "comparison", "compute it again, in another folder"):
+        told = json.loads(read_whole(file))
+        # The first versions kept nothing over time.
+        times, over_time = _numbers(told.get("times", [])), told.get("over_time", {})
+        return Comparison(
+            Path(told["first"]),
+            Path(told["second"]),
+            [_difference(row) for row in told["differences"]],
+            [str(note) for note in told["notes"]],
+            times,
+            {str(name): _numbers(values, len(times)) for name, values in over_time.items()},
+        )
+
+
+def _difference(row: Mapping[str, Any]) -> Difference:
+    found = Difference(**row)
+    for one in fields(Difference):
+        wanted = getattr(found, one.name)
+        if not (isinstance(wanted, str) if one.type == "str" else is_real(wanted)):
+            raise ValueError(f"{one.name} is {wanted!r}")
+    return found
+
+
+def _numbers(values: Any, wanted: int | None = None) -> Array:
+    found = np.array(values, dtype=float)
+    if found.ndim != 1 or (wanted is not None and len(found) != wanted) or not np.isfinite(found).all():
+        raise ValueError("rows over time that are not finite numbers, one for each time")
+    return found
 
 
 def _only(a: Result, b: Result, of_a: Sequence[str], of_b: Sequence[str], what: str) -> list[str]:
@@ -165,21 +238,21 @@ def _folder(path: Path) -> Path:
     return path
 
 
-def _write(comparison: Comparison, a: Result, b: Result, fields: FieldsCompared | None, folder: Path) -> None:
+def _write(comparison: Comparison, a: Result, b: Result, folder: Path) -> None:
     told = {"first": str(a.path), "second": str(b.path), "notes": comparison.notes, "differences": comparison.rows()}
+    told["times"] = comparison.times.tolist()
+    told["over_time"] = {name: values.tolist() for name, values in comparison.over_time.items()}
     write_text(folder / COMPARISON, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
     with pictures_if_possible(comparison.notes.append):
-        _draw(comparison, a, b, fields, folder)
+        _draw(comparison, a, b, folder)
 
 
-def _draw(comparison: Comparison, a: Result, b: Result, fields: FieldsCompared | None, folder: Path) -> None:
-    from symplex.studies.plots import plot_differences
-
+def _draw(comparison: Comparison, a: Result, b: Result, folder: Path) -> None:
     labels = (str(a.path), str(b.path)) if a.path != b.path else (str(a.path), f"{b.path} again")
     compare_histories(dict(zip(labels, (a.history, b.history), strict=True)), folder / "histories.png")
-    if fields is None:
+    if not len(comparison.times):
         return
-    plot_differences(fields.times, fields.over_time, comparison.differences, folder / "differences.png")
+    comparison.plot(folder / DIFFERENCES_PLOT)
     if comparison["displacement"].largest > 0.0:
         at = comparison["displacement"].t
         try:

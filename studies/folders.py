@@ -13,6 +13,7 @@ from symplex.runs.plots import Sheet
 from symplex.runs.progress import si
 from symplex.runs.study_folder import COMPARISON, STUDY, kind_of, told_about
 from symplex.runs.tables import table, told_as_table
+from symplex.studies.comparison import DIFFERENCES_PLOT, read_comparison
 from symplex.studies.convergence import read_convergence
 from symplex.studies.members import read_sweep
 from symplex.studies.study_file import CONVERGENCE, TABLE, read_study
@@ -38,17 +39,20 @@ def study_report(path: Path) -> str | None:
 def plot_study(
     path: Path, output: str | None = None, width: int | None = None, height: int | None = None, dpi: float | None = None
 ) -> Path | None:
-    """Plot the sweep or convergence study that is in a folder, and return the file; None if there is none.
+    """Plot the sweep, convergence study or comparison that is in a folder, and return the file; None if there is none.
 
     Raises
     ------
     OutputError
         If it is damaged, or the picture cannot be written.
     """
-    if kind_of(path) != "study":
+    kind, sheet = kind_of(path), Sheet(width, height) if dpi is None else Sheet(width, height, dpi)
+    if kind == "comparison":
+        return read_comparison(path).plot(path / DIFFERENCES_PLOT if output is None else output, sheet)
+    if kind != "study":
         return None
     study = read_convergence(path) if is_file(path / CONVERGENCE) else read_sweep(path)
-    return study.plot(output, Sheet(width, height) if dpi is None else Sheet(width, height, dpi))
+    return study.plot(output, sheet)
 
 
 def _head(path: Path, summary: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -152,17 +152,22 @@ def plot_convergence(
 
 
 def plot_differences(
-    times: np.ndarray, over_time: Mapping[str, np.ndarray], differences: Sequence[Difference], path: Path
+    times: np.ndarray,
+    over_time: Mapping[str, np.ndarray],
+    differences: Sequence[Difference],
+    path: Path,
+    sheet: Sheet = _SHEET,
 ) -> Path:
     """Plot the root mean squares of differences of fields over time [frames], and the relative differences of all.
 
     Raises
     ------
     OutputError
-        If the picture cannot be written.
+        If the picture cannot be written, or not in this size.
     """
+    _check(path, sheet)
     with plain_style():
-        figure, grid = _figure(1, 2, "differences")
+        figure, grid = _figure(1, 2, "differences", sheet)
         fields, bars = grid[0]
         scale, unit = si_scale(float(np.abs(times).max()), "s")
         units = {one.name: one.unit for one in differences}

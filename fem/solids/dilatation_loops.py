@@ -11,8 +11,9 @@ those of C̃ = ρ C. The forces on the tangent vectors are t_a = V Σ_b S_ab d_b
     a = (2 W_1 I1 + 4 W_2 I2 + 3 W_θ + 2 W_4 I4)/3,    P = Σ V a,    π/w = J/Σ V J:
 
 the formulas of `symplex.fem.solids.mean_dilatation` in the tangent vectors. Between two positions G goes straight from
-its start to its end, and S is the mean by Gauss' rule; the forces act along the mean tangent vectors. At one position
-both ends are the same, and the rule has one point.
+its start to its end, and S is the mean by Gauss' rule, on each of the pieces between places where second derivatives of
+W jump at a point of the element (`symplex.fem.solids.dilatation_switches`); the forces act along the mean tangent
+vectors. At one position both ends are the same, and the rule has one point.
 
 All sums over the points of an element are within a chunk: rules have up to 8 points.
 """
@@ -26,6 +27,7 @@ from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import log
 from symplex.fem.solids.chunks import (
     CHUNK,
+    GEOMETRY,
     direction,
     elements_per_chunk,
     gather,
@@ -78,9 +80,60 @@ def set_matrix(rows, p, A):
 
 @inlined
 def set_between(middle, change, s, G):
-    """Set the rows of G at a place s in [0, 1] of the segments."""
-    for t in range(6 * CHUNK):
-        G[t] = middle[t] + (s - 0.5) * change[t]
+    """Set the rows of G at places s [CHUNK] in [0, 1] of the segments."""
+    for i in range(6):
+        for p in range(CHUNK):
+            G[place(i, p)] = middle[place(i, p)] + (s[p] - 0.5) * change[place(i, p)]
+
+
+@inlined
+def room_of_pieces(switches, points, fibres):
+    """Return room for the ends of pieces [rows, E], for places and two weights [CHUNK], and for `set_pieces`."""
+    rows, known = 2, 0
+    if len(switches) > 0:
+        rows, known = 2 * int(switches[2]) * points + 2, 13 + GEOMETRY + 3 * fibres
+    ends = np.empty(rows * elements_per_chunk(points))
+    return ends, np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK), np.empty(known * CHUNK)
+
+
+@inlined
+def set_pieces(switches, middle, change, geometry, weights, room):
+    """Set the ends of the pieces of each element's segments, and return how many pieces there are at most.
+
+    ``switches`` is that of `symplex.fem.solids.dilated_elements`, empty if the law has none.
+    """
+    ends, known = room[0], room[4]
+    if len(switches) == 0:
+        ends[: len(ends) // 2] = 0.0
+        ends[len(ends) // 2 :] = 1.0
+        return 1
+    size, rows = elements_per_chunk(int(switches[4])), len(known) - CHUNK
+    known[: 6 * CHUNK] = middle
+    known[6 * CHUNK : 12 * CHUNK] = change
+    known[12 * CHUNK : rows] = geometry[: rows - 12 * CHUNK]
+    known[rows:] = weights
+    call_law(int(switches[0]), switches.ctypes.data, known.ctypes.data, ends.ctypes.data)
+    pieces = 1
+    for t in range(size, len(ends)):
+        pieces = max(pieces, (t // size + 1) * (ends[t] < 1.0))
+    return pieces
+
+
+@inlined
+def set_rule(rule, i, piece, points, room):
+    """Set the place of point i of the rule on a piece [CHUNK], its weight, and that of what changes with the end.
+
+    Return these three. An empty piece has no weight, and is evaluated between the ends, where the law has a value.
+    """
+    ends, s, w, w_end, _ = room
+    size = elements_per_chunk(points)
+    for p in range(CHUNK):
+        start = ends[piece * size + p % size]
+        length = ends[(piece + 1) * size + p % size] - start
+        s[p] = start + rule[0, i] * length if length > 0.0 else rule[0, i]
+        w[p] = rule[1, i] * length
+        w_end[p] = length * (start * rule[1, i] + length * rule[2, i])
+    return s, w, w_end
 
 
 @inlined
@@ -168,15 +221,15 @@ def set_pressures(a, share, sums, points, W):
 
 @inlined
 def add_stresses(w, G, geometry, fibres, W, rho, S):
-    """Add w S to the rows of S, given the first derivatives with the pressure."""
+    """Add w S, w [CHUNK], to the rows of S, given the first derivatives with the pressure."""
     for p in range(CHUNK):
         g, M, r = matrix(G, p), matrix(geometry, p), rho[p]
         T = linear(2.0 * r * W[p], M, 2.0 * r * r * W[place(1, p)], mixed(g, cofactors(M)))
         T = linear(1.0, T, W[place(2, p)], inverse(g))
-        set_matrix(S, p, linear(1.0, matrix(S, p), w, T))
+        set_matrix(S, p, linear(1.0, matrix(S, p), w[p], T))
     for f in range(fibres):
         for p in range(CHUNK):
-            r = 2.0 * w * rho[p] * W[place(3 + f, p)]
+            r = 2.0 * w[p] * rho[p] * W[place(3 + f, p)]
             set_matrix(S, p, linear(1.0, matrix(S, p), r, of_fibre(direction(geometry, f, p))))
 
 
@@ -205,11 +258,16 @@ def add_increment_gradient(
     law,
     parameters,
     rule,
+    switches,
     out,
     first,
     last,
 ):
-    """Add the discrete gradient of the chunks first … last − 1 to out [n, 3]; see `law_discrete`."""
+    """Add the discrete gradient of the chunks first … last − 1 to out [n, 3]; see `law_discrete`.
+
+    ``rule`` [3, g] are the points s in [0, 1], their weights, and those of what changes with the end; ``switches`` is
+    that of `symplex.fem.solids.dilated_elements`.
+    """
     q, compensation, q1, out = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel()
     m, points = 3 + fibres, len(slopes)
     x, y, u = work(slopes), work(slopes), room_of_hourglasses(slopes)
@@ -217,6 +275,7 @@ def add_increment_gradient(
     middle, change, G, S = np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(6 * CHUNK)
     invariants, W = np.empty(m * CHUNK), np.empty(m * CHUNK)
     rho, share, a, sums = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
+    room, gauss = room_of_pieces(switches, points, fibres), rule.shape[1]
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         if len(compensation) > 0:
@@ -226,14 +285,15 @@ def add_increment_gradient(
         if set_segments(means, increments, middle, change) < CHUNK:
             return np.nan
         S[:] = 0.0
-        for i in range(rule.shape[1]):
-            set_between(middle, change, rule[0, i], G)
+        for i in range(gauss * set_pieces(switches, middle, change, constants, weights, room)):
+            s, w, _ = set_rule(rule, i % gauss, i // gauss, points, room)
+            set_between(middle, change, s, G)
             set_dilated(G, constants, weights, fibres, points, invariants, rho, share)
             call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
             set_work(invariants, W, fibres, a)
             sum_over_points(constants, weights, points, a, sums)
             set_pressures(a, share, sums, points, W)
-            add_stresses(rule[1, i], G, constants, fibres, W, rho, S)
+            add_stresses(w, G, constants, fibres, W, rho, S)
         if _set_forces(means, constants, weights, S) < CHUNK:
             return np.nan
         scatter(means, nodes[chunk], n, slopes, constants, x, u, out)

@@ -41,9 +41,12 @@ from symplex.fem.solids.dilatation_loops import (
     add_stresses,
     inverse,
     of_fibre,
+    room_of_pieces,
     set_between,
     set_dilated,
+    set_pieces,
     set_pressures,
+    set_rule,
     set_segments,
     set_work,
     sum_over_points,
@@ -101,7 +104,7 @@ def _add_rows(L, p, first, A):
 
 @inlined
 def _add_elasticities(w, G, geometry, fibres, W, rho, L):
-    """Add w L to the rows of L, given the derivatives of W with the pressure in W_θ."""
+    """Add w L, w [CHUNK], to the rows of L, given the derivatives of W with the pressure in W_θ."""
     m = 3 + fibres
     r11, r12, r13 = second_row(m, 0, 0), second_row(m, 0, 1), second_row(m, 0, 2)
     r22, r23, r33 = second_row(m, 1, 1), second_row(m, 1, 2), second_row(m, 2, 2)
@@ -109,15 +112,15 @@ def _add_elasticities(w, G, geometry, fibres, W, rho, L):
         g, M, r = matrix(G, p), matrix(geometry, p), rho[p]
         N, A = cofactors(M), inverse(g)
         g1, g2 = scaled(2.0 * r, M), scaled(2.0 * r * r, mixed(g, N))
-        W12, W13, W23 = w * W[place(r12, p)], w * W[place(r13, p)], w * W[place(r23, p)]
-        u1 = linear(1.0, linear(w * W[place(r11, p)], g1, W12, g2), W13, A)
-        u2 = linear(1.0, linear(W12, g1, w * W[place(r22, p)], g2), W23, A)
-        u3 = linear(1.0, linear(W13, g1, W23, g2), w * W[place(r33, p)], A)
+        W12, W13, W23 = w[p] * W[place(r12, p)], w[p] * W[place(r13, p)], w[p] * W[place(r23, p)]
+        u1 = linear(1.0, linear(w[p] * W[place(r11, p)], g1, W12, g2), W13, A)
+        u2 = linear(1.0, linear(W12, g1, w[p] * W[place(r22, p)], g2), W23, A)
+        u3 = linear(1.0, linear(W13, g1, W23, g2), w[p] * W[place(r33, p)], A)
         _add_product(L, p, g1, u1)
         _add_product(L, p, g2, u2)
         _add_product(L, p, A, u3)
-        n = 4.0 * w * r * r * W[place(1, p)]
-        s = -w * W[place(2, p)]
+        n = 4.0 * w[p] * r * r * W[place(1, p)]
+        s = -w[p] * W[place(2, p)]
         a, b, c, d, e, f = A
         _add_rows(L, p, 0, (2.0 * s * a * a, n * N[2] + 2.0 * s * d * d, n * N[1] + 2.0 * s * e * e))
         _add_rows(L, p, 3, (2.0 * s * a * d, 2.0 * s * a * e, 2.0 * s * d * e - n * N[5]))
@@ -139,8 +142,8 @@ def _add_elasticities(w, G, geometry, fibres, W, rho, L):
                 beta = of_fibre(direction(geometry, j, p))
                 u = linear(1.0, u, 2.0 * r * W[place(second_row(m, 3 + j, 3 + i), p)], beta)
             v = linear(1.0, u, W[place(second_row(m, 3 + i, 3 + i), p)], g4)
-            _add_product(L, p, g4, scaled(w, v))
-            _add_product(L, p, scaled(w, u), g4)
+            _add_product(L, p, g4, scaled(w[p], v))
+            _add_product(L, p, scaled(w[p], u), g4)
 
 
 @inlined
@@ -225,8 +228,8 @@ def _of_columns(u, v, w):
 
 
 @inlined
-def _add_products(K, k, symmetric, rows, i, size, start, factor):
-    """Add factor (z − P u) ⊗ u1 + u ⊗ (z1 + κ̄ u1), four nodal vectors of point i of Gauss' rule in rows."""
+def _add_products(K, k, symmetric, rows, i, size, start):
+    """Add w (z − P u) ⊗ u1 + w u ⊗ (z1 + κ̄ u1), four nodal vectors of point i of Gauss' rule in rows."""
     each = 3 * k * size
     of = 4 * i * each + start
     for m in range(k):
@@ -236,7 +239,7 @@ def _add_products(K, k, symmetric, rows, i, size, start, factor):
                 for c in range(3):
                     right, to = of + (3 * n + c) * size, (k * m + n) * BLOCK + (3 * r + c) * PART
                     for j in range(PART):
-                        K[to + j] += factor * (
+                        K[to + j] += (
                             rows[left + each + j] * rows[right + 2 * each + j]
                             + rows[left + j] * rows[right + 3 * each + j]
                         )
@@ -255,6 +258,7 @@ def add_tangent(
     law,
     parameters,
     rule,
+    switches,
     symmetric,
     elements,
     slots,
@@ -264,7 +268,7 @@ def add_tangent(
 ):
     """Add the tangents of the chunks first … last − 1 between q0 and q1 [n, 3] to out [nnz, 3, 3].
 
-    ``rule`` [3, g] are the points s in [0, 1], their weights, and those of what changes with the end q1; ``law`` is the
+    ``rule`` and ``switches`` are those of `symplex.fem.solids.dilatation_loops.add_increment_gradient`; ``law`` is the
     address of the first and second derivatives of W. With ``symmetric`` both ends are the same, and the tangent is the
     Hessian. For the others see `law_hessians.add_hessian`.
     """
@@ -278,7 +282,8 @@ def add_tangent(
     rho, share, a, kappa = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
     P, mean_kappa, L = np.empty(CHUNK), np.empty(CHUNK), np.empty(NUMBERS * CHUNK)
     each = 3 * k * size
-    coupled = np.empty(4 * each * gauss)  # u, z − P u, u1 and z1 + κ̄ u1 at each point of Gauss' rule
+    coupled = np.empty(4 * each * gauss)  # w u, w (z − P u), u1 and z1 + κ̄ u1 at each point of Gauss' rule
+    room = room_of_pieces(switches, points, fibres)
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
@@ -289,8 +294,12 @@ def add_tangent(
             ends[t] = means[t] + 0.5 * ends[t]
         S[:] = 0.0
         L[:] = 0.0
-        for i in range(gauss):
-            set_between(middle, change, rule[0, i], G)
+        evaluations = gauss * set_pieces(switches, middle, change, constants, weights, room)
+        if 4 * each * evaluations > len(coupled):
+            coupled = np.empty(4 * each * evaluations)
+        for i in range(evaluations):
+            s, w, w_end = set_rule(rule, i % gauss, i // gauss, points, room)
+            set_between(middle, change, s, G)
             set_dilated(G, constants, weights, fibres, points, invariants, rho, share)
             call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
             if not all_finite(W, all_rows):
@@ -302,8 +311,8 @@ def add_tangent(
             set_pressures(a, share, P, points, W)
             for p in range(points * size):
                 W[place(second_row(m, 2, 2), p)] += P[p % size] * share[p]
-            add_stresses(rule[1, i], G, constants, fibres, W, rho, S)
-            _add_elasticities(rule[2, i], G, constants, fibres, W, rho, L)
+            add_stresses(w, G, constants, fibres, W, rho, S)
+            _add_elasticities(w_end, G, constants, fibres, W, rho, L)
             to = 4 * i * each
             _set_coupled(means, G, constants, weights, fibres, of_slopes, kappa, rho, share, tu, tz)
             _set_nodal(tu, slopes, size, x, coupled, to)
@@ -314,7 +323,8 @@ def add_tangent(
             for r in range(3 * k):
                 for e in range(size):
                     at = to + r * size + e
-                    coupled[at + each] -= P[e] * coupled[at]
+                    coupled[at + each] = w_end[e] * (coupled[at + each] - P[e] * coupled[at])
+                    coupled[at] *= w_end[e]
                     coupled[at + 3 * each] += mean_kappa[e] * coupled[at + 2 * each]
         for start in range(0, n, PART):
             for g in range(points):
@@ -323,8 +333,8 @@ def add_tangent(
                 if g == 0:
                     K[:] = 0.0
                 accumulate(H, slopes, g, constants, start, k, symmetric, half, K)
-            for i in range(gauss):
-                _add_products(K, k, symmetric, coupled, i, size, start, rule[2, i])
+            for i in range(evaluations):
+                _add_products(K, k, symmetric, coupled, i, size, start)
             named = elements[chunk * size + start :]
             scatter_of_nodes(K, k, symmetric, named, min(PART, n - start), slots, out)
     return 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -32,6 +33,17 @@ def _with(order: str, *others: Any) -> Callable[[Any], tuple[Any, ...]]:
     return lambda elements: (elements.law.fibres, getattr(elements.law, order), elements.law.parameters, *others)
 
 
+def _at_positions(order: str, *others: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what gives a loop the law, and others, where both ends are the same or only the middle counts."""
+    return _with(order, _MIDDLE, np.empty(0), *others)
+
+
+def _along(order: str, *others: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what gives a loop the law, and others, along segments."""
+    known = _with(order)
+    return lambda elements: (*known(elements), _MEANS, elements.switches, *others)
+
+
 def _add_gradient(q: Array, *others: Any) -> float:
     return dilatation_loops.add_increment_gradient(q, NO_COMPENSATION, q, *others)
 
@@ -57,12 +69,23 @@ class DilatedElements(LawElements):
     """
 
     loops: ClassVar[Mapping[Form, Loop | None]] = {
-        forms.GRADIENT: Loop(_add_gradient, _with("first", _MIDDLE)),
-        forms.MEAN_GRADIENT: Loop(_add_between, _with("first", _MIDDLE)),
-        forms.DISCRETE_GRADIENT: Loop(_add_between, _with("first", _MEANS)),
-        forms.INCREMENT_GRADIENT: Loop(dilatation_loops.add_increment_gradient, _with("first", _MEANS)),
-        forms.HESSIAN: Loop(_add_hessian, _with("second", _MIDDLE, True)),
-        forms.DISCRETE_HESSIAN: Loop(dilatation_tangents.add_tangent, _with("second", _MEANS, False)),
+        forms.GRADIENT: Loop(_add_gradient, _at_positions("first")),
+        forms.MEAN_GRADIENT: Loop(_add_between, _at_positions("first")),
+        forms.DISCRETE_GRADIENT: Loop(_add_between, _along("first")),
+        forms.INCREMENT_GRADIENT: Loop(dilatation_loops.add_increment_gradient, _along("first")),
+        forms.HESSIAN: Loop(_add_hessian, _at_positions("second", True)),
+        forms.DISCRETE_HESSIAN: Loop(dilatation_tangents.add_tangent, _along("second", False)),
     }
     values: ClassVar[Loop] = Loop(dilatation_loops.set_values, _with("value"))
-    stresses: ClassVar[Loop] = Loop(_add_gradient, _with("first", _MIDDLE))
+    stresses: ClassVar[Loop] = Loop(_add_gradient, _at_positions("first"))
+
+    @cached_property
+    def switches(self) -> Array:
+        """What `dilatation_loops.set_pieces` needs to know of where second derivatives of the law jump; or nothing."""
+        law = self.law
+        if not law.switch_count:
+            return np.empty(0)
+        from symplex.fem.solids.dilatation_switches import split_dilated  # is compiled when it is imported
+
+        header = [split_dilated.address, law.switches, law.switch_count, law.fibres, self._parts.shape[1]]
+        return np.array([*header, *law.parameters], dtype=float)

@@ -112,6 +112,10 @@ def furnish() -> None:
     rows = "\n".join(f"{t},1.0,1.0,0,0,0,0,0,0" for t in (0.0, 1.0))
     Path("kept/history.csv").write_text(f"t,kinetic,total,{momenta}\n{rows}\n", "utf-8")
     _keep_study(Path("kept-study"))
+    Path("kept-comparison").mkdir(exist_ok=True)
+    Path("kept-comparison/comparison.json").write_text(
+        '{"first": "a", "second": "b", "differences": [], "notes": []}', "utf-8"
+    )
     Path("deck.inp").write_text(DECK, "utf-8")
     with sx.open_series("motion.vtkhdf", POINTS, {"body": sx.meshes.Block.of({"tetra": CELLS})}) as series:
         series.append(0.0, np.zeros((4, 3)), {}, {})
@@ -824,6 +828,7 @@ def calls() -> dict[str, Call]:
         "quadratic": _call(sx.quadratic, mesh=MESH),
         "read_history": _call(sx.read_history, path="history.csv"),
         "read_sweep": _call(sx.studies.read_sweep, lambda made: made.rows(), path="kept-study"),
+        "read_comparison": _call(sx.studies.read_comparison, lambda made: repr(made), path="kept-comparison"),
         "read_convergence": _call(sx.studies.read_convergence, lambda made: made.report(), path="kept-study"),
         "read_result": _call(sx.read_result, lambda made: repr(made), path="kept"),
         "Result": _call(sx.runs.Result, lambda made: repr(made), folder=Folder("kept")),

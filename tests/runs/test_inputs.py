@@ -198,7 +198,7 @@ def test_what_does_not_change_the_motion_may_change(case):
 
 def test_another_version_is_refused(case, monkeypatch):
     before = symplex.__version__
-    monkeypatch.setattr("symplex.runs.summary.VERSION", "9.8.7")
+    monkeypatch.setattr("symplex.runs.beginning.VERSION", "9.8.7")
     assert refusal(case).startswith(
         f"it was computed by symplex {before}, and this is symplex 9.8.7, which may compute otherwise."
     )

@@ -82,6 +82,50 @@ def test_differences_are_those_of_the_motions(results, tmp_path, can_draw):
         found["tip"]
 
 
+def test_a_comparison_is_read_and_drawn_again(results, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    found, folder = sx.compare(results["a"], results["faster"], output="out"), tmp_path / "out"
+    again = sx.studies.read_comparison(folder)
+    assert (again.first, again.second, again.notes) == (found.first, found.second, found.notes)
+    assert again.differences == found.differences
+    assert again.times.tolist() == [0.0, 0.005, 0.01, 0.015, 0.02]
+    np.testing.assert_allclose(again.over_time["displacement"], 0.5 * again.times, rtol=1e-5)
+    assert {name: one.tolist() for name, one in again.over_time.items()} == {
+        name: one.tolist() for name, one in found.over_time.items()
+    }
+    before = (folder / "differences.png").read_bytes()
+    (folder / "differences.png").unlink()
+    assert main(["plot", "out"]) == 0
+    assert (folder / "differences.png").read_bytes() == before
+    assert main(["plot", "out", "--output", "drawn.svg", "--size", "1000x500"]) == 0
+    assert "drawn.svg" in capsys.readouterr().out
+    assert (tmp_path / "drawn.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"times": [0.0, "x"]}, "comparison.json cannot be read: not a comparison, or damaged"),
+        ({"over_time": {"displacement": [1.0]}}, "rows over time that are not finite numbers, one for each time"),
+        ({"differences": [{"name": "a"}]}, "compute it again, in another folder"),
+        ({"times": [], "over_time": {}}, "were compared without frames, or by an earlier version"),
+    ],
+)
+def test_comparisons_that_cannot_be_drawn(change, told, results, tmp_path, capsys):
+    sx.compare(results["a"], results["faster"], output=tmp_path)
+    file = tmp_path / "comparison.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    assert main(["plot", str(tmp_path)]) == 2
+    complaint = capsys.readouterr().err
+    assert told in complaint
+    assert complaint.count("\n") == 1
+
+
+def test_a_folder_without_a_comparison(tmp_path):
+    with pytest.raises(sx.SymplexError, match=r"holds no comparison: it has no comparison.json"):
+        sx.studies.read_comparison(tmp_path)
+
+
 def test_what_is_rounding_in_both_does_not_differ(results):
     """The stress of what flies, which is rounding in both; and no stress that is as small as a billionth of strains."""
     found = sx.compare(results["a"], results["faster"])["von_mises"]
