@@ -58,6 +58,10 @@ class SomeStencils:
             self.energy = energy.of_some(chosen, nodes)
         else:
             self.energy = _Renumbered(energy, nodes)
+        # Arrays of the right size are known to be there, at each of many small steps.
+        self._add_gradient = (
+            self.energy.loops.add_gradient if isinstance(self.energy, Solid) else self.energy.add_gradient
+        )
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [l, dim] to out [l, dim].
@@ -68,7 +72,7 @@ class SomeStencils:
             As that of all stencils, with the numbers that these have there.
         """
         try:
-            self.energy.add_gradient(q, out)
+            self._add_gradient(q, out)
         except (InvertedElement, MaterialFailed) as error:
             raise self._named_in_all(error) from None
 
