@@ -97,7 +97,9 @@ class MultirateTable(Table):
     @model_validator(mode="after")
     def _check(self) -> MultirateTable:
         if self.safety > MOST_SAFE:
-            raise ValueError(f"safety is {self.safety:g}, must be at most π/4, above which levels may be in resonance")
+            raise ValueError(
+                f"safety is {self.safety:g}, must be at most {MOST_SAFE}, above which levels may be in resonance"
+            )
         return self
 
 

@@ -170,7 +170,7 @@ class Solid(ElementEnergy):
 
     @property
     def loops(self) -> ElementEnergy | NeoHookeanTetrahedra:
-        """The loops that find its forms, for arrays of the right size: they write and read wherever they are told to."""
+        """The loops that find its forms, for arrays of the right size: they write wherever they are told to."""
         return self._computed
 
     # -- forms ------------------------------------------------------------------------------------------------

@@ -411,7 +411,7 @@ ROD = HUNG.replace("to = [0.0, 0.0, 3.0]\n", "")
         ),
         (BODY, "multirate", "dt = 0", "dt is 0, must be positive (s)"),
         (BODY, "multirate", "levels = 99", "levels is 99, must be at most 16"),
-        (BODY, "multirate", "safety = 2", "safety is 2, must be at most π/4"),
+        (BODY, "multirate", "safety = 2", "safety is 2, must be at most 0.63"),
         (BODY, "multirate", "dt = 0.1\ngiven = { blok = 1 }", "there is no energy 'blok' to give levels to"),
         (BODY.replace("mu = 1.0", "mu = 1e4"), "multirate", "dt = 0.1\nlevels = 1", "halved 1 times is above the"),
         (BODY.replace("mu = 1.0", "mu = 1e4"), "multirate", "dt = 0.1\ngiven = { block = 1 }", "above its stability"),

@@ -21,9 +21,9 @@ from symplex.time.explicit.local_rates import Rates, Safety, rates_of
 from symplex.time.explicit.multirate_motion import MultirateMotion
 from symplex.time.integrator import STEPS, FixedStepIntegrator, dividing, require_step
 
-# The largest frequency of stencils of a level and below is 2 safety/h, and the level below is kicked every 2 h: with
-# 4 safety < π a swing goes on for less than half a turn between two kicks, and none is in resonance with them.
-MOST_SAFE = math.pi / 4.0
+# The largest frequency of stencils of a level and below is 2 safety/h; the level below kicks every 2 h. A swing that
+# both share, in whatever parts, is first in resonance with these kicks at safety 0.635 (docs/local-steps.md).
+MOST_SAFE = 0.63
 _CANDIDATES = 16  # of largest steps between one and its double
 
 
@@ -51,8 +51,8 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
         How many times dt may be halved.
     layers : int, default 2
         How many layers of stencils around those of a level have the level below it at least, before others begin.
-    safety : float, default 0.75
-        Steps as parts of their stability limits, at most π/4: above, swings of one level may be in resonance with the
+    safety : float, default 0.6
+        Steps as parts of their stability limits, at most 0.63: above, swings of one level may be in resonance with the
         kicks of the level below (docs/local-steps.md).
     contact_safety : float, default 0.2
         As for `Newmark`.
@@ -69,7 +69,7 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
     dt: float | Literal["auto"] = "auto"
     levels: int = 10
     layers: int = 2
-    safety: float = 0.75
+    safety: float = 0.6
     contact_safety: float = 0.2
     given: Mapping[str, Given] = field(default_factory=dict)
 
@@ -83,7 +83,7 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
     def __post_init__(self):
         if not 0.0 < self.safety <= MOST_SAFE:
             raise ValueError(
-                f"Multirate: safety must be positive and at most π/4 (above, levels may be in resonance); "
+                f"Multirate: safety must be positive and at most {MOST_SAFE} (above, levels may be in resonance); "
                 f"it is {self.safety}."
             )
         if not 0.0 < self.contact_safety <= 1.0:

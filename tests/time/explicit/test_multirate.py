@@ -229,7 +229,7 @@ def test_energies_of_one_level_and_obstacles_step_with_the_others():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"safety": 0.9}, "at most π/4"),
+        ({"safety": 0.9}, "at most 0.63"),
         ({"contact_safety": 0.0}, r"contact_safety must be in \(0, 1\]"),
         ({"levels": 17}, "levels must be from 0 to 16"),
         ({"layers": -1}, "layers must not be negative"),
