@@ -11,6 +11,8 @@ from pathlib import Path
 # Before numpy is loaded: threads of BLAS that wait for each other make small dense systems fifty times slower where
 # processes outnumber processors. Examples that are run inherit it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Before numba.cuda is loaded: kernels for devices run in its simulator; with 0 on a device that there is.
+os.environ.setdefault("NUMBA_ENABLE_CUDASIM", "1")
 
 import matplotlib
 import numpy as np
@@ -19,6 +21,7 @@ import pytest
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import RenderError
+from symplex.fem import team
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
@@ -46,6 +49,12 @@ def oblique_impact(mesh_name: str) -> tuple[System, State]:
         },
     )
     return system, system.state(mesh.points, np.full(mesh.points.shape, 1000.0))
+
+
+@pytest.fixture
+def always_shared(monkeypatch):
+    """Let threads share all kernels that have ranges to share, however small they are."""
+    monkeypatch.setattr(team._Team, "_pays", lambda self, saved, awake: True)
 
 
 @pytest.fixture(scope="session")

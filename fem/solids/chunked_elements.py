@@ -153,7 +153,7 @@ class ChunkedElements(ElementForms):
         for chunk in np.flatnonzero(self.blocks.counts < self._size):
             count = self.blocks.counts[chunk]
             named[chunk, count:] = named[chunk, count - 1]
-        at_points, rules = self._at_points(), []
+        at_points, rules = self.at_points(), []
         for part in self._parts:
             rows = at_points[:, np.maximum(part, 0)][named].transpose(0, 3, 2, 1)  # [chunks, rows, g, E]
             chunks, n = rows.shape[:2]
@@ -166,7 +166,7 @@ class ChunkedElements(ElementForms):
             rules.append((geometry.reshape(chunks, n * CHUNK), weights, self._slopes[np.maximum(part, 0)]))
         return rules
 
-    def _at_points(self) -> Array:
+    def at_points(self) -> Array:
         """Return what is known of the points of quadrature of each element [m, g, rows]."""
         J = self._tangents(self.points[self.nodes])
         det = tensors.determinants(J)
@@ -219,7 +219,11 @@ class ChunkedElements(ElementForms):
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
-        return float(self._values(q, apart=False).sum())
+        return float(self.local_energies(q).sum())
+
+    def local_energies(self, q: Array) -> Array:
+        """Return the energies [m] in J of the elements at the nodal positions q [n, 3]."""
+        return self._values(q, apart=False)
 
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from symplex.fem import forms
-from symplex.fem.blocks import SIZE
+from symplex.fem.blocks import SIZE, Blocks
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
 from symplex.fem.forms import Form
-from symplex.fem.solids import neo_hookean, neo_hookean_discrete, stress_loops, tetrahedra
+from symplex.fem.solids import neo_hookean, neo_hookean_discrete, neo_hookean_tangent, stress_loops, tetrahedra
+from symplex.fem.solids.coupling_sums import PLACES
+from symplex.fem.solids.couplings import Couplings, couplings_of
 from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.materials import NeoHookean
 
@@ -41,10 +43,21 @@ class NeoHookeanTetrahedra:
     def __init__(self, elements: LawElements, material: NeoHookean):
         self._elements = elements
         self._moduli = material.lmbda, material.mu
+        self._couplings: tuple[IntArray, Couplings | None] | None = None  # of the last pattern
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state of copies, which find couplings anew."""
+        return self.__dict__ | {"_couplings": None}
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
-        return sum(self._run(neo_hookean.total, (q,), (q,)))
+        return float(self.local_energies(q).sum())
+
+    def local_energies(self, q: Array) -> Array:
+        """Return the energies [m] in J of the elements at the nodal positions q [n, 3]."""
+        out = np.empty(len(self._elements.nodes))
+        self._run(neo_hookean.set_energies, (q,), (q,), self._elements.blocks.elements, out)
+        return out
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`).
@@ -97,6 +110,12 @@ class NeoHookeanTetrahedra:
     def _add(
         self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None, apart: bool = False
     ) -> None:
+        if form is forms.HESSIAN and not apart and (couplings := self._couplings_of(slots, len(out))) is not None:
+            records = couplings.room.value
+            self._run(neo_hookean_tangent.set_records, nodal, nodal, self._elements.blocks.elements, records)
+            where = couplings.to, couplings.opposite, couplings.start, couplings.codes
+            couplings.phases.run(neo_hookean_tangent.add_hessian, records, *where, PLACES, self._moduli[0], out)
+            return
         to = (self._elements.blocks.elements, slots, out) if form.is_matrix else (out,)
         self._run(HAND_WRITTEN[form], nodal, form.positions(nodal), *to, apart=apart)
 
@@ -110,10 +129,34 @@ class NeoHookeanTetrahedra:
             raise elements.failure(elements.gathered(at, apart))
         return results
 
+    def _couplings_of(self, slots: IntArray | None, blocks: int) -> Couplings | None:
+        """Return the couplings of the elements on a pattern, found once for it."""
+        if slots is None:
+            return None
+        known = self._couplings
+        if known is None or known[0] is not slots:
+            known = self._couplings = slots, couplings_of(slots, blocks)
+        return known[1]
+
     @cached_property
     def _in_blocks(self) -> tuple:
-        """What the kernels need besides positions: k_11, k_22, k_33, k_12, k_13, k_23 in N/m and 1/D in 1/m³."""
+        """What the kernels need besides positions."""
         blocks = self._elements.blocks
-        constants = np.zeros((len(blocks.counts), neo_hookean.CONSTANTS * SIZE))
-        neo_hookean.set_constants(self._elements.points, blocks.nodes, blocks.counts, self._moduli[1], constants)
-        return blocks.counts, constants, *self._moduli
+        return blocks.counts, constants_in_blocks(self._elements.points, blocks, self._moduli[1]), *self._moduli
+
+
+def constants_in_blocks(points: Array, blocks: Blocks, mu: float) -> Array:
+    """Return k_11, k_22, k_33, k_12, k_13, k_23 in N/m and 1/D in 1/m³ of the elements of blocks [blocks, 7 · SIZE].
+
+    Parameters
+    ----------
+    points : float64 [n, 3]
+        Undeformed positions in m.
+    blocks : Blocks
+        Of linear tetrahedra.
+    mu : float
+        In Pa.
+    """
+    constants = np.zeros((len(blocks.counts), neo_hookean.CONSTANTS * SIZE))
+    neo_hookean.set_constants(points, blocks.nodes, blocks.counts, mu, constants)
+    return constants
