@@ -166,6 +166,7 @@ INTEGRATORS: dict[str, Maker] = {
     "JacobiReduction of it": _always(sx.reductions.JacobiReduction(sx.ForceStepping(_GRID))),
     "EnergyStepping": _always(sx.EnergyStepping(_TERRACE)),
     "Newmark explicit": _always(sx.Newmark(_STEP)),
+    "Multirate": _always(sx.explicit.Multirate(_STEP)),
     "Newmark trapezoidal": _always(sx.Newmark.trapezoidal(_STEP)),
     "EnergyMomentum": _always(sx.EnergyMomentum(_STEP)),
     "Midpoint": _always(sx.Midpoint(_STEP)),

@@ -58,6 +58,7 @@ ROWS = (
     Row(("EnergyStepping",), "", "a reference for small systems"),
     Row(("Newmark",), "", "velocity Verlet; refuses a step above the stability limit, or chooses it"),
     Row(("EnergyMomentum",), "implicit", "implicit, contact included"),
+    Row(("Multirate",), "local-steps", "explicit, in local time steps"),
     Row(("Midpoint",), "implicit", "implicit"),
     Row(("VariationalMidpoint",), "adaptive-variational", "implicit; tells its discrete energy"),
     Row(("Newmark.trapezoidal",), "implicit", "implicit; further members by β and γ"),

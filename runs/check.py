@@ -28,10 +28,14 @@ from symplex.scenario.integrators import step_of
 from symplex.scenario.joined_parts import joined_cells
 from symplex.scenario.scenario import Problem
 from symplex.time.equilibria.quasi_static import Static
+from symplex.time.explicit.local_gain import expected_gain
+from symplex.time.explicit.multirate import Multirate
 from symplex.time.motion import FixedStepMotion, Motion
 from symplex.time.stability import stable_step
+from symplex.time.traits import runs_on
 
 _NOISE = 1e-9  # energies that are rounding, relative to the largest
+_WORTH_IT = 1.5  # a gain of local time steps that is told where another method is chosen
 _TRIAL = 0.5  # s of wall time to measure the speed in
 _WARM_UP = 20.0  # s of wall time for the first piece, with compiling
 _FIRST_PIECE = 2.0**-200  # of the duration
@@ -72,6 +76,7 @@ def check_report(problem: Problem) -> tuple[str, str]:
     rows.append(("energy", ", ".join(f"{name} {si(value, 'J', 5)}" for name, value in shown.items())))
     if len(problem.stages) == 1 and (limit := _stable_step(system, problem.state)):
         rows.append(("stable step", f"{limit} (explicit Newmark)"))
+        rows += _local_steps(problem)
     rows += _steps(problem)
     frames, samples = int(problem.scenario.is_frame.sum()) - 1, len(problem.scenario.times) - 1
     kept = int(problem.scenario.is_row.sum()) - 1
@@ -94,6 +99,20 @@ def _stable_step(system: System, state: State) -> str:
         return ""
     limit = stable_step(system, state.q, system.held(state.t, state.v))
     return si(limit, "s", 4) if limit < np.inf else ""
+
+
+def _local_steps(problem: Problem) -> Iterator[tuple[str, str]]:
+    """Yield rows on local time steps: what they gain, or would gain, over explicit Newmark, and the levels of a run."""
+    system, state, method = problem.system, problem.state, problem.stages[0].integrator
+    if not isinstance(method, Multirate):
+        if runs_on(Multirate(), system) and (gain := expected_gain(system, state)) >= _WORTH_IT:
+            yield "local steps", f'{gain:.1f} times fewer elements to look at by kind = "multirate", about'
+        return
+    motion = method.start(system, state)
+    yield "local steps", f"{motion.gain:.1f} times fewer elements to look at than by explicit Newmark"
+    for level, part in enumerate(motion.division.parts):
+        nodes = part.own.stop - part.own.start
+        yield f"  level {level}", f"{si(motion.dt / 2.0**level, 's', 4)}: {part.stencils:,} elements, {nodes:,} nodes"
 
 
 def _body(points: Array, solids: Mapping[str, Solid], system: System) -> str:

@@ -34,6 +34,7 @@ from symplex.scenario.methods import (
     IntegratorTable,
     LinearlyImplicitNewmarkTable,
     MidpointTable,
+    MultirateTable,
     NewmarkTable,
     RattleTable,
     ShakeTable,
@@ -52,6 +53,7 @@ from symplex.time.constraints.rattle import Rattle, Shake
 from symplex.time.equilibria.quasi_static import Static
 from symplex.time.events.energy_stepping import EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.multirate import Multirate
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.explicit.variational_euler import VariationalEuler
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
@@ -69,6 +71,7 @@ _FINEST = 1e-9  # grid relative to the largest coordinate, of which 1e-16 is rou
 _MOST_STEPS = 1e15  # beyond, times are no longer told apart
 # What these cannot do is known at their start only.
 _PARTICULAR = (*(GrahamJelenicTable, ZhangSkeelTable, RattleTable, ShakeTable, EnergySteppingTable),)
+_WITH_STEPS = FixedStepTable | NewmarkTable | MultirateTable | AdaptiveVariationalTable
 _NONE: Mapping[str, Constraint] = MappingProxyType({})
 
 
@@ -112,6 +115,8 @@ def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
             newton = Newton(linear=table.solver, halvings=table.halvings)
             method = Newmark(table.dt, table.beta, table.gamma, table.safety, newton=newton)
             return _of_order(method, table.order) if table.device == "cpu" else OnDevice(method)
+        case MultirateTable():
+            return Multirate(table.dt, table.levels, table.layers, table.safety, given=table.given)
         case AdaptiveVariationalTable():
             bounds = cast(tuple[float, float], table.bounds)
             newton = Newton(linear=table.solver)
@@ -201,10 +206,10 @@ def fitted_integrator(
         _refuse(table, system, state)
     named = replace(tables, integrator=_with_parts(table, system))
     fitted = integrator_of(named, rods).fit(system, state, interval)
-    if isinstance(table, FixedStepTable | NewmarkTable | AdaptiveVariationalTable):
+    if isinstance(table, _WITH_STEPS):
         _refuse_long(table, run)
     _refuse_short(fitted, table, run.duration)
-    if isinstance(table, _PARTICULAR) and not later:
+    if (isinstance(table, _PARTICULAR) or getattr(table, "given", None)) and not later:
         _try_start(fitted, system, state)
     return fitted
 
@@ -232,7 +237,9 @@ def _refuse(table: IntegratorTable, system: System, state: State) -> None:
                 )
 
 
-def _refuse_long(table: FixedStepTable | NewmarkTable | AdaptiveVariationalTable, run: Sampled) -> None:
+def _refuse_long(
+    table: FixedStepTable | NewmarkTable | MultirateTable | AdaptiveVariationalTable, run: Sampled
+) -> None:
     """Refuse a step that is longer than the run, or than the time between samples or frames whose number is given."""
     dt = 0.0 if table.dt == "auto" else table.dt
     if isinstance(table, AdaptiveVariationalTable):
@@ -241,7 +248,8 @@ def _refuse_long(table: FixedStepTable | NewmarkTable | AdaptiveVariationalTable
         return
     name, number = ("samples", run.n_samples) if run.gives("samples") else ("frames", run.frames)
     if run.gives(name) and dt > run.duration / number * (1.0 + ROUNDING):
-        or_auto = ', or dt = "auto"' if isinstance(table, NewmarkTable) and not table.implicit else ""
+        can_choose = isinstance(table, MultirateTable) or (isinstance(table, NewmarkTable) and not table.implicit)
+        or_auto = ', or dt = "auto"' if can_choose else ""
         raise ScenarioError(
             f"dt = {dt:g} s is longer than the {run.duration / number:g} s between {name}; "
             f"take fewer {name} ([run] frames, samples){or_auto}."

@@ -27,6 +27,8 @@ from symplex.scenario.quantities import (
 from symplex.time.conserving.cayley_magnus import Interpolant
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.conserving.schemes import ABBREVIATIONS, SCHEMES, Scheme
+from symplex.time.explicit.local_levels import MOST as MOST_LEVELS
+from symplex.time.explicit.multirate import MOST_SAFE, Multirate
 from symplex.time.implicit.linearly_implicit import Accelerations, Guess
 from symplex.time.langevin import BOLTZMANN
 from symplex.time.variational.zhang_skeel_force import Variant
@@ -34,6 +36,7 @@ from symplex.time.variational.zhang_skeel_force import Variant
 Solver = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
 Order = Literal[2, 4, 6, 8]
 MOST_HALVINGS = 30  # to 1e-9 of a step
+MOST_LAYERS = 100
 LARGEST_SEED = 2**63 - 1
 WITH_SECANT: tuple[str, ...] = tuple(name for name, scheme in SCHEMES.items() if "secant" in scheme.needs)
 
@@ -82,6 +85,25 @@ class NewmarkTable(Table):
         if self.device != "cpu" and (self.implicit or self.order > 2):
             beyond = f"beta is {self.beta:g}" if self.implicit else f"order is {self.order}"
             raise ValueError(f'device is "{self.device}", which takes the explicit member of order 2 alone; {beyond}')
+        return self
+
+
+class MultirateTable(Table):
+    """Explicit Newmark whose elements take steps of their own, dt halved as often as each needs."""
+
+    kind: Literal["multirate"]
+    dt: Annotated[float | Literal["auto"], positive_or_auto("s")] = "auto"
+    levels: Annotated[int, whole(0, MOST_LEVELS)] = Multirate.levels
+    layers: Annotated[int, whole(0, MOST_LAYERS)] = Multirate.layers
+    safety: Annotated[float, positive("1")] = Multirate.safety
+    given: dict[Text, Annotated[int, whole(0, MOST_LEVELS)]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check(self) -> MultirateTable:
+        if self.safety > MOST_SAFE:
+            raise ValueError(
+                f"safety is {self.safety:g}, must be at most {MOST_SAFE}, above which levels may be in resonance"
+            )
         return self
 
 
@@ -251,6 +273,7 @@ class StaticTable(FixedStepTable):
 
 IntegratorTable = (
     NewmarkTable
+    | MultirateTable
     | ForceSteppingTable
     | EnergySteppingTable
     | EnergyMomentumTable

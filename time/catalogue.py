@@ -14,6 +14,7 @@ from symplex.time.constraints.rattle import Rattle, Shake
 from symplex.time.equilibria.quasi_static import Static
 from symplex.time.events.energy_stepping import EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.multirate import Multirate
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.explicit.variational_euler import VariationalEuler
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
@@ -37,6 +38,7 @@ def catalogue() -> dict[str, Integrator]:
         "EnergyMomentum": EnergyMomentum(1.0),
         "Midpoint": Midpoint(1.0),
         "Newmark": Newmark(1.0),
+        "Multirate": Multirate(1.0),
         "Newmark.trapezoidal": Newmark.trapezoidal(1.0),
         "GeneralizedAlpha": GeneralizedAlpha(1.0),
         "HilberHughesTaylor": HilberHughesTaylor(1.0),

@@ -71,6 +71,10 @@ class NeoHookeanTetrahedra:
         else:
             self._elements.add(form, nodal, out, slots)
 
+    def add_gradient(self, q: Array, out: Array) -> None:
+        """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
+        self._add(forms.GRADIENT, (q,), out, None)
+
     def local(self, form: Form, *x: Array) -> Array:
         """Return a form of each element apart, as its local function does, for gathered arrays [m, 4, 3]."""
         if form in HAND_WRITTEN:

@@ -168,6 +168,11 @@ class Solid(ElementEnergy):
         found = self._elements.chunked if isinstance(self._elements, _WRAPPERS) else self._elements
         return found if isinstance(found, ChunkedElements) else None
 
+    @property
+    def loops(self) -> ElementEnergy | NeoHookeanTetrahedra:
+        """The loops that find its forms, for arrays of the right size: they write wherever they are told to."""
+        return self._computed
+
     def release(self) -> None:
         """Forget what is computed of the elements again when it is needed: constants, and the order of the loops."""
         for owner in (self._fast, self._elements, self.chunked):

@@ -33,6 +33,7 @@ from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.conserving.schemes import Scheme
 from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.multirate import Multirate
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.explicit.variational_euler import VariationalEuler
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
@@ -134,6 +135,22 @@ CASES |= {
         lambda dt: Composition(EnergyMomentum(dt), scheme="triple jump"), sizes=(0.04, 0.02, 0.01), size=0.2
     ),
     "Composition, explicit": implicit(lambda dt: Composition(Newmark(dt)), sizes=(0.1, 0.05, 0.025), size=0.1),
+}
+
+
+def in_turns(x):
+    """Levels 0, 1, 2, 0, … of stencils at x [m, k, dim]."""
+    return np.arange(len(x)) % 3
+
+
+CASES |= {
+    "Multirate": Case(
+        make=lambda dt, seed: Multirate(dt, given={"solid": in_turns}),
+        sizes=(0.02, 0.01, 0.005),
+        size=0.05,
+        impossible=lambda: Multirate(2.0, levels=1),
+        refusal=UnstableStep,
+    ),
 }
 
 
@@ -252,7 +269,7 @@ CASES |= {
     }.items()
 }
 
-MOVES_SUPPORTS = Newmark, EnergyMomentum, Midpoint, GeneralizedAlpha, HilberHughesTaylor
+MOVES_SUPPORTS = Newmark, Multirate, EnergyMomentum, Midpoint, GeneralizedAlpha, HilberHughesTaylor
 
 
 @pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] * made.slow) for name, made in CASES.items()])

@@ -683,6 +683,16 @@ def calls() -> dict[str, Call]:
         "UniformField": _call(
             sx.manifolds.UniformField, ignore, strength=1.0, field=(0.0, 0.0, 1.0), dipole=(0.0, 0.0, 1.0)
         ),
+        "Multirate": _call(
+            sx.explicit.Multirate,
+            move,
+            dt=1e-3,
+            levels=4,
+            layers=1,
+            safety=0.7,
+            contact_safety=0.2,
+            given={"springs": 2},
+        ),
         "VariationalEuler": _call(sx.explicit.VariationalEuler, move, dt=1e-3),
         "LinearlyImplicitNewmark": _call(
             sx.implicit.LinearlyImplicitNewmark,

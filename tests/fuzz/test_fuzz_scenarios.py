@@ -171,6 +171,8 @@ def own_cases() -> Iterator[Data]:
     mirrored = {"grid": 1e-4, "offset": "random", "mirrored": [True, False, True]}
     yield case({"kind": "force-stepping"} | mirrored, body=moving, gravity=GRAVITY)
     yield case({"kind": "variational-euler", "dt": 1e-4}, body=moving, gravity=GRAVITY)
+    local = {"levels": 3, "layers": 1, "safety": 0.5, "given": {"cube": 1}}
+    yield case({"kind": "multirate", "dt": 1e-4} | local, body=moving, obstacle=[FLOOR], gravity=GRAVITY)
     iterated = {"beta": 0.25, "guess": "predicted", "accelerations": "evaluated", "solver": "auto"}
     yield case({"kind": "linearly-implicit-newmark", "dt": 1e-4} | iterated, body=moving, gravity=GRAVITY)
     terraces = {"step": 1e-6, "offset": 0.5, "stride": 0.01}

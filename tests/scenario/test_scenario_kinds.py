@@ -23,6 +23,7 @@ from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.constraints.rattle import Rattle, Shake
 from symplex.time.events.energy_stepping import EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping
+from symplex.time.explicit.multirate import Multirate
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.explicit.variational_euler import VariationalEuler
 from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark
@@ -99,6 +100,7 @@ UNHEATED = {"force-stepping", "energy-stepping", "adaptive-variational", "shake"
 IMPLICIT = {"steps", "corrections", "factorisations"}
 KINDS = {
     "newmark": (BODY + FLOOR, "dt = 0.05", {"steps"}),
+    "multirate": (BODY + FLOOR, "dt = 0.05", {"steps", "substeps"}),
     "force-stepping": (
         BODY,
         "grid = 0.02",
@@ -187,6 +189,10 @@ def test_methods_are_what_the_keys_say():
         "zhang-skeel", 'dt = 0.1\nbeta = 0.5\nvariant = "simplified"\nstiff = ["floor"]\norder = 4', BODY + FLOOR
     ) == Composition(ZhangSkeel(0.1, 0.5, "simplified", ("floor",)), 4)
     assert method("variational-euler", "dt = 0.1") == VariationalEuler(0.1)
+    assert method("multirate", "") == Multirate()
+    assert method(
+        "multirate", "dt = 0.1\nlevels = 3\nlayers = 2\nsafety = 0.5\ngiven = { floor = 2 }", BODY + FLOOR
+    ) == Multirate(0.1, 3, 2, 0.5, given={"floor": 2})
     assert method("linearly-implicit-newmark", "dt = 0.1") == LinearlyImplicitNewmark(0.1)
     assert method(
         "linearly-implicit-newmark",
@@ -403,6 +409,12 @@ ROD = HUNG.replace("to = [0.0, 0.0, 3.0]\n", "")
             "dt = 0.01",
             "with variational-euler take",
         ),
+        (BODY, "multirate", "dt = 0", "dt is 0, must be positive (s)"),
+        (BODY, "multirate", "levels = 99", "levels is 99, must be at most 16"),
+        (BODY, "multirate", "safety = 2", "safety is 2, must be at most 0.63"),
+        (BODY, "multirate", "dt = 0.1\ngiven = { blok = 1 }", "there is no energy 'blok' to give levels to"),
+        (BODY.replace("mu = 1.0", "mu = 1e4"), "multirate", "dt = 0.1\nlevels = 1", "halved 1 times is above the"),
+        (BODY.replace("mu = 1.0", "mu = 1e4"), "multirate", "dt = 0.1\ngiven = { block = 1 }", "above its stability"),
         (BODY, "linearly-implicit-newmark", "dt = 0.1\nbeta = 0", "beta is 0, must be positive"),
         (BODY, "linearly-implicit-newmark", 'dt = 0.1\nguess = "lst"', "guess is 'lst'; did you mean 'last'?"),
         (

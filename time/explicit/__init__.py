@@ -1,10 +1,11 @@
-"""Explicit methods: central differences and the symplectic Euler method."""
+"""Explicit methods: central differences, also in local time steps, and the symplectic Euler method."""
 
 from symplex.base.lazy import public
 
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        ".multirate": ("Multirate",),
         ".newmark": ("Newmark",),
         ".variational_euler": ("VariationalEuler",),
     },

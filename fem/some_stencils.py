@@ -1,0 +1,110 @@
+"""Energies of some of the stencils of others, on nodes that have other numbers there."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.errors import InvertedElement, MaterialFailed, StepFailed
+from symplex.fem.actions.loads import DeadLoad, NodalForce
+from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.measures.composition import MeasureEnergy
+from symplex.fem.solids.solid import Solid
+
+
+def is_divisible(energy: Energy, dim: int) -> bool:
+    """Return whether some stencils of an energy can be taken alone: others are known as a whole only."""
+    if isinstance(energy, MeasureEnergy):
+        return energy.compiled_loops(dim) is not None
+    return isinstance(energy, Solid | DeadLoad)
+
+
+@final
+class SomeStencils:
+    """Some stencils of an energy, or all of one that is not divisible, as an energy of its own.
+
+    Parameters
+    ----------
+    energy : Energy
+    chosen : int [s]
+        Which stencils these are.
+    where : int [l]
+        The nodes of the system that the nodes 0 … l − 1 are here.
+    nodes : int32 [s, k]
+        The stencils, with these numbers.
+    dim : int
+        Dimension of space.
+
+    Attributes
+    ----------
+    energy : Energy
+        That of these stencils.
+    """
+
+    def __init__(
+        self, energy: Energy, chosen: NDArray[np.intp], where: NDArray[np.integer], nodes: NDArray[np.integer], dim: int
+    ):
+        nodes = np.ascontiguousarray(nodes, np.int32)
+        self._chosen, self._nodes, self._named = chosen, nodes, energy.nodes[chosen]
+        if isinstance(energy, Solid):
+            points = energy.points[np.minimum(where, len(energy.points) - 1)]  # others have no elements
+            fibres = None if energy.fibres is None else np.ascontiguousarray(energy.fibres[:, chosen])
+            self.energy: Energy = Solid(points, nodes, energy.material, fibres, energy.formulation)
+        elif isinstance(energy, DeadLoad):
+            self.energy = NodalForce(nodes[:, 0], energy.forces[chosen])
+        elif isinstance(energy, MeasureEnergy) and is_divisible(energy, dim):
+            self.energy = energy.of_some(chosen, nodes)
+        else:
+            self.energy = _Renumbered(energy, nodes)
+        # Arrays of the right size are known to be there, at each of many small steps.
+        self._add_gradient = (
+            self.energy.loops.add_gradient if isinstance(self.energy, Solid) else self.energy.add_gradient
+        )
+
+    def add_gradient(self, q: Array, out: Array) -> None:
+        """Add the gradient in N at the nodal positions q [l, dim] to out [l, dim].
+
+        Raises
+        ------
+        StepFailed
+            As that of all stencils, with the numbers that these have there.
+        """
+        try:
+            self._add_gradient(q, out)
+        except (InvertedElement, MaterialFailed) as error:
+            raise self._named_in_all(error) from None
+
+    def _named_in_all(self, error: InvertedElement | MaterialFailed) -> StepFailed:
+        here, there = error.element, int(self._chosen[error.element])
+        text = str(error).replace(_words(here, self._nodes[here]), _words(there, self._named[here]))
+        return type(error)(text, there)
+
+
+@final
+class _Renumbered(Energy):
+    """All stencils of an energy, on nodes with other numbers."""
+
+    def __init__(self, energy: Energy, nodes: IntArray):
+        self._energy, self.nodes = energy, nodes
+
+    def value(self, x: Array) -> Array:
+        """Return the local energies φ [m] in J at the positions x [m, k, dim] in m."""
+        return self._energy.value(x)
+
+    def gradient(self, x: Array) -> Array:
+        """Return ∂φ/∂x [m, k, dim] in N at the positions x [m, k, dim] in m."""
+        return self._energy.gradient(x)
+
+    def latent_stiffness(self, n_nodes: int) -> Array:
+        """Return that of the energy per node [n] in N/m, on these nodes."""
+        latent = np.zeros(n_nodes)
+        of_all = self._energy.latent_stiffness(int(self._energy.nodes.max(initial=-1)) + 1)
+        latent[self.nodes.ravel()] = of_all[self._energy.nodes.ravel()]
+        return latent
+
+
+def _words(element: int, nodes: IntArray) -> str:
+    """Return how messages name an element (`symplex.fem.solids.failures`)."""
+    return f"element {element} (nodes {', '.join(map(str, nodes))})"

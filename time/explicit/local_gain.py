@@ -1,0 +1,55 @@
+"""What local time steps may gain: how many stencils are looked at, against explicit Newmark in its own step."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from symplex.fem.energy import Array
+from symplex.fem.system import State, System
+from symplex.time.explicit.local_rates import Rates
+from symplex.time.explicit.newmark import Newmark
+
+
+def wanted_steps(system: System, rates: Rates) -> Array:
+    """Return the steps in s that the stencils of more than one node ask for."""
+    energies = [energy for energy in system.energies.values() if energy.nodes.shape[1] > 1 and len(energy.nodes)]
+    wanted = [rates.nodes[energy.nodes].min(axis=1) for energy in energies]
+    return np.maximum(np.concatenate(wanted), rates.whole) if wanted else np.empty(0)
+
+
+def evaluations(wanted: Array, dt: float) -> float:
+    """Return how many stencils that want steps in s are looked at in a second, with a largest step dt in s."""
+    return float((2.0 ** np.maximum(np.ceil(np.log2(dt / wanted)), 0.0)).sum() / dt)
+
+
+def best_step(wanted: Array, rates: Rates, levels: int, candidates: int = 16, few: float = 0.02) -> float:
+    """Return the largest step in s, halved so often at most, with which the fewest stencils are looked at.
+
+    A still larger one for the few stencils that could take it gains nothing.
+    """
+    most = float(np.quantile(wanted, 1.0 - few)) if len(wanted) else rates.whole
+    halvings = min(max(int(math.log2(max(most / rates.whole, 1.0))), 0), levels)
+    shifts = 0.5 ** (np.arange(candidates) / candidates)
+    return min((rates.whole * 2.0**halvings * shifts).tolist(), key=lambda dt: evaluations(wanted, dt))
+
+
+def newmark_evaluations(system: System, state: State) -> float:
+    """Return how many stencils of more than one node explicit Newmark looks at in a second, in its own step."""
+    stencils = sum(len(energy.nodes) for energy in system.energies.values() if energy.nodes.shape[1] > 1)
+    return stencils / Newmark("auto")._step_size(system, state)
+
+
+def expected_gain(system: System, state: State) -> float:
+    """Return how many times fewer stencils local time steps look at than explicit Newmark, about.
+
+    By what each stencil asks for; `MultirateMotion.gain` is that of the levels as they are.
+    """
+    from symplex.time.explicit.multirate import Multirate
+
+    method = Multirate()
+    rates = method.rates(system, state)
+    wanted = wanted_steps(system, rates)
+    dt = best_step(wanted, rates, method.levels)
+    return newmark_evaluations(system, state) / evaluations(wanted, dt) if len(wanted) else 1.0

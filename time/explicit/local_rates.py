@@ -1,0 +1,117 @@
+"""How fast each node of a system can swing, and the steps that follow from it.
+
+The diagonal block K_aa of ∇²V of a node a with the mass m_a has the largest eigenvalue m_a ω_a². The largest ω_a is
+not above the largest natural frequency ω of the system, and of stencils of k nodes ω ≤ k^½ max ω_a: how all swing
+together. What is between is found where it counts, for all stencils of a step together
+(`symplex.time.explicit.local_levels`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from symplex.fem.actions.loads import DeadLoad
+from symplex.fem.assembly import scatter_vectors
+from symplex.fem.energy import Array, Energy
+from symplex.fem.system import System
+from symplex.time.stability import largest_frequency, latent_frequency, stable_step
+
+_DIFFERENCE = 1e-6  # displacement of a node for differences of gradients, relative to the nearest of its stencil
+
+
+@dataclass(frozen=True)
+class Safety:
+    """Which part of stability limits steps may be: of bodies, and of single nodes on penalty contact."""
+
+    of_bodies: float
+    of_contact: float
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The steps that a system and its nodes ask for.
+
+    Attributes
+    ----------
+    whole : float
+        The step in s of explicit Newmark for all of it; infinite if nothing is stiff.
+    nodes : float64 [n]
+        That which each node asks for in s, scaled so that the least for bodies is the step of the whole.
+    scale : float
+        The largest natural frequency over the largest of single nodes.
+    safety : Safety
+    """
+
+    whole: float
+    nodes: Array
+    scale: float
+    safety: Safety
+
+
+def rates_of(system: System, q: Array, v: Array, safety: Safety) -> Rates:
+    """Return the steps that a system and its nodes ask for at the positions q and velocities v [n, dim].
+
+    Raises
+    ------
+    InvalidSystem, StepFailed
+        As `largest_frequency`.
+    """
+    mass = system.lumped_mass("local time steps")
+    own = nodal_frequencies(system, list(system.energies.values()), q)
+    together, contact = largest_frequency(system, q), latent_frequency(system, resolved=True)
+    of_bodies = np.sqrt(max(together**2 - latent_frequency(system) ** 2, 0.0))
+    scale = float(of_bodies / own.max()) if own.max(initial=0.0) > 0.0 else 1.0
+    latent, resolved = np.zeros(len(mass)), np.zeros(len(mass))
+    for energy in system.energies.values():
+        stiffness = energy.latent_stiffness(system.n_nodes)
+        latent += stiffness
+        resolved += stiffness * energy.resolved_share**2
+    latent, resolved = (np.where(system.fixed.all(axis=1), 0.0, one / mass) for one in (latent, resolved))
+    with np.errstate(divide="ignore"):
+        nodes = 2.0 * safety.of_bodies / np.sqrt((scale * own) ** 2 + latent)
+        nodes = np.minimum(nodes, 2.0 * safety.of_contact / np.sqrt(resolved))
+        whole = float(min(safety.of_bodies * stable_step(system, q, v), np.divide(2.0 * safety.of_contact, contact)))
+    return Rates(whole, nodes, scale, safety)
+
+
+def nodal_frequencies(system: System, energies: list[Energy], q: Array) -> Array:
+    """Return the frequency [n] in rad/s of each node among others at rest, at the positions q [n, dim]."""
+    n, dim = q.shape
+    blocks = np.zeros((dim, n, dim))
+    for energy in energies:
+        if not isinstance(energy, DeadLoad):
+            _add_blocks(energy, q, blocks)
+    free = ~system.fixed
+    K = np.where(free[:, :, None] & free[:, None, :], blocks.transpose(1, 2, 0), 0.0)
+    squares = np.linalg.eigvalsh(0.5 * (K + K.swapaxes(1, 2)))[:, -1] / np.asarray(system.mass)
+    return np.sqrt(np.maximum(squares, 0.0))
+
+
+def _add_blocks(energy: Energy, q: Array, blocks: Array) -> None:
+    """Add the columns of ∂²φ/∂x_a² of all stencils, by differences of gradients, to blocks [dim, n, dim]."""
+    nodes = np.ascontiguousarray(energy.nodes, np.int32)
+    if not len(nodes):
+        return
+    x = q[nodes]
+    at_x = energy.gradient(x)
+    length = _DIFFERENCE * _nearest(x, float(np.abs(q).max()) or 1.0)
+    for a in range(nodes.shape[1]):
+        alone = np.ascontiguousarray(nodes[:, a : a + 1])
+        for i in range(q.shape[1]):
+            kept = x[:, a, i].copy()
+            x[:, a, i] += length
+            change = (energy.gradient(x)[:, a] - at_x[:, a]) / length[:, None]
+            scatter_vectors(np.ascontiguousarray(change[:, None]), alone, blocks[i])
+            x[:, a, i] = kept
+
+
+def _nearest(x: Array, otherwise: float) -> Array:
+    """Return the shortest distance [m] from the first node of each stencil to another one, at x [m, k, dim]."""
+    if x.shape[1] == 1:
+        return np.full(len(x), otherwise)
+    distance = np.linalg.norm(x[:, 1:] - x[:, :1], axis=2)
+    distance[distance == 0.0] = np.inf  # a stencil may have a node twice
+    nearest = distance.min(axis=1)
+    return np.where(np.isfinite(nearest), nearest, otherwise)
