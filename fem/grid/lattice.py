@@ -13,8 +13,9 @@ The differences are written with these increments, not as differences of energie
 Rows of parameters: [λ V, μ V, 1/D, K_01, K_23, K_02, K_13, K_03, K_12].
 """
 
-# numba declares the address of a compiled function as int | None, and does not re-export carray.
-# pyright: reportArgumentType=false, reportPrivateImportUsage=false
+# numba declares the address of a compiled function as int | None, and does not re-export carray. Intrinsics are
+# declared with the typing context, which compiled code does not pass.
+# pyright: reportArgumentType=false, reportPrivateImportUsage=false, reportCallIssue=false
 
 import math
 

@@ -1,6 +1,7 @@
 """Four logarithms at once, against those of the C library."""
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -9,7 +10,7 @@ from symplex.fem.logarithm import NEAR, double_artanh_lanes
 
 
 @njit(error_model="numpy")
-def _lanes(over, under):
+def _lanes(over, under) -> Any:
     return double_artanh_lanes(over, under)  # pyright: ignore[reportCallIssue]
 
 

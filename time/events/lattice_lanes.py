@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
+from typing import Any
 
 from llvmlite import ir
 from numba import types
@@ -27,7 +28,7 @@ _TRACK = 128  # bytes of the track of a node
 _LAYER = 15 * 8  # in bytes: where the layers of a node begin in its track
 
 
-def _compiled(function: Callable) -> Callable[..., int]:
+def _compiled(function: Callable) -> Callable[..., Any]:
     """Return the intrinsic as compiled code calls it: without the typing context, with numbers."""
     return intrinsic(function)
 
