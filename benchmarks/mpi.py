@@ -3,6 +3,8 @@
     python benchmarks/mpi.py parts               ghosts, messages and bytes by the number of ranks, without MPI
     mpiexec -n 2 python benchmarks/mpi.py steps  the work of a step in parts against the whole
     mpiexec -n 2 python benchmarks/mpi.py delay  the same with messages that arrive late
+    mpiexec -n 2 python benchmarks/mpi.py memory what memory each rank takes
+    mpiexec -n 2 python benchmarks/mpi.py rows   a row of the history by sums of parts, and from nodes that are gathered
 
 Work is processor time of the loops, which other processes on the machine leave alone; the least of several.
 """
@@ -10,6 +12,7 @@ Work is processor time of the loops, which other processes on the machine leave 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -19,7 +22,7 @@ import symplex as sx
 from symplex.fem import threads
 from symplex.parallel.division import Division
 from symplex.parallel.halo import Halo
-from symplex.parallel.member import Command, Member
+from symplex.parallel.member import Arrays, Command, Member, Summed
 from symplex.parallel.motion import InParts
 from symplex.parallel.part import PartEnergy
 from symplex.parallel.partition import owners
@@ -161,17 +164,88 @@ def delay(ranks: sx.parallel.Ranks) -> None:
         print(f"messages {1e3 * late:.1f} ms late: {1e3 * min(taken):.2f} ms for the elements of a step and waiting")
 
 
+class Spent(Command):
+    """Do another command, and tell its processor time."""
+
+    def __init__(self, command: Command):
+        self.command = command
+
+    def done(self, member: Member) -> float:
+        """Do it on one rank."""
+        before = process_time()
+        self.command.done(member)
+        return process_time() - before
+
+
+def rows(ranks: sx.parallel.Ranks) -> None:
+    """Print the processor time of a row of the history on each rank, by sums of parts and from all nodes."""
+    for elements in (41_000, 164_000):
+        system, state = block(elements)
+        method = sx.Newmark().fit(system, state, 1.0)
+        motion = InParts(method, ranks).start(system, state)
+        motion.advance(method.dt)
+        gathered: list[list[float]] = []
+        summed: list[list[float]] = []
+        for _ in range(TRIALS):
+            gathered.append(ranks.call(lambda rank: Spent(Arrays())))
+            summed.append(ranks.call(lambda rank: Spent(Summed())))
+            before = process_time()
+            motion._gather()
+            arrays = motion.arrays()
+            whole = sx.State(motion.t, *(arrays[name].copy() for name in ("q", "v", "a")))
+            with threads.limited(1):
+                (system.energies_of(whole), system.momentum(whole), system.angular_momentum(whole))
+            gathered[-1][0] = process_time() - before
+        for name, found in (("from all nodes", gathered), ("by sums", summed)):
+            least = np.min(found, axis=0)
+            told = ", ".join(f"{1e3 * one:.2f}" for one in least)
+            print(
+                f"{len(system.energies['block'].nodes):,} tetrahedra, a row {name}: {told} ms on the ranks", flush=True
+            )
+
+
+class Memory(Command):
+    """Tell what memory the process has, and the most that it has had, in MB."""
+
+    def done(self, member: Member) -> tuple[float, float]:
+        """Do it on one rank."""
+        words = Path("/proc/self/status").read_text().split()
+        return tuple(int(words[words.index(name) + 1]) / 1024 for name in ("VmRSS:", "VmHWM:"))  # type: ignore
+
+
+def memory(ranks: sx.parallel.Ranks) -> None:
+    """Print the memory of ranks before there is a mesh, when each has its part, and after some steps."""
+
+    def told(when: str) -> None:
+        found = ", ".join(f"{now:.0f} ({most:.0f})" for now, most in ranks.call(lambda rank: Memory()))
+        print(f"{when}: {found} MB now (at most) on the ranks", flush=True)
+
+    told("at the start")
+    system, state = block(1_000_000)
+    method = sx.Newmark(1e-7)
+    motion = InParts(method, ranks).start(system, state)
+    del state
+    told(f"{len(system.energies['block'].nodes):,} tetrahedra, before they are divided")
+    motion.advance(0.0)
+    told("when each has its part")
+    for n in range(1, 4):
+        motion.energies(motion.advance(n * method.dt))
+    told("after samples")
+    motion.checkpoint()
+    told("with a checkpoint of the whole")
+
+
 if __name__ == "__main__":
     what = sys.argv[1] if len(sys.argv) > 1 else "parts"
     if what == "parts":
         parts()
     else:
-        for hides in (True, False):
+        for hides in (True, False) if what != "memory" else (False,):
             with sx.parallel.Ranks(hides=hides) as world:
                 if world.leads:
                     print("the exchange is hidden" if hides else "the exchange is not hidden", flush=True)
                 Late.install()
                 if world.leads:
-                    (delay if what == "delay" else steps)(world)
+                    {"delay": delay, "memory": memory, "rows": rows, "steps": steps}[what](world)
                 else:
                     world.serve()

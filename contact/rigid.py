@@ -144,7 +144,7 @@ class RigidContact(MeasureEnergy, ObstacleContact):
     def gaps(self, q: Array) -> Array:
         """Return the gaps g [m] of the contact nodes at the nodal positions q [n, dim]; negative: inside."""
         x = q[self.nodes[:, 0]]
-        return self.obstacle.gap(x if self.carrier is None else x - q[self.carrier])
+        return self.obstacle.gap(x if self.carrier is None else x - q[self.nodes[:, 1]])
 
     def shares(self, x: Array) -> Array:
         """Return 1 for the node, and −1 for its carrier if there is one [m, 1 or 2]."""

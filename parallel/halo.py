@@ -14,7 +14,7 @@ from symplex.parallel.patience import wait_until
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-_TAG = 7
+_TAG, _SHARED = 7, 8
 _NAP = 5e-5  # s at most: messages of steps come soon
 
 
@@ -44,9 +44,10 @@ class Halo:
     """
 
     def __init__(self, comm: MPI.Comm, neighbours: Sequence[Neighbour], dim: int):
-        from mpi4py.MPI import Prequest
+        from mpi4py.MPI import Prequest, Request
 
-        self._neighbours, self._dim, self._prequest = neighbours, dim, Prequest
+        self._neighbours, self._dim, self._comm = neighbours, dim, comm
+        self._prequest, self._request = Prequest, Request
         # The first number tells whether the sender goes on.
         self._out = [np.zeros(1 + dim * len(one.sent)) for one in neighbours]
         self._in = [np.zeros(1 + dim * (one.last - one.first)) for one in neighbours]
@@ -79,6 +80,22 @@ class Halo:
             raise FailedElsewhere
         for one, got in zip(self._neighbours, self._in, strict=True):
             q[one.first : one.last] = got[1:].reshape(-1, self._dim)
+
+    def shared(self, values: Array) -> Array:
+        """Return values [l, …] of nodes, those of ghosts as their owners have them; all ranks call it together."""
+        values = np.ascontiguousarray(values)
+        got = [np.empty((one.last - one.first, *values.shape[1:])) for one in self._neighbours]
+        requests = [
+            self._comm.Irecv(array, one.rank, _SHARED) for one, array in zip(self._neighbours, got, strict=True)
+        ]
+        sent = [values[one.sent] for one in self._neighbours]
+        requests += [
+            self._comm.Isend(array, one.rank, _SHARED) for one, array in zip(self._neighbours, sent, strict=True)
+        ]
+        wait_until(lambda: self._request.Testall(requests), _NAP)
+        for one, array in zip(self._neighbours, got, strict=True):
+            values[one.first : one.last] = array
+        return values
 
     def end(self) -> None:
         """Tell all neighbours that still expect a message that this rank has failed, or heard of a failure."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 
 from symplex.errors import StepFailed
 from symplex.fem import threads
-from symplex.fem.assembly import Array
+from symplex.fem.assembly import Array, IntArray
 from symplex.parallel.halo import FailedElsewhere, Halo
-from symplex.parallel.part import Part, PartEnergy, Place
+from symplex.parallel.part import Around, Part, PartEnergy, Place
 from symplex.parallel.part_motion import PartMotion
+from symplex.parallel.sums import RankSums, sums_of_rank
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -44,6 +46,7 @@ class Member:
         self._moving: PartMotion | None = None
         self._part: Part | None = None
         self.halo: Halo | None = None
+        self.kept: dict[str, Any] = {}  # by commands, for others
 
     def take(self, part: Part, grid: Mapping[str, Any]) -> None:
         """Take a part, and the times of its steps."""
@@ -59,8 +62,7 @@ class Member:
 
     def begin(self, arrays: Mapping[str, Array]) -> None:
         """Set what moves, of own nodes and ghosts [..., l, dim]; ghosts do not move by themselves."""
-        assert self._part is not None
-        ghosts = self._part.share.ghosts
+        ghosts = self.part.share.ghosts
         self.motion.restore(arrays)
         for name in ("v", "a"):
             self.motion.arrays()[name][ghosts:] = 0.0
@@ -70,22 +72,60 @@ class Member:
         motion = self.motion
         assert self.halo is not None
         self.halo.left = number
-        energy = motion.system.energies["part"]
-        assert isinstance(energy, PartEnergy)
         try:
-            with threads.limited(self._threads):
+            with self.limited():
                 motion.approach(motion.t0 + (motion.n + number) * motion.dt, math.inf)
         except FailedElsewhere:
             return None
         except Exception as error:
-            place = energy.failed or Place(0, -1, 2, 0)
+            place = self._energy.failed or Place(0, -1, 2, 0)
             return Failure(place._replace(step=motion.n if isinstance(error, StepFailed) else -1), error)
         return None
 
+    def limited(self) -> AbstractContextManager[None]:
+        """Return a context in which loops have as many threads as this rank may have."""
+        return threads.limited(self._threads)
+
+    def all_agree(self, agrees: bool) -> bool:
+        """Return whether all ranks agree; all ask together."""
+        return self.comm.allreduce(int(agrees)) == self.comm.size
+
+    @property
+    def part(self) -> Part:
+        """Its part."""
+        assert self._part is not None, "it has taken its part"
+        return self._part
+
+    @property
+    def around(self) -> Mapping[str, Around]:
+        """By the names of energies, all stencils around its own nodes, where there are any."""
+        return self._energy.around
+
+    def sums(self) -> RankSums:
+        """Return the sums over own nodes, and over the stencils that are counted here."""
+        own, arrays = self.part.share.ghosts, self.motion.arrays()
+        with self.limited():
+            return sums_of_rank(
+                self._energy.counted,
+                self.part.mass[:own],
+                (arrays["q"], arrays["v"][:own], arrays["a"][:own]),
+                self.motion.words,
+            )
+
+    def some(self, places: IntArray) -> NDArray[np.float64]:
+        """Return positions, velocities and accelerations [3, s, dim] of own nodes by their places [s]."""
+        arrays = self.motion.arrays()
+        return np.stack([arrays[name][places] for name in ("q", "v", "a")])
+
+    @property
+    def _energy(self) -> PartEnergy:
+        energy = self.motion.system.energies["part"]
+        assert isinstance(energy, PartEnergy)
+        return energy
+
     def arrays(self) -> dict[str, Array]:
         """Return what moves, of own nodes [..., own, dim]."""
-        assert self._part is not None
-        own = self._part.share.ghosts
+        own = self.part.share.ghosts
         return {name: np.ascontiguousarray(array[..., :own, :]) for name, array in self.motion.arrays().items()}
 
 
@@ -129,6 +169,26 @@ class Arrays(Command):
     def done(self, member: Member) -> tuple[dict[str, Array], NDArray[np.int64]]:
         """Do it on one rank."""
         return member.arrays(), member.motion.words
+
+
+@dataclass
+class Summed(Command):
+    """Tell energies, momenta and work as sums."""
+
+    def done(self, member: Member) -> RankSums:
+        """Do it on one rank."""
+        return member.sums()
+
+
+@dataclass
+class Some(Command):
+    """Tell positions, velocities and accelerations of some own nodes, by their places."""
+
+    places: IntArray
+
+    def done(self, member: Member) -> Array:
+        """Do it on one rank."""
+        return member.some(self.places)
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from symplex.fem.system import Load, System
 from symplex.parallel.division import Share
 from symplex.parallel.halo import FailedElsewhere, Halo
 from symplex.parallel.pieces import Piece
+from symplex.parallel.sums import Counted
 
 
 class Part(NamedTuple):
@@ -62,6 +64,24 @@ class Place(NamedTuple):
     energy: int
     kind: int
     stencil: int
+
+
+class Around(NamedTuple):
+    """Stencils of an energy around own nodes.
+
+    Attributes
+    ----------
+    energy : Energy
+        On the nodes of the rank.
+    chosen : int [m]
+        Which stencils these are in the whole energy.
+    counts : bool [m]
+        Which of them count here: each stencil of the whole counts on one rank.
+    """
+
+    energy: Energy
+    chosen: NDArray[np.intp]
+    counts: NDArray[np.bool_]
 
 
 class PartEnergy(Energy):
@@ -124,6 +144,33 @@ class PartEnergy(Energy):
         first = share.sent - share.beside
         out[share.sent : share.ghosts] = self._out[first : share.ghosts - share.beside]
         out[share.ghosts :] = 0.0
+
+    @cached_property
+    def around(self) -> dict[str, Around]:
+        """By the names of energies, all stencils around its own nodes, where there are any."""
+        share, found = self._share, {}
+        inner, outer = self._pieces
+        for name in outer:
+            piece, energy = outer[name], self._outer.get(name)
+            if len(inner[name].nodes) or share.beside:
+                piece, energy = inner[name].with_more(outer[name], share.beside), None
+            if len(piece.nodes):
+                energy = piece.energy() if energy is None else energy
+                found[name] = Around(energy, piece.chosen, piece.nodes[:, 0] < share.ghosts)
+        return found
+
+    @cached_property
+    def counted(self) -> dict[str, list[Counted]]:
+        """By the names of energies, the stencils that are summed here: those whose first node is one of its own."""
+        share, found = self._share, {name: [] for name in self._pieces[1]}
+        for which, first in ((0, 0), (1, share.beside)):
+            for name, energy in (self._inner, self._outer)[which].items():
+                piece = self._pieces[which][name]
+                counts = piece.nodes[:, 0] + first < share.ghosts
+                if which:  # those beside inner nodes are in both
+                    counts &= ~np.isin(piece.chosen, self._pieces[0][name].chosen)
+                found[name].append(Counted(energy, first, counts))
+        return found
 
     def _added(self, which: int, q: Array, out: Array) -> list[tuple[Place, Exception]]:
         """Add the inner or the outer energies; return what has failed, if anything has."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import DeadLoad, NodalForce
 from symplex.fem.assembly import Array, IntArray
@@ -37,7 +39,9 @@ def require_parts(system: System) -> None:
                 f"cannot be divided among ranks. {_INSTEAD}"
             )
         divisible = isinstance(energy, Solid | DeadLoad)
-        if not divisible and not (isinstance(energy, MeasureEnergy) and energy.compiled_loops(system.dim) is not None):
+        if isinstance(energy, MeasureEnergy) and energy.compiled_loops(system.dim) is not None:
+            divisible = isinstance(energy, RigidContact) or not energy.columns  # what it tells is found in parts
+        if not divisible:
             raise InvalidSystem(f"'{name}' ({type(energy).__name__}) cannot be divided among ranks. {_INSTEAD}")
     for what, parts in (("load", system.loads), ("inelastic part", system.inelastic)):
         for name, part in parts.items():
@@ -67,6 +71,20 @@ class Piece:
         """Return the energy of these stencils."""
         raise NotImplementedError
 
+    def with_more(self, other: Self, first: int) -> Self:
+        """Return the piece with those stencils of another one that it lacks, whose node 0 is node ``first`` here."""
+        lacks = ~np.isin(other.chosen, self.chosen)
+        of_both = {
+            "chosen": np.concatenate([self.chosen, other.chosen[lacks]]),
+            "nodes": np.concatenate([self.nodes, other.nodes[lacks] + np.int32(first)]),
+            "named": np.concatenate([self.named, other.named[lacks]]),
+        }
+        return replace(self, **of_both, **self._more(other, lacks, of_both["nodes"]))
+
+    def _more(self, other: Self, lacks: NDArray[np.bool_], nodes: IntArray) -> dict[str, Any]:
+        """Return what else there is of the stencils of both, by name."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class SolidPiece(Piece):
@@ -85,6 +103,12 @@ class SolidPiece(Piece):
         solid.chunked.slab = self.slab
         return solid
 
+    def _more(self, other: Self, lacks: NDArray[np.bool_], nodes: IntArray) -> dict[str, Any]:
+        fibres = None
+        if self.fibres is not None and other.fibres is not None:
+            fibres = np.concatenate([self.fibres, other.fibres[:, lacks]], axis=1)
+        return {"fibres": fibres, "slab": np.concatenate([self.slab, other.slab[lacks]])}
+
 
 @dataclass(frozen=True)
 class ForcePiece(Piece):
@@ -96,6 +120,9 @@ class ForcePiece(Piece):
         """Return their potential."""
         return NodalForce(self.nodes[:, 0], self.forces)
 
+    def _more(self, other: Self, lacks: NDArray[np.bool_], nodes: IntArray) -> dict[str, Any]:
+        return {"forces": np.concatenate([self.forces, other.forces[lacks]])}
+
 
 @dataclass(frozen=True)
 class MeasurePiece(Piece):
@@ -106,6 +133,10 @@ class MeasurePiece(Piece):
     def energy(self) -> Energy:
         """Return the law of these stencils."""
         return self.law
+
+    def _more(self, other: Self, lacks: NDArray[np.bool_], nodes: IntArray) -> dict[str, Any]:
+        chosen = np.flatnonzero(lacks)
+        return {"law": self.law.with_more(other.law.of_some(chosen, other.nodes[chosen]), nodes)}
 
 
 class Divided:

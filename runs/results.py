@@ -14,8 +14,10 @@ from typing import IO, Any
 
 import numpy as np
 
+from symplex.base.checkpoint import files_of_parts
 from symplex.base.files import aside_of, damage_reported, is_file, read_whole, reason_of, write_text
 from symplex.errors import OutputError
+from symplex.meshes.series.piece_index import piece_files
 from symplex.meshes.series.pvd import files_beside
 from symplex.meshes.series.redo import log_of
 from symplex.runs.history import declaration_of
@@ -148,7 +150,14 @@ class Folder:
         whole = [*own, *pictures, *self._probe_files(), *indices]
         asides = [aside_of(path) for path in whole]
         logs = [log_of(path) for path in (whole[-1], asides[-1], *self._probe_files())]
-        return [*whole, *asides, *logs, *files_beside(indices[0])]
+        return [
+            *whole,
+            *asides,
+            *logs,
+            *files_beside(indices[0]),
+            *piece_files(indices[1]),
+            *files_of_parts(self.checkpoint),
+        ]
 
     def _probe_files(self) -> list[Path]:
         """Return the files of probes, those of a run that is in the folder and those of one that is to be."""

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import final
 
+import numpy as np
+
 from symplex.base.columns import Column, Kind, components, vector_columns
 from symplex.fem.energy import Array, Energy
 from symplex.fem.outputs.forces import Acting
@@ -56,7 +58,10 @@ class RowsOfRun:
         self._problem, self._motion = problem, motion
         self._declared = {column.name: column for column in motion.columns}
         self._has_temperature = any(column.kind == "temperature" for column in motion.columns)
-        for name, rider in problem.riders.riders.items():
+        self._told = {name: rider for name, rider in problem.riders.riders.items() if _told_of(rider)}
+        nodes = [*(rider.nodes for rider in self._told.values()), list(problem.point_masses.values())]
+        self._followed = np.unique(np.concatenate(nodes)).astype(np.int32)
+        for name, rider in self._told.items():
             for what, unit, kind in _told_of(rider):
                 columns = vector_columns(f"{what}_{name}", unit, kind, plot=f"{what} of {name}")
                 self._declared |= {column.name: column for column in columns}
@@ -78,14 +83,15 @@ class RowsOfRun:
         """
         problem, motion = self._problem, self._motion
         row = {"t": state.t, **motion.energies(state)}
-        row |= components("momentum", motion.system.momentum(state))
-        row |= components("angular_momentum", motion.system.angular_momentum(state))
-        row |= motion.system.observed(state, acting)
-        for name, rider in problem.riders.riders.items():
-            for (what, _, _), values in zip(_told_of(rider), rider.pose(state.q, state.v), strict=False):
+        linear, angular = motion.momenta(state)
+        row |= components("momentum", linear) | components("angular_momentum", angular)
+        row |= motion.observed(state, acting)
+        few = state.of_nodes(self._followed) if len(self._followed) else state
+        for name, rider in self._told.items():
+            for (what, _, _), values in zip(_told_of(rider), rider.pose(few.q, few.v), strict=False):
                 row |= components(f"{what}_{name}", values)
         for name, node in problem.point_masses.items():
-            row |= components(f"position_{name}", state.q[node])
+            row |= components(f"position_{name}", few.q[node])
         if self._has_temperature:
             row["temperature"] = problem.temperature(state)
         return row | motion.statistics()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.base.checkpoint import Checkpoint, save_checkpoint
+from symplex.base.checkpoint import Checkpoint
 from symplex.base.columns import Column
 from symplex.base.files import WAY_OUT
 from symplex.base.version import VERSION
@@ -23,11 +22,13 @@ from symplex.meshes.series.series import SeriesWriter, open_series, resume_serie
 from symplex.parallel.ranks import Ranks
 from symplex.runs.background import Background
 from symplex.runs.beginning import built, default_folder, goes_beyond, last_checkpoint, too_early
+from symplex.runs.checkpoints import CheckpointsOfRun
 from symplex.runs.conservation_report import renew_expected, write_expected
 from symplex.runs.frames import Shown, fields_of
 from symplex.runs.history import HistoryWriter, read_history
 from symplex.runs.inputs import fingerprint, hashes, refuse_changed_files, refuse_changed_scenario
 from symplex.runs.interrupts import Stop, heeded
+from symplex.runs.pieces import FramesOfRanks, in_pieces
 from symplex.runs.probes import ProbesOfRun
 from symplex.runs.progress import Display, compilation_announced, display
 from symplex.runs.results import Folder
@@ -221,6 +222,7 @@ class _Run:
         self._opened = opened
         self._saved = perf_counter()  # the time of the last checkpoint
         self._columns: list[str] = []  # of the history
+        self._checkpoints = CheckpointsOfRun(folder.checkpoint, ranks)
         self._rows: RowsOfRun | None = None
         self._watched = ""  # among them the energy that is kept
         self._statistics: Mapping[str, float] = {}
@@ -228,7 +230,7 @@ class _Run:
         self._exchange, self._drift = EnergyExchange(), 0.0
         self._background = Background(False)
         self._started: tuple[Motion, State] | None = None
-        self._resumed: tuple[Motion, int, HistoryWriter, SeriesWriter] | None = None
+        self._resumed: tuple[Motion, int, HistoryWriter, SeriesWriter | FramesOfRanks] | None = None
 
     def start(self) -> None:
         """Set the system in motion; nothing is written yet."""
@@ -339,7 +341,7 @@ class _Run:
 
     # -- where it begins --------------------------------------------------------------------------------------
 
-    def _begun(self) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
+    def _begun(self) -> tuple[Motion, int, HistoryWriter, SeriesWriter | FramesOfRanks]:
         """Return the motion at the first sample, with a history and a series that hold it."""
         folder, opened = self._folder, self._opened
         assert self._started is not None, "it would have been resumed"
@@ -348,14 +350,14 @@ class _Run:
         self._rows = RowsOfRun(self._problem, motion)
         self._columns = list(self._rows.row(state, motion.gradient))
         history = opened.enter_context(HistoryWriter(folder.history, self._described(motion)))
-        series = opened.enter_context(open_series(folder.series, self._drawn.points, self._drawn.blocks))
+        series = opened.enter_context(self._new_series())
         write_expected(self._problem, folder.conservation)
         self._probes.begin(opened)
         self._record(0, state, motion, history, series)
         self._save(0, motion)
         return motion, 0, history, series
 
-    def _continued(self, checkpoint: Checkpoint) -> tuple[Motion, int, HistoryWriter, SeriesWriter]:
+    def _continued(self, checkpoint: Checkpoint) -> tuple[Motion, int, HistoryWriter, SeriesWriter | FramesOfRanks]:
         problem, folder, opened = self._problem, self._folder, self._opened
         refuse_changed_files(checkpoint.inputs, self._inputs, folder)
         if checkpoint.sample >= len(self._times):
@@ -364,7 +366,7 @@ class _Run:
         self._clock.before = checkpoint.wall_time
         motion = self._integrator.resume(problem.system, checkpoint.motion)
         t = float(self._times[checkpoint.sample])
-        self._columns = list(checkpoint.columns)
+        self._columns, self._checkpoints.last = list(checkpoint.columns), checkpoint.parts
         described = self._described(motion)
         for energies in self._energies_until(checkpoint):  # before anything is cut
             self._watch(*energies)
@@ -372,13 +374,31 @@ class _Run:
         is_frame = problem.scenario.is_frame[: checkpoint.sample + 1].copy()
         is_frame[list(self._probes.frames_brought())] = True
         frames = int(is_frame.sum())
-        series = opened.enter_context(resume_series(folder.series, t, frames))
+        series = opened.enter_context(self._old_series(motion, t, frames))
         history = opened.enter_context(HistoryWriter.resume(folder.history, t, described))
         self._probes.resume(checkpoint.sample, opened)
         renew_expected(problem, folder)
         self._statistics = motion.statistics()
         self._shown.say(f"resuming at t = {t:.6g} s")
         return motion, checkpoint.sample, history, series
+
+    def _new_series(self) -> SeriesWriter | FramesOfRanks:
+        problem, shown, path = self._problem, self._drawn, self._folder.series
+        if self._ranks is None or not in_pieces(problem, len(shown.points), self._ranks):
+            return open_series(path, shown.points, shown.blocks)
+        self._checkpoints.in_parts = True
+        return FramesOfRanks(self._ranks, problem, shown, path).begin()
+
+    def _old_series(self, motion: Motion, t: float, frames: int) -> SeriesWriter | FramesOfRanks:
+        """Return the series without what is later than t in s: in pieces by ranks that have the parts of then."""
+        path = self._folder.series
+        if self._ranks is not None and in_pieces(self._problem, len(self._drawn.points), self._ranks):
+            motion.advance(t)  # with which each has its part
+            by_ranks = FramesOfRanks(self._ranks, self._problem, self._drawn, path)
+            if by_ranks.fit():
+                self._checkpoints.in_parts = True
+                return by_ranks.resume(t, frames)
+        return resume_series(path, t, frames)
 
     def _energies_until(self, checkpoint: Checkpoint) -> Iterator[tuple[float, float, float]]:
         """Return the energy to be kept, the kinetic and the total one of the rows up to a sample from the history."""
@@ -404,19 +424,24 @@ class _Run:
     def _advanced(self, motion: Motion, k: int) -> State:
         """Return the state at sample k, with the time as it was asked for: steps hit it but for rounding."""
         t = float(self._times[k])
-        return replace(motion.advance(t), t=t)
+        return motion.advance(t).timed(t)
 
     # -- what is kept -----------------------------------------------------------------------------------------
 
-    def _record(self, k: int, state: State, motion: Motion, history: HistoryWriter, series: SeriesWriter) -> None:
+    def _record(
+        self, k: int, state: State, motion: Motion, history: HistoryWriter, series: SeriesWriter | FramesOfRanks
+    ) -> None:
         assert self._rows is not None, "it has begun"
         acting = found_once(motion, state)
         row = self._rows.row(state, acting) if self._problem.scenario.is_row[k] else None
         self._statistics = motion.statistics()
         if self._probes.look(k, state, motion, acting) or self._problem.scenario.is_frame[k]:
-            at_points, at_cells = fields_of(self._problem, self._drawn, acting, state)
             self._background.wait()  # for the frame before: each takes as much memory as the positions
-            self._background.do(series.append, state.t, self._drawn.displacement(state.q), at_points, at_cells)
+            if isinstance(series, FramesOfRanks):
+                series.append(state.t)
+            else:
+                at_points, at_cells = fields_of(self._problem, self._drawn, acting, state)
+                self._background.do(series.append, state.t, self._drawn.displacement(state.q), at_points, at_cells)
         # After the frame: a row that is there has its frame.
         if self._problem.probes:
             self._background.wait()
@@ -447,6 +472,6 @@ class _Run:
         """Keep the motion, at sample k or between that and the next one."""
         self._background.wait()  # before the checkpoint that counts on what was written
         self._probes.flush()
-        moment = Checkpoint(k, self._clock.total, VERSION, self._inputs, motion.checkpoint(), self._columns)
-        save_checkpoint(self._folder.checkpoint, moment)
+        moment = Checkpoint(k, self._clock.total, VERSION, self._inputs, {}, self._columns)
+        self._checkpoints.save(moment, motion)
         self._saved = perf_counter()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.energy import IntArray
 from symplex.fem.solids.solid import Solid
 
 
@@ -24,7 +26,7 @@ def joined_cells(solids: Mapping[str, Solid]) -> dict[str, IntArray]:
     return {kind: np.concatenate([s.nodes for s in solids.values() if s.kind == kind]) for kind in kinds}
 
 
-def joined_values(solids: Mapping[str, Solid], values: Mapping[str, Array]) -> Array:
+def joined_values(solids: Mapping[str, Solid], values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
     """Return values [m] of the cells of several strain energies, given by name, in the order of `joined_cells`."""
     kinds = dict.fromkeys(solid.kind for solid in solids.values())
     return np.concatenate([values[name] for kind in kinds for name, solid in solids.items() if solid.kind == kind])

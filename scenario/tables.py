@@ -59,6 +59,7 @@ class Output(Table):
 
     directory: FilePath | None = None
     format: Literal["vtkhdf", "pvd"] = "vtkhdf"
+    partitioned: bool | None = None
     fields: list[Literal[UsualField, SolidField]] = Field(default=list(get_args(UsualField)))
     frames_at: list[Annotated[float, not_negative("s")]] = Field(default=[], max_length=_MOST_TIMES)
     history_every: Annotated[int, whole(1, 10 * MOST_FRAMES)] = 1

@@ -79,6 +79,14 @@ class Motion(ABC):
         """What histories may have of it: of the system, of the work done on it, and of the method."""
         return (*self.system.columns, *work_columns(self.system), *self._method.columns)
 
+    def momenta(self, state: State) -> tuple[Array, Array]:
+        """Return the linear and the angular momentum of a state just returned (see `System`)."""
+        return self.system.momentum(state), self.system.angular_momentum(state)
+
+    def observed(self, state: State, gradient: Callable[[Energy, State], Array]) -> dict[str, float]:
+        """Return what energies tell of a state just returned, with their gradients as they act (see `System`)."""
+        return self.system.observed(state, gradient)
+
     def gradient(self, energy: Energy, state: State) -> Array:
         """Return ∂φ/∂x [m, k, dim] in N of one of the system's energies at a state just returned, as it acts."""
         return energy.gradient(state.q[energy.nodes])
@@ -244,10 +252,14 @@ class FixedStepMotion(Motion):
         self._refuse_broken()
         if target != self._shown:
             self._take(target - self.n)
+        return self._state()
+
+    def _state(self) -> State:
+        """Return the present state, which is finite."""
         arrays = self.arrays()
         q, v, a = (arrays[name].copy() for name in ("q", "v", "a"))
         state = State(self.t, q, v, a, internal=internal_of(arrays))
-        _refuse_infinite(state)
+        refuse_infinite(state)
         return state
 
     @final
@@ -412,7 +424,14 @@ def require_time(name: str, t: float, present: float) -> None:
         raise StepFailed(f"cannot go back from t = {present:.9g} s to {t:.9g} s; reverse the velocities instead.")
 
 
-def _refuse_infinite(state: State) -> None:
+def refuse_infinite(state: State) -> None:
+    """Check that a state is finite.
+
+    Raises
+    ------
+    StepFailed
+        If it is not.
+    """
     for name, values in (("position", state.q), ("velocity", state.v), ("acceleration", state.a)):
         if not np.isfinite(values).all():
             node, axis = (int(i) for i in np.argwhere(~np.isfinite(values))[0])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -232,7 +232,7 @@ class StagedMotion(Motion):
         self._at += 1
         stage = self._stages[self._at]
         try:
-            self._motion = stage.begin(replace(state, t=end))
+            self._motion = stage.begin(state.timed(end))
             after = self._motion.energies(self._motion.advance(end))
         except StepFailed as error:
             raise self._placed(error) from None
@@ -268,6 +268,14 @@ class StagedMotion(Motion):
             for column in (*stage.system.columns, *work_columns(stage.system))
         }
         return tuple((of_stages | {column.name: column for column in self._method.columns}).values())
+
+    def momenta(self, state: State) -> tuple[Array, Array]:
+        """Return the linear and the angular momentum of a state just returned."""
+        return self._motion.momenta(state)
+
+    def observed(self, state: State, gradient: Callable[[Energy, State], Array]) -> dict[str, float]:
+        """Return what energies tell of a state just returned, with their gradients as they act."""
+        return self._motion.observed(state, gradient)
 
     def gradient(self, energy: Energy, state: State) -> Array:
         """Return ∂φ/∂x [m, k, dim] in N of one of the system's energies at a state just returned, as it acts."""

@@ -47,6 +47,10 @@ class WorkLedger:
         """Return what belongs into a checkpoint."""
         return {"work": self.done, "acting": self.acting} if self else {}
 
+    def release(self) -> None:
+        """Give back the memory of forces of loads, until they are set anew."""
+        self.acting, self._before = np.zeros_like(self.acting), np.zeros_like(self.acting)
+
     def evaluate(self, t: float, q: Array, v: Array) -> Array:
         """Return the sum [n, dim] in N of the loads at the end of a step; those at its beginning are remembered."""
         self._before[...] = self.acting

@@ -26,7 +26,7 @@ from symplex.fem.measures.relative import DISTANCE, KIND, ORIGIN, rotated
 # Nodes, measure, law, its constants and its end, as loops take them.
 _Arguments = tuple[IntArray, Array, int, Array, Array, Array]
 
-_LOOPS = forms.loops_of(loops)
+_LOOPS = forms.loops_of(loops) | {"total": loops.total}
 # The functions of a law in Python whose values loops take for the constants.
 _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "gradient": ("slope",),
@@ -90,6 +90,17 @@ class MeasureLaw:
         _, measure, code, a, b, end = self._compiled
         new = copy(self)
         new._compose(np.ascontiguousarray(nodes, np.int32), measure, (code, a[chosen], b[chosen]), self._dim, end)
+        new._lattice_dim = self._lattice_dim
+        return new
+
+    def with_more(self, other: Self, nodes: IntArray) -> Self:
+        """Return the law of its stencils and then those of another part, both from `of_some`, on nodes [s, k]."""
+        assert self._compiled is not None, "it has been found by of_some"
+        assert other._compiled is not None, "it has been found by of_some"
+        _, measure, code, a, b, end = self._compiled
+        _, _, _, more_a, more_b, _ = other._compiled
+        new, constants = copy(self), (np.concatenate([a, more_a]), np.concatenate([b, more_b]))
+        new._compose(np.ascontiguousarray(nodes, np.int32), measure, (code, *constants), self._dim, end)
         new._lattice_dim = self._lattice_dim
         return new
 

@@ -63,15 +63,17 @@ class Observation:
         """The internal variables of the one state."""
         return (self.state.internal,)
 
-    def array(self, wanted: Wanted) -> Array:
-        """Return what is needed [n, dim], at all nodes."""
+    def array(self, wanted: Wanted, nodes: Indices | None = None) -> Array:
+        """Return what is needed [n, dim], at all nodes, or, if it is the state's, at given nodes at least."""
         if isinstance(wanted, tuple):
             return self.force_of(wanted[1])
-        return self.reactions if wanted == "reactions" else getattr(self.state, wanted)
+        if wanted == "reactions":
+            return self.reactions
+        return getattr(self.state if nodes is None else self.state.of_nodes(nodes), wanted)
 
     def at(self, wanted: Wanted, nodes: Indices) -> Array:
         """Return what is needed [1, k, dim] at nodes."""
-        return self.array(wanted)[nodes][None]
+        return self.array(wanted, nodes)[nodes][None]
 
     @cached_property
     def reactions(self) -> Array:
@@ -113,6 +115,8 @@ class Snapshots:
             for wanted, some in one.items():
                 nodes.setdefault(wanted, []).append(some)
         self._nodes = {wanted: np.unique(np.concatenate(parts)) for wanted, parts in nodes.items()}
+        looked_at = [some for wanted, some in self._nodes.items() if isinstance(wanted, str) and wanted != "reactions"]
+        self._of_state = np.unique(np.concatenate([np.empty(0, np.int32), *looked_at]))  # brought together
         most = max(map(len, self._nodes.values()), default=0)
         self._times = np.empty(max(min(TOGETHER, _MOST_NODES // max(most, 1)), 1))
         self._kept: list[tuple[Wanted, Indices | None, Array]] = []  # nodes, if not all, and values [room, k, dim]
@@ -141,24 +145,24 @@ class Snapshots:
             If it has no such nodes.
         """
         if not self._kept:
-            self._make_room(seen.state.q)
+            self._make_room(seen.system.n_nodes, seen.system.dim)
         k, state = len(self), seen.state
         self._times[k] = state.t
         for wanted, nodes, values in self._kept:
-            array = seen.array(wanted)
             if nodes is None:
-                values[k] = array
+                values[k] = seen.array(wanted)
             else:
+                array = seen.array(wanted, self._of_state)
                 array.take(nodes, axis=0, out=values[k], mode="clip")  # the other modes copy once more
         self.internal.append(state.internal)
 
-    def _make_room(self, q: Array) -> None:
-        self._n_nodes, room = len(q), len(self._times)
+    def _make_room(self, n: int, dim: int) -> None:
+        self._n_nodes, room = n, len(self._times)
         for wanted, nodes in self._nodes.items():
-            if len(nodes) and nodes[-1] >= len(q):
-                raise InvalidSystem(f"there is no node {nodes[-1]}; the system has {len(q)}.")
-            every = len(nodes) == len(q)
-            self._kept.append((wanted, None if every else nodes, np.empty((room, len(nodes), q.shape[1]))))
+            if len(nodes) and nodes[-1] >= n:
+                raise InvalidSystem(f"there is no node {nodes[-1]}; the system has {n}.")
+            every = len(nodes) == n
+            self._kept.append((wanted, None if every else nodes, np.empty((room, len(nodes), dim))))
 
     def at(self, wanted: Wanted, nodes: Indices) -> Array:
         """Return what is needed [s, k, dim] at nodes, for each state; not to be written to."""

@@ -219,7 +219,11 @@ class ChunkedElements(ElementForms):
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
-        return float(self._values(q, apart=False).sum())
+        return float(self.local_energies(q).sum())
+
+    def local_energies(self, q: Array) -> Array:
+        """Return the energies [m] in J of the elements at the nodal positions q [n, 3]."""
+        return self._values(q, apart=False)
 
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""

@@ -168,6 +168,13 @@ class Solid(ElementEnergy):
         found = self._elements.chunked if isinstance(self._elements, _WRAPPERS) else self._elements
         return found if isinstance(found, ChunkedElements) else None
 
+    def release(self) -> None:
+        """Forget what is computed of the elements again when it is needed: constants, and the order of the loops."""
+        for owner in (self._fast, self._elements, self.chunked):
+            for name in [] if owner is None else list(vars(owner)):
+                if isinstance(getattr(type(owner), name, None), cached_property):
+                    del vars(owner)[name]
+
     # -- forms ------------------------------------------------------------------------------------------------
 
     def value(self, x: Array) -> Array:
@@ -194,6 +201,11 @@ class Solid(ElementEnergy):
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
         return self._computed.total(self._positions(q))
+
+    def local_energies(self, q: Array) -> Array:
+        """Return the energies [m] in J of the elements at the nodal positions q [n, 3]."""
+        found = self._fast or self.chunked
+        return super().local_energies(q) if found is None else found.local_energies(self._positions(q))
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`)."""

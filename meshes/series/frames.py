@@ -94,6 +94,12 @@ class Block(Summarized):
         rounded = np.asarray(corners, np.float32).astype(float)
         return cls(np.empty(0, np.int32), {"quad": np.array([[0, 1, 2, 3]], np.int32)}, rounded, is_endless=True)
 
+    def covering(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Block:
+        """Return a plane without end so large that it lies below all between two corners [3]; itself if it is."""
+        assert self.points is not None, "a plane is an obstacle"
+        enlarged = covering(self.points, low, high)
+        return self if enlarged is self.points else replace(self, points=enlarged)
+
     @property
     def is_obstacle(self) -> bool:
         """Whether the block has points of its own and no part in the motion."""
@@ -245,15 +251,13 @@ class SeriesWriter(Described, ABC):
 
     def _cover(self, positions: NDArray[np.float64]) -> None:
         """Enlarge what is shown of planes without end, so that it lies below the bodies."""
-        planes = {name: block.points for name, block in self.blocks.items() if block.is_endless}
+        planes = {name: block for name, block in self.blocks.items() if block.is_endless}
         if not planes:
             return
         low, high = positions.min(axis=0), positions.max(axis=0)
-        for name, corners in planes.items():
-            assert corners is not None
-            enlarged = covering(corners, low, high)
-            if enlarged is not corners:
-                self.blocks[name] = replace(self.blocks[name], points=enlarged)
+        for name, plane in planes.items():
+            self.blocks[name] = plane.covering(low, high)
+            if self.blocks[name] is not plane:
                 self._grown.add(name)
 
     def _values(self, name: str, values: ArrayLike, n: int, t: float) -> Floats:

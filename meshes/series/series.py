@@ -4,7 +4,8 @@ A series holds named blocks of cells (one per body), their points, and for each 
 cell data. Two formats, chosen by the suffix of the path:
 
 ``.vtkhdf`` (the default)
-    One file (VTKHDF, a MultiBlockDataSet with time steps); see `symplex.meshes.series.vtkhdf`. ParaView ≥ 5.13.
+    One file (VTKHDF, a MultiBlockDataSet with time steps); see `symplex.meshes.series.vtkhdf`. ParaView ≥ 5.13. Runs on
+    several ranks may write an index and a file for each; see `symplex.meshes.series.piece_index`.
 ``.pvd``
     A small index and a folder of raw binary .vtu files; see `symplex.meshes.series.pvd`. Any ParaView, and other tools.
 
@@ -25,8 +26,9 @@ from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import OutputError
-from symplex.meshes.series import pvd, vtkhdf
+from symplex.meshes.series import pieces, pvd, vtkhdf
 from symplex.meshes.series.frames import Block, CellData, Frame, PointData, Series, SeriesWriter, in_space
+from symplex.meshes.series.piece_index import pieces_of
 
 __all__ = [
     "Block",
@@ -84,7 +86,10 @@ def resume_series(path: str | Path, up_to: float, frames: int | None = None) -> 
         Nothing is changed then.
     """
     path = Path(path)
-    return _writer_of(path).resume(path, up_to, frames)
+    writer = _writer_of(path)
+    if writer is vtkhdf.VtkHdfWriter and path.exists() and pieces_of(path):
+        writer = pieces.PiecedWriter
+    return writer.resume(path, up_to, frames)
 
 
 @checked
@@ -104,10 +109,12 @@ def read_series(path: str | Path) -> Series:
         If there is no series or it cannot be read.
     """
     path = Path(path)
-    reader = pvd.PvdSeries if _is_pvd(path) else vtkhdf.VtkHdfSeries
+    is_pvd = _is_pvd(path)
     if not path.exists():
         raise OutputError(f"{path} does not exist; a series appears there with its first frame.")
-    return reader(path)
+    return (
+        pvd.PvdSeries(path) if is_pvd else pieces.PiecedSeries(path) if pieces_of(path) else vtkhdf.VtkHdfSeries(path)
+    )
 
 
 @checked
@@ -129,10 +136,10 @@ def repair_series(path: str | Path) -> int:
         If there is no series, or it cannot be read or written.
     """
     path = Path(path)
-    repair = pvd.repair if _is_pvd(path) else vtkhdf.repair
+    is_pvd = _is_pvd(path)
     if not path.exists():
         raise OutputError(f"{path} does not exist; there is no series to repair.")
-    return repair(path)
+    return pvd.repair(path) if is_pvd else pieces.repair(path) if pieces_of(path) else vtkhdf.repair(path)
 
 
 def _writer_of(path: Path) -> type[SeriesWriter]:

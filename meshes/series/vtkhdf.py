@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -39,19 +40,27 @@ if TYPE_CHECKING:
 _ROOT_KIND = "MultiBlockDataSet"
 # Offsets are known in advance and are written for so many frames at once; NSteps alone says which frames exist.
 _STEPS_AHEAD = 256
-_GEOMETRY_OFFSETS = ("PartOffsets", "PointOffsets", "CellOffsets", "ConnectivityIdOffsets")
+GEOMETRY_OFFSETS = ("PartOffsets", "PointOffsets", "CellOffsets", "ConnectivityIdOffsets")
 
 
 @final
 class VtkHdfWriter(SeriesWriter):
     """Appends frames to a .vtkhdf file; the file appears with the first frame."""
 
-    def __init__(self, path: Path, points: np.ndarray, blocks: Mapping[str, Block]):
+    def __init__(
+        self,
+        path: Path,
+        points: np.ndarray,
+        blocks: Mapping[str, Block],
+        about: Mapping[str, np.ndarray] = MappingProxyType({}),
+    ):
+        """Begin a file; ``about`` is kept under ``/symplex``."""
         super().__init__(path, points, blocks)
+        self._about = about
         self._file: CommittedFile | None = None
         self._growing: Growing | None = None
         self._count = 0
-        with _reported(path):
+        with reported(path):
             new_file(aside_of(path)).close()
 
     @classmethod
@@ -62,14 +71,14 @@ class VtkHdfWriter(SeriesWriter):
         series = VtkHdfSeries(path)
         count = kept_frames(path, series.times, up_to, frames)
         last = series.frame(count - 1)
-        with _reported(path):
+        with reported(path):
             recover(path)
         writer = cls(path, series.points, series.blocks)
         aside_of(path).unlink()
         writer._check_layout(last.point_data, last.cell_data)
         writer._last = last.t
         writer._count = count
-        with _reported(path):
+        with reported(path):
             writer._file = CommittedFile(path)
             try:
                 _keep(writer._file.root, writer.blocks, count)
@@ -114,7 +123,9 @@ class VtkHdfWriter(SeriesWriter):
         new_file(aside).close()
         file = CommittedFile(aside, begun=False)
         try:
-            _write_geometry(file.root, self.points, self.blocks)
+            write_geometry(file.root, self.points, self.blocks)
+            for name, array in self._about.items():
+                file.root[f"symplex/{name}"] = array
             self._write_frame(file.root, Growing(file.root), t, fields)
             file.commit()
             file.close()
@@ -133,16 +144,16 @@ class VtkHdfWriter(SeriesWriter):
             if block.is_obstacle:
                 if name in self._grown:
                     file[place]["Points"][...] = block.points
-                _add_step(file, growing, place, i, 0, {}, at_cells)
+                add_step(file, growing, place, i, 0, {}, at_cells)
                 continue
             deformed = self.points[block.nodes] + at_points["displacement"]
             _append(file, growing, f"{place}/Points", deformed.astype(np.float32), i)
-            _add_step(file, growing, place, i, block.n_points, at_points, at_cells)
+            add_step(file, growing, place, i, block.n_points, at_points, at_cells)
         growing.count("VTKHDF/Steps", i + 1)
 
     def close(self) -> None:
         """Finish the series; more than once does no harm."""
-        with _reported(self.path):
+        with reported(self.path):
             if self._count == 0:
                 aside_of(self.path).unlink(missing_ok=True)
             if self._file is not None:
@@ -160,16 +171,11 @@ class VtkHdfSeries(Series):
         blocks = {}
         with damage_reported(path, "series of symplex", WAY_OUT), opened(path) as file:
             own = file["symplex"]
-            points = _whole(own["points"])
+            points = whole(own["points"])
             for name in own["blocks"].asstr()[...].tolist():
-                group, nodes = file["VTKHDF/Assembly"][name], _whole(own["nodes"][name])
-                sizes = np.diff(_whole(group["Offsets"]))
-                fixed = _whole(group["Points"]).astype(float) if "is_obstacle" in own["nodes"][name].attrs else None
-                connectivity, kinds = _whole(group["Connectivity"]), _whole(group["Types"])
-                is_endless = "is_endless" in own["nodes"][name].attrs
-                blocks[name] = Block.from_vtk(connectivity, kinds, sizes, nodes, fixed, is_endless)
+                blocks[name] = block_of(file, name)
             groups = [file["VTKHDF/Assembly"][name] for name in blocks]
-            times = _whole(own["times"])
+            times = whole(own["times"])
             at_points = dict.fromkeys(key for group in groups for key in group["PointData"])
             at_cells = dict.fromkeys(key for group in groups for key in group["CellData"])
             at_points.pop("displacement", None)
@@ -216,7 +222,7 @@ class VtkHdfSeries(Series):
 def repair(path: Path) -> int:
     """Finish a commit that was cut short and drop the beginning of the next; return the number of frames."""
     count = len(VtkHdfSeries(path))
-    with _reported(path):
+    with reported(path):
         file = CommittedFile(path)
         _bring_up_to_date(file.root)
         file.close()
@@ -224,20 +230,29 @@ def repair(path: Path) -> int:
     return count
 
 
-def _write_geometry(file: h5py.File, points: np.ndarray, blocks: Mapping[str, Block]) -> None:
+def block_of(file: h5py.File, name: str) -> Block:
+    """Return a block of a series from its file."""
+    group, own = file["VTKHDF/Assembly"][name], file["symplex/nodes"][name]
+    sizes, is_endless = np.diff(whole(group["Offsets"])), "is_endless" in own.attrs
+    fixed = whole(group["Points"]).astype(float) if "is_obstacle" in own.attrs else None
+    return Block.from_vtk(whole(group["Connectivity"]), whole(group["Types"]), sizes, whole(own), fixed, is_endless)
+
+
+def write_geometry(file: h5py.File, points: np.ndarray, blocks: Mapping[str, Block]) -> None:
+    """Write what does not change: reference points, cells, and an empty series of steps."""
     import h5py
 
     own = file.create_group("symplex")
     own["points"] = points
     times = own.create_dataset("times", (0,), np.float64, maxshape=(None,), chunks=(_STEPS_AHEAD,))
     own.create_dataset("blocks", data=list(blocks), dtype=h5py.string_dtype())
-    root = _typed_group(file, "VTKHDF", _ROOT_KIND)
+    root = typed_group(file, "VTKHDF", _ROOT_KIND)
     root.create_group("Steps").attrs["NSteps"] = 0
     root["Steps/Values"] = times  # one dataset, linked from every block
     _add_type(root["Steps"], _ROOT_KIND)
     assembly = root.create_group("Assembly", track_order=True)
     for index, (name, block) in enumerate(blocks.items()):
-        group = _typed_group(root, f"block_{index}", "UnstructuredGrid")
+        group = typed_group(root, f"block_{index}", "UnstructuredGrid")
         assembly[name] = h5py.SoftLink(group.name)
         own[f"nodes/{name}"] = block.nodes
         if block.points is not None:
@@ -257,7 +272,8 @@ def _write_geometry(file: h5py.File, points: np.ndarray, blocks: Mapping[str, Bl
         group["Steps/Values"] = times
 
 
-def _typed_group(parent: h5py.Group, name: str, kind: str) -> h5py.Group:
+def typed_group(parent: h5py.Group, name: str, kind: str) -> h5py.Group:
+    """Return a group of a type that VTK knows."""
     group = parent.create_group(name, track_order=True)
     _add_type(group, kind)
     return group
@@ -280,7 +296,7 @@ def _bring_up_to_date(file: h5py.File) -> None:
             group["Connectivity"] = connectivity
 
 
-def _add_step(
+def add_step(
     file: h5py.File,
     growing: Growing,
     place: str,
@@ -300,7 +316,7 @@ def _add_step(
             for key, values in fields.items():
                 _put_steps(file, growing, f"{steps}/{part}Offsets/{key}", i, ahead * len(values))
         _put_steps(file, growing, f"{steps}/NumberOfParts", i, np.ones_like(ahead))
-        for name in _GEOMETRY_OFFSETS:
+        for name in GEOMETRY_OFFSETS:
             # VTK wants one column per topology here.
             columns = (1,) if name in ("CellOffsets", "ConnectivityIdOffsets") else ()
             offsets = ahead * (points_per_step if name == "PointOffsets" else 0)
@@ -347,7 +363,7 @@ def _rows(data: h5py.Dataset, i: int, n: int) -> Floats:
     return data[i * n : (i + 1) * n]
 
 
-def _whole(data: h5py.Dataset) -> np.ndarray:
+def whole(data: h5py.Dataset) -> np.ndarray:
     """Return all values of a dataset, which may not claim more of them than the file has bytes."""
     if data.nbytes > data.file.id.get_filesize():
         raise ValueError(f"'{data.name}' claims {data.nbytes:,} bytes")
@@ -355,7 +371,7 @@ def _whole(data: h5py.Dataset) -> np.ndarray:
 
 
 @contextmanager
-def _reported(path: Path) -> Iterator[None]:
+def reported(path: Path) -> Iterator[None]:
     """Turn what goes wrong with writing the file into an `OutputError`."""
     try:
         yield

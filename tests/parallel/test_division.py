@@ -15,18 +15,20 @@ from symplex.fem.actions.loads import Gravity
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.pair_laws import EngineeringStrain
+from symplex.fem.outputs.forces import as_it_is
 from symplex.fem.solids.materials import NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
-from symplex.fem.system import System
+from symplex.fem.system import State, System
 from symplex.parallel import partition
 from symplex.parallel.division import Division
-from symplex.parallel.exact_sum import add_numbers, values_of, words_of
+from symplex.parallel.exact_sum import WORDS, add_numbers, values_of, words_of
 from symplex.parallel.halo import FailedElsewhere
 from symplex.parallel.launch import Launch, launched
 from symplex.parallel.motion import in_parts
 from symplex.parallel.part import Part, PartEnergy
 from symplex.parallel.partition import owners
 from symplex.parallel.pieces import Divided, require_parts
+from symplex.parallel.sums import Sums, sums_of_rank
 from symplex.time.explicit.newmark import Newmark
 
 RUBBER = NeoHookean(lmbda=6e6, mu=4e6, density=1000.0)
@@ -120,6 +122,76 @@ def test_slabs_of_the_whole_mesh_order_the_sums_of_parts(threads, monkeypatch):
     q = deformed(points)
     for ranks in (1, 2, 5):
         np.testing.assert_array_equal(gradient_in_parts(system, points, q, ranks, threads), system.gradient(q))
+
+
+@pytest.mark.parametrize("kind", ["tetra", "hexahedron stabilized"])
+def test_sums_of_parts_have_the_same_bits_on_any_number_of_ranks(kind):
+    system, points = system_of(kind, (6, 3, 3))
+    q, v = deformed(points), deformed(points, 1.0) - points
+    found = []
+    for ranks, hidden in ((1, False), (2, False), (3, True), (5, False)):
+        parts = []
+        for part in parts_of(system, points, ranks, hidden=hidden):
+            here, own = q[part.share.nodes], part.share.ghosts
+            arrays = here, v[part.share.nodes][:own], v[part.share.nodes][:own]
+            counted = PartEnergy(part, OneProcess(q, part.share)).counted
+            parts.append(sums_of_rank(counted, part.mass[:own], arrays, np.zeros((0, WORDS), np.int64)))
+        found.append(Sums(system, parts))
+    state = State(0.0, q, v, v)
+    told = system.observed(state, as_it_is)
+    assert told["penetration"] > 0.0
+    for sums in found:
+        assert sums.is_finite
+        assert (sums.energies, sums.told) == (found[0].energies, found[0].told)
+        np.testing.assert_array_equal(sums.momentum, found[0].momentum)
+        np.testing.assert_array_equal(sums.angular_momentum, found[0].angular_momentum)
+    for name, energy in system.energies_of(state).items():
+        assert sums.energies[name] == pytest.approx(energy, rel=1e-13)
+    np.testing.assert_allclose(sums.momentum, system.momentum(state), rtol=1e-12)
+    np.testing.assert_allclose(sums.angular_momentum, system.angular_momentum(state), rtol=1e-12)
+    assert sums.told == pytest.approx(told, rel=1e-13)
+
+
+def test_momenta_of_parts_in_the_plane_and_on_a_line():
+    random = np.random.default_rng(3)
+    for dim, moments in ((1, 0), (2, 1)):
+        system = System(random.random(9) + 0.1, {}, dim=dim)
+        q, v = random.standard_normal((2, 9, dim))
+        state, none = State(0.0, q, v, v), np.zeros((0, WORDS), np.int64)
+        sums = Sums(
+            system, [sums_of_rank({}, system.mass[i], (q[i], v[i], v[i]), none) for i in (slice(4), slice(4, 9))]
+        )
+        assert sums.energies["total"] == pytest.approx(system.kinetic(v), rel=1e-14)
+        np.testing.assert_allclose(sums.momentum, system.momentum(state), rtol=1e-12)
+        assert sums.angular_momentum.shape == (moments,)
+        np.testing.assert_allclose(sums.angular_momentum, system.angular_momentum(state), rtol=1e-12)
+
+
+def test_what_is_not_finite_is_noticed():
+    system, points = system_of("tetra", (4, 2, 2))
+    v = np.zeros_like(points)
+    v[7, 1] = np.inf
+    sums = sums_of_rank({}, system.mass, (points, v, np.zeros_like(v)), np.zeros((0, WORDS), np.int64))
+    assert not sums.is_finite
+
+
+@pytest.mark.parametrize("kind", ["tetra", "hexahedron stabilized"])
+def test_all_stencils_around_own_nodes_are_there_in_one_piece(kind):
+    system, points = system_of(kind, (6, 3, 3))
+    q = deformed(points)
+    for hidden in (True, False):
+        counted = dict.fromkeys(system.energies, 0)
+        for part in parts_of(system, points, 3, hidden=hidden):
+            own = part.share.nodes[: part.share.ghosts]
+            for name, around in PartEnergy(part, OneProcess(q, part.share)).around.items():
+                energy = system.energies[name]
+                expected = np.flatnonzero(np.isin(energy.nodes, own).any(axis=1))
+                np.testing.assert_array_equal(np.sort(around.chosen), expected)
+                np.testing.assert_array_equal(part.share.nodes[around.energy.nodes], energy.nodes[around.chosen])
+                values = around.energy.local_energies(q[part.share.nodes])
+                np.testing.assert_array_equal(values, energy.local_energies(q)[around.chosen])
+                counted[name] += around.counts.sum()
+        assert counted == {name: len(energy.nodes) for name, energy in system.energies.items()}
 
 
 @pytest.mark.parametrize("has_metis", [True, False])

@@ -1,0 +1,199 @@
+"""What a rank writes of a frame: the fields of its part, found as one process finds those of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.fem.assembly import Array, IntArray
+from symplex.fem.measures.anchors import Anchors
+from symplex.fem.measures.bars import Bars
+from symplex.fem.outputs.forces import as_it_is
+from symplex.fem.solids.solid import Solid
+from symplex.fem.system import State, System
+from symplex.meshes.mesh import Mesh
+from symplex.meshes.series.piece_index import Piece
+from symplex.meshes.series.series import Block
+from symplex.meshes.series.vtkhdf import VtkHdfWriter
+from symplex.parallel.member import Member
+from symplex.parallel.part import Around
+from symplex.runs.frames import Shown, fields_of
+from symplex.scenario.joined_parts import joined_values, parts_by_body
+from symplex.scenario.riders import Riders
+from symplex.scenario.scenario import Problem, Scenario
+from symplex.time.explicit.newmark import Newmark
+
+
+@dataclass(frozen=True)
+class _PartOfProblem(Problem):
+    """A problem as far as it is on a rank: the bodies, trusses, springs and point masses that have cells there."""
+
+    nodes_of_masses: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def parts(self) -> dict[str, dict[str, Solid]]:
+        """The strain energies of each body by name."""
+        found = parts_by_body([body.name for body in self.scenario.tables.body], self.solids)
+        return {name: solids for name, solids in found.items() if solids}
+
+    @cached_property
+    def trusses(self) -> dict[str, Bars]:
+        """The energies of trusses by name."""
+        return self._bars([table.name for table in self.scenario.tables.truss])
+
+    @cached_property
+    def springs(self) -> dict[str, Bars | Anchors]:
+        """The energies of springs by name."""
+        return {**self._bars([table.name for table in self.scenario.tables.spring])}
+
+    @cached_property
+    def point_masses(self) -> dict[str, int]:
+        """The nodes of point masses by name."""
+        return dict(self.nodes_of_masses)
+
+    def _bars(self, names: Sequence[str]) -> dict[str, Bars]:
+        found = {name: self.system.energies.get(name) for name in names}
+        return {name: energy for name, energy in found.items() if isinstance(energy, Bars)}
+
+
+class _ShownPart(Shown):
+    """All nodes of a rank, with the ghosts, as what is drawn.
+
+    Parameters
+    ----------
+    points : float64 [l, 3]
+    """
+
+    def __init__(self, points: Array):
+        self.points, self.blocks = points, {}
+
+    def at_points(self, values: Array) -> Array:
+        """Return values of nodes as they are."""
+        return values
+
+    def velocities(self, v: Array) -> Array:
+        """Return velocities of nodes as they are."""
+        return v
+
+    def displacement(self, q: Array) -> Array:
+        """Return the displacements [l, 3] in m."""
+        return q - self.points
+
+
+class FramesOfPart:
+    """What a rank writes.
+
+    Parameters
+    ----------
+    member : Member
+    scenario : Scenario
+    points : float64 [l, 3]
+        Where its nodes are drawn at displacement zero.
+    first : mapping of str to int
+        The place of the first element of each energy among the cells of its block.
+    point_masses : mapping of str to int
+        Their nodes in the whole mesh.
+
+    Attributes
+    ----------
+    piece : Piece
+        The cells that count here, and their points.
+    layout : mapping of str to tuple of int
+        The shapes at a point of the fields at points that all pieces have.
+    writer : VtkHdfWriter or None
+        Of the file of this rank, once it is open; a rank without cells has none.
+    """
+
+    def __init__(
+        self,
+        member: Member,
+        scenario: Scenario,
+        points: Array,
+        first: Mapping[str, int],
+        point_masses: Mapping[str, int],
+    ):
+        self._member = member
+        self.writer: VtkHdfWriter | None = None
+        part, around = member.part, member.around
+        nodes, own = part.share.nodes, part.share.ghosts
+        energies = {name: one.energy for name, one in around.items()}
+        system = System(part.mass, energies, dim=points.shape[1], fixed=part.fixed)
+        still = State(0.0, points, np.zeros_like(points), np.zeros_like(points))
+        masses = {name: np.flatnonzero(nodes[:own] == node) for name, node in point_masses.items()}
+        self._problem = _PartOfProblem(
+            scenario, Mesh(points, {}), system, still, Newmark(), 0, Riders([], {}, len(points)),
+            nodes_of_masses={name: int(found[0]) for name, found in masses.items() if len(found)},
+        )  # fmt: skip
+        self._shown = _ShownPart(points)
+        cells, at, self._counts = self._cells(around, first)
+        rows = [some.ravel() for kinds in cells.values() for some in kinds.values()]
+        self._used = used = np.unique(np.concatenate([np.empty(0, np.int32), *rows]))
+        blocks = {
+            name: Block.of({kind: np.searchsorted(used, rows).astype(np.int32) for kind, rows in kinds.items()})
+            for name, kinds in cells.items()
+        }
+        self.piece = Piece(points[used], blocks, nodes[used], at)
+        self.layout: Mapping[str, tuple[int, ...]] = {}
+
+    def _cells(
+        self, around: Mapping[str, Around], first: Mapping[str, int]
+    ) -> tuple[dict[str, dict[str, IntArray]], dict[str, NDArray[np.int64]], dict[str, NDArray[np.bool_]]]:
+        """Return, by block, its cells here by type, their places in the whole block, and which of all here count."""
+        cells: dict[str, dict[str, IntArray]] = {}
+        at: dict[str, NDArray[np.int64]] = {}
+        counted: dict[str, NDArray[np.bool_]] = {}
+        for name, solids in self._problem.parts.items():
+            counts = {solid: around[solid].counts for solid in solids}
+            places = joined_values(solids, {solid: first[solid] + around[solid].chosen for solid in solids})
+            counted[name] = joined_values(solids, counts)
+            at[name] = places[counted[name]].astype(np.int64)
+            kinds = dict.fromkeys(solid.kind for solid in solids.values())
+            rows = {k: np.concatenate([s.nodes[counts[n]] for n, s in solids.items() if s.kind == k]) for k in kinds}
+            cells[name] = {kind: some for kind, some in rows.items() if len(some)}
+        for name, bars in (self._problem.trusses | self._problem.springs).items():
+            counted[name] = around[name].counts
+            at[name] = around[name].chosen[counted[name]].astype(np.int64)
+            cells[name] = {"line": bars.nodes[counted[name]]} if len(at[name]) else {}
+        for name, node in self._problem.point_masses.items():
+            at[name], cells[name] = np.zeros(1, np.int64), {"vertex": np.array([[node]], np.int32)}
+        there = {name: kinds for name, kinds in cells.items() if kinds}
+        return there, {name: at[name] for name in there}, counted
+
+    def fields(self, t: float) -> tuple[Array, dict[str, Array], dict[str, dict[str, Array]]]:
+        """Return the positions of all nodes here, the fields at these as far as they are known here, and of cells."""
+        arrays = self._member.motion.arrays()
+        state = State(t, arrays["q"], arrays["v"], arrays["a"])
+        return state.q, *fields_of(self._problem, self._shown, as_it_is, state)
+
+    def write(self, t: float) -> tuple[Array, Array] | None:
+        """Write a frame, as all ranks do together; return the least and largest coordinates of its points here."""
+        member = self._member
+        q, at_points, at_cells = np.empty((0, 3)), {}, {}
+        error: Exception | None = None
+        try:
+            with member.limited():
+                q, at_points, at_cells = self.fields(t)
+        except Exception as problem:  # the others wait to exchange fields
+            error = problem
+        if not member.all_agree(error is None):
+            if error is not None:
+                raise error
+            return None
+        every = {name: at_points.get(name, np.zeros((len(q), *columns))) for name, columns in self.layout.items()}
+        assert member.halo is not None, "it has taken its part"
+        own = {name: member.halo.shared(values)[self._used] for name, values in every.items()}
+        if self.writer is None:
+            return None
+        here = {
+            field: {name: values[self._counts[name]] for name, values in by_block.items() if name in self.piece.blocks}
+            for field, by_block in at_cells.items()
+        }
+        positions = q[self._used]
+        self.writer.append(
+            t, positions - self.piece.points, own, {name: found for name, found in here.items() if found}
+        )
+        return positions.min(axis=0), positions.max(axis=0)
