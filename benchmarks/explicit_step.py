@@ -172,10 +172,12 @@ def bytes_per_tetrahedron(solid: Solid, q: np.ndarray, pattern: Pattern) -> dict
     m = len(solid.nodes)
     form = solid._fast
     assert form is not None
-    nodes, counts, constants, *_ = form._in_blocks
+    nodes, (counts, constants, *_) = solid._elements.blocks.nodes, form._in_blocks
     kept = [solid.points, solid.nodes, solid.volumes, nodes, counts, constants, solid._elements.blocks.elements]
     moved = nodes.nbytes + constants.nbytes + 3 * q.nbytes  # q is read, out is read and written
     tangent = pattern.slots[0].nbytes + pattern.indices.nbytes + pattern.indptr.nbytes + pattern.zeros(3).nbytes
+    couplings = form._couplings_of(pattern.slots[0], len(pattern.indices))
+    tangent += sum(a.nbytes for a in couplings[1:] if isinstance(a, np.ndarray)) if couplings else 0
     return {"kept": sum(a.nbytes for a in kept) / m, "moved": moved / m, "of a tangent": tangent / m}
 
 

@@ -3,8 +3,8 @@
     python benchmarks/small_systems.py [--bars 1 10 100 1000] [--methods newmark ...] [--output FILE.json]
 
 The truss is a chain of springs that hangs between two supports in gravity, swinging, above a plane that it meets; of
-rods, which RATTLE takes, it hangs from one. All times are processor times of one process, the best of several runs; so
-take ratios between rows.
+rods, which RATTLE takes, it hangs from one. Damped, it has a dashpot along each bar, and drag on its masses. All times
+are processor times of one process, the best of several runs; so take ratios between rows.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
+from symplex.fem.actions.damping import Dashpots, Drag
 from symplex.fem.actions.loads import Gravity
 from symplex.fem.kernels import kernel
 from symplex.fem.measures.bars import Bars
@@ -46,6 +47,7 @@ STEP = 1e-4  # s; ω dt is 0.2
 DENSE, SPARSE = Newton(linear="dense"), Newton(linear="sparse")
 OUTSIDE = ("gravity", "plane")  # of schemes made of secant matrices
 FROM_PYTHON = ", from Python"  # with energies called from Python in each step
+DAMPED = ", damped"
 METHODS: dict[str, Callable[[], Integrator]] = {
     "newmark": lambda: Newmark(STEP),
     "composition 4": lambda: Composition(Newmark(STEP)),
@@ -66,6 +68,7 @@ METHODS: dict[str, Callable[[], Integrator]] = {
     "midpoint, sparse": lambda: Midpoint(STEP, newton=SPARSE),
     "trapezoidal": lambda: Newmark.trapezoidal(STEP),
 }
+METHODS |= {name + DAMPED: METHODS[name] for name in ("newmark", "energy-momentum", "midpoint", "trapezoidal")}
 
 
 def chain(bars: int) -> tuple[System, State]:
@@ -84,6 +87,12 @@ def chain(bars: int) -> tuple[System, State]:
     system = System(mass, energies, fixed=fixed)
     v = np.where(fixed, 0.0, np.column_stack([np.zeros(n), np.sin(np.arange(n)), np.zeros(n)]))
     return system, system.state(x, v)
+
+
+def damped(system: System) -> System:
+    """Return a chain with a dashpot along each bar, and drag."""
+    loads = {"dashpots": Dashpots(system.energies["springs"].nodes, 1.0), "drag": Drag(system.mass, 0.1)}
+    return System(system.mass, system.energies, fixed=system.fixed, loads=loads)
 
 
 @kernel
@@ -154,6 +163,8 @@ def method(name: str, bars: int, steps: int) -> float:
         system, state, integrator = rods(bars)
     else:
         (system, state), integrator = chain(bars), METHODS[plain]()
+    if plain.endswith(DAMPED):
+        system = damped(system)
     motion: Any = integrator.start(system, state)
     if name != plain:
         getattr(motion, "inner", motion)._compiled_steps = lambda n, sizes: 0
@@ -174,7 +185,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--bars", type=int, nargs="+", default=[1, 10, 100, 1000])
     known = [*METHODS, "rattle"]
-    known += [name + FROM_PYTHON for name in known if name[0] in "rzcMCG"]
+    known += [name + FROM_PYTHON for name in known if name[0] in "rzcMCG" or name.endswith(DAMPED)]
     parser.add_argument("--methods", nargs="+", choices=known, default=known)
     parser.add_argument("--output", type=Path, help="JSON file for the numbers")
     arguments = parser.parse_args()
@@ -187,7 +198,7 @@ def main() -> None:
             if bars > 200 and name.endswith("dense"):
                 numbers.setdefault(name, {})[bars] = float("nan")
                 continue
-            steps = many if name == "newmark" else few
+            steps = many if name in ("newmark", "newmark" + DAMPED) else few
             numbers.setdefault(name, {})[bars] = method(name, bars, steps)
     print("| µs per step | " + " | ".join(f"{bars} bars" for bars in arguments.bars) + " |")
     print("| --- " * (1 + len(arguments.bars)) + "|")

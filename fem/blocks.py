@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem import threads
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.kernels import kernel
+from symplex.fem.team import Phases
 
 SIZE = 128  # elements in a block: 9 numbers of each fit the first-level cache together with their constants
 SLABS = 32  # at most; halved until they fit, so that two or four threads get as many each
@@ -61,6 +61,7 @@ class Blocks:
         blocks = -(-sizes // size)
         first = np.concatenate([[0], np.cumsum(blocks)])
         self.slabs = list(zip(first[:-1].tolist(), first[1:].tolist(), strict=True))
+        self._phases = Phases(self.slabs[::2], self.slabs[1::2])
         self.elements = np.full(first[-1] * size, -1, np.int32)
         self.nodes = np.zeros((len(self.elements), k), np.uint32)
         _place(nodes, slab, first[:-1] * size, self.elements, self.nodes)
@@ -69,10 +70,10 @@ class Blocks:
 
     def run(self, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Return ``[kernel(*arguments, first, last) for first, last in slabs]``, on several threads."""
-        tasks = [(*arguments, first, last) for first, last in self.slabs]
-        results: list[Any] = [None] * len(tasks)
-        for parity in (0, 1):
-            results[parity::2] = threads.run(kernel, tasks[parity::2], threads.count())
+        results: list[Any] = [None] * len(self.slabs)
+        half = (len(self.slabs) + 1) // 2
+        done = self._phases.run(kernel, *arguments)
+        results[::2], results[1::2] = done[:half], done[half:]
         return results
 
 

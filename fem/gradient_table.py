@@ -23,8 +23,8 @@ from symplex.fem.kernels import formula, kernel, uncounted_formula
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.potential import Potential
 
-_VECTORS, _NUMBERS, _BLOCKS = types.float64[:, ::1], types.float64[::1], types.float64[:, :, ::1]
-_LAW = types.int32[:, ::1], _NUMBERS, types.int64, *[_NUMBERS] * 3
+VECTORS, _NUMBERS, BLOCKS = types.float64[:, ::1], types.float64[::1], types.float64[:, :, ::1]
+LAW = types.int32[:, ::1], _NUMBERS, types.int64, *[_NUMBERS] * 3
 
 
 class GradientTable(NamedTuple):
@@ -66,7 +66,7 @@ def gradient_table(
             found.append(loops)
         else:
             return None
-    rows = _table([_row(loops, _address(loops, form)) for loops in found])
+    rows = table_of([row_of(loops, _address(loops, form)) for loops in found])
     return GradientTable(constant, rows, sum(len(loops.arguments[0]) for loops in found), tuple(found))
 
 
@@ -98,8 +98,44 @@ def secant_table(potential: Potential, among: Set[str]) -> SecantTable | None:
     if values is None or rates is None or len(values) < len(slots):
         return None
     rows = types.int64[:, ::1]
-    write = address_of(_secants, rows, types.int64[::1], types.boolean, _VECTORS, _VECTORS, _NUMBERS)
+    write = address_of(_secants, rows, types.int64[::1], types.boolean, VECTORS, VECTORS, _NUMBERS)
     return SecantTable(values, rates, slots, write)
+
+
+class EnergyTable(NamedTuple):
+    """Energies, as compiled loops take them; what addresses lead to is the energies'.
+
+    Attributes
+    ----------
+    constant : float64 [n, dim]
+        The gradient in N of those that are linear.
+    rows : int64 [k, 10]
+        Rows of the others as those of a `GradientTable`, with the loops of sums.
+    write : int
+        The address of the kernel that calls them.
+    """
+
+    constant: Array
+    rows: NDArray[np.int64]
+    write: int
+
+
+class EnergyLoops(NamedTuple):
+    """A table, how many terms it has, and what is at its addresses."""
+
+    table: EnergyTable
+    terms: int
+    kept: tuple[CompiledLoops, ...]
+
+
+def energy_table(potential: Potential) -> EnergyLoops | None:
+    """Return the table of a potential's energies, or None if one is neither linear nor has a loop."""
+    gradient = gradient_table(potential)
+    if gradient is None or not all("total" in one.loops for one in gradient.loops):
+        return None
+    rows = [row_of(one, address_of(one.loops["total"], VECTORS, *LAW)) for one in gradient.loops]
+    write = address_of(_energies, VECTORS, types.int64[:, ::1], VECTORS, _NUMBERS)
+    return EnergyLoops(EnergyTable(gradient.constant, table_of(rows), write), 1 + len(rows), gradient.loops)
 
 
 class ConditionTable(NamedTuple):
@@ -125,20 +161,22 @@ def condition_table(constraints: Sequence[Constraint]) -> ConditionTable | None:
     loops = [loops for loops in found if loops is not None]
     if len(loops) < len(found):
         return None
-    values = [_row(one, address_of(one.loops["values"], _VECTORS, *_LAW, _NUMBERS)) for one in loops]
-    gradients = [_row(one, address_of(one.loops["rows"], _VECTORS, *_LAW, _VECTORS)) for one in loops]
+    values = [row_of(one, address_of(one.loops["values"], VECTORS, *LAW, _NUMBERS)) for one in loops]
+    gradients = [row_of(one, address_of(one.loops["rows"], VECTORS, *LAW, VECTORS)) for one in loops]
     kernels = (
-        address_of(_conditions, types.int64[:, ::1], _VECTORS, _NUMBERS),
-        address_of(_condition_gradients, types.int64[:, ::1], _VECTORS, _VECTORS),
+        address_of(_conditions, types.int64[:, ::1], VECTORS, _NUMBERS),
+        address_of(_condition_gradients, types.int64[:, ::1], VECTORS, VECTORS),
     )
-    return ConditionTable(_table(values), _table(gradients), *kernels)
+    return ConditionTable(table_of(values), table_of(gradients), *kernels)
 
 
-def _table(rows: list[list[int]]) -> NDArray[np.int64]:
+def table_of(rows: list[list[int]]) -> NDArray[np.int64]:
+    """Return rows as a table [k, 10]."""
     return np.array(rows, np.int64).reshape(-1, 10)
 
 
-def _row(loops: CompiledLoops, address: int) -> list[int]:
+def row_of(loops: CompiledLoops, address: int) -> list[int]:
+    """Return the row of what loops take and the address of one of them."""
     nodes, numbers, law, *others = loops.arguments
     at_nodes, at_numbers, *at_others = (array.ctypes.data for array in (nodes, numbers, *others))
     return [at_nodes, *nodes.shape, at_numbers, len(numbers), law, *at_others, address]
@@ -147,9 +185,9 @@ def _row(loops: CompiledLoops, address: int) -> list[int]:
 def _address(loops: CompiledLoops, form: Form) -> int:
     """Return the address of the loop of a form, which is compiled if need be."""
     nodal = 2 if form.ends == 2 or form.name in ("third", "secant_rate") else 1
-    numbers = _BLOCKS if form.kind == "block" else _NUMBERS
-    out = [types.int32[:, :, ::1], numbers] if form.is_matrix else [_VECTORS]
-    return address_of(loops.loops[form.name], *[_VECTORS] * nodal, *_LAW, *out)
+    numbers = BLOCKS if form.kind == "block" else _NUMBERS
+    out = [types.int32[:, :, ::1], numbers] if form.is_matrix else [VECTORS]
+    return address_of(loops.loops[form.name], *[VECTORS] * nodal, *LAW, *out)
 
 
 class FormTable(NamedTuple):
@@ -187,18 +225,18 @@ def form_table(potential: Potential, table: GradientTable, by_ends: bool) -> For
     derivatives = [(_address(loops, form), places) for loops, places in zip(table.loops, slots, strict=True)]
     derivatives = np.array(derivatives, np.int64).reshape(-1, 2)
     rows = types.int64[:, ::1]
-    matrix = address_of(_matrix, rows, rows, types.boolean, _VECTORS, _VECTORS, _BLOCKS)
+    matrix = address_of(_matrix, rows, rows, types.boolean, VECTORS, VECTORS, BLOCKS)
     return force_table(table)._replace(by_ends=by_ends, matrix=matrix, derivatives=derivatives)
 
 
 def force_table(table: GradientTable) -> FormTable:
     """Return the table of a gradient without its derivative."""
-    forces = address_of(_forces, _VECTORS, types.int64[:, ::1], types.boolean, *[_VECTORS] * 3)
+    forces = address_of(_forces, VECTORS, types.int64[:, ::1], types.boolean, *[VECTORS] * 3)
     return FormTable(table.constant, table.rows, False, forces, 0, np.zeros((0, 2), np.int64))
 
 
 @formula
-def _arguments(row):
+def arguments_of(row):
     """Return what loops take of an energy: nodes, numbers, law, its constants and its end."""
     at_nodes, m, k, at_numbers, size, law, at_a, at_b, at_end, _ = row
     nodes = carray(int32_at(at_nodes), (m, k))
@@ -214,7 +252,7 @@ def write_gradient(constant, rows, q, out):
         for j in range(out.shape[1]):
             out[i, j] = constant[i, j]
     for row in rows:
-        check += call_kernel(row[9], (q, *_arguments(row), out))
+        check += call_kernel(row[9], (q, *arguments_of(row), out))
     return check
 
 
@@ -246,6 +284,12 @@ def write_secant_rates(table, q, v, out):
 
 
 @uncounted_formula
+def write_energies(table, q, out):
+    """Write the energies at q [n, dim] in J to out [1 + k], that of constant forces first."""
+    call_writing_kernel(table.write, (table.constant, table.rows, q, out))
+
+
+@uncounted_formula
 def write_conditions(table, q, out):
     """Write g of all constraints at q [n, dim] to out [c]."""
     call_writing_kernel(table.write_values, (table.values, q, out))
@@ -263,7 +307,7 @@ def _secants(rows, slots, of_rate, q, v, out):
     for s in range(len(out)):
         out[s] = 0.0
     for k in range(len(rows)):
-        law, places = _arguments(rows[k]), carray(int32_at(slots[k]), (rows[k][1], rows[k][2], rows[k][2]))
+        law, places = arguments_of(rows[k]), carray(int32_at(slots[k]), (rows[k][1], rows[k][2], rows[k][2]))
         if of_rate:
             check += call_kernel(rows[k][9], (q, v, *law, places, out))
         else:
@@ -272,11 +316,21 @@ def _secants(rows, slots, of_rate, q, v, out):
 
 
 @kernel
+def _energies(constant, rows, q, out):
+    out[0] = 0.0
+    for i in range(q.shape[0]):
+        for j in range(q.shape[1]):
+            out[0] += constant[i, j] * q[i, j]
+    for k in range(len(rows)):
+        out[k + 1] = call_kernel(rows[k][9], (q, *arguments_of(rows[k])))
+
+
+@kernel
 def _conditions(rows, q, out):
     start = 0
     for row in rows:
         end = start + row[1]
-        call_writing_kernel(row[9], (q, *_arguments(row), out[start:end]))
+        call_writing_kernel(row[9], (q, *arguments_of(row), out[start:end]))
         start = end
 
 
@@ -288,7 +342,7 @@ def _condition_gradients(rows, q, out):
             out[i, k] = 0.0
     for row in rows:
         end = start + row[1] * row[2]
-        call_writing_kernel(row[9], (q, *_arguments(row), out[start:end]))
+        call_writing_kernel(row[9], (q, *arguments_of(row), out[start:end]))
         start = end
 
 
@@ -301,7 +355,7 @@ def _forces(constant, rows, by_ends, q0, q1, out):
         for j in range(out.shape[1]):
             out[i, j] = constant[i, j]
     for row in rows:
-        check += call_kernel(row[9], (q0, q1, *_arguments(row), out))
+        check += call_kernel(row[9], (q0, q1, *arguments_of(row), out))
     return check
 
 
@@ -313,7 +367,7 @@ def _matrix(rows, derivatives, by_ends, q0, q1, out):
                 out[s, i, j] = 0.0
     for k in range(len(rows)):
         loop, at_slots = derivatives[k]
-        law, places = _arguments(rows[k]), carray(int32_at(at_slots), (rows[k][1], rows[k][2], rows[k][2]))
+        law, places = arguments_of(rows[k]), carray(int32_at(at_slots), (rows[k][1], rows[k][2], rows[k][2]))
         if by_ends:
             call_kernel(loop, (q0, q1, *law, places, out))
         else:

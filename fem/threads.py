@@ -52,6 +52,11 @@ def count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def most(tasks: int) -> int:
+    """Return the number of threads for so many tasks."""
+    return min(count(), tasks, *_most[-1:])
+
+
 def parts(n: int) -> list[tuple[int, int]]:
     """Return the first and the end of each part of n nodes that a kernel should pass over by itself.
 
@@ -150,5 +155,10 @@ def _helpers(number: int) -> SimpleQueue[_Job]:
     return jobs
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_helpers.cache_clear)  # threads do not survive a fork
+def after_fork(forget: Callable[[], None]) -> None:
+    """Let something be forgotten in forked processes, which threads do not survive."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=forget)
+
+
+after_fork(_helpers.cache_clear)

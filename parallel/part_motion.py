@@ -70,6 +70,8 @@ class PartMotion(NewmarkMotion):
     def __init__(self, system: System, t0: float, dt: float, n: int, own: int, supports: Sequence[str]):
         super().__init__(system, t0, dt, n)
         self._work = self._ledger = PartLedger(system, own, supports)
+        if system.loads:
+            self._loads = None  # steps in compiled loops would not add up work as the ledger does
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, of own nodes and ghosts; work is apart."""

@@ -19,6 +19,7 @@ import pytest
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import RenderError
+from symplex.fem import team
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
@@ -46,6 +47,12 @@ def oblique_impact(mesh_name: str) -> tuple[System, State]:
         },
     )
     return system, system.state(mesh.points, np.full(mesh.points.shape, 1000.0))
+
+
+@pytest.fixture
+def always_shared(monkeypatch):
+    """Let threads share all kernels that have ranges to share, however small they are."""
+    monkeypatch.setattr(team._Team, "_pays", lambda self, saved, awake: True)
 
 
 @pytest.fixture(scope="session")

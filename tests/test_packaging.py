@@ -1,5 +1,6 @@
 """What is built and installed: every room of the house, every module, every bundled mesh; and time stays time."""
 
+import gc
 import importlib.metadata
 import pkgutil
 import re
@@ -13,6 +14,7 @@ import pytest
 import write_stubs
 
 import symplex
+from symplex.base.lazy import load
 
 
 @pytest.fixture(scope="module")
@@ -85,14 +87,30 @@ def test_time_is_the_standard_library():
     assert not hasattr(time, "__path__")
 
 
-@pytest.mark.parametrize(
-    "module", [m.name for m in pkgutil.walk_packages(symplex.__path__, "symplex.") if "." in m.name]
-)
-def test_modules_import(module):
-    if any(part in ("tests", "examples", "benchmarks", "docs") for part in module.split(".")):
-        pytest.skip("not part of the package")
-    if module != "symplex.__main__":
-        importlib.import_module(module)
+def test_modules_import():
+    apart = {"tests", "examples", "benchmarks", "docs", "__main__"}  # not of the package, or run when imported
+    found = [module.name for module in pkgutil.walk_packages(symplex.__path__, "symplex.")]
+    modules = [name for name in found if apart.isdisjoint(name.split("."))]
+    assert {"symplex.fem.system", "symplex.time.explicit.newmark", "symplex.commands.cli"} <= set(modules)
+    for name in modules:
+        importlib.import_module(name)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_is_not_looked_for_during_imports_and_afterwards_as_before(enabled, tmp_path, monkeypatch):
+    (tmp_path / f"seen_{enabled}.py").write_text("import gc\nENABLED = gc.isenabled()\n")
+    (tmp_path / f"broken_{enabled}.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    before = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        assert not load(f"seen_{enabled}").ENABLED
+        assert gc.isenabled() == enabled
+        with pytest.raises(ZeroDivisionError):
+            load(f"broken_{enabled}")
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def test_public_names_are_there_and_documented():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import isfinite
 from typing import final
 
@@ -10,14 +11,16 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.actions.damping import DifferentiableLoad
-from symplex.fem.assembly import Array, scatter_vectors
+from symplex.fem.actions import viscous_loops
+from symplex.fem.actions.damping import ViscousLoad
+from symplex.fem.assembly import Array
+from symplex.fem.forms import CompiledLoops
 from symplex.fem.nodes import Nodes, node_indices
 
 
 @checked
 @final
-class MeanDashpot(DifferentiableLoad):
+class MeanDashpot(ViscousLoad):
     """A damper between the means of two sets of nodes, or between that of one set and a fixed point.
 
     With the way d between both ends, e = d/|d| and w = e·ḋ, by how fast it gets longer, it pulls with
@@ -68,46 +71,23 @@ class MeanDashpot(DifferentiableLoad):
         self.nodes = every.astype(np.int32)[None]
         self.viscosity, self.exponent = float(viscosity), float(exponent)
 
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return the nodal forces [n, dim] in N; none where it has no length."""
-        e, _, w, _ = self._along(q[self.nodes[0]], v[self.nodes[0]])
-        out = np.zeros_like(q)
-        out[self.nodes[0]] = -self._shares[:, None] * (self._pull(w)[0] * e)
-        return out
+    def require_dimension(self, dim: int) -> None:
+        """Raise `InvalidSystem` if nodes have other coordinates than the fixed point."""
+        if self._point is not None and len(self._point) != dim:
+            raise InvalidSystem(
+                f"MeanDashpot: the fixed point has {len(self._point)} coordinates, but nodes have {dim}."
+            )
 
-    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
-        """Return ∂f/∂x in N/m and ∂f/∂v in N s/m [1, k·dim, k·dim]."""
-        e, length, w, rate = self._along(x[0], v[0])
-        F, slope = self._pull(w)
-        # ∂e/∂d = (1 − e ⊗ e)/|d| =: P, ∂w/∂d = P ḋ
-        P = (np.eye(len(e)) - np.outer(e, e)) / length if length > 0.0 else np.zeros((len(e), len(e)))
-        by_d, by_rate = F * P + slope * np.outer(e, P @ rate), slope * np.outer(e, e)
-        shares = -np.outer(self._shares, self._shares)
-        by_x, by_v = np.kron(shares, by_d), np.kron(shares, by_rate)
-        return by_x[None].astype(float), by_v[None].astype(float)
-
-    def _along(self, x: Array, v: Array) -> tuple[Array, float, float, Array]:
-        """Return e, |d|, w and ḋ for the nodes at x with velocities v [k, dim]."""
-        d, rate = self._shares @ x, self._shares @ v
-        if self._point is not None:
-            if len(self._point) != len(d):
-                raise InvalidSystem(
-                    f"MeanDashpot: the fixed point has {len(self._point)} coordinates, but nodes have {len(d)}."
-                )
-            d = d + self._point
-        length = float(np.linalg.norm(d))
-        e = d / length if length > 0.0 else np.zeros_like(d)
-        return e, length, float(e @ rate), rate
-
-    def _pull(self, w: float) -> tuple[float, float]:
-        """Return F and ∂F/∂w."""
-        slope = self.viscosity * abs(w) ** (self.exponent - 1.0)
-        return slope * w, self.exponent * slope
+    @cached_property
+    def compiled_loops(self) -> CompiledLoops:
+        """The loops, and what they take."""
+        constants = np.array([self.viscosity]), np.array([self.exponent]), _end(self._point)
+        return CompiledLoops(viscous_loops.DASHPOTS, (self.nodes, self._shares, 0, *constants))
 
 
 @checked
 @final
-class QuadraticDrag(DifferentiableLoad):
+class QuadraticDrag(ViscousLoad):
     """The drag of a fluid on nodes, f = −k |w| w with w = v − u, their velocity in the fluid.
 
     Of a body of the frontal area A in a fluid of the density ρ it is k = ½ ρ c A in all, shared by its nodes. A fluid
@@ -140,29 +120,24 @@ class QuadraticDrag(DifferentiableLoad):
         if self.velocity is not None and not (self.velocity.ndim == 1 and np.isfinite(self.velocity).all()):
             raise InvalidSystem(f"QuadraticDrag: the velocity of the fluid must be finite, [dim]; it is {velocity}.")
 
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return the nodal forces [n, dim] in N."""
-        w, speed = self._relative(v[self.nodes])
-        out = np.zeros_like(q)
-        scatter_vectors(-(self.drag * speed)[:, None, None] * w[:, None], self.nodes, out)
-        return out
+    def require_dimension(self, dim: int) -> None:
+        """Raise `InvalidSystem` if velocities have other components than that of the fluid."""
+        if self.velocity is not None and len(self.velocity) != dim:
+            raise InvalidSystem(
+                f"QuadraticDrag: the velocity of the fluid has {len(self.velocity)} components, but those of nodes "
+                f"have {dim}."
+            )
 
-    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
-        """Return zeros, and −k (|w| 1 + w ⊗ w/|w|) [m, dim, dim]."""
-        w, speed = self._relative(v)
-        along = np.divide(w, speed[:, None], out=np.zeros_like(w), where=speed[:, None] > 0.0)
-        by_v = speed[:, None, None] * np.eye(w.shape[1]) + w[:, :, None] * along[:, None, :]
-        by_v *= -self.drag[:, None, None]
-        return np.zeros_like(by_v), by_v
+    @cached_property
+    def compiled_loops(self) -> CompiledLoops:
+        """The loops, and what they take."""
+        arguments = self.nodes, np.zeros(0), 0, np.zeros(len(self.nodes)), self.drag, _end(self.velocity)
+        return CompiledLoops(viscous_loops.DRAG, arguments)
 
-    def _relative(self, v: Array) -> tuple[Array, Array]:
-        """Return w [m, dim] and |w| [m] for velocities v [m, 1, dim]."""
-        w = v[:, 0]
-        if self.velocity is not None:
-            if len(self.velocity) != w.shape[1]:
-                raise InvalidSystem(
-                    f"QuadraticDrag: the velocity of the fluid has {len(self.velocity)} components, but those of nodes "
-                    f"have {w.shape[1]}."
-                )
-            w = w - self.velocity
-        return w, np.linalg.norm(w, axis=1)
+
+def _end(vector: Array | None) -> Array:
+    """Return a vector of up to three components as loops take it, zero if there is none."""
+    end = np.zeros(4)
+    if vector is not None:
+        end[: len(vector)] = vector[:4]
+    return end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -11,11 +12,15 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
+from symplex.fem.actions import viscous_loops
 from symplex.fem.actions.mass import nodal_masses
-from symplex.fem.assembly import Array, IntArray, scatter_vectors
+from symplex.fem.assembly import Array, IntArray
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Energy
+from symplex.fem.forms import CompiledLoops
 from symplex.fem.nodes import Nodes, node_pairs, require_nodes
+
+NO_END = np.zeros(4)  # of a load that has no numbers beside those of its stencils
 
 
 class DifferentiableLoad(Copyable, ABC):
@@ -41,9 +46,62 @@ class DifferentiableLoad(Copyable, ABC):
         """Return ∂f/∂x in N/m and ∂f/∂v in N s/m [m, k·dim, k·dim] at gathered x and v [m, k, dim]."""
 
 
+class ViscousLoad(DifferentiableLoad):
+    """A load of positions and velocities in compiled loops over stencils (`symplex.fem.actions.viscous_loops`).
+
+    Loops over steps call these by their addresses (`symplex.fem.load_table`).
+    """
+
+    @property
+    @abstractmethod
+    def compiled_loops(self) -> CompiledLoops:
+        """The loops, and what they take."""
+
+    def require_dimension(self, dim: int) -> None:
+        """Raise `InvalidSystem` if it is not one in ``dim`` dimensions."""
+
+    @cached_property
+    def _least_nodes(self) -> int:
+        return int(self.nodes.max(initial=-1)) + 1
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return the nodal forces [n, dim] in N at positions q and velocities v [n, dim]."""
+        if v.ndim != 2 or v.shape != q.shape or len(v) < self._least_nodes:  # loops would read beyond the end
+            raise InvalidSystem(
+                f"{type(self).__name__}: positions have shape {q.shape} and velocities {v.shape}, wanted (n, dim) with "
+                f"n at least {self._least_nodes}."
+            )
+        self.require_dimension(v.shape[1])
+        loops, arguments = self.compiled_loops
+        out = np.zeros(q.shape)
+        loops["forces"](np.ascontiguousarray(q, float), np.ascontiguousarray(v, float), *arguments, out)
+        return out
+
+    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
+        """Return ∂f/∂x in N/m and ∂f/∂v in N s/m [m, k·dim, k·dim] at gathered x and v [m, k, dim]."""
+        (m, k), dim = self.nodes.shape, x.shape[2]
+        self.require_dimension(dim)
+        loops, (_, *arguments) = self.compiled_loops
+        nodal = [np.ascontiguousarray(given, float).reshape(-1, dim) for given in (x, v)]
+        own = np.arange(m * k, dtype=np.int32).reshape(m, k)
+        slots = np.arange(m * k * k, dtype=np.int32).reshape(m, k, k)
+        found = np.zeros((2, m * k * k, dim, dim))
+        for out, factors in zip(found, ((1.0, 0.0), (0.0, 1.0)), strict=True):
+            loops["force_derivatives"](*nodal, own, *arguments, *factors, slots, out)
+        blocks = found.reshape(2, m, k, k, dim, dim).transpose(0, 1, 2, 4, 3, 5).reshape(2, m, k * dim, k * dim)
+        return blocks[0], blocks[1]
+
+    def add_derivatives(self, q: Array, v: Array, by_q: float, by_v: float, slots: IntArray, out: Array) -> None:
+        """Add by_q ∂f/∂q + by_v ∂f/∂v at q and v [n, dim] to blocks out [nnz, dim, dim], at the places slots."""
+        self.require_dimension(v.shape[1])
+        loops, arguments = self.compiled_loops
+        nodal = np.ascontiguousarray(q, float), np.ascontiguousarray(v, float)
+        loops["force_derivatives"](*nodal, *arguments, by_q, by_v, slots, out)
+
+
 @checked
 @final
-class Drag(DifferentiableLoad):
+class Drag(ViscousLoad):
     """Resistance in proportion to mass, f = −α m v: the part α M of Rayleigh's damping.
 
     Parameters
@@ -66,21 +124,22 @@ class Drag(DifferentiableLoad):
         self.nodes = np.arange(len(lumped), dtype=np.int32)[:, None]
         self.viscosity = rate * lumped
 
+    @cached_property
+    def compiled_loops(self) -> CompiledLoops:
+        """The loops, and what they take."""
+        arguments = self.nodes, np.zeros(0), 0, self.viscosity, np.zeros(len(self.viscosity)), NO_END
+        return CompiledLoops(viscous_loops.DRAG, arguments)
+
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return −α m v."""
         if len(v) != len(self.viscosity):
             raise InvalidSystem(f"Drag: there are {len(v)} nodes, but {len(self.viscosity)} masses.")
-        return -self.viscosity[:, None] * v
-
-    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
-        """Return zeros, and −α m I [n, dim, dim]."""
-        by_v = -self.viscosity[:, None, None] * np.eye(x.shape[2])
-        return np.zeros_like(by_v), by_v
+        return super().__call__(t, q, v)
 
 
 @checked
 @final
-class StiffnessDamping(DifferentiableLoad):
+class StiffnessDamping(ViscousLoad):
     """Resistance in proportion to stiffness, f = −β K v: the part β K of Rayleigh's damping.
 
     K is the stiffness ∇²φ of an energy at one configuration, and stays what it is there. A mode of vibration about
@@ -113,25 +172,27 @@ class StiffnessDamping(DifferentiableLoad):
         if q.shape[1] != getattr(energy, "dim", q.shape[1]):
             raise InvalidSystem(f"StiffnessDamping: positions have shape {q.shape}, but the energy another dimension.")
         require_nodes("StiffnessDamping: the energy", energy.nodes, len(q))
-        self.nodes = energy.nodes
-        self._viscosity = time * energy.hessian(q[energy.nodes])
+        self.nodes, self._dim = np.ascontiguousarray(energy.nodes, np.int32), q.shape[1]
+        self._viscosity = np.ascontiguousarray(time * energy.hessian(q[energy.nodes]), float)
 
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return −β K v [n, dim] in N."""
-        local = v[self.nodes]
-        forces = -np.einsum("eij,ej->ei", self._viscosity, local.reshape(len(local), -1))
-        out = np.zeros_like(q)
-        scatter_vectors(np.ascontiguousarray(forces.reshape(local.shape)), self.nodes, out)
-        return out
+    def require_dimension(self, dim: int) -> None:
+        """Raise `InvalidSystem` if velocities have other components than the positions of the stiffness."""
+        if dim != self._dim:
+            raise InvalidSystem(
+                f"StiffnessDamping: the stiffness is one in {self._dim} dimensions, but velocities have {dim} "
+                "components."
+            )
 
-    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
-        """Return zeros, and −β K [m, k·dim, k·dim]."""
-        return np.zeros_like(self._viscosity), -self._viscosity
+    @cached_property
+    def compiled_loops(self) -> CompiledLoops:
+        """The loops, and what they take."""
+        none = np.zeros(len(self.nodes))
+        return CompiledLoops(viscous_loops.LINEAR, (self.nodes, self._viscosity.ravel(), 0, none, none, NO_END))
 
 
 @checked
 @final
-class Dashpots(DifferentiableLoad):
+class Dashpots(ViscousLoad):
     """Dampers along pairs of nodes, f_1 = −f_0 = −c e (e·(v_1 − v_0)), e the direction from node 0 to node 1.
 
     They take energy from stretching only: a rigid motion is not damped, and both momenta are kept.
@@ -158,31 +219,9 @@ class Dashpots(DifferentiableLoad):
         if not np.all(np.isfinite(self.viscosity)):
             raise InvalidSystem(f"Dashpots: the viscosity must be finite; it is {viscosity} N s/m.")
 
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return the nodal forces [n, dim] in N; none along a pair without length."""
-        e, _ = _direction(q[self.nodes])
-        w = v[self.nodes[:, 1]] - v[self.nodes[:, 0]]
-        pull = (self.viscosity * np.einsum("mi,mi->m", e, w))[:, None] * e
-        out = np.zeros_like(q)
-        scatter_vectors(np.stack([pull, -pull], axis=1), self.nodes, out)
-        return out
-
-    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
-        """Return ∂f/∂x and ∂f/∂v [m, 2·dim, 2·dim]."""
-        e, length = _direction(x)
-        w = v[:, 1] - v[:, 0]
-        c = np.broadcast_to(self.viscosity, len(x))[:, None, None]
-        along = np.einsum("mi,mi->m", e, w)[:, None, None]
-        # ∂e/∂d = (I − e ⊗ e)/|d| =: P;  ∂[e (e·w)]/∂d = (e·w) P + e ⊗ P w
-        P = np.eye(x.shape[2]) - e[:, :, None] * e[:, None, :]
-        P = np.divide(P, length[:, None, None], out=np.zeros_like(P), where=length[:, None, None] > 0)
-        by_x = -c * (along * P + e[:, :, None] * np.einsum("mij,mj->mi", P, w)[:, None, :])
-        by_v = -c * e[:, :, None] * e[:, None, :]
-        return np.block([[by_x, -by_x], [-by_x, by_x]]), np.block([[by_v, -by_v], [-by_v, by_v]])
-
-
-def _direction(x: Array) -> tuple[Array, Array]:
-    """Return the unit vectors [m, dim] from node 0 to node 1 of pairs (zero without length), and the lengths [m]."""
-    d = x[:, 1] - x[:, 0]
-    length = np.linalg.norm(d, axis=1)
-    return np.divide(d, length[:, None], out=np.zeros_like(d), where=length[:, None] > 0), length
+    @cached_property
+    def compiled_loops(self) -> CompiledLoops:
+        """The loops, and what they take."""
+        m = len(self.nodes)
+        viscosity = np.broadcast_to(self.viscosity, m).astype(float)
+        return CompiledLoops(viscous_loops.PAIR_DASHPOTS, (self.nodes, np.zeros(0), 0, viscosity, np.zeros(m), NO_END))

@@ -26,7 +26,7 @@ from symplex.fem.measures.relative import DISTANCE, KIND, ORIGIN, rotated
 # Nodes, measure, law, its constants and its end, as loops take them.
 _Arguments = tuple[IntArray, Array, int, Array, Array, Array]
 
-_LOOPS = forms.loops_of(loops)
+_LOOPS = forms.loops_of(loops) | {"total": loops.total}
 # The functions of a law in Python whose values loops take for the constants.
 _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "gradient": ("slope",),

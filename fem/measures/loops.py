@@ -47,7 +47,7 @@ from symplex.fem.measures.relative import (
 
 
 @inlined
-def _add_vector(f, nodes, e, out):
+def add_vector(f, nodes, e, out):
     """Add a force to the first node of a stencil, and take it from the second."""
     _add_to(f, 1.0, nodes[e, 0], out)
     if nodes.shape[1] > 1:
@@ -64,7 +64,7 @@ def _add_to(f, sign, a, out):
 
 
 @inlined
-def _add_row(f, j, nodes, slots, e, out):
+def add_row(f, j, nodes, slots, e, out):
     """Add the row j of a matrix to the blocks of a stencil, with the other sign where two nodes are coupled."""
     _add_to_block(f, 1.0, slots[e, 0, 0], j, out)
     if nodes.shape[1] > 1:
@@ -83,7 +83,7 @@ def _add_to_block(f, sign, place, j, out):
 
 
 @inlined
-def _unit(j):
+def unit_of(j):
     return 1.0 * (j == 0), 1.0 * (j == 1), 1.0 * (j == 2)
 
 
@@ -132,7 +132,7 @@ def _add_spring_forces(q, nodes, measure, a, b, out):
         d = relative(q, nodes, e, measure)
         pull = 2.0 * law_formulas.slope(ENGINEERING, a[e], b[e], dot(d, d))
         check += pull
-        _add_vector((pull * d[0], pull * d[1], pull * d[2]), nodes, e, out)
+        add_vector((pull * d[0], pull * d[1], pull * d[2]), nodes, e, out)
     return check
 
 
@@ -145,7 +145,7 @@ def _add_plane_forces(q, nodes, measure, a, b, out):
         if m < 0.0 or m != m:
             pull = law_formulas.slope(PENALTY, a[e], b[e], m)
             check += pull
-            _add_vector((pull * n[0], pull * n[1], pull * n[2]), nodes, e, out)
+            add_vector((pull * n[0], pull * n[1], pull * n[2]), nodes, e, out)
     return check
 
 
@@ -162,7 +162,7 @@ def add_gradient(q, nodes, measure, law, a, b, end, out):
         pull = slope(law, a[e], b[e], end, m)
         if pull != 0.0:
             check += pull
-            _add_vector(sum_of((0.0, 0.0, 0.0), pull, n), nodes, e, out)
+            add_vector(sum_of((0.0, 0.0, 0.0), pull, n), nodes, e, out)
     return check
 
 
@@ -178,9 +178,9 @@ def add_hessian(q, nodes, measure, law, a, b, end, slots, out):
             continue
         check += first + second
         for j in range(q.shape[1]):
-            unit = _unit(j)
+            unit = unit_of(j)
             row = sum_of(zero, second * dot(n, unit), n)
-            _add_row(sum_of(row, first, bend_of(measure, d, unit)), j, nodes, slots, e, out)
+            add_row(sum_of(row, first, bend_of(measure, d, unit)), j, nodes, slots, e, out)
     return check
 
 
@@ -194,7 +194,7 @@ def add_discrete_gradient(q0, q1, nodes, measure, law, a, b, end, out):
         xi = quotient(law, a[e], b[e], end, m0, m1)
         if xi != 0.0:
             check += xi
-            _add_vector(sum_of((0.0, 0.0, 0.0), 0.5 * xi, mean_gradient_of(measure, d0, d1)), nodes, e, out)
+            add_vector(sum_of((0.0, 0.0, 0.0), 0.5 * xi, mean_gradient_of(measure, d0, d1)), nodes, e, out)
     return check
 
 
@@ -206,7 +206,7 @@ def add_mean_gradient(q0, q1, nodes, measure, law, a, b, end, out):
         d0, d1 = relative(q0, nodes, e, measure), relative(q1, nodes, e, measure)
         xi = mean_slope(law, a[e], b[e], end, dot(d0, d0), dot(d1, d1))
         check += xi
-        _add_vector(sum_of((0.0, 0.0, 0.0), 0.5 * xi, sum_of(d0, 1.0, d1)), nodes, e, out)
+        add_vector(sum_of((0.0, 0.0, 0.0), 0.5 * xi, sum_of(d0, 1.0, d1)), nodes, e, out)
     return check
 
 
@@ -223,9 +223,9 @@ def add_discrete_hessian(q0, q1, nodes, measure, law, a, b, end, slots, out):
         check += xi + rate
         G = mean_gradient_of(measure, d0, d1)
         for j in range(q1.shape[1]):
-            unit = _unit(j)
+            unit = unit_of(j)
             row = sum_of(zero, 0.5 * rate * dot(G, unit), n)
-            _add_row(sum_of(row, 0.5 * xi, mean_bend_of(measure, d0, d1, unit)), j, nodes, slots, e, out)
+            add_row(sum_of(row, 0.5 * xi, mean_bend_of(measure, d0, d1, unit)), j, nodes, slots, e, out)
     return check
 
 
@@ -243,7 +243,7 @@ def add_third(q, along, nodes, measure, law, a, b, end, out):
         by_n = third * rate * rate + second * dot(v, bent)
         check += by_n + second * rate
         f = sum_of((0.0, 0.0, 0.0), by_n, n)
-        _add_vector(sum_of(f, 2.0 * second * rate, bent), nodes, e, out)
+        add_vector(sum_of(f, 2.0 * second * rate, bent), nodes, e, out)
     return check
 
 
@@ -353,7 +353,7 @@ def add_increment_gradient(q, compensation, dq, nodes, measure, law, a, b, end, 
             excess, lost = _two_sum(excess, square)
             rest += lost + square_low + 2.0 * d * d_low
             s0 += (d + d_low) ** 2
-            d0 = sum_of(d0, d + d_low, _unit(i))
+            d0 = sum_of(d0, d + d_low, unit_of(i))
         step = difference(dq, nodes, e)
         d1 = sum_of(d0, 1.0, step)
         if measure[KIND] == DISTANCE:
@@ -363,7 +363,7 @@ def add_increment_gradient(q, compensation, dq, nodes, measure, law, a, b, end, 
             (m0, _), (m1, _) = gradient_of(measure, d0), gradient_of(measure, d1)
             xi = quotient(law, a[e], b[e], end, m0, m1)
         check += xi
-        _add_vector(sum_of(zero, 0.5 * xi, mean_gradient_of(measure, d0, d1)), nodes, e, out)
+        add_vector(sum_of(zero, 0.5 * xi, mean_gradient_of(measure, d0, d1)), nodes, e, out)
     return check
 
 

@@ -29,6 +29,7 @@ from symplex.fem.call import call_hourglass
 from symplex.fem.kernels import formula, inlined
 from symplex.fem.lanes import LANES, add_lanes
 from symplex.fem.prefetch import prefetch
+from symplex.fem.solids.brick_sums import POINTS, integrate_bricks, interpolate_bricks
 from symplex.fem.solids.edge_algebra import combined
 
 CHUNK = 128
@@ -63,6 +64,12 @@ def are_edges(slopes):
 def have_own_slopes(slopes):
     """Return whether each element has slopes of its own, after all else that is known of its point."""
     return len(slopes) == 1 and slopes.shape[1] > 4
+
+
+@inlined
+def _are_bricks(slopes):
+    """Return whether they are hexahedra of eight nodes and eight points: no other element has as many of both."""
+    return len(slopes) == POINTS and slopes.shape[1] == 8
 
 
 @inlined
@@ -235,6 +242,8 @@ def interpolate(x, slopes, geometry, d):
     """Set d_a = Σ_n ∂N_n/∂ξ_a x_n, from x [3 (k − 1), E]."""
     if have_own_slopes(slopes):
         _interpolate_apart(x, geometry, own_slopes(slopes, geometry), d)
+    elif _are_bricks(slopes):
+        interpolate_bricks(x, slopes.ravel(), d)
     else:
         _interpolate_together(x, slopes, d)
 
@@ -337,6 +346,14 @@ def _integrate_apart(t, k, geometry, first, u, f):
 @inlined
 def integrate(t, slopes, f):
     """Set f_n = Σ_g Σ_a ∂N_n/∂ξ_a t_a [3 (k − 1), E]."""
+    if _are_bricks(slopes):
+        integrate_bricks(t, slopes.ravel(), f)
+    else:
+        _integrate_together(t, slopes, f)
+
+
+@inlined
+def _integrate_together(t, slopes, f):
     points, k = slopes.shape[0], slopes.shape[1]
     size, factors = elements_per_chunk(points), slopes.ravel()
     for m in range(1, k):

@@ -60,12 +60,19 @@ def integrate_forces(F, S, w, G, out):
                     out[e, a, i] += P[i, 0] * G[e, g, 0, a] + P[i, 1] * G[e, g, 1, a] + P[i, 2] * G[e, g, 2, a]
 
 
-@kernel
 def integrate_stiffness(left, right, S, T, w, G, geometric, out):
-    """Set out [e, 3k, 3k] to Σ_g w (left_iI ℂ_IKJL right_jJ + geometric δ_ij S_KL) ∂_K N_a ∂_L N_b.
+    """Set out [e, 3k, 3k] to Σ_g w (left_iI ℂ_IKJL right_jJ + geometric δ_ij S_KL) ∂_K N_a ∂_L N_b."""
+    _integrate_stiffness(*(_plain(each) for each in (left, right, S, T)), w, G, geometric, out)
 
-    Work arrays are laid out so that inner loops run over many consecutive numbers.
-    """
+
+def _plain(array):
+    """Return an array as the one kind that kernels here are compiled for: contiguous, and not read-only."""
+    return np.require(array, requirements=("C", "W"))
+
+
+@kernel
+def _integrate_stiffness(left, right, S, T, w, G, geometric, out):
+    # Work arrays are laid out so that inner loops run over many consecutive numbers.
     n_nodes = G.shape[3]
     n = 9 * n_nodes
     half, A = np.empty((3, 3, 3, 3)), np.empty((3, 3, 3, 3))  # half_iKJL, A_KijL
@@ -105,7 +112,6 @@ def integrate_stiffness(left, right, S, T, w, G, geometric, out):
                         out[e, 3 * a + i, 3 * b + j] = sums[a, (3 * i + j) * n_nodes + b]
 
 
-@kernel
 def stress_rates(T, F, v, G):
     """Return Ṡ = ℂ : FᵀḞ [e, g, 3, 3], with Ḟ = Σ_a v_a ⊗ ∇N_a.
 
@@ -119,6 +125,11 @@ def stress_rates(T, F, v, G):
     G : float64 [e, g, 3, k]
         The gradients ∇N_a.
     """
+    return _stress_rates(_plain(T), F, v, G)
+
+
+@kernel
+def _stress_rates(T, F, v, G):
     S = np.empty_like(F)
     rate, half = np.empty((3, 3)), np.empty((3, 3))  # Ḟ, and FᵀḞ, whose symmetric part is Ċ/2
     for e in range(len(F)):

@@ -160,7 +160,6 @@ def _discrete_stiffness(part: Part, F0: Array, C0: Array, F1: Array, C1: Array) 
 def _integrated(part: Part, left: Array, right: Array, S: Array, T: Array, geometric: float) -> Array:
     size = 3 * part.gradients.shape[3]
     out = np.empty((len(left), size, size))
-    T = np.ascontiguousarray(T)
     element_kernels.integrate_stiffness(left, right, S, T, part.weights, part.gradients, geometric, out)
     return out
 
@@ -180,7 +179,7 @@ def _secants(part: Part, F: Array, C: Array) -> Array:
 
 def _secant_rates(part: Part, F: Array, C: Array, v: Array) -> Array:
     slopes = _Slopes.at(part, C)
-    S = element_kernels.stress_rates(np.ascontiguousarray(slopes.L), F, v, part.gradients)
+    S = element_kernels.stress_rates(slopes.L, F, v, part.gradients)
     du, dz = (np.einsum("eai,eai->e", integrated_forces(part, F, X), v) for X in (slopes.U, slopes.Z))
     S += du[:, None, None, None] * (slopes.Z - slopes.pressure[:, None, None, None] * slopes.U)
     S += (dz + slopes.kappa * du)[:, None, None, None] * slopes.U

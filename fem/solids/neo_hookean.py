@@ -65,7 +65,7 @@ def forces(d1, d2, d3, k, lmbda, mu):
 
 
 @inlined
-def _spatial_gradients(d1, d2, d3, k, lmbda):
+def spatial_gradients(d1, d2, d3, k, lmbda):
     """Return J, V λ ln J and g_1, g_2, g_3."""
     c1, c2, c3 = cross(d2, d3), cross(d3, d1), cross(d1, d2)
     determinant = dot(d1, c1)
@@ -76,7 +76,7 @@ def _spatial_gradients(d1, d2, d3, k, lmbda):
 
 
 @inlined
-def _of_four_nodes(g1, g2, g3, k):
+def of_four_nodes(g1, g2, g3, k):
     """Return g_a and the rows of k_ab of all four nodes."""
     g0 = -(g1[0] + g2[0] + g3[0]), -(g1[1] + g2[1] + g3[1]), -(g1[2] + g2[2] + g3[2])
     k01, k02, k03 = -(k[0] + k[3] + k[4]), -(k[3] + k[1] + k[5]), -(k[4] + k[5] + k[2])
@@ -189,14 +189,14 @@ def add_hessian(q, nodes, counts, k, lmbda, mu, elements, slots, out, first, las
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
             d1, d2, d3 = vectors(work, e)
-            J, lV[e], g1, g2, g3 = _spatial_gradients(d1, d2, d3, column(constants, e), lmbda)
+            J, lV[e], g1, g2, g3 = spatial_gradients(d1, d2, d3, column(constants, e), lmbda)
             set_vectors(work, e, (g1, g2, g3))
             valid += J > 0.0
         if valid < n:
             return np.nan
         for e in range(n):
             k_e = column(constants, e)
-            g, stiffness = _of_four_nodes(*vectors(work, e), k_e)
+            g, stiffness = of_four_nodes(*vectors(work, e), k_e)
             V = 1.0 / (6.0 * k_e[6])
             alpha, beta = V * lmbda, V * mu - lV[e]
             to = slots[elements[block * SIZE + e]]

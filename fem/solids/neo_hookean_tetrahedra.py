@@ -13,7 +13,9 @@ from symplex.fem import forms
 from symplex.fem.blocks import SIZE
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
 from symplex.fem.forms import Form
-from symplex.fem.solids import neo_hookean, neo_hookean_discrete, stress_loops, tetrahedra
+from symplex.fem.solids import neo_hookean, neo_hookean_discrete, neo_hookean_tangent, stress_loops, tetrahedra
+from symplex.fem.solids.coupling_sums import PLACES
+from symplex.fem.solids.couplings import Couplings, couplings_of
 from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.materials import NeoHookean
 
@@ -41,6 +43,11 @@ class NeoHookeanTetrahedra:
     def __init__(self, elements: LawElements, material: NeoHookean):
         self._elements = elements
         self._moduli = material.lmbda, material.mu
+        self._couplings: tuple[IntArray, Couplings | None] | None = None  # of the last pattern
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state of copies, which find couplings anew."""
+        return self.__dict__ | {"_couplings": None}
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
@@ -99,6 +106,11 @@ class NeoHookeanTetrahedra:
     def _add(
         self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None, apart: bool = False
     ) -> None:
+        if form is forms.HESSIAN and not apart and (couplings := self._couplings_of(slots, len(out))) is not None:
+            self._run(neo_hookean_tangent.set_records, nodal, nodal, self._elements.blocks.elements, couplings.records)
+            places = *couplings[1:5], PLACES
+            couplings.phases.run(neo_hookean_tangent.add_hessian, couplings.records, *places, self._moduli[0], out)
+            return
         to = (self._elements.blocks.elements, slots, out) if form.is_matrix else (out,)
         self._run(HAND_WRITTEN[form], nodal, form.positions(nodal), *to, apart=apart)
 
@@ -111,6 +123,12 @@ class NeoHookeanTetrahedra:
         if not all(map(isfinite, results)):
             raise elements.failure(elements.gathered(at, apart))
         return results
+
+    def _couplings_of(self, slots: IntArray | None, blocks: int) -> Couplings | None:
+        """Return the couplings of the elements on a pattern, found once for it."""
+        if slots is not None and (self._couplings is None or self._couplings[0] is not slots):
+            self._couplings = slots, couplings_of(slots, blocks)
+        return None if self._couplings is None else self._couplings[1]
 
     @cached_property
     def _in_blocks(self) -> tuple:

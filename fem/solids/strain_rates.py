@@ -110,4 +110,4 @@ class StrainPoints(Copyable):
     def _at_all(self, T: Array, part: slice) -> Array:
         """Return elasticities [1 or m, 3, 3, 3, 3] as they are at all points of a part of the elements."""
         T = (T if len(T) == 1 else T[part])[:, None]
-        return np.ascontiguousarray(np.broadcast_to(T, (*self.weights[part].shape, 3, 3, 3, 3)))
+        return np.broadcast_to(T, (*self.weights[part].shape, 3, 3, 3, 3))

@@ -174,7 +174,10 @@ def of_nodes(H, place, component):
 def scatter_of_edges(H, elements, size, slots, out):
     """Add the tangents of the first linear tetrahedra in H to out [nnz · 9]."""
     for j in range(size):
-        to = slots[elements[j]]
+        to, soon = slots[elements[j]], slots[max(elements[min(j + 2, len(elements) - 1)], 0)]
+        for a in range(4):
+            for b in range(4):
+                _fetch_block(out, soon[a, b])
         for r in range(3):
             for c in range(3):
                 h = of_nodes(H, j, 3 * r + c)

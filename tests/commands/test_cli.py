@@ -1,5 +1,6 @@
 """The command line: exit statuses, one-line errors, help, and what each command prints."""
 
+import gc
 import json
 import shutil
 import subprocess
@@ -69,6 +70,20 @@ def test_help_is_light():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
     assert "symplex run oblique_impact.toml" in done.stdout
+
+
+@pytest.mark.parametrize("threshold", [0, 700, 10**6])
+def test_garbage_is_looked_for_less_often_only_within_a_command(threshold, monkeypatch):
+    seen = []
+    monkeypatch.setattr("symplex.commands.cli._command", lambda words: seen.append(gc.get_threshold()[0]) or 0)
+    before = gc.get_threshold()
+    try:
+        gc.set_threshold(threshold, *before[1:])
+        assert main(["info"]) == 0
+        assert gc.get_threshold() == (threshold, *before[1:])
+    finally:
+        gc.set_threshold(*before)
+    assert seen == [threshold and max(20_000, threshold)]
 
 
 def test_python_m_symplex_tells_its_version():

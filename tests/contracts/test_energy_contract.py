@@ -1,6 +1,7 @@
 """What every energy promises. To add one, append a case to `CASES`."""
 
 import ctypes
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -642,40 +643,47 @@ def test_hessian_knows_rigid_motions(case):
 # -- discrete gradients -----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=[0.5, 1e-2, 1e-5, 1e-8, 1e-12, 0.0], ids=lambda amount: f"increment {amount:g}")
-def increment(case, request):
-    """Gathered positions x0 and x1, with increments from large to none, of an energy with a discrete gradient."""
+INCREMENTS = (0.5, 1e-2, 1e-5, 1e-8, 1e-12, 0.0)  # from large to none, in tenths of a stencil
+
+
+@pytest.fixture(scope="module")
+def increments(case):
+    """An energy, and its gathered positions x0 and x1 by the increment from one to the other, with what to call it."""
     chosen, energy, q = case
-    x0 = q[energy.nodes]
     noise = np.random.default_rng(11).standard_normal(q.shape)
     # Not so large that an element is turned inside out.
-    x1 = (q + 0.1 * request.param * chosen.length * noise)[energy.nodes]
-    return chosen, energy, x0, x1
+    ends = {amount: (q + 0.1 * amount * chosen.length * noise)[energy.nodes] for amount in INCREMENTS}
+    return chosen, energy, q[energy.nodes], {f"increment {amount:g}": x1 for amount, x1 in ends.items()}
 
 
-def test_discrete_gradient_gives_the_difference_of_the_value(increment):
-    _, energy, x0, x1 = increment
-    found = np.einsum("mai,mai->m", energy.discrete_gradient(x0, x1), x1 - x0)
-    wanted = energy.value(x1) - energy.value(x0)
-    size = np.abs(energy.value(x0)).max() + np.abs(energy.gradient(x0) * x0).max()
-    np.testing.assert_allclose(found, wanted, atol=1e-14 * size)
+def test_discrete_gradient_gives_the_difference_of_the_value(increments):
+    _, energy, x0, ends = increments
+    value = energy.value(x0)
+    size = np.abs(value).max() + np.abs(energy.gradient(x0) * x0).max()
+    for name, x1 in ends.items():
+        found = np.einsum("mai,mai->m", energy.discrete_gradient(x0, x1), x1 - x0)
+        np.testing.assert_allclose(found, energy.value(x1) - value, atol=1e-14 * size, err_msg=name)
 
 
-@pytest.mark.parametrize("increment", [1e-5, 1e-8, 1e-12, 0.0], indirect=True)
-def test_discrete_gradient_does_not_lose_digits_of_small_increments(increment):
+def test_discrete_gradient_does_not_lose_digits_of_small_increments(increments):
     """It is the gradient at the midpoint to second order in the increment, without any noise divided by it."""
-    chosen, energy, x0, x1 = increment
-    change = np.abs(x1 - x0).max() / chosen.length
-    between = energy.gradient(0.5 * (x0 + x1))
-    size = np.abs(between).max() + chosen.length * np.abs(energy.hessian(x0)).max()
-    # At the edge of contact the gradient has a kink, and the two differ by the first order.
-    np.testing.assert_allclose(energy.discrete_gradient(x0, x1), between, atol=(1e-13 + 0.1 * change) * size)
+    chosen, energy, x0, ends = increments
+    curvature = chosen.length * np.abs(energy.hessian(x0)).max()
+    for name, x1 in list(ends.items())[2:]:
+        change = np.abs(x1 - x0).max() / chosen.length
+        between = energy.gradient(0.5 * (x0 + x1))
+        size = np.abs(between).max() + curvature
+        # At the edge of contact the gradient has a kink, and the two differ by the first order.
+        np.testing.assert_allclose(
+            energy.discrete_gradient(x0, x1), between, atol=(1e-13 + 0.1 * change) * size, err_msg=name
+        )
 
 
-def test_discrete_gradient_is_symmetric_in_both_ends(increment):
-    _, energy, x0, x1 = increment
-    there, back = energy.discrete_gradient(x0, x1), energy.discrete_gradient(x1, x0)
-    np.testing.assert_allclose(there, back, atol=1e-13 * np.abs(there).max())
+def test_discrete_gradient_is_symmetric_in_both_ends(increments):
+    _, energy, x0, ends = increments
+    for name, x1 in ends.items():
+        there, back = energy.discrete_gradient(x0, x1), energy.discrete_gradient(x1, x0)
+        np.testing.assert_allclose(there, back, atol=1e-13 * np.abs(there).max(), err_msg=name)
 
 
 def test_discrete_gradient_at_one_point_is_the_gradient(case):
@@ -685,48 +693,50 @@ def test_discrete_gradient_at_one_point_is_the_gradient(case):
     np.testing.assert_allclose(energy.discrete_gradient(x, x), gradient, atol=1e-13 * np.abs(gradient).max())
 
 
-def test_discrete_forces_and_moments_sum_to_zero(increment):
-    chosen, energy, x0, x1 = increment
+def test_discrete_forces_and_moments_sum_to_zero(increments):
+    chosen, energy, x0, ends = increments
     if not chosen.rigid:
         pytest.skip("not invariant")
-    forces = energy.discrete_gradient(x0, x1)
-    size = np.abs(forces).max()
-    assert np.abs(forces.sum(axis=1)).max() < 1e-14 * size
-    middle = 0.5 * (x0 + x1)
-    moment = np.cross(middle - middle.mean(axis=1, keepdims=True), forces).sum(axis=1)
-    assert np.abs(moment).max() < 1e-13 * size * chosen.length
+    for name, x1 in ends.items():
+        forces = energy.discrete_gradient(x0, x1)
+        size = np.abs(forces).max()
+        assert np.abs(forces.sum(axis=1)).max() < 1e-14 * size, name
+        middle = 0.5 * (x0 + x1)
+        moment = np.cross(middle - middle.mean(axis=1, keepdims=True), forces).sum(axis=1)
+        assert np.abs(moment).max() < 1e-13 * size * chosen.length, name
 
 
-def test_discrete_forces_have_no_power_in_motions_that_leave_the_energy_alike(increment):
-    _, energy, x0, x1 = increment
+def test_discrete_forces_have_no_power_in_motions_that_leave_the_energy_alike(increments):
+    _, energy, x0, ends = increments
     A, b = energy.generators(x0.shape[2])
     if not len(A):
         pytest.skip("not declared to be invariant")
-    forces, middle = energy.discrete_gradient(x0, x1), 0.5 * (x0 + x1)
-    power = np.einsum("mai,mrai->mr", forces, np.einsum("rij,maj->mrai", A, middle) + b[None, :, None])
-    assert np.abs(power).max() < 2e-14 * np.abs(forces).max() * max(1.0, np.abs(middle).max())
+    for name, x1 in ends.items():
+        forces, middle = energy.discrete_gradient(x0, x1), 0.5 * (x0 + x1)
+        power = np.einsum("mai,mrai->mr", forces, np.einsum("rij,maj->mrai", A, middle) + b[None, :, None])
+        assert np.abs(power).max() < 2e-14 * np.abs(forces).max() * max(1.0, np.abs(middle).max()), name
 
 
-def test_discrete_hessian_is_the_slope_of_the_discrete_gradient(increment):
-    chosen, energy, x0, x1 = increment
+def test_discrete_hessian_is_the_slope_of_the_discrete_gradient(increments):
+    chosen, energy, x0, ends = increments
     m, k, dim = x0.shape
-    hessian = energy.discrete_hessian(x0, x1)
-    assert hessian.shape == (m, k * dim, k * dim)
-    size = np.abs(hessian).max()
-    assert (size > 0) == chosen.curved
     s = 1e-6 * chosen.length
-    for a, i in coordinates(x1):
-        ahead, behind = x1.copy(), x1.copy()
-        ahead[:, a, i] += s
-        behind[:, a, i] -= s
-        slope = (energy.discrete_gradient(x0, ahead) - energy.discrete_gradient(x0, behind)).reshape(m, -1) / (2 * s)
-        np.testing.assert_allclose(hessian[:, :, a * dim + i], slope, atol=1e-6 * size)
+    for name, x1 in ends.items():
+        hessian = energy.discrete_hessian(x0, x1)
+        assert hessian.shape == (m, k * dim, k * dim)
+        size = np.abs(hessian).max()
+        assert (size > 0) == chosen.curved, name
+        for a, i in coordinates(x1):
+            ahead, behind = x1.copy(), x1.copy()
+            ahead[:, a, i] += s
+            behind[:, a, i] -= s
+            change = energy.discrete_gradient(x0, ahead) - energy.discrete_gradient(x0, behind)
+            slope = change.reshape(m, -1) / (2 * s)
+            np.testing.assert_allclose(hessian[:, :, a * dim + i], slope, atol=1e-6 * size, err_msg=name)
 
 
-def test_discrete_forms_are_scattered_and_added(increment):
-    chosen, energy, _, _ = increment
-    _, q0 = chosen.make()
-    q0 = np.ascontiguousarray(q0)
+def test_discrete_forms_are_scattered_and_added(case):
+    chosen, energy, q0 = case
     q1 = q0 + 0.02 * chosen.length * np.random.default_rng(12).standard_normal(q0.shape)
     x0, x1 = q0[energy.nodes], q1[energy.nodes]
     wanted = np.zeros_like(q0)
@@ -1032,11 +1042,9 @@ def test_lattice_value_is_the_value(lattice):
     np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12 * np.abs(wanted).max())
 
 
-@pytest.mark.parametrize("step", [0.1, 1e-3])
-def test_lattice_differences_are_differences_of_the_value(lattice, step):
+def test_lattice_differences_are_differences_of_the_value(lattice):
     chosen, phi_at, x, (_, p, _, difference, mixed) = lattice
     m, k, dim = x.shape
-    h, g = step * chosen.length, 0.7 * step * chosen.length
     flat = x.reshape(m, -1).copy()
     here = [at(row) for row in flat]
 
@@ -1056,7 +1064,8 @@ def test_lattice_differences_are_differences_of_the_value(lattice, step):
     stride = max(1, m // 12)
     for first, (i, j) in enumerate(np.array(pairs).tolist()):
         some = slice(first % stride, None, stride)  # of many stencils each is in some of the pairs
-        for hi, hj in ((h, g), (-h, g)):
+        for step, sign in itertools.product((0.1, 1e-3), (1.0, -1.0)):
+            hi, hj = sign * step * chosen.length, 0.7 * step * chosen.length
             phi_i, phi_j, phi_ij = (moved(*by)[some] for by in (((i, hi),), ((j, hj),), ((i, hi), (j, hj))))
             d = [difference(row, x_e, i, hi) for row, x_e in zip(p[some], here[some], strict=True)]
             d2 = [mixed(row, x_e, i, j, hi, hj) for row, x_e in zip(p[some], here[some], strict=True)]

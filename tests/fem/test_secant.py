@@ -248,6 +248,7 @@ def test_kernels_of_tetrahedra_agree_with_those_of_any_element_flat_ones_too(hei
         np.testing.assert_allclose(one, other, atol=tolerance * np.abs(other).max(), err_msg=name)
 
 
+@pytest.mark.usefixtures("always_shared")
 def test_values_do_not_depend_on_the_number_of_threads(monkeypatch):
     from symplex.fem import threads
 

@@ -89,7 +89,7 @@ class EnergyMomentumMotion(ImplicitMotion):
         self.constant[...] = self.system.apply_mass(self._carry(2.0 * side * self._v, side * self._given_dv))
 
     def _scheme(self, h: float) -> Scheme:
-        return impulsive(h, 1.0, 2.0 / abs(h), abs(h), symmetric=False)
+        return impulsive(h, 1.0, 2.0 / abs(h), abs(h), 0.5, symmetric=False)
 
     def forces(self, dq: Array, out: Array) -> None:
         """Write DG(q0, q0 + Δq) − f to out."""

@@ -326,7 +326,8 @@ class RattleMotion(ConstrainedMotion):
         self._at_once = self._small.at_once
         self._prepare()
         known = self._applied, self._gradients, self._impulses, self._sizes
-        taken = self._small.take(n, sizes, self._q, self._v, known, self._corrections)
+        work = self._work.acting, self._work.done
+        taken = self._small.take(n, sizes, self._q, self._v, known, self._corrections, *work)
         self._ready = taken == n
         return taken
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from symplex.fem.assembly import Array
 from symplex.fem.gradient_table import force_table, gradient_table, write_condition_gradients, write_forces
-from symplex.fem.kernels import uncounted_kernel as kernel
+from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.load_table import load_loops, write_load
 from symplex.fem.system import System
 from symplex.time.constraints.multiplier_loops import push
 from symplex.time.constraints.multipliers import Multipliers
@@ -21,8 +22,8 @@ from symplex.time.constraints.small_conditions import (
 from symplex.time.solvers.small_newton import steps_at_once
 
 # Vectors [n, dim] that the loop writes to: velocities in the middle of a step, positions without and with impulses,
-# ∇V.
-_HALF, _TARGET, _NEXT, _GRADIENT = range(4)
+# ∇V less the loads, and the velocities that loads see.
+_HALF, _TARGET, _NEXT, _GRADIENT, _SEEN = range(5)
 
 
 @final
@@ -36,12 +37,14 @@ class SmallRattle:
     """
 
     def __init__(self, system: System, multipliers: Multipliers):
-        alone = not (system.loads or system.inelastic or system.moving or system.changing or system.impassable)
+        alone = not (system.inelastic or system.moving or system.changing or system.impassable)
+        self._loads = load_loops(system, derivatives=False) if alone else None
+        alone = self._loads is not None
         self._conditions = multipliers.compiled() if alone else None
         self._table = gradient_table(system) if self._conditions is not None else None
         self._form = None if self._table is None else force_table(self._table)
         self.at_once = steps_at_once(system)
-        self._vectors = np.zeros((4, system.n_nodes, system.dim))
+        self._vectors = np.zeros((5, system.n_nodes, system.dim))
         self._impulses, self._gradients = np.zeros(multipliers.size), multipliers.empty_gradients()
 
     def __bool__(self) -> bool:
@@ -49,22 +52,50 @@ class SmallRattle:
         return self._form is not None
 
     def take(
-        self, n: int, sizes: Array, q: Array, v: Array, known: tuple[Array, Array, Array, Array], counts: Array
+        self,
+        n: int,
+        sizes: Array,
+        q: Array,
+        v: Array,
+        known: tuple[Array, Array, Array, Array],
+        counts: Array,
+        acting: Array,
+        works: Array,
     ) -> int:
         """Take up to n steps of sizes [s] in s, in turn, from positions and velocities [n, dim].
 
         Return how many were taken: all is before the next one then, but for the factors, and the general method says
         why it is not possible. Known are accelerations without constraints and gradients at q, for which the matrix is
-        factorised, the impulses of the step before, and sizes of terms; counts [1] are of corrections.
+        factorised, the impulses of the step before, and sizes of terms; counts [1] are of corrections. Loads act with
+        the forces acting [l, n, dim] in N at q, and the work of each is added to works [l].
         """
-        if self._form is None:
+        if self._form is None or self._loads is None:
             return 0
         rooms = self._vectors, self._impulses, self._gradients
-        return _steps(n, sizes, self._form, self._conditions, *rooms, q, v, *known, counts)
+        work = self._loads.table, acting, works
+        return _steps(n, sizes, self._form, self._conditions, *rooms, q, v, *known, counts, *work)
 
 
 @kernel
-def _steps(n, steps, form, conditions, vectors, new, after, q, v, applied, gradients, impulses, sizes, counts):
+def _steps(
+    n,
+    steps,
+    form,
+    conditions,
+    vectors,
+    new,
+    after,
+    q,
+    v,
+    applied,
+    gradients,
+    impulses,
+    sizes,
+    counts,
+    loads,
+    acting,
+    works,
+):
     """Take n steps; return how many were possible."""
     inverse_mass = conditions.inverse_mass
     half, target, following, force = vectors[_HALF], vectors[_TARGET], vectors[_NEXT], vectors[_GRADIENT]
@@ -85,6 +116,8 @@ def _steps(n, steps, form, conditions, vectors, new, after, q, v, applied, gradi
             return step
         if not np.isfinite(write_forces(form, following, following, force)):
             return step
+        if len(works):
+            _subtract_loads(loads, vectors, q, v, acting, works)
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):
                 q[i, k] = following[i, k]
@@ -98,3 +131,29 @@ def _steps(n, steps, form, conditions, vectors, new, after, q, v, applied, gradi
         project(conditions, gradients, v)
         counts[0] += corrections
     return n
+
+
+@formula
+def _subtract_loads(loads, vectors, q, v, acting, works):
+    """Take the loads at the next positions, with the velocities predicted there, off ∇V; add up their work."""
+    for i in range(q.shape[0]):
+        for k in range(q.shape[1]):
+            vectors[_SEEN, i, k] = 2.0 * vectors[_HALF, i, k] - v[i, k]
+    for load in range(len(works)):
+        force = acting[load]
+        work = _work(force, vectors[_NEXT], q)
+        write_load(loads, load, vectors[_NEXT], vectors[_SEEN], force)
+        works[load] += 0.5 * (work + _work(force, vectors[_NEXT], q))
+        for i in range(q.shape[0]):
+            for k in range(q.shape[1]):
+                vectors[_GRADIENT, i, k] -= force[i, k]
+
+
+@formula
+def _work(force, q1, q0):
+    """Return force·(q1 − q0)."""
+    work = 0.0
+    for i in range(force.shape[0]):
+        for k in range(force.shape[1]):
+            work += force[i, k] * (q1[i, k] - q0[i, k])
+    return work

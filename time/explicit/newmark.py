@@ -15,7 +15,9 @@ from symplex.fem import threads
 from symplex.fem.energy import Array
 from symplex.fem.gradient_table import gradient_table, write_gradient
 from symplex.fem.kernels import formula, kernel
+from symplex.fem.load_table import load_loops, write_load
 from symplex.fem.system import State, System
+from symplex.fem.team import Phases
 from symplex.time.implicit.generalized_alpha import Coefficients, GeneralizedAlphaMotion
 from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS
 from symplex.time.integrator import STEPS, FixedStepIntegrator
@@ -178,9 +180,13 @@ class NewmarkMotion(FixedStepMotion):
         self._gradient = np.zeros((system.n_nodes, system.dim))  # less the loads
         self._mass = np.asarray(system.mass)[:, None]
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / self._mass)
-        self._table = None if self._work else gradient_table(system)
-        if self._table is not None:
-            self._at_once = max(_STENCILS_AT_ONCE // max(self._table.stencils, 1), 1)
+        self._parts = Phases(threads.parts(system.n_nodes))
+        self._table, self._loads = gradient_table(system), None
+        if self._table is not None and not (self._moving or self._internal):
+            self._loads = load_loops(system, derivatives=False)
+        if self._table is not None and self._loads is not None:
+            self._at_once = max(_STENCILS_AT_ONCE // max(self._table.stencils + self._loads.stencils, 1), 1)
+            self._rooms = np.zeros((3, *self._q.shape))
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, with the forces where supports do work against them."""
@@ -196,24 +202,26 @@ class NewmarkMotion(FixedStepMotion):
 
     def _run(self, n_steps: int) -> None:
         """Take n_steps steps, with one pass over the nodes in each where that is all there is to do."""
-        if self._work or self._table is not None:
+        if self._work or self._loads is not None:
             super()._run(n_steps)
         elif n_steps:
             self._run_over_nodes(n_steps)
 
     def _compiled_steps(self, n: int, sizes: Array) -> int:
         """Take up to n steps, as long as forces are finite: `_step` says of which stencil they are not, and stops."""
-        table = self._table
-        if table is None:
+        table, loads = self._table, self._loads
+        if table is None or loads is None:
             return 0
-        arrays = self._q, self._v, self._a, self._gradient, self._inverse_mass
-        return _steps(n, sizes, *arrays, table.constant, table.rows)
+        arrays = self._q, self._v, self._a, self._gradient, self._inverse_mass, table.constant, table.rows
+        if not self.system.loads:
+            return _steps(n, sizes, *arrays)
+        return _loaded_steps(n, sizes, *arrays, loads.table, self._rooms, self._work.acting, self._work.done)
 
     def _step(self, t: float, h: float) -> None:
+        if self._compiled_steps(1, np.array([h])):
+            return
         if self._work:
             self._step_with_work(t + h, h)
-            return
-        if self._compiled_steps(1, np.array([h])):
             return
         self._move(h, kick=False, drift=True)
         self.system.gradient(self._q, self._gradient)
@@ -234,8 +242,7 @@ class NewmarkMotion(FixedStepMotion):
     def _move(self, h: float, kick: bool, drift: bool) -> None:
         """Move all nodes as `_move` does, on several threads where these are many: each node is moved alone."""
         arrays = self._q, self._v, self._a, self._gradient, self._inverse_mass
-        parts = threads.parts(len(self._q))
-        threads.run(_move, [(*arrays, h, kick, drift, *part) for part in parts], threads.count())
+        self._parts.run(_move, *arrays, h, kick, drift)
 
     def _step_with_work(self, t: float, h: float) -> None:
         """Take a step to the time t in s with loads, inelastic parts or moving supports, and add up their work."""
@@ -246,7 +253,9 @@ class NewmarkMotion(FixedStepMotion):
         if self._moving:
             np.copyto(q, self._origin + self._moving.displacements(t), where=given)
             np.copyto(predicted, self._moving.velocities(t), where=given)
-        self.system.gradient(q, gradient)
+        table = self._table
+        if table is None or not np.isfinite(_set_gradient(table.constant, table.rows, q, gradient)):
+            self.system.gradient(q, gradient)
         gradient -= self._work.evaluate(t, q, predicted)
         if self._internal:
             self._internal.subtract_forces(q0, q, h, gradient, mean=False)
@@ -261,6 +270,12 @@ class NewmarkMotion(FixedStepMotion):
 
     def observe(self, t: float) -> None:
         """Nothing: the accelerations are there."""
+
+
+@kernel
+def _set_gradient(constant, rows, q, gradient):
+    """Set the gradient, as compiled steps do; return a sum that is finite if all forces are."""
+    return write_gradient(constant, rows, q, gradient)
 
 
 @kernel
@@ -280,9 +295,56 @@ def _steps(n, sizes, q, v, a, gradient, inverse_mass, constant, rows):
     return n
 
 
+# Places of vectors [n, dim] that steps with loads write to: positions at their beginning, the velocities that loads
+# see, and the sum of the loads.
+_START, _SEEN, _SUM = range(3)
+
+
+@kernel
+def _loaded_steps(n, sizes, q, v, a, gradient, inverse_mass, constant, rows, loads, rooms, acting, works):
+    """Take n steps with loads, as `_step_with_work` does; return how many had finite forces of energies.
+
+    All is before the next one then. Loads act with the forces acting [l, n, dim] at the beginning, and the work of each
+    is added to works [l].
+    """
+    numbers = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
+    start, seen, total = rooms[_START].ravel(), rooms[_SEEN].ravel(), rooms[_SUM].ravel()
+    for step in range(n):
+        dt = sizes[step % len(sizes)]
+        # Loops apart, so that products are rounded before they are added, as in `_step_with_work`, which takes the
+        # steps of a system that is divided among ranks.
+        for i in range(len(seen)):
+            start[i] = numbers[0][i]
+            seen[i] = dt * numbers[2][i]
+        for i in range(len(seen)):
+            seen[i] = numbers[1][i] + seen[i]
+        _drift(*numbers[:4], dt)
+        if not np.isfinite(write_gradient(constant, rows, q, gradient)):
+            for i in range(len(start)):
+                numbers[0][i] = start[i]
+                numbers[1][i] -= 0.5 * dt * numbers[2][i]
+            return step
+        for i in range(len(total)):
+            total[i] = 0.0
+        for k in range(len(works)):
+            force = acting[k].ravel()
+            work = 0.0
+            for i in range(len(total)):
+                work += force[i] * (numbers[0][i] - start[i])
+            write_load(loads, k, q, rooms[_SEEN], acting[k])
+            for i in range(len(total)):
+                work += force[i] * (numbers[0][i] - start[i])
+                total[i] += force[i]
+            works[k] += 0.5 * work
+        for i in range(len(total)):
+            numbers[3][i] -= total[i]
+        _kick(*numbers[1:], dt)
+    return n
+
+
 @kernel
 def _move(q, v, a, gradient, inverse_mass, dt, kick, drift, first, last):
-    """Kick the nodes first … last − 1, if wanted, and let them drift, if wanted.
+    """Kick the nodes first … last − 1, if wanted, and let them drift, if wanted; return 0.
 
     Both together, in this order, end a step and begin the next.
     """
@@ -301,6 +363,7 @@ def _move(q, v, a, gradient, inverse_mass, dt, kick, drift, first, last):
             _kick(v[start:end], a[start:end], gradient[start:end], inverse_mass[start:end], dt)
         if drift:
             _drift(q[start:end], v[start:end], a[start:end], gradient[start:end], dt)
+    return 0.0
 
 
 @formula

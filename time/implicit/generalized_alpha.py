@@ -162,7 +162,10 @@ class GeneralizedAlphaMotion(ImplicitMotion):
         inertia, rest = (1.0 - alpha_m) / (beta * size), 1.0 / (1.0 - alpha_m)
         by = inertia * h, size * alpha_f, inertia * h * h * (0.5 - beta) - size * alpha_m
         own_of = (1.0 - alpha_f) * rest, alpha_f * rest, -alpha_m * rest
-        return Scheme(1.0, inertia, (1.0 - alpha_f) * size, True, h, *by, *own_of, gamma)
+        # Loads see q1, and v1 = v0 + h [(1 − γ) α0 + γ α1] with α1 = [Δq − h v0 − h² (½ − β) α0]/(β h²).
+        part = gamma / beta
+        seen = 1.0, part / h, 1.0 - part, h * (1.0 - 0.5 * part), True
+        return Scheme(1.0, inertia, (1.0 - alpha_f) * size, self.symmetric, h, *by, *own_of, gamma, *seen)
 
     def begin(self, q: Array, v: Array) -> None:
         """Take positions and velocities [n, dim] of the start, and find all else that moves."""

@@ -119,7 +119,8 @@ class ImplicitMotion(FixedStepMotion):
             return 0
         schemes = [self._scheme(float(h)) for h in sizes]
         before = small.counts.copy()
-        taken = small.take(n, schemes, self._q, self._v, self._own_accelerations)
+        works = self._work.done[: len(self._work.loads)]
+        taken = small.take(n, schemes, self._q, self._v, self._own_accelerations, works)
         corrections, factorisations = small.counts - before
         self._corrections += corrections
         self._solver.counts["factorisations"] += int(factorisations)

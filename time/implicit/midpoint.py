@@ -98,7 +98,7 @@ class MidpointRuleMotion(ImplicitMotion):
 
     def _scheme(self, h: float) -> Scheme:
         size = abs(h)
-        return impulsive(h, self.alpha, 1.0 / size, (1.0 - self.alpha) * size, symmetric=True)
+        return impulsive(h, self.alpha, 1.0 / size, (1.0 - self.alpha) * size, self.alpha, symmetric=self.symmetric)
 
     def _between(self, dq: Array) -> Array:
         """Return q_α."""

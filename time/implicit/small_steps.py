@@ -10,9 +10,21 @@ from numba import typeof, types
 from symplex.fem.assembly import Array
 from symplex.fem.call import address_of, call_testing_kernel
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.load_table import write_load
 from symplex.fem.system import System
 from symplex.time.solvers.newton import Newton
-from symplex.time.solvers.small_newton import FORCES, INCREMENT, find_increment, small_newton, steps_at_once
+from symplex.time.solvers.small_newton import (
+    FORCES,
+    INCREMENT,
+    LOAD,
+    SEEN_POSITIONS,
+    SEEN_VELOCITIES,
+    VELOCITIES,
+    find_increment,
+    see_loads,
+    small_newton,
+    steps_at_once,
+)
 
 
 class Scheme(NamedTuple):
@@ -24,10 +36,15 @@ class Scheme(NamedTuple):
     Attributes
     ----------
     alpha, inertia, impulse : float
-        F is the gradient at q0 + alpha Δq, or the discrete one from q0 to there; inertia in 1/s, impulse in s.
+        F is the gradient at q0 + alpha Δq, or the discrete one from q0 to there, less the loads; inertia in 1/s,
+        impulse in s.
     symmetric : bool
         Whether the derivative of F is.
     h, by_v, by_a, by_own, own_a1, own_a0, own_own, gamma : float
+    seen, rate, seen_v, seen_own : float
+        Loads are seen at q0 + seen Δq and the velocities seen_v v0 + seen_own α0 + rate Δq.
+    work_at_ends : bool
+        Whether their work is that of the mean of their forces there and at q0 and v0, or of those there.
     """
 
     alpha: float
@@ -42,13 +59,22 @@ class Scheme(NamedTuple):
     own_a0: float
     own_own: float
     gamma: float
+    seen: float
+    rate: float
+    seen_v: float
+    seen_own: float
+    work_at_ends: bool
 
 
-def impulsive(h: float, alpha: float, inertia: float, impulse: float, symmetric: bool) -> Scheme:
-    """Return a scheme with v1 = v0 − h M⁻¹F, of a step h of either sign, whose equations have inertia M v0."""
+def impulsive(h: float, alpha: float, inertia: float, impulse: float, seen: float, symmetric: bool) -> Scheme:
+    """Return a scheme with v1 = v0 − h M⁻¹F, of a step h of either sign, whose equations have inertia M v0.
+
+    Loads are seen at the part ``seen`` of the increment, with the mean velocity.
+    """
     side = float(np.copysign(1.0, h))
     by_v = inertia * abs(h) * side
-    return Scheme(alpha, inertia, impulse, symmetric, h, by_v, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0)
+    of_loads = seen, 1.0 / h, 0.0, 0.0, False
+    return Scheme(alpha, inertia, impulse, symmetric, h, by_v, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, *of_loads)
 
 
 @final
@@ -68,78 +94,133 @@ class SmallSteps:
         So many steps to take at most in one call.
     counts : int64 [2]
         Corrections and factorisations since the start.
+    newton : SmallNewton or None
+        What they take of the system, if it is one for them.
+    find : int
+        The address of Newton's method for an increment.
     """
 
     def __init__(self, system: System, newton: Newton, by_ends: bool):
-        self._newton = small_newton(system, by_ends) if newton.linear == "auto" else None
+        self.newton = small_newton(system, by_ends) if newton.linear == "auto" else None
         self._limit = newton.iterations
-        self.at_once, self.counts = 1, np.zeros(2, np.int64)
-        if self._newton is None:
+        self.at_once, self.counts, self.find = 1, np.zeros(2, np.int64), 0
+        if self.newton is None:
             return
         self.at_once = steps_at_once(system)
         self._momentum, self._spare, self._zero = (np.zeros((system.n_nodes, system.dim)) for _ in range(3))
         # Called by name it would be compiled once more.
-        scheme, vectors = typeof(impulsive(1.0, 1.0, 1.0, 1.0, symmetric=True)), types.float64[:, ::1]
-        parts = typeof(self._newton.system), typeof(self._newton.factors), scheme, vectors, vectors, vectors
+        scheme, vectors = typeof(impulsive(1.0, 1.0, 1.0, 1.0, 1.0, symmetric=True)), types.float64[:, ::1]
+        parts = typeof(self.newton.system), typeof(self.newton.factors), scheme, vectors, vectors, vectors
         rooms = types.float64[:, :, ::1], types.float64[:, :, ::1], types.int64, types.int64[::1]
-        self._find = address_of(find_increment, *parts, *rooms)
+        self.find = address_of(find_increment, *parts, *rooms)
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
 
     def __bool__(self) -> bool:
         """Whether the system is one for them."""
-        return self._newton is not None
+        return self.newton is not None
 
-    def take(self, n: int, schemes: list[Scheme], q: Array, v: Array, accelerations: tuple[Array, Array] | None) -> int:
+    def take(
+        self,
+        n: int,
+        schemes: list[Scheme],
+        q: Array,
+        v: Array,
+        accelerations: tuple[Array, Array] | None,
+        works: Array,
+    ) -> int:
         """Take up to n steps by schemes in turn from positions, velocities and accelerations [n, dim].
 
         Return how many were taken: all is before the next one then, which the general method has to take. The
-        accelerations are a0 and α0, for schemes that have them.
+        accelerations are a0 and α0, for schemes that have them. The work of the loads in J is added to works [loads].
         """
-        if self._newton is None:
+        if self.newton is None:
             return 0
-        system, factors, vectors, blocks, _ = self._newton
+        system, factors, vectors, blocks, _ = self.newton
         a, own = accelerations or (self._spare, self._spare)
-        others = self._momentum, self._limit, self._zero, q, v, a, own, self._inverse_mass, self.counts
-        return _steps(self._find, n, np.array(schemes, float), system, factors, vectors, blocks, *others)
+        others = self._momentum, self._limit, self._zero, q, v, a, own, self._inverse_mass, self.counts, works
+        return _steps(self.find, n, np.array(schemes, float), system, factors, vectors, blocks, *others)
 
     @property
     def increment(self) -> Array:
         """That of the last step [n, dim] in m."""
-        assert self._newton is not None, "no step was taken"
-        return self._newton.vectors[INCREMENT]
+        assert self.newton is not None, "no step was taken"
+        return self.newton.vectors[INCREMENT]
 
     def solve(self, scheme: Scheme, q: Array, v: Array, start: Array) -> tuple[Array, Array, int] | None:
         """Return increment and forces [n, dim] of a step and the corrections that it took, without taking it.
 
         From increments [n, dim] to start with. None if the general method has to look for it.
         """
-        if self._newton is None:
+        if self.newton is None:
             return None
-        system, factors, vectors, blocks, _ = self._newton
+        system, factors, vectors, blocks, _ = self.newton
         counts, state = np.zeros(2, np.int64), (q.copy(), v.copy(), self._spare, self._spare, self._inverse_mass)
-        rest = self._momentum, self._limit, start, *state, counts
-        if not _steps(self._find, 1, np.array([scheme], float), system, factors, vectors, blocks, *rest):
+        rest = self._momentum, self._limit, start, *state, counts, np.zeros(len(system.loads.rows))
+        if not _steps(self.find, 1, np.array([scheme], float), system, factors, vectors, blocks, *rest):
             return None
         return self.increment.copy(), vectors[FORCES].copy(), int(counts[0])
 
 
 @kernel
 def _steps(
-    find, n, schemes, system, factors, vectors, blocks, momentum, limit, start, q, v, a, own, inverse_mass, counts
+    find,
+    n,
+    schemes,
+    system,
+    factors,
+    vectors,
+    blocks,
+    momentum,
+    limit,
+    start,
+    q,
+    v,
+    a,
+    own,
+    inverse_mass,
+    counts,
+    works,
 ):
     """Take n steps; return how many were possible."""
     for step in range(n):
         c = schemes[step % len(schemes)]
-        scheme = Scheme(c[0], c[1], c[2], c[3] > 0.0, c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11])
+        more = c[12], c[13], c[14], c[15], c[16] > 0.0
+        scheme = Scheme(c[0], c[1], c[2], c[3] > 0.0, c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], *more)
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):
                 inertia = scheme.by_v * v[i, k] + scheme.by_a * a[i, k] + scheme.by_own * own[i, k]
                 momentum[i, k] = system.mass[i] * inertia
+                vectors[VELOCITIES, i, k] = scheme.seen_v * v[i, k] + scheme.seen_own * own[i, k]
         arguments = system, factors, scheme, momentum, q, start, vectors, blocks, limit, counts
         if not call_testing_kernel(find, arguments):
             return step
+        if len(system.loads.rows):
+            _add_works(system, scheme, vectors, q, v, works)
         _finish(scheme, vectors, inverse_mass, q, v, a, own)
     return n
+
+
+@formula
+def _add_works(system, scheme, vectors, q, v, works):
+    """Add the work of each load on the increment."""
+    see_loads(scheme, q, vectors, INCREMENT)
+    for k in range(len(works)):
+        write_load(system.loads, k, vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES], vectors[LOAD])
+        work = dot(vectors[LOAD], vectors[INCREMENT])
+        if scheme.work_at_ends:
+            write_load(system.loads, k, q, v, vectors[LOAD])
+            work = 0.5 * (work + dot(vectors[LOAD], vectors[INCREMENT]))
+        works[k] += work
+
+
+@formula
+def dot(x, y):
+    """Return the inner product of vectors [n, dim]."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        for k in range(x.shape[1]):
+            total += x[i, k] * y[i, k]
+    return total
 
 
 @formula

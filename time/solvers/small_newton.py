@@ -24,6 +24,7 @@ from symplex.fem.gradient_table import (
     write_forces,
 )
 from symplex.fem.kernels import uncounted_formula as formula
+from symplex.fem.load_table import LoadLoops, LoadTable, load_loops, subtract_load_derivatives, write_load
 from symplex.fem.system import System
 from symplex.time.solvers.kept_factors import KeptFactors, factorise, is_definite, kept_factors, products, substitute
 from symplex.time.solvers.newton import DESCENT, EPS, FALLING, FLOOR, SHORTER, STAGNATION
@@ -40,6 +41,8 @@ class SmallSystem(NamedTuple):
     ----------
     form
         See `symplex.fem.gradient_table`.
+    loads
+        See `symplex.fem.load_table`.
     mass, mass_values : float64 [n], [nnz]
         In kg, of nodes and on the pattern.
     fixed : bool [n, dim]
@@ -48,6 +51,7 @@ class SmallSystem(NamedTuple):
     """
 
     form: FormTable
+    loads: LoadTable
     mass: Array
     mass_values: Array
     fixed: NDArray[np.bool_]
@@ -56,8 +60,10 @@ class SmallSystem(NamedTuple):
 
 
 # Vectors [n, dim] that compiled Newton iterations write to, as places in one array: the increment, its forces and its
-# residual, those of the trial increment, the correction, and positions.
+# residual, those of the trial increment, the correction, and positions. Then the velocities that loads see without an
+# increment, those that they see with it, the positions that they see, and the forces of one load.
 INCREMENT, FORCES, _RESIDUAL, _TRIAL, _TRIAL_FORCES, _TRIAL_RESIDUAL, _CORRECTION, _POSITIONS = range(8)
+VELOCITIES, SEEN_VELOCITIES, SEEN_POSITIONS, LOAD = range(8, 12)
 
 
 class SmallNewton(NamedTuple):
@@ -67,7 +73,7 @@ class SmallNewton(NamedTuple):
     ----------
     system : SmallSystem
     factors : KeptFactors
-    vectors : float64 [8, n, dim]
+    vectors : float64 [12, n, dim]
         The increment that was found in m, the forces there in N, and others.
     blocks : float64 [nnz, dim, dim]
     kept : tuple
@@ -78,20 +84,21 @@ class SmallNewton(NamedTuple):
     factors: KeptFactors
     vectors: Array
     blocks: Array
-    kept: tuple[GradientTable, Pattern]
+    kept: tuple[GradientTable, Pattern, LoadLoops]
 
 
 def steps_at_once(system: System) -> int:
     """Return how many steps to take in one call of a compiled loop."""
     stencils = sum(len(energy.nodes) for energy in system.energies.values())
+    stencils += sum(load.nodes.size for load in system.differentiable_loads)
     return max(_WORK_AT_ONCE // (stencils + 10 * system.n_nodes), 1)
 
 
 def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
     """Return what compiled iterations for (discrete, if ``by_ends``) gradients take of a system, if it is for them.
 
-    It is for lumped masses without loads, and energies with compiled loops and constant forces on a pattern whose
-    factors are small.
+    It is for lumped masses, energies and loads with compiled loops, and constant forces, on a pattern whose factors are
+    small.
     """
     if (
         system.n_nodes > _PRODUCTS
@@ -101,7 +108,7 @@ def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
         or system.impassable
     ):
         return None
-    if system.loads or system.inelastic or system.moving:
+    if system.inelastic or system.moving or (loads := load_loops(system, derivatives=True)) is None:
         return None
     table = gradient_table(system, forms.DISCRETE_GRADIENT if by_ends else forms.GRADIENT)
     if table is None:
@@ -115,9 +122,9 @@ def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
     mass, form = np.array(system.mass), form_table(system, table, by_ends)
     # Copies, so that addresses and layouts are those of arrays that nothing else changes.
     fixed, indptr, indices = np.array(system.fixed), pattern.indptr.copy(), pattern.indices.copy()
-    small = SmallSystem(form, mass, np.array(system.mass_values), fixed, indptr, indices)
-    vectors = np.zeros((8, system.n_nodes, system.dim))
-    return SmallNewton(small, factors, vectors, pattern.zeros(system.dim), (table, pattern))
+    small = SmallSystem(form, loads.table, mass, np.array(system.mass_values), fixed, indptr, indices)
+    vectors = np.zeros((LOAD + 1, system.n_nodes, system.dim))
+    return SmallNewton(small, factors, vectors, pattern.zeros(system.dim), (table, pattern, loads))
 
 
 @formula
@@ -129,12 +136,35 @@ def _position(scheme, q, vectors, increment):
 
 
 @formula
+def see_loads(scheme, q, vectors, increment):
+    """Set the positions and velocities at which loads are seen for an increment."""
+    for i in range(q.shape[0]):
+        for k in range(q.shape[1]):
+            dq = vectors[increment, i, k]
+            vectors[SEEN_POSITIONS, i, k] = q[i, k] + scheme.seen * dq
+            vectors[SEEN_VELOCITIES, i, k] = vectors[VELOCITIES, i, k] + scheme.rate * dq
+
+
+@formula
+def _subtract_loads(system, scheme, q, vectors):
+    """Take the loads off the forces of the trial increment."""
+    see_loads(scheme, q, vectors, _TRIAL)
+    for load in range(len(system.loads.rows)):
+        write_load(system.loads, load, vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES], vectors[LOAD])
+        for i in range(q.shape[0]):
+            for k in range(q.shape[1]):
+                vectors[_TRIAL_FORCES, i, k] -= vectors[LOAD, i, k]
+
+
+@formula
 def _evaluate(system, scheme, momentum, q, vectors):
     """Set the forces and the residual of the trial increment; return the norm of the residual."""
     _position(scheme, q, vectors, _TRIAL)
     forces = vectors[_TRIAL_FORCES]
     if not np.isfinite(write_forces(system.form, q, vectors[_POSITIONS], forces)):
         return np.inf
+    if len(system.loads.rows):
+        _subtract_loads(system, scheme, q, vectors)
     mass, fixed, out = system.mass, system.fixed, vectors[_TRIAL_RESIDUAL]
     inertia, impulse = scheme.inertia, scheme.impulse
     return np.sqrt(residual(inertia, mass, vectors[_TRIAL], impulse, forces, momentum, fixed, mass, out))
@@ -149,6 +179,10 @@ def _linearise(system, factors, scheme, momentum, q, vectors, blocks):
         for i in range(blocks.shape[1]):
             for k in range(blocks.shape[2]):
                 blocks[s, i, k] *= scheme.alpha
+    if len(system.loads.rows):
+        see_loads(scheme, q, vectors, INCREMENT)
+        seen = vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES]
+        subtract_load_derivatives(system.loads, *seen, scheme.seen, scheme.rate, blocks)
     squared = tangent(
         scheme.inertia,
         scheme.inertia,
@@ -195,7 +229,8 @@ def find_increment(system, factors, scheme, momentum, q, start, vectors, blocks,
         Those of a `SmallNewton`.
     scheme
         With the attributes ``inertia``, ``impulse``, ``symmetric`` of `StepEquations`
-        (`symplex.time.solvers.step_equations`), and ``alpha``, at which part of the increment forces are.
+        (`symplex.time.solvers.step_equations`), ``alpha``, at which part of the increment forces are, ``seen``, at
+        which loads are, and ``rate``, by how much velocities that these see change with it.
     momentum, q, start : float64 [n, dim]
         The constant of the equations in kg m/s, positions and an increment to begin with in m.
     limit : int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from time import perf_counter
 from typing import NamedTuple, final
 
@@ -19,6 +20,7 @@ from symplex.time.integrator import STEPS, Integrator, require_step
 from symplex.time.motion import Motion, require_time, with_context
 from symplex.time.solvers.newton import Newton
 from symplex.time.totals import DISCRETE_BALANCE, DISCRETE_ENERGY
+from symplex.time.variational.small_adaptive import SmallSearch
 from symplex.time.variational.step_search import StepSearch
 from symplex.time.variational.variational import Attempt, VariationalMidpointMotion
 from symplex.time.work import with_work
@@ -332,14 +334,13 @@ class AdaptiveVariationalMotion(Motion):
     def _take(self) -> None:
         """Take the step that is known to follow."""
         attempt, held, tried, corrections = self._following()
-        end = self._inner.after(self._t, attempt)
-        self._inner.place(end.q, end.v)
+        self._inner.take(attempt)
         if self._steps == 0:
             self._wanted = attempt.before
         self._wanted += sum(attempt.work)
         self._discrete = attempt.after
         self._work += attempt.work
-        self._t, self._h = end.t, attempt.h
+        self._t, self._h = self._t + attempt.h, attempt.h
         self._steps += 1
         self._tried += tried
         self._corrections += corrections
@@ -369,12 +370,16 @@ class AdaptiveVariationalMotion(Motion):
     def _find(self) -> _Next:
         """Return the step that keeps the discrete energy, or one of the last size where there is none."""
         h, system, inner = self._h, self.system, self._inner
+        low, high = (bound * h for bound in self.integrator.bounds)
+        found = self._search.find(inner.q, inner.v, h, (low, high), self._wanted)
+        if found is not None:
+            attempt, tried = found
+            return _Next(attempt, None, tried, attempt.corrections)
         terms = [system.kinetic(inner.v), *(energy.total(inner.q) for energy in system.energies.values())]
         D, excess = self.indicator(), sum(terms) - self._wanted
         search = StepSearch(lambda size, near: inner.attempt(self._t, size, near), self._wanted)
         resolved = 0.125 * h * h * abs(D) > _RESOLVED * _EPS * sum(map(abs, terms))
         if resolved:
-            low, high = (bound * h for bound in self.integrator.bounds)
             # E(0) = H, and E(h) = H − h² D/8 to leading order.
             attempt = search.nearest(h, low, high, excess, -0.125 * D)
             if attempt is not None:
@@ -384,6 +389,12 @@ class AdaptiveVariationalMotion(Motion):
         attempt = inner.attempt(self._t, h)
         held = Held(self._t, h, attempt.before - self._wanted, D)
         return _Next(attempt, held, search.attempts + 1, search.corrections + attempt.corrections)
+
+    @cached_property
+    def _search(self) -> SmallSearch:
+        """The search in compiled loops, looked for at the second step: of many motions none is ever taken."""
+        limit = self.integrator.newton.iterations
+        return SmallSearch(self.system, self._inner.small_steps, limit, _RESOLVED)
 
     def indicator(self) -> float:
         """Return D = aᵀ M a + vᵀ ∇²V v in J/s² at the beginning of the next step."""

@@ -41,7 +41,7 @@ class SmallZhangSkeel:
     @cached_property
     def _newton(self) -> SmallNewton | None:
         """What loops take of the system, looked for at the first step: of many motions none is ever taken."""
-        return small_newton(self._system, by_ends=False)
+        return None if self._system.loads else small_newton(self._system, by_ends=False)
 
     @cached_property
     def at_once(self) -> int:

@@ -10,16 +10,17 @@ from typing import final
 import numpy as np
 
 from symplex.errors import StepFailed
+from symplex.fem.kernels import uncounted_kernel as kernel
 from symplex.time.variational.variational import Attempt
 
-_EPS = 2.0**-52
-_ROUND_OFF = 4.0  # of the energies, in ε: what their sum may be off
-_ITERATIONS = 12  # of interpolation; three or four are usual
-_NEAR = 0.05  # relative difference of sizes up to which one solution starts from the other
-_STALLED = 2  # sizes without any gain after which it ends
+EPS = 2.0**-52
+ROUND_OFF = 4.0  # of the energies, in ε: what their sum may be off
+ITERATIONS = 12  # of interpolation; three or four are usual
+NEAR = 0.05  # relative difference of sizes up to which one solution starts from the other
+STALLED = 2  # sizes without any gain after which it ends
 # What may be left of h² |dE/d(h²)| where round-off ends the search: it is 1/2000 of a step. The round-off of positions
 # far from the origin is more in an energy of small strains than that of their sum.
-_ROUGH = 1e-3
+ROUGH = 1e-3
 _DIVISIONS = 4  # of the way to each bound, when looking for a change of sign
 
 
@@ -52,7 +53,7 @@ class StepSearch:
         """Return E(h) less the wanted energy in J, NaN where the step cannot be solved."""
         near = self._found
         try:
-            attempt = self._solve(h, near if near is not None and abs(h / near.h - 1.0) < _NEAR else None)
+            attempt = self._solve(h, near if near is not None and abs(h / near.h - 1.0) < NEAR else None)
         except StepFailed:
             return math.nan
         self.attempts += 1
@@ -79,7 +80,7 @@ class StepSearch:
         Attempt or None
             With the wanted energy as closely as round-off lets it be, if there is one from low to high.
         """
-        self._enough = _ROUGH * abs(slope) * guess * guess
+        self._enough = ROUGH * abs(slope) * guess * guess
         first = self.excess(guess)
         if self._exact:
             return self._found
@@ -103,7 +104,7 @@ class StepSearch:
     @property
     def _exact(self) -> bool:
         """Whether the best step so far has the wanted energy to the round-off of a sum."""
-        return self._best is not None and abs(self._best[0]) <= _ROUND_OFF * _EPS * self._best[1].size
+        return self._best is not None and abs(self._best[0]) <= ROUND_OFF * EPS * self._best[1].size
 
     @property
     def _near(self) -> bool:
@@ -120,7 +121,7 @@ class StepSearch:
         following = -still / slope + bend * (still / rise) ** 2
         rate = 1.0 / slope - 2.0 * bend * still / rise**2  # ds/dg at g = 0
         points, least, stalled = [(still, 0.0), (excess, s)], abs(excess), 0
-        for _ in range(_ITERATIONS):
+        for _ in range(ITERATIONS):
             if not low * low <= following <= high * high:
                 return
             new = self.excess(math.sqrt(following))
@@ -129,11 +130,12 @@ class StepSearch:
             if abs(new) < least:
                 points = [*points[-2:], (new, following)]
                 least, stalled = abs(new), 0
-                following = _inverse(points)
+                (f, a), (g, b), (k, c) = points
+                following = inverse(f, a, g, b, k, c)
             else:  # at the end excesses are round-off, from which nothing can be interpolated
                 stalled += 1
                 following -= rate * new
-            if stalled == _STALLED:
+            if stalled == STALLED:
                 return
 
     def _bracket(self, h: float, excess: float, low: float, high: float) -> tuple[float, float] | None:
@@ -159,7 +161,7 @@ class StepSearch:
         if least in (0, len(points) - 1):
             return None
         (a, of_a), (b, of_b), (c, of_c) = points[least - 1 : least + 2]
-        for _ in range(_ITERATIONS):
+        for _ in range(ITERATIONS):
             # The least of the parabola through the three
             d, of_d = _vertex(a, b, c, of_a, of_b, of_c)
             if of_b * of_d > 0.25 * of_b * of_b or not a < d < c or d == b:
@@ -180,13 +182,13 @@ class StepSearch:
         from scipy.optimize import brentq
 
         with suppress(ValueError):  # where there is no step between, or round-off has changed a sign; `_near` tells
-            brentq(self.excess, a, b, xtol=4 * _EPS * a, rtol=np.float64(4 * _EPS))
+            brentq(self.excess, a, b, xtol=4 * EPS * a, rtol=np.float64(4 * EPS))
 
 
-def _inverse(points: list[tuple[float, float]]) -> float:
+@kernel
+def inverse(f: float, a: float, g: float, b: float, k: float, c: float) -> float:
     """Return s at g = 0 of the parabola s(g) through three points (g, s); NaN if two have the same g."""
-    (f, a), (g, b), (k, c) = points
-    if len({f, g, k}) < 3:
+    if f in (g, k) or g == k:
         return math.nan
     return a * g * k / ((f - g) * (f - k)) + b * f * k / ((g - f) * (g - k)) + c * f * g / ((k - f) * (k - g))
 

@@ -12,6 +12,7 @@ from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS, ImplicitIntegrator
 from symplex.time.implicit.midpoint import MidpointRuleMotion
+from symplex.time.implicit.small_steps import SmallSteps
 from symplex.time.solvers.newton import Newton
 from symplex.time.totals import DISCRETE_ENERGY
 
@@ -133,6 +134,16 @@ class VariationalMidpointMotion(MidpointRuleMotion):
         corrections = self._solver.solve(self, self._q, start, follow=follow)
         return self._solver.increment.copy(), self._solver.forces.copy(), corrections
 
+    @property
+    def small_steps(self) -> SmallSteps | None:
+        """Its steps in compiled loops, where the system is a small one."""
+        return self._small_steps()
+
+    def take(self, attempt: Attempt) -> None:
+        """Move to the end of a step."""
+        self._q += attempt.dq
+        self._v -= attempt.h * self.system.accelerations(attempt.forces)
+
     def after(self, t: float, attempt: Attempt) -> State:
         """Return the state at the end of a step from the time t, without taking it."""
         q = self._q + attempt.dq
@@ -166,11 +177,13 @@ class VariationalMidpointMotion(MidpointRuleMotion):
         return super().arrays() | {"discrete": self._discrete}
 
     def _compiled_steps(self, n: int, sizes: Array) -> int:
-        """Take up to n steps, where the system is a small one, which has no loads."""
+        """Take up to n steps, where the system is a small one, whose loads do not depend on time."""
         taken, small = super()._compiled_steps(n, sizes), self._small
         if taken and small is not None:
-            dq = small.increment
-            self._discrete[0] = self._middle(float(sizes[(taken - 1) % len(sizes)]), dq, self._q - 0.5 * dq)[0]
+            dq, h = small.increment, float(sizes[(taken - 1) % len(sizes)])
+            q, dot = self._q - 0.5 * dq, self.system.dot
+            works = [dot(load(self.t, q, dq / h), dq) for load in self._work.loads]
+            self._discrete[0] = self._middle(h, dq, q)[0] + 0.5 * sum(works)
         return taken
 
     def _finish(self, h: float, dq: Array, forces: Array) -> None:

@@ -154,6 +154,7 @@ def test_assembled_forms(solid):
     np.testing.assert_allclose(out, 2 * wanted, atol=1e-13 * np.abs(wanted).max())
 
 
+@pytest.mark.usefixtures("always_shared")
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
     monkeypatch.setattr(blocks, "SMALLEST_SLAB", 200)
     mesh = box((0.1, 0.5, 0.1), (3, 15, 3), split="6")

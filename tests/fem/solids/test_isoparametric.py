@@ -384,6 +384,7 @@ def test_undeformed_mesh_must_be_upright(kind):
 # -- threads ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("always_shared")
 @pytest.mark.parametrize("formulation", ["stabilized", "full"])
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch, formulation):
     monkeypatch.setattr(blocks, "SMALLEST_SLAB", 50)

@@ -219,6 +219,7 @@ def test_chunks_that_are_not_full(count):
     np.testing.assert_allclose(out, wanted, rtol=0, atol=1e-14)
 
 
+@pytest.mark.usefixtures("always_shared")
 @pytest.mark.parametrize("formulation", ["stabilized", "full"])
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch, formulation):
     mesh = box((3.0, 1.0, 1.0), (36, 12, 12), split="hexahedra")

@@ -265,6 +265,7 @@ def test_slabs_that_run_at_the_same_time_share_no_node(monkeypatch, cells, split
         assert sum(map(len, same)) == len(set.union(*same))
 
 
+@pytest.mark.usefixtures("always_shared")
 def test_results_do_not_depend_on_the_number_of_threads(large, monkeypatch):
     q = shaken(large, 1e-3)
     pattern = Pattern(len(q), [large.nodes])

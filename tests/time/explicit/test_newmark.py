@@ -429,6 +429,7 @@ def test_a_long_run_is_cut_into_loops_that_end(monkeypatch):
     np.testing.assert_array_equal(whole.q, parts.q)
 
 
+@pytest.mark.usefixtures("always_shared")
 @pytest.mark.parametrize("number", [1, 3])
 def test_a_run_is_the_same_by_any_portions_and_threads(monkeypatch, number):
     """One pass over the nodes ends a step and begins the next; alone, kicks and drifts are rounded as there."""

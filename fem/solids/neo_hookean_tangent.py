@@ -1,0 +1,76 @@
+"""The tangent of neo-Hookean tetrahedra, coupling by coupling (see `symplex.fem.solids.couplings`).
+
+With the deformed shape gradients g_a scaled by V^½, the block of two nodes is Σ λ g_a ⊗ g_b + (μ − λ ln J) g_b ⊗ g_a +
+k_ab 1 over the elements that have both (see `symplex.fem.solids.neo_hookean`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symplex.fem.blocks import SIZE
+from symplex.fem.kernels import kernel
+from symplex.fem.prefetch import prefetch
+from symplex.fem.solids.chunks import NINE, gather_edges, set_vectors, vectors
+from symplex.fem.solids.coupling_sums import BETA, RECORD, add_coupling
+from symplex.fem.solids.edge_algebra import times
+from symplex.fem.solids.neo_hookean import column, of_four_nodes, spatial_gradients
+
+_AHEAD = 24  # elements of couplings, whose records are fetched before they are needed
+_BLOCKS_AHEAD = 12  # couplings
+
+
+@kernel
+def set_records(q, nodes, counts, k, lmbda, mu, elements, records, first, last):
+    """Write the records of the blocks first … last − 1 at q [n, 3]; return nan if an element is inverted, else 0."""
+    q, records = q.ravel(), records.ravel()
+    work, beta = np.empty(9 * SIZE), np.empty(SIZE)
+    for block in range(first, last):
+        n = counts[block]
+        constants, valid = k[block], 0
+        gather_edges(q, nodes[block], n, constants, work)
+        for e in range(n):
+            d1, d2, d3 = vectors(work, e)
+            k_e = column(constants, e)
+            J, lV, g1, g2, g3 = spatial_gradients(d1, d2, d3, k_e, lmbda)
+            root = np.sqrt(1.0 / (6.0 * k_e[6]))
+            beta[e] = mu - 6.0 * k_e[6] * lV
+            set_vectors(work, e, (times(root, g1), times(root, g2), times(root, g3)))
+            valid += J > 0.0
+        if valid < n:
+            return np.nan
+        for e in range(n):
+            g, stiffness = of_four_nodes(*vectors(work, e), column(constants, e))
+            at = np.uint64(RECORD) * np.uint64(elements[block * SIZE + e])
+            for a in range(4):
+                for i in range(3):
+                    records[at + np.uint64(4 * a + i)] = g[a][i]
+                records[at + np.uint64(19 + a)] = stiffness[a][a]
+            records[at + np.uint64(BETA)] = beta[e]
+            records[at + np.uint64(7)], records[at + np.uint64(11)] = stiffness[0][1], stiffness[0][2]
+            records[at + np.uint64(15)], records[at + np.uint64(16)] = stiffness[0][3], stiffness[1][2]
+            records[at + np.uint64(17)], records[at + np.uint64(18)] = stiffness[1][3], stiffness[2][3]
+    return 0.0
+
+
+@kernel
+def add_hessian(records, to, opposite, start, codes, places, lmbda, out, first, last):
+    """Add the couplings first … last − 1 to the blocks out [nnz, 3, 3]; return 0."""
+    records, out = records.ravel(), out.ravel()
+    most = start[last]
+    for c in range(first, last):
+        begin, end = start[c], start[c + 1]
+        for t in range(begin + _AHEAD, min(end + _AHEAD, most)):
+            at = np.int64(RECORD) * np.int64(codes[t] >> 4)
+            prefetch(records, at)  # pyright: ignore[reportCallIssue]
+            prefetch(records, at + 8)  # pyright: ignore[reportCallIssue]
+            prefetch(records, at + 16)  # pyright: ignore[reportCallIssue]
+        ahead = min(c + _BLOCKS_AHEAD, last - 1)
+        prefetch(out, 9 * np.int64(to[ahead]))  # pyright: ignore[reportCallIssue]
+        prefetch(out, 9 * np.int64(to[ahead]) + 8)  # pyright: ignore[reportCallIssue]
+        prefetch(out, 9 * np.int64(opposite[ahead]))  # pyright: ignore[reportCallIssue]
+        prefetch(out, 9 * np.int64(opposite[ahead]) + 8)  # pyright: ignore[reportCallIssue]
+        add_coupling(
+            records, codes, begin, end, lmbda, places, out, np.int64(NINE) * to[c], np.int64(NINE) * opposite[c]
+        )
+    return 0.0

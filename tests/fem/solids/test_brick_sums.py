@@ -1,0 +1,44 @@
+"""Sums over the edges of hexahedra: those over their nodes."""
+
+import numpy as np
+
+from symplex.fem.kernels import kernel
+from symplex.fem.solids import brick_sums, elements
+from symplex.fem.solids.chunks import CHUNK, elements_per_chunk
+
+SLOPES = np.ascontiguousarray(elements.HEXAHEDRON.shapes(elements.HEXAHEDRON.stiffness.points)[1])  # [g, n, a]
+RANDOM = np.random.default_rng(0)
+
+
+@kernel
+def interpolated(x, slopes, d):
+    brick_sums.interpolate_bricks(x, slopes.ravel(), d)
+
+
+@kernel
+def integrated(t, slopes, f):
+    brick_sums.integrate_bricks(t, slopes.ravel(), f)
+
+
+def test_tangent_vectors_are_sums_over_nodes():
+    x, d = RANDOM.standard_normal((7, 3, brick_sums.SIZE)), np.zeros(9 * CHUNK)
+    interpolated(x.ravel(), SLOPES, d)
+    wanted = np.einsum("gna,nie->aige", SLOPES[:, 1:], x)
+    np.testing.assert_allclose(d.reshape(wanted.shape), wanted, rtol=0, atol=1e-14)
+
+
+def test_forces_are_sums_over_points():
+    t, f = RANDOM.standard_normal((3, 3, 8, brick_sums.SIZE)), np.full(21 * brick_sums.SIZE, np.nan)
+    integrated(t.ravel(), SLOPES, f)
+    wanted = np.einsum("gna,aige->nie", SLOPES[:, 1:], t)
+    np.testing.assert_allclose(f.reshape(wanted.shape), wanted, rtol=0, atol=1e-14)
+
+
+def test_no_other_element_has_as_many_nodes_and_points():
+    """By these alone the loops tell which elements they may sum over edges."""
+    assert elements_per_chunk.py_func(brick_sums.POINTS) == brick_sums.SIZE
+    of_module = [one for one in vars(elements).values() if isinstance(one, elements.Element)]
+    assert len(of_module) > 5
+    both = [one for one in of_module if one.n_nodes == 8 and len(one.stiffness.points) % brick_sums.POINTS == 0]
+    assert all(one is elements.HEXAHEDRON for one in both)
+    assert both

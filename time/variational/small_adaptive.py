@@ -1,0 +1,260 @@
+"""The search for a step that keeps the discrete energy, of small systems, all of it compiled.
+
+It is that of `symplex.time.variational.step_search` as long as interpolation leads to the step. Where it does not, or
+Newton's method takes no whole corrections, there is none, and the general search looks for it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.fem.assembly import Array
+from symplex.fem.call import call_testing_kernel
+from symplex.fem.gradient_table import EnergyTable, energy_table, write_derivative, write_energies, write_forces
+from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.load_table import write_load
+from symplex.fem.system import System
+from symplex.time.implicit.small_steps import Scheme, SmallSteps, dot
+from symplex.time.solvers.small_newton import FORCES, INCREMENT, LOAD, SEEN_POSITIONS, SEEN_VELOCITIES, VELOCITIES
+from symplex.time.variational.step_search import EPS, ITERATIONS, NEAR, ROUGH, ROUND_OFF, STALLED, inverse
+from symplex.time.variational.variational import Attempt
+
+# Vectors [n, dim] that the search writes to: an increment to begin with, and of the best step so far the increment and
+# its forces; then numbers of that step.
+_START, _BEST, _BEST_FORCES = range(3)
+_H, _EXCESS, _MIDDLE, _SIZE, _CORRECTIONS, _ATTEMPTS = range(6)
+
+
+class Search(NamedTuple):
+    """What a search works with.
+
+    Attributes
+    ----------
+    find : int
+        The address of Newton's method for an increment.
+    limit : int
+        Of its corrections.
+    energies : EnergyTable
+    rooms : float64 [3, n, dim]
+    terms : float64 [k]
+        Energies in J.
+    momentum : float64 [n, dim]
+        In kg m/s.
+    works, best_works : float64 [l]
+        Of loads in J.
+    counts : int64 [2]
+    best : float64 [6]
+        Numbers of the best step so far.
+    """
+
+    find: int
+    limit: int
+    energies: EnergyTable
+    rooms: Array
+    terms: Array
+    momentum: Array
+    works: Array
+    best_works: Array
+    counts: NDArray[np.int64]
+    best: Array
+
+
+@final
+class SmallSearch:
+    """Searches for steps of a system, where all its energies and loads have compiled loops.
+
+    Parameters
+    ----------
+    system : System
+    small : SmallSteps, optional
+        Its steps in compiled loops, if it has any.
+    limit : int
+        Of corrections in a step.
+    resolved : float
+        How many times the round-off of the energies h²|D|/8 must be.
+    """
+
+    def __init__(self, system: System, small: SmallSteps | None, limit: int, resolved: float):
+        self._newton = small.newton if small else None
+        energies = None if self._newton is None else energy_table(system)
+        if self._newton is None or small is None or energies is None:
+            self._search = None
+            return
+        shape, loads = (system.n_nodes, system.dim), np.zeros(len(system.loads))
+        arrays = np.zeros((3, *shape)), np.zeros(energies.terms), np.zeros(shape), loads, loads.copy()
+        self._search = Search(small.find, limit, energies.table, *arrays, np.zeros(2, np.int64), np.zeros(6))
+        self._kept = small, energies
+        self._resolved, self._symmetric = resolved, not system.loads
+
+    def __bool__(self) -> bool:
+        """Whether the system is one for it."""
+        return self._search is not None
+
+    def find(
+        self, q: Array, v: Array, h: float, bounds: tuple[float, float], wanted: float
+    ) -> tuple[Attempt, int] | None:
+        """Return the step from positions and velocities [n, dim] with the wanted discrete energy in J.
+
+        And how many sizes were tried, beginning with the last one h, between bounds in s. None if the general search
+        has to look for it.
+        """
+        search, newton = self._search, self._newton
+        if search is None or newton is None:
+            return None
+        numbers = h, *bounds, wanted, self._resolved, self._symmetric
+        if not _search(search, newton.system, newton.factors, newton.vectors, newton.blocks, q, v, *numbers):
+            return None
+        size, middle, energy = (float(search.best[place]) for place in (_H, _MIDDLE, _SIZE))
+        dq, forces = (search.rooms[place].copy() for place in (_BEST, _BEST_FORCES))
+        works, corrections = search.best_works.tolist(), int(search.best[_CORRECTIONS])
+        return Attempt(size, dq, forces, middle, energy, works, corrections), int(search.best[_ATTEMPTS])
+
+
+@formula
+def _kinetic(mass, v):
+    """Return ½ vᵀ M v."""
+    total = 0.0
+    for i in range(v.shape[0]):
+        for k in range(v.shape[1]):
+            total += 0.5 * mass[i] * v[i, k] * v[i, k]
+    return total
+
+
+@formula
+def _sums(terms, kinetic):
+    """Return the sum of all energies, and that of their absolute values."""
+    total, size = kinetic, kinetic
+    for term in terms:
+        total += term
+        size += abs(term)
+    return total, size
+
+
+@formula
+def _indicator(system, vectors, blocks, q, v):
+    """Return D = aᵀ M a + vᵀ ∇²V v."""
+    force = vectors[FORCES]
+    write_forces(system.form, q, q, force)
+    for load in range(len(system.loads.rows)):
+        write_load(system.loads, load, q, v, vectors[LOAD])
+        for i in range(q.shape[0]):
+            for k in range(q.shape[1]):
+                force[i, k] -= vectors[LOAD, i, k]
+    write_derivative(system.form, q, q, blocks)
+    total = 0.0
+    for a in range(q.shape[0]):
+        for i in range(q.shape[1]):
+            if not system.fixed[a, i]:
+                total += force[a, i] * force[a, i] / system.mass[a]
+        for s in range(system.indptr[a], system.indptr[a + 1]):
+            b = system.indices[s]
+            for i in range(q.shape[1]):
+                for j in range(q.shape[1]):
+                    total += v[a, i] * blocks[s, i, j] * v[b, j]
+    return total
+
+
+@formula
+def _excess(search, system, factors, vectors, blocks, q, v, h, wanted, symmetric):
+    """Return E(h) less the wanted energy, NaN where there is no step; keep it if it is the best."""
+    rooms, best = search.rooms, search.best
+    part = h / best[_H] if best[_H] > 0.0 and abs(h / best[_H] - 1.0) < NEAR else 0.0
+    for i in range(q.shape[0]):
+        for k in range(q.shape[1]):
+            rooms[_START, i, k] = part * rooms[_BEST, i, k]
+            vectors[VELOCITIES, i, k] = 0.0
+    # That of `impulsive`, which is not compiled.
+    scheme = Scheme(
+        0.5, 1.0 / h, 0.5 * h, symmetric, h, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.5, 1.0 / h, 0.0, 0.0, False
+    )
+    arguments = system, factors, scheme, search.momentum, q, rooms[_START], vectors, blocks, search.limit, search.counts
+    if not call_testing_kernel(search.find, arguments):
+        return np.nan
+    dq = vectors[INCREMENT]
+    for i in range(q.shape[0]):
+        for k in range(q.shape[1]):
+            vectors[SEEN_POSITIONS, i, k] = q[i, k] + 0.5 * dq[i, k]
+            vectors[SEEN_VELOCITIES, i, k] = dq[i, k] / h
+    write_energies(search.energies, vectors[SEEN_POSITIONS], search.terms)
+    middle, size = _sums(search.terms, _kinetic(system.mass, vectors[SEEN_VELOCITIES]))
+    work = 0.0
+    for load in range(len(search.works)):
+        write_load(system.loads, load, vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES], vectors[LOAD])
+        search.works[load] = dot(vectors[LOAD], dq)
+        work += search.works[load]
+    best[_ATTEMPTS] += 1.0
+    excess = middle - 0.5 * work - wanted
+    if best[_H] == 0.0 or abs(excess) < abs(best[_EXCESS]):
+        best[_H], best[_EXCESS], best[_MIDDLE], best[_SIZE] = h, excess, middle, size
+        for i in range(q.shape[0]):
+            for k in range(q.shape[1]):
+                rooms[_BEST, i, k] = dq[i, k]
+                rooms[_BEST_FORCES, i, k] = 0.0 if system.fixed[i, k] else vectors[FORCES, i, k]
+        for load in range(len(search.works)):
+            search.best_works[load] = search.works[load]
+    return excess
+
+
+@formula
+def _is_exact(best):
+    """Return whether the best step so far has the wanted energy to the round-off of a sum."""
+    return best[_H] > 0.0 and abs(best[_EXCESS]) <= ROUND_OFF * EPS * best[_SIZE]
+
+
+@kernel
+def _search(search, system, factors, vectors, blocks, q, v, h, low, high, wanted, resolved, symmetric):
+    """Find the step; return whether there is one. See `StepSearch.nearest`."""
+    best = search.best
+    best[:] = 0.0
+    search.counts[0] = 0
+    for i in range(q.shape[0]):
+        for k in range(q.shape[1]):
+            search.momentum[i, k] = system.mass[i] * v[i, k]
+    write_energies(search.energies, q, search.terms)
+    total, size = _sums(search.terms, _kinetic(system.mass, v))
+    still, slope = total - wanted, -0.125 * _indicator(system, vectors, blocks, q, v)
+    if not h * h * abs(slope) > resolved * EPS * size:
+        return False
+    enough = ROUGH * abs(slope) * h * h
+    excess = _excess(search, system, factors, vectors, blocks, q, v, h, wanted, symmetric)
+    if not (np.isnan(excess) or _is_exact(best)):
+        known = still, slope, excess
+        _interpolate(search, system, factors, vectors, blocks, q, v, (h, low, high), wanted, symmetric, known)
+    best[_CORRECTIONS] = search.counts[0]
+    return _is_exact(best) or (best[_H] > 0.0 and abs(best[_EXCESS]) <= enough)
+
+
+@formula
+def _interpolate(search, system, factors, vectors, blocks, q, v, sizes, wanted, symmetric, known):
+    """Interpolate h² as a function of E by parabolas, until excesses fall no more (`StepSearch`)."""
+    h, low, high = sizes
+    still, slope, excess = known
+    rise, s = excess - still, h * h
+    if slope * rise == 0.0:
+        return
+    bend = s - rise / slope
+    following = -still / slope + bend * (still / rise) ** 2
+    rate = 1.0 / slope - 2.0 * bend * still / rise**2
+    # Of the last three points: their excesses and sizes
+    f, a, g, b, e, c, points = still, 0.0, excess, s, 0.0, 0.0, 2
+    least, stalled = abs(excess), 0
+    for _ in range(ITERATIONS):
+        if not low * low <= following <= high * high:
+            return
+        new = _excess(search, system, factors, vectors, blocks, q, v, np.sqrt(following), wanted, symmetric)
+        if _is_exact(search.best) or np.isnan(new):
+            return
+        if abs(new) < least:
+            if points > 2:
+                f, a, g, b = g, b, e, c
+            e, c, points = new, following, 3
+            least, stalled = abs(new), 0
+            following = inverse(f, a, g, b, e, c)
+        else:
+            stalled += 1
+            following -= rate * new
+        if stalled == STALLED:
+            return
