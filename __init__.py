@@ -17,6 +17,7 @@ _FAMILIES = {
     "constraints": "symplex.time.constraints",
     "contact": "symplex.contact",
     "decks": "symplex.decks",
+    "device": "symplex.device",
     "equilibria": "symplex.time.equilibria",
     "events": "symplex.time.events",
     "explicit": "symplex.time.explicit",

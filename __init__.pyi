@@ -6,6 +6,7 @@ What most studies need is here; the rest is in families, as ``symplex.measures.R
 # Made by tests/write_stubs.py.
 from symplex import contact as contact
 from symplex import decks as decks
+from symplex import device as device
 from symplex import errors as errors
 from symplex import fem as fem
 from symplex import meshes as meshes

@@ -177,7 +177,8 @@ def bytes_per_tetrahedron(solid: Solid, q: np.ndarray, pattern: Pattern) -> dict
     moved = nodes.nbytes + constants.nbytes + 3 * q.nbytes  # q is read, out is read and written
     tangent = pattern.slots[0].nbytes + pattern.indices.nbytes + pattern.indptr.nbytes + pattern.zeros(3).nbytes
     couplings = form._couplings_of(pattern.slots[0], len(pattern.indices))
-    tangent += sum(a.nbytes for a in couplings[1:] if isinstance(a, np.ndarray)) if couplings else 0
+    if couplings is not None:
+        tangent += sum(a.nbytes for a in (*couplings[1:5], couplings.room.value))
     return {"kept": sum(a.nbytes for a in kept) / m, "moved": moved / m, "of a tangent": tangent / m}
 
 

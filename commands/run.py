@@ -17,6 +17,9 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     run.add_argument(
         "--until", metavar="T", help="how far to go on, in s; with --resume beyond the end of a finished run"
     )
+    run.add_argument(
+        "--device", choices=["cpu", "cuda"], help="where explicit Newmark computes, as --set integrator.device=…"
+    )
     run.add_argument("--output", metavar="DIR", help="results folder; default: the scenario's, or SCENARIO-results")
     again = run.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the folder")
@@ -33,6 +36,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
     if arguments.until is not None:
         arguments.set.append(f"run.until={arguments.until}")
+    if arguments.device is not None:
+        arguments.set.append(f"integrator.device={arguments.device}")
     scenario = scenario_of(arguments)
     output = arguments.output or default_folder(scenario)
     try:

@@ -93,6 +93,23 @@ def is_kernel(dispatcher: Any) -> bool:
     return bool(dispatcher.targetoptions.get("nogil"))
 
 
+def device_kernel(function: Callable) -> Any:
+    """Return a kernel for a CUDA device, compiled when it is launched for the first time in a process.
+
+    Formulas that it calls are compiled for the device from the same functions.
+    """
+    from numba import cuda  # what is installed with symplex[cuda]
+
+    return cuda.jit(function)
+
+
+def device_formula(function: Callable) -> Any:
+    """Return a function of plain Python as kernels of a CUDA device call it."""
+    from numba import cuda
+
+    return cuda.jit(function, device=True)
+
+
 POINTER = types.CPointer(types.float64)
 # Of C functions of parameters p and coordinates x: φ(p, x); φ(x + h e_i) − φ(x); the mixed difference in i and j.
 SIGNATURES = {

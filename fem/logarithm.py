@@ -18,6 +18,13 @@ FRACTION = np.uint64(52)
 BIAS = np.uint64(1023)
 BELOW_SQRT_HALF = (BIAS << FRACTION) - np.array(sqrt(0.5)).view(np.uint64)[()]
 TWO52 = 2.0**52
+# Of 2/3 + 2/5 z + 2/7 z² + … as first + z (second + z p), p what comes before, from the end on.
+SERIES = (
+    (0.15331721528109007, 0.14616450557963512),
+    (0.22222211134776157, 0.1818288912731041),
+    (0.39999999999899505, 0.28571428625975415),
+    (0.666666666666667, None),
+)
 NEAR = (3.0 - 2.0 * sqrt(2.0)) ** 2  # s² up to which the series is good: x1/x0 between √½ and √2
 BITS_OF_TWO52 = np.array(TWO52).view(np.uint64)[()]
 
@@ -42,6 +49,54 @@ def from_bits(typingctx, bits):
     return types.float64(types.uint64), codegen
 
 
+@intrinsic
+def double_artanh_lanes(typingctx, over, under):
+    """Return 2 artanh s of four quotients s = over/under at once, and whether all are within ±(3 − 2√2), as it needs.
+
+    That is the logarithm of (under + over)/(under − over): ln(1 + x) has s = x/(2 + x), and ln(b/a) has
+    s = (b − a)/(b + a). Both are tuples of four doubles. Written in vectors: numba makes no such of four calls.
+    """
+    vector = ir.VectorType(ir.DoubleType(), 4)
+
+    def splat(number):
+        return ir.Constant(vector, [number] * 4)
+
+    def codegen(context, builder, signature, args):
+        def lanes(numbers):
+            found = ir.Constant(vector, ir.Undefined)
+            for k in range(4):
+                found = builder.insert_element(found, builder.extract_value(numbers, k), ir.IntType(32)(k))
+            return found
+
+        def mul(x, y):
+            return builder.fmul(x, y, flags=("contract",))
+
+        def add(x, y):
+            return builder.fadd(x, y, flags=("contract",))
+
+        s = builder.fdiv(lanes(args[0]), lanes(args[1]))
+        z = mul(s, s)
+        near = builder.fcmp_ordered("<=", z, splat(NEAR))
+        # _series(z) in the same order
+        low, *pairs = SERIES
+        p = add(splat(low[0]), mul(z, splat(low[1])))
+        for first, second in pairs:
+            inner = mul(z, p) if second is None else mul(z, add(splat(second), mul(z, p)))
+            p = add(splat(first), inner)
+        found = add(add(s, s), mul(mul(s, z), p))
+        tuple_type = context.get_value_type(signature.return_type)
+        out = ir.Constant(tuple_type, ir.Undefined)
+        values = ir.Constant(tuple_type.elements[0], ir.Undefined)
+        for k in range(4):
+            values = builder.insert_value(values, builder.extract_element(found, ir.IntType(32)(k)), k)
+        out = builder.insert_value(out, values, 0)
+        every = builder.icmp_unsigned("==", builder.bitcast(near, ir.IntType(4)), ir.IntType(4)(15))
+        return builder.insert_value(out, every, 1)
+
+    four = types.UniTuple(types.float64, 4)
+    return types.Tuple((four, types.boolean))(four, four), codegen
+
+
 @inlined
 def log(x: float) -> float:
     """Return ln x within two units in the last place for positive normal doubles x, and anything for others.
@@ -52,10 +107,7 @@ def log(x: float) -> float:
 
     the series being replaced by the polynomial of degree 6 in s² that interpolates it at Chebyshev points.
     """
-    bits = bits_of(x)  # pyright: ignore[reportCallIssue]
-    exponent = (bits + BELOW_SQRT_HALF) >> FRACTION  # k + 1023
-    k = from_bits(BITS_OF_TWO52 | exponent) - (TWO52 + 1023.0)  # integers to doubles, without a conversion
-    m = from_bits(bits - ((exponent - BIAS) << FRACTION))
+    k, m = split_exponent(x)
     f = m - 1.0
     s = f / (m + 1.0)
     z = s * s
@@ -63,12 +115,21 @@ def log(x: float) -> float:
 
 
 @inlined
+def split_exponent(x: float) -> tuple[float, float]:
+    """Return k and m with x = 2^k m and m in [√½, √2), of a positive normal double."""
+    bits = bits_of(x)  # pyright: ignore[reportCallIssue]
+    exponent = (bits + BELOW_SQRT_HALF) >> FRACTION  # k + 1023
+    k = from_bits(BITS_OF_TWO52 | exponent) - (TWO52 + 1023.0)  # integers to doubles, without a conversion
+    return k, from_bits(bits - ((exponent - BIAS) << FRACTION))
+
+
+@inlined
 def _series(z: float) -> float:
     """Return 2/3 + 2/5 z + 2/7 z² + … for 0 ≤ z ≤ (3 − 2√2)²."""
-    p = 0.15331721528109007 + z * 0.14616450557963512
-    p = 0.22222211134776157 + z * (0.1818288912731041 + z * p)
-    p = 0.39999999999899505 + z * (0.28571428625975415 + z * p)
-    return 0.666666666666667 + z * p
+    p = SERIES[0][0] + z * SERIES[0][1]
+    p = SERIES[1][0] + z * (SERIES[1][1] + z * p)
+    p = SERIES[2][0] + z * (SERIES[2][1] + z * p)
+    return SERIES[3][0] + z * p
 
 
 @inlined

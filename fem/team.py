@@ -12,13 +12,13 @@ are not shared, twice as many each time. Results don't depend on these decisions
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
-from functools import cache
 from itertools import pairwise
 from math import inf
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +39,7 @@ _TRIALS, _MOST_LEFT_OUT = 4, 512
 _LOOKS_AT_ONCE = 200  # of a thread that waits for another one, before it lets others have its processor
 _JOB, _NEXT, _DONE, _WORDS = 0, 16, 32, 48  # words that are far apart are on cache lines of their own
 _SHIFT, _MASK = 32, 0xFFFFFFFF
+_MOST_JOBS = 2**30  # then numbers begin again: no helper is as far behind
 
 
 class _Task(NamedTuple):
@@ -138,12 +139,12 @@ class _Team:
 
     def __init__(self, helpers: int):
         self._words = np.zeros(_WORDS, np.int64)
-        self._number = 0  # of jobs
+        self._number = 0  # of the last job
         self._job: tuple[int, _Task, int] | None = None  # its number, and how many helpers it wants
         self.ended = 0.0
-        self._slow = self._rounds = (
-            0  # shared jobs in a row that were slower than on one thread; how often _TRIALS were
-        )
+        self._looks = _LOOKS
+        self._slow = 0  # shared jobs in a row that were slower than on one thread
+        self._rounds = 0  # how often _TRIALS of them were
         self._left_out = 0  # jobs to come that are not shared for it
         self._busy = threading.Lock()
         self._helpers = [_Helper() for _ in range(helpers)]
@@ -170,7 +171,7 @@ class _Team:
             if not self._pays((1.0 - 1.0 / number) * seconds, awake):
                 return None
             task = phases.task(kernel, arguments)
-            self._number += 1
+            self._number = self._number % _MOST_JOBS + 1
             self._job = self._number, task, number - 1
             for helper in sleepers:
                 helper.asleep = False
@@ -202,9 +203,9 @@ class _Team:
         helper, seen = self._helpers[index], 0
         while True:
             # Without Python's lock; what is found is a job that the leading thread has begun, and given up that lock.
-            found = _look(self._words, seen, _LOOKS, _GIVE_WAY)
+            found = _look(self._words, seen, self._looks, _GIVE_WAY)
             if found == seen:
-                if self._number == seen:
+                if self._number == seen or not self._looks:
                     helper.asleep = True
                     helper.bell.acquire()
                 continue
@@ -212,13 +213,35 @@ class _Team:
             if job is not None and index < job[2]:
                 _work_on(self._words, job[0], *job[1], _GIVE_WAY)
 
+    def rest(self) -> None:
+        """Let helpers sleep, and wait until they do, a second at most: none may ask for Python's lock when it ends."""
+        self._looks = 0
+        self._words[_JOB] = -1  # no job has this number: who looks for one returns
+        for _ in range(1000):
+            if all(helper.asleep for helper in self._helpers):
+                return
+            sleep(1e-3)
 
-@cache
+
+_teams: dict[int, _Team] = {}  # by the number of helpers
+_making = threading.Lock()
+
+
 def _team(helpers: int) -> _Team:
-    return _Team(helpers)
+    found = _teams.get(helpers)
+    if found is None:
+        with _making:
+            found = _teams.get(helpers) or _teams.setdefault(helpers, _Team(helpers))
+    return found
 
 
-threads.after_fork(_team.cache_clear)
+@atexit.register
+def _rest() -> None:
+    for team in _teams.values():
+        team.rest()
+
+
+threads.after_fork(_teams.clear)
 
 
 def _kind(argument: Any) -> Any:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.base.columns import Column
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import Pressure
 from symplex.fem.solids.solid import Solid
@@ -23,11 +22,12 @@ from symplex.parallel.partition import owners
 from symplex.parallel.pieces import Divided, require_parts
 from symplex.parallel.ranks import Ranks
 from symplex.parallel.sums import DistantState, Sums
+from symplex.time.explicit.around import AroundNewmark
 from symplex.time.explicit.newmark import Newmark, NewmarkMotion
-from symplex.time.integrator import FixedStepIntegrator, Integrator
+from symplex.time.integrator import Integrator
 from symplex.time.motion import refuse_infinite
 from symplex.time.stages import Stages
-from symplex.time.traits import Form, Trait
+from symplex.time.traits import Trait
 from symplex.time.work import with_work
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _WORK = "exact_work"  # in checkpoints
 
 
 @dataclass(frozen=True)
-class InParts(FixedStepIntegrator["MotionInParts"]):
+class InParts(AroundNewmark["MotionInParts"]):
     """Explicit Newmark on several ranks; its motions are on the first of them, which leads the others.
 
     Positions, velocities and accelerations have the same bits as in one process, on any number of ranks and threads.
@@ -62,44 +62,9 @@ class InParts(FixedStepIntegrator["MotionInParts"]):
     def __post_init__(self):
         if not (isinstance(self.method, Newmark) and self.method.explicit):
             raise InvalidSystem(
-                f"{type(self.method).__name__} cannot run on several ranks: it is explicit Newmark (beta = 0) that "
+                f"{self.method.name} cannot run on several ranks: it is explicit Newmark (beta = 0) that "
                 "does; take that, or run it in one process."
             )
-
-    @property
-    def dt(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The step in s."""
-        return self.method.dt  # pyright: ignore[reportReturnType]
-
-    @property
-    def name(self) -> str:
-        """How messages call the method."""
-        return self.method.name
-
-    @property
-    def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What is counted."""
-        return self.method.columns
-
-    @property
-    def order(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """That of the method."""
-        return self.method.order
-
-    @property
-    def conserves(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """That of the method."""
-        return self.method.conserves
-
-    @property
-    def symmetric(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """That of the method."""
-        return self.method.symmetric
-
-    @property
-    def needs(self) -> frozenset[Form]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the method needs."""
-        return self.method.needs
 
     @property
     def takes(self) -> frozenset[Trait]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -108,13 +73,6 @@ class InParts(FixedStepIntegrator["MotionInParts"]):
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> MotionInParts:
         return MotionInParts(system, t0, dt, n, self.ranks)
-
-    def _step_size(self, system: System, state: State) -> float:
-        return self.method._step_size(system, state)
-
-    def fit(self, system: System, state: State, interval: float) -> InParts:
-        """Return the method with the largest step not above its own that divides an interval in s."""
-        return replace(self, method=self.method.fit(system, state, interval))
 
 
 class MotionInParts(NewmarkMotion):

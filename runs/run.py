@@ -15,6 +15,7 @@ from symplex.base.checkpoint import Checkpoint
 from symplex.base.columns import Column
 from symplex.base.files import WAY_OUT
 from symplex.base.version import VERSION
+from symplex.device.finding import require_device
 from symplex.errors import InvalidSystem, OutputError, ScenarioError
 from symplex.fem.system import State
 from symplex.meshes.series.series import SeriesWriter, open_series, resume_series
@@ -33,6 +34,7 @@ from symplex.runs.progress import Display, compilation_announced, display
 from symplex.runs.results import Folder
 from symplex.runs.rows import RowsOfRun, found_once
 from symplex.runs.summary import Clock, summarize
+from symplex.scenario.methods import NewmarkTable
 from symplex.scenario.scenario import Problem, Scenario
 from symplex.scenario.start import Start
 from symplex.time.integrator import Integrator
@@ -97,6 +99,7 @@ def simulate(
         return {}
     if not isinstance(scenario, Scenario):
         scenario = Scenario.read(scenario)
+    _device_of(scenario)
     probes = {table.name: table.format for table in scenario.tables.probe}
     folder = Folder(output or default_folder(scenario), scenario.tables.output.format, probes)
     shown = display(progress)
@@ -149,6 +152,24 @@ def _computed(
                     run.finish("interrupted", "stopped from outside", False, stop)
                 raise
             return run.finish("finished", "", pictures, stop)
+
+
+def _device_of(scenario: Scenario) -> str | None:
+    """Return the name of the device that a scenario wants for its steps, if it wants one.
+
+    Raises
+    ------
+    MissingPackage, ScenarioError
+        If there is none.
+    """
+    tables = scenario.tables
+    wanting = [tables.integrator, *(stage.integrator for stage in tables.stage)]
+    if not any(isinstance(table, NewmarkTable) and table.device != "cpu" for table in wanting):
+        return None
+    try:
+        return require_device()
+    except InvalidSystem as error:
+        raise ScenarioError(f"{scenario.path.name}: {error}") from None
 
 
 def _divided(problem: Problem, ranks: Ranks) -> Integrator:
@@ -286,6 +307,8 @@ class _Run:
         summary["inputs"] = self._inputs
         if self._ranks is not None:
             summary["ranks"] = self._ranks.size
+        if device := _device_of(self._problem.scenario):
+            summary["device"] = device
         if self._problem.probes:
             summary["probes"] = self._probes.summary()
         self._folder.write_summary(summary)

@@ -13,6 +13,7 @@ import numpy as np
 from symplex.base.columns import Column, energy_column, total_column
 from symplex.contact.output import GAP
 from symplex.contact.rigid import COLUMNS as CONTACT
+from symplex.device.motion import OnDevice
 from symplex.errors import InfeasibleStart, ScenarioError
 from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array
@@ -109,7 +110,8 @@ def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
             return EnergyStepping(table.step, table.offset, table.stride)
         case NewmarkTable():
             newton = Newton(linear=table.solver, halvings=table.halvings)
-            return _of_order(Newmark(table.dt, table.beta, table.gamma, table.safety, newton=newton), table.order)
+            method = Newmark(table.dt, table.beta, table.gamma, table.safety, newton=newton)
+            return _of_order(method, table.order) if table.device == "cpu" else OnDevice(method)
         case AdaptiveVariationalTable():
             bounds = cast(tuple[float, float], table.bounds)
             newton = Newton(linear=table.solver)

@@ -62,6 +62,7 @@ class NewmarkTable(Table):
     safety: Annotated[float, positive("1")] = 0.8
     solver: Solver = "auto"
     halvings: Annotated[int | None, whole(0, MOST_HALVINGS)] = None
+    device: Literal["cpu", "cuda"] = "cpu"
 
     @property
     def implicit(self) -> bool:
@@ -78,6 +79,9 @@ class NewmarkTable(Table):
             raise ValueError(f"gamma is {self.gamma:g}, must be 0.5 if beta is 0")
         if self.order > 2 and self.gamma != 0.5:
             raise ValueError(f"order is {self.order}, for which gamma must be 0.5; it is {self.gamma:g}")
+        if self.device != "cpu" and (self.implicit or self.order > 2):
+            beyond = f"beta is {self.beta:g}" if self.implicit else f"order is {self.order}"
+            raise ValueError(f'device is "{self.device}", which takes the explicit member of order 2 alone; {beyond}')
         return self
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from symplex.scenario.actions import Timed
 from symplex.scenario.integrators import integrator_of, taken_by_kind
+from symplex.scenario.methods import NewmarkTable
 from symplex.scenario.sentences import place
 from symplex.scenario.tables import Tables
 from symplex.time.explicit.newmark import Newmark
@@ -16,7 +17,7 @@ from symplex.time.traits import Trait
 
 def unsupported(tables: Tables, acts: Callable[[Timed], bool]) -> list[str]:
     """Return lines about what the chosen integrator does not take."""
-    method, kind = integrator_of(replace(tables, thermostat=None)), tables.integrator.kind
+    method, kind = integrator_of(replace(tables, thermostat=None)), _called(tables)
     explicit = "explicit " if isinstance(method, Newmark) and method.explicit else ""
     lines = []
     if "consistent mass" not in method.takes:
@@ -88,6 +89,13 @@ def unsupported(tables: Tables, acts: Callable[[Timed], bool]) -> list[str]:
     return [*lines, *_wrong_rods(tables, method), *_wrong_thermostat(tables, method)]
 
 
+def _called(tables: Tables) -> str:
+    """Return how messages call the chosen integrator."""
+    table = tables.integrator
+    on_device = isinstance(table, NewmarkTable) and table.device != "cpu"
+    return f"{table.kind} on a device" if on_device else table.kind
+
+
 def _consistent(tables: Tables) -> list[str]:
     """Return which bodies and trusses have a consistent mass, as messages call them."""
     named = [(table, k, item) for table in ("body", "truss") for k, item in enumerate(getattr(tables, table))]
@@ -96,7 +104,7 @@ def _consistent(tables: Tables) -> list[str]:
 
 def _unsupported_contacts(tables: Tables, method: Integrator, explicit: str) -> list[str]:
     """Return lines about contact between bodies that the integrator does not take."""
-    kind, lines = tables.integrator.kind, []
+    kind, lines = _called(tables), []
     places = [(place("contact", k, item.name), item) for k, item in enumerate(tables.contact)]
     places += [(place("obstacle", tables.obstacle.index(item), item.name), item) for item in tables.surfaces]
     for here, contact in places:
@@ -123,7 +131,7 @@ def _kinds(trait: Trait, method: Integrator) -> str:
 
 def _wrong_rods(tables: Tables, method: Integrator) -> list[str]:
     """Return lines about rods that the integrator does not keep, or that it lacks."""
-    kind = tables.integrator.kind
+    kind = _called(tables)
     if "constraints" not in method.takes:
         keep = " or ".join(f'"{kind}"' for kind, takes in taken_by_kind().items() if "constraints" in takes)
         return [
@@ -140,14 +148,14 @@ def _wrong_rods(tables: Tables, method: Integrator) -> list[str]:
 
 def _wrong_thermostat(tables: Tables, method: Integrator) -> list[str]:
     """Return lines about a thermostat that the integrator cannot be given."""
-    kind, thermostat = tables.integrator.kind, tables.thermostat
+    kind, thermostat = _called(tables), tables.thermostat
     if thermostat is None:
         return []
     if "thermostat" not in method.takes:
         if "constraints" in method.takes:
             why = f"the velocities of {kind} are not along its rods"
         else:
-            why = f"it acts after steps of one size, which {kind} has not"
+            why = method.why_not.get("thermostat") or f"it acts after steps of one size, which {kind} has not"
         return [f"[thermostat]: {why}; take {_kinds('thermostat', method)}."]
     lines = [
         f'{here}: mass = "consistent" cannot be given a [thermostat]; take mass = "lumped".'

@@ -11,6 +11,8 @@ from pathlib import Path
 # Before numpy is loaded: threads of BLAS that wait for each other make small dense systems fifty times slower where
 # processes outnumber processors. Examples that are run inherit it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Before numba.cuda is loaded: kernels for devices run in its simulator; with 0 on a device that there is.
+os.environ.setdefault("NUMBA_ENABLE_CUDASIM", "1")
 
 import matplotlib
 import numpy as np

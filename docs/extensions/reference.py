@@ -25,6 +25,7 @@ TITLES = {
     "constraints": "Constraints: SHAKE and RATTLE",
     "contact": "Contact",
     "decks": "Decks of other programs",
+    "device": "Motions on a CUDA device",
     "equilibria": "Static and relative equilibria",
     "errors": "Errors",
     "events": "Force-stepping and energy-stepping",

@@ -153,7 +153,7 @@ class ChunkedElements(ElementForms):
         for chunk in np.flatnonzero(self.blocks.counts < self._size):
             count = self.blocks.counts[chunk]
             named[chunk, count:] = named[chunk, count - 1]
-        at_points, rules = self._at_points(), []
+        at_points, rules = self.at_points(), []
         for part in self._parts:
             rows = at_points[:, np.maximum(part, 0)][named].transpose(0, 3, 2, 1)  # [chunks, rows, g, E]
             chunks, n = rows.shape[:2]
@@ -166,7 +166,7 @@ class ChunkedElements(ElementForms):
             rules.append((geometry.reshape(chunks, n * CHUNK), weights, self._slopes[np.maximum(part, 0)]))
         return rules
 
-    def _at_points(self) -> Array:
+    def at_points(self) -> Array:
         """Return what is known of the points of quadrature of each element [m, g, rows]."""
         J = self._tangents(self.points[self.nodes])
         det = tensors.determinants(J)

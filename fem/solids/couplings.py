@@ -11,10 +11,11 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import IntArray
+from symplex.fem.assembly import Array, IntArray
 from symplex.fem.kernels import kernel
 from symplex.fem.solids.coupling_sums import RECORD
 from symplex.fem.team import Phases
+from symplex.fem.threads import OfThread
 
 Codes = NDArray[np.uint32]
 LEAST = 4096  # elements from which on couplings are found: below, all blocks are in cache
@@ -38,8 +39,8 @@ class Couplings(NamedTuple):
         The elements of each; see `symplex.fem.solids.coupling_sums`.
     phases : Phases
         Parts of the couplings.
-    records : float64 [m, RECORD]
-        Room for what is known of each element.
+    room : OfThread of float64 [m, RECORD]
+        For what is known of each element.
     """
 
     slots: IntArray
@@ -48,7 +49,7 @@ class Couplings(NamedTuple):
     start: IntArray
     codes: Codes
     phases: Phases
-    records: NDArray[np.float64]
+    room: OfThread[Array]
 
 
 def couplings_of(slots: IntArray, blocks: int) -> Couplings | None:
@@ -68,7 +69,7 @@ def couplings_of(slots: IntArray, blocks: int) -> Couplings | None:
     to, opposite, start = to[:number].copy(), opposite[:number].copy(), start[: number + 1].copy()
     tasks = max(min(number // _COUPLINGS, _MOST_TASKS), 1)
     phases = Phases([(number * k // tasks, number * (k + 1) // tasks) for k in range(tasks)])
-    return Couplings(slots, to, opposite, start, codes, phases, np.empty((m, RECORD)))
+    return Couplings(slots, to, opposite, start, codes, phases, OfThread(lambda: np.empty((m, RECORD))))
 
 
 @kernel

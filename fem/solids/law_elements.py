@@ -117,7 +117,7 @@ class LawElements(ChunkedElements, ElementEnergy):
 
         own, stabilization = self._own_slopes, self._stabilization
         hourglass = None if stabilization is None else stabilization.constants
-        known = self._at_points()[..., : GEOMETRY + 3 * self.law.fibres]
+        known = self.at_points()[..., : GEOMETRY + 3 * self.law.fibres]
         slopes = self._slopes[None] if own is None else own
         return solid_lattice(self.law, slopes, self._point_weights, known, self.rule, hourglass)
 

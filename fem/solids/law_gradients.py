@@ -72,15 +72,21 @@ def _set_strains(d, geometry, has_i2, invariants):
     """Set the rows of I1, I2 and, for θ, J."""
     valid = 0
     for p in range(CHUNK):
-        t, M = vectors(d, p), matrix(geometry, p)
-        G = gram(t)
-        J = dot(t[0], cross(t[1], t[2])) / geometry[place(6, p)]
-        invariants[place(0, p)] = contracted(M, G)
+        I1, I2, J = strains(vectors(d, p), matrix(geometry, p), geometry[place(6, p)], has_i2)
+        invariants[place(0, p)] = I1
         if has_i2:
-            invariants[place(1, p)] = contracted(cofactors(M), cofactors(G))
+            invariants[place(1, p)] = I2
         invariants[place(2, p)] = J
         valid += J > 0.0
     return valid
+
+
+@inlined
+def strains(d, M, D, has_i2):
+    """Return I1, I2 (or 0 if the law does not have it) and J at a point with the tangent vectors d."""
+    G = gram(d)
+    I2 = contracted(cofactors(M), cofactors(G)) if has_i2 else 0.0
+    return contracted(M, G), I2, dot(d[0], cross(d[1], d[2])) / D
 
 
 @inlined
@@ -92,14 +98,9 @@ def _set_forces(d, geometry, weights, fibres, has_i2, first, t):
         finite = _set_isotropic_forces(d, geometry, weights, False, first, t)
     for f in range(fibres):
         for p in range(CHUNK):
-            alpha = direction(geometry, f, p)
             W4 = first[place(3 + f, p)]
-            v = along_fibre(vectors(d, p), alpha)
-            r = 2.0 * volume(weights, geometry, p) * W4
-            e = vectors(t, p)
-            set_vectors(
-                t, p, (along(e[0], r * alpha[0], v), along(e[1], r * alpha[1], v), along(e[2], r * alpha[2], v))
-            )
+            V = volume(weights, geometry, p)
+            set_vectors(t, p, with_fibre(vectors(t, p), vectors(d, p), direction(geometry, f, p), V, W4))
             finite -= not abs(W4) < np.inf
     return finite
 
@@ -109,18 +110,31 @@ def _set_isotropic_forces(d, geometry, weights, has_i2, first, t):
     """Do so but for what concerns fibres."""
     finite = 0
     for p in range(CHUNK):
-        e, M = vectors(d, p), matrix(geometry, p)
-        c = products(e)
         V = volume(weights, geometry, p)
         W1, W2, W3 = first[place(0, p)], first[place(1, p)], first[place(2, p)]
-        S = scaled(2.0 * V * W1, M)
-        if has_i2:
-            S = linear(1.0, S, 2.0 * V * W2, mixed(gram(e), cofactors(M)))
-        u = applied(S, e)
-        r = V * W3 / dot(e[0], c[0])
-        set_vectors(t, p, (along(u[0], r, c[0]), along(u[1], r, c[1]), along(u[2], r, c[2])))
+        set_vectors(t, p, isotropic_forces(vectors(d, p), matrix(geometry, p), V, has_i2, W1, W2, W3))
         finite += abs(W1 + W2 + W3) < np.inf
     return finite
+
+
+@inlined
+def isotropic_forces(d, M, V, has_i2, W1, W2, W3):
+    """Return t_a at a point with the tangent vectors d, but for what concerns fibres."""
+    c = products(d)
+    S = scaled(2.0 * V * W1, M)
+    if has_i2:
+        S = linear(1.0, S, 2.0 * V * W2, mixed(gram(d), cofactors(M)))
+    u = applied(S, d)
+    r = V * W3 / dot(d[0], c[0])
+    return along(u[0], r, c[0]), along(u[1], r, c[1]), along(u[2], r, c[2])
+
+
+@inlined
+def with_fibre(t, d, alpha, V, W4):
+    """Return t_a with that of a family of fibres."""
+    v = along_fibre(d, alpha)
+    r = 2.0 * V * W4
+    return along(t[0], r * alpha[0], v), along(t[1], r * alpha[1], v), along(t[2], r * alpha[2], v)
 
 
 @kernel

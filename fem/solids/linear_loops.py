@@ -83,21 +83,22 @@ def _set_forces(d, geometry, weights, law):
     finite = 0
     for p in range(CHUNK):
         x, y, z = direction(geometry, 0, p), direction(geometry, 1, p), direction(geometry, 2, p)
-        e = _strain(vectors(d, p), x, y, z)
-        s = _stress(e, law)
-        s1, s2, s3 = (s[0], s[3], s[4]), (s[3], s[1], s[5]), (s[4], s[5], s[2])
-        V = volume(weights, geometry, p)
-        set_vectors(
-            d,
-            p,
-            (
-                combined(V * x[0], s1, V * y[0], s2, V * z[0], s3),
-                combined(V * x[1], s1, V * y[1], s2, V * z[1], s3),
-                combined(V * x[2], s1, V * y[2], s2, V * z[2], s3),
-            ),
-        )
-        finite += abs(_energy(e, s)) < np.inf
+        t, W = forces(vectors(d, p), x, y, z, volume(weights, geometry, p), law)
+        set_vectors(d, p, t)
+        finite += abs(W) < np.inf
     return finite
+
+
+@inlined
+def forces(d, x, y, z, V, law):
+    """Return t_a and W at a point with the tangent vectors d and ∂ξ_a/∂X_K in x, y, z."""
+    e = _strain(d, x, y, z)
+    s = _stress(e, law)
+    s1, s2, s3 = (s[0], s[3], s[4]), (s[3], s[1], s[5]), (s[4], s[5], s[2])
+    t1 = combined(V * x[0], s1, V * y[0], s2, V * z[0], s3)
+    t2 = combined(V * x[1], s1, V * y[1], s2, V * z[1], s3)
+    t3 = combined(V * x[2], s1, V * y[2], s2, V * z[2], s3)
+    return (t1, t2, t3), _energy(e, s)
 
 
 @kernel

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symplex.fem import forms
-from symplex.fem.blocks import SIZE
+from symplex.fem.blocks import SIZE, Blocks
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
 from symplex.fem.forms import Form
 from symplex.fem.solids import neo_hookean, neo_hookean_discrete, neo_hookean_tangent, stress_loops, tetrahedra
@@ -107,9 +107,10 @@ class NeoHookeanTetrahedra:
         self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None, apart: bool = False
     ) -> None:
         if form is forms.HESSIAN and not apart and (couplings := self._couplings_of(slots, len(out))) is not None:
-            self._run(neo_hookean_tangent.set_records, nodal, nodal, self._elements.blocks.elements, couplings.records)
-            places = *couplings[1:5], PLACES
-            couplings.phases.run(neo_hookean_tangent.add_hessian, couplings.records, *places, self._moduli[0], out)
+            records = couplings.room.value
+            self._run(neo_hookean_tangent.set_records, nodal, nodal, self._elements.blocks.elements, records)
+            where = couplings.to, couplings.opposite, couplings.start, couplings.codes
+            couplings.phases.run(neo_hookean_tangent.add_hessian, records, *where, PLACES, self._moduli[0], out)
             return
         to = (self._elements.blocks.elements, slots, out) if form.is_matrix else (out,)
         self._run(HAND_WRITTEN[form], nodal, form.positions(nodal), *to, apart=apart)
@@ -126,14 +127,32 @@ class NeoHookeanTetrahedra:
 
     def _couplings_of(self, slots: IntArray | None, blocks: int) -> Couplings | None:
         """Return the couplings of the elements on a pattern, found once for it."""
-        if slots is not None and (self._couplings is None or self._couplings[0] is not slots):
-            self._couplings = slots, couplings_of(slots, blocks)
-        return None if self._couplings is None else self._couplings[1]
+        if slots is None:
+            return None
+        known = self._couplings
+        if known is None or known[0] is not slots:
+            known = self._couplings = slots, couplings_of(slots, blocks)
+        return known[1]
 
     @cached_property
     def _in_blocks(self) -> tuple:
-        """What the kernels need besides positions: k_11, k_22, k_33, k_12, k_13, k_23 in N/m and 1/D in 1/m³."""
+        """What the kernels need besides positions."""
         blocks = self._elements.blocks
-        constants = np.zeros((len(blocks.counts), neo_hookean.CONSTANTS * SIZE))
-        neo_hookean.set_constants(self._elements.points, blocks.nodes, blocks.counts, self._moduli[1], constants)
-        return blocks.counts, constants, *self._moduli
+        return blocks.counts, constants_in_blocks(self._elements.points, blocks, self._moduli[1]), *self._moduli
+
+
+def constants_in_blocks(points: Array, blocks: Blocks, mu: float) -> Array:
+    """Return k_11, k_22, k_33, k_12, k_13, k_23 in N/m and 1/D in 1/m³ of the elements of blocks [blocks, 7 · SIZE].
+
+    Parameters
+    ----------
+    points : float64 [n, 3]
+        Undeformed positions in m.
+    blocks : Blocks
+        Of linear tetrahedra.
+    mu : float
+        In Pa.
+    """
+    constants = np.zeros((len(blocks.counts), neo_hookean.CONSTANTS * SIZE))
+    neo_hookean.set_constants(points, blocks.nodes, blocks.counts, mu, constants)
+    return constants

@@ -18,6 +18,7 @@ import symplex.time
 from symplex.contact.friction import Friction
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
+from symplex.device.motion import OnDevice
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.actions.support_motion import SupportTranslation
@@ -77,6 +78,15 @@ CASES = {
         size=0.05,
         impossible=lambda: Newmark(dt=1.0),
         refusal=UnstableStep,
+    ),
+    "OnDevice": Case(  # in numba's simulator
+        make=lambda dt, seed: OnDevice(Newmark(dt=dt)),
+        sizes=(0.04, 0.02, 0.01),
+        size=0.05,
+        impossible=lambda: OnDevice(Newmark(dt=1.0)),
+        refusal=UnstableStep,
+        looks=2,
+        slow=True,
     ),
     "ForceStepping": Case(
         make=lambda h, seed: ForceStepping(grid=h, seed=seed),

@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import symplex as sx
+from symplex.device.motion import OnDevice
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Energy
 from symplex.parallel.motion import InParts
@@ -119,7 +120,7 @@ def test_every_method_is_in_the_catalogue_and_its_words_are_known():
 
     ours = {k for k in all_of(Integrator) if k.__module__.startswith("symplex.") and not k.__abstractmethods__}
     around = {Composition, Langevin, JacobiReduction, PolarReduction, Stages}
-    around |= {InParts}  # explicit Newmark, as the first of several processes sees it
+    around |= {InParts, OnDevice}  # explicit Newmark, as the first of several processes sees it, and on a device
     assert {type(method) for method in catalogue().values()} == ours - around - {
         Static
     }  # which moves nothing by itself

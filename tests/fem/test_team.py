@@ -132,6 +132,30 @@ def test_jobs_of_several_threads_do_not_meet(monkeypatch):
     assert not failed
 
 
+@pytest.mark.usefixtures("always_shared")
+def test_helpers_are_asleep_before_python_ends():
+    of_team, phases = team._Team(2), team.Phases([(0, 1), (1, 2)])
+    for _ in range(3):
+        of_team.run(double, (np.ones(2), np.zeros(2)), phases, 2, 0.0, 500.0)
+    for _ in range(60):  # seconds at most, where others use the processors
+        of_team.rest()
+    assert all(helper.asleep for helper in of_team._helpers)
+    assert of_team.run(double, (np.ones(2), np.zeros(2)), phases, 2, 0.0, 500.0) is not None
+
+
+@pytest.mark.usefixtures("always_shared")
+def test_numbers_of_jobs_begin_again():
+    """Four bytes hold them: a run of days has more jobs."""
+    of_team, phases, x = team._Team(1), team.Phases([(k, k + 1) for k in range(4)]), np.arange(4.0)
+    wanted = [double(x, np.zeros(4), k, k + 1) for k in range(4)]
+    of_team._number = team._MOST_JOBS - 2
+    for _ in range(5):
+        out = np.zeros(4)
+        assert of_team.run(double, (x, out), phases, 2, 0.0, 500.0) == wanted
+        np.testing.assert_array_equal(out, wanted)
+    assert of_team._number == 3
+
+
 def test_functions_that_are_not_compiled_run_phase_by_phase(monkeypatch):
     monkeypatch.setattr(threads, "count", lambda: 2)
     seen = []

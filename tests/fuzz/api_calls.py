@@ -574,6 +574,7 @@ def calls() -> dict[str, Call]:
         ),
         "OnPlane": _call(sx.measures.OnPlane, hold, nodes=[0, 1], point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0)),
         "OnSphere": _call(sx.measures.OnSphere, hold, nodes=[1, 2], center=(0.0, 0.0, 0.0), radius=1.0),
+        "OnDevice": _call(sx.device.OnDevice, method=sx.Newmark(1e-3)),
         "Penalty": _call(sx.Penalty, carry, constraint=ROD, stiffness=10.0, one_sided=False),
         "PlanarMethod": _call(sx.manifolds.PlanarMethod, ignore, form="projected"),
         "PolarReduction": _call(

@@ -1,6 +1,6 @@
 """The arithmetic of all components of a node at once, in the lanes of vector registers.
 
-Numba does not vectorise loops with gathers by itself. Here the two that cost most are written out in vectors of four,
+Numba does not vectorise loops with gathers by itself. Here those that cost most are written out in vectors of four,
 which LLVM turns into what the machine has.
 """
 
@@ -11,6 +11,7 @@ from math import inf
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic
 
@@ -20,6 +21,9 @@ _VECTOR, _BYTES = ir.VectorType(_DOUBLE, LANES), ir.VectorType(_BYTE, LANES)
 _ZERO, _HALF, _TWO, _NEVER = (ir.Constant(_VECTOR, [value] * LANES) for value in (0.0, 0.5, 2.0, inf))
 _NONE, _ONE = (ir.Constant(_BYTES, [value] * LANES) for value in (0, 1))
 _CONTRACT = ("contract",)
+_FIXED = ir.Constant(_VECTOR, [2.0] * LANES)  # the fraction of what does not move
+_MOST = 2**62  # above all numbers
+_TRACK = 128  # bytes of the track of a node
 _LAYER = 15 * 8  # in bytes: where the layers of a node begin in its track
 
 
@@ -58,6 +62,7 @@ class _Approach:
         track, gap, layer_i, *numbers = args
         t, f_i, w_i, a_i = (_splat(builder, number) for number in numbers)
         f, w, a, start = (_at(builder, track, _INT(32 * row), _VECTOR) for row in range(4))
+        self.f = f
         order = _order(builder, track, gap, layer_i)
         self.behind = builder.icmp_signed(">", order, _NONE)
         shift = builder.sitofp(builder.select(self.behind, builder.sub(_ONE, order), order), _VECTOR)
@@ -83,67 +88,143 @@ class _Approach:
     def where(self, x, relation, y, yes, no):
         return self.builder.select(self.builder.fcmp_ordered(relation, x, y), yes, no)
 
-    def mask(self, x, y):
-        """Return the lanes in which x ≤ y, as bits."""
-        near = self.builder.fcmp_ordered("<=", x, y)
-        return self.builder.zext(self.builder.bitcast(near, ir.IntType(LANES)), _INT)
+    def meeting(self):
+        """Return when they meet, or infinity, by the roots of `symplex.time.events.lattice_schedule`."""
+        builder = self.builder
+        e = self.where(self.e, ">", _ZERO, self.e, _ZERO)
+        square = self.sub(self.mul(self.rate, self.rate), self.mul(self.mul(_TWO, self.accel), e))
+        sqrt = get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR]), f"llvm.sqrt.v{LANES}f64")
+        root = builder.call(sqrt, [self.where(square, ">", _ZERO, square, _ZERO)])
+        closing = builder.fcmp_ordered("<", self.rate, _ZERO)
+        above = builder.select(closing, self.mul(_TWO, e), self.add(self.rate, root))
+        below = builder.select(closing, self.sub(root, self.rate), builder.fneg(self.accel))
+        meets = builder.select(
+            closing, builder.fcmp_ordered(">=", square, _ZERO), builder.fcmp_ordered("<", self.accel, _ZERO)
+        )
+        return builder.select(meets, builder.fdiv(above, below), _NEVER)
 
 
-_APPROACH = (*[types.int64] * 3, *[types.float64] * 4)
+class _Earliest:
+    """The two earliest times in each lane, with numbers: of equal ones that with the lower number is the earlier."""
+
+    def __init__(self, builder, times, numbers):
+        self.builder = builder
+        self.times, self.numbers = times, numbers  # of two each
+
+    def with_later(self, time, number):
+        """Return the two earliest of these and of one more with a higher number."""
+        builder = self.builder
+        (first, second), (a, b) = self.times, self.numbers
+        before, between = (builder.fcmp_ordered("<", time, other) for other in (first, second))
+
+        def two(x, y, new):
+            return builder.select(before, new, x), builder.select(before, x, builder.select(between, new, y))
+
+        return _Earliest(builder, two(first, second, time), two(a, b, number))
+
+    def with_lanes(self, order):
+        """Return the two earliest of these and of those in the lanes of another order."""
+        builder = self.builder
+
+        def turned(vectors):
+            where = ir.Constant(ir.VectorType(_INDEX, LANES), order)
+            return [builder.shuffle_vector(x, ir.Constant(x.type, ir.Undefined), where) for x in vectors]
+
+        def is_before(k, other, m):
+            equal = builder.fcmp_ordered("==", self.times[k], other.times[m])
+            lower = builder.and_(equal, builder.icmp_signed("<", self.numbers[k], other.numbers[m]))
+            return builder.or_(builder.fcmp_ordered("<", self.times[k], other.times[m]), lower)
+
+        other = _Earliest(builder, turned(self.times), turned(self.numbers))
+        first, mine, yours = is_before(0, other, 0), is_before(1, other, 0), is_before(0, other, 1)
+
+        def two(x, y):
+            after = builder.select(mine, x[1], y[0]), builder.select(yours, x[0], y[1])
+            return builder.select(first, x[0], y[0]), builder.select(first, *after)
+
+        return _Earliest(builder, two(self.times, other.times), two(self.numbers, other.numbers))
 
 
 @_compiled
-def may_meet(typingctx, track, gap, layer_i, t, fraction, rate, accel, best, slack):
-    """Return a mask of the components of one node that may meet dof i within the time ``best`` from t on.
+def earliest_meetings(
+    typingctx, star, size, tracks, gaps, layer_i, t, fraction, rate, accel, lower, upper, i, other, dim, slack
+):
+    """Return the two earliest times after t at which dof i meets a plane of its own or a dof of its star.
 
-    With e the distance no meeting is possible if e + min(0, ė best) + min(0, ë best²/2) > slack.
+    Nothing branches but the loop over the star: which of them are near cannot be foreseen, and to guess wrong costs as
+    much as the roots of a node.
 
     Parameters
     ----------
-    track, gap : int64
-        The addresses of the track of the node, and of its entries in the row of dof i.
+    star, size : int64
+        The address of the nodes of the star (uint32), and their number.
+    tracks, gaps : int64
+        The addresses of all tracks, and of the row of dof i.
     layer_i : int64
     t, fraction, rate, accel : float64
         The time, and the parabola of dof i there.
-    best, slack : float64
+    lower, upper : float64
+        How long after t it meets its own planes.
+    i, other : int64
+        Its lane, and another one that does not count for a tie.
+    dim : int64
+    slack : float64
+        The distance under which two of them are tied.
+
+    Returns
+    -------
+    first, second : float64
+        How long after t (or infinity).
+    a, b : int64
+        With whom: LANES · (place in the star) + component, −2 for the lower plane and −1 for the upper one.
+    tied : bool
+        Whether any dof of the star is tied with i.
     """
 
     def codegen(context, builder, signature, args):
-        it = _Approach(builder, args[:7])
-        best, slack = (_splat(builder, number) for number in args[7:])
-        speed = it.where(it.rate, "<", _ZERO, it.rate, _ZERO)
-        pull = it.where(it.accel, "<", _ZERO, it.accel, _ZERO)
-        reach = it.mul(best, it.add(speed, it.mul(it.mul(_HALF, best), pull)))
-        return it.mask(it.add(it.e, reach), slack)
+        star, size, tracks, gaps, layer_i, t, fraction, rate, accel, lower, upper, i, other, dim, slack = args
+        wide, narrow = ir.VectorType(_INT, LANES), ir.VectorType(_INDEX, LANES)
 
-    return types.int64(*_APPROACH, types.float64, types.float64), codegen
+        def in_first_lane(values, rest, number):
+            return builder.insert_element(ir.Constant(rest, [values] * LANES), number, _INDEX(0))
 
+        is_upper = builder.fcmp_ordered("<", upper, lower)
+        first = builder.select(is_upper, upper, lower), builder.select(is_upper, lower, upper)
+        code = builder.select(is_upper, _INT(-1), _INT(-2)), builder.select(is_upper, _INT(-2), _INT(-1))
+        begin = [in_first_lane(inf, _VECTOR, x) for x in first] + [in_first_lane(_MOST, wide, x) for x in code]
+        state = [cgutils.alloca_once_value(builder, x) for x in [*begin, _NEVER]]
+        lane = ir.Constant(narrow, list(range(LANES)))
+        in_space = builder.icmp_signed("<", lane, _splat(builder, builder.trunc(dim, _INDEX)))
+        mine, yours = (_splat(builder, builder.trunc(x, _INDEX)) for x in (i, other))
+        lanes = ir.Constant(wide, list(range(LANES)))
+        with cgutils.for_range(builder, size) as loop:
+            k = loop.index
+            pointer = builder.inttoptr(builder.add(star, builder.mul(k, _INT(4))), _INDEX.as_pointer())
+            near = builder.load(pointer)
+            track = builder.add(tracks, builder.mul(builder.zext(near, _INT), _INT(_TRACK)))
+            gap = builder.add(gaps, builder.mul(k, _INT(LANES)))
+            it = _Approach(builder, (track, gap, layer_i, t, fraction, rate, accel))
+            dofs = builder.add(_splat(builder, builder.mul(near, _INDEX(LANES))), lane)
+            counts = builder.and_(in_space, builder.icmp_unsigned("!=", dofs, mine))
+            counts = builder.and_(counts, builder.fcmp_unordered("!=", it.f, _FIXED))
+            other_one = builder.icmp_unsigned("!=", dofs, yours)
+            distance = builder.select(builder.and_(counts, other_one), it.e, _NEVER)
+            times = builder.select(counts, it.meeting(), _NEVER)
+            *now, nearest = (builder.load(x) for x in state)
+            number = builder.add(_splat(builder, builder.mul(k, _INT(LANES))), lanes)
+            found = _Earliest(builder, now[:2], now[2:]).with_later(times, number)
+            nearest = it.where(distance, "<", nearest, distance, nearest)
+            for value, place in zip([*found.times, *found.numbers, nearest], state, strict=True):
+                builder.store(value, place)
+        *now, nearest = (builder.load(x) for x in state)
+        found = _Earliest(builder, now[:2], now[2:]).with_lanes([2, 3, 0, 1]).with_lanes([1, 0, 3, 2])
+        ties = builder.bitcast(builder.fcmp_ordered("<=", nearest, _splat(builder, slack)), ir.IntType(LANES))
+        values = [builder.extract_element(x, _INDEX(0)) for x in (*found.times, *found.numbers)]
+        values.append(builder.icmp_unsigned("!=", ties, ir.IntType(LANES)(0)))
+        return context.make_tuple(builder, signature.return_type, values)
 
-@_compiled
-def meetings(typingctx, track, gap, layer_i, t, fraction, rate, accel, slack, out):
-    """Write how long after t the components of one node meet dof i (or infinity); return a mask of those that do now.
-
-    The times are written by address (``out``, four numbers); the mask is of those with e ≤ slack. The roots are those
-    of a dof's own planes (`symplex.time.events.lattice_schedule`).
-    """
-
-    def codegen(context, builder, signature, args):
-        it = _Approach(builder, args[:7])
-        e = it.where(it.e, ">", _ZERO, it.e, _ZERO)
-        square = it.sub(it.mul(it.rate, it.rate), it.mul(it.mul(_TWO, it.accel), e))
-        sqrt = get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR]), f"llvm.sqrt.v{LANES}f64")
-        root = builder.call(sqrt, [it.where(square, ">", _ZERO, square, _ZERO)])
-        closing = builder.fcmp_ordered("<", it.rate, _ZERO)
-        above = builder.select(closing, it.mul(_TWO, e), it.add(it.rate, root))
-        below = builder.select(closing, it.sub(root, it.rate), builder.fneg(it.accel))
-        meets = builder.select(
-            closing, builder.fcmp_ordered(">=", square, _ZERO), builder.fcmp_ordered("<", it.accel, _ZERO)
-        )
-        times = builder.select(meets, builder.fdiv(above, below), _NEVER)
-        builder.store(times, builder.inttoptr(args[8], _VECTOR.as_pointer()), align=8)
-        return it.mask(it.e, _splat(builder, args[7]))
-
-    return types.int64(*_APPROACH, types.float64, types.int64), codegen
+    result = types.Tuple((types.float64, types.float64, types.int64, types.int64, types.boolean))
+    return result(*[types.int64] * 5, *[types.float64] * 6, *[types.int64] * 3, types.float64), codegen
 
 
 @_compiled

@@ -1,7 +1,7 @@
 """When a coordinate has its next event: the nearest of its own planes and of the dofs of its star.
 
-Most dofs of a star are out of reach before the best time so far. A bound tells so without a root, for all components
-of a node at once (`symplex.time.events.lattice_lanes`); roots are taken for the few that are left.
+Roots are taken for all dofs of a star, those of a node at once and without branches
+(`symplex.time.events.lattice_lanes`): which of them are out of reach cannot be foreseen.
 """
 
 import numpy as np
@@ -10,9 +10,7 @@ from symplex.fem.kernels import uncounted_inlined
 from symplex.time.events.event_queue import enter
 from symplex.time.events.interaction import STAR
 from symplex.time.events.lattice_access import (
-    FOUR,
     ONE,
-    TRACK_BYTES,
     address,
     layer_of,
     partner_at,
@@ -20,10 +18,9 @@ from symplex.time.events.lattice_access import (
     split,
     version_of,
 )
-from symplex.time.events.lattice_lanes import LANES, may_meet, meetings
+from symplex.time.events.lattice_lanes import earliest_meetings
 from symplex.time.events.lattice_tracks import (
     ACCEL,
-    FIXED,
     FRACTION,
     LATER,
     LATER_PARTNER,
@@ -39,8 +36,7 @@ from symplex.time.events.lattice_tracks import (
 )
 
 _TIE = 1e-9  # distance in lattice units under which two coordinates, or one and a plane, count as tied
-_MARGIN = 1.2  # how much further than to its next event to look for the second event of a dof
-_LONG = 1e100  # longer than any time, and its square a number
+_MARGIN = 1.2  # how much further than to its next event a second event of a dof is kept
 
 
 @uncounted_inlined
@@ -82,38 +78,33 @@ def schedule(things, lattice, tracks, i, t, other, local):
     layer = layer_of(tracks, node, component)
     f_i, w_i, a_i = parabola_at(tracks.track[node], component, t)
 
-    best, partner = _first_root(f_i, w_i, a_i), np.int64(LOWER)
-    second, second_partner = _first_root(1.0 - f_i, -w_i, -a_i), np.int64(UPPER)
-    if second < best:
-        best, partner, second, second_partner = second, second_partner, best, partner
-    tied = min(f_i, 1.0 - f_i) < _TIE
-
+    lower, upper = _first_root(f_i, w_i, a_i), _first_root(1.0 - f_i, -w_i, -a_i)
     first = things.node[node, STAR]
-    row = row_of(things, lattice, node, component)
-    gaps = address(tracks.gap) + row
-    parabolas = address(tracks.track)
-    all_lanes = (np.int64(1) << np.int64(lattice.dim)) - np.int64(1)
-    for k in range(things.node[node + ONE, STAR] - first):
-        near = things.star[first + k]
-        until = min(second, _MARGIN * min(best, _LONG))
-        track, gap = parabolas + TRACK_BYTES * np.int64(near), gaps + LANES * np.int64(k)
-        mask = all_lanes & may_meet(track, gap, layer, t, f_i, w_i, a_i, until, _TIE)
-        # Out of reach before the best times so far: most nodes end here, without a root.
-        if mask == 0:
-            continue
-        now = meetings(track, gap, layer, t, f_i, w_i, a_i, _TIE, address(local))
-        for c in range(lattice.dim):
-            j = near * FOUR + c
-            if not (mask >> np.int64(c)) & 1 or j == i or tracks.track[near, FRACTION, c] == FIXED:
-                continue
-            tied |= (now >> np.int64(c)) & 1 != 0 and j != other
-            when = local[c]
-            if when < second:
-                second, second_partner = when, np.int64(FOUR * k + c)
-                if when < best:
-                    best, partner, second, second_partner = second, second_partner, best, partner
+    best, second, partner, second_partner, tied = earliest_meetings(
+        address(things.star) + 4 * np.int64(first),
+        np.int64(things.node[node + ONE, STAR] - first),
+        address(tracks.track),
+        address(tracks.gap) + row_of(things, lattice, node, component),
+        layer,
+        t,
+        f_i,
+        w_i,
+        a_i,
+        lower,
+        upper,
+        np.int64(i),
+        np.int64(other),
+        np.int64(lattice.dim),
+        _TIE,
+    )
+    tied |= min(f_i, 1.0 - f_i) < _TIE
+    # Where both planes are met at once it is the lower one that counts; LOWER is above UPPER.
+    if partner < 0:
+        partner = np.int64(LOWER + UPPER) - partner
+    if second_partner < 0:
+        second_partner = np.int64(LOWER + UPPER) - second_partner
 
-    if second > _MARGIN * best:  # beyond what has been looked at
+    if second > _MARGIN * best:  # too far to be of use: a bound up to which there is none
         second, second_partner = _MARGIN * best, np.int64(UNKNOWN)
     me, mine = tracks.dof[i], tracks.next[i]
     me[TIME] = t + best

@@ -14,7 +14,7 @@ from symplex.errors import StepFailed, UnstableStep
 from symplex.fem import threads
 from symplex.fem.energy import Array
 from symplex.fem.gradient_table import gradient_table, write_gradient
-from symplex.fem.kernels import formula, kernel
+from symplex.fem.kernels import formula, inlined, kernel
 from symplex.fem.load_table import load_loops, write_load
 from symplex.fem.system import State, System
 from symplex.fem.team import Phases
@@ -370,14 +370,26 @@ def _move(q, v, a, gradient, inverse_mass, dt, kick, drift, first, last):
 def _kick(v, a, gradient, inverse_mass, dt):
     """Do a = −M⁻¹ gradient, v += dt/2 a for numbers [size], with the loads taken off the gradient."""
     for i in range(len(v)):
-        a[i] = -gradient[i] * inverse_mass[i]
-        v[i] += 0.5 * dt * a[i]
+        a[i], v[i] = kicked(v[i], gradient[i], inverse_mass[i], dt)
 
 
 @formula
 def _drift(q, v, a, gradient, dt):
     """Do v += dt/2 a, q += dt v for numbers [size], and clear the gradient for that at q."""
     for i in range(len(q)):
-        v[i] += 0.5 * dt * a[i]
-        q[i] += dt * v[i]
+        q[i], v[i] = drifted(q[i], v[i], a[i], dt)
         gradient[i] = 0.0
+
+
+@inlined
+def kicked(v, gradient, inverse_mass, dt):
+    """Return a = −M⁻¹ gradient and v + dt/2 a."""
+    a = -gradient * inverse_mass
+    return a, v + 0.5 * dt * a
+
+
+@inlined
+def drifted(q, v, a, dt):
+    """Return q + dt (v + dt/2 a) and v + dt/2 a."""
+    v += 0.5 * dt * a
+    return q + dt * v, v

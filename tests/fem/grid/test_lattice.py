@@ -60,3 +60,23 @@ def test_pairs_at_one_point(law):
     assert difference(apart, 3, -0.5) == math.inf
     assert difference(together, 3, 0.5) == math.inf
     assert not math.isfinite(mixed(together, 3, 4, 0.5, 0.5))
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.1, 0.5])
+def test_differences_of_tetrahedra_are_those_of_values(size):
+    """Near and far: the logarithms are taken in two ways, by how much the volume changes."""
+    value, difference, mixed = compiled(Solid(CORNER, [[0, 1, 2, 3]], NeoHookean(2.0, 1.0, 1.0)))
+    rng = np.random.default_rng(1)
+    unit = np.eye(12).reshape(12, 4, 3)
+    seen = 0
+    for _ in range(300):
+        x = CORNER * rng.uniform(0.5, 3.0) + rng.normal(scale=0.1, size=(4, 3))
+        (i, j), (hi, hj) = rng.integers(12, size=2), rng.normal(scale=size, size=2)
+        energies = [value(x + a * hi * unit[i] + b * hj * unit[j]) for a in (0, 1) for b in (0, 1)]
+        if i == j or not np.all(np.isfinite(energies)):
+            continue
+        seen += 1
+        scale = max(1.0, *np.abs(energies))
+        assert abs(difference(x, i, hi) - (energies[2] - energies[0])) < 1e-14 * scale
+        assert abs(mixed(x, i, j, hi, hj) - (energies[3] - energies[2] - energies[1] + energies[0])) < 1e-14 * scale
+    assert seen > 100

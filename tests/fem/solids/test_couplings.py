@@ -1,5 +1,7 @@
 """Tangents coupling by coupling: the blocks of element by element, on any pattern, of any number of threads."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -100,3 +102,25 @@ def test_inverted_elements_are_named(cube):
     q[solid.nodes[7, 0]] += 5.0
     with pytest.raises(InvertedElement, match="det F"):
         solid.add_hessian(q, pattern.slots[0], out)
+
+
+def test_one_solid_serves_several_threads(cube):
+    solid, q = cube
+    patterns = [Pattern(len(q), [solid.nodes]) for _ in range(2)]
+    shapes = [q, 1.2 * q]
+    wanted = [element_by_element(solid, x, pattern) for x, pattern in zip(shapes, patterns, strict=True)]
+    wrong = []
+
+    def work(k):
+        for _ in range(30):
+            found = patterns[k].zeros(3)
+            solid.add_hessian(shapes[k], patterns[k].slots[0], found)
+            if np.abs(found - wanted[k]).max() > 1e-13 * np.abs(wanted[k]).max():
+                wrong.append(k)
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
