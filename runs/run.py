@@ -214,6 +214,7 @@ class _Run:
         self._clock = clock
         self._shown = shown
         self._drawn = Shown(problem)
+        self._in_pieces = in_pieces(problem, len(self._drawn.points), ranks)
         self._probes = ProbesOfRun(problem, folder)
         self._times = problem.scenario.times
         self._inputs = hashes(problem.scenario.files) | fingerprint(
@@ -384,7 +385,7 @@ class _Run:
 
     def _new_series(self) -> SeriesWriter | FramesOfRanks:
         problem, shown, path = self._problem, self._drawn, self._folder.series
-        if self._ranks is None or not in_pieces(problem, len(shown.points), self._ranks):
+        if self._ranks is None or not self._in_pieces:
             return open_series(path, shown.points, shown.blocks)
         self._checkpoints.in_parts = True
         return FramesOfRanks(self._ranks, problem, shown, path).begin()
@@ -392,7 +393,7 @@ class _Run:
     def _old_series(self, motion: Motion, t: float, frames: int) -> SeriesWriter | FramesOfRanks:
         """Return the series without what is later than t in s: in pieces by ranks that have the parts of then."""
         path = self._folder.series
-        if self._ranks is not None and in_pieces(self._problem, len(self._drawn.points), self._ranks):
+        if self._ranks is not None and self._in_pieces:
             motion.advance(t)  # with which each has its part
             by_ranks = FramesOfRanks(self._ranks, self._problem, self._drawn, path)
             if by_ranks.fit():

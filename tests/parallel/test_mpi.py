@@ -242,7 +242,9 @@ def test_ranks_of_two_versions_are_refused(drop):
 @pytest.mark.slow
 def test_frames_and_checkpoints_in_pieces_are_those_of_one_file(drop):
     words = ["drop.toml", "--quiet", *PIECES, "--output", "pieces"]
-    whole = sx.Scenario.read(drop / "drop.toml").with_values({"output.fields": FIELDS, "run.until": 0.015})
+    whole = sx.Scenario.read(drop / "drop.toml").with_values(
+        {"output.partitioned": True, "output.fields": FIELDS, "run.until": 0.015}  # of which one process makes one file
+    )
     sx.simulate(whole, drop / "file", progress=False)
     files = [f"{what}{k:05d}{end}" for what, end in (("part", "-a.npz"), ("part", "-b.npz"), ("piece", ".vtkhdf"))
              for k in range(2)]  # fmt: skip
