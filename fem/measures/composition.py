@@ -6,6 +6,7 @@ that call them; a law that is not compiled is evaluated first, at the measures o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from math import isfinite
 from typing import Any, Self
@@ -26,7 +27,7 @@ from symplex.fem.measures.relative import DISTANCE, KIND, ORIGIN, rotated
 # Nodes, measure, law, its constants and its end, as loops take them.
 _Arguments = tuple[IntArray, Array, int, Array, Array, Array]
 
-_LOOPS = forms.loops_of(loops) | {"total": loops.total}
+_LOOPS: dict[str, Callable[..., float]] = {**forms.loops_of(loops), "total": loops.total}
 # The functions of a law in Python whose values loops take for the constants.
 _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "gradient": ("slope",),

@@ -62,7 +62,7 @@ def integrate_forces(F, S, w, G, out):
 
 def integrate_stiffness(left, right, S, T, w, G, geometric, out):
     """Set out [e, 3k, 3k] to Σ_g w (left_iI ℂ_IKJL right_jJ + geometric δ_ij S_KL) ∂_K N_a ∂_L N_b."""
-    _integrate_stiffness(*(_plain(each) for each in (left, right, S, T)), w, G, geometric, out)
+    _integrate_stiffness(_plain(left), _plain(right), _plain(S), _plain(T), w, G, geometric, out)
 
 
 def _plain(array):
