@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from symplex.fem.assembly import Array, IntArray
 
 _OWNERS = "owner of each node"  # in checkpoints
-_LINEAR = "auto", "krylov"
+_LINEAR = "auto", "krylov", "petsc"
 
 
 class ImplicitMotionInParts(FixedStepMotion):
@@ -112,7 +112,8 @@ class ImplicitMotionInParts(FixedStepMotion):
         arrays, grid = self._whole.arrays(), {"t0": self.t0, "dt": self.dt, "n": self.n}
         # Iterations on ranks, and no compiled loops over steps.
         newton = self._own_method.newton
-        method = replace(self._own_method, newton=replace(newton, linear="krylov"))
+        linear = "petsc" if newton.linear == "petsc" else "krylov"
+        method = replace(self._own_method, newton=replace(newton, linear=linear))
         contacts = {id(energy): name for name, energy in system.energies.items()}
         frictions = {
             name: contacts[id(load.energy)] for name, load in system.loads.items() if isinstance(load, Friction)

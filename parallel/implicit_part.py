@@ -33,6 +33,7 @@ class ImplicitPart:
     def __init__(self, member: Member, command: TakeImplicit):
         part, grid = command.part, command.grid
         self._threads, self._share, self._sums = member.threads, part.share, member.reductions()
+        self._linear = command.method.newton.linear
         self._system = PartSystem(part, self._sums, command.frictions)
         motion = command.method._motion(self._system, grid["t0"], grid["dt"], grid["n"])
         assert isinstance(motion, ImplicitMotion)
@@ -43,6 +44,10 @@ class ImplicitPart:
             array[...] = command.arrays[name]
 
     def _solver(self, pattern: Pattern, dim: int) -> LinearSolver:
+        if self._linear == "petsc":
+            from symplex.parallel.petsc import RankedPetsc
+
+            return RankedPetsc(pattern, dim, self._share, self._sums)
         return RankedKrylov(pattern, dim, self._share, self._sums)
 
     @property

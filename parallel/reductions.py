@@ -29,30 +29,31 @@ class Reductions:
 
     Attributes
     ----------
+    comm : MPI.Comm
     count : int
         How often all ranks have met.
     """
 
     def __init__(self, comm: MPI.Comm):
-        self._comm, self.count = comm, 0
+        self.comm, self.count = comm, 0
 
     def halo(self, neighbours: Sequence[Neighbour], numbers: int) -> Halo:
         """Return an exchange of so many numbers of each node."""
-        return Halo(self._comm, neighbours, numbers)
+        return Halo(self.comm, neighbours, numbers)
 
     def told(self, one: Any) -> list[Any]:
         """Return what each rank has to tell, in their order."""
-        return self._comm.allgather(one)
+        return self.comm.allgather(one)
 
     def abort(self) -> None:
         """End all ranks at once."""
-        self._comm.Abort(1)
+        self.comm.Abort(1)
 
     def gathered(self, numbers: Array) -> Array:
         """Return the numbers [...] of all ranks [ranks, ...]."""
         numbers = np.ascontiguousarray(numbers, float)
-        out = np.empty((self._comm.size, *numbers.shape))
-        request = self._comm.Iallgather(numbers, out)
+        out = np.empty((self.comm.size, *numbers.shape))
+        request = self.comm.Iallgather(numbers, out)
         wait_until(request.Test, _NAP)
         self.count += 1
         return out

@@ -30,7 +30,7 @@ from symplex.scenario.scenario import Scenario
 from symplex.time.modes.natural import Modes, natural_modes
 from symplex.time.modes.quadratic import ComplexArray, ComplexModes, complex_modes
 from symplex.time.modes.small_motions import SmallMotions
-from symplex.time.solvers.linear import Linear
+from symplex.time.solvers.linear import LinearOfModes
 
 Film = Literal["none", "gif", "mp4"]
 
@@ -71,7 +71,12 @@ class ModesFound(NamedTuple):
 
 @checked
 def find_modes(
-    scenario: Scenario, number: int = 10, at: str | float = "start", *, damped: bool = False, solver: Linear = "auto"
+    scenario: Scenario,
+    number: int = 10,
+    at: str | float = "start",
+    *,
+    damped: bool = False,
+    solver: LinearOfModes = "auto",
 ) -> ModesFound:
     """Return the lowest modes of a scenario about its start, or about its state at a time in s.
 

@@ -33,7 +33,7 @@ from symplex.time.implicit.linearly_implicit import Accelerations, Guess
 from symplex.time.langevin import BOLTZMANN
 from symplex.time.variational.zhang_skeel_force import Variant
 
-Solver = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
+Solver = Literal["auto", "dense", "sparse", "krylov", "multigrid", "petsc"]
 Order = Literal[2, 4, 6, 8]
 MOST_HALVINGS = 30  # to 1e-9 of a step
 MOST_LAYERS = 100

@@ -85,6 +85,6 @@ def test_three_ranks_go_on_to_the_same_bits_and_tell_what_one_process_tells(tmp_
 def test_what_ranks_cannot_do_is_refused_by_one_sentence(tmp_path):
     (tmp_path / "bar.toml").write_text(BAR, "utf-8")
     done = run(2, tmp_path, "bar.toml", "--set", "integrator.solver=sparse")
-    sentence = 'linear = "sparse" does not run on several ranks; take one of auto, krylov.'
+    sentence = 'linear = "sparse" does not run on several ranks; take one of auto, krylov, petsc.'
     assert done.returncode == 2
     assert done.stderr == f"symplex: error: bar.toml: {sentence}\n"

@@ -11,7 +11,7 @@ import numpy as np
 from symplex.errors import InvalidSystem, NoEquilibrium, StepFailed
 from symplex.fem.energy import Array
 from symplex.time.modes.small_motions import SmallMotions
-from symplex.time.solvers.linear import Linear, linear_solver
+from symplex.time.solvers.linear import LinearOfModes, linear_solver
 from symplex.time.solvers.linear_solver import LinearSolver
 
 _DENSE = 200  # free coordinates, up to which all frequencies are computed at once
@@ -28,7 +28,7 @@ class _NotDefinite(Exception):
     """There are ω² below the shift."""
 
 
-def lowest(motions: SmallMotions, n: int, solver: Linear) -> tuple[Array, Array]:
+def lowest(motions: SmallMotions, n: int, solver: LinearOfModes) -> tuple[Array, Array]:
     """Return the n lowest ω² [n] in 1/s², ascending, and their shapes [n, nodes, dim] with uᵀ M u = 1.
 
     Raises
@@ -89,9 +89,9 @@ def scale(motions: SmallMotions) -> float:
 # -- Lanczos ------------------------------------------------------------------------------------------------------
 
 
-def _by_lanczos(motions: SmallMotions, n: int, solver: Linear) -> Array:
+def _by_lanczos(motions: SmallMotions, n: int, solver: LinearOfModes) -> Array:
     """Return the shapes [n·dim, n] of the lowest eigenpairs."""
-    linear: Linear = solver if solver != "auto" else "sparse" if len(motions.free) <= _DIRECT else "auto"
+    linear: LinearOfModes = solver if solver != "auto" else "sparse" if len(motions.free) <= _DIRECT else "auto"
     shift = -_SHIFT * scale(motions)
     inverse = linear_solver(linear, motions.pattern, motions.system.dim)
     for _ in range(_SHIFTS):

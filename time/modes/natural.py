@@ -17,7 +17,7 @@ from symplex.time.modes.eigenpairs import lowest, scale
 from symplex.time.modes.rigid_motions import MECHANISM, allowed_motions, rigid_motions, sorted_rigid
 from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.rigid_rotation import centre_of_mass
-from symplex.time.solvers.linear import Linear
+from symplex.time.solvers.linear import LinearOfModes
 
 
 @final
@@ -72,7 +72,7 @@ class Modes:
 
 
 @checked
-def natural_modes(system: System, state: State, n: int, *, solver: Linear = "auto") -> Modes:
+def natural_modes(system: System, state: State, n: int, *, solver: LinearOfModes = "auto") -> Modes:
     """Return the lowest natural frequencies of a system about a state, and their shapes.
 
     K u = ω² M u, with K = ∇²V(q) less the symmetric part of ∂f/∂q of loads that follow the body: stresses at the state,

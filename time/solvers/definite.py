@@ -134,7 +134,7 @@ def _solver(kind: Linear, pattern: Pattern, dim: int) -> _NodeByNode | _Banded |
         return SparseSolver(pattern, dim, pivot=0.0)
     if kind == "multigrid":
         return _Iterative(linear_solver(kind, pattern, dim), _TOLERANCE_OF_MULTIGRID)
-    if kind == "krylov":
+    if kind in ("krylov", "petsc"):
         return _Iterative(linear_solver(kind, pattern, dim), _TOLERANCE)
     from symplex.time.solvers.automatic import AutomaticSolver  # compiled when first needed
 

@@ -8,9 +8,10 @@ from symplex.fem.assembly import Pattern
 from symplex.time.solvers.direct import DenseSolver, SparseSolver
 from symplex.time.solvers.linear_solver import LinearSolver
 
-# Which solver: "dense" and "sparse" are direct, "krylov" and "multigrid" iterate; "auto" takes the one for the size,
-# and a direct one where iterations fail or would cost more.
-Linear = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
+# Which solver: "dense" and "sparse" are direct, "krylov", "multigrid" and "petsc" iterate; "auto" takes the one for the
+# size, and a direct one where iterations fail or would cost more.
+Linear = Literal["auto", "dense", "sparse", "krylov", "multigrid", "petsc"]
+LinearOfModes = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
 
 DENSE = 200  # unknowns up to which a dense factorisation is faster than a sparse one
 _SPARSE = 2000  # unknowns up to which sparse factors are as fast as iterations
@@ -28,6 +29,10 @@ def require_solver(kind: Linear) -> None:
         from symplex.time.solvers.multigrid import require_pyamg
 
         require_pyamg()
+    if kind == "petsc":
+        from symplex.time.solvers.petsc import petsc
+
+        petsc()
 
 
 def linear_solver(kind: Linear, pattern: Pattern, dim: int) -> LinearSolver:
@@ -41,6 +46,10 @@ def linear_solver(kind: Linear, pattern: Pattern, dim: int) -> LinearSolver:
         from symplex.time.solvers.multigrid import MultigridSolver
 
         return MultigridSolver(pattern, dim)
+    if kind == "petsc":
+        from symplex.time.solvers.petsc import PetscSolver
+
+        return PetscSolver(pattern, dim)
     if kind == "krylov":
         from symplex.time.solvers.iterative import KrylovSolver  # compiled when first needed
 

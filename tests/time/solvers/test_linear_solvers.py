@@ -31,6 +31,8 @@ from symplex.time.solvers.singular import loose_part
 
 SINGLE = 3e-6  # what factors in single precision are good for
 needs_pyamg = pytest.mark.skipif(importlib.util.find_spec("pyamg") is None, reason="pyamg is not installed")
+needs_petsc = pytest.mark.skipif(importlib.util.find_spec("petsc4py") is None, reason="petsc4py is not installed")
+PETSC = pytest.param("petsc", marks=needs_petsc)
 
 
 # -- matrices ---------------------------------------------------------------------------------------------------------
@@ -302,7 +304,7 @@ def test_random_systems_are_solved_to_the_tolerance(dim, symmetric, tolerance):
 
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("unsymmetric", [False, True])
-@pytest.mark.parametrize("kind", ["sparse", "krylov", "auto", pytest.param("multigrid", marks=needs_pyamg)])
+@pytest.mark.parametrize("kind", ["sparse", "krylov", "auto", pytest.param("multigrid", marks=needs_pyamg), PETSC])
 def test_implicit_matrices_of_a_cube(fixed, unsymmetric, kind):
     system, q, blocks = cube(4, fixed=fixed, unsymmetric=unsymmetric)
     matrix = system.pattern.matrix(blocks).toarray()
@@ -618,7 +620,7 @@ def test_ill_conditioned_systems_are_no_singular_ones():
         assert motion.energies(motion.advance(0.5))["total"] == pytest.approx(start, rel=1e-7)
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse", "krylov"])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "krylov", PETSC])
 def test_statistics_count_what_the_linear_solver_did_also_over_a_checkpoint(kind):
     system, points, _ = cube(2)
     state = system.state(points, np.cross([300.0, 0.0, 2000.0], points - points.mean(axis=0)))
@@ -632,7 +634,7 @@ def test_statistics_count_what_the_linear_solver_did_also_over_a_checkpoint(kind
     assert resumed.statistics() == counts
     assert motion.statistics() == counts  # asking changes nothing
     assert 4 <= counts["factorisations"] <= counts["corrections"]
-    assert ("linear_iterations" in counts) == (kind == "krylov")
+    assert ("linear_iterations" in counts) == (kind in ("krylov", "petsc"))
     assert not {"shifted", "indefinite", "direct"} & set(counts)
 
 
