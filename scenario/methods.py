@@ -273,7 +273,6 @@ class StaticTable(FixedStepTable):
 
 IntegratorTable = (
     NewmarkTable
-    | MultirateTable
     | ForceSteppingTable
     | EnergySteppingTable
     | EnergyMomentumTable
@@ -284,6 +283,7 @@ IntegratorTable = (
     | HilberHughesTaylorTable
     | GrahamJelenicTable
     | ZhangSkeelTable
+    | MultirateTable
     | VariationalEulerTable
     | LinearlyImplicitNewmarkTable
     | RattleTable

@@ -46,7 +46,8 @@ def test_vertices_go_inwards_in_cells_of_all_types_and_move_with_them(kind):
     moved = np.zeros_like(points)
     moved[surface.vertices] = way
     np.testing.assert_allclose(weights @ points, points + moved, atol=1e-15)
-    assert np.all(np.vecdot(way, points[surface.vertices] - points[surface.vertices].mean(axis=0)) < 0.0)
+    out = points[surface.vertices] - points[surface.vertices].mean(axis=0)
+    assert np.all(np.einsum("vi,vi->v", way, out) < 0.0)
     # In a uniform deformation they go where the material beside the vertex goes.
     F, shift = np.eye(3) + 0.3 * random.normal(size=(3, 3)), random.normal(size=3)
     np.testing.assert_allclose(weights @ (points @ F.T + shift), (points + moved) @ F.T + shift, atol=1e-14)
@@ -115,7 +116,7 @@ def pin_in_a_hole(n_pin, n_hole):
         cells = place.ravel()[flat.cells["hexahedron"]][:, [0, 3, 2, 1, 4, 7, 6, 5]].astype(np.int32)
         points = points[first]
         x = points[cells]
-        volume = np.vecdot(np.cross(x[:, 1] - x[:, 0], x[:, 3] - x[:, 0]), x[:, 4] - x[:, 0])
+        volume = np.einsum("ei,ei->e", np.cross(x[:, 1] - x[:, 0], x[:, 3] - x[:, 0]), x[:, 4] - x[:, 0])
         cells = cells if volume.min() > 0.0 else cells[:, [0, 3, 2, 1, 4, 7, 6, 5]]
         body = {"hexahedron": np.arange(len(cells), dtype=np.int32)}
         return Mesh(points, {"hexahedron": cells}, {"body": body})

@@ -51,7 +51,7 @@ def test_points_follow_and_forces_return():
 
 def test_stencils_have_each_node_once_and_weights_that_give_the_points():
     rng = np.random.default_rng(1)
-    weights = sp.random_array((30, 12), density=0.2, rng=rng).tolil()
+    weights = sp.lil_array(rng.random((30, 12)) * (rng.random((30, 12)) < 0.2))
     weights[:, 0] = (1.0 - (weights.sum(axis=1) - weights[:, [0]].toarray().ravel()))[:, None]
     interpolation = Interpolation(weights)
     of_points = rng.integers(0, 30, (50, 3)).astype(np.int32)

@@ -689,7 +689,7 @@ def calls() -> dict[str, Call]:
             dt=1e-3,
             levels=4,
             layers=1,
-            safety=0.7,
+            safety=0.5,
             contact_safety=0.2,
             given={"springs": 2},
         ),

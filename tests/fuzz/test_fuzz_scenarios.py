@@ -128,7 +128,7 @@ def own_cases() -> Iterator[Data]:
     named["run"] |= {"until": "=1.5*T"}
     yield case({"kind": "newmark", "dt": "=T/20"}, body={"velocity": ["=speed", 0, "=-twice*cos(pi)"]}, **named)
     yield case(
-        {"kind": "newmark", "dt": "auto", "safety": 0.5},
+        {"kind": "newmark", "dt": "auto", "safety": 0.5, "device": "cpu"},
         body=moving,
         obstacle=[FLOOR | {"bodies": ["cube"], "normalize": True, "allow_initial_penetration": True}, BALL],
         gravity=GRAVITY,
@@ -288,7 +288,8 @@ def probed_cases(dt: float) -> Iterator[Data]:
         obstacle=[FLOOR],
         contact=[{"self": True}],
         probe=probes,
-        output={"fields": ["stress", "nodal_stress"], "history_every": 3, "frames_at": [0.003], "pictures": False},
+        output={"fields": ["stress", "nodal_stress"], "history_every": 3, "frames_at": [0.003], "pictures": False}
+        | {"partitioned": True},
     )
 
 

@@ -10,6 +10,7 @@ from time import perf_counter, sleep
 import numpy as np
 import pytest
 
+import symplex.runs.checkpoints
 import symplex.runs.run
 from symplex.base.checkpoint import load_checkpoint
 from symplex.errors import Interrupted
@@ -126,7 +127,7 @@ def test_a_run_stops_between_two_steps_of_a_sample(number, whole, tmp_path, monk
 
 def test_checkpoints_are_written_while_a_sample_takes_long(whole, tmp_path, monkeypatch):
     monkeypatch.setattr(symplex.runs.run, "_LOOK", 0.0)
-    now, kept, save = [0.0], [], symplex.runs.run.save_checkpoint
+    now, kept, save = [0.0], [], symplex.runs.checkpoints.save_checkpoint
     run = NewmarkMotion._run
 
     def slow(motion, n_steps):
@@ -139,7 +140,7 @@ def test_checkpoints_are_written_while_a_sample_takes_long(whole, tmp_path, monk
 
     monkeypatch.setattr(NewmarkMotion, "_run", slow)
     monkeypatch.setattr(symplex.runs.run, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(symplex.runs.run, "save_checkpoint", saved)
+    monkeypatch.setattr(symplex.runs.checkpoints, "save_checkpoint", saved)
     simulate(Scenario.parse(SCENARIO, "small.toml"), tmp_path / "out", progress=False, pictures=False)
     assert kept[:8] == [(0, 0), (0, 33), (0, 66), (0, 99), (0, 132), (0, 165), (0, 198), (1, 231)]
     assert kept[-1] == (3, 600)

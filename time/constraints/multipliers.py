@@ -90,7 +90,7 @@ class Multipliers:
         """Set up which products of two gradients make the matrix, and return it."""
         incidence = sp.csr_array((np.ones(len(self._nodes)), self._nodes, np.arange(len(self._nodes) + 1)))
         shared = sp.coo_array(incidence @ incidence.T)
-        self._first, self._second = shared.coords[0].astype(np.int32), shared.coords[1].astype(np.int32)
+        self._first, self._second = shared.row.astype(np.int32), shared.col.astype(np.int32)
         i, j = self._rows[self._first], self._rows[self._second]
         pattern = sp.csr_array((np.ones(len(i)), (i, j)), shape=(self.size, self.size))
         order = sp.csgraph.reverse_cuthill_mckee(pattern, symmetric_mode=True)

@@ -6,7 +6,7 @@ from math import cos, pi, sin
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
+from scipy.integrate import solve_ivp, trapezoid
 from scipy.sparse import csr_array
 
 from symplex.contact.obstacles import HalfSpace
@@ -149,7 +149,7 @@ def test_the_work_of_a_support_is_that_of_its_reaction():
     states = [motion.advance(0.2 + n * 0.005) for n in range(201)]
     power = [system.reactions(s) * s.v for s in states]
     for name, mask in (("base", np.s_[:2, 0]), ("jack", np.s_[0, 1])):
-        expected = np.trapezoid([p[mask].sum() for p in power], dx=0.005)
+        expected = trapezoid([p[mask].sum() for p in power], dx=0.005)
         assert motion.energies(states[-1])[f"work_{name}"] == pytest.approx(expected, rel=1e-4)
     assert not system.reactions(states[-1])[~system.fixed].any()
 
