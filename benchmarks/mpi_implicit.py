@@ -1,6 +1,6 @@
 """Implicit steps on several ranks: iterations, sums over ranks and processor time, beside one process.
 
-    mpiexec -n 2 python benchmarks/mpi_implicit.py
+    mpiexec -n 2 python benchmarks/mpi_implicit.py [--linear krylov] [--courant 10 100]
 
 Neo-Hookean tetrahedra in a free block that turns and vibrates, 3 steps. Processor time is that of all ranks together,
 waiting for messages included, and tells the work only where each rank has a processor of its own.
@@ -8,6 +8,8 @@ waiting for messages included, and tells the work only where each rank has a pro
 
 from __future__ import annotations
 
+import argparse
+from itertools import product
 from time import process_time
 
 import numpy as np
@@ -42,10 +44,14 @@ def block(n: int) -> tuple[sx.System, sx.State]:
 
 def main(ranks: sx.parallel.Ranks) -> None:
     """Print a line for each method and step."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--linear", choices=["krylov", "petsc"], default="krylov")
+    parser.add_argument("--courant", type=float, nargs="+", default=[10.0, 100.0])
+    arguments = parser.parse_args()
     system, state = block(8)
     limit = stable_step(system, state.q)
-    for method, courant in ((sx.Midpoint, 10), (sx.Midpoint, 100), (sx.EnergyMomentum, 10), (sx.EnergyMomentum, 100)):
-        chosen = method(courant * limit, newton=sx.Newton(linear="krylov"))
+    for method, courant in product((sx.Midpoint, sx.EnergyMomentum), arguments.courant):
+        chosen = method(courant * limit, newton=sx.Newton(linear=arguments.linear))
         alone = chosen.start(system, state)
         assert isinstance(alone, ImplicitMotion)
         alone.advance(chosen.dt)  # compiled
@@ -61,8 +67,8 @@ def main(ranks: sx.parallel.Ranks) -> None:
         counts, whole = motion.statistics(), alone.statistics()
         meetings = last[0][1] / counts["linear_iterations"]
         print(
-            f"{method.__name__} at Courant {courant}, {len(system.energies['block'].nodes):,} tetrahedra, {ranks.size} "
-            f"ranks: {counts['linear_iterations'] / counts['corrections']:.1f} iterations a correction (one process "
+            f"{method.__name__} at Courant {courant:g}, {len(system.energies['block'].nodes):,} tetrahedra, "
+            f"{ranks.size} ranks: {counts['linear_iterations'] / counts['corrections']:.1f} iterations a correction (one process "
             f"{whole['linear_iterations'] / whole['corrections']:.1f}), {counts['corrections']:.0f} corrections "
             f"({whole['corrections']:.0f}), {meetings:.2f} sums over ranks an iteration; "
             f"processor time {max(spent):.2f} s on the slowest rank, {one:.2f} s in one process"

@@ -2,9 +2,9 @@
 
     OMP_NUM_THREADS=1 python benchmarks/petsc.py [--cells 8 15] [--courant 20 100]
 
-The matrices are those of `benchmarks/implicit_step.py`: of the midpoint method (symmetric), and of energy-momentum, whose
-columns `KrylovSolver` turns back. Both solvers are called in turns in one process, with one thread; the least processor
-time of three calls counts. PETSc needs petsc4py (see docs/speed-implicit.md).
+The matrices are those of `benchmarks/implicit_step.py`: of the midpoint method (symmetric), and of energy-momentum,
+whose columns `KrylovSolver` turns back. Both solvers are called in turns in one process, with one thread; the least
+processor time of three calls counts. PETSc needs petsc4py (see docs/speed-implicit.md).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 from dataclasses import replace
 from time import process_time
 
+import numpy as np
 from implicit_step import Problem, spinning_cube
 
 from symplex.errors import StepFailed
@@ -64,7 +65,7 @@ def compare(problem: Problem, courant: float) -> None:
         print(f"| {b.size:,} | {courant:g} | {kind} | {name} | {set_up[name]:.3f} s | {' | '.join(of)} |", flush=True)
 
 
-def attempt(solver: LinearSolver, b, tolerance: float) -> str:
+def attempt(solver: LinearSolver, b: np.ndarray, tolerance: float) -> str:
     """Solve; return what to say where that fails."""
     try:
         solver.solve(b, tolerance)
