@@ -68,9 +68,9 @@ def main(ranks: sx.parallel.Ranks) -> None:
         meetings = last[0][1] / counts["linear_iterations"]
         print(
             f"{method.__name__} at Courant {courant:g}, {len(system.energies['block'].nodes):,} tetrahedra, "
-            f"{ranks.size} ranks: {counts['linear_iterations'] / counts['corrections']:.1f} iterations a correction (one process "
-            f"{whole['linear_iterations'] / whole['corrections']:.1f}), {counts['corrections']:.0f} corrections "
-            f"({whole['corrections']:.0f}), {meetings:.2f} sums over ranks an iteration; "
+            f"{ranks.size} ranks: {counts['linear_iterations'] / counts['corrections']:.1f} iterations a correction "
+            f"(one process {whole['linear_iterations'] / whole['corrections']:.1f}), "
+            f"{counts['corrections']:.0f} corrections ({whole['corrections']:.0f}), {meetings:.2f} sums over ranks an iteration; "
             f"processor time {max(spent):.2f} s on the slowest rank, {one:.2f} s in one process"
         )
 

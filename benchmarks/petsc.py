@@ -45,9 +45,9 @@ def compare(problem: Problem, courant: float) -> None:
     """Print the rows of a problem, one for each solver."""
     blocks, b, kind = problem.assemble(), problem.right_hand_side(), "midpoint" if problem.symmetric else "EM"
     ends = (problem.q,) if problem.symmetric else (0.5 * (problem.q + problem.end), problem.end)
-    solvers = {name: linear_solver(name, problem.system.pattern, 3) for name in KINDS}
-    set_up = dict.fromkeys(KINDS, float("inf"))
-    spent = {name: dict.fromkeys(TOLERANCES, float("inf")) for name in KINDS}
+    solvers: dict[Linear, LinearSolver] = {name: linear_solver(name, problem.system.pattern, 3) for name in KINDS}
+    set_up: dict[Linear, float] = dict.fromkeys(KINDS, float("inf"))
+    spent: dict[Linear, dict[float, float]] = {name: dict.fromkeys(TOLERANCES, float("inf")) for name in KINDS}
     iterations: dict[Linear, dict[float, str]] = {name: {} for name in KINDS}
     for _ in range(CALLS):
         for name, solver in solvers.items():

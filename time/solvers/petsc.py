@@ -28,8 +28,8 @@ class PetscSolver(LinearSolver):
     """Conjugate gradients with PETSc's multigrid GAMG, or BiCGStab with block ILU(0) if the matrix is not symmetric.
 
     GAMG gets the rigid motions as near null space, and its aggregation is not smoothed. A symmetric matrix that turns
-    out not to be positive definite is handed to BiCGStab, and counted in ``counts``. Options in the environment variable
-    ``PETSC_OPTIONS`` come before all this: those that begin with ``symplex_`` for symmetric matrices, with
+    out not to be positive definite is handed to BiCGStab, and counted in ``counts``. Options in the environment
+    variable ``PETSC_OPTIONS`` come before all this: those that begin with ``symplex_`` for symmetric matrices, with
     ``symplex_unsymmetric_`` for others.
 
     Parameters
