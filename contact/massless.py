@@ -108,6 +108,8 @@ def mass_moved_inward(
         raise InvalidSystem(f"mass_moved_inward: masses of shape {whole.shape} do not fit {n} points.")
     freed = distinct_nodes("mass_moved_inward", nodes)
     require_nodes("mass_moved_inward", freed, n)
+    if cells.ndim != 2:
+        raise InvalidSystem(f"mass_moved_inward: cells must have a row for each element; their shape is {cells.shape}.")
     require_nodes("mass_moved_inward", cells, n)
     R = _behind(x, cells, freed)
     if not consistent:

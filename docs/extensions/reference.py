@@ -51,7 +51,7 @@ TITLES = {
 _ORDER = (
     *("fem", "meshes", "solids", "measures", "actions", "contact", "grid", "time", "explicit", "implicit"),
     *("conserving", "events", "variational", "constraints", "reductions", "manifolds", "equilibria", "modes"),
-    *("solvers", "outputs", "scenario", "decks", "runs", "studies", "parallel", "errors"),
+    *("solvers", "outputs", "scenario", "decks", "runs", "studies", "parallel", "device", "errors"),
 )
 
 # Public names by what else names them: where they are defined, in symplex itself, their last part if only one has it.

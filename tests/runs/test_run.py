@@ -13,6 +13,7 @@ from time import perf_counter, sleep
 import numpy as np
 import pytest
 
+import symplex.runs.checkpoints
 import symplex.runs.run
 from symplex.errors import InvertedElement, OutputError
 from symplex.meshes.series.series import read_series
@@ -278,7 +279,8 @@ def test_resumed_after_an_end_between_two_files_it_is_bit_identical(finished, pl
 
     with monkeypatch.context() as patch:
         if place == "checkpoint":
-            patch.setattr(symplex.runs.run, "save_checkpoint", killed_at(symplex.runs.run.save_checkpoint, 15))
+            save = symplex.runs.checkpoints.save_checkpoint
+            patch.setattr(symplex.runs.checkpoints, "save_checkpoint", killed_at(save, 15))
         elif place == "frame":
             patch.setattr(symplex.runs.run, "fields_of", killed_at(symplex.runs.run.fields_of, 4))
         else:

@@ -13,10 +13,11 @@ from symplex.time.explicit.newmark import Newmark
 
 
 def wanted_steps(system: System, rates: Rates) -> Array:
-    """Return the steps in s that the stencils of more than one node ask for."""
+    """Return the steps in s that the stencils of more than one node ask for; those that take any have none."""
     energies = [energy for energy in system.energies.values() if energy.nodes.shape[1] > 1 and len(energy.nodes)]
     wanted = [rates.nodes[energy.nodes].min(axis=1) for energy in energies]
-    return np.maximum(np.concatenate(wanted), rates.whole) if wanted else np.empty(0)
+    steps = np.concatenate(wanted) if wanted else np.empty(0)
+    return np.maximum(steps[np.isfinite(steps)], rates.whole)
 
 
 def evaluations(wanted: Array, dt: float) -> float:
