@@ -97,8 +97,10 @@ class PetscSolver(LinearSolver):
         blocks = np.ascontiguousarray(self._blocks[self._source], PETSc.ScalarType)
         rows = self._indptr, self._indices, blocks.ravel()
         matrix = self._keep(PETSc.Mat().createBAIJ(size, self._dim, csr=rows, comm=self._comm))
-        self._alone = np.add.reduceat(np.count_nonzero(blocks, axis=2), self._indptr[:-1]).ravel() == 1
-        self._diagonal = matrix.getDiagonal(self._keep(matrix.createVecLeft())).getArray().real[self._alone]
+        diagonal = matrix.getDiagonal(self._keep(matrix.createVecLeft())).getArray().real
+        coupled = np.add.reduceat(np.count_nonzero(blocks, axis=2), self._indptr[:-1]).ravel()
+        self._alone = (coupled == 1) & (diagonal != 0.0)
+        self._diagonal = diagonal[self._alone]
         solver = self._keep(PETSc.KSP().create(self._comm))
         conditioner = solver.getPC()
         if self._positive:
