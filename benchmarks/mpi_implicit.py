@@ -71,7 +71,8 @@ def main(ranks: sx.parallel.Ranks) -> None:
             f"{ranks.size} ranks: {counts['linear_iterations'] / counts['corrections']:.1f} iterations a correction "
             f"(one process {whole['linear_iterations'] / whole['corrections']:.1f}), "
             f"{counts['corrections']:.0f} corrections ({whole['corrections']:.0f}), "
-            f"{meetings:.2f} sums over ranks an iteration; processor time {max(spent):.2f} s on the slowest rank, {one:.2f} s in one process"
+            f"{meetings:.2f} sums over ranks an iteration; "
+            f"processor time {max(spent):.2f} s on the slowest rank, {one:.2f} s in one process"
         )
 
 
