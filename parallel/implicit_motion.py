@@ -12,7 +12,7 @@ from symplex.contact.friction import Friction
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import Pressure
 from symplex.fem.system import System
-from symplex.parallel.actions import PartOfMotion, part_of_load
+from symplex.parallel.actions import PartOfMotion
 from symplex.parallel.division import Division, Share, places_of
 from symplex.parallel.implicit_part import Implicit, ImplicitArrays, ImplicitSteps, TakeImplicit
 from symplex.parallel.member import Command
@@ -121,20 +121,11 @@ class ImplicitMotionInParts(FixedStepMotion):
 
         def take(rank: int) -> Command:
             share = division.share(rank, hidden=False)
-            nodes, motions = share.nodes, system.moving.motions
+            nodes = share.nodes
             self._own[rank] = nodes[: share.ghosts]
-            part = Part(
-                share,
-                np.asarray(system.mass)[nodes],
-                (system.fixed & ~system.moving.mask)[nodes],
-                tuple(system.energies),
-                {},
-                {name: one.piece(share.outer[name], nodes) for name, one in divided.items()},
-                {},
-                {name: part_of_load(load, share, system.n_nodes) for name, load in system.loads.items()},  # pyright: ignore
-                {name: _on(motion, share) for name, motion in motions.items()},
-                tuple(motions),
-            )
+            outer = {name: one.piece(share.outer[name], nodes) for name, one in divided.items()}
+            moving = {name: _on(motion, share) for name, motion in system.moving.motions.items()}
+            part = Part.of(system, share, {}, outer, moving)
             here = {name: _of(array, nodes) if _is_nodal(array, system) else array for name, array in arrays.items()}
             return TakeImplicit(part, method, grid, here, frictions)
 

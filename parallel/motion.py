@@ -13,7 +13,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import Pressure
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
-from symplex.parallel.actions import part_of_load, part_of_motion
+from symplex.parallel.actions import part_of_motion
 from symplex.parallel.contact import ContactOfRank, is_shared_contact, nodes_of_contact
 from symplex.parallel.division import Division
 from symplex.parallel.exact_sum import add_numbers, values_of, words_of
@@ -33,7 +33,6 @@ from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import Integrator
 from symplex.time.motion import refuse_infinite
 from symplex.time.stages import Stages
-from symplex.time.traits import Trait
 from symplex.time.work import with_work
 
 if TYPE_CHECKING:
@@ -75,11 +74,6 @@ class InParts(AroundMethod["MotionInParts | ImplicitMotionInParts"]):
         require_solver(self.method.newton.linear)
         if isinstance(self.method, EnergyMomentum) and self.method.compensated:
             raise InvalidSystem("EnergyMomentum does not keep compensated positions on several ranks; leave them out.")
-
-    @property
-    def takes(self) -> frozenset[Trait]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the method takes; `require_parts` has more to say."""
-        return self.method.takes
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> MotionInParts | ImplicitMotionInParts:
         if isinstance(self.method, Newmark) and self.method.explicit:
@@ -179,24 +173,20 @@ class MotionInParts(NewmarkMotion):
 
         def take(rank: int) -> Command:
             share = division.share(rank, ranks.hides)
-            nodes, motions = share.nodes, system.moving.motions
+            nodes = share.nodes
             own[rank] = nodes[: share.ghosts]
-            moving = {name: part_of_motion(motion, share) for name, motion in motions.items()}
-            part = Part(
+            moving = {name: part_of_motion(motion, share) for name, motion in system.moving.motions.items()}
+            part = Part.of(
+                system,
                 share,
-                np.asarray(system.mass)[nodes],
-                (system.fixed & ~system.moving.mask)[nodes],
-                tuple(system.energies),
                 {name: one.piece(share.inner[name], nodes) for name, one in divided.items()},
                 {name: one.piece(share.outer[name], nodes[share.beside :]) for name, one in divided.items()},
+                {name: motion for name, motion in moving.items() if motion is not None},
                 {
                     name: ContactOfRank.of(contact, nodes[share.beside :], q, first[name] == rank)
                     for name, contact in contacts.items()
                     if (owner[touching[name]] == rank).any()
                 },
-                {name: part_of_load(load, share, system.n_nodes) for name, load in system.loads.items()},  # pyright: ignore
-                {name: motion for name, motion in moving.items() if motion is not None},
-                tuple(motions),
             )
             return Take(part, grid, {name: array[..., nodes, :] for name, array in arrays.items()})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.energy import Energy
 from symplex.fem.system import Load, System
+from symplex.parallel.actions import part_of_load
 from symplex.parallel.contact import ContactOfRank
 from symplex.parallel.division import Share
 from symplex.parallel.halo import FailedElsewhere, Halo
@@ -55,6 +57,30 @@ class Part(NamedTuple):
     loads: Mapping[str, Load]
     moving: Mapping[str, SupportMotion]
     supports: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        system: System,
+        share: Share,
+        inner: Mapping[str, Piece],
+        outer: Mapping[str, Piece],
+        moving: Mapping[str, SupportMotion],
+        contacts: Mapping[str, ContactOfRank] = MappingProxyType({}),
+    ) -> Part:
+        """Return the part of a whole system that a share of its nodes is, given what was divided."""
+        return cls(
+            share,
+            np.asarray(system.mass)[share.nodes],
+            (system.fixed & ~system.moving.mask)[share.nodes],
+            tuple(system.energies),
+            inner,
+            outer,
+            dict(contacts),  # which can be sent, as the default cannot
+            {name: part_of_load(load, share, system.n_nodes) for name, load in system.loads.items()},  # pyright: ignore
+            moving,
+            tuple(system.moving.motions),
+        )
 
     def system(self, halo: Halo) -> System:
         """Return the system that moves on this rank: ghosts are held by it, and moved by the exchange."""

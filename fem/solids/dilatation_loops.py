@@ -56,6 +56,7 @@ from symplex.fem.solids.edge_algebra import (
     products,
     scaled,
 )
+from symplex.fem.solids.law_segments import set_ends
 
 
 @inlined
@@ -97,26 +98,19 @@ def room_of_pieces(switches, points, fibres):
 
 
 @inlined
-def set_pieces(switches, middle, change, geometry, weights, room):
+def set_pieces(switches, middle, change, geometry, weights, points, room):
     """Set the ends of the pieces of each element's segments, and return how many pieces there are at most.
 
     ``switches`` is that of `symplex.fem.solids.dilated_elements`, empty if the law has none.
     """
-    ends, known = room[0], room[4]
-    if len(switches) == 0:
-        ends[: len(ends) // 2] = 0.0
-        ends[len(ends) // 2 :] = 1.0
-        return 1
-    size, rows = elements_per_chunk(int(switches[4])), len(known) - CHUNK
-    known[: 6 * CHUNK] = middle
-    known[6 * CHUNK : 12 * CHUNK] = change
-    known[12 * CHUNK : rows] = geometry[: rows - 12 * CHUNK]
-    known[rows:] = weights
-    call_law(int(switches[0]), switches.ctypes.data, known.ctypes.data, ends.ctypes.data)
-    pieces = 1
-    for t in range(size, len(ends)):
-        pieces = max(pieces, (t // size + 1) * (ends[t] < 1.0))
-    return pieces
+    ends, known, size = room[0], room[4], elements_per_chunk(points)
+    if len(switches) > 0:
+        rows = len(known) - CHUNK
+        known[: 6 * CHUNK] = middle
+        known[6 * CHUNK : 12 * CHUNK] = change
+        known[12 * CHUNK : rows] = geometry[: rows - 12 * CHUNK]
+        known[rows:] = weights
+    return set_ends(switches, known, size, ends)
 
 
 @inlined
@@ -285,7 +279,7 @@ def add_increment_gradient(
         if set_segments(means, increments, middle, change) < CHUNK:
             return np.nan
         S[:] = 0.0
-        for i in range(gauss * set_pieces(switches, middle, change, constants, weights, room)):
+        for i in range(gauss * set_pieces(switches, middle, change, constants, weights, points, room)):
             s, w, _ = set_rule(rule, i % gauss, i // gauss, points, room)
             set_between(middle, change, s, G)
             set_dilated(G, constants, weights, fibres, points, invariants, rho, share)

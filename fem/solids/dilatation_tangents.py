@@ -294,7 +294,7 @@ def add_tangent(
             ends[t] = means[t] + 0.5 * ends[t]
         S[:] = 0.0
         L[:] = 0.0
-        evaluations = gauss * set_pieces(switches, middle, change, constants, weights, room)
+        evaluations = gauss * set_pieces(switches, middle, change, constants, weights, points, room)
         if 4 * each * evaluations > len(coupled):
             coupled = np.empty(4 * each * evaluations)
         for i in range(evaluations):

@@ -15,6 +15,7 @@ from symplex.fem.solids import dilatation_loops, dilatation_tangents
 from symplex.fem.solids.chunked_elements import Loop
 from symplex.fem.solids.chunks import NO_COMPENSATION
 from symplex.fem.solids.law_elements import LawElements
+from symplex.fem.solids.law_segments import known_of
 from symplex.meshes.quadrature import gauss_between
 
 
@@ -87,5 +88,4 @@ class DilatedElements(LawElements):
             return np.empty(0)
         from symplex.fem.solids.dilatation_switches import split_dilated  # is compiled when it is imported
 
-        header = [split_dilated.address, law.switches, law.switch_count, law.fibres, self._parts.shape[1]]
-        return np.array([*header, *law.parameters], dtype=float)
+        return known_of(law, split_dilated.address, law.fibres, self._parts.shape[1])

@@ -24,7 +24,12 @@ def switches_of(law: LawFunctions) -> Array:
         return np.empty(0)
     from symplex.fem.solids.law_switches import split  # is compiled when it is imported
 
-    header = [split.address, law.switches, law.switch_count, law.invariants]  # addresses are below 2⁵³, and exact
+    return known_of(law, split.address, law.invariants)
+
+
+def known_of(law: LawFunctions, split: int, *sizes: int) -> Array:
+    """Return the parameters of a C function at an address that splits ways at the switches of a law."""
+    header = [split, law.switches, law.switch_count, *sizes]  # addresses are below 2⁵³, and exact
     return np.array([*header, *law.parameters], dtype=float)
 
 
@@ -34,19 +39,19 @@ def rule_of(law: LawFunctions) -> Array:
 
 
 @inlined
-def _set_pieces(switches, segments, ends):
-    """Set the ends of the pieces of each segment, and return how many pieces there are at most.
+def set_ends(switches, ways, n, ends):
+    """Set the ends [rows, n] of the pieces of n ways, and return how many pieces there are at most.
 
-    ``segments`` are the rows of the middle of the invariants and of their changes, ``switches`` is from `switches_of`.
+    ``switches`` is from `known_of`, empty if the law has none; ``ways`` are the rows that the C function there takes.
     """
     if len(switches) == 0:
-        ends[:CHUNK] = 0.0
-        ends[CHUNK:] = 1.0
+        ends[:n] = 0.0
+        ends[n:] = 1.0
         return 1
-    call_law(int(switches[0]), switches.ctypes.data, segments.ctypes.data, ends.ctypes.data)
+    call_law(int(switches[0]), switches.ctypes.data, ways.ctypes.data, ends.ctypes.data)
     pieces = 1
-    for t in range(CHUNK, len(ends) - CHUNK):
-        pieces = max(pieces, (t // CHUNK + 1) * (ends[t] < 1.0))
+    for t in range(n, len(ends) - n):
+        pieces = max(pieces, (t // n + 1) * (ends[t] < 1.0))
     return pieces
 
 
@@ -72,7 +77,7 @@ def average(law, parameters, rule, switches, m, rows, segments, room, at, W, mea
         return
     means[:] = 0.0
     ends, s, w = room
-    for piece in range(_set_pieces(switches, segments, ends)):
+    for piece in range(set_ends(switches, segments, CHUNK, ends)):
         for g in range(rule.shape[1]):
             for k in range(CHUNK):
                 start, end = ends[piece * CHUNK + k], ends[(piece + 1) * CHUNK + k]
