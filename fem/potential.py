@@ -38,7 +38,11 @@ class Potential(Copyable):
 
     def potential(self, q: Array) -> float:
         """Return V(q) in J."""
-        return sum(energy.total(q) for energy in self.energies.values())
+        return sum(self.potentials(q).values())
+
+    def potentials(self, q: Array) -> dict[str, float]:
+        """Return the energies in J at the nodal positions q [n, dim] by name."""
+        return {name: energy.total(q) for name, energy in self.energies.items()}
 
     def assembled(
         self, form: Form, *nodal: Array, out: Array | None = None, among: Container[str] | None = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from symplex.fem.system import State, System
 
 SUPPORTS = "supports"
 
+_OF_POINTS = InterpolatedEnergy, ChangingInterpolatedEnergy
 _SAMPLES = 4
 _STENCILS = 64  # sampled of an energy whose stencils are looked at one by one
 _NOISE = 1e-6  # of the size of the system, in positions
@@ -111,9 +113,18 @@ class _Sampler:
         self.center = state.q.mean(axis=0)
         self.size = float(np.linalg.norm(state.q - self.center, axis=1).max()) or 1.0
         self._random = np.random.default_rng(0)
-        self._moved = [self._moved_rigidly() for _ in range(_SAMPLES)]
-        speed = float(np.linalg.norm(state.v, axis=1).max()) or 1.0
-        self._v = [speed * self._random.uniform(-1.0, 1.0, state.q.shape) for _ in range(_SAMPLES)]
+
+    @cached_property
+    def _moved(self) -> list[Array]:
+        """Positions of samples [n, dim]."""
+        return [self._moved_rigidly() for _ in range(_SAMPLES)]
+
+    @cached_property
+    def _v(self) -> list[Array]:
+        """Velocities of samples [n, dim], which few parts see: drawn after the positions."""
+        assert self._moved, "there are samples"
+        speed = float(np.linalg.norm(self.state.v, axis=1).max()) or 1.0
+        return [speed * self._random.uniform(-1.0, 1.0, self.state.q.shape) for _ in range(_SAMPLES)]
 
     def _moved_rigidly(self) -> Array:
         dim, random = self.system.dim, self._random
@@ -138,11 +149,11 @@ class _Sampler:
         yield SUPPORTS, self._of_supports()
 
     def _of_energy(self, energy: Energy) -> Array:
-        moved = self._moved
-        if isinstance(energy, InterpolatedEnergy | ChangingInterpolatedEnergy):
-            moved, energy = [energy.interpolation.points(q) for q in moved], energy.energy
+        of_points = energy.interpolation if isinstance(energy, _OF_POINTS) else None
+        energy = energy.energy if isinstance(energy, _OF_POINTS) else energy
         if frozenset(RIGID) <= energy.invariances:
             return np.empty((0, 6))
+        moved = self._moved if of_points is None else [of_points.points(q) for q in self._moved]
         if isinstance(energy, MeasureEnergy):
             some = energy.nodes[:: -(-len(energy.nodes) // _STENCILS) or 1]
             measure = MeasureLaw()

@@ -302,8 +302,7 @@ class System(Masses):
 
         And ``total``, their sum.
         """
-        parts = {"kinetic": self.kinetic(state.v)}
-        parts |= {name: energy.total(state.q) for name, energy in self.energies.items()}
+        parts = {"kinetic": self.kinetic(state.v)} | self.potentials(state.q)
         parts |= {f"stored_{k}": part.stored(state.q, state.internal[k]) for k, part in self.inelastic.items()}
         parts["total"] = sum(parts.values())
         return parts

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from symplex.errors import StepFailed
 from symplex.fem import threads
 from symplex.fem.assembly import Array, IntArray
+from symplex.fem.system import System
 from symplex.parallel.halo import FailedElsewhere, Halo
 from symplex.parallel.part import Around, Part, PartEnergy, Place
 from symplex.parallel.part_motion import PartMotion
@@ -46,15 +47,16 @@ class Member:
         self.comm, self.threads = comm, threads
         self._moving: PartMotion | None = None
         self._part: Part | None = None
+        self._system: System | None = None
         self.halo: Halo | None = None
         self.implicit: Any = None  # an `ImplicitPart`, if it moves in implicit steps
         self.kept: dict[str, Any] = {}  # by commands, for others
 
-    def take(self, part: Part, grid: Mapping[str, Any]) -> None:
-        """Take a part, and the times of its steps."""
+    def take(self, part: Part) -> None:
+        """Take a part; what it had before is given up."""
+        self._moving, self.kept = None, {}
         self._part, self.halo = part, Halo(self.comm, part.share.neighbours, part.fixed.shape[1])
-        system = part.system(self.halo)
-        self._moving = PartMotion(system, grid["t0"], grid["dt"], grid["n"], part.share.ghosts, part.supports)
+        self._system = part.system(self.halo)
 
     @property
     def motion(self) -> PartMotion:
@@ -66,10 +68,16 @@ class Member:
         """Return what all ranks find together."""
         return Reductions(self.comm)
 
-    def begin(self, arrays: Mapping[str, Array]) -> None:
-        """Set what moves, of own nodes and ghosts [..., l, dim]; ghosts do not move by themselves."""
-        ghosts = self.part.share.ghosts
+    def begin(self, grid: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Begin with the times of steps and what moves, of own nodes and ghosts [..., l, dim].
+
+        Ghosts do not move by themselves.
+        """
+        part, ghosts = self.part, self.part.share.ghosts
+        assert self._system is not None, "it has taken its part"
+        self._moving = PartMotion(self._system, grid["t0"], grid["dt"], grid["n"], ghosts, part.supports)
         self.motion.restore(arrays)
+        self.energy.begin(arrays["q"])
         for name in ("v", "a"):
             self.motion.arrays()[name][ghosts:] = 0.0
 
@@ -84,7 +92,7 @@ class Member:
         except FailedElsewhere:
             return None
         except Exception as error:
-            place = self._energy.failed or Place(0, -1, 2, 0)
+            place = self.energy.failed or Place(0, -1, 2, 0)
             return Failure(place._replace(step=motion.n if isinstance(error, StepFailed) else -1), error)
         return None
 
@@ -105,14 +113,14 @@ class Member:
     @property
     def around(self) -> Mapping[str, Around]:
         """By the names of energies, all stencils around its own nodes, where there are any."""
-        return self._energy.around
+        return self.energy.around
 
     def sums(self) -> RankSums:
         """Return the sums over own nodes, and over the stencils that are counted here."""
         own, arrays = self.part.share.ghosts, self.motion.arrays()
         with self.limited():
             return sums_of_rank(
-                self._energy.counted,
+                self.energy.counted,
                 self.part.mass[:own],
                 (arrays["q"], arrays["v"][:own], arrays["a"][:own]),
                 self.motion.words,
@@ -124,8 +132,10 @@ class Member:
         return np.stack([arrays[name][places] for name in ("q", "v", "a")])
 
     @property
-    def _energy(self) -> PartEnergy:
-        energy = self.motion.system.energies["part"]
+    def energy(self) -> PartEnergy:
+        """All energies of its part."""
+        assert self._system is not None, "it has taken its part"
+        energy = self._system.energies["part"]
         assert isinstance(energy, PartEnergy)
         return energy
 
@@ -144,17 +154,15 @@ class Command:
 
 
 @dataclass
-class Take(Command):
-    """Take a part in its initial state."""
+class Begin(Command):
+    """Begin a motion of the part that it has."""
 
-    part: Part
     grid: Mapping[str, Any]
     arrays: Mapping[str, Array]
 
     def done(self, member: Member) -> None:
         """Do it on one rank."""
-        member.take(self.part, self.grid)
-        member.begin(self.arrays)
+        member.begin(self.grid, self.arrays)
 
 
 @dataclass

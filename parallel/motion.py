@@ -10,18 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
-from symplex.fem.actions.loads import Pressure
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
-from symplex.parallel.actions import part_of_motion
-from symplex.parallel.contact import ContactOfRank, is_shared_contact, nodes_of_contact
-from symplex.parallel.division import Division
 from symplex.parallel.exact_sum import add_numbers, values_of, words_of
 from symplex.parallel.implicit_motion import ImplicitMotionInParts, require_solver
-from symplex.parallel.member import Arrays, Command, Some, Steps, Summed, Take
-from symplex.parallel.part import Part
-from symplex.parallel.partition import owners
-from symplex.parallel.pieces import Divided, require_few, require_parts
+from symplex.parallel.member import Arrays, Begin, Command, Some, Steps, Summed
+from symplex.parallel.pieces import require_few, require_parts
+from symplex.parallel.placement import placed
 from symplex.parallel.ranks import Ranks
 from symplex.parallel.sums import DistantState, Sums
 from symplex.time.around import AroundMethod
@@ -143,57 +138,18 @@ class MotionInParts(NewmarkMotion):
         self._ranks.call(lambda rank: Steps(n_steps))
         self.n += n_steps
 
-    @property
-    def _places(self) -> Array:
-        """Where nodes are [n, dim] in m for their division: undeformed as far as that is known, at any time alike."""
-        places = self._q.copy()
-        for energy in self.system.energies.values():
-            if isinstance(energy, Solid):
-                nodes = np.unique(energy.nodes)
-                places[nodes] = energy.points[nodes]
-        return places
-
     def _divide(self) -> None:
         """Give each rank its part, from what the arrays hold."""
-        system, ranks = self.system, self._ranks
-        contacts = {name: energy for name, energy in system.energies.items() if is_shared_contact(energy)}
-        energies = {name: energy for name, energy in system.energies.items() if name not in contacts}
-        stencils = {name: np.ascontiguousarray(energy.nodes) for name, energy in energies.items()}
-        owner = owners(self._places, list(stencils.values()), ranks.size)
-        # A face needs the positions of all its nodes, also where it is none of an element.
-        stencils |= {f"load {name}": load.nodes for name, load in system.loads.items() if isinstance(load, Pressure)}
-        touching = {name: nodes_of_contact(contact) for name, contact in contacts.items()}
-        first = {name: int(owner[nodes].min()) for name, nodes in touching.items()}
-        division = Division(owner, stencils, ranks.size, list(touching.values()))
-        divided = {name: Divided(energy, ranks.threads) for name, energy in energies.items()}
+        placement = placed(self.system, self._q, self._ranks)
+        placement.begin(self)
         arrays = {name: array for name, array in super().arrays().items() if name != "work"}
         grid = {"t0": self.t0, "dt": self.dt, "n": self.n}
-        own: dict[int, IntArray] = {}
-        q = self._q
-
-        def take(rank: int) -> Command:
-            share = division.share(rank, ranks.hides)
-            nodes = share.nodes
-            own[rank] = nodes[: share.ghosts]
-            moving = {name: part_of_motion(motion, share) for name, motion in system.moving.motions.items()}
-            part = Part.of(
-                system,
-                share,
-                {name: one.piece(share.inner[name], nodes) for name, one in divided.items()},
-                {name: one.piece(share.outer[name], nodes[share.beside :]) for name, one in divided.items()},
-                {name: motion for name, motion in moving.items() if motion is not None},
-                {
-                    name: ContactOfRank.of(contact, nodes[share.beside :], q, first[name] == rank)
-                    for name, contact in contacts.items()
-                    if (owner[touching[name]] == rank).any()
-                },
-            )
-            return Take(part, grid, {name: array[..., nodes, :] for name, array in arrays.items()})
-
-        ranks.call(take)
-        self._own = own
+        self._ranks.call(
+            lambda rank: Begin(grid, {name: array[..., placement.nodes[rank], :] for name, array in arrays.items()})
+        )
+        self._own = dict(enumerate(placement.own))
         self._before[...] = self._words
-        for energy in system.energies.values():
+        for energy in self.system.energies.values():
             if isinstance(energy, Solid):
                 energy.release()
 

@@ -170,12 +170,35 @@ class PartEnergy(Energy):
                 self._halo.end()
                 raise
         else:
-            self._out.fill(0.0)
-            found += self._added(1, q[share.beside :], self._out)
+            found += self._outer_added(q)
         if found:
             self._halo.end()
             self.failed, error = min(found, key=lambda one: one[0])
             raise error
+        self._take_outer(out)
+
+    def known_gradient(self, q: Array) -> tuple[Array, tuple[Place, Exception] | None]:
+        """Return the gradient [own, dim] in N at q [l, dim], ghosts included, in no step; or what has failed first."""
+        share, out = self._share, np.zeros_like(q)
+        before = {name: contact.q for name, contact in self._contacts.items()}
+        self.begin(q)
+        found = self._added(0, q, out) + self._outer_added(q)
+        for name, contact in self._contacts.items():
+            contact.q = before[name]
+        self._take_outer(out)
+        return out[: share.ghosts], min(found, key=lambda one: one[0], default=None)
+
+    def begin(self, q: Array) -> None:
+        """Take the positions q [l, dim] of the part for those at the start of a step."""
+        for contact in self._contacts.values():
+            contact.q = q[self._share.beside :][contact.places]
+
+    def _outer_added(self, q: Array) -> list[tuple[Place, Exception]]:
+        self._out.fill(0.0)
+        return self._added(1, q[self._share.beside :], self._out)
+
+    def _take_outer(self, out: Array) -> None:
+        share = self._share
         first = share.sent - share.beside
         out[share.sent : share.ghosts] = self._out[first : share.ghosts - share.beside]
         out[share.ghosts :] = 0.0

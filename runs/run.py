@@ -131,7 +131,7 @@ def _computed(
     shown.say(scenario.tables.title or scenario.name)
     with folder.held(), compilation_announced(shown), ExitStack() as opened:
         with clock.part("build"):
-            run = _Run(built(scenario, folder, checkpoint), folder, clock, shown, opened, ranks)
+            run = _Run(built(scenario, folder, checkpoint, ranks), folder, clock, shown, opened, ranks)
         if checkpoint is None:
             run.start()  # what fails at its start leaves nothing behind
         with heeded() as stop:  # before, there was nothing to lose

@@ -70,10 +70,18 @@ class Builder:
         Of the scenario file: its name is in messages, files are looked for in its folder.
     start : Start, optional
         What [start] has led to before.
+    make_system : callable, default System
+        Makes systems, given what `System` is given.
     """
 
-    def __init__(self, tables: Tables, path: Path, start: Start | None = None):
-        self._tables, self._path, self._given = tables, path, start
+    def __init__(
+        self,
+        tables: Tables,
+        path: Path,
+        start: Start | None = None,
+        make_system: Callable[..., System] = System,
+    ):
+        self._tables, self._path, self._given, self._make_system = tables, path, start, make_system
         self._lines: list[str] = []
 
     def build(self) -> Built:
@@ -117,7 +125,7 @@ class Builder:
             fixed, moving = of_supports(supports, self._n_nodes, first, last)
             for nodes in self._riders.held():
                 fixed[nodes] = True
-            return System(
+            return self._make_system(
                 mass,
                 {name: energy for name, energy in energies.items() if name not in without},
                 fixed=fixed,
