@@ -23,6 +23,7 @@ from symplex.fem.measures.composition import MeasureEnergy, MeasureLaw
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.measures.pair_laws import PairLaw
 from symplex.fem.measures.penalty import Penalty
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 
 SUPPORTS = "supports"
@@ -161,6 +162,8 @@ class _Sampler:
             return self._of_stencils(measure, some, moved)
         if isinstance(energy, Penalty):
             return self._of_stencils(energy.constraint, energy.nodes, moved)
+        if isinstance(energy, Solid):  # of large meshes, what all elements need takes memory
+            energy = energy.restrict(np.arange(0, len(energy.nodes), -(-len(energy.nodes) // _STENCILS)))
         rows = []
         for q in moved:
             force = np.zeros_like(q)

@@ -92,8 +92,7 @@ class Builder:
         ScenarioError
             With one line for each mistake.
         """
-        meshes = self._meshes()
-        self._mesh = self._tied(merge(meshes) if meshes else Mesh(np.empty((0, 3)), {}))
+        self._mesh = self._tied(self._merged())
         self._raise_mistakes()
         self._riders = riders_of(self._tables, len(self._mesh.points), self._path.parent, self._try)
         self._raise_mistakes()
@@ -234,8 +233,8 @@ class Builder:
 
     # -- bodies, trusses, point masses ------------------------------------------------------------------------
 
-    def _meshes(self) -> dict[str, Mesh]:
-        """Return the meshes of all that has nodes, by name."""
+    def _merged(self) -> Mesh:
+        """Return all that has nodes in one mesh; those that it is made of are no longer needed then."""
         tables, folder = self._tables, self._path.parent
         meshes: dict[str, Mesh | None] = {}
         for k, body in enumerate(tables.body):
@@ -244,7 +243,8 @@ class Builder:
             meshes[truss.name] = self._try(place("truss", k, truss.name), truss_mesh, truss, folder)
         meshes |= {table.name: table.own_mesh() for table in tables.point_mass if table.has_node}
         self._raise_mistakes()
-        return {name: mesh for name, mesh in meshes.items() if mesh is not None}
+        found = {name: mesh for name, mesh in meshes.items() if mesh is not None}
+        return merge(found) if found else Mesh(np.empty((0, 3)), {})
 
     def _tied(self, mesh: Mesh) -> Mesh:
         """Return the mesh in which tied nodes are one, or are on the surfaces that they are held on."""

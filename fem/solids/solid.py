@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array, IntArray, LatticeFunctions
+from symplex.fem.energy import RIGID, Array, IntArray, Invariance, LatticeFunctions
 from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.nodes import Nodes, connectivity, require_nodes
 from symplex.fem.solids.chunked_elements import ChunkedElements
@@ -161,6 +161,11 @@ class Solid(ElementEnergy):
             )
         # Those of length 1 stay the same to the last bit, so that some of the elements are as all are.
         return np.where(np.abs(length - 1.0) <= 4.0 * np.finfo(float).eps, a, a / length)
+
+    @property
+    def invariances(self) -> frozenset[Invariance]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Shifts, and turns if the law is objective."""
+        return RIGID if self.material.objective else frozenset({"translations"})
 
     @property
     def chunked(self) -> ChunkedElements | None:
