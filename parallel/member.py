@@ -55,7 +55,7 @@ class Member:
     def take(self, part: Part) -> None:
         """Take a part; what it had before is given up."""
         self._moving, self.kept = None, {}
-        self._part, self.halo = part, Halo(self.comm, part.share.neighbours, part.fixed.shape[1])
+        self._part, self.halo = part, self.reductions().halo(part.share.neighbours, part.fixed.shape[1])
         self._system = part.system(self.halo)
 
     @property
