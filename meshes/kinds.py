@@ -126,7 +126,7 @@ def faces_of_cells(cells: Mapping[str, NDArray[np.int32]]) -> dict[str, NDArray[
 
 
 def face_parts(cells: Mapping[str, NDArray[np.int32]]) -> dict[str, list[tuple[NDArray[np.int32], tuple[int, ...]]]]:
-    """Return what `faces_of_cells` puts together by type of faces: cells [m, k], and which of their nodes a face has."""
+    """Return what `faces_of_cells` puts together by type of faces: cells [m, k], and which of their nodes it has."""
     parts: dict[str, list[tuple[NDArray[np.int32], tuple[int, ...]]]] = {}
     for kind, faces in FACES.items():
         if kind in cells and len(cells[kind]):

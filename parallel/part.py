@@ -160,9 +160,8 @@ class PartEnergy(Energy):
         FailedElsewhere
             If another rank has failed in the step before.
         """
-        share, found = self._share, []
         self._halo.start(q)
-        found += self._added(0, q, out)
+        found = self._added(0, q, out)
         try:
             self._halo.finish(q)
         except FailedElsewhere:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 class SystemOfRanks(System):
     """A system that no rank computes alone: what its elements need in steps is made of each part on its rank.
 
-    It is for motions in explicit steps. The first rank has what describes it: nodes with masses and supports, the nodes
-    of elements, loads. Forces, and with them accelerations at the start and the largest frequency, have the bits of one
-    process, and energies are exact sums. All else, as the Hessian for an equilibrium at the start, is computed as by one
-    process, and so are forces of what cannot be divided, or while a motion of another system is on the ranks.
+    It is for motions in explicit steps. The first rank has what describes the system: nodes with masses and supports,
+    the nodes of elements, loads. Forces, and with them accelerations at the start and the largest frequency, have the
+    bits of one process; energies are exact sums. All else, as the Hessian for an equilibrium at the start, is computed
+    as by one process, and so are forces of what cannot be divided, or while a motion of another system is on the ranks.
 
     Parameters
     ----------

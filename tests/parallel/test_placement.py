@@ -140,7 +140,7 @@ def test_the_parts_of_a_motion_are_not_taken_from_it():
 
 
 def test_momenta_of_small_strains_are_found_from_some_elements():
-    given, options, points = arguments(LinearElastic(lmbda=6e6, mu=4e6, density=1000.0))
+    given, _, points = arguments(LinearElastic(lmbda=6e6, mu=4e6, density=1000.0))
     del given[1]["floor"], given[1]["gravity"]
     system = System(given[0], given[1])
     state = system.state(points)
