@@ -67,7 +67,7 @@ class NoLoad:
 class PartOfMotion(SupportMotion):
     """Some nodes [s] of a support that moves, by their places [s] in it."""
 
-    def __init__(self, whole: SupportMotion, chosen: NDArray[np.intp], nodes: IntArray):
+    def __init__(self, whole: SupportMotion, chosen: NDArray[np.integer], nodes: IntArray):
         self._whole, self._chosen, self.nodes = whole, chosen, nodes
         self.axes, self.smooth, self.span = whole.axes, whole.smooth, whole.span
 

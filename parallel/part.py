@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.actions.support_motion import SupportMotion
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly import Array
 from symplex.fem.energy import Energy
+from symplex.fem.solids.failures import named_in_all
 from symplex.fem.system import Load, System
 from symplex.parallel.actions import part_of_load
 from symplex.parallel.contact import ContactOfRank
@@ -114,7 +115,7 @@ class Around(NamedTuple):
     """
 
     energy: Energy
-    chosen: NDArray[np.intp]
+    chosen: NDArray[np.integer]
     counts: NDArray[np.bool_]
 
 
@@ -259,11 +260,5 @@ def named_error(error: Exception, k: int, piece: Piece | None) -> tuple[Place, E
     """Return where an energy has failed, and the error with the numbers that the whole mesh has."""
     if piece is None or not isinstance(error, InvertedElement | MaterialFailed):
         return Place(0, k if isinstance(error, StepFailed) else -1, 2, 0), error
-    here, there = error.element, int(piece.chosen[error.element])
-    text = str(error).replace(element_words(here, piece.nodes[here]), element_words(there, piece.named[here]))
-    return Place(0, k, 0 if isinstance(error, InvertedElement) else 1, there), type(error)(text, there)
-
-
-def element_words(element: int, nodes: IntArray) -> str:
-    """Return how messages name an element."""
-    return f"element {element} (nodes {', '.join(map(str, nodes))})"
+    named = named_in_all(error, piece.nodes, piece.chosen, piece.named)
+    return Place(0, k, 0 if isinstance(error, InvertedElement) else 1, named.element), named

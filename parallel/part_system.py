@@ -17,9 +17,10 @@ from symplex.errors import InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.actions.support_motion import MovingSupports, SupportMotion
 from symplex.fem.assembly import Array
 from symplex.fem.forms import Form
+from symplex.fem.solids.failures import element_words
 from symplex.fem.system import System
 from symplex.parallel.actions import PartOfFriction
-from symplex.parallel.part import Part, Place, element_words, named_error
+from symplex.parallel.part import Part, Place, named_error
 from symplex.parallel.reductions import Reductions
 
 if TYPE_CHECKING:

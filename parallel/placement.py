@@ -53,9 +53,7 @@ class Placement:
         self._motion: ref[Motion] | None = None
         self.nodes: list[IntArray] = [np.empty(0, np.int32)] * ranks.size
         self.own = list(self.nodes)
-        ranks.placed = None
         self._place(system, q)
-        ranks.placed = self
 
     def _place(self, system: System, q: Array) -> None:
         ranks = self._ranks
@@ -123,9 +121,11 @@ class Placement:
 
 def placed(system: System, q: Array, ranks: Ranks) -> Placement:
     """Return the parts of a system on the ranks, which get them unless they have them; q [n, dim] are its positions."""
+    # A checker of this file alone takes its class for another than that of the package.
     if ranks.placed is None or not ranks.placed.is_of(system):
-        return Placement(system, q, ranks)
-    return ranks.placed
+        ranks.placed = None
+        ranks.placed = Placement(system, q, ranks)  # pyright: ignore[reportAttributeAccessIssue]
+    return ranks.placed  # pyright: ignore[reportReturnType]
 
 
 def _places(system: System, q: Array) -> Array:

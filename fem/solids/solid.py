@@ -132,8 +132,15 @@ class Solid(ElementEnergy):
     def restrict(self, indices: ArrayLike | NDArray[np.bool_]) -> Solid:
         """Return the energy of the elements with the given indices (or mask) only."""
         chosen = np.asarray(indices) if np.size(indices) else slice(0)
-        fibres = None if self.fibres is None else self.fibres[:, chosen]
-        return Solid(self.points, self.nodes[chosen], self.material, fibres, self.formulation)
+        return Solid(self.points, self.nodes[chosen], self.material, self.fibres_of(chosen), self.formulation)
+
+    def points_at(self, nodes: NDArray[np.integer]) -> Array:
+        """Return the undeformed positions [l, 3] in m of nodes [l]; of those beyond its own, any."""
+        return self.points[np.minimum(nodes, len(self.points) - 1)]
+
+    def fibres_of(self, chosen: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Array | None:
+        """Return the directions of fibres of chosen elements [F, s, 3], if elements have their own."""
+        return None if self.fibres is None else np.ascontiguousarray(self.fibres[:, chosen])
 
     def _directions(self, fibres: ArrayLike) -> Array:
         """Return the directions of fibres of each element [F, m, 3], of length 1."""
