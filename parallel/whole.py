@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symplex.errors import InvalidSystem
 from symplex.fem.system import System
 from symplex.parallel.pieces import require_few, require_parts
 from symplex.parallel.placement import placed
@@ -23,7 +22,7 @@ class SystemOfRanks(System):
     It is for motions in explicit steps. The first rank has what describes the system: nodes with masses and supports,
     the nodes of elements, loads. Forces, and with them accelerations at the start and the largest frequency, have the
     bits of one process; energies are exact sums. All else, as the Hessian for an equilibrium at the start, is computed
-    as by one process, and so are forces of what cannot be divided, or while a motion of another system is on the ranks.
+    as by one process, and so are forces while a motion of another system is on the ranks.
 
     Parameters
     ----------
@@ -37,7 +36,13 @@ class SystemOfRanks(System):
         self._ranks = ranks
 
     def gradient(self, q: Array, out: Array | None = None) -> Array:
-        """Return ∇V(q) [n, dim] in N (into ``out`` if given), fixed coordinates included."""
+        """Return ∇V(q) [n, dim] in N (into ``out`` if given), fixed coordinates included.
+
+        Raises
+        ------
+        InvalidSystem
+            If the system cannot be divided among the ranks.
+        """
         placement = self._placement(q)
         if placement is None:
             return super().gradient(q, out)
@@ -51,14 +56,17 @@ class SystemOfRanks(System):
         return super().potentials(q) if placement is None else placement.potentials(self, q)
 
     def _placement(self, q: Array) -> Placement | None:
-        """Return its parts on the ranks; None where it has none."""
+        """Return its parts on the ranks; None while these have others that move.
+
+        Raises
+        ------
+        InvalidSystem
+            If it cannot be divided among them.
+        """
         there = self._ranks.placed
         if there is None or not there.is_of(self):
-            try:
-                require_parts(self, contact=True)
-                require_few(self, self._ranks.size)
-            except InvalidSystem:  # which the method tells when it begins
-                return None
+            require_parts(self, contact=True)
+            require_few(self, self._ranks.size)
             if there is not None and there.is_moving:
                 return None
         return placed(self, q, self._ranks)

@@ -8,7 +8,7 @@ import pytest
 
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
-from symplex.errors import InvertedElement
+from symplex.errors import InvalidSystem, InvertedElement
 from symplex.fem.actions.loads import Gravity, NodalLoad
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.measures.bars import Bars
@@ -115,13 +115,16 @@ def test_the_first_element_that_is_inverted_is_named_as_by_one_process():
     np.testing.assert_array_equal(whole.gradient(points), System(*given, **options).gradient(points))
 
 
-def test_what_cannot_be_divided_is_computed_as_by_one_process():
+def test_what_cannot_be_divided_is_refused_before_anything_is_computed():
     given, options, points = arguments()
+    few = SystemOfRanks(*given, **options, ranks=InTurn(2000))
+    with pytest.raises(InvalidSystem, match=r"^there are 2000 ranks, more than the mesh has elements or nodes"):
+        few.state(points)
     options["loads"]["pull"] = lambda t, q, v: np.zeros_like(q)
     there = InTurn(2)
-    whole, one = SystemOfRanks(*given, **options, ranks=there), System(*given, **options)
-    np.testing.assert_array_equal(whole.gradient(points), one.gradient(points))
-    assert whole.potentials(points) == one.potentials(points)
+    whole = SystemOfRanks(*given, **options, ranks=there)
+    with pytest.raises(InvalidSystem, match=r"^load 'pull' cannot be divided among ranks\. Run it in one process"):
+        whole.state(points)
     assert not there.called
 
 
