@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symplex.contact.friction import Friction
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import Pressure
 from symplex.fem.system import System
 from symplex.parallel.actions import PartOfMotion
+from symplex.parallel.contact import ContactElsewhere, contact_around, is_shared_contact, nodes_of_contact
 from symplex.parallel.division import Division, Share, places_of
+from symplex.parallel.friction import is_divisible_friction
 from symplex.parallel.implicit_part import Implicit, ImplicitArrays, ImplicitSteps, TakeImplicit
 from symplex.parallel.member import Command
 from symplex.parallel.part import Part
@@ -53,7 +54,7 @@ class ImplicitMotionInParts(FixedStepMotion):
         moving = whole.arrays()
         self._q, self._v, self._a = moving["q"], moving["v"], moving["a"]
         self._work = whole._work
-        require_parts(whole.system)
+        require_parts(whole.system, contact=True)
         require_few(whole.system, ranks.size)
         _require_lumped(whole.system)
         self._owner = np.full(whole.system.n_nodes, -1, np.int32)
@@ -88,6 +89,9 @@ class ImplicitMotionInParts(FixedStepMotion):
         self._whole.n = self.n
         return self._whole.statistics()
 
+    def _take_renewing(self, n_steps: int) -> None:
+        self._run(n_steps)  # each rank renews what it has
+
     def _step(self, t: float, h: float) -> None:
         raise NotImplementedError("steps are taken by the ranks")
 
@@ -103,21 +107,23 @@ class ImplicitMotionInParts(FixedStepMotion):
     def _divide(self) -> None:
         """Give each rank its part, from what the arrays hold."""
         system, ranks = self.system, self._ranks
-        stencils = {name: np.ascontiguousarray(energy.nodes) for name, energy in system.energies.items()}
+        contacts = {name: energy for name, energy in system.energies.items() if is_shared_contact(energy)}
+        energies = {name: energy for name, energy in system.energies.items() if name not in contacts}
+        stencils = {name: np.ascontiguousarray(energy.nodes) for name, energy in energies.items()}
         if self._owner[0] < 0:
             self._owner[...] = owners(self._q, list(stencils.values()), ranks.size)
         stencils |= {f"load {name}": load.nodes for name, load in system.loads.items() if isinstance(load, Pressure)}
-        division = Division(self._owner, stencils, ranks.size)
-        divided = {name: Divided(energy, ranks.threads) for name, energy in system.energies.items()}
+        touching = {name: nodes_of_contact(contact) for name, contact in contacts.items()}
+        division = Division(self._owner, stencils, ranks.size, list(touching.values()))
+        divided = {name: Divided(energy, ranks.threads) for name, energy in energies.items()}
         arrays, grid = self._whole.arrays(), {"t0": self.t0, "dt": self.dt, "n": self.n}
         # Iterations on ranks, and no compiled loops over steps.
         newton = self._own_method.newton
         linear = "petsc" if newton.linear == "petsc" else "krylov"
         method = replace(self._own_method, newton=replace(newton, linear=linear))
-        contacts = {id(energy): name for name, energy in system.energies.items()}
-        frictions = {
-            name: contacts[id(load.energy)] for name, load in system.loads.items() if isinstance(load, Friction)
-        }
+        names = {id(energy): name for name, energy in system.energies.items()}
+        frictions = {name: names[id(load.energy)] for name, load in system.loads.items() if is_divisible_friction(load)}
+        listed_at = {name: q for name, q in self._listed_at.items() if len(q)}
 
         def take(rank: int) -> Command:
             share = division.share(rank, hidden=False)
@@ -127,7 +133,15 @@ class ImplicitMotionInParts(FixedStepMotion):
             moving = {name: _on(motion, share) for name, motion in system.moving.motions.items()}
             part = Part.of(system, share, {}, outer, moving)
             here = {name: _of(array, nodes) if _is_nodal(array, system) else array for name, array in arrays.items()}
-            return TakeImplicit(part, method, grid, here, frictions)
+            own = share.ghosts
+            around = {
+                name: contact_around(contact, nodes, own)
+                if (self._owner[touching[name]] == rank).any()
+                else ContactElsewhere()
+                for name, contact in contacts.items()
+            }
+            lists = {name: _of(q, nodes) for name, q in listed_at.items()}
+            return TakeImplicit(part, method, grid, here, frictions, around, lists)
 
         ranks.call(take)
 
@@ -135,7 +149,11 @@ class ImplicitMotionInParts(FixedStepMotion):
         """Get all that moves from the ranks."""
         self._is_here = True
         whole = self._whole.arrays()
-        for rank, arrays in enumerate(self._ranks.call(lambda rank: ImplicitArrays())):
+        # Where contacts found their pairs: what is on ranks without a node of theirs does not matter.
+        self._listed_at = {name: np.zeros_like(self._q) for name in self._listed_at}
+        for rank, (arrays, listed_at) in enumerate(self._ranks.call(lambda rank: ImplicitArrays())):
+            for name, q in listed_at.items():
+                self._listed_at[name][self._own[rank]] = q
             for name, array in arrays.items():
                 if _is_nodal(whole[name], self.system):
                     whole[name][..., self._own[rank], :] = array

@@ -13,7 +13,7 @@ from symplex.fem.assembly import Array, Pattern
 from symplex.parallel.krylov import RankedKrylov
 from symplex.parallel.member import Command, Failure, Member
 from symplex.parallel.part import Part, Place
-from symplex.parallel.part_system import PartSystem
+from symplex.parallel.part_system import Contact, PartSystem
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
 from symplex.time.solvers.linear_solver import LinearSolver
@@ -34,7 +34,7 @@ class ImplicitPart:
         part, grid = command.part, command.grid
         self._threads, self._share, self._sums = member.threads, part.share, member.reductions()
         self._linear = command.method.newton.linear
-        self._system = PartSystem(part, self._sums, command.frictions)
+        self._system = PartSystem(part, self._sums, command.frictions, command.contacts)
         motion = command.method._motion(self._system, grid["t0"], grid["dt"], grid["n"])
         assert isinstance(motion, ImplicitMotion)
         symmetric = self._sums.largest(float(not motion.symmetric)) == 0.0
@@ -42,6 +42,7 @@ class ImplicitPart:
         self._motion = motion
         for name, array in motion.arrays().items():
             array[...] = command.arrays[name]
+        motion._listed_at |= command.listed_at
 
     def _solver(self, pattern: Pattern, dim: int) -> LinearSolver:
         if self._linear == "petsc":
@@ -68,13 +69,13 @@ class ImplicitPart:
             return Failure(Place(motion.n, 0, 0, 0), error)
         return None
 
-    def arrays(self) -> dict[str, Array]:
-        """Return what moves, of own nodes, and what all ranks have counted."""
+    def arrays(self) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Return what moves, of own nodes, and what all ranks have counted; and where contacts were listed."""
         shape, own = (self._system.n_nodes, self._system.dim), self._share.ghosts
         found = {}
         for name, array in self._motion.arrays().items():
             found[name] = (array[..., :own, :] if array.shape[-2:] == shape else array).copy()
-        return found
+        return found, {name: q[:own] for name, q in self._motion._listed_at.items() if len(q)}
 
 
 @dataclass
@@ -91,6 +92,10 @@ class TakeImplicit(Command):
         What moves, of own nodes and ghosts [l, dim], and what is counted.
     frictions : mapping of str to str
         See `PartSystem`.
+    contacts : mapping of str to Contact
+        See `PartSystem`.
+    listed_at : mapping of str to float64 [l, 3]
+        Where nodes were as these have found their pairs, if they have, in m.
     """
 
     part: Part
@@ -98,6 +103,8 @@ class TakeImplicit(Command):
     grid: Mapping[str, Any]
     arrays: Mapping[str, Array]
     frictions: Mapping[str, str]
+    contacts: Mapping[str, Contact]
+    listed_at: Mapping[str, Array]
 
     def done(self, member: Member) -> None:
         """Do it on one rank."""
@@ -118,6 +125,6 @@ class ImplicitSteps(Command):
 class ImplicitArrays(Command):
     """Tell all that moves."""
 
-    def done(self, member: Member) -> dict[str, Array]:
+    def done(self, member: Member) -> tuple[dict[str, Array], dict[str, Array]]:
         """Do it on one rank."""
         return member.implicit.arrays()

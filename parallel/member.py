@@ -52,9 +52,10 @@ class Member:
 
     def take(self, part: Part, grid: Mapping[str, Any]) -> None:
         """Take a part, and the times of its steps."""
-        self._part, self.halo = part, Halo(self.comm, part.share.neighbours, part.fixed.shape[1])
+        self._part = part
+        self.halo = Halo(self.comm, part.share.neighbours, part.fixed.shape[1], 1 + part.sends_velocities)
         system = part.system(self.halo)
-        self._moving = PartMotion(system, grid["t0"], grid["dt"], grid["n"], part.share.ghosts, part.supports)
+        self._moving = PartMotion(system, grid["t0"], grid["dt"], grid["n"], part)
 
     @property
     def motion(self) -> PartMotion:
@@ -84,6 +85,8 @@ class Member:
         except FailedElsewhere:
             return None
         except Exception as error:
+            if self._energy.failed is None:  # after the exchange, which has not told the others
+                self.halo.end()
             place = self._energy.failed or Place(0, -1, 2, 0)
             return Failure(place._replace(step=motion.n if isinstance(error, StepFailed) else -1), error)
         return None

@@ -378,9 +378,10 @@ class FixedStepMotion(Motion):
             If the last step was not finished.
         """
         self._refuse_broken()
+        arrays = self.arrays()  # which may first have to come from elsewhere, as where lists were found
         grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
         grid |= {_LISTED_AT + name: q.copy() for name, q in self._listed_at.items()}
-        return grid | {name: array.copy() for name, array in self.arrays().items()}
+        return grid | {name: array.copy() for name, array in arrays.items()}
 
     def _refuse_broken(self) -> None:
         if self._broken:
