@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import final
 
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly import Array, Pattern
+from symplex.parallel.coarse import TwoLevelCholesky
 from symplex.parallel.division import Share
 from symplex.parallel.ranked_rows import RankedRows, RankedTurned
 from symplex.parallel.reductions import Reductions
+from symplex.time.solvers.block_factor import IncompleteCholesky
 from symplex.time.solvers.block_matrix import BlockPattern
 from symplex.time.solvers.iterative import KrylovSolver
 from symplex.time.solvers.turned import TurnedMatrix
@@ -16,6 +18,8 @@ from symplex.time.solvers.turned import TurnedMatrix
 @final
 class RankedKrylov(KrylovSolver):
     """`KrylovSolver` with own rows on each rank, whose factors are of own columns: block Jacobi over ranks.
+
+    To those of symmetric matrices belongs a coarse space (`symplex.parallel.coarse`), found once a step.
 
     Parameters
     ----------
@@ -34,6 +38,22 @@ class RankedKrylov(KrylovSolver):
 
     def _block_rows(self, pattern: Pattern, dim: int) -> BlockPattern:
         return RankedRows(pattern, dim, self._share, self._sums)
+
+    def begin(self) -> None:
+        """Turn the columns of matrices again, and find the coarse space anew."""
+        super().begin()
+        self._is_seen = False
+
+    def _incomplete(self) -> IncompleteCholesky:
+        assert isinstance(self._rows, RankedRows)
+        return TwoLevelCholesky(self._rows, self._sums)
+
+    def _see(self, values: Array, positions: Array) -> None:
+        factor = self._lower[1]
+        assert isinstance(factor, TwoLevelCholesky)
+        if not self._is_seen:
+            factor.see(values, positions)
+        self._is_seen = True
 
     def _turned_matrix(self) -> TurnedMatrix:
         assert isinstance(self._rows, RankedRows)

@@ -30,12 +30,13 @@ class Reductions:
     Attributes
     ----------
     comm : MPI.Comm
+    rank : int
     count : int
         How often all ranks have met.
     """
 
     def __init__(self, comm: MPI.Comm):
-        self.comm, self.count = comm, 0
+        self.comm, self.rank, self.count = comm, comm.rank, 0
 
     def halo(self, neighbours: Sequence[Neighbour], numbers: int) -> Halo:
         """Return an exchange of so many numbers of each node."""

@@ -73,6 +73,7 @@ class KrylovSolver(LinearSolver):
         self._turns = not symmetric and end is not None and self._may_turn and self._factorize_turned(positions, end)
         if self._definite or self._turns:
             self._start.take(self._lower[0], positions)
+            self._see(self._lower[0], positions)
         self._factorized = self._definite or self._turns or self._factorize_any()
 
     def _factorize_symmetric(self) -> bool:
@@ -109,7 +110,13 @@ class KrylovSolver(LinearSolver):
     @cached_property
     def _lower(self) -> tuple[Array, IncompleteCholesky]:
         """The lower half of a symmetric matrix, or part of a matrix, and its factors."""
-        return _room(self._rows.lower), IncompleteCholesky(self._rows)
+        return _room(self._rows.lower), self._incomplete()
+
+    def _incomplete(self) -> IncompleteCholesky:
+        return IncompleteCholesky(self._rows)
+
+    def _see(self, values: Array, positions: Array) -> None:
+        """Take note of the matrix with the lower half values [nnz', 9] of a system at positions [n, dim] in m."""
 
     @cached_property
     def _whole(self) -> Array:
