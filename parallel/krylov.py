@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import final
 
-from symplex.fem.assembly import Array, Pattern
-from symplex.parallel.coarse import TwoLevelCholesky
+from symplex.fem.assembly import Pattern
+from symplex.parallel.coarse import CoarseSpace, DeflatedCholesky, DeflatedStart
 from symplex.parallel.division import Share
 from symplex.parallel.ranked_rows import RankedRows, RankedTurned
 from symplex.parallel.reductions import Reductions
 from symplex.time.solvers.block_factor import IncompleteCholesky
 from symplex.time.solvers.block_matrix import BlockPattern
 from symplex.time.solvers.iterative import KrylovSolver
+from symplex.time.solvers.rigid_start import RigidStart
 from symplex.time.solvers.turned import TurnedMatrix
 
 
@@ -19,7 +20,7 @@ from symplex.time.solvers.turned import TurnedMatrix
 class RankedKrylov(KrylovSolver):
     """`KrylovSolver` with own rows on each rank, whose factors are of own columns: block Jacobi over ranks.
 
-    To those of symmetric matrices belongs a coarse space (`symplex.parallel.coarse`), found once a step.
+    To those of symmetric matrices belongs a coarse space (`symplex.parallel.coarse`).
 
     Parameters
     ----------
@@ -39,21 +40,14 @@ class RankedKrylov(KrylovSolver):
     def _block_rows(self, pattern: Pattern, dim: int) -> BlockPattern:
         return RankedRows(pattern, dim, self._share, self._sums)
 
-    def begin(self) -> None:
-        """Turn the columns of matrices again, and find the coarse space anew."""
-        super().begin()
-        self._is_seen = False
+    def _rigid_start(self) -> RigidStart:
+        assert isinstance(self._rows, RankedRows)
+        self._space = CoarseSpace(self._rows, self._sums)
+        return DeflatedStart(self._rows, self._space)
 
     def _incomplete(self) -> IncompleteCholesky:
         assert isinstance(self._rows, RankedRows)
-        return TwoLevelCholesky(self._rows, self._sums)
-
-    def _see(self, values: Array, positions: Array) -> None:
-        factor = self._lower[1]
-        assert isinstance(factor, TwoLevelCholesky)
-        if not self._is_seen:
-            factor.see(values, positions)
-        self._is_seen = True
+        return DeflatedCholesky(self._rows, self._sums, self._space)
 
     def _turned_matrix(self) -> TurnedMatrix:
         assert isinstance(self._rows, RankedRows)

@@ -44,7 +44,7 @@ class KrylovSolver(LinearSolver):
     def __init__(self, pattern: Pattern, dim: int):
         self._pattern = pattern
         self._rows = self._block_rows(pattern, dim)
-        self._turned, self._start = self._turned_matrix(), RigidStart(self._rows)
+        self._turned, self._start = self._turned_matrix(), self._rigid_start()
         self.begin()
 
     def _block_rows(self, pattern: Pattern, dim: int) -> BlockPattern:
@@ -53,6 +53,9 @@ class KrylovSolver(LinearSolver):
 
     def _turned_matrix(self) -> TurnedMatrix:
         return TurnedMatrix(self._rows)
+
+    def _rigid_start(self) -> RigidStart:
+        return RigidStart(self._rows)
 
     def begin(self) -> None:
         """Turn the columns of matrices again."""
@@ -73,7 +76,6 @@ class KrylovSolver(LinearSolver):
         self._turns = not symmetric and end is not None and self._may_turn and self._factorize_turned(positions, end)
         if self._definite or self._turns:
             self._start.take(self._lower[0], positions)
-            self._see(self._lower[0], positions)
         self._factorized = self._definite or self._turns or self._factorize_any()
 
     def _factorize_symmetric(self) -> bool:
@@ -114,9 +116,6 @@ class KrylovSolver(LinearSolver):
 
     def _incomplete(self) -> IncompleteCholesky:
         return IncompleteCholesky(self._rows)
-
-    def _see(self, values: Array, positions: Array) -> None:
-        """Take note of the matrix with the lower half values [nnz', 9] of a system at positions [n, dim] in m."""
 
     @cached_property
     def _whole(self) -> Array:
