@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.kernels import kernel
@@ -38,6 +39,8 @@ class CoarseSpace:
     ----------
     rows : RankedRows
     sums : Reductions
+    fixed : bool [l, dim]
+        Which coordinates of own nodes and ghosts do not move: they have no part in the motions of pieces.
 
     Attributes
     ----------
@@ -45,8 +48,11 @@ class CoarseSpace:
         Whether there are several ranks, and not too many pieces; once it has seen a matrix.
     """
 
-    def __init__(self, rows: RankedRows, sums: Reductions):
+    def __init__(self, rows: RankedRows, sums: Reductions, fixed: NDArray[np.bool_]):
         self._rows, self._sums = rows, sums
+        free = np.zeros((len(fixed), 3))
+        free[:, : rows.dim] = ~fixed
+        self._free, self._free_ghosts = free[rows.nodes], free[rows.n :]
         self.exists, self._is_numbered = False, False
 
     def _number(self) -> None:
@@ -83,7 +89,8 @@ class CoarseSpace:
         x, nodes = rows.gather(positions).reshape(-1, 3), np.bincount(piece)
         arms = x - np.stack([np.bincount(piece, x[:, i]) / nodes for i in range(3)], axis=1)[piece]
         arms /= max(rows.largest(float(np.abs(arms).max(initial=0.0))), np.finfo(float).tiny)
-        self._motions, of_ghosts = _motions(arms, rows.dim), _motions(rows.of_ghosts(arms), rows.dim)
+        self._motions = _motions(arms, self._free)
+        of_ghosts = _motions(rows.of_ghosts(arms), self._free_ghosts)
         self._forces = np.zeros((len(self._row), 6, 3))
         p, q = np.zeros(3 * rows.n), np.empty(3 * rows.n)
         for k in range(6):
@@ -192,15 +199,14 @@ class DeflatedStart(RigidStart):
         return x, r
 
 
-def _motions(arms: Array, dim: int) -> Array:
-    """Return three translations and three rotations [n, 6, 3] of nodes with arms [n, 3]."""
+def _motions(arms: Array, free: Array) -> Array:
+    """Return three translations and three rotations [n, 6, 3] of nodes with arms [n, 3], zero where not free [n, 3]."""
     motions = np.zeros((len(arms), 6, 3))
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         motions[:, i, i] = 1.0
         motions[:, 3 + i, j], motions[:, 3 + i, k] = -arms[:, k], arms[:, j]
-    motions[:, :, dim:] = 0.0
-    return motions
+    return motions * free[:, None]
 
 
 # In plain loops, whose numbers do not depend on a library: all ranks decide by them alike.

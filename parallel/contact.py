@@ -13,7 +13,6 @@ from typing import TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from symplex.contact.bodies import BodyContact
 from symplex.errors import StepFailed

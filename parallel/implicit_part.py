@@ -49,7 +49,7 @@ class ImplicitPart:
             from symplex.parallel.petsc import RankedPetsc
 
             return RankedPetsc(pattern, dim, self._share, self._sums)
-        return RankedKrylov(pattern, dim, self._share, self._sums)
+        return RankedKrylov(pattern, dim, self._share, self._sums, self._system.fixed)
 
     @property
     def meetings(self) -> int:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from symplex.fem.assembly import Pattern
 from symplex.parallel.coarse import CoarseSpace, DeflatedCholesky, DeflatedStart
 from symplex.parallel.division import Share
@@ -29,12 +32,14 @@ class RankedKrylov(KrylovSolver):
     dim : int
     share : Share
     sums : Reductions
+    fixed : bool [l, dim]
+        Which coordinates of own nodes and ghosts do not move.
     """
 
     _advice = "Try a smaller step, or fewer ranks."
 
-    def __init__(self, pattern: Pattern, dim: int, share: Share, sums: Reductions):
-        self._share, self._sums = share, sums
+    def __init__(self, pattern: Pattern, dim: int, share: Share, sums: Reductions, fixed: NDArray[np.bool_]):
+        self._share, self._sums, self._fixed = share, sums, fixed
         super().__init__(pattern, dim)
 
     def _block_rows(self, pattern: Pattern, dim: int) -> BlockPattern:
@@ -42,7 +47,7 @@ class RankedKrylov(KrylovSolver):
 
     def _rigid_start(self) -> RigidStart:
         assert isinstance(self._rows, RankedRows)
-        self._space = CoarseSpace(self._rows, self._sums)
+        self._space = CoarseSpace(self._rows, self._sums, self._fixed)
         return DeflatedStart(self._rows, self._space)
 
     def _incomplete(self) -> IncompleteCholesky:

@@ -51,9 +51,7 @@ class PartSystem(System):
         What all ranks have raised last.
     """
 
-    def __init__(
-        self, part: Part, sums: Reductions, frictions: Mapping[str, str], contacts: Mapping[str, Contact]
-    ):
+    def __init__(self, part: Part, sums: Reductions, frictions: Mapping[str, str], contacts: Mapping[str, Contact]):
         self._own, self._pieces, self._named = part.share.ghosts, part.outer, part.share.nodes
         dim = part.fixed.shape[1]
         self._halo, self._sums = sums.halo(part.share.neighbours, dim), sums

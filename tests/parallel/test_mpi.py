@@ -183,7 +183,8 @@ def test_bodies_collide_on_any_number_of_ranks_as_in_one_process(begins, frictio
 
 @pytest.mark.slow
 def test_bodies_that_pass_through_each_other_are_told_as_by_one_process(tmp_path, capsys):
-    soft = COLLISION.replace('begins = "BEGINS"\nFRICTION', "stiffness = 1e3").replace("[6.0, 1.0, 1.0]", "[90.0, 0.0, 0.0]")
+    soft = COLLISION.replace('begins = "BEGINS"\nFRICTION', "stiffness = 1e3")
+    soft = soft.replace("[6.0, 1.0, 1.0]", "[90.0, 0.0, 0.0]")
     (tmp_path / "two.toml").write_text(soft, "utf-8")
     assert main(["run", str(tmp_path / "two.toml"), "--quiet", "--output", str(tmp_path / "one")]) == 1
     told = capsys.readouterr().err
