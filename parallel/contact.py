@@ -165,3 +165,32 @@ class ContactOfRank:
         energy = self.energy
         stencils = energy.nodes
         return energy.observed(State(0.0, here, still, still), energy.gradient(here[stencils]))
+
+
+@dataclass
+class ContactAround:
+    """A contact on a rank that has the pairs around its own nodes, of which each is counted on one rank.
+
+    That is where the node is which the whole mesh gives the least number.
+
+    Attributes
+    ----------
+    energy : ChangingInterpolatedEnergy
+    where : int32 [l]
+        The numbers that nodes have in the whole mesh.
+    own : int
+        How many of them are own ones, which are the first.
+    """
+
+    energy: ChangingInterpolatedEnergy
+    where: IntArray
+    own: int
+
+    def counted(self, q: Array) -> tuple[Array, dict[str, float]]:
+        """Return the energies [m] in J of the pairs that count here at q [l, 3], and what these tell."""
+        complete = self.energy.complete((q,))
+        nodes, contact = complete.nodes, complete.energy
+        assert isinstance(contact, BodyContact), "another contact is not shared"
+        first = nodes[np.arange(len(nodes)), np.argmin(self.where[nodes], axis=1)]
+        rows, points = np.flatnonzero(first < self.own), complete.interpolation.points(q)
+        return contact.value(points[contact.nodes])[rows], contact.at(points).of_some(rows).observed()

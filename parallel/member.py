@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from symplex.errors import StepFailed
 from symplex.fem import threads
 from symplex.fem.assembly import Array, IntArray
+from symplex.parallel.exact_sum import WORDS
 from symplex.parallel.halo import FailedElsewhere, Halo
 from symplex.parallel.part import Around, Part, PartEnergy, Place
 from symplex.parallel.part_motion import PartMotion
@@ -52,10 +53,15 @@ class Member:
 
     def take(self, part: Part, grid: Mapping[str, Any]) -> None:
         """Take a part, and the times of its steps."""
-        self._part = part
+        self._part, self.implicit = part, None
         self.halo = Halo(self.comm, part.share.neighbours, part.fixed.shape[1], 1 + part.sends_velocities)
         system = part.system(self.halo)
         self._moving = PartMotion(system, grid["t0"], grid["dt"], grid["n"], part)
+
+    def take_implicit(self, part: Part, implicit: Any) -> None:
+        """Take a part that moves in implicit steps."""
+        self._part, self.implicit = part, implicit
+        self.halo = self.reductions().halo(part.share.neighbours, part.fixed.shape[1])
 
     @property
     def motion(self) -> PartMotion:
@@ -108,22 +114,20 @@ class Member:
     @property
     def around(self) -> Mapping[str, Around]:
         """By the names of energies, all stencils around its own nodes, where there are any."""
-        return self._energy.around
+        return self._energy.around if self.implicit is None else self.implicit.around
 
     def sums(self) -> RankSums:
         """Return the sums over own nodes, and over the stencils that are counted here."""
-        own, arrays = self.part.share.ghosts, self.motion.arrays()
+        own, arrays = self.part.share.ghosts, self.local
+        counted = self._energy.counted if self.implicit is None else self.implicit.counted
         with self.limited():
             return sums_of_rank(
-                self._energy.counted,
-                self.part.mass[:own],
-                (arrays["q"], arrays["v"][:own], arrays["a"][:own]),
-                self.motion.words,
+                counted, self.part.mass[:own], (arrays["q"], arrays["v"][:own], arrays["a"][:own]), self.words
             )
 
     def some(self, places: IntArray) -> NDArray[np.float64]:
         """Return positions, velocities and accelerations [3, s, dim] of own nodes by their places [s]."""
-        arrays = self.motion.arrays()
+        arrays = self.local
         return np.stack([arrays[name][places] for name in ("q", "v", "a")])
 
     @property
@@ -135,7 +139,17 @@ class Member:
     def arrays(self) -> dict[str, Array]:
         """Return what moves, of own nodes [..., own, dim]."""
         own = self.part.share.ghosts
-        return {name: np.ascontiguousarray(array[..., :own, :]) for name, array in self.motion.arrays().items()}
+        return {name: np.ascontiguousarray(array[..., :own, :]) for name, array in self.local.items()}
+
+    @property
+    def local(self) -> dict[str, Array]:
+        """What moves, of own nodes and ghosts [..., l, dim]."""
+        return self.motion.arrays() if self.implicit is None else self.implicit.local
+
+    @property
+    def words(self) -> NDArray[np.int64]:
+        """The work done on own nodes (see `PartLedger`); of implicit steps all ranks know all of it."""
+        return self.motion.words if self.implicit is None else np.zeros((0, WORDS), np.int64)
 
 
 class Command:
@@ -177,7 +191,7 @@ class Arrays(Command):
 
     def done(self, member: Member) -> tuple[dict[str, Array], NDArray[np.int64]]:
         """Do it on one rank."""
-        return member.arrays(), member.motion.words
+        return member.arrays(), member.words
 
 
 @dataclass
