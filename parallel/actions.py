@@ -82,7 +82,7 @@ def part_of_load(load: Divisible, share: Share, system: System) -> Callable[...,
     if isinstance(load, Drag):
         viscosity = load.viscosity[share.nodes]
         return Drag(np.abs(viscosity), -1.0 if np.any(viscosity < 0.0) else 1.0)  # of one sign
-    if is_divisible_friction(load):
+    if not isinstance(load, Pressure):
         return part_of_friction(load, share, is_own, system.energies) or NoLoad()
     # All faces around own nodes, whose other nodes are those of elements around them, and so here as well.
     faces = {str(k): cells[is_own[cells].any(axis=1)] for k, cells in enumerate(load.faces)}

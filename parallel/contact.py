@@ -59,17 +59,17 @@ def contact_around(energy: SharedContact, where: IntArray, own: int) -> Changing
     As it orders and finds pairs as the whole does, ranks with the same positions decide alike.
     """
     if isinstance(energy, BodyContact):
-        nodes = energy.surface.vertices
-        weights = sp.csr_array((np.ones(len(nodes)), (np.arange(len(nodes)), nodes)), (len(nodes), nodes[-1] + 1))
-        contact = energy
+        contact, nodes = energy, energy.surface.vertices
+        indices, data, indptr = nodes, np.ones(len(nodes)), np.arange(len(nodes) + 1)
     else:
         weights, contact = energy.interpolation.weights, energy.energy
-        nodes = np.arange(len(weights.indptr) - 1, dtype=np.int32)  # the points are numbered as they were
+        nodes = np.arange(energy.interpolation.n_points, dtype=np.int32)  # the points are numbered as they were
+        indices, data, indptr = np.asarray(weights.indices, np.int32), weights.data, np.asarray(weights.indptr)
     assert isinstance(contact, BodyContact), "another contact is not shared"
-    places = places_of(where, weights.indices)
-    here = sp.csr_array((weights.data, places, weights.indptr), (weights.shape[0], len(where)))
-    around = np.zeros(weights.shape[0], bool)
-    around[np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))[places < own]] = True
+    places = places_of(where, indices)
+    around = np.zeros(len(nodes), bool)
+    around[np.repeat(np.arange(len(nodes)), np.diff(indptr))[places < own]] = True
+    here = sp.csr_array((data, places, indptr), (len(nodes), len(where)))
     return ChangingInterpolatedEnergy(contact.renumbered(nodes, around), Interpolation(here))
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem.system import State
-from symplex.parallel.member import Some, Summed
+from symplex.parallel.member import Command, Some, Summed
 from symplex.parallel.ranks import Ranks
 from symplex.parallel.sums import DistantState, RankSums, Sums
 from symplex.time.motion import FixedStepMotion, refuse_infinite
@@ -33,6 +33,13 @@ class DistantMotion(FixedStepMotion):
     @abstractmethod
     def _divide(self) -> None:
         """Give each rank its part."""
+
+    @abstractmethod
+    def kept_by(self, command: Callable[[int], Command]) -> dict[str, np.ndarray]:
+        """Let each rank keep its nodes, by a command that returns its work; return what else a checkpoint has.
+
+        Together that is `checkpoint`, with the same names.
+        """
 
     def _take_sums(self, parts: Sequence[RankSums]) -> None:
         """Take what all ranks have found, of a state."""

@@ -165,10 +165,10 @@ class ImplicitMotionInParts(DistantMotion):
     def _gather(self) -> None:
         """Get all that moves from the ranks, and where contacts have found their pairs."""
         n, found = self.system.n_nodes, {}
-        for own, (arrays, _) in zip(self._own.values(), self._ranks.call(lambda rank: Arrays()), strict=True):
+        for rank, (arrays, _) in enumerate(self._ranks.call(lambda rank: Arrays())):
             for name, array in arrays.items():
                 whole = found.setdefault(name, np.zeros((*array.shape[:-2], n, array.shape[-1])))
-                whole[..., own, :] = array
+                whole[..., self._own[rank], :] = array
         self._found = {name: array for name, array in found.items() if not name.startswith(LISTED_AT)}
         self._listed_at = {name: found[LISTED_AT + name] for name in self._listed_at}
 

@@ -56,8 +56,9 @@ class PartSystem(System):
         dim = part.fixed.shape[1]
         self._halo, self._sums = sums.halo(part.share.neighbours, dim), sums
         self.known: Exception | None = None
-        pieces = {name: piece.energy() for name, piece in part.outer.items() if len(piece.nodes)} | contacts
-        energies: dict[str, Energy] = {name: pieces[name] for name in part.energies if name in pieces}
+        pieces = {name: piece.energy() for name, piece in part.outer.items() if len(piece.nodes)}
+        here: dict[str, Energy] = {**pieces, **contacts}
+        energies = {name: here[name] for name in part.energies if name in here}
         loads = dict(part.loads)
         for name, touching in frictions.items():  # none where there is none of its nodes
             load, contact = loads[name], contacts.get(touching)

@@ -6,6 +6,8 @@ import pytest
 from reference.threads_as_ranks import ThreadsAsRanks
 from symplex.contact.bodies import BodyContact
 from symplex.contact.friction import Friction
+from symplex.contact.obstacles import Sphere
+from symplex.contact.rigid import RigidContact
 from symplex.contact.surfaces import Surface
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.solids.materials import NeoHookean
@@ -112,3 +114,29 @@ def test_long_steps_in_which_lists_are_found_again_and_steps_halved_are_those_of
     state, other = one.advance(4e-2), parts.advance(4e-2)
     assert one.statistics()["halved"] == parts.statistics()["halved"]
     assert_near(state, other, 1e-10)
+
+
+def rolling():
+    """A cube that falls on a heavy sphere, which a node carries, and rubs on it."""
+    mesh = box((1.0, 1.0, 1.0), (3, 3, 3))
+    n = len(mesh.points)
+    points = np.concatenate([mesh.points, [[0.6, 0.5, -1.01]]])
+    mass = np.append(lumped_mass(mesh.points, mesh.cells["tetra"], 1000.0, n), 500.0)
+    ball = RigidContact(np.flatnonzero(mesh.points[:, 2] < 1e-9), Sphere((0.0, 0.0, 0.0), 1.0), 1e7, carrier=n)
+    system = System(
+        mass, {"body": Solid(points, mesh.cells["tetra"], RUBBER), "ball": ball}, loads={"rub": Friction(ball, 0.4)}
+    )
+    v = np.zeros_like(points)
+    v[:n] = [3.0, 0.0, -2.0]
+    return system, system.state(points, v)
+
+
+@pytest.mark.parametrize("method", [EnergyMomentum(DT), HilberHughesTaylor(DT)], ids=lambda one: one.name)
+def test_a_body_rubs_on_an_obstacle_that_a_node_of_another_rank_carries(method):
+    system, start = rolling()
+    one, parts = method.start(system, start), in_parts(method, ThreadsAsRanks(3)).start(*rolling())
+    state, other = one.advance(2e-2), parts.advance(2e-2)
+    assert_near(state, other, 1e-11)
+    assert parts.energies(other)["work_rub"] == pytest.approx(one.energies(state)["work_rub"], rel=1e-9)
+    assert one.energies(state)["work_rub"] < -1.0
+    np.testing.assert_allclose(system.momentum(other), system.momentum(start), rtol=0, atol=1e-9)
