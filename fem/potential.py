@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem import forms
 from symplex.fem.assembly import IntArray, Pattern
-from symplex.fem.changing import ChangingEnergy
+from symplex.fem.changing import ChangingEnergy, IncompleteStencils
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array, Energy
 from symplex.fem.forms import Form, OptionalFunction
@@ -170,6 +170,14 @@ class Potential(Copyable):
         After the step, `settle` finds those of its end alone.
         """
         return any([energy.cover(ends) for energy in self.changing.values()])
+
+    def covering(self, assemble: Callable[[], None]) -> None:
+        """Assemble matrices by a function, once more if the stencils have to be found for a step that goes far."""
+        try:
+            assemble()
+        except IncompleteStencils as error:
+            self.cover(error.ends)
+            assemble()
 
     def settle(self, q: Array) -> None:
         """Let energies that have found their stencils for a step find those at its end q [n, dim] alone."""

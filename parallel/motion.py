@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem.solids.solid import Solid
-from symplex.fem.system import State, System
+from symplex.fem.system import System
+from symplex.parallel.distant import DistantMotion
 from symplex.parallel.exact_sum import add_numbers, values_of, words_of
 from symplex.parallel.implicit_motion import ImplicitMotionInParts, require_solver
-from symplex.parallel.member import Arrays, Begin, Command, Some, Steps, Summed
+from symplex.parallel.member import Arrays, Begin, Command, Steps
 from symplex.parallel.pieces import require_few, require_parts
 from symplex.parallel.placement import placed
 from symplex.parallel.ranks import Ranks
-from symplex.parallel.sums import DistantState, Sums
+from symplex.parallel.sums import RankSums
 from symplex.time.around import AroundMethod
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.explicit.newmark import Newmark, NewmarkMotion
@@ -26,13 +27,10 @@ from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHugh
 from symplex.time.implicit.implicit import ImplicitMotion
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import Integrator
-from symplex.time.motion import refuse_infinite
 from symplex.time.stages import Stages
-from symplex.time.work import with_work
 
 if TYPE_CHECKING:
-    from symplex.fem.assembly import Array, IntArray
-    from symplex.fem.energy import Energy
+    from symplex.fem.assembly import IntArray
 
 _METHODS = Newmark, Midpoint, EnergyMomentum, GeneralizedAlpha, HilberHughesTaylor
 _WORK = "exact_work"  # in checkpoints
@@ -78,7 +76,7 @@ class InParts(AroundMethod["MotionInParts | ImplicitMotionInParts"]):
         return ImplicitMotionInParts(whole, self.method, self.ranks)
 
 
-class MotionInParts(NewmarkMotion):
+class MotionInParts(DistantMotion, NewmarkMotion):
     """A motion on several ranks; see `InParts`.
 
     The work of loads and supports is summed exactly, so that its bits do not depend on the ranks either; those of one
@@ -101,7 +99,6 @@ class MotionInParts(NewmarkMotion):
         require_parts(system, contact=True)
         require_few(system, ranks.size)
         self._own: dict[int, IntArray] = {}  # the nodes of each rank, once they have their parts
-        self._owner = self._place = np.empty(0, np.int32)  # of nodes: their ranks, and their places there
         self._is_here = True  # whether the arrays hold what the ranks have
         self._words = words_of(self._work.done)
         self._before = self._words.copy()  # work done before the ranks had their parts
@@ -159,40 +156,6 @@ class MotionInParts(NewmarkMotion):
         self._q, self._v, self._a, self._gradient, self._inverse_mass = (np.zeros(shape) for _ in range(5))
         self._work.release()
 
-    def _state(self) -> State:
-        """Return the present state, with its sums; nodes are brought when they are looked at."""
-        if not self._own:
-            self._divide()
-        parts = self._ranks.call(lambda rank: Summed())
-        self._set_work(one.works for one in parts)
-        n = self.n
-
-        def bring(nodes: NDArray[np.integer] | None) -> tuple[Array, Array, Array]:
-            if self.n != n:
-                raise InvalidSystem(f"the ranks have gone on from the state at t = {self.t0 + n * self.dt:.6g} s.")
-            return self._brought(nodes)
-
-        state = DistantState(self.t, Sums(self.system, parts), bring)
-        if not state.sums.is_finite:
-            refuse_infinite(state)
-        return state
-
-    def _brought(self, nodes: NDArray[np.integer] | None) -> tuple[Array, Array, Array]:
-        """Return positions, velocities and accelerations [n, dim], of some nodes only, if they are given."""
-        if nodes is None or self._is_here:
-            arrays = self.arrays()
-            return arrays["q"].copy(), arrays["v"].copy(), arrays["a"].copy()
-        if not len(self._owner):
-            self._owner, self._place = np.empty((2, self.system.n_nodes), np.int32)
-            for rank, own in self._own.items():
-                self._owner[own], self._place[own] = rank, np.arange(len(own))
-        found = tuple(np.zeros((self.system.n_nodes, self.system.dim)) for _ in range(3))  # pages that no one touches
-        of = {rank: nodes[self._owner[nodes] == rank] for rank in self._own}
-        for rank, parts in enumerate(self._ranks.call(lambda rank: Some(self._place[of[rank]]))):
-            for array, values in zip(found, parts, strict=True):
-                array[of[rank]] = values
-        return found  # pyright: ignore[reportReturnType]
-
     def kept_by(self, command: Callable[[int], Command]) -> dict[str, np.ndarray]:
         """Let each rank keep its nodes, by a command that returns its work; return what else a checkpoint has.
 
@@ -205,22 +168,6 @@ class MotionInParts(NewmarkMotion):
         grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
         return grid | ({"work": self._work.done.copy(), _WORK: self._words.copy()} if self._work else {})
 
-    def energies(self, state: State) -> dict[str, float]:
-        """Return the energies in J, and the work, of a state just returned."""
-        if not isinstance(state, DistantState):
-            return super().energies(state)
-        return with_work(self.system, dict(state.sums.energies), self._work.done)
-
-    def momenta(self, state: State) -> tuple[Array, Array]:
-        """Return the linear and the angular momentum of a state just returned."""
-        if not isinstance(state, DistantState):
-            return super().momenta(state)
-        return state.sums.momentum, state.sums.angular_momentum
-
-    def observed(self, state: State, gradient: Callable[[Energy, State], Array]) -> dict[str, float]:
-        """Return what energies tell of a state just returned."""
-        return dict(state.sums.told) if isinstance(state, DistantState) else super().observed(state, gradient)
-
     def _gather(self) -> None:
         """Get all that moves from the ranks."""
         self._is_here = True
@@ -229,6 +176,9 @@ class MotionInParts(NewmarkMotion):
             for name, array in arrays.items():
                 whole[name][..., self._own[rank], :] = array
         self._set_work(words for _, words in found)
+
+    def _take_sums(self, parts: Sequence[RankSums]) -> None:
+        self._set_work(one.works for one in parts)
 
     def _set_work(self, parts: Iterable[NDArray[np.int64]]) -> None:
         """Set the work done, given that of each rank since it has its part."""

@@ -19,6 +19,7 @@ from symplex.fem.system import Load, System
 from symplex.parallel.actions import part_of_load
 from symplex.parallel.contact import ContactOfRank
 from symplex.parallel.division import Share
+from symplex.parallel.friction import FrictionBetweenBodies, FrictionOnSome, is_divisible_friction, sees_ghosts
 from symplex.parallel.halo import FailedElsewhere, Halo
 from symplex.parallel.pieces import Piece
 from symplex.parallel.sums import Counted
@@ -46,6 +47,8 @@ class Part(NamedTuple):
         The supports that move own nodes.
     supports : tuple of str
         The names of all supports that move, here and elsewhere.
+    sends_velocities : bool
+        Whether loads see those of ghosts.
     """
 
     share: Share
@@ -58,6 +61,7 @@ class Part(NamedTuple):
     loads: Mapping[str, Load]
     moving: Mapping[str, SupportMotion]
     supports: tuple[str, ...]
+    sends_velocities: bool = False
 
     @classmethod
     def of(
@@ -78,9 +82,10 @@ class Part(NamedTuple):
             inner,
             outer,
             dict(contacts),  # which can be sent, as the default cannot
-            {name: part_of_load(load, share, system.n_nodes) for name, load in system.loads.items()},  # pyright: ignore
+            {name: part_of_load(load, share, system) for name, load in system.loads.items()},  # pyright: ignore
             moving,
             tuple(system.moving.motions),
+            any(is_divisible_friction(load) and sees_ghosts(load) for load in system.loads.values()),
         )
 
     def system(self, halo: Halo) -> System:
@@ -89,7 +94,15 @@ class Part(NamedTuple):
         fixed[self.share.ghosts :] = True
         dim = fixed.shape[1]
         energies = {"part": PartEnergy(self, halo)}
-        return System(self.mass, energies, dim=dim, fixed=fixed, loads=self.loads, moving=self.moving)
+        loads = {name: self._acting(load) for name, load in self.loads.items()}
+        return System(self.mass, energies, dim=dim, fixed=fixed, loads=loads, moving=self.moving)
+
+    def _acting(self, load: Load) -> Load:
+        """Return a load, or the friction between bodies that follows from a contact that is here."""
+        if isinstance(load, FrictionBetweenBodies) and load.contact in self.contacts:
+            contact = self.contacts[load.contact]
+            return FrictionOnSome(load.of(contact.energy), contact.places + np.int32(self.share.beside))
+        return load
 
 
 class Place(NamedTuple):
@@ -131,6 +144,8 @@ class PartEnergy(Energy):
     ----------
     failed : Place or None
         Where the last step has failed here.
+    seen : tuple of float64 [l, dim]
+        What is sent of own nodes, and set at ghosts, beside positions: the velocities that loads see, if they do.
     """
 
     def __init__(self, part: Part, halo: Halo):
@@ -142,6 +157,7 @@ class PartEnergy(Energy):
         self._names, self._contacts = part.energies, part.contacts
         self._out = np.zeros((len(share.nodes) - share.beside, part.fixed.shape[1]))
         self.failed: Place | None = None
+        self.seen: tuple[Array, ...] = ()
 
     def value(self, x: Array) -> Array:
         """Return nothing [0]: there are no stencils."""
@@ -161,10 +177,10 @@ class PartEnergy(Energy):
         FailedElsewhere
             If another rank has failed in the step before.
         """
-        self._halo.start(q)
+        self._halo.start(q, *self.seen)
         found = self._added(0, q, out)
         try:
-            self._halo.finish(q)
+            self._halo.finish(q, *self.seen)
         except FailedElsewhere:
             if not found:
                 self._halo.end()
