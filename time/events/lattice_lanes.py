@@ -23,7 +23,7 @@ _VECTOR, _BYTES = ir.VectorType(_DOUBLE, LANES), ir.VectorType(_BYTE, LANES)
 _NONE, _ONE = (ir.Constant(_BYTES, [value] * LANES) for value in (0, 1))
 _CONTRACT = ("contract",)
 _FIXED = 2.0  # the fraction of what does not move
-_MOST = 2**62  # above all numbers
+_MOST = 2**30  # above all numbers
 _TRACK = 128  # bytes of the track of a node
 _LAYER = 15 * 8  # in bytes: where the layers of a node begin in its track
 
@@ -212,16 +212,16 @@ def earliest_meetings(
     def codegen(context, builder, signature, args):
         star, size, tracks, gaps, layer_i, t, fraction, rate, accel, lower, upper, i, other, dim, slack = args
         lanes = LANES * _NODES
-        times, numbers, dofs = (ir.VectorType(kind, lanes) for kind in (_DOUBLE, _INT, _INDEX))
+        times, numbers = (ir.VectorType(kind, lanes) for kind in (_DOUBLE, _INDEX))
         never, no_number = (ir.Constant(kind, [x] * lanes) for kind, x in ((times, inf), (numbers, _MOST)))
 
         is_upper = builder.fcmp_ordered("<", upper, lower)
         first = builder.select(is_upper, upper, lower), builder.select(is_upper, lower, upper)
-        code = builder.select(is_upper, _INT(-1), _INT(-2)), builder.select(is_upper, _INT(-2), _INT(-1))
+        code = builder.select(is_upper, _INDEX(-1), _INDEX(-2)), builder.select(is_upper, _INDEX(-2), _INDEX(-1))
         begin = [builder.insert_element(never, x, _INDEX(0)) for x in first]
         begin += [builder.insert_element(no_number, x, _INDEX(0)) for x in code]
         state = [cgutils.alloca_once_value(builder, x) for x in [*begin, never]]
-        component = ir.Constant(dofs, list(range(LANES)) * _NODES)
+        component = ir.Constant(numbers, list(range(LANES)) * _NODES)
         in_space = builder.icmp_signed("<", component, _splat(builder, builder.trunc(dim, _INDEX), lanes))
         mine, yours = (_splat(builder, builder.trunc(x, _INDEX), lanes) for x in (i, other))
         lane = ir.Constant(numbers, list(range(lanes)))
@@ -237,11 +237,11 @@ def earliest_meetings(
             it = _Approach(builder, (places, rows, layer_i, t, fraction, rate, accel))
             first_lanes = [_splat(builder, builder.mul(x, _INDEX(LANES))) for x in nodes]
             near = builder.add(_joined(builder, first_lanes), component)
-            number = builder.add(_splat(builder, builder.mul(k, _INT(LANES)), lanes), lane)
+            number = builder.add(_splat(builder, builder.trunc(builder.mul(k, _INT(LANES)), _INDEX), lanes), lane)
             counts = builder.and_(in_space, builder.icmp_unsigned("!=", near, mine))
             counts = builder.and_(counts, builder.fcmp_unordered("!=", it.f, ir.Constant(times, [_FIXED] * lanes)))
             if _NODES > 1:
-                end = _splat(builder, builder.mul(size, _INT(LANES)), lanes)
+                end = _splat(builder, builder.trunc(builder.mul(size, _INT(LANES)), _INDEX), lanes)
                 counts = builder.and_(counts, builder.icmp_signed("<", number, end))
             other_one = builder.icmp_unsigned("!=", near, yours)
             distance = builder.select(builder.and_(counts, other_one), it.e, never)
@@ -260,6 +260,7 @@ def earliest_meetings(
         ties = builder.fcmp_ordered("<=", nearest, _splat(builder, slack, lanes))
         ties = builder.bitcast(ties, ir.IntType(lanes))
         values = [builder.extract_element(x, _INDEX(0)) for x in (*found.times, *found.numbers)]
+        values[2:] = [builder.sext(x, _INT) for x in values[2:]]
         values.append(builder.icmp_unsigned("!=", ties, ir.IntType(lanes)(0)))
         return context.make_tuple(builder, signature.return_type, values)
 
