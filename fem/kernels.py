@@ -27,6 +27,7 @@ from numba import cfunc, njit, types
 from numba.core import caching, event
 from numba.core.errors import NumbaError
 
+from symplex.fem.compiler import FormulaCompiler, KernelCompiler
 from symplex.fem.kernel_cache import provide_cache
 
 provide_cache()
@@ -35,7 +36,7 @@ _ARITHMETIC = {"error_model": "numpy", "fastmath": {"contract"}}
 
 # Without numba's reference counts: for functions that allocate nothing and take many arrays, where counting references
 # at each call takes longer than the work.
-_BARE = {"cache": True, "_nrt": False, **_ARITHMETIC}
+_BARE = {"_nrt": False, **_ARITHMETIC}
 
 
 def _for_kernels(**options: Any) -> Callable[[Callable], Any]:
@@ -50,13 +51,14 @@ def _for_kernels(**options: Any) -> Callable[[Callable], Any]:
     """
 
     def decorated(function: Callable) -> Any:
-        dispatcher: Any = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
+        dispatcher: Any = njit(
+            no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=FormulaCompiler, **options
+        )(function)
         as_literals = dispatcher.get_call_template
 
         @cache
         def whole() -> Any:
-            uncached: dict[str, Any] = {**options, "cache": False}
-            return njit(**uncached)(function)
+            return njit(**options)(function)
 
         def compile_whole(*args: Any, **kwargs: Any) -> Any:
             return whole()._compile_for_args(*args, **kwargs)
@@ -80,10 +82,11 @@ def _not_found(*overload: Any) -> None:
     """Tell calls from Python nothing of an overload."""
 
 
-kernel = njit(cache=True, nogil=True, no_cfunc_wrapper=True, **_ARITHMETIC)
+_KERNEL = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}
+kernel = njit(**_KERNEL, **_ARITHMETIC)
 formula = _for_kernels(**_ARITHMETIC)
 inlined = _for_kernels(forceinline=True, **_ARITHMETIC)
-uncounted_kernel = njit(nogil=True, no_cfunc_wrapper=True, **_BARE)
+uncounted_kernel = njit(**_KERNEL, **_BARE)
 uncounted_formula = _for_kernels(**_BARE)
 uncounted_inlined = _for_kernels(forceinline=True, **_BARE)
 
@@ -125,7 +128,7 @@ SIGNATURES = {
 
 def c_function(kind: str, *, cached: bool = True) -> Callable[[Callable], Any]:
     """Return the decorator of C functions of one of the ``SIGNATURES``; their ``address`` can be passed on."""
-    return cfunc(SIGNATURES[kind], cache=cached, **_ARITHMETIC)
+    return cfunc(SIGNATURES[kind], cache=cached, pipeline_class=KernelCompiler, **_ARITHMETIC)
 
 
 class _Compiling(event.Listener):
