@@ -68,6 +68,9 @@ class _FormulaLibrary(JITCodeLibrary):
     def _finalize_final_module(self) -> None:
         self._finalized = True
 
+    def get_pointer_to_function(self, name: str) -> int:
+        raise AssertionError(f"{self.name} has no address: it is to be a kernel, or an addressed formula")
+
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _FormulaLowering(NativeLowering):
@@ -79,8 +82,9 @@ class _FormulaLowering(NativeLowering):
         state.library = _FormulaLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
-        if state.cr.env.consts:  # which numba would put in where the machine code is
-            raise NotImplementedError(f"{state.func_id.func_qualname} has constants that are Python's objects")
+        if state.cr.env.consts:  # Python's objects, as a text to print, which numba hands to machine code
+            state.library, state.flags.no_compile = None, False
+            return super().run_pass(state)
         known_by = object()  # instead of the machine code
         state.targetctx.insert_user_function(known_by, state.cr.fndesc, [state.library])
         state.cr = state.cr._replace(cfunc=known_by)
@@ -92,8 +96,9 @@ class KernelCompiler(Compiler):
 
     lowering: type[NativeLowering] = NativeLowering
 
-    def __init__(self, typingctx: Any, targetctx: Any, library: Any, args: Any, return_type: Any, flags: Any, locals: Any):
-        super().__init__(typingctx, targetctx, library, args, return_type, _Options(flags), locals)
+    def __init__(self, *context: Any):
+        *given, flags, types = context
+        super().__init__(*given, _Options(flags), types)
 
     def define_pipelines(self) -> list[PassManager]:
         """Return numba's passes that have something to do."""

@@ -39,7 +39,7 @@ _ARITHMETIC = {"error_model": "numpy", "fastmath": {"contract"}}
 _BARE = {"_nrt": False, **_ARITHMETIC}
 
 
-def _for_kernels(**options: Any) -> Callable[[Callable], Any]:
+def _for_kernels(compiler: type[KernelCompiler] = FormulaCompiler, **options: Any) -> Callable[[Callable], Any]:
     """Return the decorator of functions that compiled ones call, of which none is called from Python as a rule.
 
     They are compiled without the two wrappers by which Python and C call, which take as long as a short function with
@@ -51,14 +51,15 @@ def _for_kernels(**options: Any) -> Callable[[Callable], Any]:
     """
 
     def decorated(function: Callable) -> Any:
-        dispatcher: Any = njit(
-            no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=FormulaCompiler, **options
-        )(function)
+        dispatcher: Any = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=compiler, **options)(
+            function
+        )
         as_literals = dispatcher.get_call_template
 
         @cache
         def whole() -> Any:
-            return njit(**options)(function)
+            uncached: dict[str, Any] = {**options, "cache": False}
+            return njit(**uncached)(function)
 
         def compile_whole(*args: Any, **kwargs: Any) -> Any:
             return whole()._compile_for_args(*args, **kwargs)
@@ -89,6 +90,7 @@ inlined = _for_kernels(forceinline=True, **_ARITHMETIC)
 uncounted_kernel = njit(**_KERNEL, **_BARE)
 uncounted_formula = _for_kernels(**_BARE)
 uncounted_inlined = _for_kernels(forceinline=True, **_BARE)
+addressed_formula = _for_kernels(KernelCompiler, cache=True, **_BARE)  # has machine code: for `call.address_of`
 
 
 def is_kernel(dispatcher: Any) -> bool:
