@@ -27,7 +27,7 @@ from symplex.parallel.member import Command, Member
 from symplex.parallel.motion import InParts
 from symplex.time.explicit.newmark import Newmark, NewmarkMotion
 
-TRIALS, SECONDS = 15, 0.06  # how often each is timed, and for about how long
+TRIALS, SECONDS = 40, 0.03  # how often each is timed, and for about how long
 DELAYS = 0.0, 50e-6, 200e-6, 1e-3
 
 
