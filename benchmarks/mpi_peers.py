@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -74,9 +75,7 @@ def measure(tetrahedra: int, packages: dict[str, list[str]], trials: int, prefix
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "problem.npz"
         problem.save(path)
-        programs = [
-            Program(name, *paths, ranks, path, prefix) for name, paths in packages.items() for ranks in (1, 2)
-        ]
+        programs = [Program(name, *paths, ranks, path, prefix) for name, paths in packages.items() for ranks in (1, 2)]
         for _ in range(trials):
             for program in programs:
                 program.take_steps()
@@ -90,7 +89,8 @@ def measure(tetrahedra: int, packages: dict[str, list[str]], trials: int, prefix
             raise SystemExit(f"{NAMES[one.name]} comes to other positions: they differ by {differs:.1e}")
         ours, ours_two = programs[0].least, programs[1].least
         lines.append(
-            f"| {len(problem.cells)} | {NAMES[one.name]} {one.version} | {1e3 * one.least:.3g} ms ({one.least / ours:.2g}) "
+            f"| {len(problem.cells)} | {NAMES[one.name]} {one.version} "
+            f"| {1e3 * one.least:.3g} ms ({one.least / ours:.2g}) "
             f"| {1e3 * two.least:.3g} ms ({two.least / ours_two:.2g}) | {one.least / two.least / 2:.2f} "
             f"| {'–' if one is programs[0] else f'{differs:.0e}'} |"
         )
@@ -104,15 +104,15 @@ def main() -> None:
     parser.add_argument("--mpiexec", default="mpiexec", help="that of symplex")
     parser.add_argument("--tetrahedra", type=int, nargs="+", default=[50_000, 200_000])
     parser.add_argument("--trials", type=int, default=20)
-    parser.add_argument("--prefix", nargs="*", default=[], help="a command that runs Python on each rank, as chrt")
+    parser.add_argument("--prefix", default="", help="a command that runs Python on each rank, as 'chrt -r 1'")
     parser.add_argument("--write", action="store_true", help=f"write the table into {PAGE.name}")
     arguments = parser.parse_args()
     packages = {"symplex": [sys.executable, arguments.mpiexec]}
     packages |= {name: paths.split(":") for name, paths in (each.split("=", 1) for each in arguments.packages)}
-    heads = "| tetrahedra | package | a step on 1 rank | on 2 ranks | efficiency | positions differ by |\n" + "| --- " * 6
-    text = "\n".join(
-        [heads + "|", *(measure(n, packages, arguments.trials, arguments.prefix) for n in arguments.tetrahedra)]
-    )
+    heads = "| tetrahedra | package | a step on 1 rank | on 2 ranks | efficiency | positions differ by |"
+    prefix = shlex.split(arguments.prefix)
+    rows = [measure(n, packages, arguments.trials, prefix) for n in arguments.tetrahedra]
+    text = "\n".join([heads, "| --- " * 6 + "|", *rows])
     print(text)
     if arguments.write:
         page = PAGE.read_text(encoding="utf-8")

@@ -5,13 +5,16 @@
     mpiexec -n 8 python benchmarks/mpi_steps.py bits       with more ranks than processors, too
 
 All that is compared is timed in turns in one run, the time is that of the slowest rank, and the least of several
-trials counts. It needs as many processors as ranks, with little else on them. For counts and processor time see
-`mpi.py`.
+trials counts. It needs as many processors as ranks, with little else on them; with ``--pin`` each rank, and each
+thread, keeps one of its own, where an operating system with much to do may put two on the same. For counts and
+processor time see `mpi.py`.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
@@ -56,12 +59,29 @@ class Timed(Command):
     def done(self, member: Member) -> float:
         """Do it on one rank."""
         member._moving, member._part, member.halo = member.kept[self.name]
+        pin(member.comm.rank)
         Late.delay = self.delay
         member.comm.Barrier()
         began = perf_counter()
         failure = member.steps(self.steps)
         assert failure is None, failure
         return (perf_counter() - began) / self.steps
+
+
+def pin(first: int) -> None:
+    """Keep this thread on a processor, and threads of its team on the next ones, if that is asked for."""
+    if not Pinned.wanted:
+        return
+    for thread in threading.enumerate():
+        helper = int(thread.name.removeprefix("symplex_team_")) + 1 if "symplex_team" in thread.name else 0
+        if helper or thread is threading.current_thread():
+            os.sched_setaffinity(thread.native_id or 0, {(first + helper) % (os.cpu_count() or 1)})
+
+
+class Pinned:
+    """Whether threads and ranks keep a processor."""
+
+    wanted = False
 
 
 class Late:
@@ -106,6 +126,7 @@ def one_process(elements: int, dt: float) -> tuple[NewmarkMotion, int]:
 
 def timed_alone(motion: NewmarkMotion, number: int, most: int) -> float:
     """Return the time of a step in s in one process, with at most so many threads."""
+    pin(0)
     with threads.limited(most):
         began = perf_counter()
         motion.approach(motion.t0 + (motion.n + number) * motion.dt, inf)
@@ -208,8 +229,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("what", choices=["efficiency", "delay", "bits"])
     parser.add_argument("--tetrahedra", type=int, nargs="+", default=[41_000, 164_000, 500_000])
+    parser.add_argument("--pin", action="store_true", help="keep each rank, and each thread, on a processor of its own")
     arguments = parser.parse_args()
     Late.install()
+    Pinned.wanted = arguments.pin
     with sx.parallel.Ranks() as world:
         if world.leads:
             {"efficiency": efficiency, "delay": delay, "bits": bits}[arguments.what](world, arguments.tetrahedra)

@@ -1,9 +1,9 @@
 """What the programs of packages on several ranks share: explicit steps that are timed when they are asked for.
 
-A program is run as ``mpiexec -n RANKS PYTHON benchmarks/peer_packages/ranks_of_NAME.py PROBLEM.npz FOLDER`` by the Python and the MPI
-library of its package. Its first rank prints a line with what it is, and answers each line with a number of steps by
-their wall time in s on the slowest rank. At the end of its input it writes the positions that it has come to. Only
-NumPy is needed here, as nothing of this package is in those environments.
+A program, ``mpiexec -n RANKS PYTHON benchmarks/peer_packages/ranks_of_NAME.py PROBLEM.npz FOLDER``, is run by the
+Python and the MPI library of its package. Its first rank prints a line with what it is, and answers each line with a
+number of steps by their wall time in s on the slowest rank. At the end of its input it writes the positions that it has
+come to. Only NumPy is needed here, as nothing of this package is in those environments.
 """
 
 from __future__ import annotations
