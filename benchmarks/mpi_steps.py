@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from mpi import block
@@ -32,6 +33,7 @@ from symplex.time.explicit.newmark import Newmark, NewmarkMotion
 
 TRIALS, SECONDS = 40, 0.03  # how often each is timed, and for about how long
 DELAYS = 0.0, 50e-6, 200e-6, 1e-3
+KEPT: dict[str, Any] = {}  # the parts that this rank has, by name
 
 
 @dataclass
@@ -42,7 +44,7 @@ class Keep(Command):
 
     def done(self, member: Member) -> tuple[int, int, int, int]:
         """Do it on one rank."""
-        member.kept[self.name] = member._moving, member._part, member.halo
+        KEPT[self.name] = member._moving, member._part, member.halo
         share, halo = member.part.share, member.halo
         assert halo is not None
         return share.ghosts, len(share.nodes) - share.ghosts, halo.bytes, halo.messages
@@ -58,7 +60,7 @@ class Timed(Command):
 
     def done(self, member: Member) -> float:
         """Do it on one rank."""
-        member._moving, member._part, member.halo = member.kept[self.name]
+        member._moving, member._part, member.halo = KEPT[self.name]
         pin(member.comm.rank)
         Late.delay = self.delay
         member.comm.Barrier()
