@@ -84,7 +84,7 @@ def test_only_an_addressed_formula_has_an_address():
         address_of(_square, NUMBER)
 
 
-def test_a_formula_may_print_a_text(capfd):
+def test_a_formula_may_print(capfd):
     assert _twice(1.5) == 3.0
     assert capfd.readouterr().out == "it is 1.5\n"
 
