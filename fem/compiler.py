@@ -108,9 +108,8 @@ class KernelCompiler(Compiler):
 
     lowering: type[NativeLowering] = _KernelLowering
 
-    def __init__(self, *context: Any):
-        *given, flags, types = context
-        super().__init__(*given, _Options(flags), types)
+    def __init__(self, typingctx: Any, targetctx: Any, library: Any, args: Any, result: Any, flags: Any, types: Any):
+        super().__init__(typingctx, targetctx, library, args, result, _Options(flags), types)
 
     def define_pipelines(self) -> list[PassManager]:
         """Return numba's passes that have something to do."""
