@@ -17,6 +17,7 @@ from typing import Any
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.environment import lookup_environment
 from numba.core.typed_passes import (
     AnnotateTypes,
     DumpParforDiagnostics,
@@ -82,23 +83,33 @@ class _FormulaLowering(NativeLowering):
         state.library = _FormulaLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
-        if state.cr.env.consts:  # Python's objects, as a text to print, which numba hands to machine code
-            state.library, state.flags.no_compile = None, False
-            return super().run_pass(state)
         known_by = object()  # instead of the machine code
         state.targetctx.insert_user_function(known_by, state.cr.fndesc, [state.library])
         state.cr = state.cr._replace(cfunc=known_by)
         return True
 
 
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _KernelLowering(NativeLowering):
+    """Makes machine code of a kernel, and sets the environments of its formulas, which those that print need."""
+
+    _name = "symplex_kernel_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        super().run_pass(state)
+        for variable in state.library._final_module.global_variables:
+            if variable.name.startswith("_ZN08NumbaEnv") and (known := lookup_environment(variable.name)) is not None:
+                state.library.codegen.set_env(variable.name, known)
+        return True
+
+
 class KernelCompiler(Compiler):
     """Compiles a function that Python calls, or that is called by its address."""
 
-    lowering: type[NativeLowering] = NativeLowering
+    lowering: type[NativeLowering] = _KernelLowering
 
-    def __init__(self, *context: Any):
-        *given, flags, types = context
-        super().__init__(*given, _Options(flags), types)
+    def __init__(self, typingctx: Any, targetctx: Any, library: Any, args: Any, result: Any, flags: Any, types: Any):
+        super().__init__(typingctx, targetctx, library, args, result, _Options(flags), types)
 
     def define_pipelines(self) -> list[PassManager]:
         """Return numba's passes that have something to do."""

@@ -84,7 +84,7 @@ def test_only_an_addressed_formula_has_an_address():
         address_of(_square, NUMBER)
 
 
-def test_a_formula_may_print_a_text(capfd):
+def test_a_formula_may_print(capfd):
     assert _twice(1.5) == 3.0
     assert capfd.readouterr().out == "it is 1.5\n"
 
@@ -95,10 +95,14 @@ def test_a_formula_may_allocate_and_refuse():
         _sum(-1.0)
 
 
+def _options(nrt: bool) -> _Options:
+    options = _Options()
+    setattr(options, "nrt", nrt)  # noqa: B010 - made a property by the class of the class
+    return options
+
+
 def test_options_are_the_same_if_the_same_are_set():
-    one, same, other = _Options(), _Options(), _Options()
-    one.nrt = same.nrt = True
-    other.nrt = False
+    one, same, other = (_options(nrt) for nrt in (True, True, False))
     assert one == same == one.copy()
     assert hash(one) == hash(same)
     assert one != other
