@@ -272,7 +272,8 @@ def test_a_run_that_is_ended_goes_on_to_the_same_bits(drop, number, more):
     one = run(2, drop, *words[:2], "whole", *words[3:], "--quiet")
     assert one.returncode == 0, one.stderr
     command = [str(MPIEXEC), "-n", "2", sys.executable, "-m", "symplex", "run", *words]
-    started = subprocess.Popen(command, cwd=drop, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with (drop / "errors").open("w", encoding="utf-8") as errors:
+        started = subprocess.Popen(command, cwd=drop, stdout=subprocess.DEVNULL, stderr=errors)
     while not (drop / "ended" / "checkpoint.npz").exists():
         assert started.poll() is None
         sleep(0.01)
@@ -283,6 +284,8 @@ def test_a_run_that_is_ended_goes_on_to_the_same_bits(drop, number, more):
     status = started.wait(timeout=300)
     if number == signal.SIGINT:
         assert status in (130, 0)  # a fast machine may have finished before
+    if status == 130:
+        assert "resume with: mpiexec -n 2 symplex run drop.toml --set run.frames=40" in (drop / "errors").read_text()
     done = run(3, drop, *words, "--resume", "--quiet")
     assert done.returncode == 0, done.stderr
     assert_same(drop / "whole", drop / "ended")
