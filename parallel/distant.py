@@ -28,7 +28,7 @@ class DistantMotion(FixedStepMotion):
     _ranks: Ranks
     _own: dict[int, IntArray]  # the nodes of each rank, once they have their parts
     _is_here: bool  # whether the arrays hold what the ranks have
-    _places: NDArray[np.int32] | None = None  # of nodes [2, n]: their ranks, and their places there
+    _found_at: NDArray[np.int32] | None = None  # of nodes [2, n]: their ranks, and their places there
 
     @abstractmethod
     def _divide(self) -> None:
@@ -67,11 +67,11 @@ class DistantMotion(FixedStepMotion):
         if nodes is None or self._is_here:
             arrays = self.arrays()
             return arrays["q"].copy(), arrays["v"].copy(), arrays["a"].copy()
-        if self._places is None:
-            self._places = np.empty((2, self.system.n_nodes), np.int32)
+        if self._found_at is None:
+            self._found_at = np.empty((2, self.system.n_nodes), np.int32)
             for rank, own in self._own.items():
-                self._places[0, own], self._places[1, own] = rank, np.arange(len(own))
-        owner, place = self._places
+                self._found_at[0, own], self._found_at[1, own] = rank, np.arange(len(own))
+        owner, place = self._found_at
         found = tuple(np.zeros((self.system.n_nodes, self.system.dim)) for _ in range(3))  # pages that no one touches
         of = {rank: nodes[owner[nodes] == rank] for rank in self._own}
         for rank, parts in enumerate(self._ranks.call(lambda rank: Some(place[of[rank]]))):
