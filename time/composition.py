@@ -18,6 +18,7 @@ from symplex.fem.system import State, System
 from symplex.time.integrator import FixedStepIntegrator, dividing
 from symplex.time.motion import FixedStepMotion
 from symplex.time.reductions.jacobi_reduction import JacobiReduction
+from symplex.time.steps import Steps
 from symplex.time.totals import DISCRETE_ENERGY, MODIFIED_TOTAL
 from symplex.time.traits import Form, Trait
 
@@ -312,15 +313,16 @@ class CompositionMotion(FixedStepMotion):
         for part, start in zip(self._parts[first:], self._starts[first:], strict=True):
             self.inner.substep(t + start * h, part * h)
 
-    def _compiled_steps(self, n: int, sizes: Array) -> int:
+    def _compiled_steps(self, n: int, steps: Steps) -> int:
         """Take up to n steps as the method takes their substeps; those that it leaves of a step follow one by one."""
-        if len(sizes) > 1:
+        if len(steps.sizes) > 1:
             return 0
+        h, parts = float(steps.sizes[0]), len(self._parts)
         if len(self._changes):
             self._at_once = max(self.inner._at_once // len(self._parts), 1)
-            return self.inner.compiled_splits(n, float(sizes[0]), self._sizes, self._changes)
-        h, parts = float(sizes[0]), len(self._parts)
-        whole, more = divmod(self.inner._compiled_steps(n * parts, h * self._sizes), parts)
+            return self.inner.compiled_splits(n, h, self._sizes, self._changes)
+        substeps = steps._replace(sizes=h * self._sizes, starts=h * np.array(self._starts))
+        whole, more = divmod(self.inner._compiled_steps(n * parts, substeps), parts)
         self._at_once = max(self.inner._at_once // parts, 1)
         if more:
             self._substeps(self.t0 + (self.n + whole) * self.dt, h, more)

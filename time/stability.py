@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import UnstableStep
-from symplex.fem.actions.damping import DifferentiableLoad
+from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.actions.inelastic import Inelastic
 from symplex.fem.energy import Array, Energy
 from symplex.fem.kernels import kernel
