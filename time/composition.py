@@ -85,6 +85,7 @@ _OF_A_STEP = (MODIFIED_TOTAL, DISCRETE_ENERGY)
 _SUBSTEPS = count_column("substeps")
 # What has forces that are not those of positions alone, or moves in a given way.
 _OF_OTHERS: set[Trait] = {"loads", "moving supports", "jumping supports", "internal variables"}
+SchemeName = Literal["triple jump", "suzuki", "yoshida", "kahan-li", "blanes-moan", "suzuki-umeno"]
 _BEST = {4: "suzuki", 6: "kahan-li", 8: "kahan-li"}
 
 
@@ -111,6 +112,11 @@ def substeps(order: int, scheme: str | None = None) -> list[float]:
         raise ValueError(f"Composition: there is no {wanted} of order {order}; there are {known}.")
     half = _FIRST_HALVES[key]
     return [*half, 1.0 - 2.0 * math.fsum(half), *reversed(half)]
+
+
+def schemes_of(order: int) -> list[str]:
+    """Return the names of the schemes of an order."""
+    return [name for of, name in _FIRST_HALVES if of == order]
 
 
 def kicks(order: int, scheme: str | None = None) -> list[float]:
