@@ -17,6 +17,10 @@ from symplex.fem.gradient_table import BLOCKS, LAW, VECTORS, arguments_of, row_o
 from symplex.fem.kernels import kernel, uncounted_formula as formula
 from symplex.fem.system import System
 
+_ROWS, _NUMBERS, _SLOTS = types.int64[:, ::1], types.float64[::1], types.int32[:, :, ::1]
+_SEEN = types.float64, *[VECTORS] * 4
+_NO_ROWS = table_of([])
+
 
 class LoadTable(NamedTuple):
     """All loads of a system, as compiled loops take them; what addresses lead to is the loads' and the pattern's.
@@ -73,6 +77,8 @@ def load_loops(system: System, *, derivatives: bool) -> LoadLoops | None:
 
     None if a load has no loops.
     """
+    if not system.loads:
+        return LoadLoops(LoadTable(_NO_ROWS, np.zeros((0, 3), np.int64), 0, 0), 0, (), ())
     loads, found = [load for load in system.loads.values() if isinstance(load, CompiledLoad)], []
     for load in loads:
         loops = load.compiled_loops
@@ -82,22 +88,19 @@ def load_loops(system: System, *, derivatives: bool) -> LoadLoops | None:
         found.append(loops)
     if len(loads) < len(system.loads):
         return None
-    nodal = types.float64, *[VECTORS] * 4, *LAW
-    rows = [row_of(one, address_of(one.loops["forces"], *nodal, VECTORS)) for one in found]
+    rows = [row_of(one, address_of(one.loops["forces"], *_SEEN, *LAW, VECTORS)) for one in found]
     slopes: list[tuple[int, int, int]] = []
     if derivatives and system.differentiable_loads:
-        kinds = *nodal, types.float64, types.float64, types.int32[:, :, ::1], BLOCKS
+        kinds = *_SEEN, *LAW, types.float64, types.float64, _SLOTS, BLOCKS
         places = iter(system.pattern.slots[len(system.energies) :])
         slopes = [
             (row, address_of(one.loops["force_derivatives"], *kinds), next(places).ctypes.data)
             for row, one in enumerate(found)
             if "force_derivatives" in one.loops
         ]
-    of_rows, numbers = types.int64[:, ::1], types.float64[::1]
-    seen = [VECTORS] * 4
-    write = address_of(_write, of_rows, types.int64, types.float64, *seen, VECTORS) if loads else 0
-    ends = of_rows, of_rows, numbers, *seen, types.float64, types.float64
-    subtract = address_of(_subtract, *ends, BLOCKS) if slopes else 0
+    write = address_of(_write, _ROWS, types.int64, *_SEEN, VECTORS)
+    kinds = _ROWS, _ROWS, _NUMBERS, *[VECTORS] * 4, types.float64, types.float64, BLOCKS
+    subtract = address_of(_subtract, *kinds) if slopes else 0
     addresses = LoadTable(table_of(rows), np.array(slopes, np.int64).reshape(-1, 3), write, subtract)
     stencils = sum(loops.arguments[0].size for loops in found)
     return LoadLoops(addresses, stencils, tuple(load.history for load in loads), tuple(found))

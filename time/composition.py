@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Literal, final
 
@@ -207,7 +207,7 @@ class Composition(FixedStepIntegrator["CompositionMotion"]):
         """What the method takes, but for another composition; of forces of positions alone none from outside."""
         return self.integrator.takes - {"composition"} - (_OF_OTHERS if self._kicks else set())
 
-    @property
+    @cached_property
     def _kicks(self) -> list[float]:
         return kicks(self.order, self.scheme)
 

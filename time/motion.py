@@ -448,6 +448,9 @@ def refuse_infinite(state: State) -> None:
     StepFailed
         If it is not.
     """
+    numbers = [values.ravel() for values in (state.q, state.v, state.a)]
+    if math.isfinite(sum(float(x @ x) for x in numbers)):  # a third of the time of looking at each
+        return
     for name, values in (("position", state.q), ("velocity", state.v), ("acceleration", state.a)):
         if not np.isfinite(values).all():
             node, axis = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
