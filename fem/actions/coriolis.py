@@ -40,6 +40,8 @@ class Coriolis(LoopedLoad):
         If shapes do not fit, numbers are not finite, or there is no mass.
     """
 
+    gyroscopic = True
+
     def __init__(self, mass: Array | sp.csr_array, angular_velocity: ArrayLike):
         self._hat = cross_matrix(required_omega("Coriolis", angular_velocity))
         self.nodes, weights = mass_stencils("Coriolis", mass)

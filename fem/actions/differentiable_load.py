@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.copying import Copyable
@@ -18,9 +19,12 @@ class DifferentiableLoad(Copyable, ABC):
     ----------
     nodes : int32 [m, k]
         Its stencils: which forces depend on which nodes.
+    gyroscopic : bool
+        Whether the forces do no work, whatever the velocities: ∂f/∂v is skew. By default not.
     """
 
     nodes: IntArray
+    gyroscopic: ClassVar[bool] = False
 
     @abstractmethod
     def __call__(self, t: float, q: Array, v: Array) -> Array:

@@ -13,6 +13,7 @@ from symplex.fem.actions.coriolis import Coriolis
 from symplex.fem.actions.dampers import MeanDashpot, QuadraticDrag
 from symplex.fem.actions.damping import Dashpots, Drag, StiffnessDamping
 from symplex.fem.actions.loads import NodalLoad, Pressure
+from symplex.fem.measures.bars import Bars, EngineeringStrain
 from symplex.fem.measures.constraints import RigidBars
 from symplex.fem.system import System
 from symplex.time.composition import Composition
@@ -22,6 +23,7 @@ from symplex.time.explicit import newmark
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha
 from symplex.time.implicit.midpoint import Midpoint
+from symplex.time.modes.rotating import rotating_frame
 from symplex.time.solvers import small_newton
 from symplex.time.steps import Steps
 from symplex.time.variational.adaptive_variational import AdaptiveVariational
@@ -150,6 +152,20 @@ def test_energy_momentum_balances_work_to_round_off(loads, taking):
     after = motion.energies(motion.advance(2.0))
     assert after["balance"] == pytest.approx(before, abs=1e-11)
     assert after[f"work_{taking}"] < -0.1
+
+
+def test_a_frame_that_turns_damps_nothing():
+    """The matrix of Coriolis forces is skew: no search for the largest eigenvalue of a symmetric one ends."""
+    n = 60
+    x = np.zeros((n, 3))
+    x[:, 0] = np.arange(n)
+    fixed = np.zeros(x.shape, bool)
+    fixed[0] = True
+    bars = Bars(np.column_stack([np.arange(n - 1), np.arange(1, n)]), EngineeringStrain(1e4, 1.0))
+    still = System(np.ones(n), {"bars": bars}, fixed=fixed)
+    state = still.state(x, np.where(fixed, 0.0, [0.0, 0.1, 0.0]))
+    turning = rotating_frame(still, (0.0, 0.3, 1.0))
+    assert Newmark().start(turning, state).dt == pytest.approx(Newmark().start(still, state).dt, rel=1e-3)
 
 
 def test_adaptive_steps_keep_their_balance():
