@@ -102,7 +102,9 @@ def loaded(system: System, loads: str) -> System:
     if loads == DAMPED:
         acting = {"dashpots": Dashpots(system.energies["springs"].nodes, 1.0), "drag": Drag(system.mass, 0.1)}
     elif loads == RUBBING:
-        acting = {"friction": Friction(system.energies["plane"], 0.3, slip_speed=0.01)}
+        plane = system.energies["plane"]
+        assert isinstance(plane, RigidContact)
+        acting = {"friction": Friction(plane, 0.3, slip_speed=0.01)}
     else:
         n, table = system.n_nodes, ([0.0, 0.01, 0.02], [0.0, 1.0, 0.5])
         acting = {

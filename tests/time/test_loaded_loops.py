@@ -7,6 +7,7 @@ import pytest
 
 from reference import small_systems
 from symplex.contact.friction import Friction
+from symplex.contact.rigid import RigidContact
 from symplex.errors import StepFailed
 from symplex.fem.actions.centrifugal import Centrifugal
 from symplex.fem.actions.coriolis import Coriolis
@@ -63,6 +64,8 @@ def driven(dim):
     """The same truss in a frame that turns, with loads that change with time, follow, or rub."""
     bare, state = small_systems.truss(dim, 1e4, floor=-0.11 if dim == 3 else -0.01, floor_stiffness=2e4)
     omega = [0.3, -0.2, 0.5][3 - (3 if dim == 3 else 1) :]
+    floor = bare.energies["floor"]
+    assert isinstance(floor, RigidContact)
     energies = {**bare.energies, "centrifugal": Centrifugal(bare.mass, omega, np.full(dim, 0.5))}
     ramp = [0.0, 0.03, 0.05, 0.2], [0.0, 1.0, 0.4, 2.0]
     loads = {
@@ -71,7 +74,7 @@ def driven(dim):
         "table": NodalLoad([3], np.full(dim, 3.0), ramp),
         "steady": NodalLoad([4], np.full(dim, 0.5), 0.7),
         "coriolis": Coriolis(bare.mass, omega),
-        "friction": Friction(bare.energies["floor"], 0.3, static=0.4, slip_speed=0.05),
+        "friction": Friction(floor, 0.3, static=0.4, slip_speed=0.05),
     }
     if dim == 3:
         faces = {"triangle": np.array([[0, 1, 3], [3, 1, 4]]), "quad": np.array([[1, 2, 5, 4]])}
