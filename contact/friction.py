@@ -54,6 +54,9 @@ class Friction(CompiledLoad, IncrementLoad):
     ----------
     energy : BodyContact, RigidContact or FramedContact
         The contact.
+    law : FrictionLaw
+    between : (str, str) or None
+        The bodies that it is between, if it is not between all.
 
     Raises
     ------
@@ -84,6 +87,7 @@ class Friction(CompiledLoad, IncrementLoad):
             raise InvalidSystem(f"Friction: the smoothing speed must be positive; it is {slip_speed:g} m/s.")
         self.energy = contact
         self.law = FrictionLaw(float(coefficient), float(static), float(slip_speed))
+        self.between = between
         self._forces: SurfaceFriction | NodeFriction | MeasureFriction
         if isinstance(contact, BodyContact):
             self._forces = SurfaceFriction(contact, self.law, between)
