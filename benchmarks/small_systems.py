@@ -3,8 +3,9 @@
     python benchmarks/small_systems.py [--bars 1 10 100 1000] [--methods newmark ...] [--output FILE.json]
 
 The truss is a chain of springs that hangs between two supports in gravity, swinging, above a plane that it meets; of
-rods, which RATTLE takes, it hangs from one. Damped, it has a dashpot along each bar, and drag on its masses. All times
-are processor times of one process, the best of several runs; so take ratios between rows.
+rods, which RATTLE takes, it hangs from one. Damped, it has a dashpot along each bar, and drag on its masses; driven,
+forces by a sine on all masses and by a table on one; turning, it is in a frame that rotates; rubbing, the plane has
+friction. All times are processor times of one process, the best of several runs; so take ratios between rows.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from math import sin
 from pathlib import Path
 from time import process_time
 from typing import Any
 
 import numpy as np
 
+from symplex.contact.friction import Friction
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.fem.actions.damping import Dashpots, Drag
-from symplex.fem.actions.loads import Gravity
+from symplex.fem.actions.loads import Gravity, NodalLoad
 from symplex.fem.kernels import kernel
 from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.constraints import RigidBars
@@ -36,6 +39,7 @@ from symplex.time.constraints.rattle import Rattle
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import Integrator
+from symplex.time.modes.rotating import rotating_frame
 from symplex.time.solvers.newton import Newton
 from symplex.time.variational.adaptive_variational import AdaptiveVariational
 from symplex.time.variational.zhang_skeel import ZhangSkeel
@@ -47,7 +51,8 @@ STEP = 1e-4  # s; ω dt is 0.2
 DENSE, SPARSE = Newton(linear="dense"), Newton(linear="sparse")
 OUTSIDE = ("gravity", "plane")  # of schemes made of secant matrices
 FROM_PYTHON = ", from Python"  # with energies called from Python in each step
-DAMPED = ", damped"
+# What acts besides: dampers, loads that change with time, a frame that turns, friction on the plane
+LOADS = DAMPED, DRIVEN, TURNING, RUBBING = ", damped", ", driven", ", turning", ", rubbing"
 METHODS: dict[str, Callable[[], Integrator]] = {
     "newmark": lambda: Newmark(STEP),
     "composition 4": lambda: Composition(Newmark(STEP)),
@@ -68,7 +73,8 @@ METHODS: dict[str, Callable[[], Integrator]] = {
     "midpoint, sparse": lambda: Midpoint(STEP, newton=SPARSE),
     "trapezoidal": lambda: Newmark.trapezoidal(STEP),
 }
-METHODS |= {name + DAMPED: METHODS[name] for name in ("newmark", "energy-momentum", "midpoint", "trapezoidal")}
+LOADED = ("newmark", "energy-momentum", "midpoint", "trapezoidal")
+METHODS |= {name + loads: METHODS[name] for loads in LOADS for name in LOADED}
 
 
 def chain(bars: int) -> tuple[System, State]:
@@ -89,10 +95,28 @@ def chain(bars: int) -> tuple[System, State]:
     return system, system.state(x, v)
 
 
-def damped(system: System) -> System:
-    """Return a chain with a dashpot along each bar, and drag."""
-    loads = {"dashpots": Dashpots(system.energies["springs"].nodes, 1.0), "drag": Drag(system.mass, 0.1)}
-    return System(system.mass, system.energies, fixed=system.fixed, loads=loads)
+def loaded(system: System, loads: str) -> System:
+    """Return a chain on which something acts besides."""
+    if loads == TURNING:
+        return rotating_frame(system, (0.0, 0.3, 1.0))
+    if loads == DAMPED:
+        acting = {"dashpots": Dashpots(system.energies["springs"].nodes, 1.0), "drag": Drag(system.mass, 0.1)}
+    elif loads == RUBBING:
+        plane = system.energies["plane"]
+        assert isinstance(plane, RigidContact)
+        acting = {"friction": Friction(plane, 0.3, slip_speed=0.01)}
+    else:
+        n, table = system.n_nodes, ([0.0, 0.01, 0.02], [0.0, 1.0, 0.5])
+        acting = {
+            "swing": NodalLoad(np.arange(n), (0.0, 0.05, 0.0), sine),
+            "push": NodalLoad([n - 1 if n == 2 else n // 2], (0.0, 0.0, 1.0), table),
+        }
+    return System(system.mass, system.energies, fixed=system.fixed, loads=acting)
+
+
+def sine(t: float) -> float:
+    """Return the factor of the load that swings."""
+    return sin(300.0 * t)
 
 
 @kernel
@@ -163,8 +187,8 @@ def method(name: str, bars: int, steps: int) -> float:
         system, state, integrator = rods(bars)
     else:
         (system, state), integrator = chain(bars), METHODS[plain]()
-    if plain.endswith(DAMPED):
-        system = damped(system)
+    if loads := next((one for one in LOADS if plain.endswith(one)), None):
+        system = loaded(system, loads)
     motion: Any = integrator.start(system, state)
     if name != plain:
         getattr(motion, "inner", motion)._compiled_steps = lambda n, sizes: 0
@@ -185,7 +209,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--bars", type=int, nargs="+", default=[1, 10, 100, 1000])
     known = [*METHODS, "rattle"]
-    known += [name + FROM_PYTHON for name in known if name[0] in "rzcMCG" or name.endswith(DAMPED)]
+    known += [name + FROM_PYTHON for name in known if name[0] in "rzcMCG" or name.endswith(LOADS)]
     parser.add_argument("--methods", nargs="+", choices=known, default=known)
     parser.add_argument("--output", type=Path, help="JSON file for the numbers")
     arguments = parser.parse_args()
@@ -198,7 +222,7 @@ def main() -> None:
             if bars > 200 and name.endswith("dense"):
                 numbers.setdefault(name, {})[bars] = float("nan")
                 continue
-            steps = many if name in ("newmark", "newmark" + DAMPED) else few
+            steps = many if name.startswith("newmark") and not name.endswith(FROM_PYTHON) else few
             numbers.setdefault(name, {})[bars] = method(name, bars, steps)
     print("| µs per step | " + " | ".join(f"{bars} bars" for bars in arguments.bars) + " |")
     print("| --- " * (1 + len(arguments.bars)) + "|")

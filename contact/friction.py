@@ -10,19 +10,21 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.contact.bodies import BodyContact
 from symplex.contact.friction_law import FrictionLaw
-from symplex.contact.node_friction import NodeFriction
-from symplex.contact.rigid import ObstacleContact
+from symplex.contact.node_friction import MeasureFriction, NodeFriction
+from symplex.contact.rigid import ObstacleContact, RigidContact
 from symplex.contact.surface_friction import SurfaceFriction
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.increment_load import IncrementLoad
+from symplex.fem.actions.looped_load import CompiledLoad
 from symplex.fem.assembly import Array, IntArray
+from symplex.fem.forms import CompiledLoops
 
 SLIP_SPEED = 1e-3  # m/s
 
 
 @checked
 @final
-class Friction(IncrementLoad):
+class Friction(CompiledLoad, IncrementLoad):
     """Coulomb friction of a contact: forces against the slip velocity σ, of size μ N ψ(|σ|/v_s).
 
     ψ(u) = u (2 − u) below 1, else 1: where bodies would stick they creep at less than the smoothing speed v_s. Above it
@@ -86,18 +88,24 @@ class Friction(IncrementLoad):
         self.energy = contact
         self.law = FrictionLaw(float(coefficient), float(static), float(slip_speed))
         self.between = between
-        self._forces: SurfaceFriction | NodeFriction
+        self._forces: SurfaceFriction | NodeFriction | MeasureFriction
         if isinstance(contact, BodyContact):
             self._forces = SurfaceFriction(contact, self.law, between)
         else:
             if between is not None:
                 raise InvalidSystem("Friction: bodies are named, but the contact is with an obstacle; leave them out.")
-            self._forces = NodeFriction(contact, self.law)
+            of_measure = isinstance(contact, RigidContact)
+            self._forces = MeasureFriction(contact, self.law) if of_measure else NodeFriction(contact, self.law)
 
     @property
     def nodes(self) -> IntArray:
         """Its stencils [m, k] as they are now: those of the contact."""
         return self._forces.nodes
+
+    @property
+    def compiled_loops(self) -> CompiledLoops | None:
+        """The loops, with obstacles that do not move or are carried by a node."""
+        return self._forces.compiled_loops
 
     def over(self, t: float, q0: Array, q1: Array, v: Array) -> Array:
         """Return the friction [n, dim] in N of an increment from q0 to q1 with the velocities v [n, dim] in m/s."""

@@ -1,9 +1,4 @@
-"""Friction of nodes with a rigid obstacle.
-
-With the force F of the obstacle on a node (the discrete gradient of an increment, less its sign), N = |F|, n = F/N, w
-the velocity of the node relative to the obstacle and P = 1 − n ⊗ n,
-
-    σ = P w,    f = −t = −N σ μ ψ/|σ|.
+"""Friction of nodes with a rigid obstacle: in loops over its measure, or from the forces of the contact.
 
 w = Σ_a c_a v_a of the nodes of the stencil, 1 of the node and what is left of those that carry the obstacle, so that
 c_a f are the forces on them. Of a frame Σ_a c_a x_a = 0 as well: their moments sum to zero. f·w = −t·σ is never
@@ -12,21 +7,69 @@ positive.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.contact.friction_law import FrictionLaw, pull
-from symplex.contact.rigid import ObstacleContact
+from symplex.contact.friction_law import FrictionLaw
+from symplex.contact.friction_loops import LOOPS, friction_of, friction_rows, slip_of
+from symplex.contact.rigid import ObstacleContact, RigidContact
 from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_vectors
 from symplex.fem.copying import Copyable
+from symplex.fem.forms import CompiledLoops
 from symplex.fem.kernels import formula, kernel
 
 
 @final
+class MeasureFriction(Copyable):
+    """The friction of the nodes of a contact that is a law of a measure."""
+
+    def __init__(self, contact: RigidContact, friction: FrictionLaw):
+        self._contact, self._friction = contact, friction
+
+    @property
+    def nodes(self) -> IntArray:
+        """The nodes [m, 1], or each with that which carries the obstacle [m, 2]."""
+        return self._contact.nodes
+
+    @cached_property
+    def compiled_loops(self) -> CompiledLoops:
+        """The loops, and what they take."""
+        return self._taking(secant=False)
+
+    @cached_property
+    def _secants(self) -> CompiledLoops:
+        return self._taking(secant=True)
+
+    def _taking(self, *, secant: bool) -> CompiledLoops:
+        contact = self._contact.compiled_loops(self._contact.obstacle.dim)
+        assert contact is not None, "the law of a contact with an obstacle is compiled"
+        nodes, measure, law, a, b, end = contact.arguments
+        numbers = np.array([*measure, *self._friction, float(secant)])
+        return CompiledLoops(LOOPS, (nodes, numbers, law, a, b, end))
+
+    def add(self, q0: Array, q1: Array, v: Array, out: Array) -> float:
+        """Add the forces to out [n, dim]; return a sum that is finite if all are."""
+        q0, q1, v = (np.ascontiguousarray(nodal, float) for nodal in (q0, q1, v))
+        loops, arguments = self.compiled_loops
+        return loops["forces"](1.0, q0, q1, q1, v, *arguments, out)
+
+    def add_derivatives(
+        self, q0: Array, q1: Array, v: Array, by: tuple[float, float], secant: bool, slots: IntArray, out: Array
+    ) -> float:
+        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks [nnz, dim, dim]; return a sum that is finite if all are."""
+        q0, q1, v = (np.ascontiguousarray(nodal, float) for nodal in (q0, q1, v))
+        loops, arguments = self._secants if secant else self.compiled_loops
+        return loops["force_derivatives"](1.0, q0, q1, q1, v, *arguments, *by, slots, out)
+
+
+@final
 class NodeFriction(Copyable):
-    """The friction of the nodes of a contact with an obstacle."""
+    """The friction of the nodes of any contact with an obstacle."""
+
+    compiled_loops = None
 
     def __init__(self, contact: ObstacleContact, friction: FrictionLaw):
         self._contact, self._friction = contact, friction
@@ -74,54 +117,32 @@ class NodeFriction(Copyable):
 
 
 @formula
-def _set_slip(F, w, n, slip):
-    """Set n and σ [dim]; return N, σ and w·n."""
-    squared, along, size = 0.0, 0.0, 0.0
-    for i in range(len(F)):
-        squared += F[i] * F[i]
-    N = squared**0.5
-    for i in range(len(F)):
-        n[i] = F[i] / N
-        along += n[i] * w[i]
-    for i in range(len(F)):
-        slip[i] = w[i] - along * n[i]
-        size += slip[i] * slip[i]
-    return N, size**0.5, along
+def _vector(u):
+    """Return a vector of up to three components with three."""
+    return u[0], u[1] if len(u) > 1 else 0.0, u[2] if len(u) > 2 else 0.0
 
 
 @kernel
 def _set_forces(F, w, law, out):
     """Set f [m, dim]; return a sum that is finite if all are."""
     check = 0.0
-    n, slip = np.empty(F.shape[1]), np.empty(F.shape[1])
     for e in range(len(F)):
-        N, size, _ = _set_slip(F[e], w[e], n, slip)
-        ratio, _ = pull(law, size)
-        for i in range(len(n)):
-            out[e, i] = -N * ratio * slip[i]
-            check += out[e, i]
+        f = friction_of(slip_of(_vector(F[e]), _vector(w[e])), law)
+        for i in range(F.shape[1]):
+            out[e, i] = f[i]
+            check += f[i]
     return check
 
 
 @kernel
 def _set_derivatives(F, w, law, secant, by_force, by_velocity):
-    """Set ∂f/∂F and ∂f/∂w [m, dim, dim]; return a sum that is finite if all are.
-
-    With f = −N r σ, r of |σ|, and R = r 1 + (r'/|σ|) σ ⊗ σ: ∂f/∂w = −N R P, and as ∂n/∂F = P/N and
-    ∂σ/∂n = −(w·n) 1 − n ⊗ w:  ∂f/∂F = −r σ ⊗ n + R [(w·n) P + n ⊗ σ]. With the secant r' is left out.
-    """
+    """Set ∂f/∂F and ∂f/∂w [m, dim, dim]; return a sum that is finite if all are."""
     check = 0.0
-    n, slip = np.empty(F.shape[1]), np.empty(F.shape[1])
     for e in range(len(F)):
-        N, size, along = _set_slip(F[e], w[e], n, slip)
-        ratio, rate = pull(law, size)
-        if secant:
-            rate = 0.0
-        for i in range(len(n)):
-            for j in range(len(n)):
-                # R is r on n, and R P = P R.
-                plane = ratio * ((1.0 if i == j else 0.0) - n[i] * n[j]) + rate * slip[i] * slip[j]
-                by_velocity[e, i, j] = -N * plane
-                by_force[e, i, j] = along * plane + ratio * (n[i] * slip[j] - slip[i] * n[j])
-                check += by_velocity[e, i, j] + by_force[e, i, j]
+        slip = slip_of(_vector(F[e]), _vector(w[e]))
+        for i in range(F.shape[1]):
+            of_velocity, of_force = friction_rows(slip, law, secant, i)
+            for j in range(F.shape[1]):
+                by_velocity[e, i, j], by_force[e, i, j] = of_velocity[j], of_force[j]
+                check += of_velocity[j] + of_force[j]
     return check

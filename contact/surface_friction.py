@@ -21,6 +21,8 @@ from symplex.fem.copying import Copyable
 class SurfaceFriction(Copyable):
     """The forces of `symplex.contact.pair_friction`, for all pairs of a contact or those of two bodies."""
 
+    compiled_loops = None  # for steps of small systems
+
     def __init__(self, contact: BodyContact, friction: FrictionLaw, between: tuple[str, str] | None):
         self._contact, self._friction = contact, friction
         self._law = Law(LAWS[contact.law], contact.stiffness, contact.reach)

@@ -15,9 +15,10 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column, energy_column, total_column, vector_columns
 from symplex.base.representation import names, table_html
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.actions.damping import DifferentiableLoad, ViscousLoad
+from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.actions.inelastic import Inelastic
+from symplex.fem.actions.looped_load import LoopedLoad
 from symplex.fem.actions.support_motion import MovingSupports, SupportMotion
 from symplex.fem.assembly import IntArray, scatter_blocks
 from symplex.fem.energy import Array, Energy
@@ -222,8 +223,8 @@ class System(Masses):
             if isinstance(load, IncrementLoad):
                 load.add_derivatives(t, (q, q) if ends is None else ends, v, by_q, by_v, places, out, secant=secant)
                 continue
-            if isinstance(load, ViscousLoad):
-                load.add_derivatives(q, v, by_q, by_v, places, out)
+            if isinstance(load, LoopedLoad):
+                load.add_derivatives(t, q, v, by_q, by_v, places, out)
                 continue
             f_q, f_v = load.derivatives(t, q[load.nodes], v[load.nodes])
             scatter_blocks(by_q * f_q + by_v * f_v, places, out)

@@ -23,6 +23,7 @@ from symplex.fem.system import MOMENTA, State, System
 from symplex.scenario.methods import (
     METHODS,
     AdaptiveVariationalTable,
+    ComposedTable,
     EnergyMomentumTable,
     EnergySteppingTable,
     FixedStepTable,
@@ -114,7 +115,7 @@ def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
         case NewmarkTable():
             newton = Newton(linear=table.solver, halvings=table.halvings)
             method = Newmark(table.dt, table.beta, table.gamma, table.safety, newton=newton)
-            return _of_order(method, table.order) if table.device == "cpu" else OnDevice(method)
+            return _composed(method, table) if table.device == "cpu" else OnDevice(method)
         case MultirateTable():
             return Multirate(table.dt, table.levels, table.layers, table.safety, given=table.given)
         case AdaptiveVariationalTable():
@@ -124,17 +125,17 @@ def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
         case GrahamJelenicTable():
             external, solver = _external(tables, table), table.solver
             method = GrahamJelenic(table.dt, table.scheme, external, interpolant=table.interpolant, linear=solver)
-            return _of_order(method, table.order)
+            return _composed(method, table)
         case ZhangSkeelTable():
             newton = Newton(linear=table.solver)
             method = ZhangSkeel(table.dt, table.beta, table.variant, tuple(table.stiff), newton=newton)
-            return _of_order(method, table.order)
+            return _composed(method, table)
         case VariationalEulerTable():
             return VariationalEuler(table.dt)
         case LinearlyImplicitNewmarkTable():
             return LinearlyImplicitNewmark(table.dt, table.beta, table.guess, table.accelerations, linear=table.solver)
         case RattleTable():
-            return _of_order(Rattle(table.dt, rods, beta=table.beta), table.order)
+            return _composed(Rattle(table.dt, rods, beta=table.beta), table)
         case ShakeTable():
             return Shake(table.dt, rods, beta=table.beta)
         case StaticTable():
@@ -154,16 +155,17 @@ def _implicit(table: ImplicitTable) -> FixedStepIntegrator:
         case HilberHughesTaylorTable():
             return HilberHughesTaylor(table.dt, table.alpha, newton=newton)
         case EnergyMomentumTable():
-            return _of_order(EnergyMomentum(table.dt, table.compensated, newton=newton), table.order)
+            return _composed(EnergyMomentum(table.dt, table.compensated, newton=newton), table)
         case MidpointTable():
-            return _of_order(Midpoint(table.dt, newton=newton), table.order)
+            return _composed(Midpoint(table.dt, newton=newton), table)
         case _:
             raise TypeError(f"no method is known for a {type(table).__name__}")
 
 
-def _of_order(method: FixedStepIntegrator, order: int | None) -> FixedStepIntegrator:
+def _composed(method: FixedStepIntegrator, table: ComposedTable) -> FixedStepIntegrator:
     """Return a method, composed if the order is above its own."""
-    return method if order is None or order <= method.order else Composition(method, order)
+    higher = table.order is not None and table.order > method.order
+    return Composition(method, cast(int, table.order), table.substeps) if higher else method
 
 
 def fitted_integrator(

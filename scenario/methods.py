@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -24,6 +24,7 @@ from symplex.scenario.quantities import (
     whole,
     yes_or_no_by_direction,
 )
+from symplex.time.composition import SchemeName, kicks, schemes_of
 from symplex.time.conserving.cayley_magnus import Interpolant
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.conserving.schemes import ABBREVIATIONS, SCHEMES, Scheme
@@ -41,6 +42,40 @@ LARGEST_SEED = 2**63 - 1
 WITH_SECANT: tuple[str, ...] = tuple(name for name, scheme in SCHEMES.items() if "secant" in scheme.needs)
 
 
+class ComposedTable(Table):
+    """What methods have in common that can be composed to a higher order."""
+
+    order: Order | None = None
+    substeps: SchemeName | None = None
+
+    @property
+    def own_order(self) -> float:
+        """The order of the method itself."""
+        return 2
+
+    @property
+    def splits(self) -> bool:
+        """Whether the method is of drifts and changes of velocity."""
+        return False
+
+    @model_validator(mode="after")
+    def _check_substeps(self) -> Self:
+        name, order = self.substeps, self.own_order if self.order is None else self.order
+        if name is None:
+            return self
+        if order <= self.own_order:
+            raise ValueError(
+                f'substeps is "{name}", but order is {order:g}, that of the method itself: give a higher one'
+            )
+        known = schemes_of(int(order))
+        if name not in known:
+            raise ValueError(f'substeps is "{name}", which has no order {order:g}; there are {shown(known)}')
+        if kicks(int(order), name) and not self.splits:
+            others = [one for one in known if not kicks(int(order), one)]
+            raise ValueError(f'substeps is "{name}", which is for explicit newmark alone; others are {shown(others)}')
+        return self
+
+
 class FixedStepTable(Table):
     """What methods with steps of one size have in common."""
 
@@ -54,14 +89,13 @@ class ImplicitTable(FixedStepTable):
     halvings: Annotated[int | None, whole(0, MOST_HALVINGS)] = None
 
 
-class NewmarkTable(Table):
+class NewmarkTable(ComposedTable):
     """Newmark's method, explicit (central differences) if beta is 0."""
 
     kind: Literal["newmark"]
     dt: Annotated[float | Literal["auto"], positive_or_auto("s")] = "auto"
     beta: Annotated[float, between(0.0, math.inf)] = 0.0
     gamma: Annotated[float, between(0.5, math.inf)] = 0.5
-    order: Order = 2
     safety: Annotated[float, positive("1")] = 0.8
     solver: Solver = "auto"
     halvings: Annotated[int | None, whole(0, MOST_HALVINGS)] = None
@@ -72,6 +106,11 @@ class NewmarkTable(Table):
         """Whether its steps need equations to be solved."""
         return self.beta > 0
 
+    @property
+    def splits(self) -> bool:
+        """Whether it is the explicit member."""
+        return not self.implicit
+
     @model_validator(mode="after")
     def _check(self) -> NewmarkTable:
         if self.safety > 1:
@@ -80,9 +119,10 @@ class NewmarkTable(Table):
             raise ValueError(f'dt is "auto", must be a number (s) if beta is not 0; beta is {self.beta:g}')
         if not self.implicit and self.gamma != 0.5:
             raise ValueError(f"gamma is {self.gamma:g}, must be 0.5 if beta is 0")
-        if self.order > 2 and self.gamma != 0.5:
+        composed = self.order is not None and self.order > 2
+        if composed and self.gamma != 0.5:
             raise ValueError(f"order is {self.order}, for which gamma must be 0.5; it is {self.gamma:g}")
-        if self.device != "cpu" and (self.implicit or self.order > 2):
+        if self.device != "cpu" and (self.implicit or composed):
             beyond = f"beta is {self.beta:g}" if self.implicit else f"order is {self.order}"
             raise ValueError(f'device is "{self.device}", which takes the explicit member of order 2 alone; {beyond}')
         return self
@@ -107,19 +147,17 @@ class MultirateTable(Table):
         return self
 
 
-class EnergyMomentumTable(ImplicitTable):
+class EnergyMomentumTable(ImplicitTable, ComposedTable):
     """The energy-momentum method, or its composition to a higher order."""
 
     kind: Literal["energy-momentum"]
-    order: Order = 2
     compensated: bool = False
 
 
-class MidpointTable(ImplicitTable):
+class MidpointTable(ImplicitTable, ComposedTable):
     """The symplectic midpoint rule, or its composition to a higher order."""
 
     kind: Literal["midpoint"]
-    order: Order = 2
 
 
 class VariationalMidpointTable(ImplicitTable):
@@ -164,20 +202,24 @@ def _spelled_out(scheme: Any) -> Any:
     return ABBREVIATIONS.get(scheme, scheme) if isinstance(scheme, str) else scheme
 
 
-class GrahamJelenicTable(FixedStepTable):
+class GrahamJelenicTable(FixedStepTable, ComposedTable):
     """A method of Graham and Jelenić; by default all that is no body acts like a load where the scheme needs it."""
 
     kind: Literal["graham-jelenic"]
     scheme: Annotated[Scheme, Quantity(_spelled_out)] = "cayley-magnus-6"
     external: list[Text] | None = None
     interpolant: Interpolant = "stable"
-    order: Order | None = None
     solver: Solver = "auto"
 
     @property
     def takes_external(self) -> bool:
         """Whether the scheme is made of secant matrices, so that energies without one act like loads."""
         return self.scheme in WITH_SECANT
+
+    @property
+    def own_order(self) -> float:
+        """The order of the scheme."""
+        return GrahamJelenic(1.0, self.scheme).order
 
     @model_validator(mode="after")
     def _check(self) -> GrahamJelenicTable:
@@ -195,14 +237,13 @@ class GrahamJelenicTable(FixedStepTable):
         return self
 
 
-class ZhangSkeelTable(FixedStepTable):
+class ZhangSkeelTable(FixedStepTable, ComposedTable):
     """A method of Zhang and Skeel, or its composition to a higher order."""
 
     kind: Literal["zhang-skeel"]
     beta: Annotated[float, between(0.0, math.inf)] = 0.4
     variant: Variant = "full"
     stiff: list[Text] = Field(default=[])
-    order: Order = 2
     solver: Solver = "auto"
 
     @model_validator(mode="after")
@@ -228,12 +269,11 @@ class LinearlyImplicitNewmarkTable(FixedStepTable):
     solver: Solver = "auto"
 
 
-class RattleTable(FixedStepTable):
+class RattleTable(FixedStepTable, ComposedTable):
     """RATTLE, for rods, or its composition to a higher order."""
 
     kind: Literal["rattle"]
     beta: Annotated[float, between(0.0, math.inf)] = 0.0
-    order: Order = 2
 
 
 class ShakeTable(FixedStepTable):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.errors import ScenarioError
-from symplex.fem.actions.loads import checked_table
+from symplex.fem.actions.histories import checked_table
 from symplex.fem.actions.support_motion import SupportMotion, SupportRotation, SupportTranslation
 from symplex.fem.actions.time_function import TimeFunction
 from symplex.fem.energy import Array

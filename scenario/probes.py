@@ -88,7 +88,9 @@ def wrong_probes(tables: Tables) -> list[str]:
             )
         seen.setdefault(key, k)
         if table.acts_on == "support" and tables.rod:
-            rattles = all(item.kind == "rattle" and getattr(item, "order", 2) == 2 for item in tables.integrators)
+            rattles = all(
+                item.kind == "rattle" and (getattr(item, "order", None) or 2) == 2 for item in tables.integrators
+            )
             if not rattles or tables.thermostat is not None:
                 lines.append(
                     f'{here}: reactions beside rods are known to kind = "rattle" of order 2 only, without a thermostat.'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Literal, final
 
@@ -18,6 +18,7 @@ from symplex.fem.system import State, System
 from symplex.time.integrator import FixedStepIntegrator, dividing
 from symplex.time.motion import FixedStepMotion
 from symplex.time.reductions.jacobi_reduction import JacobiReduction
+from symplex.time.steps import Steps
 from symplex.time.totals import DISCRETE_ENERGY, MODIFIED_TOTAL
 from symplex.time.traits import Form, Trait
 
@@ -84,6 +85,7 @@ _OF_A_STEP = (MODIFIED_TOTAL, DISCRETE_ENERGY)
 _SUBSTEPS = count_column("substeps")
 # What has forces that are not those of positions alone, or moves in a given way.
 _OF_OTHERS: set[Trait] = {"loads", "moving supports", "jumping supports", "internal variables"}
+SchemeName = Literal["triple jump", "suzuki", "yoshida", "kahan-li", "blanes-moan", "suzuki-umeno"]
 _BEST = {4: "suzuki", 6: "kahan-li", 8: "kahan-li"}
 
 
@@ -110,6 +112,11 @@ def substeps(order: int, scheme: str | None = None) -> list[float]:
         raise ValueError(f"Composition: there is no {wanted} of order {order}; there are {known}.")
     half = _FIRST_HALVES[key]
     return [*half, 1.0 - 2.0 * math.fsum(half), *reversed(half)]
+
+
+def schemes_of(order: int) -> list[str]:
+    """Return the names of the schemes of an order."""
+    return [name for of, name in _FIRST_HALVES if of == order]
 
 
 def kicks(order: int, scheme: str | None = None) -> list[float]:
@@ -200,7 +207,7 @@ class Composition(FixedStepIntegrator["CompositionMotion"]):
         """What the method takes, but for another composition; of forces of positions alone none from outside."""
         return self.integrator.takes - {"composition"} - (_OF_OTHERS if self._kicks else set())
 
-    @property
+    @cached_property
     def _kicks(self) -> list[float]:
         return kicks(self.order, self.scheme)
 
@@ -312,15 +319,16 @@ class CompositionMotion(FixedStepMotion):
         for part, start in zip(self._parts[first:], self._starts[first:], strict=True):
             self.inner.substep(t + start * h, part * h)
 
-    def _compiled_steps(self, n: int, sizes: Array) -> int:
+    def _compiled_steps(self, n: int, steps: Steps) -> int:
         """Take up to n steps as the method takes their substeps; those that it leaves of a step follow one by one."""
-        if len(sizes) > 1:
+        if len(steps.sizes) > 1:
             return 0
+        h, parts = float(steps.sizes[0]), len(self._parts)
         if len(self._changes):
             self._at_once = max(self.inner._at_once // len(self._parts), 1)
-            return self.inner.compiled_splits(n, float(sizes[0]), self._sizes, self._changes)
-        h, parts = float(sizes[0]), len(self._parts)
-        whole, more = divmod(self.inner._compiled_steps(n * parts, h * self._sizes), parts)
+            return self.inner.compiled_splits(n, h, self._sizes, self._changes)
+        substeps = steps._replace(sizes=h * self._sizes, starts=h * np.array(self._starts))
+        whole, more = divmod(self.inner._compiled_steps(n * parts, substeps), parts)
         self._at_once = max(self.inner._at_once // parts, 1)
         if more:
             self._substeps(self.t0 + (self.n + whole) * self.dt, h, more)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import UnstableStep
-from symplex.fem.actions.damping import DifferentiableLoad
+from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.actions.inelastic import Inelastic
 from symplex.fem.energy import Array, Energy
 from symplex.fem.kernels import kernel
@@ -43,6 +43,8 @@ def stable_step(system: System, q: Array, v: Array | None = None) -> float:
 def largest_damping(system: System, q: Array, v: Array) -> float:
     """Return the largest rate of damping c in 1/s: the largest eigenvalue of −M⁻¹ ∂f/∂v of loads with derivatives.
 
+    Gyroscopic ones, whose matrix is skew, damp nothing.
+
     Raises
     ------
     InvalidSystem
@@ -51,7 +53,7 @@ def largest_damping(system: System, q: Array, v: Array) -> float:
         If the eigenvalue cannot be found.
     """
     mass, moving = system.lumped_mass(_WANTED_BY), ~system.fixed
-    loads = [load for load in system.differentiable_loads if isinstance(load, DifferentiableLoad)]
+    loads = [one for one in system.differentiable_loads if isinstance(one, DifferentiableLoad) and not one.gyroscopic]
     if not (loads and moving.any()):
         return 0.0
     length = _DIFFERENCE * max(float(np.abs(v).max()), 1.0)

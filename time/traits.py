@@ -140,8 +140,9 @@ def runs_on(method: Integrator, system: System) -> bool:
 
 def _refusals(method: Integrator, system: System) -> Iterator[Callable[[str], str]]:
     """Yield what of a system a method cannot do with, as sentences that end with the names of methods that can."""
+    takes = method.takes
     for feature, sentence in _SENTENCES.items():
-        if feature not in method.takes and (why := sentence(system)):
+        if feature not in takes and (why := sentence(system)):
             yield partial(_has, method, why)
     for name, energy in system.energies.items():
         for form in _NOT_ALL:

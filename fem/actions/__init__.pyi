@@ -7,9 +7,9 @@ from symplex.fem.actions.coriolis import Coriolis as Coriolis
 from symplex.fem.actions.dampers import MeanDashpot as MeanDashpot
 from symplex.fem.actions.dampers import QuadraticDrag as QuadraticDrag
 from symplex.fem.actions.damping import Dashpots as Dashpots
-from symplex.fem.actions.damping import DifferentiableLoad as DifferentiableLoad
 from symplex.fem.actions.damping import Drag as Drag
 from symplex.fem.actions.damping import StiffnessDamping as StiffnessDamping
+from symplex.fem.actions.differentiable_load import DifferentiableLoad as DifferentiableLoad
 from symplex.fem.actions.increment_load import IncrementLoad as IncrementLoad
 from symplex.fem.actions.inelastic import Inelastic as Inelastic
 from symplex.fem.actions.loads import Gravity as Gravity

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,8 +10,11 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
+from symplex.fem.actions import centrifugal_loops
 from symplex.fem.actions.mass import nodal_masses
-from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.assembly import Array, IntArray
+from symplex.fem.forms import loops_of
+from symplex.fem.looped import LoopedEnergy
 
 
 def centrifugal_matrix(omega: Array) -> Array:
@@ -80,7 +83,7 @@ def _pairs(who: str, mass: sp.csr_array) -> tuple[IntArray, Array]:
 
 @checked
 @final
-class Centrifugal(Energy):
+class Centrifugal(LoopedEnergy):
     """The centrifugal potential of a frame that turns with ω about an axis through p.
 
     φ = −½ Σ_ab m_ab (x_a − p)·P (x_b − p) with P = |ω|² 1 − ω ⊗ ω and masses m_ab, so that the force
@@ -107,38 +110,20 @@ class Centrifugal(Energy):
         If shapes do not fit, numbers are not finite, or there is no mass.
     """
 
+    _LOOPS: ClassVar = loops_of(centrifugal_loops)
+
     def __init__(self, mass: Array | sp.csr_array, angular_velocity: ArrayLike, point: ArrayLike | None = None):
         self._matrix = centrifugal_matrix(required_omega("Centrifugal", angular_velocity))
         dim = len(self._matrix)
         self._point = np.zeros(dim) if point is None else np.array(point, dtype=float)
         if self._point.shape != (dim,) or not np.isfinite(self._point).all():
             raise InvalidSystem(f"Centrifugal: the point must be {dim} finite numbers (m); it is {point}.")
-        self.nodes, self.weights = mass_stencils("Centrifugal", mass)
-
-    def _forces(self, x: Array) -> Array:
-        return self.weights @ ((x - self._point) @ self._matrix)
+        nodes, self.weights = mass_stencils("Centrifugal", mass)
+        self.nodes = np.ascontiguousarray(nodes, np.int32)
+        none = np.zeros(len(nodes))
+        self._compose(dim, np.concatenate([self._matrix.ravel(), self._point, self.weights.ravel()]), none, none)
 
     def value(self, x: Array) -> Array:
         """Return φ [m] in J at the positions x [m, k, dim] in m."""
-        return -0.5 * np.einsum("mki,mki->m", x - self._point, self._forces(x))
-
-    def gradient(self, x: Array) -> Array:
-        """Return ∂φ/∂x [m, k, dim] in N."""
-        return -self._forces(x)
-
-    def hessian(self, x: Array) -> Array:
-        """Return ∂²φ/∂x² [m, k·dim, k·dim] in N/m."""
-        m, k, dim = x.shape
-        return -np.einsum("mab,ij->maibj", self.weights, self._matrix).reshape(m, k * dim, k * dim)
-
-    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return the discrete gradient [m, k, dim] in N, the gradient at the midpoint."""
-        return -self._forces(0.5 * (x0 + x1))
-
-    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
-        """Return ∂DG/∂x1 [m, k·dim, k·dim] in N/m."""
-        return 0.5 * self.hessian(x1)
-
-    def third(self, x: Array, a: Array) -> Array:
-        """Return ∇³φ[a, a] [m, k, dim], which is zero."""
-        return np.zeros_like(x)
+        d = x - self._point
+        return -0.5 * np.einsum("mki,mki->m", d, self.weights @ (d @ self._matrix))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.actions import viscous_loops
-from symplex.fem.actions.damping import ViscousLoad
+from symplex.fem.actions.looped_load import LoopedLoad
 from symplex.fem.assembly import Array
 from symplex.fem.forms import CompiledLoops
 from symplex.fem.nodes import Nodes, node_indices
@@ -20,7 +20,7 @@ from symplex.fem.nodes import Nodes, node_indices
 
 @checked
 @final
-class MeanDashpot(ViscousLoad):
+class MeanDashpot(LoopedLoad):
     """A damper between the means of two sets of nodes, or between that of one set and a fixed point.
 
     With the way d between both ends, e = d/|d| and w = e·ḋ, by how fast it gets longer, it pulls with
@@ -87,7 +87,7 @@ class MeanDashpot(ViscousLoad):
 
 @checked
 @final
-class QuadraticDrag(ViscousLoad):
+class QuadraticDrag(LoopedLoad):
     """The drag of a fluid on nodes, f = −k |w| w with w = v − u, their velocity in the fluid.
 
     Of a body of the frontal area A in a fluid of the density ρ it is k = ½ ρ c A in all, shared by its nodes. A fluid

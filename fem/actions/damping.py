@@ -1,8 +1,7 @@
-"""Loads that know their derivatives, which implicit steps need where they are strong: viscous damping."""
+"""Viscous damping: drag, Rayleigh's parts of mass and stiffness, and dashpots along pairs."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import final
 
@@ -13,95 +12,17 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.actions import viscous_loops
+from symplex.fem.actions.looped_load import NO_END, LoopedLoad
 from symplex.fem.actions.mass import nodal_masses
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.copying import Copyable
+from symplex.fem.assembly import Array
 from symplex.fem.energy import Energy
 from symplex.fem.forms import CompiledLoops
 from symplex.fem.nodes import Nodes, node_pairs, require_nodes
 
-NO_END = np.zeros(4)  # of a load that has no numbers beside those of its stencils
-
-
-class DifferentiableLoad(Copyable, ABC):
-    """A load, a function f(t, q, v), that gives its derivatives.
-
-    Loads without them run with implicit methods as well, but the corrections of a step then don't see how they change:
-    where that is much, they converge slowly or not at all.
-
-    Attributes
-    ----------
-    nodes : int32 [m, k]
-        Its stencils: which forces depend on which nodes.
-    """
-
-    nodes: IntArray
-
-    @abstractmethod
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return the nodal forces [n, dim] in N at the time t in s, positions q and velocities v [n, dim]."""
-
-    @abstractmethod
-    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
-        """Return ∂f/∂x in N/m and ∂f/∂v in N s/m [m, k·dim, k·dim] at gathered x and v [m, k, dim]."""
-
-
-class ViscousLoad(DifferentiableLoad):
-    """A load of positions and velocities in compiled loops over stencils (`symplex.fem.actions.viscous_loops`).
-
-    Loops over steps call these by their addresses (`symplex.fem.load_table`).
-    """
-
-    @property
-    @abstractmethod
-    def compiled_loops(self) -> CompiledLoops:
-        """The loops, and what they take."""
-
-    def require_dimension(self, dim: int) -> None:
-        """Raise `InvalidSystem` if it is not one in ``dim`` dimensions."""
-
-    @cached_property
-    def _least_nodes(self) -> int:
-        return int(self.nodes.max(initial=-1)) + 1
-
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return the nodal forces [n, dim] in N at positions q and velocities v [n, dim]."""
-        if v.ndim != 2 or v.shape != q.shape or len(v) < self._least_nodes:  # loops would read beyond the end
-            raise InvalidSystem(
-                f"{type(self).__name__}: positions have shape {q.shape} and velocities {v.shape}, wanted (n, dim) with "
-                f"n at least {self._least_nodes}."
-            )
-        self.require_dimension(v.shape[1])
-        loops, arguments = self.compiled_loops
-        out = np.zeros(q.shape)
-        loops["forces"](np.ascontiguousarray(q, float), np.ascontiguousarray(v, float), *arguments, out)
-        return out
-
-    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
-        """Return ∂f/∂x in N/m and ∂f/∂v in N s/m [m, k·dim, k·dim] at gathered x and v [m, k, dim]."""
-        (m, k), dim = self.nodes.shape, x.shape[2]
-        self.require_dimension(dim)
-        loops, (_, *arguments) = self.compiled_loops
-        nodal = [np.ascontiguousarray(given, float).reshape(-1, dim) for given in (x, v)]
-        own = np.arange(m * k, dtype=np.int32).reshape(m, k)
-        slots = np.arange(m * k * k, dtype=np.int32).reshape(m, k, k)
-        found = np.zeros((2, m * k * k, dim, dim))
-        for out, factors in zip(found, ((1.0, 0.0), (0.0, 1.0)), strict=True):
-            loops["force_derivatives"](*nodal, own, *arguments, *factors, slots, out)
-        blocks = found.reshape(2, m, k, k, dim, dim).transpose(0, 1, 2, 4, 3, 5).reshape(2, m, k * dim, k * dim)
-        return blocks[0], blocks[1]
-
-    def add_derivatives(self, q: Array, v: Array, by_q: float, by_v: float, slots: IntArray, out: Array) -> None:
-        """Add by_q ∂f/∂q + by_v ∂f/∂v at q and v [n, dim] to blocks out [nnz, dim, dim], at the places slots."""
-        self.require_dimension(v.shape[1])
-        loops, arguments = self.compiled_loops
-        nodal = np.ascontiguousarray(q, float), np.ascontiguousarray(v, float)
-        loops["force_derivatives"](*nodal, *arguments, by_q, by_v, slots, out)
-
 
 @checked
 @final
-class Drag(ViscousLoad):
+class Drag(LoopedLoad):
     """Resistance in proportion to mass, f = −α m v: the part α M of Rayleigh's damping.
 
     Parameters
@@ -139,7 +60,7 @@ class Drag(ViscousLoad):
 
 @checked
 @final
-class StiffnessDamping(ViscousLoad):
+class StiffnessDamping(LoopedLoad):
     """Resistance in proportion to stiffness, f = −β K v: the part β K of Rayleigh's damping.
 
     K is the stiffness ∇²φ of an energy at one configuration, and stays what it is there. A mode of vibration about
@@ -192,7 +113,7 @@ class StiffnessDamping(ViscousLoad):
 
 @checked
 @final
-class Dashpots(ViscousLoad):
+class Dashpots(LoopedLoad):
     """Dampers along pairs of nodes, f_1 = −f_0 = −c e (e·(v_1 − v_0)), e the direction from node 0 to node 1.
 
     They take energy from stretching only: a rigid motion is not damped, and both momenta are kept.

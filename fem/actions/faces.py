@@ -1,4 +1,4 @@
-"""Faces that loads act on: their area normals, how these change, and which faces there can be."""
+"""Faces that loads act on: their area normals, the rules of integration, and which faces there can be."""
 
 from __future__ import annotations
 
@@ -27,10 +27,6 @@ _RULES = {
     )
 }
 
-_CROSS = np.zeros((3, 3, 3))  # ε_ijk
-_CROSS[[0, 1, 2], [1, 2, 0], [2, 0, 1]] = 1.0
-_CROSS[[0, 2, 1], [2, 1, 0], [1, 0, 2]] = -1.0
-
 
 def area_normals(x: Array, cells: IntArray) -> tuple[Array, Array]:
     """Return shape functions N [g, k] and weighted normals n dA [f, g, 3] at the Gauss points of faces on x [n, 3]."""
@@ -39,17 +35,10 @@ def area_normals(x: Array, cells: IntArray) -> tuple[Array, Array]:
     return shape, np.cross(tangents[0], tangents[1]) * weight[:, None]
 
 
-def area_normal_slopes(x: Array) -> Array:
-    """Return ∂(∫ N_a n dA)_i/∂x_bj [f, k, 3, k, 3] of faces with nodes at x [f, k, 3].
-
-    With the tangents t1 = Σ N_b,1 x_b and t2, n dA = t1 × t2 has the derivative ε_ijk (N_b,1 t2_k − N_b,2 t1_k).
-    """
-    shape, slope, weight = _RULES[x.shape[1]]
-    tangents = np.einsum("gad,fai->dfgi", slope, x)
-    turned = np.einsum("gb,fgk->fgbk", slope[:, :, 0], tangents[1])
-    turned -= np.einsum("gb,fgk->fgbk", slope[:, :, 1], tangents[0])
-    mean = np.einsum("g,ga,fgbk->fabk", weight, shape, turned)
-    return np.einsum("ijk,fabk->faibj", _CROSS, mean)
+def face_table(k: int) -> Array:
+    """Return the rule of faces of k nodes in a row: how many points, weights [g], N [g, k] and slopes [g, k, 2]."""
+    shape, slope, weight = _RULES[k]
+    return np.concatenate([[len(weight)], weight, np.ravel(shape), np.ravel(slope)]).astype(float)
 
 
 def face_parts(owner: str, faces: Nodes | Mapping[str, IntArray]) -> list[IntArray]:

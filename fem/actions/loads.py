@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import cast, final
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from typing import final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from symplex.base.arguments import checked, described, is_real
+from symplex.base.arguments import checked
 from symplex.base.representation import Described
-from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.actions.damping import DifferentiableLoad
-from symplex.fem.actions.faces import area_normal_slopes, area_normals, face_parts
+from symplex.errors import InvalidSystem
+from symplex.fem.actions.faces import area_normals, face_parts, face_table
+from symplex.fem.actions.histories import Constant, Factor, History, factor_of, finite_numbers
+from symplex.fem.actions.load_loops import DEAD, PRESSURE
+from symplex.fem.actions.looped_load import NO_END, CompiledLoad, LoopedLoad
 from symplex.fem.actions.mass import nodal_masses, require_points
-from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.fem.forms import CompiledLoops
 from symplex.fem.nodes import Nodes, distinct_nodes, require_nodes
-
-# How a load changes with time: a constant factor, a function of t in s, or a table (times, factors).
-History = float | Callable[[float], float] | tuple[ArrayLike, ArrayLike]
-
-
-_SOONEST = 1e-100  # s between two times of a table: slopes must be numbers
 
 # -- with a potential ----------------------------------------------------------------------------------------
 
@@ -101,7 +97,7 @@ class Gravity(DeadLoad):
     """
 
     def __init__(self, mass: Array | sp.csr_array, acceleration: ArrayLike):
-        self.acceleration = _finite("Gravity: acceleration", acceleration)
+        self.acceleration = finite_numbers("Gravity: acceleration", acceleration)
         lumped = nodal_masses("Gravity", mass)
         self.nodes = np.arange(len(lumped), dtype=np.int32)[:, None]
         self._forces = lumped[:, None] * self.acceleration
@@ -144,7 +140,7 @@ class NodalForce(DeadLoad):
 # -- functions of time ---------------------------------------------------------------------------------------
 
 
-class ProportionalLoad(Described, ABC):
+class ProportionalLoad(CompiledLoad, Described):
     """Forces on some nodes that change with time but keep their direction, f(t) = factor(t) · forces.
 
     Attributes
@@ -152,7 +148,7 @@ class ProportionalLoad(Described, ABC):
     nodes : int32 [m]
     forces : float64 [m, dim]
         In N.
-    factor : callable
+    factor : Factor
         A function of t in s.
     """
 
@@ -179,6 +175,18 @@ class ProportionalLoad(Described, ABC):
         out = np.zeros_like(q)
         out[self.nodes] = self.factor(t) * self.forces
         return out
+
+    @property
+    def history(self) -> Factor | None:
+        """The factor, if it changes."""
+        return _changing(self.factor)
+
+    @property
+    def compiled_loops(self) -> CompiledLoops:
+        """The loops, and what they take."""
+        none = np.zeros(len(self.nodes))
+        forces = np.ascontiguousarray(_constant_part(self.factor) * self.forces, float).ravel()
+        return CompiledLoops(DEAD, (np.ascontiguousarray(self.nodes[:, None]), forces, 0, none, none, NO_END))
 
 
 @checked
@@ -236,7 +244,7 @@ class SurfaceTraction(ProportionalLoad):
         traction: ArrayLike,
         history: History = 1.0,
     ):
-        traction = _finite("SurfaceTraction: traction", traction)
+        traction = finite_numbers("SurfaceTraction: traction", traction)
         if len(traction) != 3:
             raise InvalidSystem(f"SurfaceTraction: the traction has {len(traction)} components, wanted 3.")
         require_points("SurfaceTraction", points)
@@ -252,7 +260,7 @@ class SurfaceTraction(ProportionalLoad):
 
 @checked
 @final
-class Pressure(DifferentiableLoad, Described):
+class Pressure(LoopedLoad, Described):
     """A pressure on faces that turns and grows with them (follower), F_a = −p(t) ∫ N_a n da.
 
     Its derivative is not symmetric but for faces that close a surface, or end where nodes are fixed.
@@ -280,118 +288,47 @@ class Pressure(DifferentiableLoad, Described):
 
     def __init__(self, faces: Nodes | Mapping[str, IntArray], pressure: float, history: History = 1.0):
         self.faces = face_parts("Pressure", faces)
-        self.pressure = float(_finite("Pressure: pressure", [pressure])[0])
+        self.pressure = float(finite_numbers("Pressure: pressure", [pressure])[0])
         self.factor = factor_of(history)
         most = max(part.shape[1] for part in self.faces)
         padded = [np.hstack([part, np.repeat(part[:, :1], most - part.shape[1], axis=1)]) for part in self.faces]
         self.nodes = np.ascontiguousarray(np.vstack(padded), np.int32)
 
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return the nodal forces [n, 3] in N at the positions q [n, 3]."""
-        out = np.zeros_like(q)
-        p = self.factor(t) * self.pressure
+    @property
+    def history(self) -> Factor | None:
+        """The factor, if it changes."""
+        return _changing(self.factor)
+
+    def require_dimension(self, dim: int) -> None:
+        """Raise `InvalidSystem` if it is not space."""
+        if dim != 3:
+            raise InvalidSystem(f"Pressure: faces are in space, but positions have {dim} components.")
+
+    @cached_property
+    def compiled_loops(self) -> CompiledLoops:
+        """The loops, and what they take: see `symplex.fem.actions.load_loops`."""
+        tables, at, counts = [], [], []
         for cells in self.faces:
-            shape, normals = area_normals(q, cells)
-            np.add.at(out, cells, -p * np.einsum("ga,fgi->fai", shape, normals))
-        return out
-
-    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
-        """Return ∂f/∂x in N/m, −p ∂(∫ N_a n da)/∂x, and zeros [m, 3 k, 3 k]."""
-        (m, most, _), p = x.shape, self.factor(t) * self.pressure
-        by_x, first = np.zeros((m, most, 3, most, 3)), 0
-        for cells in self.faces:
-            rows, k = slice(first, first + len(cells)), cells.shape[1]
-            by_x[rows, :k, :, :k] = -p * area_normal_slopes(x[rows, :k])
-            first += len(cells)
-        blocks = by_x.reshape(m, 3 * most, 3 * most)
-        return blocks, np.zeros_like(blocks)
+            table = face_table(cells.shape[1])
+            at.append(np.full(len(cells), float(sum(map(len, tables)))))
+            counts.append(np.full(len(cells), float(cells.shape[1])))
+            tables.append(table)
+        end = np.array([_constant_part(self.factor) * self.pressure, 0.0, 0.0, 0.0])
+        numbers = np.concatenate(tables), 0, np.concatenate(at), np.concatenate(counts), end
+        return CompiledLoops(PRESSURE, (self.nodes, *numbers))
 
 
-def factor_of(history: History) -> Callable[[float], float]:
-    """Return a history as a function of time that gives finite factors only.
-
-    Raises
-    ------
-    InvalidSystem
-        If a table has times that do not ascend, differs in length, or holds a number that is not finite.
-    """
-    if callable(history):
-        return _Given(history)
-    if is_real(history):
-        constant = float(_finite("history", [cast(float, history)])[0])
-        return _Constant(constant)
-    if not isinstance(history, Sequence) or len(history) != 2:
-        raise InvalidSystem("a history must be a number, a function of t, or a table (times, factors).")
-    times, factors = checked_table("history", *history, "factors")
-    return _Interpolated(times, factors)
+def _changing(factor: Factor) -> Factor | None:
+    """Return a factor if it may change with time."""
+    return None if isinstance(factor, Constant) else factor
 
 
-@dataclass(frozen=True)
-class _Given(Copyable):
-    """A user's function of time."""
+def _constant_part(factor: Factor) -> float:
+    """Return what a factor always is, 1 if it may change with time."""
+    return factor.factor if isinstance(factor, Constant) else 1.0
 
-    function: Callable[[float], float]
-
-    def __call__(self, t: float) -> float:
-        factor = float(self.function(t))
-        if not np.isfinite(factor):
-            raise StepFailed(f"the history of a load gives {factor} at t = {t:.6g} s.")
-        return factor
-
-
-@dataclass(frozen=True)
-class _Constant:
-    """The same at all times."""
-
-    factor: float
-
-    def __call__(self, t: float) -> float:
-        return self.factor
-
-
-@dataclass(frozen=True)
-class _Interpolated:
-    """Straight lines between the numbers of a table, whose first and last one hold beyond it."""
-
-    times: Array
-    factors: Array
-
-    def __call__(self, t: float) -> float:
-        return float(np.interp(t, self.times, self.factors))
-
-
-def checked_table(owner: str, times: ArrayLike, values: ArrayLike, called: str) -> tuple[Array, Array]:
-    """Return the times [k] and values [k] of a table as arrays; ``owner`` and ``called`` name it and its values.
-
-    Raises
-    ------
-    InvalidSystem
-        If times do not ascend, numbers differ, or one is not finite.
-    """
-    t, u = _finite(f"{owner}: times", times), _finite(f"{owner}: {called}", values)
-    if len(t) != len(u) or len(t) == 0:
-        raise InvalidSystem(f"{owner}: there are {len(t)} times, but {len(u)} {called}.")
-    back = np.flatnonzero(np.diff(t) <= _SOONEST)
-    if len(back):
-        raise InvalidSystem(
-            f"{owner}: times must ascend, but {t[back[0]]:.6g} s is followed by {t[back[0] + 1]:.6g} s."
-        )
-    return t, u
-
-
-# -- faces ---------------------------------------------------------------------------------------------------
 
 # -- input ---------------------------------------------------------------------------------------------------
-
-
-def _finite(name: str, values: ArrayLike) -> Array:
-    try:
-        array = np.array(values, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidSystem(f"{name} must be finite numbers; it is {described(values)}.") from None
-    if array.ndim != 1 or np.iscomplexobj(values) or not np.all(np.isfinite(array)):
-        raise InvalidSystem(f"{name} must be finite numbers; it is {described(values)}.")
-    return array
 
 
 def _per_node(owner: str, nodes: IntArray, force: ArrayLike) -> Array:

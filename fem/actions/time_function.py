@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.actions.loads import checked_table
+from symplex.fem.actions.histories import checked_table
 from symplex.fem.copying import Copyable
 
 Function = Callable[[float], float]

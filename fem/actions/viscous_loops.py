@@ -1,8 +1,6 @@
-"""The forces of dampers and drag, and their derivatives, in compiled loops over stencils.
+"""The forces of dampers, of drag and of Coriolis, and their derivatives, in compiled loops over stencils.
 
-Loops of forces are called ``loop(q, v, *arguments, out)`` and add to the forces out [n, dim], those of derivatives
-``loop(q, v, *arguments, by_q, by_v, slots, out)`` and add by_q ∂f/∂q + by_v ∂f/∂v to the blocks out [nnz, dim, dim];
-for the arguments see `symplex.fem.forms.CompiledLoops`. All return a sum that is finite if all that they add is.
+They are called as `symplex.fem.actions.looped_load` says; none has a history, or sees the ends of an increment.
 """
 
 import numpy as np
@@ -23,7 +21,7 @@ def _in_fluid(v, nodes, e, u):
 
 
 @kernel
-def add_drag(q, v, nodes, numbers, law, c, k, u, out):
+def add_drag(factor, q0, q1, q, v, nodes, numbers, law, c, k, u, out):
     """Add the forces of drag; see the formula above."""
     check = 0.0
     for e in range(len(nodes)):
@@ -36,7 +34,7 @@ def add_drag(q, v, nodes, numbers, law, c, k, u, out):
 
 
 @kernel
-def add_drag_derivatives(q, v, nodes, numbers, law, c, k, u, by_q, by_v, slots, out):
+def add_drag_derivatives(factor, q0, q1, q, v, nodes, numbers, law, c, k, u, by_q, by_v, slots, out):
     """Add by_v ∂f/∂v, ∂f/∂v = −c 1 − k (|w| 1 + w ⊗ w/|w|)."""
     check = 0.0
     for e in range(len(nodes)):
@@ -57,7 +55,7 @@ def add_drag_derivatives(q, v, nodes, numbers, law, c, k, u, by_q, by_v, slots, 
 
 
 @kernel
-def add_pair_dashpots(q, v, nodes, numbers, law, c, b, end, out):
+def add_pair_dashpots(factor, q0, q1, q, v, nodes, numbers, law, c, b, end, out):
     """Add the forces of dashpots along pairs; none where one has no length."""
     check = 0.0
     for e in range(len(nodes)):
@@ -71,7 +69,7 @@ def add_pair_dashpots(q, v, nodes, numbers, law, c, b, end, out):
 
 
 @kernel
-def add_pair_dashpot_derivatives(q, v, nodes, numbers, law, c, b, end, by_q, by_v, slots, out):
+def add_pair_dashpot_derivatives(factor, q0, q1, q, v, nodes, numbers, law, c, b, end, by_q, by_v, slots, out):
     """Add by_q ∂f/∂q + by_v ∂f/∂v.
 
     ∂f_0/∂d = −c [(d·ḋ) 1 + d ⊗ ḋ − 2 (d·ḋ) d ⊗ d/d²]/d² and ∂f_0/∂ḋ = −c d ⊗ d/d².
@@ -92,11 +90,11 @@ def add_pair_dashpot_derivatives(q, v, nodes, numbers, law, c, b, end, by_q, by_
     return check
 
 
-# -- linear resistance: f = −C v for the matrices C [m, k·dim, k·dim] in the numbers -----------------------------------
+# -- linear in velocities: f = −C v for the matrices C [m, k·dim, k·dim] in the numbers ------------------------------
 
 
 @kernel
-def add_linear(q, v, nodes, numbers, law, a, b, end, out):
+def add_linear(factor, q0, q1, q, v, nodes, numbers, law, a, b, end, out):
     """Add −C v."""
     check, place = 0.0, 0
     k, dim = nodes.shape[1], out.shape[1]
@@ -114,7 +112,7 @@ def add_linear(q, v, nodes, numbers, law, a, b, end, out):
 
 
 @kernel
-def add_linear_derivatives(q, v, nodes, numbers, law, a, b, end, by_q, by_v, slots, out):
+def add_linear_derivatives(factor, q0, q1, q, v, nodes, numbers, law, a, b, end, by_q, by_v, slots, out):
     """Add −by_v C."""
     place = 0
     k, dim = nodes.shape[1], out.shape[1]
@@ -160,7 +158,7 @@ def _slope(w, c, exponent):
 
 
 @kernel
-def add_dashpots(q, v, nodes, shares, law, c, exponents, point, out):
+def add_dashpots(factor, q0, q1, q, v, nodes, shares, law, c, exponents, point, out):
     """Add the forces of dashpots; none where one has no length."""
     check, k, dim = 0.0, nodes.shape[1], out.shape[1]
     for e in range(len(nodes)):
@@ -177,7 +175,7 @@ def add_dashpots(q, v, nodes, shares, law, c, exponents, point, out):
 
 
 @kernel
-def add_dashpot_derivatives(q, v, nodes, shares, law, c, exponents, point, by_q, by_v, slots, out):
+def add_dashpot_derivatives(factor, q0, q1, q, v, nodes, shares, law, c, exponents, point, by_q, by_v, slots, out):
     """Add by_q ∂f/∂q + by_v ∂f/∂v.
 
     With P = (1 − e ⊗ e)/|d|, which is ∂e/∂d, and w' = P ḋ, which is ∂w/∂d: ∂(F e)/∂d = F P + F' e ⊗ w' and

@@ -9,7 +9,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.actions.damping import DifferentiableLoad
+from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.assembly import Array, scatter_vectors
 from symplex.fem.solids.hourglass import moduli_change
 from symplex.fem.solids.hourglass_strains import HourglassStrains, matrices_of

@@ -143,11 +143,19 @@ def own_cases() -> Iterator[Data]:
         run={"duration": 0.01, "frames": 2, "checkpoint": 5},
     )
     yield case(
-        {"kind": "energy-momentum", "order": 2, "compensated": True} | implicit, support=[turning], obstacle=[FLOOR]
+        {"kind": "energy-momentum", "order": 4, "substeps": "suzuki", "compensated": True} | implicit,
+        support=[turning],
+        obstacle=[FLOOR],
     )
     rough = FLOOR | {"friction": 0.3, "static_friction": 0.4, "slip_speed": 0.01}
     yield case({"kind": "newmark"}, body=moving, obstacle=[rough], gravity=GRAVITY)
-    yield case({"kind": "midpoint", "order": 4} | implicit, body={"material": rubber}, support=[quake])
+    split = {"dt": "auto", "safety": 0.5, "order": 6, "substeps": "blanes-moan"}
+    yield case({"kind": "newmark"} | split, body=moving, obstacle=[FLOOR], gravity=GRAVITY)
+    yield case(
+        {"kind": "midpoint", "order": 4, "substeps": "triple jump"} | implicit,
+        body={"material": rubber},
+        support=[quake],
+    )
     yield case({"kind": "generalized-alpha", "rho_inf": 0.5} | implicit, body=turned, support=[drawn])
     yield case({"kind": "hht", "alpha": -0.1} | implicit, support=[STILL], gravity=GRAVITY, obstacle=[BALL])
     yield case({"kind": "variational-midpoint"} | implicit, body={"mesh": "box.msh"}, support=[STILL | {"name": "s"}])
@@ -155,16 +163,18 @@ def own_cases() -> Iterator[Data]:
         "scheme": "cayley-magnus-4",
         "interpolant": "stable",
         "external": ["floor", "gravity"],
-        "order": 4,
+        "order": 6,
+        "substeps": "yoshida",
         "solver": "auto",
     }
     yield case({"kind": "graham-jelenic", "dt": dt} | scheme, gravity=GRAVITY, obstacle=[FLOOR], body=moving)
     adaptive = {"bounds": [0.25, 4], "hold": True, "carry": True, "solver": "auto"}
     yield case({"kind": "adaptive-variational", "dt": dt} | adaptive, gravity=GRAVITY, body={"material": linear})
-    skeel = {"beta": 0.4, "variant": "full", "stiff": ["cube"], "order": 2, "solver": "auto"}
+    skeel = {"beta": 0.4, "variant": "full", "stiff": ["cube"], "order": 4, "substeps": "suzuki", "solver": "auto"}
     yield case({"kind": "zhang-skeel", "dt": dt} | skeel, gravity=GRAVITY, load=[PULL])
     bath = {"temperature": 300, "rate": 1.0, "seed": 3, "boltzmann": 1.38e-23}
-    yield case({"kind": "rattle", "dt": 1e-4, "beta": 0, "order": 2}, rod=[RODS], gravity=GRAVITY, thermostat=bath)
+    rattle = {"dt": 1e-4, "beta": 0, "order": 4, "substeps": "suzuki"}
+    yield case({"kind": "rattle"} | rattle, rod=[RODS], gravity=GRAVITY, thermostat=bath)
     yield case({"kind": "shake", "dt": 1e-4, "beta": 0.25}, rod=[RODS], gravity=GRAVITY)
     lattice = {"grid": 1e-4, "seed": 1, "align": "floor", "count_crossings": True}
     yield case({"kind": "force-stepping"} | lattice, body=moving, obstacle=[FLOOR], gravity=GRAVITY, load=[PULL])

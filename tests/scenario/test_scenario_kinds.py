@@ -206,6 +206,10 @@ def test_methods_are_what_the_keys_say():
     assert method("rattle", "dt = 0.1\nbeta = 0.3\norder = 4", HUNG) == Composition(Rattle(0.1, {}, beta=0.3), 4)
     assert method("shake", "dt = 0.1", HUNG) == Shake(0.1, {})
     assert method("newmark", "order = 6") == Composition(Newmark(), 6)
+    split = method("newmark", 'order = 6\nsubsteps = "blanes-moan"')
+    assert split == Composition(Newmark(), 6, "blanes-moan")
+    jump = method("midpoint", 'dt = 0.1\norder = 4\nsubsteps = "triple jump"')
+    assert jump == Composition(Midpoint(0.1), 4, "triple jump")
     assert method("graham-jelenic", 'dt = 0.1\nscheme = "cayley-magnus-4"\norder = 6') == Composition(
         GrahamJelenic(0.1, "cayley-magnus-4"), 6
     )
@@ -224,6 +228,14 @@ def test_orders_that_there_are_not_are_refused():
     )
     told = mistakes(BODY, "graham-jelenic", scheme.format("kappa"))
     assert "order is 4, which kappa cannot be composed to: κ has poles" in told
+    assert 'substeps is "yoshida", which has no order 8; there are' in mistakes(
+        BODY, "newmark", 'order = 8\nsubsteps = "yoshida"'
+    )
+    assert 'substeps is "suzuki", but order is 2, that of the method itself' in mistakes(
+        BODY, "newmark", 'substeps = "suzuki"'
+    )
+    told = mistakes(BODY, "midpoint", 'dt = 0.1\norder = 6\nsubsteps = "blanes-moan"')
+    assert 'substeps is "blanes-moan", which is for explicit newmark alone; others are' in told
     assert "unknown key 'order'" in mistakes(HUNG, "shake", "dt = 0.1\norder = 4")
 
 

@@ -21,6 +21,7 @@ from symplex.time.motion import FixedStepMotion, with_context
 from symplex.time.solvers.continuation import followed
 from symplex.time.solvers.linear import Linear
 from symplex.time.solvers.rigid_prediction import rigid_prediction
+from symplex.time.steps import Steps
 
 # Part of the floor at which an iteration ends; a larger one where it contracts: its result is better than its start.
 _FACTORS_PART = 1.0 / 1024.0
@@ -96,10 +97,10 @@ class GrahamJelenicMotion(FixedStepMotion):
         parts = scheme.compiled()
         return parts and SmallConserving(system, scheme.order, *parts, self._limit, _MANY[scheme.order])
 
-    def _compiled_steps(self, n: int, sizes: Array) -> int:
+    def _compiled_steps(self, n: int, steps: Steps) -> int:
         """Take up to n steps of one size without factors, where the system is a small one."""
-        h = float(sizes[0])
-        if len(sizes) > 1 or self._of_step[0] != abs(h) or self._effort[0] != _PLAIN or self._small is None:
+        h = float(steps.sizes[0])
+        if len(steps.sizes) > 1 or self._of_step[0] != abs(h) or self._effort[0] != _PLAIN or self._small is None:
             return 0
         self._at_once = self._small.at_once
         if self._effort[2] > _MANY[self._scheme.order]:
@@ -112,7 +113,7 @@ class GrahamJelenicMotion(FixedStepMotion):
         return taken
 
     def _step(self, t: float, h: float) -> None:
-        if self._compiled_steps(1, np.array([h])):
+        if self._compiled_steps(1, Steps.one(t, h)):
             return
         system, scheme = self.system, self._scheme
         self._begin(t, h)

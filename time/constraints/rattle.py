@@ -23,6 +23,7 @@ from symplex.time.constraints.small_rattle import SmallRattle
 from symplex.time.integrator import STEPS, FixedMotion, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion
 from symplex.time.stability import stable_step
+from symplex.time.steps import Steps
 from symplex.time.totals import MODIFIED_TOTAL
 from symplex.time.traits import Form, Trait
 from symplex.time.variational.zhang_skeel_force import ModifiedForce
@@ -319,7 +320,7 @@ class RattleMotion(ConstrainedMotion):
         small = SmallRattle(self.system, self._set) if self._modified is None else None
         return small or None
 
-    def _compiled_steps(self, n: int, sizes: Array) -> int:
+    def _compiled_steps(self, n: int, steps: Steps) -> int:
         """Take up to n steps, where the system is a small one."""
         if self._small is None:
             return 0
@@ -327,7 +328,7 @@ class RattleMotion(ConstrainedMotion):
         self._prepare()
         known = self._applied, self._gradients, self._impulses, self._sizes
         work = self._work.acting, self._work.done
-        taken = self._small.take(n, sizes, self._q, self._v, known, self._corrections, *work)
+        taken = self._small.take(n, steps, self._q, self._v, known, self._corrections, *work)
         self._ready = taken == n
         return taken
 
@@ -337,7 +338,7 @@ class RattleMotion(ConstrainedMotion):
         self.observe(self.t)
 
     def _step(self, t: float, h: float) -> None:
-        if self._compiled_steps(1, np.array([h])):
+        if self._compiled_steps(1, Steps.one(t, h)):
             return
         self._reach(t, h, self._v)
         predicted = 2.0 * self._half - self._v if self._work.loads else None

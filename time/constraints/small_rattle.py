@@ -20,6 +20,7 @@ from symplex.time.constraints.small_conditions import (
     project,
 )
 from symplex.time.solvers.small_newton import steps_at_once
+from symplex.time.steps import Steps
 
 # Vectors [n, dim] that the loop writes to: velocities in the middle of a step, positions without and with impulses,
 # ∇V less the loads, and the velocities that loads see.
@@ -54,7 +55,7 @@ class SmallRattle:
     def take(
         self,
         n: int,
-        sizes: Array,
+        steps: Steps,
         q: Array,
         v: Array,
         known: tuple[Array, Array, Array, Array],
@@ -62,7 +63,7 @@ class SmallRattle:
         acting: Array,
         works: Array,
     ) -> int:
-        """Take up to n steps of sizes [s] in s, in turn, from positions and velocities [n, dim].
+        """Take up to n steps from positions and velocities [n, dim].
 
         Return how many were taken: all is before the next one then, but for the factors, and the general method says
         why it is not possible. Known are accelerations without constraints and gradients at q, for which the matrix is
@@ -72,8 +73,9 @@ class SmallRattle:
         if self._form is None or self._loads is None:
             return 0
         rooms = self._vectors, self._impulses, self._gradients
-        work = self._loads.table, acting, works
-        return _steps(n, sizes, self._form, self._conditions, *rooms, q, v, *known, counts, *work)
+        n, factors = steps.load_factors(n, self._loads, 1.0)
+        work = self._loads.table, factors, acting, works
+        return _steps(n, steps.sizes, self._form, self._conditions, *rooms, q, v, *known, counts, *work)
 
 
 @kernel
@@ -93,6 +95,7 @@ def _steps(
     sizes,
     counts,
     loads,
+    factors,
     acting,
     works,
 ):
@@ -117,7 +120,7 @@ def _steps(
         if not np.isfinite(write_forces(form, following, following, force)):
             return step
         if len(works):
-            _subtract_loads(loads, vectors, q, v, acting, works)
+            _subtract_loads(loads, factors[step % len(factors)], vectors, q, v, acting, works)
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):
                 q[i, k] = following[i, k]
@@ -134,15 +137,15 @@ def _steps(
 
 
 @formula
-def _subtract_loads(loads, vectors, q, v, acting, works):
+def _subtract_loads(loads, factors, vectors, q, v, acting, works):
     """Take the loads at the next positions, with the velocities predicted there, off ∇V; add up their work."""
     for i in range(q.shape[0]):
         for k in range(q.shape[1]):
             vectors[_SEEN, i, k] = 2.0 * vectors[_HALF, i, k] - v[i, k]
     for load in range(len(works)):
-        force = acting[load]
+        force, next_ones = acting[load], (vectors[_NEXT], vectors[_NEXT], vectors[_NEXT])
         work = _work(force, vectors[_NEXT], q)
-        write_load(loads, load, vectors[_NEXT], vectors[_SEEN], force)
+        write_load(loads, load, factors[load], *next_ones, vectors[_SEEN], force)
         works[load] += 0.5 * (work + _work(force, vectors[_NEXT], q))
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):

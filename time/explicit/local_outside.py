@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.actions.damping import DifferentiableLoad
+from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.actions.loads import Pressure
 from symplex.fem.energy import Array

@@ -24,6 +24,7 @@ from symplex.time.integrator import STEPS, FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
 from symplex.time.stability import latent_frequency, require_stable, stable_step
+from symplex.time.steps import Steps
 from symplex.time.traits import Form, Trait
 
 _STENCILS_AT_ONCE = 1_000_000  # in a compiled loop, which hears no signal: some 20 ms
@@ -212,18 +213,20 @@ class NewmarkMotion(FixedStepMotion):
         elif n_steps:
             self._run_over_nodes(n_steps)
 
-    def _compiled_steps(self, n: int, sizes: Array) -> int:
+    def _compiled_steps(self, n: int, steps: Steps) -> int:
         """Take up to n steps, as long as forces are finite: `_step` says of which stencil they are not, and stops."""
         table, loads = self._table, self._loads
         if table is None or loads is None:
             return 0
         arrays = self._q, self._v, self._a, self._gradient, self._inverse_mass, table.constant, table.rows
         if not self.system.loads:
-            return _steps(n, sizes, *arrays)
-        return _loaded_steps(n, sizes, *arrays, loads.table, self._rooms, self._work.acting, self._work.done)
+            return _steps(n, steps.sizes, *arrays)
+        n, factors = steps.load_factors(n, loads, 1.0)
+        work = self._work.acting, self._work.done
+        return _loaded_steps(n, steps.sizes, *arrays, loads.table, factors, self._rooms, *work)
 
     def _step(self, t: float, h: float) -> None:
-        if self._compiled_steps(1, np.array([h])):
+        if self._compiled_steps(1, Steps.one(t, h)):
             return
         if self._work:
             self._step_with_work(t + h, h)
@@ -357,11 +360,11 @@ _START, _SEEN, _SUM = range(3)
 
 
 @kernel
-def _loaded_steps(n, sizes, q, v, a, gradient, inverse_mass, constant, rows, loads, rooms, acting, works):
+def _loaded_steps(n, sizes, q, v, a, gradient, inverse_mass, constant, rows, loads, factors, rooms, acting, works):
     """Take n steps with loads, as `_step_with_work` does; return how many had finite forces of energies.
 
-    All is before the next one then. Loads act with the forces acting [l, n, dim] at the beginning, and the work of each
-    is added to works [l].
+    All is before the next one then. Loads act with the forces acting [l, n, dim] at the beginning, and with factors
+    [s, l] at the ends of steps in turn; the work of each is added to works [l].
     """
     numbers = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
     start, seen, total = rooms[_START].ravel(), rooms[_SEEN].ravel(), rooms[_SUM].ravel()
@@ -387,7 +390,7 @@ def _loaded_steps(n, sizes, q, v, a, gradient, inverse_mass, constant, rows, loa
             work = 0.0
             for i in range(len(total)):
                 work += force[i] * (numbers[0][i] - start[i])
-            write_load(loads, k, q, rooms[_SEEN], acting[k])
+            write_load(loads, k, factors[step % len(factors), k], q, q, q, rooms[_SEEN], acting[k])
             for i in range(len(total)):
                 work += force[i] * (numbers[0][i] - start[i])
                 total[i] += force[i]

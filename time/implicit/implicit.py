@@ -19,6 +19,7 @@ from symplex.time.integrator import STEPS, FixedMotion, FixedStepIntegrator, req
 from symplex.time.motion import FixedStepMotion, with_context
 from symplex.time.solvers.linear_solver import COUNTS, LinearSolver
 from symplex.time.solvers.newton import Newton, NewtonSolver
+from symplex.time.steps import Steps
 from symplex.time.traits import Trait
 
 _RARE = ("linear_iterations", *COUNTS[2:])
@@ -118,18 +119,18 @@ class ImplicitMotion(FixedStepMotion):
         return self._linear
 
     def _step(self, t: float, h: float) -> None:
-        if not self._compiled_steps(1, np.array([h])):
+        if not self._compiled_steps(1, Steps.one(t, h)):
             self._halved += in_parts(self._attempt, t, h, self._halvings)
 
-    def _compiled_steps(self, n: int, sizes: Array) -> int:
+    def _compiled_steps(self, n: int, steps: Steps) -> int:
         """Take up to n steps, where the system is a small one."""
         small = self._small_steps()
         if not small:
             return 0
-        schemes = [self._scheme(float(h)) for h in sizes]
+        schemes = [self._scheme(float(h)) for h in steps.sizes]
         before = small.counts.copy()
         works = self._work.done[: len(self._work.loads)]
-        taken = small.take(n, schemes, self._q, self._v, self._own_accelerations, works)
+        taken = small.take(n, steps, schemes, self._q, self._v, self._own_accelerations, works)
         corrections, factorisations = small.counts - before
         self._corrections += corrections
         self._solver.counts["factorisations"] += int(factorisations)

@@ -17,14 +17,15 @@ from symplex.time.solvers.small_newton import (
     FORCES,
     INCREMENT,
     LOAD,
-    SEEN_POSITIONS,
-    SEEN_VELOCITIES,
     VELOCITIES,
     find_increment,
+    find_increment_by_kept,
     see_loads,
     small_newton,
     steps_at_once,
+    write_seen_load,
 )
+from symplex.time.steps import Steps
 
 
 class Scheme(NamedTuple):
@@ -108,11 +109,7 @@ class SmallSteps:
             return
         self.at_once = steps_at_once(system)
         self._momentum, self._spare, self._zero = (np.zeros((system.n_nodes, system.dim)) for _ in range(3))
-        # Called by name it would be compiled once more.
-        scheme, vectors = typeof(impulsive(1.0, 1.0, 1.0, 1.0, 1.0, symmetric=True)), types.float64[:, ::1]
-        parts = typeof(self.newton.system), typeof(self.newton.factors), scheme, vectors, vectors, vectors
-        rooms = types.float64[:, :, ::1], types.float64[:, :, ::1], types.int64, types.int64[::1]
-        self.find = address_of(find_increment, *parts, *rooms)
+        self.find = address_of(find_increment, *self._equations())  # called by name it would be compiled once more
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
 
     def __bool__(self) -> bool:
@@ -122,23 +119,38 @@ class SmallSteps:
     def take(
         self,
         n: int,
+        steps: Steps,
         schemes: list[Scheme],
         q: Array,
         v: Array,
         accelerations: tuple[Array, Array] | None,
         works: Array,
     ) -> int:
-        """Take up to n steps by schemes in turn from positions, velocities and accelerations [n, dim].
+        """Take up to n steps, by schemes of their parts in turn, from positions, velocities and accelerations [n, dim].
 
         Return how many were taken: all is before the next one then, which the general method has to take. The
         accelerations are a0 and α0, for schemes that have them. The work of the loads in J is added to works [loads].
         """
         if self.newton is None:
             return 0
-        system, factors, vectors, blocks, _ = self.newton
+        system, factors, vectors, blocks, (_, _, loads) = self.newton
+        n, seen = steps.load_factors(n, loads, schemes[0].seen)
+        n, begin = steps.load_factors(n, loads, 0.0) if schemes[0].work_at_ends else (n, seen)
         a, own = accelerations or (self._spare, self._spare)
-        others = self._momentum, self._limit, self._zero, q, v, a, own, self._inverse_mass, self.counts, works
-        return _steps(self.find, n, np.array(schemes, float), system, factors, vectors, blocks, *others)
+        others = self._momentum, self._limit, self._zero, q, v, a, own, self._inverse_mass, self.counts
+        schemes_of = np.array(schemes, float)
+        return _steps(self.find, n, schemes_of, system, factors, vectors, blocks, *others, works, seen, begin)
+
+    def _equations(self) -> tuple[types.Type, ...]:
+        """Return the types of what Newton's method takes."""
+        assert self.newton is not None, "it is asked for where there is one"
+        scheme, vectors = typeof(impulsive(1.0, 1.0, 1.0, 1.0, 1.0, symmetric=True)), types.float64[:, ::1]
+        parts = typeof(self.newton.system), typeof(self.newton.factors), scheme, types.float64[::1], *[vectors] * 3
+        return *parts, types.float64[:, :, ::1], types.float64[:, :, ::1], types.int64, types.int64[::1]
+
+    def find_both(self) -> tuple[int, int]:
+        """Return the addresses of Newton's method for an increment, and of that with the factors of another size."""
+        return self.find, address_of(find_increment_by_kept, *self._equations(), types.float64[::1])
 
     @property
     def increment(self) -> Array:
@@ -146,17 +158,18 @@ class SmallSteps:
         assert self.newton is not None, "no step was taken"
         return self.newton.vectors[INCREMENT]
 
-    def solve(self, scheme: Scheme, q: Array, v: Array, start: Array) -> tuple[Array, Array, int] | None:
-        """Return increment and forces [n, dim] of a step and the corrections that it took, without taking it.
+    def solve(self, scheme: Scheme, t: float, q: Array, v: Array, start: Array) -> tuple[Array, Array, int] | None:
+        """Return increment and forces [n, dim] of a step from t and the corrections that it took, without taking it.
 
         From increments [n, dim] to start with. None if the general method has to look for it.
         """
         if self.newton is None:
             return None
-        system, factors, vectors, blocks, _ = self.newton
+        system, factors, vectors, blocks, (_, _, loads) = self.newton
         counts, state = np.zeros(2, np.int64), (q.copy(), v.copy(), self._spare, self._spare, self._inverse_mass)
-        rest = self._momentum, self._limit, start, *state, counts, np.zeros(len(system.loads.rows))
-        if not _steps(self.find, 1, np.array([scheme], float), system, factors, vectors, blocks, *rest):
+        n, seen = Steps.one(t, scheme.h).load_factors(1, loads, scheme.seen)
+        rest = self._momentum, self._limit, start, *state, counts, np.zeros(len(system.loads.rows)), seen, seen
+        if not _steps(self.find, n, np.array([scheme], float), system, factors, vectors, blocks, *rest):
             return None
         return self.increment.copy(), vectors[FORCES].copy(), int(counts[0])
 
@@ -180,8 +193,10 @@ def _steps(
     inverse_mass,
     counts,
     works,
+    seen,
+    begin,
 ):
-    """Take n steps; return how many were possible."""
+    """Take n steps, with the factors seen [s, l] of loads, and those at the begin; return how many were possible."""
     for step in range(n):
         c = schemes[step % len(schemes)]
         more = c[12], c[13], c[14], c[15], c[16] > 0.0
@@ -191,24 +206,25 @@ def _steps(
                 inertia = scheme.by_v * v[i, k] + scheme.by_a * a[i, k] + scheme.by_own * own[i, k]
                 momentum[i, k] = system.mass[i] * inertia
                 vectors[VELOCITIES, i, k] = scheme.seen_v * v[i, k] + scheme.seen_own * own[i, k]
-        arguments = system, factors, scheme, momentum, q, start, vectors, blocks, limit, counts
+        load_factors = seen[step % len(seen)]
+        arguments = system, factors, scheme, load_factors, momentum, q, start, vectors, blocks, limit, counts
         if not call_testing_kernel(find, arguments):
             return step
         if len(system.loads.rows):
-            _add_works(system, scheme, vectors, q, v, works)
+            _add_works(system, scheme, load_factors, begin[step % len(begin)], vectors, q, v, works)
         _finish(scheme, vectors, inverse_mass, q, v, a, own)
     return n
 
 
 @formula
-def _add_works(system, scheme, vectors, q, v, works):
+def _add_works(system, scheme, factors, at_begin, vectors, q, v, works):
     """Add the work of each load on the increment."""
     see_loads(scheme, q, vectors, INCREMENT)
     for k in range(len(works)):
-        write_load(system.loads, k, vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES], vectors[LOAD])
+        write_seen_load(system, k, factors[k], q, vectors)
         work = dot(vectors[LOAD], vectors[INCREMENT])
         if scheme.work_at_ends:
-            write_load(system.loads, k, q, v, vectors[LOAD])
+            write_load(system.loads, k, at_begin[k], q, q, q, v, vectors[LOAD])
             work = 0.5 * (work + dot(vectors[LOAD], vectors[INCREMENT]))
         works[k] += work
 

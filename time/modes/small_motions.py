@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from symplex.errors import InvalidSystem
-from symplex.fem.actions.damping import DifferentiableLoad
+from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.assembly import scatter_blocks
 from symplex.fem.changing import IncompleteStencils
 from symplex.fem.energy import Array

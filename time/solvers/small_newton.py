@@ -30,6 +30,8 @@ from symplex.time.solvers.kept_factors import KeptFactors, factorise, is_definit
 from symplex.time.solvers.newton import DESCENT, EPS, FALLING, FLOOR, SHORTER, STAGNATION
 from symplex.time.solvers.step_equations import residual, tangent
 
+KEPT_SIZE, KEPT_FLOOR = range(2)  # numbers of kept factors: the size of their step in s, and the floor there
+_FAST = 0.1  # of the residual, for a correction by kept factors
 _WORK_AT_ONCE = 20_000  # stencils and nodes in a compiled loop, which hears no signal: some 20 ms
 _PRODUCTS = 20_000  # of blocks in a factorisation, at most: beyond that a library's dense or sparse factors are faster
 
@@ -137,7 +139,8 @@ def _position(scheme, q, vectors, increment):
 
 @formula
 def see_loads(scheme, q, vectors, increment):
-    """Set the positions and velocities at which loads are seen for an increment."""
+    """Set the positions and velocities at which loads are seen for an increment, and the positions of its forces."""
+    _position(scheme, q, vectors, increment)
     for i in range(q.shape[0]):
         for k in range(q.shape[1]):
             dq = vectors[increment, i, k]
@@ -146,32 +149,48 @@ def see_loads(scheme, q, vectors, increment):
 
 
 @formula
-def _subtract_loads(system, scheme, q, vectors):
+def _ends(system, q, vectors):
+    """Return the ends of the increment that loads see, of methods without discrete gradients the one position."""
+    if system.form.by_ends:
+        return q, vectors[_POSITIONS]
+    return vectors[SEEN_POSITIONS], vectors[SEEN_POSITIONS]
+
+
+@formula
+def write_seen_load(system, k, factor, q, vectors):
+    """Write the forces of a load, the k-th one, as it is seen, times a factor."""
+    q0, q1 = _ends(system, q, vectors)
+    seen = vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES]
+    write_load(system.loads, k, factor, q0, q1, *seen, vectors[LOAD])
+
+
+@formula
+def _subtract_loads(system, scheme, factors, q, vectors):
     """Take the loads off the forces of the trial increment."""
     see_loads(scheme, q, vectors, _TRIAL)
     for load in range(len(system.loads.rows)):
-        write_load(system.loads, load, vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES], vectors[LOAD])
+        write_seen_load(system, load, factors[load], q, vectors)
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):
                 vectors[_TRIAL_FORCES, i, k] -= vectors[LOAD, i, k]
 
 
 @formula
-def _evaluate(system, scheme, momentum, q, vectors):
+def _evaluate(system, scheme, factors, momentum, q, vectors):
     """Set the forces and the residual of the trial increment; return the norm of the residual."""
     _position(scheme, q, vectors, _TRIAL)
     forces = vectors[_TRIAL_FORCES]
     if not np.isfinite(write_forces(system.form, q, vectors[_POSITIONS], forces)):
         return np.inf
     if len(system.loads.rows):
-        _subtract_loads(system, scheme, q, vectors)
+        _subtract_loads(system, scheme, factors, q, vectors)
     mass, fixed, out = system.mass, system.fixed, vectors[_TRIAL_RESIDUAL]
     inertia, impulse = scheme.inertia, scheme.impulse
     return np.sqrt(residual(inertia, mass, vectors[_TRIAL], impulse, forces, momentum, fixed, mass, out))
 
 
 @formula
-def _linearise(system, factors, scheme, momentum, q, vectors, blocks):
+def _linearise(system, factors, scheme, load_factors, momentum, q, vectors, blocks):
     """Factorise the tangent matrix; return the floor of the residual's norm, −1 if it has no factors."""
     _position(scheme, q, vectors, INCREMENT)
     write_derivative(system.form, q, vectors[_POSITIONS], blocks)
@@ -179,10 +198,11 @@ def _linearise(system, factors, scheme, momentum, q, vectors, blocks):
         for i in range(blocks.shape[1]):
             for k in range(blocks.shape[2]):
                 blocks[s, i, k] *= scheme.alpha
-    if len(system.loads.rows):
+    if len(system.loads.derivatives):
         see_loads(scheme, q, vectors, INCREMENT)
+        q0, q1 = _ends(system, q, vectors)
         seen = vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES]
-        subtract_load_derivatives(system.loads, *seen, scheme.seen, scheme.rate, blocks)
+        subtract_load_derivatives(system.loads, load_factors, q0, q1, *seen, scheme.seen, scheme.rate, blocks)
     squared = tangent(
         scheme.inertia,
         scheme.inertia,
@@ -219,8 +239,29 @@ def _next_is_shorter(system, factors, norm, vectors):
     return after < (1.0 - SHORTER) ** 2 * before
 
 
+@formula
+def _take_trial(vectors):
+    """Go to the trial increment, with its forces and its residual."""
+    for place in range(INCREMENT, _TRIAL):
+        for i in range(vectors.shape[1]):
+            for k in range(vectors.shape[2]):
+                vectors[place, i, k] = vectors[place + _TRIAL, i, k]
+
+
+@formula
+def _correct(factors, scale, vectors):
+    """Set the trial increment to the next one, by a correction times a number; return its product with the residual."""
+    substitute(factors, vectors[_RESIDUAL], vectors[_CORRECTION])
+    product = 0.0
+    for i in range(vectors.shape[1]):
+        for k in range(vectors.shape[2]):
+            vectors[_TRIAL, i, k] = vectors[INCREMENT, i, k] - scale * vectors[_CORRECTION, i, k]
+            product += vectors[_CORRECTION, i, k] * vectors[_RESIDUAL, i, k]
+    return product
+
+
 @addressed_formula
-def find_increment(system, factors, scheme, momentum, q, start, vectors, blocks, limit, counts):
+def find_increment(system, factors, scheme, load_factors, momentum, q, start, vectors, blocks, limit, counts):
     """Find the increment from q [n, dim] by whole corrections; return whether there is one.
 
     It adds their number, and that of factorisations, to counts [2].
@@ -233,6 +274,8 @@ def find_increment(system, factors, scheme, momentum, q, start, vectors, blocks,
         With the attributes ``inertia``, ``impulse``, ``symmetric`` of `StepEquations`
         (`symplex.time.solvers.step_equations`), ``alpha``, at which part of the increment forces are, ``seen``, at
         which loads are, and ``rate``, by how much velocities that these see change with it.
+    load_factors : float64 [l]
+        Of the loads.
     momentum, q, start : float64 [n, dim]
         The constant of the equations in kg m/s, positions and an increment to begin with in m.
     limit : int
@@ -244,39 +287,74 @@ def find_increment(system, factors, scheme, momentum, q, start, vectors, blocks,
         for k in range(q.shape[1]):
             vectors[_TRIAL, i, k] = start[i, k]
     while True:
-        improved = _evaluate(system, scheme, momentum, q, vectors)
+        improved = _evaluate(system, scheme, load_factors, momentum, q, vectors)
         if not improved < (1.0 - DESCENT) * norm:
             if at_floor:
                 break
             smooth = not scheme.symmetric
             if not _next_is_shorter(system, factors, improved, vectors):
                 return False
-        for place in range(INCREMENT, _TRIAL):
-            for i in range(q.shape[0]):
-                for k in range(q.shape[1]):
-                    vectors[place, i, k] = vectors[place + _TRIAL, i, k]
+        _take_trial(vectors)
         corrections += 1
         if improved == 0.0 or (at_floor and improved > STAGNATION * norm):
             break
         before, norm = norm, improved
         if norm > floor:
-            floor = _linearise(system, factors, scheme, momentum, q, vectors, blocks)
+            floor = _linearise(system, factors, scheme, load_factors, momentum, q, vectors, blocks)
             matrices += 1
             if floor < 0.0:
                 return False
         at_floor = norm <= floor
         if corrections >= limit and not at_floor and norm > FALLING * before:
             return False
-        substitute(factors, vectors[_RESIDUAL], vectors[_CORRECTION])
-        product = 0.0
-        for i in range(q.shape[0]):
-            for k in range(q.shape[1]):
-                vectors[_TRIAL, i, k] = vectors[INCREMENT, i, k] - vectors[_CORRECTION, i, k]
-                product += vectors[_CORRECTION, i, k] * vectors[_RESIDUAL, i, k]
-        if product < 0.0:
+        if _correct(factors, 1.0, vectors) < 0.0:
             smooth = not scheme.symmetric
     if not (smooth or is_definite(factors)):
         return False
     counts[0] += corrections
     counts[1] += matrices
+    return True
+
+
+@addressed_formula
+def find_increment_by_kept(
+    system, factors, scheme, load_factors, momentum, q, start, vectors, blocks, limit, counts, kept
+):
+    """Find the increment as `find_increment` does, by the factors of another step from there of nearly the same size.
+
+    Of the midpoint rule, whose matrices M/h + h/4 K are in proportion to 1/h but for (h/h' − 1) (h ω/2)². Return
+    whether each correction reduces the residual to a tenth; if not, factors of its own may do.
+
+    Parameters
+    ----------
+    kept : float64 [2]
+        The size in s of the step that the factors are of, 0 if they are not found yet, and the floor there.
+    """
+    norm, corrections, at_floor = np.inf, -1, False
+    for i in range(q.shape[0]):
+        for k in range(q.shape[1]):
+            vectors[_TRIAL, i, k] = start[i, k]
+    while True:
+        improved = _evaluate(system, scheme, load_factors, momentum, q, vectors)
+        if not improved < (1.0 - DESCENT if at_floor else _FAST) * norm:
+            if at_floor:
+                break
+            return False
+        _take_trial(vectors)
+        corrections += 1
+        if improved == 0.0 or (at_floor and improved > STAGNATION * norm):
+            break
+        norm = improved
+        if kept[KEPT_SIZE] == 0.0:
+            kept[KEPT_FLOOR] = _linearise(system, factors, scheme, load_factors, momentum, q, vectors, blocks)
+            if kept[KEPT_FLOOR] < 0.0:
+                return False
+            kept[KEPT_SIZE] = scheme.h
+            counts[1] += 1
+        at_floor = norm <= kept[KEPT_FLOOR]
+        if corrections >= limit and not at_floor:
+            return False
+        if _correct(factors, scheme.h / kept[KEPT_SIZE], vectors) < 0.0 and scheme.symmetric:
+            return False
+    counts[0] += corrections
     return True

@@ -18,7 +18,16 @@ from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel a
 from symplex.fem.load_table import write_load
 from symplex.fem.system import System
 from symplex.time.implicit.small_steps import Scheme, SmallSteps, dot
-from symplex.time.solvers.small_newton import FORCES, INCREMENT, LOAD, SEEN_POSITIONS, SEEN_VELOCITIES, VELOCITIES
+from symplex.time.solvers.small_newton import (
+    FORCES,
+    INCREMENT,
+    KEPT_SIZE,
+    LOAD,
+    SEEN_POSITIONS,
+    SEEN_VELOCITIES,
+    VELOCITIES,
+    write_seen_load,
+)
 from symplex.time.variational.step_search import EPS, ITERATIONS, NEAR, ROUGH, ROUND_OFF, STALLED, inverse
 from symplex.time.variational.variational import Attempt
 
@@ -33,8 +42,8 @@ class Search(NamedTuple):
 
     Attributes
     ----------
-    find : int
-        The address of Newton's method for an increment.
+    find, find_by_kept : int
+        The addresses of Newton's method for an increment, and of that with the factors of another size.
     limit : int
         Of its corrections.
     energies : EnergyTable
@@ -43,14 +52,17 @@ class Search(NamedTuple):
         Energies in J.
     momentum : float64 [n, dim]
         In kg m/s.
-    works, best_works : float64 [l]
-        Of loads in J.
+    works, best_works, load_factors : float64 [l]
+        Of loads in J, and what these are multiplied by: 1, as none changes with time.
     counts : int64 [2]
     best : float64 [6]
         Numbers of the best step so far.
+    kept : float64 [2]
+        Those of factors that are kept.
     """
 
     find: int
+    find_by_kept: int
     limit: int
     energies: EnergyTable
     rooms: Array
@@ -58,13 +70,15 @@ class Search(NamedTuple):
     momentum: Array
     works: Array
     best_works: Array
+    load_factors: Array
     counts: NDArray[np.int64]
     best: Array
+    kept: Array
 
 
 @final
 class SmallSearch:
-    """Searches for steps of a system, where all its energies and loads have compiled loops.
+    """Searches for steps of a system whose energies and loads have compiled loops, and whose loads are steady.
 
     Parameters
     ----------
@@ -80,12 +94,14 @@ class SmallSearch:
     def __init__(self, system: System, small: SmallSteps | None, limit: int, resolved: float):
         self._newton = small.newton if small else None
         energies = None if self._newton is None else energy_table(system)
-        if self._newton is None or small is None or energies is None:
+        if self._newton is None or small is None or energies is None or self._newton.kept[2].change_with_time:
             self._search = None
             return
         shape, loads = (system.n_nodes, system.dim), np.zeros(len(system.loads))
-        arrays = np.zeros((3, *shape)), np.zeros(energies.terms), np.zeros(shape), loads, loads.copy()
-        self._search = Search(small.find, limit, energies.table, *arrays, np.zeros(2, np.int64), np.zeros(6))
+        works = loads, loads.copy(), np.ones_like(loads)
+        arrays = np.zeros((3, *shape)), np.zeros(energies.terms), np.zeros(shape), *works
+        numbers = np.zeros(2, np.int64), np.zeros(6), np.zeros(2)
+        self._search = Search(*small.find_both(), limit, energies.table, *arrays, *numbers)
         self._kept = small, energies
         self._resolved, self._symmetric = resolved, not system.loads
 
@@ -139,7 +155,7 @@ def _indicator(system, vectors, blocks, q, v):
     force = vectors[FORCES]
     write_forces(system.form, q, q, force)
     for load in range(len(system.loads.rows)):
-        write_load(system.loads, load, q, v, vectors[LOAD])
+        write_load(system.loads, load, 1.0, q, q, q, v, vectors[LOAD])
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):
                 force[i, k] -= vectors[LOAD, i, k]
@@ -170,9 +186,12 @@ def _excess(search, system, factors, vectors, blocks, q, v, h, wanted, symmetric
     scheme = Scheme(
         0.5, 1.0 / h, 0.5 * h, symmetric, h, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.5, 1.0 / h, 0.0, 0.0, False
     )
-    arguments = system, factors, scheme, search.momentum, q, rooms[_START], vectors, blocks, search.limit, search.counts
-    if not call_testing_kernel(search.find, arguments):
-        return np.nan
+    equations = system, factors, scheme, search.load_factors, search.momentum, q, rooms[_START]
+    arguments = *equations, vectors, blocks, search.limit, search.counts
+    if not call_testing_kernel(search.find_by_kept, (*arguments, search.kept)):
+        search.kept[KEPT_SIZE] = 0.0
+        if not call_testing_kernel(search.find, arguments):
+            return np.nan
     dq = vectors[INCREMENT]
     for i in range(q.shape[0]):
         for k in range(q.shape[1]):
@@ -182,7 +201,7 @@ def _excess(search, system, factors, vectors, blocks, q, v, h, wanted, symmetric
     middle, size = _sums(search.terms, _kinetic(system.mass, vectors[SEEN_VELOCITIES]))
     work = 0.0
     for load in range(len(search.works)):
-        write_load(system.loads, load, vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES], vectors[LOAD])
+        write_seen_load(system, load, 1.0, q, vectors)
         search.works[load] = dot(vectors[LOAD], dq)
         work += search.works[load]
     best[_ATTEMPTS] += 1.0
@@ -209,6 +228,7 @@ def _search(search, system, factors, vectors, blocks, q, v, h, low, high, wanted
     """Find the step; return whether there is one. See `StepSearch.nearest`."""
     best = search.best
     best[:] = 0.0
+    search.kept[KEPT_SIZE] = 0.0
     search.counts[0] = 0
     for i in range(q.shape[0]):
         for k in range(q.shape[1]):

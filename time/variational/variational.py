@@ -14,6 +14,7 @@ from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS, ImplicitI
 from symplex.time.implicit.midpoint import MidpointRuleMotion
 from symplex.time.implicit.small_steps import SmallSteps
 from symplex.time.solvers.newton import Newton
+from symplex.time.steps import Steps
 from symplex.time.totals import DISCRETE_ENERGY
 
 
@@ -126,7 +127,7 @@ class VariationalMidpointMotion(MidpointRuleMotion):
     def _solved(self, t: float, h: float, start: Array, follow: bool) -> tuple[Array, Array, int]:
         """Return the increment of a step and the forces there, and the corrections of an increment to start with."""
         small = self._small_steps()
-        found = small.solve(self._scheme(h), self._q, self._v, start) if small else None
+        found = small.solve(self._scheme(h), t, self._q, self._v, start) if small else None
         if found is not None:
             self._t, self._h = t, h
             return found
@@ -176,13 +177,14 @@ class VariationalMidpointMotion(MidpointRuleMotion):
         """Return the arrays that move, with the discrete energy."""
         return super().arrays() | {"discrete": self._discrete}
 
-    def _compiled_steps(self, n: int, sizes: Array) -> int:
-        """Take up to n steps, where the system is a small one, whose loads do not depend on time."""
-        taken, small = super()._compiled_steps(n, sizes), self._small
+    def _compiled_steps(self, n: int, steps: Steps) -> int:
+        """Take up to n steps, where the system is a small one."""
+        taken, small = super()._compiled_steps(n, steps), self._small
         if taken and small is not None:
-            dq, h = small.increment, float(sizes[(taken - 1) % len(sizes)])
+            dq, h = small.increment, float(steps.sizes[(taken - 1) % len(steps.sizes)])
             q, dot = self._q - 0.5 * dq, self.system.dot
-            works = [dot(load(self.t, q, dq / h), dq) for load in self._work.loads]
+            t = float(steps.times(taken, 0.5)[-1])
+            works = [dot(load(t, q, dq / h), dq) for load in self._work.loads]
             self._discrete[0] = self._middle(h, dq, q)[0] + 0.5 * sum(works)
         return taken
 

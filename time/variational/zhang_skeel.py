@@ -18,6 +18,7 @@ from symplex.time.integrator import STEPS, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
 from symplex.time.stability import largest_frequency
+from symplex.time.steps import Steps
 from symplex.time.totals import MODIFIED_TOTAL
 from symplex.time.traits import Form
 from symplex.time.variational.small_zhang_skeel import SmallZhangSkeel
@@ -197,10 +198,10 @@ class ZhangSkeelMotion(FixedStepMotion):
         self._of_step[0] = abs(h)
         self._corrections += self._force.corrections - before
 
-    def _compiled_steps(self, n: int, sizes: Array) -> int:
+    def _compiled_steps(self, n: int, steps: Steps) -> int:
         """Take up to n steps of one size, where the system is a small one and what they begin with is known."""
-        gradient, h = self._force.gradient, float(sizes[0])
-        if self._small is None or gradient is None or self._of_step[0] != abs(h) or len(sizes) > 1:
+        gradient, h = self._force.gradient, float(steps.sizes[0])
+        if self._small is None or gradient is None or self._of_step[0] != abs(h) or len(steps.sizes) > 1:
             return 0
         known = self._f, self._solution, gradient
         self._at_once = self._small.at_once
@@ -209,7 +210,7 @@ class ZhangSkeelMotion(FixedStepMotion):
     def _step(self, t: float, h: float) -> None:
         if self._of_step[0] != abs(h):
             self._accelerate(t, h, self._v)
-        if self._compiled_steps(1, np.array([h])):
+        if self._compiled_steps(1, Steps.one(t, h)):
             return
         self._v += 0.5 * h * self._f
         dq = h * self._v

@@ -7,7 +7,8 @@ import scipy.sparse as sp
 import symplex as sx
 from reference.boxes import SOLID_KINDS, box_of
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction, factor_of
+from symplex.fem.actions.histories import factor_of
+from symplex.fem.actions.loads import Gravity, NodalForce, NodalLoad, Pressure, SurfaceTraction
 from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.system import System
 

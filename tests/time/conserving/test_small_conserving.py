@@ -10,6 +10,7 @@ from symplex.fem.measures.bars import Bars, GreenStrain
 from symplex.fem.system import System
 from symplex.time.composition import Composition
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
+from symplex.time.steps import Steps
 
 SECANTS = ["M4", "CM4", "CM6", "CM8"]
 OUTSIDE = ("gravity", "floor")
@@ -84,7 +85,7 @@ def test_steps_that_need_factors_are_those_of_the_general_method():
     motion = method("CM4", 0.01).start(system, state)
     motion.advance(0.2)
     assert motion.statistics()["factorised"] > 0
-    taken = motion._compiled_steps(5, np.array([0.01]))
+    taken = motion._compiled_steps(5, Steps.one(0.0, 0.01))
     assert taken == 0
 
 

@@ -7,7 +7,7 @@ from scipy.special import ellipeinc, ellipk, ellipkinc
 
 import symplex as sx
 from symplex.errors import NoEquilibrium
-from symplex.fem.actions.damping import DifferentiableLoad
+from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.energy import Energy
 from symplex.time.equilibria.balance import StaticBalance
 
