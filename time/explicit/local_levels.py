@@ -22,14 +22,20 @@ Levels = dict[str, NDArray[np.uint8]]
 
 MOST = 16  # a finest step of 1/65536
 _ROUNDING = 1e-9
-_TRIES = 5  # of bounds between two levels
+_TRIES, _MOST_TRIES = 5, 12  # of bounds between two levels, also as long as none was good
+_LITTLE_MORE = 0.005  # of a bound, in trials that were not good twice as much each time
 _SLACK = 0.03  # how near the frequency of a level may be to what its step allows without another try
 _APART = 0.25  # of its stability limit: the step of an energy that has one level for all nodes, beside faster ones
 
 
 def finest(rates: Rates, dt: float) -> int:
     """Return the level of the stiffest stencils of a system for a largest step dt in s."""
-    return halvings(dt, rates.whole)
+    return 0 if is_one_level(rates, dt) else halvings(dt, rates.whole)
+
+
+def is_one_level(rates: Rates, dt: float) -> bool:
+    """Return whether all stencils can take a largest step dt in s."""
+    return dt <= rates.alone * (1.0 + _ROUNDING)
 
 
 def halvings(dt: float, wanted: float) -> int:
@@ -52,7 +58,8 @@ def levels_of(system: System, q: Array, rates: Rates, dt: float, layers: int, gi
         If given levels are no levels of stencils.
     """
     fixed = {name: _given(name, energy, given[name], q) for name, energy in system.energies.items() if name in given}
-    highest = max([finest(rates, dt), *(int(one.max(initial=0)) for one in fixed.values())])
+    highest = max(int(one.max(initial=0)) for one in (*fixed.values(), np.zeros(1)))
+    highest = max(highest, halvings(dt, rates.whole) if highest else finest(rates, dt))
     found = _Levels(system, q, rates, dt, layers, fixed, highest)
     if len(fixed) < len(system.energies):
         for level in range(highest - 1, -1, -1):
@@ -131,18 +138,20 @@ class _Levels:
         """
         step, allowed = self._dt / 2.0**level, 2.0 * self._rates.safety.of_bodies
         above = self._bounds[level + 1] if level + 1 < self._highest else 0.0
-        good, bad = np.inf, 0.0
+        good, bad, more = np.inf, 0.0, _LITTLE_MORE
         trial = max(step, above)
-        for _ in range(_TRIES):
+        for tries in range(_MOST_TRIES):
+            if tries >= _TRIES and good < np.inf:
+                break
             self._bounds[level] = trial
             ratio = step * self.frequency(self.levels(), level) / allowed
             if ratio <= 1.0:
                 good = trial
             else:
-                bad = trial
+                bad, more = trial, 2.0 * more
             if 1.0 - _SLACK <= ratio <= 1.0 or ratio == 0.0:
                 break
-            wanted = trial * (ratio if ratio > 1.0 else max(ratio, 0.5)) * (1.01 if ratio > 1.0 else 1.0)
+            wanted = trial * (ratio if ratio > 1.0 else max(ratio, 0.5)) * (1.0 + more if ratio > 1.0 else 1.0)
             trial = wanted if bad < wanted < good else 0.5 * (bad + good) if good < np.inf else wanted
             trial = max(trial, above)
             if trial == good:

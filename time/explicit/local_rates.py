@@ -18,6 +18,7 @@ from symplex.fem.energy import Array, Energy
 from symplex.fem.system import System
 from symplex.time.stability import largest_frequency, latent_frequency, stable_step
 
+_ONE_LEVEL = 0.8 / 0.6  # by how much longer than with others the step of one level may be
 _DIFFERENCE = 1e-6  # displacement of a node for differences of gradients, relative to the nearest of its stencil
 
 
@@ -28,6 +29,11 @@ class Safety:
     of_bodies: float
     of_contact: float
 
+    @property
+    def of_one_level(self) -> float:
+        """The part for bodies where there is one level, in resonance with nothing: as explicit Newmark's by default."""
+        return _ONE_LEVEL * self.of_bodies
+
 
 @dataclass(frozen=True)
 class Rates:
@@ -36,7 +42,9 @@ class Rates:
     Attributes
     ----------
     whole : float
-        The step in s of explicit Newmark for all of it; infinite if nothing is stiff.
+        The step in s of the stiffest stencils beside slower ones; infinite if nothing is stiff.
+    alone : float
+        That in s of all of it in one level, which no other kicks: by `Safety.of_one_level`.
     nodes : float64 [n]
         That which each node asks for in s, scaled so that the least for bodies is the step of the whole.
     scale : float
@@ -45,6 +53,7 @@ class Rates:
     """
 
     whole: float
+    alone: float
     nodes: Array
     scale: float
     safety: Safety
@@ -72,8 +81,9 @@ def rates_of(system: System, q: Array, v: Array, safety: Safety) -> Rates:
     with np.errstate(divide="ignore"):
         nodes = 2.0 * safety.of_bodies / np.sqrt((scale * own) ** 2 + latent)
         nodes = np.minimum(nodes, 2.0 * safety.of_contact / np.sqrt(resolved))
-        whole = float(min(safety.of_bodies * stable_step(system, q, v), np.divide(2.0 * safety.of_contact, contact)))
-    return Rates(whole, nodes, scale, safety)
+        limit, most = stable_step(system, q, v), float(np.divide(2.0 * safety.of_contact, contact))
+    whole, alone = min(safety.of_bodies * limit, most), min(safety.of_one_level * limit, most)
+    return Rates(whole, alone, nodes, scale, safety)
 
 
 def nodal_frequencies(system: System, energies: list[Energy], q: Array) -> Array:
