@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from symplex.errors import InvertedElement, MaterialFailed, StepFailed
 from symplex.fem import forms
 from symplex.fem.actions.loads import DeadLoad, NodalForce
+from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.forms import CompiledLoops
 from symplex.fem.measures.composition import MeasureEnergy
@@ -20,7 +21,7 @@ from symplex.fem.stored_calls import StoredCall, stored_call
 def is_divisible(energy: Energy, dim: int) -> bool:
     """Return whether some stencils of an energy can be taken alone: others are known as a whole only."""
     if isinstance(energy, MeasureEnergy):
-        return energy.compiled_loops(dim) is not None
+        return energy.compiled_loops(dim) is not None and not isinstance(energy, ChangingEnergy)
     return isinstance(energy, Solid | DeadLoad)
 
 

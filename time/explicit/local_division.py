@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from symplex.fem import threads
 from symplex.fem.actions.loads import DeadLoad
-from symplex.fem.energy import Array, Energy
+from symplex.fem.changing import ChangingEnergy
+from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.some_stencils import SomeStencils
 from symplex.fem.stored_calls import StoredCall, table_of_calls
 from symplex.fem.system import System
+from symplex.time.explicit.local_contact import ChangingStencils
 from symplex.time.explicit.local_levels import Levels, node_levels, stencil_levels
 from symplex.time.explicit.local_loops import LevelTable
 from symplex.time.explicit.local_outside import outside_nodes
@@ -60,7 +62,7 @@ class Level:
         place: NDArray[np.intp],
     ):
         first = own[0]
-        used = {name: place[system.energies[name].nodes[some]] for name, some in chosen.items()}
+        used = {name: place[_nodes_of(system, name, some)] for name, some in chosen.items()}
         last = max((int(nodes.max(initial=-1)) + 1 for nodes in used.values()), default=first)
         self.own, self.nodes = slice(*own), slice(first, max(last, first))
         where = order[self.nodes]
@@ -69,10 +71,13 @@ class Level:
         self.work = np.zeros_like(self.gradient) if system.moving else self.gradient[:0]
         self._given = system.moving.mask[where]
         self._before: tuple[Array, Array] | None = None
-        self._parts: list[SomeStencils] = []
+        self._parts: list[SomeStencils | ChangingStencils] = []
         self.stencils = 0
         for name, some in chosen.items():
             energy: Energy = system.energies[name]
+            if isinstance(energy, ChangingEnergy):
+                self._parts.append(ChangingStencils(energy, place - first, system.dim))
+                continue
             part = SomeStencils(energy, some, where, used[name] - first, system.dim)
             if isinstance(energy, DeadLoad):
                 part.add_gradient(self.constant, self.constant)
@@ -90,6 +95,12 @@ class Level:
     def shared(self) -> bool:
         """Whether several threads may find the gradient together, as they do if it is asked for from Python."""
         return any(threads.most(part.widest) > 1 for part in self._parts)
+
+    def begin(self, q: Array) -> None:
+        """Take the positions q [n, dim], in the order of nodes, that the next step begins with."""
+        for part in self._parts:
+            if isinstance(part, ChangingStencils):
+                part.begin(q[self.nodes])
 
     def refresh(self, q: Array) -> None:
         """Set the gradient to that at the nodal positions q [n, dim], in the order of nodes.
@@ -113,6 +124,15 @@ class Level:
         assert self._before is not None, "it is kept at the start"
         gradient, at = self._before
         self.work += np.where(self._given, 0.5 * (gradient + self.gradient) * (q[self.nodes] - at), 0.0)
+
+
+def _nodes_of(system: System, name: str, some: NDArray[np.intp]) -> IntArray:
+    """Return the nodes [s, k] of some stencils of an energy, or [s, 1] those that stencils which change may have."""
+    energy = system.energies[name]
+    if not isinstance(energy, ChangingEnergy):
+        return energy.nodes[some]
+    nodes = energy.possible_nodes
+    return (np.arange(system.n_nodes, dtype=np.int32) if nodes is None else nodes)[:, None]
 
 
 @final
@@ -148,7 +168,7 @@ class Division:
         lowest = of_nodes.copy()
         every = {name: stencil_levels(system.energies[name], level) for name, level in levels.items()}
         for name, level in every.items():
-            for column in system.energies[name].nodes.T:
+            for column in _nodes_of(system, name, np.arange(len(level))).T:
                 np.minimum.at(lowest, column, level)
         self.order = np.lexsort((np.arange(n), lowest, of_nodes))
         place = np.empty(n, np.intp)
@@ -176,9 +196,9 @@ class Division:
         return LevelTable(self.bounds, spans, constants, gradients, every)
 
     @property
-    def from_python(self) -> int:
-        """The fastest level whose gradient is found from Python, by several threads or as it has no loop; −1: none."""
-        return max((k for k, part in enumerate(self.parts) if part.shared or part.calls is None), default=-1)
+    def from_python(self) -> list[int]:
+        """The levels whose gradients are found from Python, by several threads or as they have no loops."""
+        return [k for k, part in enumerate(self.parts) if part.shared or part.calls is None]
 
     @property
     def evaluations(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.explicit.local_levels import is_one_level
-from symplex.time.explicit.local_rates import Rates
+from symplex.time.explicit.local_rates import Rates, steady
 from symplex.time.explicit.newmark import Newmark
 
 # How many times more stencils are looked at than would like to be, as those around them are: 1.1 to 1.3 times.
@@ -19,7 +19,7 @@ _OF_A_LEVEL = 40.0  # stencils that could be looked at in the time that each ste
 
 def wanted_steps(system: System, rates: Rates) -> Array:
     """Return the steps in s that the stencils of more than one node ask for; those that take any have none."""
-    energies = [energy for energy in system.energies.values() if energy.nodes.shape[1] > 1 and len(energy.nodes)]
+    energies = [energy for energy in steady(system).values() if energy.nodes.shape[1] > 1 and len(energy.nodes)]
     wanted = [rates.nodes[energy.nodes].min(axis=1) for energy in energies]
     steps = np.concatenate(wanted) if wanted else np.empty(0)
     return np.maximum(steps[np.isfinite(steps)], rates.whole)
@@ -52,7 +52,7 @@ def best_step(wanted: Array, rates: Rates, levels: int, candidates: int = 16, fe
 
 def newmark_evaluations(system: System, state: State) -> float:
     """Return how many stencils of more than one node explicit Newmark looks at in a second, in its own step."""
-    stencils = sum(len(energy.nodes) for energy in system.energies.values() if energy.nodes.shape[1] > 1)
+    stencils = sum(len(energy.nodes) for energy in steady(system).values() if energy.nodes.shape[1] > 1)
     return stencils / Newmark("auto")._step_size(system, state)
 
 

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem, UnstableStep
 from symplex.fem.actions.loads import DeadLoad
+from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.some_stencils import SomeStencils, is_divisible
 from symplex.fem.system import System
-from symplex.time.explicit.local_rates import Rates, nodal_frequencies
+from symplex.time.explicit.local_rates import Rates, nodal_frequencies, steady
 from symplex.time.stability import largest_frequency
 
 # The level of all stencils of an energy, of each, or a function that returns it for their positions x [m, k, dim].
@@ -83,10 +84,10 @@ class _Levels:
         self._fixed, self._highest = fixed, highest
         # Nodes that ask for less than bounds[l] are above level l.
         self._bounds = dt / 2.0 ** np.arange(highest)
-        self._whole = {
-            name: self._level_of_all(energy)
+        self._whole = {  # with the least that their level may be
+            name: (energy, self._level_of_all(energy))
             for name, energy in system.energies.items()
-            if name not in fixed and not is_divisible(energy, system.dim)
+            if name not in fixed and (name in system.changing or not is_divisible(energy, system.dim))
         }
 
     def _level_of_all(self, energy: Energy) -> int:
@@ -101,14 +102,17 @@ class _Levels:
         at = np.zeros(system.n_nodes, np.uint8)
         for level, bound in enumerate(self._bounds):
             at[self._rates.nodes < bound * (1.0 - _ROUNDING)] = level + 1
+        for level in range(self._highest):
+            at[(at <= level) & (self._rates.changing < self._dt / 2.0**level * (1.0 - _ROUNDING))] = level + 1
         divisible = {
             name: energy
             for name, energy in system.energies.items()
             if name not in self._fixed and name not in self._whole and not isinstance(energy, DeadLoad)
         }
+        whole = {name: _raised(energy, level, at) for name, (energy, level) in self._whole.items()}
         _balance([energy.nodes for energy in divisible.values()], at, self._layers)
         found = {name: _of_stencils(energy, at) for name, energy in divisible.items()}
-        found |= self._fixed | {name: np.full(1, level, np.uint8) for name, level in self._whole.items()}
+        found |= self._fixed | whole
         nodes = node_levels(system, found)
         for name, energy in system.energies.items():
             if name not in found:
@@ -116,10 +120,13 @@ class _Levels:
         return {name: found[name] for name in system.energies}
 
     def frequency(self, levels: Levels, level: int) -> float:
-        """Return the largest frequency in rad/s of all stencils up to a level, from above."""
+        """Return the largest frequency in rad/s of all stencils up to a level, from above.
+
+        Of those that change it is not known which there will be; what they may do is in the steps that nodes ask for.
+        """
         system, everything = self._system, np.arange(self._system.n_nodes)
         chosen = {}
-        for name, energy in system.energies.items():
+        for name, energy in steady(system).items():
             some = np.flatnonzero(stencil_levels(energy, levels[name]) <= level)
             if len(some) and not isinstance(energy, DeadLoad):
                 whole = len(some) == len(energy.nodes)
@@ -172,16 +179,34 @@ def _balance(stencils: list[IntArray], at: NDArray[np.uint8], layers: int) -> No
 
 
 def stencil_levels(energy: Energy, levels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the level [m] of each stencil of an energy; one number stands for all."""
-    return np.broadcast_to(levels, len(energy.nodes)) if len(levels) == 1 else levels
+    """Return the level [m] of each stencil of an energy, or [1] of those that change; one number stands for all."""
+    whole = len(levels) == 1 and not isinstance(energy, ChangingEnergy)
+    return np.broadcast_to(levels, len(energy.nodes)) if whole else levels
 
 
 def node_levels(system: System, levels: Levels) -> NDArray[np.uint8]:
     """Return the level [n] of each node: the highest of its stencils."""
     at = np.zeros(system.n_nodes, np.uint8)
     for name, level in levels.items():
-        _raise_nodes(system.energies[name], stencil_levels(system.energies[name], level), at)
+        energy = system.energies[name]
+        if isinstance(energy, ChangingEnergy):
+            where = _possible(energy)
+            at[where] = np.maximum(at[where], level)
+        else:
+            _raise_nodes(energy, stencil_levels(energy, level), at)
     return at
+
+
+def _possible(energy: ChangingEnergy) -> IntArray | slice:
+    """Return the nodes that an energy may act on."""
+    return slice(None) if energy.possible_nodes is None else energy.possible_nodes
+
+
+def _raised(energy: Energy, level: int, at: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the level [1] of an energy that has one: at least a given one, and of what may touch that of its nodes."""
+    if isinstance(energy, ChangingEnergy):
+        level = max(level, int(at[_possible(energy)].max(initial=0)))
+    return np.full(1, level, np.uint8)
 
 
 def _of_stencils(energy: Energy, at: NDArray[np.uint8]) -> NDArray[np.uint8]:

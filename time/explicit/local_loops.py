@@ -57,6 +57,23 @@ def collect(impulse, a, inverse_mass, gradient, first, part):
 
 
 @kernel
+def copy_rows(values, here, out, there):
+    """Set rows of out [m, dim] to rows of values [n, dim]."""
+    for a in range(len(here)):
+        for i in range(values.shape[1]):
+            out[there[a], i] = values[here[a], i]
+
+
+@kernel
+def move_rows(values, here, out, there):
+    """Add rows of values [n, dim] to rows of out [m, dim], and set them to zero."""
+    for a in range(len(here)):
+        for i in range(values.shape[1]):
+            out[there[a], i] += values[here[a], i]
+            values[here[a], i] = 0.0
+
+
+@kernel
 def take_ticks(table, start, end, h, q, v, inverse_mass):
     """Take the finest steps start … end − 1 ≥ 1 within a largest step h, as far as forces are finite.
 

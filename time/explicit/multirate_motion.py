@@ -41,6 +41,7 @@ class MultirateMotion(FixedStepMotion):
     """
 
     loads_at_ends = True
+    filters_steps = True  # what must not pass through is looked at in each step of its level
 
     def __init__(self, method: Multirate, system: System, t0: float, dt: float, n: int = 0):
         super().__init__(system, t0, dt, n)
@@ -64,6 +65,8 @@ class MultirateMotion(FixedStepMotion):
             self._inverse_mass = np.where(fixed, 0.0, 1.0 / np.asarray(self.system.mass)[:, None])[order]
             self._in_order = tuple(array[order] for array in (self._q, self._v, self._a, self._impulse))
             self._given = self._moving.mask[order]
+            for part in division.parts:
+                part.begin(self._in_order[0])
             self._q_of_loads, self._held = self._q.copy(), np.zeros_like(self._q)  # work of loads on what is held
             if self._moving:
                 for part in division.parts:
@@ -126,7 +129,7 @@ class MultirateMotion(FixedStepMotion):
     def _run(self, n_steps: int) -> None:
         target = self.n + n_steps
         try:
-            if self._work or self.division.from_python >= 0:
+            if self._work or self.division.from_python:
                 for _ in range(n_steps):
                     self._take_step(self.t, self.dt)
                     self.n += 1
@@ -158,7 +161,8 @@ class MultirateMotion(FixedStepMotion):
         q, v, a, impulse = self._in_order
         v0 = v.copy() if self._moving else v
         highest, outside = len(parts) - 1, int(self._outside[0]) if self._work else -1
-        slow = max(self.division.from_python, outside, 0)  # levels up to this one act from Python
+        from_python = self.division.from_python
+        slow = max([*from_python, outside, 0])  # no level above this one needs Python
         ticks, between = 1 << highest, 1 << (highest - slow)
         kick(v, inverse_mass, impulse, 0, h)
         self._take_ticks(1, between, h)
@@ -168,7 +172,7 @@ class MultirateMotion(FixedStepMotion):
             if first <= outside:
                 self._act_within(t + h * (tick / ticks), h, first, outside)
             else:
-                self._act(tick, first, slow, h)
+                self._act(tick, first, from_python, h)
             self._take_ticks(tick + 1, tick + between, h)
         drift(q, v, bounds, 0, h)
         if self._moving:
@@ -194,16 +198,20 @@ class MultirateMotion(FixedStepMotion):
         if reached < end:
             self._require_forces(reached)
 
-    def _act(self, tick: int, first: int, slow: int, h: float) -> None:
-        """Kick by the levels from the first one on, from Python by those up to the slow one."""
+    def _act(self, tick: int, first: int, from_python: list[int], h: float) -> None:
+        """Kick by the levels from the first one on after so many finest steps, by some of them from Python."""
         q, v, _, _ = self._in_order
-        parts, inverse_mass = self.division.parts, self._inverse_mass
-        for level in range(first, slow + 1):
-            part = parts[level]
-            part.refresh(q)
-            kick(v, inverse_mass, part.gradient, part.nodes.start, h / (1 << level))
-        if not act(self.division.table, slow + 1, len(parts), h, q, v, inverse_mass):
-            self._require_forces(tick)
+        table, parts, inverse_mass = self.division.table, self.division.parts, self._inverse_mass
+        for level in [*from_python, len(parts)]:
+            if level < first:
+                continue
+            if first < level and not act(table, first, level, h, q, v, inverse_mass):
+                self._require_forces(tick)
+            if level < len(parts):
+                part = parts[level]
+                part.refresh(q)
+                kick(v, inverse_mass, part.gradient, part.nodes.start, h / (1 << level))
+            first = level + 1
 
     def _require_forces(self, tick: int) -> None:
         """Say which stencil has no finite force after so many finest steps, of those that are looked at then."""
