@@ -15,7 +15,6 @@ from numba import typeof, types  # pyright: ignore[reportPrivateImportUsage]
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array
 from symplex.fem.call import address_of, call_kernel, float64_at
 from symplex.fem.kernels import uncounted_formula, uncounted_kernel
 
@@ -37,9 +36,7 @@ class StoredCall(NamedTuple):
     kept: tuple[Any, ...]
 
 
-def stored_call(
-    kernel: Any, arguments: tuple[Any, ...], ranges: Sequence[tuple[int, int]] | None = None
-) -> StoredCall:
+def stored_call(kernel: Any, arguments: tuple[Any, ...], ranges: Sequence[tuple[int, int]] | None = None) -> StoredCall:
     """Return the call ``kernel(q, *arguments, out)``, or ``kernel(q, *arguments, out, first, last)`` for all ranges.
 
     Parameters
@@ -85,12 +82,23 @@ def _write_at(typingctx, address, value):
     """Write a value of any type to an address (int64)."""
 
     def codegen(context, builder, signature, args):
-        pointer = context.get_data_type(signature.args[1]).as_pointer()
-        data = context.data_model_manager[signature.args[1]].as_data(builder, args[1])
-        builder.store(data, builder.inttoptr(args[0], pointer))
+        # As it is in registers: numba's own form of tuples in memory fails for those in tuples that have truth values.
+        pointer = context.get_value_type(signature.args[1]).as_pointer()
+        builder.store(args[1], builder.inttoptr(args[0], pointer))
         return context.get_dummy_value()
 
     return types.void(types.int64, value), codegen
+
+
+@_compiled
+def _read(typingctx, pointer):
+    """Return the value that a typed pointer leads to, as `_write_at` has written it."""
+
+    def codegen(context, builder, signature, args):
+        wanted = context.get_value_type(signature.return_type).as_pointer()
+        return builder.load(builder.bitcast(args[0], wanted))
+
+    return pointer.dtype(pointer), codegen
 
 
 @_compiled
@@ -98,7 +106,7 @@ def _size_of(typingctx, value):
     """Return how many bytes a value of any type takes."""
 
     def codegen(context, builder, signature, args):
-        return context.get_constant(types.int64, context.get_abi_sizeof(context.get_data_type(signature.args[0])))
+        return context.get_constant(types.int64, context.get_abi_sizeof(context.get_value_type(signature.args[0])))
 
     return types.int64(value), codegen
 
@@ -115,7 +123,7 @@ def _store(address, value):
 
 @uncounted_kernel
 def _run_ranges(q, job, out):
-    address, bounds, arguments = job[0]
+    address, bounds, arguments = _read(job)
     check = 0.0
     for k in range(len(bounds)):
         check += call_kernel(address, (q, *arguments, out, bounds[k, 0], bounds[k, 1]))
@@ -124,5 +132,5 @@ def _run_ranges(q, job, out):
 
 @uncounted_kernel
 def _run_whole(q, job, out):
-    address, _, arguments = job[0]
+    address, _, arguments = _read(job)
     return call_kernel(address, (q, *arguments, out))

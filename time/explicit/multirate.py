@@ -76,9 +76,7 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
     order = 2
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
     symmetric = True
-    takes = frozenset(
-        {"supports", "moving supports", "jumping supports", "loads", "changing stencils", "thermostat"}
-    )
+    takes = frozenset({"supports", "moving supports", "jumping supports", "loads", "changing stencils", "thermostat"})
     columns = (STEPS, count_column("substeps"))
     why_not = MappingProxyType({"composition": "its levels belong to steps of one size"})
 

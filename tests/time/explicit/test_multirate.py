@@ -201,27 +201,21 @@ def test_compiled_loops_take_the_steps_that_python_takes(made, monkeypatch):
 def test_every_kind_of_element_is_called_by_its_address():
     mesh = sx.box((1.0, 1.0, 3.0), (2, 2, 6), split="hexahedra")
     points, hexahedra = mesh.points, mesh.cells["hexahedron"]
-    for material, formulation, compiled in (
-        (RUBBER, "full", True),
-        (RUBBER, "stabilized", True),
-        (sx.SaintVenantKirchhoff(2.0, 1.0, 1.0), "stabilized", True),
-        (sx.LinearElastic(2.0, 1.0, 1.0), "stabilized", True),
-        (RUBBER, "mean-dilatation", False),
-    ):
+    linear = sx.LinearElastic(2.0, 1.0, 1.0)
+    for material, formulation in ((RUBBER, "full"), (RUBBER, "stabilized"), (linear, "stabilized")):
         solid = sx.Solid(points, hexahedra, material, formulation=formulation)
         system = sx.System(sx.lumped_mass(points, hexahedra, 1.0, len(points)), {"solid": solid})
         motion = Multirate(0.05, given={"solid": lambda x: np.arange(len(x)) % 2}).start(
             system, system.state(1.01 * points)
         )
-        assert (motion.division.from_python == []) is compiled
+        assert motion.division.from_python == []
         part, table = motion.division.parts[1], motion.division.table
         q, v, _, _ = motion._in_order
         part.refresh(q)
         wanted = part.gradient.copy()
         assert np.abs(wanted).max() > 1e-4
-        if compiled:
-            assert local_loops.act(table, 1, 2, 0.0, q, v, np.zeros_like(v))
-            np.testing.assert_array_equal(part.gradient, wanted)
+        assert local_loops.act(table, 1, 2, 0.0, q, v, np.zeros_like(v))
+        np.testing.assert_array_equal(part.gradient, wanted)
 
 
 def test_one_level_is_taken_where_more_do_not_pay():
