@@ -46,8 +46,8 @@ def outside_level(system: System, q: Array, v: Array, levels: Levels, dt: float,
 def _nodes_of(load: Load, n_nodes: int) -> NDArray[np.integer]:
     """Return the nodes that a load acts on, or looks at: all, of a function that does not tell."""
     if isinstance(load, IncrementLoad):
-        changes = isinstance(load.energy, ChangingEnergy)
-        nodes = load.energy.possible_nodes if changes else load.energy.nodes
+        energy = load.energy
+        nodes = energy.possible_nodes if isinstance(energy, ChangingEnergy) else energy.nodes
     else:
         nodes = getattr(load, "nodes", None)
     return np.arange(n_nodes) if nodes is None else np.unique(nodes)
