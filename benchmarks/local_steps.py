@@ -21,7 +21,6 @@ import symplex as sx
 from symplex.fem import threads
 from symplex.time.explicit.multirate import Multirate
 
-
 _OF_BRACKET = 30.0  # times as many crossings as of the blocks: one takes 7 ms
 
 
