@@ -27,6 +27,7 @@ from numba import cfunc, njit, types
 from numba.core import caching, event
 from numba.core.errors import NumbaError
 
+from symplex.fem.compiler import FormulaCompiler, KernelCompiler
 from symplex.fem.kernel_cache import provide_cache
 
 provide_cache()
@@ -35,10 +36,10 @@ _ARITHMETIC = {"error_model": "numpy", "fastmath": {"contract"}}
 
 # Without numba's reference counts: for functions that allocate nothing and take many arrays, where counting references
 # at each call takes longer than the work.
-_BARE = {"cache": True, "_nrt": False, **_ARITHMETIC}
+_BARE = {"_nrt": False, **_ARITHMETIC}
 
 
-def _for_kernels(**options: Any) -> Callable[[Callable], Any]:
+def _for_kernels(compiler: type[KernelCompiler] = FormulaCompiler, **options: Any) -> Callable[[Callable], Any]:
     """Return the decorator of functions that compiled ones call, of which none is called from Python as a rule.
 
     They are compiled without the two wrappers by which Python and C call, which take as long as a short function with
@@ -50,7 +51,9 @@ def _for_kernels(**options: Any) -> Callable[[Callable], Any]:
     """
 
     def decorated(function: Callable) -> Any:
-        dispatcher: Any = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
+        dispatcher: Any = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=compiler, **options)(
+            function
+        )
         as_literals = dispatcher.get_call_template
 
         @cache
@@ -80,12 +83,14 @@ def _not_found(*overload: Any) -> None:
     """Tell calls from Python nothing of an overload."""
 
 
-kernel = njit(cache=True, nogil=True, no_cfunc_wrapper=True, **_ARITHMETIC)
+_KERNEL = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}
+kernel = njit(**_KERNEL, **_ARITHMETIC)
 formula = _for_kernels(**_ARITHMETIC)
 inlined = _for_kernels(forceinline=True, **_ARITHMETIC)
-uncounted_kernel = njit(nogil=True, no_cfunc_wrapper=True, **_BARE)
+uncounted_kernel = njit(**_KERNEL, **_BARE)
 uncounted_formula = _for_kernels(**_BARE)
 uncounted_inlined = _for_kernels(forceinline=True, **_BARE)
+addressed_formula = _for_kernels(KernelCompiler, cache=True, **_BARE)  # has machine code: for `call.address_of`
 
 
 def is_kernel(dispatcher: Any) -> bool:
@@ -125,7 +130,7 @@ SIGNATURES = {
 
 def c_function(kind: str, *, cached: bool = True) -> Callable[[Callable], Any]:
     """Return the decorator of C functions of one of the ``SIGNATURES``; their ``address`` can be passed on."""
-    return cfunc(SIGNATURES[kind], cache=cached, **_ARITHMETIC)
+    return cfunc(SIGNATURES[kind], cache=cached, pipeline_class=KernelCompiler, **_ARITHMETIC)
 
 
 class _Compiling(event.Listener):

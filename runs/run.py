@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from time import perf_counter
@@ -17,7 +17,7 @@ from symplex.base.files import WAY_OUT
 from symplex.base.version import VERSION
 from symplex.device.finding import require_device
 from symplex.errors import InvalidSystem, OutputError, ScenarioError
-from symplex.fem.system import State
+from symplex.fem.system import State, System
 from symplex.meshes.series.series import SeriesWriter, open_series, resume_series
 from symplex.parallel.ranks import Ranks
 from symplex.runs.background import Background
@@ -131,7 +131,7 @@ def _computed(
     shown.say(scenario.tables.title or scenario.name)
     with folder.held(), compilation_announced(shown), ExitStack() as opened:
         with clock.part("build"):
-            run = _Run(built(scenario, folder, checkpoint), folder, clock, shown, opened, ranks)
+            run = _Run(built(scenario, folder, checkpoint, ranks), folder, clock, shown, opened, ranks)
         if checkpoint is None:
             run.start()  # what fails at its start leaves nothing behind
         with heeded() as stop:  # before, there was nothing to lose
@@ -236,8 +236,17 @@ class _Run:
     def start(self) -> None:
         """Set the system in motion; nothing is written yet."""
         with self._clock.part("prepare"):
-            motion = self._integrator.start(self._problem.system, self._problem.state)
+            motion = self._set_in_motion(lambda method, system: method.start(system, self._problem.state))
             self._started = motion, self._advanced(motion, 0)
+
+    def _set_in_motion(self, how: Callable[[Integrator, System], Motion]) -> Motion:
+        """Return the motion; on several ranks a system that they cannot have is a mistake in the scenario."""
+        try:
+            return how(self._integrator, self._problem.system)
+        except InvalidSystem as error:
+            if self._ranks is None:
+                raise
+            raise ScenarioError(f"{self._problem.scenario.path.name}: {error}") from None
 
     def keep_start(self) -> None:
         """Keep what [start] has led to in the folder: the run that it is of may be gone when this one goes on."""
@@ -365,7 +374,7 @@ class _Run:
             past = read_history(folder.history)["t"]
             raise OutputError(too_early(problem.scenario, float(past[-1])))
         self._clock.before = checkpoint.wall_time
-        motion = self._integrator.resume(problem.system, checkpoint.motion)
+        motion = self._set_in_motion(lambda method, system: method.resume(system, checkpoint.motion))
         t = float(self._times[checkpoint.sample])
         self._columns, self._checkpoints.last = list(checkpoint.columns), checkpoint.parts
         described = self._described(motion)
