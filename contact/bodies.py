@@ -180,6 +180,11 @@ class BodyContact(PairEnergy):
         few._keep(_no_pairs())
         return few
 
+    @property
+    def possible_nodes(self) -> IntArray:
+        """Those of the surface."""
+        return self.surface.vertices
+
     # -- the list ---------------------------------------------------------------------------------------------
 
     def find(self, ends: tuple[Array, ...], distance: float) -> None:

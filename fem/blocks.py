@@ -52,6 +52,10 @@ class Blocks:
         The number of elements in each block.
     slabs : list of (int, int)
         The first block of each slab and the one after its last.
+    in_order : list of (int, int)
+        The slabs in the order in which they add up, on however many threads.
+    widest : int
+        How many slabs may be worked on at the same time.
     """
 
     def __init__(self, nodes: IntArray, points: Array, size: int = SIZE, slab: NDArray[np.int32] | None = None):
@@ -61,6 +65,7 @@ class Blocks:
         blocks = -(-sizes // size)
         first = np.concatenate([[0], np.cumsum(blocks)])
         self.slabs = list(zip(first[:-1].tolist(), first[1:].tolist(), strict=True))
+        self.in_order, self.widest = self.slabs[::2] + self.slabs[1::2], (len(self.slabs) + 1) // 2
         self._phases = Phases(self.slabs[::2], self.slabs[1::2])
         self.elements = np.full(first[-1] * size, -1, np.int32)
         self.nodes = np.zeros((len(self.elements), k), np.uint32)
@@ -71,9 +76,8 @@ class Blocks:
     def run(self, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Return ``[kernel(*arguments, first, last) for first, last in slabs]``, on several threads."""
         results: list[Any] = [None] * len(self.slabs)
-        half = (len(self.slabs) + 1) // 2
         done = self._phases.run(kernel, *arguments)
-        results[::2], results[1::2] = done[:half], done[half:]
+        results[::2], results[1::2] = done[: self.widest], done[self.widest :]
         return results
 
 

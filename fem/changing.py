@@ -64,6 +64,11 @@ class ChangingEnergy(Energy):
     listed_at: Array
     _covered: tuple[Array, ...] = ()  # the ends of a step for which the list was found, within it
 
+    @property
+    def possible_nodes(self) -> IntArray | None:
+        """The nodes [s] that its stencils may have, ascending; None: any. An energy that knows better overrides it."""
+        return None
+
     @abstractmethod
     def find(self, ends: tuple[Array, ...], distance: float) -> None:
         """Let ``nodes`` be all stencils [m, k] whose nodes are closer than a distance in m, in a fixed order.

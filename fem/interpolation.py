@@ -324,6 +324,11 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
         gain = abs(self.interpolation.weights).sum(axis=1).max(initial=1.0)
         self.energy.margin = float(gain) * of_nodes
 
+    @property
+    def possible_nodes(self) -> IntArray:
+        """Those that points follow."""
+        return np.unique(self.interpolation.weights.indices).astype(np.int32)
+
     def find(self, ends: tuple[Array, ...], distance: float) -> None:
         """Find the stencils of the points at nodal positions, one or two of them (see `ChangingEnergy.find`)."""
         energy, points = self.energy, tuple(map(self.interpolation.points, ends))

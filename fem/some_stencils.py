@@ -8,17 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed
+from symplex.fem import forms
 from symplex.fem.actions.loads import DeadLoad, NodalForce
+from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.forms import CompiledLoops
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.solids.failures import named_in_all
 from symplex.fem.solids.solid import Solid
+from symplex.fem.stored_calls import StoredCall, stored_call
 
 
 def is_divisible(energy: Energy, dim: int) -> bool:
     """Return whether some stencils of an energy can be taken alone: others are known as a whole only."""
     if isinstance(energy, MeasureEnergy):
-        return energy.compiled_loops(dim) is not None
+        return energy.compiled_loops(dim) is not None and not isinstance(energy, ChangingEnergy)
     return isinstance(energy, Solid | DeadLoad)
 
 
@@ -48,7 +52,7 @@ class SomeStencils:
         self, energy: Energy, chosen: NDArray[np.intp], where: NDArray[np.integer], nodes: NDArray[np.integer], dim: int
     ):
         nodes = np.ascontiguousarray(nodes, np.int32)
-        self._chosen, self._nodes, self._named = chosen, nodes, energy.nodes[chosen]
+        self._chosen, self._nodes, self._named, self._dim = chosen, nodes, energy.nodes[chosen], dim
         if isinstance(energy, Solid):
             points, fibres = energy.points_at(where), energy.fibres_of(chosen)
             self.energy: Energy = Solid(points, nodes, energy.material, fibres, energy.formulation)
@@ -62,6 +66,24 @@ class SomeStencils:
         self._add_gradient = (
             self.energy.loops.add_gradient if isinstance(self.energy, Solid) else self.energy.add_gradient
         )
+
+    def gradient_calls(self) -> list[StoredCall] | None:
+        """Return the calls of compiled loops by which the gradient is added up on one thread; None if there are none.
+
+        They add what `add_gradient` adds, to the last bit.
+        """
+        if isinstance(self.energy, Solid):
+            return self.energy.gradient_calls()
+        loops = self.energy.compiled_loops(self._dim)
+        if loops is None or forms.GRADIENT.name not in loops.loops:
+            return None
+        return [stored_call(loops.loops[forms.GRADIENT.name], loops.arguments)]
+
+    @property
+    def widest(self) -> int:
+        """How many threads may add up the gradient together at most."""
+        chunked = self.energy.chunked if isinstance(self.energy, Solid) else None
+        return 1 if chunked is None else chunked.blocks.widest
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [l, dim] to out [l, dim].
@@ -91,6 +113,11 @@ class _Renumbered(Energy):
     def gradient(self, x: Array) -> Array:
         """Return ∂φ/∂x [m, k, dim] in N at the positions x [m, k, dim] in m."""
         return self._energy.gradient(x)
+
+    def compiled_loops(self, dim: int) -> CompiledLoops | None:
+        """Return those of the energy, over these nodes."""
+        loops = self._energy.compiled_loops(dim)
+        return None if loops is None else loops._replace(arguments=(self.nodes, *loops.arguments[1:]))
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return that of the energy per node [n] in N/m, on these nodes."""

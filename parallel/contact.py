@@ -38,13 +38,6 @@ def is_shared_contact(energy: Energy) -> TypeGuard[SharedContact]:
     return isinstance(energy, BodyContact)
 
 
-def nodes_of_contact(energy: SharedContact) -> IntArray:
-    """Return the nodes that all its ranks have, ascending."""
-    if isinstance(energy, BodyContact):
-        return energy.surface.vertices
-    return np.unique(energy.interpolation.weights.indices).astype(np.int32)
-
-
 def _renumbered(energy: SharedContact, nodes: IntArray) -> SharedContact:
     """Return the contact with its nodes alone, numbered in their order; its list is still to be found."""
     if isinstance(energy, BodyContact):
@@ -132,7 +125,7 @@ class ContactOfRank:
     @classmethod
     def of(cls, energy: SharedContact, where: IntArray, q: Array, counts: bool) -> ContactOfRank:
         """Return the contact on a rank with the nodes ``where`` [l], at positions q [n, 3] of all nodes."""
-        nodes = nodes_of_contact(energy)
+        nodes = energy.possible_nodes
         return cls(_renumbered(energy, nodes), places_of(where, nodes), q[nodes], counts)
 
     def add_gradient(self, q: Array, out: Array) -> None:

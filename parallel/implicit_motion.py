@@ -13,7 +13,7 @@ from symplex.fem.actions.loads import Pressure
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.parallel.actions import PartOfMotion
-from symplex.parallel.contact import ContactElsewhere, contact_around, is_shared_contact, nodes_of_contact
+from symplex.parallel.contact import ContactElsewhere, contact_around, is_shared_contact
 from symplex.parallel.distant import DistantMotion
 from symplex.parallel.division import Division, Share, places_of
 from symplex.parallel.friction import is_divisible_friction
@@ -126,7 +126,7 @@ class ImplicitMotionInParts(DistantMotion):
         if self._owner[0] < 0:
             self._owner[...] = owners(whole.arrays()["q"], list(stencils.values()), ranks.size)
         stencils |= {f"load {name}": load.nodes for name, load in system.loads.items() if isinstance(load, Pressure)}
-        touching = {name: nodes_of_contact(contact) for name, contact in contacts.items()}
+        touching = {name: contact.possible_nodes for name, contact in contacts.items()}
         division = Division(self._owner, stencils, ranks.size, list(touching.values()))
         divided = {name: Divided(energy, ranks.threads) for name, energy in energies.items()}
         arrays, grid = whole.arrays(), {"t0": self.t0, "dt": self.dt, "n": self.n}

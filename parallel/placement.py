@@ -12,7 +12,7 @@ from symplex.fem.actions.loads import Pressure
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.parallel.actions import part_of_motion
-from symplex.parallel.contact import ContactOfRank, is_shared_contact, nodes_of_contact
+from symplex.parallel.contact import ContactOfRank, is_shared_contact
 from symplex.parallel.division import Division
 from symplex.parallel.member import Command, Failure, Member
 from symplex.parallel.part import Part
@@ -63,7 +63,7 @@ class Placement:
         owner = owners(_places(system, q), list(stencils.values()), ranks.size)
         # A face needs the positions of all its nodes, also where it is none of an element.
         stencils |= {f"load {name}": load.nodes for name, load in system.loads.items() if isinstance(load, Pressure)}
-        touching = {name: nodes_of_contact(contact) for name, contact in contacts.items()}
+        touching = {name: contact.possible_nodes for name, contact in contacts.items()}
         first = {name: int(owner[nodes].min()) for name, nodes in touching.items()}
         division = Division(owner, stencils, ranks.size, list(touching.values()))
         divided = {name: Divided(energy, ranks.threads) for name, energy in energies.items()}

@@ -8,9 +8,11 @@ from math import inf, isfinite
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numba.core.dispatcher import Dispatcher
 from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed
+from symplex.fem import forms
 from symplex.fem.blocks import Blocks
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.forms import Form
@@ -21,6 +23,7 @@ from symplex.fem.solids.element_energy import ElementForms
 from symplex.fem.solids.elements import TETRAHEDRON, Element
 from symplex.fem.solids.hourglass import hourglass_patterns
 from symplex.fem.solids.hourglass_strains import matrices_of
+from symplex.fem.stored_calls import StoredCall, stored_call
 
 
 class Loop(NamedTuple):
@@ -282,6 +285,17 @@ class ChunkedElements(ElementForms):
             results = self.blocks.run(loop.kernel, *nodal[: loop.takes], *chunks, *rule, *constants, *arguments, *out)
             if not all(map(isfinite, results)):
                 raise self.failure(self.gathered(at, apart))
+
+    def gradient_calls(self) -> list[StoredCall] | None:
+        """Return the calls of the loop of the gradient, over all elements on one thread; None if Python is in it."""
+        loop, blocks = self.loops[forms.GRADIENT], self.blocks
+        if loop is None or not isinstance(loop.kernel, Dispatcher):
+            return None
+        constants = loop.constants(self)
+        return [
+            stored_call(loop.kernel, (blocks.nodes, blocks.counts, *rule, *constants), blocks.in_order)
+            for rule in self._rules
+        ]
 
     def hourglass(self, name: str) -> int:
         """Return the address of a C function of the hourglass energy; 0 if the elements have none."""

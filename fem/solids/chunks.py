@@ -137,7 +137,7 @@ def along_fibre(d, alpha):
 @inlined
 def gather_edges(q, nodes, n, constants, d):
     """Set d [9, CHUNK] to the edges of n linear tetrahedra; their constants are fetched from memory meanwhile."""
-    _gather_nodes(q, nodes, n, 4, CHUNK, constants, d)
+    _gather_nodes(q, nodes, n, n, 4, CHUNK, constants, d)
 
 
 @inlined
@@ -162,17 +162,21 @@ def scatter_edges(t, nodes, n, out):
 def gather(q, nodes, n, slopes, geometry, x, d):
     """Set d [9, CHUNK] to the tangent vectors of the n elements of a chunk at q [3 n_nodes]; x is `work`."""
     if are_edges(slopes):
-        _gather_nodes(q, nodes, n, 4, CHUNK, geometry, d)
+        _gather_nodes(q, nodes, n, CHUNK, 4, CHUNK, geometry, d)
     else:
-        _gather_nodes(q, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), geometry, x)
+        size = elements_per_chunk(len(slopes))
+        _gather_nodes(q, nodes, n, size, slopes.shape[1], size, geometry, x)
         interpolate(x, slopes, geometry, d)
 
 
 @inlined
-def _gather_nodes(q, nodes, n, k, size, geometry, x):
-    """Set x [3 (k − 1), size] to the nodes relative to the first; constants of the chunk are fetched meanwhile."""
+def _gather_nodes(q, nodes, n, places, k, size, geometry, x):
+    """Set x [3 (k − 1), size] to the nodes relative to the first; constants of the chunk are fetched meanwhile.
+
+    Of the size only so many places are set, those after the n elements to the last one of these.
+    """
     numbers = len(geometry) // size
-    for e in range(size):
+    for e in range(places):
         for line in range(0, numbers, NUMBERS_OF_A_LINE):
             prefetch(geometry, numbers * e + line)  # pyright: ignore[reportCallIssue]
         first = k * min(e, n - 1)

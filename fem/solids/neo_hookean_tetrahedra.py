@@ -18,6 +18,7 @@ from symplex.fem.solids.coupling_sums import PLACES
 from symplex.fem.solids.couplings import Couplings, couplings_of
 from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.stored_calls import StoredCall, stored_call
 
 Kernel = Callable[..., Any]
 
@@ -74,6 +75,11 @@ class NeoHookeanTetrahedra:
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
         self._add(forms.GRADIENT, (q,), out, None)
+
+    def gradient_calls(self) -> list[StoredCall]:
+        """Return the calls of the loop of the gradient, over all elements on one thread."""
+        blocks = self._elements.blocks
+        return [stored_call(neo_hookean.add_gradient, (blocks.nodes, *self._in_blocks), blocks.in_order)]
 
     def local(self, form: Form, *x: Array) -> Array:
         """Return a form of each element apart, as its local function does, for gathered arrays [m, 4, 3]."""

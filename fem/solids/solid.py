@@ -32,6 +32,7 @@ from symplex.fem.solids.mean_dilatation import MeanDilatation
 from symplex.fem.solids.neo_hookean_tetrahedra import NeoHookeanTetrahedra
 from symplex.fem.solids.stabilized import StabilizedHexahedra
 from symplex.fem.solids.stress_loops import set_von_mises
+from symplex.fem.stored_calls import StoredCall
 
 Formulation = Literal["full", "stabilized", "mean-dilatation", "reduced"]
 
@@ -179,6 +180,14 @@ class Solid(ElementEnergy):
         """The compiled loops over chunks of its elements, if they find all forces."""
         found = self._elements.chunked if isinstance(self._elements, _WRAPPERS) else self._elements
         return found if isinstance(found, ChunkedElements) else None
+
+    def gradient_calls(self) -> list[StoredCall] | None:
+        """Return the calls of the loops that find its gradient, on one thread, for compiled loops over steps.
+
+        None if there are none: where a law is written in Python.
+        """
+        found = self._fast or self.chunked
+        return None if found is None else found.gradient_calls()
 
     @property
     def loops(self) -> ElementEnergy | NeoHookeanTetrahedra:

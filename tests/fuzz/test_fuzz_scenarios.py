@@ -210,6 +210,7 @@ def own_cases() -> Iterator[Data]:
         gravity=GRAVITY,
     )
     yield pair | {"body": [*pair["body"], *three]}
+    yield pair | {"body": [*pair["body"], *three], "integrator": {"kind": "multirate", "dt": "auto"}}
     folding = {"name": "folds", "bodies": "all", "self": True, "law": "barrier", "stiffness": 1e8}
     alone = case({"kind": "energy-momentum", "dt": 5e-4}, contact=[folding], body=moving)
     yield alone | {"body": [*alone["body"], three[0]]}

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.fem import threads
 from symplex.fem.actions.loads import DeadLoad
-from symplex.fem.energy import Array, Energy
+from symplex.fem.changing import ChangingEnergy
+from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.some_stencils import SomeStencils
+from symplex.fem.stored_calls import StoredCall, table_of_calls
 from symplex.fem.system import System
+from symplex.time.explicit.local_contact import ChangingStencils
 from symplex.time.explicit.local_levels import Levels, node_levels, stencil_levels
+from symplex.time.explicit.local_loops import LevelTable
 from symplex.time.explicit.local_outside import outside_nodes
 
 
@@ -37,8 +43,10 @@ class Level:
         The nodes that move at the rate of the level.
     nodes : slice
         Those that its stencils have.
+    constant : float64 [l, dim]
+        The part of the gradient of these nodes in N that does not depend on positions.
     gradient : float64 [l, dim]
-        Of these nodes in N; `refresh` sets it.
+        All of it; `refresh` sets it, and compiled loops do.
     work : float64 [l, dim]
         What it has taken in J to move the coordinates of supports against the gradient.
     stencils : int
@@ -54,25 +62,45 @@ class Level:
         place: NDArray[np.intp],
     ):
         first = own[0]
-        used = {name: place[system.energies[name].nodes[some]] for name, some in chosen.items()}
+        used = {name: place[_nodes_of(system, name, some)] for name, some in chosen.items()}
         last = max((int(nodes.max(initial=-1)) + 1 for nodes in used.values()), default=first)
         self.own, self.nodes = slice(*own), slice(first, max(last, first))
         where = order[self.nodes]
-        self.gradient = np.zeros((len(where), system.dim))
+        self.constant = np.zeros((len(where), system.dim))
+        self.gradient = np.zeros_like(self.constant)
         self.work = np.zeros_like(self.gradient) if system.moving else self.gradient[:0]
         self._given = system.moving.mask[where]
         self._before: tuple[Array, Array] | None = None
-        self._constant = np.zeros_like(self.gradient)
-        self._parts: list[SomeStencils] = []
+        self._parts: list[SomeStencils | ChangingStencils] = []
         self.stencils = 0
         for name, some in chosen.items():
             energy: Energy = system.energies[name]
+            if isinstance(energy, ChangingEnergy):
+                self._parts.append(ChangingStencils(energy, place - first, system.dim))
+                continue
             part = SomeStencils(energy, some, where, used[name] - first, system.dim)
             if isinstance(energy, DeadLoad):
-                part.add_gradient(self._constant, self._constant)
+                part.add_gradient(self.constant, self.constant)
             else:
                 self._parts.append(part)
                 self.stencils += len(some) if energy.nodes.shape[1] > 1 else 0
+
+    @cached_property
+    def calls(self) -> list[StoredCall] | None:
+        """The calls by which compiled loops add the gradient to its constant part; None if they cannot."""
+        found = [part.gradient_calls() for part in self._parts]
+        return None if None in found else [call for calls in found for call in calls or ()]
+
+    @property
+    def shared(self) -> bool:
+        """Whether several threads may find the gradient together, as they do if it is asked for from Python."""
+        return any(threads.most(part.widest) > 1 for part in self._parts)
+
+    def begin(self, q: Array) -> None:
+        """Take the positions q [n, dim], in the order of nodes, that the next step begins with."""
+        for part in self._parts:
+            if isinstance(part, ChangingStencils):
+                part.begin(q[self.nodes])
 
     def refresh(self, q: Array) -> None:
         """Set the gradient to that at the nodal positions q [n, dim], in the order of nodes.
@@ -83,7 +111,7 @@ class Level:
             If it is not finite.
         """
         at, gradient = q[self.nodes], self.gradient
-        gradient[...] = self._constant
+        gradient[...] = self.constant
         for part in self._parts:
             part.add_gradient(at, gradient)
 
@@ -96,6 +124,15 @@ class Level:
         assert self._before is not None, "it is kept at the start"
         gradient, at = self._before
         self.work += np.where(self._given, 0.5 * (gradient + self.gradient) * (q[self.nodes] - at), 0.0)
+
+
+def _nodes_of(system: System, name: str, some: NDArray[np.intp]) -> IntArray:
+    """Return the nodes [s, k] of some stencils of an energy, or [s, 1] those that stencils which change may have."""
+    energy = system.energies[name]
+    if not isinstance(energy, ChangingEnergy):
+        return energy.nodes[some]
+    nodes = energy.possible_nodes
+    return (np.arange(system.n_nodes, dtype=np.int32) if nodes is None else nodes)[:, None]
 
 
 @final
@@ -118,6 +155,8 @@ class Division:
         The slowest first.
     bounds : int64 [levels + 1]
         Where the nodes of each level begin in the order, and the end.
+    table : LevelTable
+        Levels as compiled loops take them; those that they cannot find the gradient of have no calls.
     """
 
     def __init__(self, system: System, levels: Levels, outside: int = 0):
@@ -129,7 +168,7 @@ class Division:
         lowest = of_nodes.copy()
         every = {name: stencil_levels(system.energies[name], level) for name, level in levels.items()}
         for name, level in every.items():
-            for column in system.energies[name].nodes.T:
+            for column in _nodes_of(system, name, np.arange(len(level))).T:
                 np.minimum.at(lowest, column, level)
         self.order = np.lexsort((np.arange(n), lowest, of_nodes))
         place = np.empty(n, np.intp)
@@ -141,6 +180,25 @@ class Division:
             chosen = {name: np.flatnonzero(level == k) for name, level in every.items()}
             own = int(self.bounds[k]), int(self.bounds[k + 1])
             self.parts.append(Level(system, self.order, own, {name: s for name, s in chosen.items() if len(s)}, place))
+        self.table = self._table()
+
+    def _table(self) -> LevelTable:
+        """Return the levels as compiled loops take them, and let these set the gradients of parts."""
+        calls = [part.calls or [] for part in self.parts]
+        rows, ends = (np.cumsum([0, *map(len, lists)]) for lists in ([p.constant for p in self.parts], calls))
+        constants = np.concatenate([part.constant for part in self.parts])
+        gradients = np.concatenate([part.gradient for part in self.parts])
+        for part, first, end in zip(self.parts, rows[:-1], rows[1:], strict=True):
+            part.gradient = gradients[first:end]
+        first_nodes = [part.nodes.start for part in self.parts]
+        spans = np.column_stack([first_nodes, rows[:-1], rows[1:], ends[:-1], ends[1:]]).astype(np.int64)
+        every = table_of_calls([call for of_level in calls for call in of_level])
+        return LevelTable(self.bounds, spans, constants, gradients, every)
+
+    @property
+    def from_python(self) -> list[int]:
+        """The levels whose gradients are found from Python, by several threads or as they have no loops."""
+        return [k for k, part in enumerate(self.parts) if part.shared or part.calls is None]
 
     @property
     def evaluations(self) -> int:

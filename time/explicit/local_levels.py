@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem, UnstableStep
 from symplex.fem.actions.loads import DeadLoad
+from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.some_stencils import SomeStencils, is_divisible
 from symplex.fem.system import System
-from symplex.time.explicit.local_rates import Rates, nodal_frequencies
+from symplex.time.explicit.local_rates import Rates, nodal_frequencies, steady
 from symplex.time.stability import largest_frequency
 
 # The level of all stencils of an energy, of each, or a function that returns it for their positions x [m, k, dim].
@@ -22,14 +23,20 @@ Levels = dict[str, NDArray[np.uint8]]
 
 MOST = 16  # a finest step of 1/65536
 _ROUNDING = 1e-9
-_TRIES = 5  # of bounds between two levels
+_TRIES, _MOST_TRIES = 5, 12  # of bounds between two levels, also as long as none was good
+_LITTLE_MORE = 0.005  # of a bound, in trials that were not good twice as much each time
 _SLACK = 0.03  # how near the frequency of a level may be to what its step allows without another try
 _APART = 0.25  # of its stability limit: the step of an energy that has one level for all nodes, beside faster ones
 
 
 def finest(rates: Rates, dt: float) -> int:
     """Return the level of the stiffest stencils of a system for a largest step dt in s."""
-    return halvings(dt, rates.whole)
+    return 0 if is_one_level(rates, dt) else halvings(dt, rates.whole)
+
+
+def is_one_level(rates: Rates, dt: float) -> bool:
+    """Return whether all stencils can take a largest step dt in s."""
+    return dt <= rates.alone * (1.0 + _ROUNDING)
 
 
 def halvings(dt: float, wanted: float) -> int:
@@ -52,7 +59,8 @@ def levels_of(system: System, q: Array, rates: Rates, dt: float, layers: int, gi
         If given levels are no levels of stencils.
     """
     fixed = {name: _given(name, energy, given[name], q) for name, energy in system.energies.items() if name in given}
-    highest = max([finest(rates, dt), *(int(one.max(initial=0)) for one in fixed.values())])
+    highest = max(int(one.max(initial=0)) for one in (*fixed.values(), np.zeros(1)))
+    highest = max(highest, halvings(dt, rates.whole) if highest else finest(rates, dt))
     found = _Levels(system, q, rates, dt, layers, fixed, highest)
     if len(fixed) < len(system.energies):
         for level in range(highest - 1, -1, -1):
@@ -76,10 +84,10 @@ class _Levels:
         self._fixed, self._highest = fixed, highest
         # Nodes that ask for less than bounds[l] are above level l.
         self._bounds = dt / 2.0 ** np.arange(highest)
-        self._whole = {
-            name: self._level_of_all(energy)
+        self._whole = {  # with the least that their level may be
+            name: (energy, self._level_of_all(energy))
             for name, energy in system.energies.items()
-            if name not in fixed and not is_divisible(energy, system.dim)
+            if name not in fixed and (name in system.changing or not is_divisible(energy, system.dim))
         }
 
     def _level_of_all(self, energy: Energy) -> int:
@@ -94,14 +102,17 @@ class _Levels:
         at = np.zeros(system.n_nodes, np.uint8)
         for level, bound in enumerate(self._bounds):
             at[self._rates.nodes < bound * (1.0 - _ROUNDING)] = level + 1
+        for level in range(self._highest):
+            at[(at <= level) & (self._rates.changing < self._dt / 2.0**level * (1.0 - _ROUNDING))] = level + 1
         divisible = {
             name: energy
             for name, energy in system.energies.items()
             if name not in self._fixed and name not in self._whole and not isinstance(energy, DeadLoad)
         }
+        whole = {name: _raised(energy, level, at) for name, (energy, level) in self._whole.items()}
         _balance([energy.nodes for energy in divisible.values()], at, self._layers)
         found = {name: _of_stencils(energy, at) for name, energy in divisible.items()}
-        found |= self._fixed | {name: np.full(1, level, np.uint8) for name, level in self._whole.items()}
+        found |= self._fixed | whole
         nodes = node_levels(system, found)
         for name, energy in system.energies.items():
             if name not in found:
@@ -109,10 +120,13 @@ class _Levels:
         return {name: found[name] for name in system.energies}
 
     def frequency(self, levels: Levels, level: int) -> float:
-        """Return the largest frequency in rad/s of all stencils up to a level, from above."""
+        """Return the largest frequency in rad/s of all stencils up to a level, from above.
+
+        Of those that change it is not known which there will be; what they may do is in the steps that nodes ask for.
+        """
         system, everything = self._system, np.arange(self._system.n_nodes)
         chosen = {}
-        for name, energy in system.energies.items():
+        for name, energy in steady(system).items():
             some = np.flatnonzero(stencil_levels(energy, levels[name]) <= level)
             if len(some) and not isinstance(energy, DeadLoad):
                 whole = len(some) == len(energy.nodes)
@@ -131,18 +145,20 @@ class _Levels:
         """
         step, allowed = self._dt / 2.0**level, 2.0 * self._rates.safety.of_bodies
         above = self._bounds[level + 1] if level + 1 < self._highest else 0.0
-        good, bad = np.inf, 0.0
+        good, bad, more = np.inf, 0.0, _LITTLE_MORE
         trial = max(step, above)
-        for _ in range(_TRIES):
+        for tries in range(_MOST_TRIES):
+            if tries >= _TRIES and good < np.inf:
+                break
             self._bounds[level] = trial
             ratio = step * self.frequency(self.levels(), level) / allowed
             if ratio <= 1.0:
                 good = trial
             else:
-                bad = trial
+                bad, more = trial, 2.0 * more
             if 1.0 - _SLACK <= ratio <= 1.0 or ratio == 0.0:
                 break
-            wanted = trial * (ratio if ratio > 1.0 else max(ratio, 0.5)) * (1.01 if ratio > 1.0 else 1.0)
+            wanted = trial * (ratio if ratio > 1.0 else max(ratio, 0.5)) * (1.0 + more if ratio > 1.0 else 1.0)
             trial = wanted if bad < wanted < good else 0.5 * (bad + good) if good < np.inf else wanted
             trial = max(trial, above)
             if trial == good:
@@ -163,16 +179,34 @@ def _balance(stencils: list[IntArray], at: NDArray[np.uint8], layers: int) -> No
 
 
 def stencil_levels(energy: Energy, levels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the level [m] of each stencil of an energy; one number stands for all."""
-    return np.broadcast_to(levels, len(energy.nodes)) if len(levels) == 1 else levels
+    """Return the level [m] of each stencil of an energy, or [1] of those that change; one number stands for all."""
+    whole = len(levels) == 1 and not isinstance(energy, ChangingEnergy)
+    return np.broadcast_to(levels, len(energy.nodes)) if whole else levels
 
 
 def node_levels(system: System, levels: Levels) -> NDArray[np.uint8]:
     """Return the level [n] of each node: the highest of its stencils."""
     at = np.zeros(system.n_nodes, np.uint8)
     for name, level in levels.items():
-        _raise_nodes(system.energies[name], stencil_levels(system.energies[name], level), at)
+        energy = system.energies[name]
+        if isinstance(energy, ChangingEnergy):
+            where = _possible(energy)
+            at[where] = np.maximum(at[where], level)
+        else:
+            _raise_nodes(energy, stencil_levels(energy, level), at)
     return at
+
+
+def _possible(energy: ChangingEnergy) -> IntArray | slice:
+    """Return the nodes that an energy may act on."""
+    return slice(None) if energy.possible_nodes is None else energy.possible_nodes
+
+
+def _raised(energy: Energy, level: int, at: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the level [1] of an energy that has one: at least a given one, and of what may touch that of its nodes."""
+    if isinstance(energy, ChangingEnergy):
+        level = max(level, int(at[_possible(energy)].max(initial=0)))
+    return np.full(1, level, np.uint8)
 
 
 def _of_stencils(energy: Energy, at: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.actions.loads import Pressure
+from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import Array
 from symplex.fem.system import Load, System
 from symplex.time.explicit.local_levels import Levels, halvings, node_levels
@@ -44,5 +45,9 @@ def outside_level(system: System, q: Array, v: Array, levels: Levels, dt: float,
 
 def _nodes_of(load: Load, n_nodes: int) -> NDArray[np.integer]:
     """Return the nodes that a load acts on, or looks at: all, of a function that does not tell."""
-    nodes = load.energy.nodes if isinstance(load, IncrementLoad) else getattr(load, "nodes", None)
+    if isinstance(load, IncrementLoad):
+        energy = load.energy
+        nodes = energy.possible_nodes if isinstance(energy, ChangingEnergy) else energy.nodes
+    else:
+        nodes = getattr(load, "nodes", None)
     return np.arange(n_nodes) if nodes is None else np.unique(nodes)

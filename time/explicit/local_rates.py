@@ -8,6 +8,7 @@ together. What is between is found where it counts, for all stencils of a step t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from symplex.fem.energy import Array, Energy
 from symplex.fem.system import System
 from symplex.time.stability import largest_frequency, latent_frequency, stable_step
 
+_ONE_LEVEL = 0.8 / 0.6  # by how much longer than with others the step of one level may be
 _DIFFERENCE = 1e-6  # displacement of a node for differences of gradients, relative to the nearest of its stencil
 
 
@@ -28,6 +30,11 @@ class Safety:
     of_bodies: float
     of_contact: float
 
+    @property
+    def of_one_level(self) -> float:
+        """The part for bodies where there is one level, in resonance with nothing: as explicit Newmark's by default."""
+        return _ONE_LEVEL * self.of_bodies
+
 
 @dataclass(frozen=True)
 class Rates:
@@ -36,16 +43,22 @@ class Rates:
     Attributes
     ----------
     whole : float
-        The step in s of explicit Newmark for all of it; infinite if nothing is stiff.
+        The step in s of the stiffest stencils beside slower ones; infinite if nothing is stiff.
+    alone : float
+        That in s of all of it in one level, which no other kicks: by `Safety.of_one_level`.
     nodes : float64 [n]
         That which each node asks for in s, scaled so that the least for bodies is the step of the whole.
+    changing : float64 [n]
+        That in s which stencils that change may ask for there, as contact that closes later.
     scale : float
         The largest natural frequency over the largest of single nodes.
     safety : Safety
     """
 
     whole: float
+    alone: float
     nodes: Array
+    changing: Array
     scale: float
     safety: Safety
 
@@ -59,21 +72,36 @@ def rates_of(system: System, q: Array, v: Array, safety: Safety) -> Rates:
         As `largest_frequency`.
     """
     mass = system.lumped_mass("local time steps")
-    own = nodal_frequencies(system, list(system.energies.values()), q)
-    together, contact = largest_frequency(system, q), latent_frequency(system, resolved=True)
-    of_bodies = np.sqrt(max(together**2 - latent_frequency(system) ** 2, 0.0))
+    system.renew(q)
+    own = nodal_frequencies(system, list(steady(system).values()), q)
+    bodies = System(mass, steady(system), dim=system.dim, fixed=system.fixed) if system.changing else system
+    together, contact = largest_frequency(bodies, q), latent_frequency(system, resolved=True)
+    of_bodies = np.sqrt(max(together**2 - latent_frequency(bodies) ** 2, 0.0))
     scale = float(of_bodies / own.max()) if own.max(initial=0.0) > 0.0 else 1.0
-    latent, resolved = np.zeros(len(mass)), np.zeros(len(mass))
-    for energy in system.energies.values():
-        stiffness = energy.latent_stiffness(system.n_nodes)
+    nodes = _steps(system, steady(system), (scale * own) ** 2, safety)
+    changing = _steps(system, system.changing, np.zeros_like(own), safety)
+    with np.errstate(divide="ignore"):
+        limit, most = stable_step(system, q, v), float(np.divide(2.0 * safety.of_contact, contact))
+    whole, alone = min(safety.of_bodies * limit, most), min(safety.of_one_level * limit, most)
+    return Rates(whole, alone, nodes, changing, scale, safety)
+
+
+def _steps(system: System, energies: Mapping[str, Energy], squares: Array, safety: Safety) -> Array:
+    """Return the steps [n] in s for squares of frequencies [n] and what energies may add to them."""
+    latent, resolved, free = np.zeros(system.n_nodes), np.zeros(system.n_nodes), ~system.fixed.all(axis=1)
+    for energy in energies.values():
+        stiffness = np.where(free, energy.latent_stiffness(system.n_nodes) / np.asarray(system.mass), 0.0)
         latent += stiffness
         resolved += stiffness * energy.resolved_share**2
-    latent, resolved = (np.where(system.fixed.all(axis=1), 0.0, one / mass) for one in (latent, resolved))
     with np.errstate(divide="ignore"):
-        nodes = 2.0 * safety.of_bodies / np.sqrt((scale * own) ** 2 + latent)
-        nodes = np.minimum(nodes, 2.0 * safety.of_contact / np.sqrt(resolved))
-        whole = float(min(safety.of_bodies * stable_step(system, q, v), np.divide(2.0 * safety.of_contact, contact)))
-    return Rates(whole, nodes, scale, safety)
+        return np.minimum(
+            2.0 * safety.of_bodies / np.sqrt(squares + latent), 2.0 * safety.of_contact / np.sqrt(resolved)
+        )
+
+
+def steady(system: System) -> dict[str, Energy]:
+    """Return the energies whose stencils do not change: what others may do is their latent stiffness."""
+    return {name: energy for name, energy in system.energies.items() if name not in system.changing}
 
 
 def nodal_frequencies(system: System, energies: list[Energy], q: Array) -> Array:

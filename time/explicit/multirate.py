@@ -15,7 +15,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import count_column
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
 from symplex.fem.system import State, System
-from symplex.time.explicit.local_gain import best_step, evaluations, wanted_steps
+from symplex.time.explicit.local_gain import best_step, cost, wanted_steps
 from symplex.time.explicit.local_levels import MOST, Given, finest
 from symplex.time.explicit.local_rates import Rates, Safety, rates_of
 from symplex.time.explicit.multirate_motion import MultirateMotion
@@ -45,15 +45,15 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
     Parameters
     ----------
     dt : float or "auto"
-        The largest step in s, and the grid of times at which there are states; ``"auto"`` takes that for which the
-        fewest stencils have to be looked at.
+        The largest step in s, and the grid of times at which there are states; ``"auto"`` takes that which costs
+        least: on meshes of nearly equal elements that of one level for all, which is explicit Newmark.
     levels : int, default 10
         How many times dt may be halved.
     layers : int, default 2
         How many layers of stencils around those of a level have the level below it at least, before others begin.
     safety : float, default 0.6
         Steps as parts of their stability limits, at most 0.63: above, swings of one level may be in resonance with the
-        kicks of the level below (docs/local-steps.md).
+        kicks of the level below (docs/local-steps.md). One level for all may be at 4/3 of it.
     contact_safety : float, default 0.2
         As for `Newmark`.
     given : mapping of str to int, sequence of int, or callable, optional
@@ -76,7 +76,7 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
     order = 2
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
     symmetric = True
-    takes = frozenset({"supports", "moving supports", "jumping supports", "loads", "thermostat"})
+    takes = frozenset({"supports", "moving supports", "jumping supports", "loads", "changing stencils", "thermostat"})
     columns = (STEPS, count_column("substeps"))
     why_not = MappingProxyType({"composition": "its levels belong to steps of one size"})
 
@@ -130,9 +130,11 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
         if self.dt != "auto":
             return replace(self, dt=longest)
         steps = round(interval / longest)
+        rates = self.rates(system, state)
         candidates = [interval / (steps + k) for k in range(min(steps + 1, _CANDIDATES))]
-        wanted = wanted_steps(system, self.rates(system, state))
-        return replace(self, dt=min(candidates, key=lambda dt: evaluations(wanted, dt)))
+        candidates.append(dividing(rates.alone, interval))
+        wanted = wanted_steps(system, rates)
+        return replace(self, dt=min(candidates, key=lambda dt: cost(wanted, rates, dt)))
 
     def rates(self, system: System, state: State) -> Rates:
         """Return the steps that a system and its nodes ask for at a state.

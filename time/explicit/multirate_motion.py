@@ -15,7 +15,7 @@ from symplex.fem.system import State, System
 from symplex.time.explicit.local_division import Division
 from symplex.time.explicit.local_gain import newmark_evaluations
 from symplex.time.explicit.local_levels import Levels, levels_of, stencil_levels
-from symplex.time.explicit.local_loops import collect, drift, kick
+from symplex.time.explicit.local_loops import act, collect, drift, kick, slowest, take_steps, take_ticks
 from symplex.time.explicit.local_outside import outside_level
 from symplex.time.explicit.local_rates import rates_of
 from symplex.time.motion import FixedStepMotion
@@ -23,6 +23,7 @@ from symplex.time.motion import FixedStepMotion
 if TYPE_CHECKING:
     from symplex.time.explicit.multirate import Multirate
 
+_STENCILS_AT_ONCE = 1_000_000  # in a compiled loop, which hears no signal: some 20 ms
 _LEVELS = "levels "  # and the name of an energy, in checkpoints
 
 
@@ -40,6 +41,7 @@ class MultirateMotion(FixedStepMotion):
     """
 
     loads_at_ends = True
+    filters_steps = True  # what must not pass through is looked at in each step of its level
 
     def __init__(self, method: Multirate, system: System, t0: float, dt: float, n: int = 0):
         super().__init__(system, t0, dt, n)
@@ -63,6 +65,8 @@ class MultirateMotion(FixedStepMotion):
             self._inverse_mass = np.where(fixed, 0.0, 1.0 / np.asarray(self.system.mass)[:, None])[order]
             self._in_order = tuple(array[order] for array in (self._q, self._v, self._a, self._impulse))
             self._given = self._moving.mask[order]
+            for part in division.parts:
+                part.begin(self._in_order[0])
             self._q_of_loads, self._held = self._q.copy(), np.zeros_like(self._q)  # work of loads on what is held
             if self._moving:
                 for part in division.parts:
@@ -123,12 +127,18 @@ class MultirateMotion(FixedStepMotion):
     # -- steps ------------------------------------------------------------------------------------------------
 
     def _run(self, n_steps: int) -> None:
-        for _ in range(n_steps):
-            try:
-                self._take_step(self.t, self.dt)
-            except StepFailed as error:
-                raise self._stopped(error, self.t, self.dt) from None
-            self.n += 1
+        target = self.n + n_steps
+        try:
+            if self._work or self.division.from_python:
+                for _ in range(n_steps):
+                    self._take_step(self.t, self.dt)
+                    self.n += 1
+            else:
+                at_once = max(_STENCILS_AT_ONCE // max(self.division.evaluations, 1), 1)
+                while self.n < target:
+                    self._take_compiled(min(at_once, target - self.n), self.dt)
+        except StepFailed as error:
+            raise self._stopped(error, self.t, self.dt) from None
         if n_steps:
             self._put_back()
 
@@ -136,24 +146,34 @@ class MultirateMotion(FixedStepMotion):
         self._take_step(t, h)
         self._put_back()
 
+    def _take_compiled(self, n_steps: int, h: float) -> None:
+        """Take largest steps of the size h in s in one call of a compiled loop."""
+        q, v, a, impulse = self._in_order
+        ticks = 1 << (len(self.division.parts) - 1)
+        taken = take_steps(self.division.table, n_steps, h, q, v, a, impulse, self._inverse_mass)
+        self.n += taken // ticks
+        if taken < n_steps * ticks:
+            self._require_forces(taken % ticks + 1)
+
     def _take_step(self, t: float, h: float) -> None:
         """Move by a largest step of the size h in s: kicks of level l at the multiples of h/2ˡ, halves at the ends."""
         parts, bounds, inverse_mass = self.division.parts, self.division.bounds, self._inverse_mass
         q, v, a, impulse = self._in_order
         v0 = v.copy() if self._moving else v
-        highest, outside = len(parts) - 1, int(self._outside[0]) if self._work else len(parts)
-        ticks = 1 << highest
+        highest, outside = len(parts) - 1, int(self._outside[0]) if self._work else -1
+        from_python = self.division.from_python
+        slow = max([*from_python, outside, 0])  # no level above this one needs Python
+        ticks, between = 1 << highest, 1 << (highest - slow)
         kick(v, inverse_mass, impulse, 0, h)
-        for tick in range(1, ticks):
-            first = highest - ((tick & -tick).bit_length() - 1)  # the slowest level whose time it is
+        self._take_ticks(1, between, h)
+        for tick in range(between, ticks, between):
+            first = slowest.py_func(tick, highest)
             drift(q, v, bounds, first, h)
-            if first <= outside < len(parts):
+            if first <= outside:
                 self._act_within(t + h * (tick / ticks), h, first, outside)
-                continue
-            for level in range(first, highest + 1):
-                part = parts[level]
-                part.refresh(q)
-                kick(v, inverse_mass, part.gradient, part.nodes.start, h / (1 << level))
+            else:
+                self._act(tick, first, from_python, h)
+            self._take_ticks(tick + 1, tick + between, h)
         drift(q, v, bounds, 0, h)
         if self._moving:
             self._follow(t + h)
@@ -170,6 +190,35 @@ class MultirateMotion(FixedStepMotion):
         if self._moving:
             a[self._given] = self._moving.accelerations(t + h)[self.division.order][self._given]
             self._add_work_of_supports(v0)
+
+    def _take_ticks(self, start: int, end: int, h: float) -> None:
+        """Take the finest steps start … end − 1 within a largest one, at which no level acts from Python."""
+        q, v, _, _ = self._in_order
+        reached = take_ticks(self.division.table, start, end, h, q, v, self._inverse_mass) if start < end else end
+        if reached < end:
+            self._require_forces(reached)
+
+    def _act(self, tick: int, first: int, from_python: list[int], h: float) -> None:
+        """Kick by the levels from the first one on after so many finest steps, by some of them from Python."""
+        q, v, _, _ = self._in_order
+        table, parts, inverse_mass = self.division.table, self.division.parts, self._inverse_mass
+        for level in [*from_python, len(parts)]:
+            if level < first:
+                continue
+            if first < level and not act(table, first, level, h, q, v, inverse_mass):
+                self._require_forces(tick)
+            if level < len(parts):
+                part = parts[level]
+                part.refresh(q)
+                kick(v, inverse_mass, part.gradient, part.nodes.start, h / (1 << level))
+            first = level + 1
+
+    def _require_forces(self, tick: int) -> None:
+        """Say which stencil has no finite force after so many finest steps, of those that are looked at then."""
+        highest = len(self.division.parts) - 1
+        for part in self.division.parts[0 if tick == 1 << highest else slowest.py_func(tick, highest) :]:
+            part.refresh(self._in_order[0])
+        raise StepFailed("forces are not finite. Try a smaller step.")
 
     def _collect(self, level: int) -> None:
         """Add what a level has found to the sum of half kicks, and to the accelerations."""

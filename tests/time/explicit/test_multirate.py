@@ -1,5 +1,6 @@
 """Local time steps: what levels are, and that a motion in them is as good as one in the smallest step."""
 
+import itertools
 import math
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 
 import symplex as sx
 from symplex.errors import InvertedElement, StepFailed, UnstableStep
-from symplex.fem import threads
+from symplex.fem import blocks, threads
+from symplex.time.explicit import local_loops
+from symplex.time.explicit.local_division import Division
 from symplex.time.explicit.local_gain import expected_gain
 from symplex.time.explicit.local_levels import node_levels
 from symplex.time.explicit.multirate import Multirate
@@ -45,10 +48,16 @@ def horn(ratio=50.0, n=2, long=16, **options):
     return system, system.state(1.02 * points, np.where(system.fixed, 0.0, v))
 
 
+def in_levels(system, state, interval=None, times=16.0, **options):
+    """The method with a step some times the stable one, also where one level would cost less."""
+    method = Multirate(times * stable_step(system, state.q), **options)
+    return method if interval is None else method.fit(system, state, interval)
+
+
 @pytest.mark.parametrize("made", [chain, horn])
 def test_levels_step_below_their_limits_and_meet_only_the_next_one(made):
     system, state = made()
-    method = Multirate(layers=1)
+    method = in_levels(system, state, layers=1)
     motion = method.start(system, state)
     (energy,), (levels,) = system.energies.values(), motion.levels.values()
     highest = levels.max()
@@ -95,8 +104,8 @@ def test_one_level_is_explicit_newmark():
 
 def test_momenta_are_kept_to_round_off_and_energy_does_not_drift():
     system, state = chain()
-    method = Multirate().fit(system, state, 5.0)
-    motion = method.start(system, state)
+    motion = in_levels(system, state, 5.0).start(system, state)
+    assert len(motion.division.parts) >= 4
     start = motion.advance(0.0)
     e0, energies = motion.energies(start), []
     for k in range(1, 201):
@@ -149,8 +158,9 @@ def test_loads_and_moving_supports_are_followed_to_second_order():
 
 def test_it_goes_on_bit_identically_with_loads_and_supports_that_move():
     system, state = shaken()
-    method = Multirate().fit(system, state, 0.5)
+    method = in_levels(system, state, 0.5)
     motion = method.start(system, state)
+    assert len(motion.division.parts) >= 4
     motion.advance(1.0)
     stored = motion.checkpoint()
     end = motion.advance(2.0)
@@ -161,13 +171,141 @@ def test_it_goes_on_bit_identically_with_loads_and_supports_that_move():
     assert again.energies(resumed) == motion.energies(end)
 
 
-def test_bits_do_not_depend_on_threads():
-    system, state = horn(ratio=4.0, n=10, long=10)
+def test_bits_do_not_depend_on_threads(monkeypatch):
+    monkeypatch.setattr(blocks, "SMALLEST_SLAB", 64)
+    monkeypatch.setattr(threads, "count", lambda: 2)
+    system, state = horn(ratio=4.0, n=6, long=12)
     ends = []
     for number in (1, 2):
         with threads.limited(number):
-            ends.append(Multirate(0.01).start(system, state).advance(0.03))
+            motion = in_levels(system, state, times=4.0).start(system, state)
+            assert bool(motion.division.from_python) == (number == 2)
+            ends.append(motion.advance(3 * motion.dt))
     np.testing.assert_array_equal(ends[0].q, ends[1].q)
+
+
+@pytest.mark.parametrize("made", [chain, horn])
+def test_compiled_loops_take_the_steps_that_python_takes(made, monkeypatch):
+    system, state = made()
+    method, ends = in_levels(system, state), []
+    for chosen in (lambda found: [], lambda found: [1, 2], lambda found: list(range(len(found.parts)))):
+        monkeypatch.setattr(Division, "from_python", property(chosen))
+        motion = method.start(system, state)
+        assert len(motion.division.parts) >= 4
+        ends.append(motion.advance(3 * motion.dt))
+    for end in ends[1:]:
+        for name in ("q", "v", "a"):
+            np.testing.assert_array_equal(getattr(end, name), getattr(ends[0], name))
+
+
+def test_every_kind_of_element_is_called_by_its_address():
+    mesh = sx.box((1.0, 1.0, 3.0), (2, 2, 6), split="hexahedra")
+    points, hexahedra = mesh.points, mesh.cells["hexahedron"]
+    linear = sx.LinearElastic(2.0, 1.0, 1.0)
+    for material, formulation in ((RUBBER, "full"), (RUBBER, "stabilized"), (linear, "stabilized")):
+        solid = sx.Solid(points, hexahedra, material, formulation=formulation)
+        system = sx.System(sx.lumped_mass(points, hexahedra, 1.0, len(points)), {"solid": solid})
+        motion = Multirate(0.05, given={"solid": lambda x: np.arange(len(x)) % 2}).start(
+            system, system.state(1.01 * points)
+        )
+        assert motion.division.from_python == []
+        part, table = motion.division.parts[1], motion.division.table
+        q, v, _, _ = motion._in_order
+        part.refresh(q)
+        wanted = part.gradient.copy()
+        assert np.abs(wanted).max() > 1e-4
+        assert local_loops.act(table, 1, 2, 0.0, q, v, np.zeros_like(v))
+        np.testing.assert_array_equal(part.gradient, wanted)
+
+
+def test_one_level_is_taken_where_more_do_not_pay():
+    mesh = sx.box((1.0, 1.0, 1.0), (3, 3, 3), split="6")
+    cells = mesh.cells["tetra"]
+    solid = sx.Solid(mesh.points, cells, RUBBER)
+    system = sx.System(sx.lumped_mass(mesh.points, cells, 1.0, len(mesh.points)), {"solid": solid})
+    state = system.state(1.05 * mesh.points)
+    motion = Multirate().start(system, state)
+    newmark = sx.Newmark("auto").start(system, state)
+    assert len(motion.division.parts) == 1
+    assert motion.dt == pytest.approx(newmark.dt)
+    assert motion.gain == expected_gain(system, state) == pytest.approx(1.0)
+    motion = Multirate().fit(system, state, 1.0).start(system, state)
+    assert len(motion.division.parts) == 1
+    assert motion.dt == sx.Newmark("auto").fit(system, state, 1.0).dt
+
+
+def test_a_bound_that_is_hard_to_find_does_not_give_up_all_levels_below():
+    system, state = horn(n=4, long=20)
+    motion = Multirate(0.0336).start(system, state)
+    assert sum(part.stencils > 0 for part in motion.division.parts) >= 5
+    assert motion.gain > 1.8
+
+
+def test_the_order_is_two_with_the_levels_that_are_found():
+    system, state = horn(ratio=8.0, n=2, long=8)
+    first = in_levels(system, state, times=8.0)
+    t, levels, ends = 8.0 * first.dt, None, []
+    for halvings in range(4):
+        motion = Multirate(first.dt / 2**halvings, given={} if levels is None else levels).start(system, state)
+        levels = motion.levels
+        assert len(motion.division.parts) >= 3
+        ends.append(motion.advance(t).q)
+    differences = [np.linalg.norm(np.asarray(system.mass)[:, None] * (a - b)) for a, b in itertools.pairwise(ends)]
+    assert differences[2] > 1e-7 * np.linalg.norm(ends[-1] - state.q)
+    for larger, smaller in itertools.pairwise(differences):
+        assert math.log2(larger / smaller) == pytest.approx(2.0, abs=0.2)
+
+
+def collision(speed=2.0):
+    """A body of small elements that hits one of large ones, off its centre: `Multirate` needs several levels."""
+    rubber = sx.NeoHookean(2e6, 1e6, 1000.0)
+    meshes = [sx.box((1.0, 1.0, 1.0), (n, n, n), split="6") for n in (3, 2)]
+    places = meshes[0].points * [1.0, 1.0, 0.5], meshes[1].points * [1.3, 1.2, 1.0] + [-0.13, -0.07, 0.54]
+    n = len(places[0])
+    points = np.vstack(places)
+    cells = np.vstack([meshes[0].cells["tetra"], meshes[1].cells["tetra"] + n])
+    surface = sx.contact.Surface.of(sx.Mesh(points, {"tetra": cells}))
+    contact = sx.contact.BodyContact.from_materials(surface, rubber, speed=2.0 * speed)
+    energies = {"solid": sx.Solid(points, cells, rubber), "contact": contact}
+    system = sx.System(sx.lumped_mass(points, cells, 1000.0, len(points)), energies)
+    v = np.zeros_like(points)
+    v[:n, 2], v[n:, 2], v[n:, 0] = speed, -speed, 0.3
+    return system, system.state(points, v)
+
+
+def test_bodies_collide_with_both_momenta_to_round_off_and_resume_bit_identically():
+    system, state = collision()
+    t = 0.004 * np.arange(1, 6)
+    method = in_levels(system, state, t[0], times=8.0)
+    motion = method.start(system, state)
+    (level,) = motion.levels["contact"]
+    assert level == len(motion.division.parts) - 1 >= 3
+    told, states = [], []
+    for at in t:
+        states.append(motion.advance(at))
+        told.append(motion.energies(states[-1]))
+        if at == t[2]:
+            stored = motion.checkpoint()
+    assert max(one["contact"] for one in told) > 10.0
+    assert np.ptp([one["total"] for one in told]) < 2e-3 * told[0]["total"]
+    momentum, angular = system.momentum(state), system.angular_momentum(state)
+    for now in states:
+        np.testing.assert_allclose(system.momentum(now), momentum, atol=1e-13 * np.abs(momentum).max())
+        np.testing.assert_allclose(system.angular_momentum(now), angular, atol=1e-12 * np.abs(angular).max())
+    other, _ = collision()
+    exact = sx.Newmark("auto").fit(other, state, t[0]).start(other, state).advance(t[-1])
+    assert np.abs(states[-1].q - exact.q).max() < 5e-3 * np.abs(exact.q - state.q).max()
+    again = method.resume(collision()[0], stored).advance(t[-1])
+    for name in ("q", "v", "a"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(states[-1], name))
+
+
+def test_bodies_that_pass_through_each_other_are_told():
+    system, state = collision(speed=2.0)
+    motion = in_levels(system, state, times=8.0).start(system, state)
+    motion.change_velocities(50.0 * state.v)
+    with pytest.raises(StepFailed, match=r"Multirate stopped in the step .*Try a smaller step, or a stiffer contact"):
+        motion.advance(100 * motion.dt)
 
 
 def test_kicks_in_resonance_pump_energy_as_the_trace_says():
@@ -218,8 +356,9 @@ def test_energies_of_one_level_and_obstacles_step_with_the_others():
     rod = sx.Penalty(sx.measures.RigidBars([[0, 2]], 2.1), 0.05)
     energies = {**system.energies, "floor": floor, "rod": rod, "gravity": sx.Gravity(mass, (0.0, -0.1))}
     system = sx.System(mass, energies, dim=2)
-    motion = Multirate().fit(system, state, 1.0).start(system, state)
+    motion = in_levels(system, state, 1.0).start(system, state)
     assert set(motion.levels) == set(energies)
+    assert len(motion.division.parts) >= 3
     fine = sx.Newmark(1e-3).start(system, state)
     for t in (1.0, 2.0, 3.0):
         np.testing.assert_allclose(motion.advance(t).q, fine.advance(t).q, atol=2e-2)
