@@ -30,6 +30,10 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from symplex.runs import drawing_processes
+
+    if not arguments.no_pictures and arguments.ranks is None:
+        drawing_processes.begin()  # all else takes a second to load
     from symplex.runs.beginning import default_folder
     from symplex.runs.results import Folder
     from symplex.runs.run import simulate

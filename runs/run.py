@@ -20,10 +20,12 @@ from symplex.errors import InvalidSystem, OutputError, ScenarioError
 from symplex.fem.system import State
 from symplex.meshes.series.series import SeriesWriter, open_series, resume_series
 from symplex.parallel.ranks import Ranks
+from symplex.runs import drawing_processes
 from symplex.runs.background import Background
 from symplex.runs.beginning import built, default_folder, goes_beyond, last_checkpoint, too_early
 from symplex.runs.checkpoints import CheckpointsOfRun
 from symplex.runs.conservation_report import renew_expected, write_expected
+from symplex.runs.drawing_processes import DrawingProcesses
 from symplex.runs.frames import Shown, fields_of
 from symplex.runs.history import HistoryWriter, read_history
 from symplex.runs.inputs import fingerprint, hashes, refuse_changed_files, refuse_changed_scenario
@@ -42,7 +44,7 @@ from symplex.time.motion import Motion
 from symplex.time.totals import EnergyExchange
 
 if TYPE_CHECKING:
-    from symplex.runs.pictures import Drawn
+    from symplex.runs.drawing import Drawn
 
 _LARGE = 100_000  # points that are drawn, above which frames are written while the motion goes on
 _LOOK = 0.1  # s of wall time between two looks at whether a checkpoint is due, or the run is to end
@@ -129,9 +131,15 @@ def _computed(
     """Run from a checkpoint, or else from the beginning, and return the summary."""
     clock = Clock()
     shown.say(scenario.tables.title or scenario.name)
-    with folder.held(), compilation_announced(shown), ExitStack() as opened:
+    pictures = pictures and scenario.tables.output.pictures
+    with (
+        folder.held(),
+        compilation_announced(shown),
+        drawing_processes.taken(pictures and ranks is None) as processes,  # not beside MPI
+        ExitStack() as opened,
+    ):
         with clock.part("build"):
-            run = _Run(built(scenario, folder, checkpoint), folder, clock, shown, opened, ranks)
+            run = _Run(built(scenario, folder, checkpoint), folder, clock, shown, opened, ranks, processes)
         if checkpoint is None:
             run.start()  # what fails at its start leaves nothing behind
         with heeded() as stop:  # before, there was nothing to lose
@@ -192,6 +200,8 @@ class _Run:
         Closes the files of the run.
     ranks : Ranks or None
         Among which the motion is divided.
+    processes : DrawingProcesses or None
+        That draw the pictures, if others than this one do.
 
     Raises
     ------
@@ -207,8 +217,10 @@ class _Run:
         shown: Display,
         opened: ExitStack,
         ranks: Ranks | None,
+        processes: DrawingProcesses | None,
     ):
         self._problem, self._ranks = problem, ranks
+        self._processes = processes
         self._integrator = problem.integrator if ranks is None else _divided(problem, ranks)
         self._folder = folder
         self._clock = clock
@@ -294,7 +306,7 @@ class _Run:
         """Write the summary, draw pictures, and return the summary."""
         with stop.noted():
             summary = self._summarize(status, reason)
-        if pictures and self._problem.scenario.tables.output.pictures and "t_end" in summary:
+        if pictures and "t_end" in summary:
             drawn = self._draw(stop)
             told = {"pictures_skipped": drawn.skipped, "film_skipped": drawn.no_film}
             with stop.noted():
@@ -316,7 +328,8 @@ class _Run:
 
     def _draw(self, stop: Stop) -> Drawn:
         """Draw all pictures; return what was left out, and why."""
-        from symplex.runs.pictures import Drawn, Look, draw_all
+        from symplex.runs.drawing import Drawn, Look
+        from symplex.runs.pictures import draw_all
 
         tables, seconds = self._problem.scenario.tables, self._clock.total
         try:
@@ -330,6 +343,7 @@ class _Run:
                     look=look,
                     title=tables.title,
                     show=self._shown.draw,
+                    processes=self._processes,
                 )
         except KeyboardInterrupt:
             drawn = Drawn(f"stopped from outside; draw them with: symplex render {self._folder.path}")

@@ -9,8 +9,9 @@ import pytest
 from symplex.errors import OutputError, ScenarioError
 from symplex.meshes.series.series import read_series
 from symplex.runs.beginning import default_folder
+from symplex.runs.drawing import draw_plot
 from symplex.runs.history import read_history
-from symplex.runs.pictures import draw_plot, draw_snapshots
+from symplex.runs.pictures import draw_snapshots
 from symplex.runs.results import Folder
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario

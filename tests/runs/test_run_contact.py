@@ -178,7 +178,8 @@ def test_an_ended_run_goes_on_bit_identically(finished, k, tmp_path, monkeypatch
 @pytest.mark.usefixtures("drawing")
 @pytest.mark.slow
 def test_pictures_show_pressure_and_bodies(finished, tmp_path):
-    from symplex.runs.pictures import Look, draw_snapshots
+    from symplex.runs.drawing import Look
+    from symplex.runs.pictures import draw_snapshots
 
     _, path, _, _ = finished
     folder = Folder(path)

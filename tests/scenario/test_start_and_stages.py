@@ -11,8 +11,8 @@ import pytest
 import symplex.runs.run
 from symplex.commands.cli import main
 from symplex.errors import OutputError, ScenarioError
+from symplex.runs.drawing import draw_plot
 from symplex.runs.history import read_history
-from symplex.runs.pictures import draw_plot
 from symplex.runs.results import Folder
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
