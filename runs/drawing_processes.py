@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _thread
 import atexit
+import gc
 import os
 import pickle
 import subprocess
@@ -51,7 +52,15 @@ class DrawingProcesses:
 
     def __init__(self):
         self.owner = os.getpid()
-        self._by_kind = {kind: _Process(kind) for kind in (_PLOTS, _FRAMES)}
+        self._frames, self._plots = _Process(_FRAMES), None
+
+    def complete(self) -> None:
+        """Begin what has not begun yet: plots need less, and there is much to load beside at first."""
+        self._plots = self._plots or _Process(_PLOTS)
+
+    @property
+    def _begun(self) -> list[_Process]:
+        return [self._frames] if self._plots is None else [self._plots, self._frames]
 
     def draw(self, folder: Folder, look: Look, film: str, seconds: float, title: str, show: Show) -> Drawn:
         """Draw all pictures of a run, and return what was left out; see `symplex.runs.pictures.draw_all`.
@@ -59,9 +68,11 @@ class DrawingProcesses:
         What is shown has the same order as if it were drawn in one process.
         """
         try:
-            self._by_kind[_PLOTS].ask(folder, title)
-            self._by_kind[_FRAMES].ask(folder, look, film, seconds)
-            plotted, rendered = (process.outcome(show) for process in self._by_kind.values())
+            self.complete()
+            assert self._plots is not None, "it has begun"
+            self._plots.ask(folder, title)
+            self._frames.ask(folder, look, film, seconds)
+            plotted, rendered = self._plots.outcome(show), self._frames.outcome(show)
         except BaseException:
             self.end()
             raise
@@ -70,13 +81,13 @@ class DrawingProcesses:
     @property
     def is_at_rest(self) -> bool:
         """Whether they have nothing to do and are there still."""
-        return all(process.is_at_rest for process in self._by_kind.values())
+        return all(process.is_at_rest for process in self._begun)
 
     def end(self) -> None:
         """End them; what they draw is left out, and nothing of it stays."""
-        for process in self._by_kind.values():
+        for process in self._begun:
             process.ask_to_end()
-        for process in self._by_kind.values():
+        for process in self._begun:
             process.end()
 
 
@@ -190,6 +201,8 @@ def taken(wanted: bool) -> Iterator[DrawingProcesses | None]:
         return
     begin()
     found = _resting.pop() if _resting else None
+    if found is not None:
+        found.complete()
     try:
         yield found
     finally:
@@ -253,6 +266,7 @@ def _listen(asked: BinaryIO, tasks: Queue[tuple[Any, ...] | None]) -> None:
 
 
 def _serve(kind: str, tasks: Queue[tuple[Any, ...] | None], told: BinaryIO) -> None:
+    gc.disable()  # for what is loaded, which leaves no garbage
     from symplex.runs.drawing import plot_run, prepare_plots, prepare_rendering, render_run
 
     def tell(*message: Any) -> None:
@@ -262,6 +276,8 @@ def _serve(kind: str, tasks: Queue[tuple[Any, ...] | None], told: BinaryIO) -> N
     draw, prepare = {_PLOTS: (plot_run, prepare_plots), _FRAMES: (render_run, prepare_rendering)}[kind]
     with suppress(Exception):  # who asks for pictures is told why there are none
         prepare()
+    gc.freeze()
+    gc.enable()
     while True:
         try:
             task = tasks.get(timeout=_IDLE)
