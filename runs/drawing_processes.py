@@ -243,29 +243,29 @@ def serve(kind: str) -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 0)
     os.dup2(nowhere, 1)
-    tasks: Queue[tuple[Any, ...] | None] = Queue()
-    threading.Thread(target=_listen, args=(asked, tasks), daemon=True).start()
-    status = 0
+    tasks: Queue[tuple[Any, ...]] = Queue()
+    is_drawing = threading.Event()
     try:
-        _serve(kind, tasks, told)
+        threading.Thread(target=_listen, args=(asked, tasks, is_drawing), daemon=True).start()
+        _serve(kind, tasks, is_drawing, told)
     except (KeyboardInterrupt, OSError):  # nothing is wanted any more
-        status = 1
+        os._exit(1)
     # No more: what other packages have begun need not end well.
-    os._exit(status)
+    os._exit(0)
 
 
-def _listen(asked: BinaryIO, tasks: Queue[tuple[Any, ...] | None]) -> None:
+def _listen(asked: BinaryIO, tasks: Queue[tuple[Any, ...]], is_drawing: threading.Event) -> None:
     """Pass on what is asked for, and end the process once nobody can ask any more."""
     with suppress(EOFError, OSError):
         while True:
             tasks.put(pickle.load(asked))
-    tasks.put(None)
-    _thread.interrupt_main()  # temporary files are removed on the way
-    sleep(_PATIENCE)
-    os._exit(1)
+    if is_drawing.is_set():
+        _thread.interrupt_main()  # temporary files are removed on the way
+        sleep(_PATIENCE)
+    os._exit(0)
 
 
-def _serve(kind: str, tasks: Queue[tuple[Any, ...] | None], told: BinaryIO) -> None:
+def _serve(kind: str, tasks: Queue[tuple[Any, ...]], is_drawing: threading.Event, told: BinaryIO) -> None:
     gc.disable()  # for what is loaded, which leaves no garbage
     from symplex.runs.drawing import plot_run, prepare_plots, prepare_rendering, render_run
 
@@ -280,12 +280,10 @@ def _serve(kind: str, tasks: Queue[tuple[Any, ...] | None], told: BinaryIO) -> N
     gc.enable()
     while True:
         try:
-            task = tasks.get(timeout=_IDLE)
+            folder, arguments = tasks.get(timeout=_IDLE)
         except Empty:
             return
-        if task is None:
-            return
-        folder, arguments = task
+        is_drawing.set()
         try:
             os.chdir(folder)  # it may be another one since
             left_out = draw(*arguments, lambda picture, part: tell("shown", (picture, part)))
@@ -293,3 +291,4 @@ def _serve(kind: str, tasks: Queue[tuple[Any, ...] | None], told: BinaryIO) -> N
             tell("failed", error)
         else:
             tell("done", left_out)
+        is_drawing.clear()
