@@ -250,7 +250,7 @@ def _digest(path: str) -> bytes:
 @cache
 def _text(path: str) -> bytes:
     # What was edited after it was imported would bear the stamp of the new text: it is compiled for this process only.
-    status = os.stat(path)
+    status = Path(path).stat()
     own = os.urandom(16) if max(status.st_mtime, status.st_ctime) >= _BEGUN else b""
     return Path(path).read_bytes() + own
 

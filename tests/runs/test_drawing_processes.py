@@ -180,6 +180,6 @@ def children_of(pid):
 def open_in(pid):
     """Return what a process has open; one that has ended has nothing."""
     try:
-        return os.listdir(f"/proc/{pid}/fd")
+        return list(Path(f"/proc/{pid}/fd").iterdir())
     except OSError:
         return []
