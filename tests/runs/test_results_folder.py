@@ -130,7 +130,7 @@ def test_a_series_without_a_frame_leaves_the_users_folder(tmp_path, monkeypatch)
     def failing(*_):
         raise OutputError("no frame")
 
-    monkeypatch.setattr("symplex.runs.run.fields_of", failing)
+    monkeypatch.setattr("symplex.runs.samples.fields_of", failing)
     with pytest.raises(OutputError, match="no frame"):
         run(tmp_path, "pvd")
     assert mine.items() <= contents(tmp_path).items()
