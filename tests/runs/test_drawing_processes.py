@@ -81,7 +81,6 @@ def test_processes_draw_the_same_pictures_and_the_next_run_has_them(folder, monk
 
     found, said = [], []
     with taken(True) as processes:
-        first = [one.pid for one in processes_of(processes)]
         for pair in (None, processes):
             for path in (folder.plot, folder.snapshots):
                 path.unlink(missing_ok=True)
@@ -89,6 +88,7 @@ def test_processes_draw_the_same_pictures_and_the_next_run_has_them(folder, monk
             assert left_out == Drawn()
             said.append(shown)
             found.append([np.asarray(Image.open(path)) for path in (folder.plot, folder.snapshots)])
+        first = [one.pid for one in processes_of(processes)]
     assert said[0] == said[1] == [("history.png", 0.0), ("snapshots.png", 0.0)]
     for here, there in zip(*found, strict=True):
         np.testing.assert_array_equal(here, there)
