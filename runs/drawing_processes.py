@@ -22,6 +22,9 @@ from queue import Empty, Queue
 from time import sleep
 from typing import TYPE_CHECKING, Any, BinaryIO, final
 
+from symplex.errors import RenderError
+from symplex.meshes.pictures.packages import require_packages
+
 if TYPE_CHECKING:
     from symplex.runs.drawing import Drawn, Look
     from symplex.runs.results import Folder
@@ -62,16 +65,20 @@ class DrawingProcesses:
     def _begun(self) -> list[_Process]:
         return [self._frames] if self._plots is None else [self._plots, self._frames]
 
-    def draw(self, folder: Folder, look: Look, film: str, seconds: float, title: str, show: Show) -> Drawn:
-        """Draw all pictures of a run, and return what was left out; see `symplex.runs.pictures.draw_all`.
+    def draw(self, folder: Folder, look: Look, film: str, seconds: float, title: str, show: Show) -> Drawn | None:
+        """Draw all pictures of a run, and return what was left out; nothing if no process can be begun any more.
 
-        What is shown has the same order as if it were drawn in one process.
+        What is shown has the same order as if it were drawn in one process; see `symplex.runs.pictures.draw_all`.
         """
         try:
-            self.complete()
-            assert self._plots is not None, "it has begun"
-            self._plots.ask(folder, title)
-            self._frames.ask(folder, look, film, seconds)
+            try:
+                self.complete()
+                assert self._plots is not None, "it has begun"
+                self._plots.ask(folder, title)
+                self._frames.ask(folder, look, film, seconds)
+            except OSError:
+                self.end()
+                return None
             plotted, rendered = self._plots.outcome(show), self._frames.outcome(show)
         except BaseException:
             self.end()
@@ -201,9 +208,10 @@ def taken(wanted: bool) -> Iterator[DrawingProcesses | None]:
         return
     begin()
     found = _resting.pop() if _resting else None
-    if found is not None:
-        found.complete()
     try:
+        if found is not None:
+            with suppress(OSError):  # it is tried once more when there is something to draw
+                found.complete()
         yield found
     finally:
         if found is not None:
@@ -222,6 +230,10 @@ def _are_useful() -> bool:
 
         if parent_process() is not None:  # one of many, as those of a study
             return False
+    try:
+        require_packages()
+    except RenderError:  # as who asks for pictures is told
+        return False
     return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) > 1
 
 

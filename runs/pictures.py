@@ -54,8 +54,9 @@ def draw_all(
     except RenderError as error:
         return Drawn(str(error))
     look = _upright_in(look, folder)
-    if processes is not None:
-        return processes.draw(folder, look, film, seconds, title, show)
+    drawn = None if processes is None else processes.draw(folder, look, film, seconds, title, show)
+    if drawn is not None:
+        return drawn
     with ThreadPoolExecutor(1) as aside:  # whether anything can be drawn, a process of its own finds out meanwhile
         aside.submit(is_rendering)
         plotted = plot_run(folder, title, show)

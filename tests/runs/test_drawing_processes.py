@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter, sleep
 
@@ -56,6 +57,14 @@ def ended():
     drawing_processes._end_all()
 
 
+@contextmanager
+def pair_taken():
+    """Take processes that are there."""
+    with taken(True) as processes:
+        assert processes is not None
+        yield processes
+
+
 def processes_of(pair):
     """Return the processes of a pair of them."""
     return [one._process for one in pair._begun]
@@ -80,7 +89,7 @@ def test_processes_draw_the_same_pictures_and_the_next_run_has_them(folder, monk
     from PIL import Image
 
     found, said = [], []
-    with taken(True) as processes:
+    with pair_taken() as processes:
         for pair in (None, processes):
             for path in (folder.plot, folder.snapshots):
                 path.unlink(missing_ok=True)
@@ -92,7 +101,7 @@ def test_processes_draw_the_same_pictures_and_the_next_run_has_them(folder, monk
     assert said[0] == said[1] == [("history.png", 0.0), ("snapshots.png", 0.0)]
     for here, there in zip(*found, strict=True):
         np.testing.assert_array_equal(here, there)
-    with taken(True) as processes:
+    with pair_taken() as processes:
         assert [one.pid for one in processes_of(processes)] == first
         monkeypatch.chdir(folder.path)  # the processes have begun elsewhere
         assert drawn(Folder("."), processes)[0] == Drawn()
@@ -100,7 +109,7 @@ def test_processes_draw_the_same_pictures_and_the_next_run_has_them(folder, monk
 
 @pytest.mark.usefixtures("useful")
 def test_what_cannot_be_drawn_is_told_in_one_sentence(folder, tmp_path):
-    with taken(True) as processes:
+    with pair_taken() as processes:
         left_out, _ = drawn(Folder(tmp_path), processes)
         assert "history.csv" in left_out.skipped
         assert "\n" not in left_out.skipped
@@ -111,7 +120,7 @@ def test_what_cannot_be_drawn_is_told_in_one_sentence(folder, tmp_path):
 
 @pytest.mark.usefixtures("drawing", "useful")
 def test_a_process_that_dies_is_told_and_the_next_picture_has_another(folder):
-    with taken(True) as processes:
+    with pair_taken() as processes:
         frames = processes._frames._process
         with pytest.MonkeyPatch.context() as patch:
             send = processes._frames._send
