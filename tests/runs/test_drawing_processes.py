@@ -115,6 +115,7 @@ def test_what_cannot_be_drawn_is_told_in_one_sentence(folder, tmp_path):
         assert "\n" not in left_out.skipped
         look = Look(field="nothing")
         left_out = processes.draw(folder, look, "none", 1.0, "", lambda picture, part: None)
+        assert left_out is not None
         assert "nothing" in left_out.skipped or "OpenGL" in left_out.skipped
 
 
