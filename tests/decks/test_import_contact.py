@@ -7,9 +7,9 @@ import tomllib
 
 import numpy as np
 import pytest
-from decks.decks_written import step, write
 
 import symplex as sx
+from reference.decks_written import step, write
 from symplex.decks import import_deck
 
 YOUNG, DENSITY = 200e9, 8000.0

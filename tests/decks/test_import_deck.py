@@ -9,10 +9,10 @@ import tomllib
 
 import numpy as np
 import pytest
-from decks.decks_written import bar, step, write
-from decks.write_tables import PAGE, tables
+from write_deck_tables import PAGE, tables
 
 import symplex as sx
+from reference.decks_written import bar, step, write
 from symplex.decks import import_deck
 from symplex.decks.keywords import KEYWORDS
 from symplex.errors import InvalidArgument, MeshError, OutputError, SymplexError

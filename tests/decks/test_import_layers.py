@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from decks.decks_written import step, write
 
 import symplex as sx
+from reference.decks_written import step, write
 from symplex.decks import import_deck
 from symplex.errors import MeshError
 

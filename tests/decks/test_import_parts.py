@@ -7,9 +7,9 @@ import tomllib
 
 import numpy as np
 import pytest
-from decks.decks_written import bar, step, write
 
 import symplex as sx
+from reference.decks_written import bar, step, write
 from symplex.decks import import_deck
 from symplex.errors import MeshError
 

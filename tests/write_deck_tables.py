@@ -1,4 +1,4 @@
-"""Write the tables of elements and keywords into docs/decks.md: ``python tests/decks/write_tables.py``."""
+"""Write the tables of elements and keywords into docs/decks.md: ``python tests/write_deck_tables.py``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from symplex.decks.keywords import documented
 from symplex.decks.mesh_keywords import ELEMENTS
 
-PAGE = Path(__file__).parents[2] / "docs" / "decks.md"
+PAGE = Path(__file__).parents[1] / "docs" / "decks.md"
 
 
 def tables() -> dict[str, str]:
