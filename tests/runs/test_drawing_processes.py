@@ -136,6 +136,7 @@ def test_a_process_that_dies_is_told_and_the_next_picture_has_another(folder):
 def test_processes_are_there_only_where_they_are_wanted(monkeypatch):
     with taken(False) as processes:
         assert processes is None
+    drawing_processes._end_all()
     monkeypatch.setattr(drawing_processes, "_are_useful", lambda: False)
     begin()
     assert not drawing_processes._resting
