@@ -13,6 +13,8 @@ Summary = Literal["", "drift", "end", "mean", "peak", "least"]
 # What several parts of a system that tell it make of it.
 Combined = Literal["sum", "largest", "smallest"]
 
+_COMBINED = {"sum": sum, "largest": max, "smallest": min}
+
 AXES = "xyz"
 ENERGIES, WORK = "energies", "work and heat"  # titles of plots
 
@@ -52,6 +54,10 @@ class Column:
     less_work_of: str = ""
     combined: Combined = "sum"
     watched: bool = False
+
+    def of_parts(self, values: Iterable[float]) -> float:
+        """Return what there is of what several parts tell."""
+        return _COMBINED[self.combined](values)
 
     @property
     def subject(self) -> str:

@@ -1,12 +1,12 @@
-"""Explicit Newmark on several ranks: what is computed twice and sent, how much work each rank has, what delays cost.
+"""Explicit Newmark on several ranks: what is computed twice and sent, how much work and memory each rank has.
 
     python benchmarks/mpi.py parts               ghosts, messages and bytes by the number of ranks, without MPI
     mpiexec -n 2 python benchmarks/mpi.py steps  the work of a step in parts against the whole
-    mpiexec -n 2 python benchmarks/mpi.py delay  the same with messages that arrive late
     mpiexec -n 2 python benchmarks/mpi.py memory what memory each rank takes
     mpiexec -n 2 python benchmarks/mpi.py rows   a row of the history by sums of parts, and from nodes that are gathered
 
-Work is processor time of the loops, which other processes on the machine leave alone; the least of several.
+Work is processor time of the loops, which other processes on the machine leave alone; the least of several. Wall
+times, also with messages that arrive late, are those of `mpi_steps.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import numpy as np
 import symplex as sx
 from symplex.fem import threads
 from symplex.parallel.division import Division
-from symplex.parallel.halo import Halo
 from symplex.parallel.member import Arrays, Command, Member, Summed
 from symplex.parallel.motion import InParts
 from symplex.parallel.part import PartEnergy
@@ -75,14 +74,13 @@ def _shared(nodes: np.ndarray, rank: np.ndarray, n: int) -> int:
 
 
 class Timed(Command):
-    """Take steps, and tell the processor time of the loops over elements in each, and what it waited for messages."""
+    """Take steps, and tell the processor time of the loops over elements in each."""
 
-    def __init__(self, steps: int, delay: float = 0.0):
-        self.steps, self.delay = steps, delay
+    def __init__(self, steps: int):
+        self.steps = steps
 
-    def done(self, member: Member) -> tuple[float, float]:
+    def done(self, member: Member) -> float:
         """Do it on one rank."""
-        Late.delay, Late.waited = self.delay, 0.0
         spent, added = [0.0], PartEnergy._added
 
         def timed(self: PartEnergy, *arguments: Any) -> Any:
@@ -96,33 +94,7 @@ class Timed(Command):
             member.steps(self.steps)
         finally:
             PartEnergy._added = added
-        return spent[0] / self.steps, Late.waited / self.steps
-
-
-class Late:
-    """A network that takes its time: what is sent at the start of an exchange is not there before a delay is over.
-
-    The delay is of processor time, and what is left of it when all else is done is not waited for, but told.
-    """
-
-    delay, waited = 0.0, 0.0
-    _started, start, finish = 0.0, Halo.start, Halo.finish
-
-    @classmethod
-    def install(cls) -> None:
-        """Let all exchanges be late."""
-        if Halo.start is not cls.start:
-            return
-
-        def start(halo: Halo, q: np.ndarray) -> None:
-            cls.start(halo, q)
-            cls._started = process_time()
-
-        def finish(halo: Halo, q: np.ndarray) -> None:
-            cls.waited += max(cls.delay - (process_time() - cls._started), 0.0)
-            cls.finish(halo, q)
-
-        Halo.start, Halo.finish = start, finish
+        return spent[0] / self.steps
 
 
 def steps(ranks: sx.parallel.Ranks) -> None:
@@ -140,28 +112,13 @@ def steps(ranks: sx.parallel.Ranks) -> None:
                 for _ in range(STEPS):
                     system.gradient(state.q, out)
             whole.append((process_time() - before) / STEPS)
-            found = ranks.call(lambda rank: Timed(STEPS))
-            of_ranks.append([work for work, _ in found])
+            of_ranks.append(ranks.call(lambda rank: Timed(STEPS)))
         least = np.min(of_ranks, axis=0)
         print(
             f"{len(system.energies['block'].nodes):,} tetrahedra on {ranks.size} ranks: elements of the whole "
             f"{1e3 * min(whole):.2f} ms, of the ranks {', '.join(f'{1e3 * one:.2f}' for one in least)} ms; "
             f"efficiency of the work {min(whole) / ranks.size / least.max():.2f}"
         )
-
-
-def delay(ranks: sx.parallel.Ranks) -> None:
-    """Print how long steps take if messages are late."""
-    system, state = block(160_000)
-    method = sx.Newmark().fit(system, state, 1.0)
-    InParts(method, ranks).start(system, state).advance(method.dt)
-    delays = (0.0, 2e-4, 4e-4, 8e-4, 1.6e-3, 3.2e-3)
-    found: dict[float, list[float]] = {late: [] for late in delays}
-    for _ in range(TRIALS):
-        for late in delays:
-            found[late].append(max(sum(one) for one in ranks.call(lambda rank, late=late: Timed(STEPS, late))))
-    for late, taken in found.items():
-        print(f"messages {1e3 * late:.1f} ms late: {1e3 * min(taken):.2f} ms for the elements of a step and waiting")
 
 
 class Spent(Command):
@@ -244,8 +201,7 @@ if __name__ == "__main__":
             with sx.parallel.Ranks(hides=hides) as world:
                 if world.leads:
                     print("the exchange is hidden" if hides else "the exchange is not hidden", flush=True)
-                Late.install()
                 if world.leads:
-                    {"delay": delay, "memory": memory, "rows": rows, "steps": steps}[what](world)
+                    {"memory": memory, "rows": rows, "steps": steps}[what](world)
                 else:
                     world.serve()

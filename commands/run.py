@@ -58,7 +58,9 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     except KeyboardInterrupt as error:
         begun = Folder(output).checkpoint.exists()
-        again = shlex.join(["symplex", "run", arguments.scenario, *words_of(arguments, ("set", "output")), "--resume"])
+        on = ["mpiexec", "-n", str(arguments.ranks.size)] if arguments.ranks else []
+        words = words_of(arguments, ("set", "output"))
+        again = shlex.join([*on, "symplex", "run", arguments.scenario, *words, "--resume"])
         done = f"what was computed is in {output}; resume with: {again}" if begun else "nothing was computed yet."
         complain(f"interrupted; {done}")
         return status_of(error)

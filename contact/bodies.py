@@ -8,6 +8,7 @@ from math import isfinite, sqrt
 from typing import Literal, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
@@ -121,6 +122,7 @@ class BodyContact(PairEnergy):
         touches = np.flatnonzero(self.between.any(axis=1))
         self._vertices = surface.vertices[np.isin(surface.vertex_bodies, touches)]
         self._clear: Place | None = None  # no two meet while vertices stay there
+        self._around: NDArray[np.bool_] | None = None  # the nodes whose pairs it has, if not those of all
         self._keep(_no_pairs())
 
     @classmethod
@@ -158,7 +160,7 @@ class BodyContact(PairEnergy):
             margin=margin,
         )
 
-    def renumbered(self, nodes: IntArray) -> BodyContact:
+    def renumbered(self, nodes: IntArray, around: NDArray[np.bool_] | None = None) -> BodyContact:
         """Return the contact with some nodes alone, all of the surface among them, numbered in their order.
 
         Its list is still to be found.
@@ -167,8 +169,11 @@ class BodyContact(PairEnergy):
         ----------
         nodes : int [s]
             Ascending.
+        around : bool [s], optional
+            Of which nodes it is to have the pairs; default: of all.
         """
         few = copy.copy(self)
+        few._around = around
         few.surface = self.surface.renumbered(nodes)
         few._vertices = np.searchsorted(nodes, self._vertices).astype(np.int32)
         few.listed_at, few._covered, few._clear = np.empty((0, 3)), (), None
@@ -184,7 +189,10 @@ class BodyContact(PairEnergy):
                 raise InvalidSystem(f"BodyContact: positions have shape {q.shape}, wanted (n, 3).")
             if not np.isfinite(q).all():
                 raise StepFailed("BodyContact: positions are not finite.")
-        self._keep(find_pairs(self.surface, ends, distance, self.between))
+        pairs = find_pairs(self.surface, ends, distance, self.between)
+        if self._around is not None:
+            pairs = pairs.chosen(np.flatnonzero(self._around[pairs.nodes].any(axis=1)))
+        self._keep(pairs)
 
     def _keep(self, pairs: SurfacePairs) -> None:
         super()._keep(pairs)

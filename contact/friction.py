@@ -52,6 +52,9 @@ class Friction(IncrementLoad):
     ----------
     energy : BodyContact, RigidContact or FramedContact
         The contact.
+    law : FrictionLaw
+    between : (str, str) or None
+        The bodies that it is between, if it is not between all.
 
     Raises
     ------
@@ -82,6 +85,7 @@ class Friction(IncrementLoad):
             raise InvalidSystem(f"Friction: the smoothing speed must be positive; it is {slip_speed:g} m/s.")
         self.energy = contact
         self.law = FrictionLaw(float(coefficient), float(static), float(slip_speed))
+        self.between = between
         self._forces: SurfaceFriction | NodeFriction
         if isinstance(contact, BodyContact):
             self._forces = SurfaceFriction(contact, self.law, between)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -74,6 +74,12 @@ class ContactState:
     c: Array
     gaps: Array
     gradient: Array
+
+    def of_some(self, rows: NDArray[np.intp]) -> ContactState:
+        """Return what there is to tell of some of its pairs, by their places."""
+        return replace(
+            self, pairs=self.pairs.chosen(rows), c=self.c[rows], gaps=self.gaps[rows], gradient=self.gradient[rows]
+        )
 
     @property
     def farthest(self) -> float:

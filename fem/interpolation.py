@@ -336,6 +336,10 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
             energy.cover(points)
         self._follow()
 
+    def complete(self, ends: tuple[Array, ...]) -> Self:
+        """Return the energy, or a copy, with a list that is complete at the positions [n, dim], one or two of them."""
+        return self._complete(ends)
+
     def __copy__(self) -> Self:
         """Return a copy with a list of its own."""
         new = super().__copy__()

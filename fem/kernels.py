@@ -28,6 +28,7 @@ from numba import cfunc, njit, types
 from numba.core import caching, event
 from numba.core.errors import NumbaError
 
+from symplex.fem.compiler import FormulaCompiler, KernelCompiler
 from symplex.fem.kernel_cache import provide_cache
 
 provide_cache()
@@ -56,7 +57,9 @@ class _CacheWhenCalled:
         return getattr(self._cache, name)
 
 
-def _for_kernels(cached: bool = False, **options: Any) -> Callable[[Callable], Any]:
+def _for_kernels(
+    compiler: type[KernelCompiler] = FormulaCompiler, cached: bool = False, **options: Any
+) -> Callable[[Callable], Any]:
     """Return the decorator of functions that compiled ones call, of which none is called from Python as a rule.
 
     They are compiled without the two wrappers by which Python and C call, which take as long as a short function with
@@ -68,7 +71,9 @@ def _for_kernels(cached: bool = False, **options: Any) -> Callable[[Callable], A
     """
 
     def decorated(function: Callable) -> Any:
-        dispatcher: Any = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
+        dispatcher: Any = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=compiler, **options)(
+            function
+        )
         if cached:
             dispatcher._cache = _CacheWhenCalled(function)
         as_literals = dispatcher.get_call_template
@@ -103,7 +108,7 @@ def _cached(**options: Any) -> Callable[[Callable], Any]:
     """Return the decorator of kernels, of which each looks for its cache when it is called for the first time."""
 
     def decorated(function: Callable) -> Any:
-        dispatcher: Any = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
+        dispatcher: Any = njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=KernelCompiler, **options)(function)
         dispatcher._cache = _CacheWhenCalled(function)
         return dispatcher
 
@@ -114,8 +119,9 @@ kernel = _cached(**_ARITHMETIC)
 formula = _for_kernels(**_ARITHMETIC)
 inlined = _for_kernels(forceinline=True, **_ARITHMETIC)
 uncounted_kernel = _cached(**_BARE)
-uncounted_formula = _for_kernels(cached=True, **_BARE)
-uncounted_inlined = _for_kernels(cached=True, forceinline=True, **_BARE)
+uncounted_formula = _for_kernels(**_BARE)
+uncounted_inlined = _for_kernels(forceinline=True, **_BARE)
+addressed_formula = _for_kernels(KernelCompiler, cached=True, **_BARE)  # has machine code: for `call.address_of`
 
 
 def is_kernel(dispatcher: Any) -> bool:
@@ -155,7 +161,7 @@ SIGNATURES = {
 
 def c_function(kind: str, *, cached: bool = True) -> Callable[[Callable], Any]:
     """Return the decorator of C functions of one of the ``SIGNATURES``; their ``address`` can be passed on."""
-    return cfunc(SIGNATURES[kind], cache=cached, **_ARITHMETIC)
+    return cfunc(SIGNATURES[kind], cache=cached, pipeline_class=KernelCompiler, **_ARITHMETIC)
 
 
 class _Compiling(event.Listener):

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem import forms
 from symplex.fem.assembly import IntArray, Pattern
-from symplex.fem.changing import ChangingEnergy
+from symplex.fem.changing import ChangingEnergy, IncompleteStencils
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array, Energy
 from symplex.fem.forms import Form, OptionalFunction
@@ -38,7 +38,11 @@ class Potential(Copyable):
 
     def potential(self, q: Array) -> float:
         """Return V(q) in J."""
-        return sum(energy.total(q) for energy in self.energies.values())
+        return sum(self.potentials(q).values())
+
+    def potentials(self, q: Array) -> dict[str, float]:
+        """Return the energies in J at the nodal positions q [n, dim] by name."""
+        return {name: energy.total(q) for name, energy in self.energies.items()}
 
     def assembled(
         self, form: Form, *nodal: Array, out: Array | None = None, among: Container[str] | None = None
@@ -166,6 +170,14 @@ class Potential(Copyable):
         After the step, `settle` finds those of its end alone.
         """
         return any([energy.cover(ends) for energy in self.changing.values()])
+
+    def covering(self, assemble: Callable[[], None]) -> None:
+        """Assemble matrices by a function, once more if the stencils have to be found for a step that goes far."""
+        try:
+            assemble()
+        except IncompleteStencils as error:
+            self.cover(error.ends)
+            assemble()
 
     def settle(self, q: Array) -> None:
         """Let energies that have found their stencils for a step find those at its end q [n, dim] alone."""

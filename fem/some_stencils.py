@@ -7,10 +7,11 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.errors import InvertedElement, MaterialFailed, StepFailed
+from symplex.errors import InvertedElement, MaterialFailed
 from symplex.fem.actions.loads import DeadLoad, NodalForce
 from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.measures.composition import MeasureEnergy
+from symplex.fem.solids.failures import named_in_all
 from symplex.fem.solids.solid import Solid
 
 
@@ -49,8 +50,7 @@ class SomeStencils:
         nodes = np.ascontiguousarray(nodes, np.int32)
         self._chosen, self._nodes, self._named = chosen, nodes, energy.nodes[chosen]
         if isinstance(energy, Solid):
-            points = energy.points[np.minimum(where, len(energy.points) - 1)]  # others have no elements
-            fibres = None if energy.fibres is None else np.ascontiguousarray(energy.fibres[:, chosen])
+            points, fibres = energy.points_at(where), energy.fibres_of(chosen)
             self.energy: Energy = Solid(points, nodes, energy.material, fibres, energy.formulation)
         elif isinstance(energy, DeadLoad):
             self.energy = NodalForce(nodes[:, 0], energy.forces[chosen])
@@ -74,12 +74,7 @@ class SomeStencils:
         try:
             self._add_gradient(q, out)
         except (InvertedElement, MaterialFailed) as error:
-            raise self._named_in_all(error) from None
-
-    def _named_in_all(self, error: InvertedElement | MaterialFailed) -> StepFailed:
-        here, there = error.element, int(self._chosen[error.element])
-        text = str(error).replace(_words(here, self._nodes[here]), _words(there, self._named[here]))
-        return type(error)(text, there)
+            raise named_in_all(error, self._nodes, self._chosen, self._named) from None
 
 
 @final
@@ -103,8 +98,3 @@ class _Renumbered(Energy):
         of_all = self._energy.latent_stiffness(int(self._energy.nodes.max(initial=-1)) + 1)
         latent[self.nodes.ravel()] = of_all[self._energy.nodes.ravel()]
         return latent
-
-
-def _words(element: int, nodes: IntArray) -> str:
-    """Return how messages name an element (`symplex.fem.solids.failures`)."""
-    return f"element {element} (nodes {', '.join(map(str, nodes))})"

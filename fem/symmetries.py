@@ -9,7 +9,7 @@ resultant where samples have none but rounding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,10 +22,12 @@ from symplex.fem.measures.composition import MeasureEnergy, MeasureLaw
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.measures.pair_laws import PairLaw
 from symplex.fem.measures.penalty import Penalty
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 
 SUPPORTS = "supports"
 
+_OF_POINTS = InterpolatedEnergy, ChangingInterpolatedEnergy
 _SAMPLES = 4
 _STENCILS = 64  # sampled of an energy whose stencils are looked at one by one
 _NOISE = 1e-6  # of the size of the system, in positions
@@ -110,26 +112,39 @@ class _Sampler:
         self.system, self.state, self.times = system, state, times
         self.center = state.q.mean(axis=0)
         self.size = float(np.linalg.norm(state.q - self.center, axis=1).max()) or 1.0
-        self._random = np.random.default_rng(0)
-        self._moved = [self._moved_rigidly() for _ in range(_SAMPLES)]
-        speed = float(np.linalg.norm(state.v, axis=1).max()) or 1.0
-        self._v = [speed * self._random.uniform(-1.0, 1.0, state.q.shape) for _ in range(_SAMPLES)]
+        self._speed = float(np.linalg.norm(state.v, axis=1).max()) or 1.0
 
-    def _moved_rigidly(self) -> Array:
-        dim, random = self.system.dim, self._random
+    def _moved(self) -> Iterator[Array]:
+        """Yield positions of samples [n, dim], one after the other: of large meshes each takes as much memory as q."""
+        random = np.random.default_rng(0)
+        for _ in range(_SAMPLES):
+            yield self._moved_rigidly(random)
+
+    def _velocities(self) -> Iterator[Array]:
+        """Yield velocities of samples [n, dim]."""
+        random = np.random.default_rng(1)
+        for _ in range(_SAMPLES):
+            yield self._speed * random.uniform(-1.0, 1.0, self.state.q.shape)
+
+    def _moved_rigidly(self, random: np.random.Generator) -> Array:
+        dim = self.system.dim
         turn = np.linalg.qr(random.normal(size=(dim, dim)))[0] if dim > 1 else np.eye(1)
         if np.linalg.det(turn) < 0.0:
             turn[:, 0] *= -1.0
         shift = self.size * random.uniform(-1.0, 1.0, dim)
-        noise = _NOISE * self.size * random.uniform(-1.0, 1.0, self.state.q.shape)
-        return self.center + shift + (self.state.q - self.center) @ turn.T + noise
+        noise = random.uniform(-1.0, 1.0, self.state.q.shape)
+        noise *= _NOISE * self.size
+        q = (self.state.q - self.center) @ turn.T
+        q += self.center + shift
+        q += noise
+        return q
 
     def parts(self, constraints: Mapping[str, Constraint]) -> Iterator[tuple[str, Array]]:
         """Yield the resultants [k, 6] of all parts by name."""
         found = {name: self._of_energy(energy) for name, energy in self.system.energies.items()}
         yield from found.items()
         for name, constraint in constraints.items():
-            yield name, self._of_stencils(constraint, constraint.nodes, self._moved)
+            yield name, self._of_stencils(constraint, constraint.nodes, self._moved())
         for name, load in self.system.loads.items():
             if isinstance(load, IncrementLoad):
                 yield name, self._of_increment_load(load)
@@ -138,11 +153,11 @@ class _Sampler:
         yield SUPPORTS, self._of_supports()
 
     def _of_energy(self, energy: Energy) -> Array:
-        moved = self._moved
-        if isinstance(energy, InterpolatedEnergy | ChangingInterpolatedEnergy):
-            moved, energy = [energy.interpolation.points(q) for q in moved], energy.energy
+        of_points = energy.interpolation if isinstance(energy, _OF_POINTS) else None
+        energy = energy.energy if isinstance(energy, _OF_POINTS) else energy
         if frozenset(RIGID) <= energy.invariances:
             return np.empty((0, 6))
+        moved = self._moved() if of_points is None else map(of_points.points, self._moved())
         if isinstance(energy, MeasureEnergy):
             some = energy.nodes[:: -(-len(energy.nodes) // _STENCILS) or 1]
             measure = MeasureLaw()
@@ -150,6 +165,8 @@ class _Sampler:
             return self._of_stencils(measure, some, moved)
         if isinstance(energy, Penalty):
             return self._of_stencils(energy.constraint, energy.nodes, moved)
+        if isinstance(energy, Solid):  # of large meshes, what all elements need takes memory
+            energy = energy.restrict(np.arange(0, len(energy.nodes), -(-len(energy.nodes) // _STENCILS)))
         rows = []
         for q in moved:
             force = np.zeros_like(q)
@@ -160,7 +177,7 @@ class _Sampler:
             rows.append(self._resultant(q, force))
         return np.array(rows).reshape(-1, 6)
 
-    def _of_stencils(self, local: MeasureLaw | Constraint, nodes: IntArray, moved: Sequence[Array]) -> Array:
+    def _of_stencils(self, local: MeasureLaw | Constraint, nodes: IntArray, moved: Iterable[Array]) -> Array:
         rows = []
         for q in moved:
             x = q[nodes]
@@ -181,7 +198,7 @@ class _Sampler:
     def _of_load(self, load) -> Array:
         rows = []
         for t in self.times:
-            for q, v in zip(self._moved, self._v, strict=True):
+            for q, v in zip(self._moved(), self._velocities(), strict=True):
                 try:
                     rows.append(self._resultant(q, np.asarray(load(t, q, v), float)))
                 except SymplexError:
@@ -192,7 +209,7 @@ class _Sampler:
         fixed, q0 = self.system.fixed, self.state.q
         nodes, axes = np.nonzero(fixed)
         rows = []
-        for q in self._moved:
+        for q in self._moved():
             at = np.where(fixed & ~self.system.moving.mask, q0, q)[nodes]
             force = np.zeros((len(nodes), 3))
             force[np.arange(len(nodes)), axes] = 1.0

@@ -40,7 +40,6 @@ MOMENTA = (
 
 _ENERGIES = "Constraints are for methods, or energies as Penalty(constraint, stiffness); loads go to loads."
 _LOADS = "A load is a function f(t, q, v) of forces [n, dim]; what has a potential, as Gravity, goes to the energies."
-_COMBINED = {"sum": sum, "largest": max, "smallest": min}  # what several parts tell
 _INELASTIC = "Take Viscoelastic, or an Inelastic of your own."
 _MOVING = "Take SupportTranslation, SupportRotation, or a SupportMotion of your own."
 
@@ -302,8 +301,7 @@ class System(Masses):
 
         And ``total``, their sum.
         """
-        parts = {"kinetic": self.kinetic(state.v)}
-        parts |= {name: energy.total(state.q) for name, energy in self.energies.items()}
+        parts = {"kinetic": self.kinetic(state.v)} | self.potentials(state.q)
         parts |= {f"stored_{k}": part.stored(state.q, state.internal[k]) for k, part in self.inelastic.items()}
         parts["total"] = sum(parts.values())
         return parts
@@ -357,7 +355,7 @@ class System(Masses):
             for column in part.columns:
                 value, before = told[column.name], found.get(column.name)
                 if before is not None:
-                    value = _COMBINED[column.combined]((before, value))
+                    value = column.of_parts((before, value))
                 found[column.name] = value
         return found
 

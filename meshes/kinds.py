@@ -120,12 +120,19 @@ def faces_of_cells(cells: Mapping[str, NDArray[np.int32]]) -> dict[str, NDArray[
 
     Cells of types whose faces are not known have none.
     """
-    parts: dict[str, list[NDArray[np.int32]]] = {}
+    return {
+        kind: np.concatenate([of[:, list(face)] for of, face in parts]) for kind, parts in face_parts(cells).items()
+    }
+
+
+def face_parts(cells: Mapping[str, NDArray[np.int32]]) -> dict[str, list[tuple[NDArray[np.int32], tuple[int, ...]]]]:
+    """Return what `faces_of_cells` puts together by type of faces: cells [m, k], and which of their nodes it has."""
+    parts: dict[str, list[tuple[NDArray[np.int32], tuple[int, ...]]]] = {}
     for kind, faces in FACES.items():
         if kind in cells and len(cells[kind]):
             for face in faces:
-                parts.setdefault(FACE_KINDS[len(face)], []).append(cells[kind][:, list(face)])
-    return {kind: np.concatenate(faces) for kind, faces in parts.items()}
+                parts.setdefault(FACE_KINDS[len(face)], []).append((cells[kind], face))
+    return parts
 
 
 def face_corners(faces: Mapping[str, NDArray[np.int32]]) -> NDArray[np.int32]:

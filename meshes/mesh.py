@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.base.representation import names, table_html
 from symplex.errors import MeshError
-from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells, require_kind
+from symplex.meshes.kinds import dimension_of, face_corners, face_parts, faces_of_cells, require_kind
 
 if TYPE_CHECKING:
     from symplex.meshes.pictures.picture import Picture
     from symplex.meshes.pictures.view import View
 
 _BITS = (1 << 24) - 1
+_FACES_AT_ONCE = 1 << 20  # whose surface is found together
+_PORTIONS = 255
 
 
 @checked
@@ -107,7 +109,10 @@ class Mesh:
         if group is None:
             return cells
         self._require(group)
-        return cells[self.cell_groups.get(group, {}).get(cell_type, np.empty(0, np.int32))]
+        index = self.cell_groups.get(group, {}).get(cell_type, np.empty(0, np.int32))
+        if len(index) and np.array_equal(index, np.arange(index[0], index[0] + len(index))):  # as those of whole bodies
+            return cells[index[0] : index[0] + len(index)]  # without a copy
+        return cells[index]
 
     def nodes_of(self, group: str) -> NDArray[np.int32]:
         """Return the sorted node indices of a group: its points and all nodes of its cells.
@@ -130,7 +135,7 @@ class Mesh:
     @cached_property
     def boundary_faces(self) -> dict[str, NDArray[np.int32]]:
         """Faces that belong to one volume cell only, as ``triangle``, ``quad``, ``triangle6`` connectivity, outward."""
-        return {kind: _single(faces) for kind, faces in faces_of_cells(self.cells).items()}
+        return {kind: _single(parts) for kind, parts in face_parts(self.cells).items()}
 
     def faces_of(self, group: str) -> dict[str, NDArray[np.int32]]:
         """Return the boundary faces of a group, by type and outward like `boundary_faces`.
@@ -327,13 +332,38 @@ def rows_among(rows: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np
     return first_alike(np.concatenate([others, rows]))[len(others) :] < len(others)
 
 
-def _single(faces: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows whose set of nodes occurs once, in their first order."""
+def _single(parts: Sequence[tuple[NDArray[np.int32], tuple[int, ...]]]) -> NDArray[np.int32]:
+    """Return the faces [f, k] whose set of nodes occurs once, in their first order, given as `face_parts` returns them.
+
+    Of many, those with near lowest nodes are looked at together, so that all are never there at the same time.
+    """
+    number = sum(len(cells) for cells, _ in parts)
+    portions = min(number // _FACES_AT_ONCE + 1, _PORTIONS)
+    if portions == 1:
+        faces = np.concatenate([cells[:, list(face)] for cells, face in parts])
+        return faces[_alone(faces)]
+    n = 1 + max(int(cells.max()) for cells, _ in parts)
+    portion = [
+        (np.minimum.reduce([cells[:, k] for k in face]).astype(np.int64) * portions // n).astype(np.uint8)
+        for cells, face in parts
+    ]
+    first = np.cumsum([0, *(len(cells) for cells, _ in parts)])
+    found, places = [], []
+    for k in range(portions):
+        index = [np.flatnonzero(of == k) for of in portion]
+        faces = np.concatenate([cells[i][:, list(face)] for i, (cells, face) in zip(index, parts, strict=True)])
+        alone = _alone(faces)
+        found.append(faces[alone])
+        places.append(np.concatenate([i + before for i, before in zip(index, first, strict=False)])[alone])
+    return np.concatenate(found)[np.argsort(np.concatenate(places))]
+
+
+def _alone(faces: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Return the rows [a], ascending, whose set of nodes occurs once."""
     base = int(faces.max(initial=0)) + 1
     if faces.shape[1] != 3 or base**3 > np.iinfo(np.uint64).max:  # up to 2.6 million nodes
         order, first = row_order(faces)
-        alone = first & np.append(first[1:], True)
-        return faces[np.sort(order[alone])]
+        return np.sort(order[first & np.append(first[1:], True)])
     # Of linear triangles, of which large meshes have most, in half the time: one number for each is sorted, without the
     # order of all, and the few that occur once are looked for among all by their last bits before they are compared.
     a, b, c = np.ascontiguousarray(faces.T)
@@ -349,4 +379,4 @@ def _single(faces: NDArray[np.int32]) -> NDArray[np.int32]:
     marked = np.zeros(_BITS + 1, bool)
     marked[alone & _BITS] = True
     likely = np.flatnonzero(marked[keys & _BITS])
-    return faces[likely[np.isin(keys[likely], alone)]]
+    return likely[np.isin(keys[likely], alone)]

@@ -9,24 +9,22 @@ from typing import TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.contact.friction import Friction
-from symplex.contact.rigid import RigidContact
 from symplex.fem.actions.damping import Drag
 from symplex.fem.actions.loads import Pressure, ProportionalLoad
 from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.assembly import Array, IntArray
+from symplex.fem.system import System
 from symplex.parallel.division import Share, places_of
+from symplex.parallel.friction import DivisibleFriction, is_divisible_friction, part_of_friction
 
 _KNOWN = ProportionalLoad, Pressure, Drag
 
-Divisible = ProportionalLoad | Pressure | Drag | Friction
+Divisible = ProportionalLoad | Pressure | Drag | DivisibleFriction
 
 
 def is_divisible(load: object) -> TypeGuard[Divisible]:
-    """Return whether each rank can have its part of a load; friction is of nodes alone where obstacles stand still."""
-    if isinstance(load, Friction):
-        return isinstance(load.energy, RigidContact) and load.energy.carrier is None
-    return isinstance(load, _KNOWN)
+    """Return whether each rank can have its part of a load."""
+    return isinstance(load, _KNOWN) or is_divisible_friction(load)
 
 
 @dataclass(frozen=True)
@@ -45,17 +43,6 @@ class PartOfLoad:
 
 
 @dataclass(frozen=True)
-class PartOfFriction:
-    """Friction of some nodes with an obstacle. It follows from a part of an energy, which is none of the system's."""
-
-    friction: Friction
-
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return the nodal forces [l, dim] in N."""
-        return self.friction(t, q, v)
-
-
-@dataclass(frozen=True)
 class NoLoad:
     """A load that does not act on this rank."""
 
@@ -67,7 +54,7 @@ class NoLoad:
 class PartOfMotion(SupportMotion):
     """Some nodes [s] of a support that moves, by their places [s] in it."""
 
-    def __init__(self, whole: SupportMotion, chosen: NDArray[np.intp], nodes: IntArray):
+    def __init__(self, whole: SupportMotion, chosen: NDArray[np.integer], nodes: IntArray):
         self._whole, self._chosen, self.nodes = whole, chosen, nodes
         self.axes, self.smooth, self.span = whole.axes, whole.smooth, whole.span
 
@@ -84,9 +71,9 @@ class PartOfMotion(SupportMotion):
         return self._whole.acceleration(t)[self._chosen]
 
 
-def part_of_load(load: Divisible, share: Share, n_nodes: int) -> Callable[..., Array]:
-    """Return what a load of a system with n nodes does to the own nodes of a rank."""
-    is_own = np.zeros(n_nodes, bool)
+def part_of_load(load: Divisible, share: Share, system: System) -> Callable[..., Array]:
+    """Return what a load of a whole system does to the own nodes of a rank."""
+    is_own = np.zeros(system.n_nodes, bool)
     is_own[share.nodes[: share.ghosts]] = True
     if isinstance(load, ProportionalLoad):
         chosen = is_own[load.nodes]
@@ -95,22 +82,12 @@ def part_of_load(load: Divisible, share: Share, n_nodes: int) -> Callable[..., A
     if isinstance(load, Drag):
         viscosity = load.viscosity[share.nodes]
         return Drag(np.abs(viscosity), -1.0 if np.any(viscosity < 0.0) else 1.0)  # of one sign
-    if isinstance(load, Friction):
-        return _part_of_friction(load, share, is_own)
+    if not isinstance(load, Pressure):
+        return part_of_friction(load, share, is_own, system.energies) or NoLoad()
     # All faces around own nodes, whose other nodes are those of elements around them, and so here as well.
     faces = {str(k): cells[is_own[cells].any(axis=1)] for k, cells in enumerate(load.faces)}
     here = {k: places_of(share.nodes, cells) for k, cells in faces.items() if len(cells)}
     return Pressure(here, load.pressure, load.factor) if here else NoLoad()
-
-
-def _part_of_friction(friction: Friction, share: Share, is_own: NDArray[np.bool_]) -> Callable[..., Array]:
-    contact, law = friction.energy, friction.law
-    assert isinstance(contact, RigidContact), "it would have been refused"
-    chosen = np.flatnonzero(is_own[contact.nodes[:, 0]])
-    if not len(chosen):
-        return NoLoad()
-    here = contact.of_some(chosen, places_of(share.nodes, contact.nodes[chosen]))
-    return PartOfFriction(Friction(here, law.dynamic, static=law.static, slip_speed=law.slip_speed))
 
 
 def part_of_motion(motion: SupportMotion, share: Share) -> PartOfMotion | None:

@@ -2,7 +2,8 @@
 
 What may touch is not known beforehand. So each rank with nodes of a surface in contact has all nodes of it, most of
 them as ghosts, and finds all pairs: of a mesh with N nodes these are of the order of N^(2/3). Each rank uses the forces
-on its own nodes only, which are summed in the order of one process.
+on its own nodes only, which are summed in the order of one process. In implicit steps it keeps of what it finds only
+the pairs around its own nodes, so that forces and stiffness are found once, but for pairs along borders.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 import numpy as np
+import scipy.sparse as sp
 
 from symplex.contact.bodies import BodyContact
 from symplex.errors import StepFailed
 from symplex.fem.assembly import Array, IntArray
+from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import Energy
+from symplex.fem.forms import Form
 from symplex.fem.interpolation import ChangingInterpolatedEnergy, Interpolation
 from symplex.fem.state import State
 from symplex.parallel.division import places_of
@@ -47,6 +51,61 @@ def _renumbered(energy: SharedContact, nodes: IntArray) -> SharedContact:
         return energy.renumbered(nodes)
     points = energy.energy.renumbered(np.arange(energy.interpolation.n_points, dtype=np.int32))  # pyright: ignore
     return ChangingInterpolatedEnergy(points, Interpolation(energy.interpolation.weights[:, nodes]))
+
+
+def contact_around(energy: SharedContact, where: IntArray, own: int) -> ChangingInterpolatedEnergy:
+    """Return the contact on a rank with the nodes ``where`` [l], of which the first are its own: all pairs around them.
+
+    As it orders and finds pairs as the whole does, ranks with the same positions decide alike.
+    """
+    if isinstance(energy, BodyContact):
+        contact, nodes = energy, energy.surface.vertices
+        indices, data, indptr = nodes, np.ones(len(nodes)), np.arange(len(nodes) + 1)
+    else:
+        weights, contact = energy.interpolation.weights, energy.energy
+        nodes = np.arange(energy.interpolation.n_points, dtype=np.int32)  # the points are numbered as they were
+        indices, data, indptr = np.asarray(weights.indices, np.int32), weights.data, np.asarray(weights.indptr)
+    assert isinstance(contact, BodyContact), "another contact is not shared"
+    places = places_of(where, indices)
+    around = np.zeros(len(nodes), bool)
+    around[np.repeat(np.arange(len(nodes)), np.diff(indptr))[places < own]] = True
+    here = sp.csr_array((data, places, indptr), (len(nodes), len(where)))
+    return ChangingInterpolatedEnergy(contact.renumbered(nodes, around), Interpolation(here))
+
+
+class ContactElsewhere(ChangingEnergy):
+    """Contact with no node on this rank, which takes part in what ranks decide together."""
+
+    reach = margin = 0.0
+
+    def __init__(self):
+        self.nodes, self.listed_at = np.empty((0, 4), np.int32), np.empty((0, 3))
+
+    def value(self, x: Array) -> Array:
+        """Return nothing [0]: there are no pairs."""
+        return np.zeros(len(x))
+
+    def gradient(self, x: Array) -> Array:
+        """Return nothing [0, 4, 3]."""
+        return np.zeros_like(x)
+
+    def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
+        """Add nothing."""
+
+    def find(self, ends: tuple[Array, ...], distance: float) -> None:
+        """Find nothing."""
+
+    def renewed(self, q: Array) -> bool:
+        """Return False."""
+        return False
+
+    def cover(self, ends: tuple[Array, ...]) -> bool:
+        """Return False."""
+        return False
+
+    def largest_step(self, q0: Array, q1: Array) -> float:
+        """Return 1: here nothing is in the way."""
+        return 1.0
 
 
 @dataclass
@@ -106,3 +165,32 @@ class ContactOfRank:
         energy = self.energy
         stencils = energy.nodes
         return energy.observed(State(0.0, here, still, still), energy.gradient(here[stencils]))
+
+
+@dataclass
+class ContactAround:
+    """A contact on a rank that has the pairs around its own nodes, of which each is counted on one rank.
+
+    That is where the node is which the whole mesh gives the least number.
+
+    Attributes
+    ----------
+    energy : ChangingInterpolatedEnergy
+    where : int32 [l]
+        The numbers that nodes have in the whole mesh.
+    own : int
+        How many of them are own ones, which are the first.
+    """
+
+    energy: ChangingInterpolatedEnergy
+    where: IntArray
+    own: int
+
+    def counted(self, q: Array) -> tuple[Array, dict[str, float]]:
+        """Return the energies [m] in J of the pairs that count here at q [l, 3], and what these tell."""
+        complete = self.energy.complete((q,))
+        nodes, contact = complete.nodes, complete.energy
+        assert isinstance(contact, BodyContact), "another contact is not shared"
+        first = nodes[np.arange(len(nodes)), np.argmin(self.where[nodes], axis=1)]
+        rows, points = np.flatnonzero(first < self.own), complete.interpolation.points(q)
+        return contact.value(points[contact.nodes])[rows], contact.at(points).of_some(rows).observed()

@@ -51,7 +51,7 @@ class Share(NamedTuple):
     beside, sent, ghosts : int
         The places of the first inner node that is beside a sent one, of the first one sent, and of the first ghost.
     neighbours : tuple of Neighbour
-    inner, outer : mapping of str to int [s]
+    inner, outer : mapping of str to int32 [s]
         By name, the stencils around inner nodes, and around sent ones.
     """
 
@@ -60,8 +60,8 @@ class Share(NamedTuple):
     sent: int
     ghosts: int
     neighbours: tuple[Neighbour, ...]
-    inner: Mapping[str, NDArray[np.intp]]
-    outer: Mapping[str, NDArray[np.intp]]
+    inner: Mapping[str, IntArray]
+    outer: Mapping[str, IntArray]
 
 
 class Division:
@@ -165,17 +165,17 @@ class _Around:
 
     def __init__(self, of: NDArray[np.int32], ranks: int):
         is_mixed = (of != of[:, :1]).any(axis=1)
-        alone, mixed = np.flatnonzero(~is_mixed), np.flatnonzero(is_mixed)
+        alone, mixed = np.flatnonzero(~is_mixed).astype(np.int32), np.flatnonzero(is_mixed)
         self._alone = [alone[index] for index in _by_rank(of[alone, 0], ranks)]
         keys = np.unique(of[mixed].astype(np.int64) * len(of) + mixed[:, None])
-        rank, stencil = keys // max(len(of), 1), keys % max(len(of), 1)
+        rank, stencil = keys // max(len(of), 1), (keys % max(len(of), 1)).astype(np.int32)
         self._mixed = [stencil[index] for index in _by_rank(rank, ranks)]
 
-    def mixed(self, rank: int) -> NDArray[np.intp]:
+    def mixed(self, rank: int) -> IntArray:
         """Return those that other ranks have as well, ascending."""
         return self._mixed[rank]
 
-    def of(self, rank: int) -> NDArray[np.intp]:
+    def of(self, rank: int) -> IntArray:
         """Return all, ascending."""
         return np.sort(np.concatenate([self._alone[rank], self._mixed[rank]]))
 

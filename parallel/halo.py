@@ -34,6 +34,8 @@ class Halo:
     neighbours : sequence of Neighbour
     dim : int
         Dimension of space.
+    vectors : int, default 1
+        How many are exchanged of each node: its position, and what there is beside it.
 
     Attributes
     ----------
@@ -43,14 +45,14 @@ class Halo:
         What one exchange sends.
     """
 
-    def __init__(self, comm: MPI.Comm, neighbours: Sequence[Neighbour], dim: int):
+    def __init__(self, comm: MPI.Comm, neighbours: Sequence[Neighbour], dim: int, vectors: int = 1):
         from mpi4py.MPI import Prequest, Request
 
         self._neighbours, self._dim, self._comm = neighbours, dim, comm
         self._prequest, self._request = Prequest, Request
         # The first number tells whether the sender goes on.
-        self._out = [np.zeros(1 + dim * len(one.sent)) for one in neighbours]
-        self._in = [np.zeros(1 + dim * (one.last - one.first)) for one in neighbours]
+        self._out = [np.zeros(1 + dim * vectors * len(one.sent)) for one in neighbours]
+        self._in = [np.zeros(1 + dim * vectors * (one.last - one.first)) for one in neighbours]
         self._requests = [
             (comm.Recv_init(got, one.rank, _TAG), comm.Send_init(sent, one.rank, _TAG))
             for one, got, sent in zip(neighbours, self._in, self._out, strict=True)
@@ -59,15 +61,17 @@ class Halo:
         self.left = 0
         self.bytes, self.messages = sum(sent.nbytes for sent in self._out), len(neighbours)
 
-    def start(self, q: Array) -> None:
-        """Begin to send positions q [l, dim] of own nodes, and to receive those of ghosts."""
+    def start(self, *vectors: Array) -> None:
+        """Begin to send vectors [l, dim] of own nodes, and to receive those of ghosts."""
         self.left -= 1
         for one, sent in zip(self._neighbours, self._out, strict=True):
-            np.take(q, one.sent, axis=0, out=sent[1:].reshape(-1, self._dim))
+            rows = sent[1:].reshape(len(vectors), len(one.sent), self._dim)
+            for values, row in zip(vectors, rows, strict=True):
+                np.take(values, one.sent, axis=0, out=row)
         self._begin()
 
-    def finish(self, q: Array) -> None:
-        """Wait for the positions of ghosts, and write them to q [l, dim].
+    def finish(self, *vectors: Array) -> None:
+        """Wait for the vectors of ghosts, and write them to those [l, dim].
 
         Raises
         ------
@@ -79,7 +83,9 @@ class Halo:
         if any(self._ended):
             raise FailedElsewhere
         for one, got in zip(self._neighbours, self._in, strict=True):
-            q[one.first : one.last] = got[1:].reshape(-1, self._dim)
+            rows = got[1:].reshape(len(vectors), one.last - one.first, self._dim)
+            for values, row in zip(vectors, rows, strict=True):
+                values[one.first : one.last] = row
 
     def shared(self, values: Array) -> Array:
         """Return values [l, …] of nodes, those of ghosts as their owners have them; all ranks call it together."""

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symplex.contact.friction import Friction
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import Pressure
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.parallel.actions import PartOfMotion
+from symplex.parallel.contact import ContactElsewhere, contact_around, is_shared_contact, nodes_of_contact
+from symplex.parallel.distant import DistantMotion
 from symplex.parallel.division import Division, Share, places_of
-from symplex.parallel.implicit_part import Implicit, ImplicitArrays, ImplicitSteps, TakeImplicit
-from symplex.parallel.member import Command
+from symplex.parallel.friction import is_divisible_friction
+from symplex.parallel.implicit_part import Counts, Implicit, ImplicitSteps, TakeImplicit
+from symplex.parallel.member import Arrays, Command
 from symplex.parallel.part import Part
 from symplex.parallel.partition import owners
 from symplex.parallel.pieces import Divided, require_few, require_parts
 from symplex.parallel.ranks import Ranks
 from symplex.time.implicit.implicit import ImplicitMotion
-from symplex.time.motion import FixedStepMotion
+from symplex.time.motion import LISTED_AT
 
 if TYPE_CHECKING:
     from symplex.fem.assembly import Array, IntArray
@@ -30,7 +33,7 @@ _OWNERS = "owner of each node"  # in checkpoints
 _LINEAR = "auto", "krylov", "petsc"
 
 
-class ImplicitMotionInParts(FixedStepMotion):
+class ImplicitMotionInParts(DistantMotion):
     """A motion of a method with implicit steps on several ranks.
 
     Parameters
@@ -49,26 +52,29 @@ class ImplicitMotionInParts(FixedStepMotion):
     def __init__(self, whole: ImplicitMotion, method: Implicit, ranks: Ranks):
         self.name = whole.name
         super().__init__(whole.system, whole.t0, whole.dt, whole.n)
-        self._whole, self._own_method, self._ranks = whole, method, ranks
-        moving = whole.arrays()
-        self._q, self._v, self._a = moving["q"], moving["v"], moving["a"]
-        self._work = whole._work
-        require_parts(whole.system)
+        self._own_method, self._ranks = method, ranks
+        self._whole: ImplicitMotion | None = whole  # until the ranks have their parts
+        require_parts(whole.system, contact=True)
         require_few(whole.system, ranks.size)
         _require_lumped(whole.system)
         self._owner = np.full(whole.system.n_nodes, -1, np.int32)
         self._own: dict[int, IntArray] = {}  # the nodes of each rank, once they have their parts
-        self._is_here = True  # whether the arrays hold what the ranks have
+        self._is_here = False
+        self._found: dict[str, np.ndarray] = {}  # what has been brought from the ranks since their last step
+        self._counts = Counts({}, {})
 
     def begin(self, q: Array, v: Array) -> None:
         """Take positions and velocities [n, dim] of the start, and find all else that moves."""
+        assert self._whole is not None, "it has begun"
         self._whole.begin(q, v)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, of all nodes, and which rank has which."""
-        if not self._is_here:
+        if self._whole is not None:
+            return self._whole.arrays() | {_OWNERS: self._owner}
+        if not self._found:
             self._gather()
-        return self._whole.arrays() | {_OWNERS: self._owner}
+        return self._found | self._counts.arrays | {_OWNERS: self._owner}
 
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
         """Set the arrays to those of a checkpoint, also of one process or of another number of ranks.
@@ -84,9 +90,13 @@ class ImplicitMotionInParts(FixedStepMotion):
 
     def statistics(self) -> dict[str, float]:
         """Return what one process would count."""
-        self.arrays()
+        if self._whole is None:
+            return self._counts.statistics | {"steps": self.n}
         self._whole.n = self.n
         return self._whole.statistics()
+
+    def _take_renewing(self, n_steps: int) -> None:
+        self._run(n_steps)  # each rank renews what it has
 
     def _step(self, t: float, h: float) -> None:
         raise NotImplementedError("steps are taken by the ranks")
@@ -96,28 +106,37 @@ class ImplicitMotionInParts(FixedStepMotion):
             return
         if not self._own:
             self._divide()
-        self._is_here = False
-        self._ranks.call(lambda rank: ImplicitSteps(n_steps))
+        self._found = {}
+        self._take_counts(self._ranks.call(lambda rank: ImplicitSteps(n_steps)))
         self.n += n_steps
+
+    def _take_counts(self, counts: Sequence[Counts]) -> None:
+        """Take what has been counted; all ranks have counted the same."""
+        self._counts = counts[0]
+        if self._work:
+            self._work.done[...] = self._counts.arrays["work"]
 
     def _divide(self) -> None:
         """Give each rank its part, from what the arrays hold."""
-        system, ranks = self.system, self._ranks
-        stencils = {name: np.ascontiguousarray(energy.nodes) for name, energy in system.energies.items()}
+        system, ranks, whole = self.system, self._ranks, self._whole
+        assert whole is not None, "it has been divided"
+        contacts = {name: energy for name, energy in system.energies.items() if is_shared_contact(energy)}
+        energies = {name: energy for name, energy in system.energies.items() if name not in contacts}
+        stencils = {name: np.ascontiguousarray(energy.nodes) for name, energy in energies.items()}
         if self._owner[0] < 0:
-            self._owner[...] = owners(self._q, list(stencils.values()), ranks.size)
+            self._owner[...] = owners(whole.arrays()["q"], list(stencils.values()), ranks.size)
         stencils |= {f"load {name}": load.nodes for name, load in system.loads.items() if isinstance(load, Pressure)}
-        division = Division(self._owner, stencils, ranks.size)
-        divided = {name: Divided(energy, ranks.threads) for name, energy in system.energies.items()}
-        arrays, grid = self._whole.arrays(), {"t0": self.t0, "dt": self.dt, "n": self.n}
+        touching = {name: nodes_of_contact(contact) for name, contact in contacts.items()}
+        division = Division(self._owner, stencils, ranks.size, list(touching.values()))
+        divided = {name: Divided(energy, ranks.threads) for name, energy in energies.items()}
+        arrays, grid = whole.arrays(), {"t0": self.t0, "dt": self.dt, "n": self.n}
         # Iterations on ranks, and no compiled loops over steps.
         newton = self._own_method.newton
         linear = "petsc" if newton.linear == "petsc" else "krylov"
         method = replace(self._own_method, newton=replace(newton, linear=linear))
-        contacts = {id(energy): name for name, energy in system.energies.items()}
-        frictions = {
-            name: contacts[id(load.energy)] for name, load in system.loads.items() if isinstance(load, Friction)
-        }
+        names = {id(energy): name for name, energy in system.energies.items()}
+        frictions = {name: names[id(load.energy)] for name, load in system.loads.items() if is_divisible_friction(load)}
+        listed_at = {name: q for name, q in self._listed_at.items() if len(q)}
 
         def take(rank: int) -> Command:
             share = division.share(rank, hidden=False)
@@ -127,20 +146,44 @@ class ImplicitMotionInParts(FixedStepMotion):
             moving = {name: _on(motion, share) for name, motion in system.moving.motions.items()}
             part = Part.of(system, share, {}, outer, moving)
             here = {name: _of(array, nodes) if _is_nodal(array, system) else array for name, array in arrays.items()}
-            return TakeImplicit(part, method, grid, here, frictions)
+            own = share.ghosts
+            around = {
+                name: contact_around(contact, nodes, own)
+                if (self._owner[touching[name]] == rank).any()
+                else ContactElsewhere()
+                for name, contact in contacts.items()
+            }
+            lists = {name: _of(q, nodes) for name, q in listed_at.items()}
+            return TakeImplicit(part, method, grid, here, frictions, around, lists)
 
-        ranks.call(take)
+        ranks.placed = None  # what they had of any system
+        self._take_counts(ranks.call(take))
+        self._whole, self._listed_at = None, {name: q[:0] for name, q in self._listed_at.items()}
+        for energy in system.energies.values():
+            if isinstance(energy, Solid):
+                energy.release()
 
     def _gather(self) -> None:
-        """Get all that moves from the ranks."""
-        self._is_here = True
-        whole = self._whole.arrays()
-        for rank, arrays in enumerate(self._ranks.call(lambda rank: ImplicitArrays())):
+        """Get all that moves from the ranks, and where contacts have found their pairs."""
+        n, found = self.system.n_nodes, {}
+        for rank, (arrays, _) in enumerate(self._ranks.call(lambda rank: Arrays())):
             for name, array in arrays.items():
-                if _is_nodal(whole[name], self.system):
-                    whole[name][..., self._own[rank], :] = array
-                elif rank == 0:  # all have counted the same
-                    whole[name][...] = array
+                whole = found.setdefault(name, np.zeros((*array.shape[:-2], n, array.shape[-1])))
+                whole[..., self._own[rank], :] = array
+        self._found = {name: array for name, array in found.items() if not name.startswith(LISTED_AT)}
+        self._listed_at = {name: found[LISTED_AT + name] for name in self._listed_at}
+
+    def kept_by(self, command: Callable[[int], Command]) -> dict[str, np.ndarray]:
+        """Let each rank keep its nodes, by a command; return what else a checkpoint has.
+
+        Together that is `checkpoint`, with the same names.
+        """
+        self._refuse_broken()
+        if not self._own:
+            self._divide()
+        self._ranks.call(command)
+        grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
+        return grid | {name: array.copy() for name, array in self._counts.arrays.items()} | {_OWNERS: self._owner}
 
 
 def _is_nodal(array: np.ndarray, system: System) -> bool:

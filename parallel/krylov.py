@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from typing import final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from symplex.fem.assembly import Pattern
+from symplex.parallel.coarse import CoarseSpace, DeflatedCholesky, DeflatedStart
 from symplex.parallel.division import Share
 from symplex.parallel.ranked_rows import RankedRows, RankedTurned
 from symplex.parallel.reductions import Reductions
+from symplex.time.solvers.block_factor import IncompleteCholesky
 from symplex.time.solvers.block_matrix import BlockPattern
 from symplex.time.solvers.iterative import KrylovSolver
+from symplex.time.solvers.rigid_start import RigidStart
 from symplex.time.solvers.turned import TurnedMatrix
 
 
 @final
 class RankedKrylov(KrylovSolver):
     """`KrylovSolver` with own rows on each rank, whose factors are of own columns: block Jacobi over ranks.
+
+    To those of symmetric matrices belongs a coarse space (`symplex.parallel.coarse`).
 
     Parameters
     ----------
@@ -24,16 +32,27 @@ class RankedKrylov(KrylovSolver):
     dim : int
     share : Share
     sums : Reductions
+    fixed : bool [l, dim]
+        Which coordinates of own nodes and ghosts do not move.
     """
 
     _advice = "Try a smaller step, or fewer ranks."
 
-    def __init__(self, pattern: Pattern, dim: int, share: Share, sums: Reductions):
-        self._share, self._sums = share, sums
+    def __init__(self, pattern: Pattern, dim: int, share: Share, sums: Reductions, fixed: NDArray[np.bool_]):
+        self._share, self._sums, self._fixed = share, sums, fixed
         super().__init__(pattern, dim)
 
     def _block_rows(self, pattern: Pattern, dim: int) -> BlockPattern:
         return RankedRows(pattern, dim, self._share, self._sums)
+
+    def _rigid_start(self) -> RigidStart:
+        assert isinstance(self._rows, RankedRows)
+        self._space = CoarseSpace(self._rows, self._sums, self._fixed)
+        return DeflatedStart(self._rows, self._space)
+
+    def _incomplete(self) -> IncompleteCholesky:
+        assert isinstance(self._rows, RankedRows)
+        return DeflatedCholesky(self._rows, self._sums, self._space)
 
     def _turned_matrix(self) -> TurnedMatrix:
         assert isinstance(self._rows, RankedRows)

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from symplex.errors import StepFailed
 from symplex.fem import threads
 from symplex.fem.assembly import Array, IntArray
+from symplex.fem.system import System
+from symplex.parallel.exact_sum import WORDS
 from symplex.parallel.halo import FailedElsewhere, Halo
 from symplex.parallel.part import Around, Part, PartEnergy, Place
 from symplex.parallel.part_motion import PartMotion
@@ -46,15 +48,23 @@ class Member:
         self.comm, self.threads = comm, threads
         self._moving: PartMotion | None = None
         self._part: Part | None = None
+        self._system: System | None = None
         self.halo: Halo | None = None
         self.implicit: Any = None  # an `ImplicitPart`, if it moves in implicit steps
         self.kept: dict[str, Any] = {}  # by commands, for others
 
-    def take(self, part: Part, grid: Mapping[str, Any]) -> None:
-        """Take a part, and the times of its steps."""
-        self._part, self.halo = part, Halo(self.comm, part.share.neighbours, part.fixed.shape[1])
-        system = part.system(self.halo)
-        self._moving = PartMotion(system, grid["t0"], grid["dt"], grid["n"], part.share.ghosts, part.supports)
+    def take(self, part: Part) -> None:
+        """Take a part; what it had before is given up."""
+        self._moving, self.implicit, self.kept = None, None, {}
+        self._part = part
+        self.halo = self.reductions().halo(part.share.neighbours, part.fixed.shape[1], 1 + part.sends_velocities)
+        self._system = part.system(self.halo)
+
+    def take_implicit(self, part: Part, implicit: Any) -> None:
+        """Take a part that moves in implicit steps."""
+        self._moving, self._system = None, None
+        self._part, self.implicit = part, implicit
+        self.halo = self.reductions().halo(part.share.neighbours, part.fixed.shape[1])
 
     @property
     def motion(self) -> PartMotion:
@@ -66,10 +76,16 @@ class Member:
         """Return what all ranks find together."""
         return Reductions(self.comm)
 
-    def begin(self, arrays: Mapping[str, Array]) -> None:
-        """Set what moves, of own nodes and ghosts [..., l, dim]; ghosts do not move by themselves."""
-        ghosts = self.part.share.ghosts
+    def begin(self, grid: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Begin with the times of steps and what moves, of own nodes and ghosts [..., l, dim].
+
+        Ghosts do not move by themselves.
+        """
+        part, ghosts = self.part, self.part.share.ghosts
+        assert self._system is not None, "it has taken its part"
+        self._moving = PartMotion(self._system, grid["t0"], grid["dt"], grid["n"], part)
         self.motion.restore(arrays)
+        self.energy.begin(arrays["q"])
         for name in ("v", "a"):
             self.motion.arrays()[name][ghosts:] = 0.0
 
@@ -84,7 +100,9 @@ class Member:
         except FailedElsewhere:
             return None
         except Exception as error:
-            place = self._energy.failed or Place(0, -1, 2, 0)
+            if self.energy.failed is None:  # after the exchange, which has not told the others
+                self.halo.end()
+            place = self.energy.failed or Place(0, -1, 2, 0)
             return Failure(place._replace(step=motion.n if isinstance(error, StepFailed) else -1), error)
         return None
 
@@ -105,34 +123,44 @@ class Member:
     @property
     def around(self) -> Mapping[str, Around]:
         """By the names of energies, all stencils around its own nodes, where there are any."""
-        return self._energy.around
+        return self.energy.around if self.implicit is None else self.implicit.around
 
     def sums(self) -> RankSums:
         """Return the sums over own nodes, and over the stencils that are counted here."""
-        own, arrays = self.part.share.ghosts, self.motion.arrays()
+        own, arrays = self.part.share.ghosts, self.local
+        counted = self.energy.counted if self.implicit is None else self.implicit.counted
         with self.limited():
             return sums_of_rank(
-                self._energy.counted,
-                self.part.mass[:own],
-                (arrays["q"], arrays["v"][:own], arrays["a"][:own]),
-                self.motion.words,
+                counted, self.part.mass[:own], (arrays["q"], arrays["v"][:own], arrays["a"][:own]), self.words
             )
 
     def some(self, places: IntArray) -> NDArray[np.float64]:
         """Return positions, velocities and accelerations [3, s, dim] of own nodes by their places [s]."""
-        arrays = self.motion.arrays()
+        arrays = self.local
         return np.stack([arrays[name][places] for name in ("q", "v", "a")])
 
     @property
-    def _energy(self) -> PartEnergy:
-        energy = self.motion.system.energies["part"]
+    def energy(self) -> PartEnergy:
+        """All energies of its part."""
+        assert self._system is not None, "it has taken its part"
+        energy = self._system.energies["part"]
         assert isinstance(energy, PartEnergy)
         return energy
 
     def arrays(self) -> dict[str, Array]:
         """Return what moves, of own nodes [..., own, dim]."""
         own = self.part.share.ghosts
-        return {name: np.ascontiguousarray(array[..., :own, :]) for name, array in self.motion.arrays().items()}
+        return {name: np.ascontiguousarray(array[..., :own, :]) for name, array in self.local.items()}
+
+    @property
+    def local(self) -> dict[str, Array]:
+        """What moves, of own nodes and ghosts [..., l, dim]."""
+        return self.motion.arrays() if self.implicit is None else self.implicit.local
+
+    @property
+    def words(self) -> NDArray[np.int64]:
+        """The work done on own nodes (see `PartLedger`); of implicit steps all ranks know all of it."""
+        return self.motion.words if self.implicit is None else np.zeros((0, WORDS), np.int64)
 
 
 class Command:
@@ -144,17 +172,15 @@ class Command:
 
 
 @dataclass
-class Take(Command):
-    """Take a part in its initial state."""
+class Begin(Command):
+    """Begin a motion of the part that it has."""
 
-    part: Part
     grid: Mapping[str, Any]
     arrays: Mapping[str, Array]
 
     def done(self, member: Member) -> None:
         """Do it on one rank."""
-        member.take(self.part, self.grid)
-        member.begin(self.arrays)
+        member.begin(self.grid, self.arrays)
 
 
 @dataclass
@@ -174,7 +200,7 @@ class Arrays(Command):
 
     def done(self, member: Member) -> tuple[dict[str, Array], NDArray[np.int64]]:
         """Do it on one rank."""
-        return member.arrays(), member.motion.words
+        return member.arrays(), member.words
 
 
 @dataclass

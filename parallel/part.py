@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.actions.support_motion import SupportMotion
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly import Array
 from symplex.fem.energy import Energy
+from symplex.fem.solids.failures import named_in_all
 from symplex.fem.system import Load, System
 from symplex.parallel.actions import part_of_load
 from symplex.parallel.contact import ContactOfRank
 from symplex.parallel.division import Share
+from symplex.parallel.friction import FrictionBetweenBodies, FrictionOnSome, is_divisible_friction, sees_ghosts
 from symplex.parallel.halo import FailedElsewhere, Halo
 from symplex.parallel.pieces import Piece
 from symplex.parallel.sums import Counted
@@ -45,6 +47,8 @@ class Part(NamedTuple):
         The supports that move own nodes.
     supports : tuple of str
         The names of all supports that move, here and elsewhere.
+    sends_velocities : bool
+        Whether loads see those of ghosts.
     """
 
     share: Share
@@ -57,6 +61,7 @@ class Part(NamedTuple):
     loads: Mapping[str, Load]
     moving: Mapping[str, SupportMotion]
     supports: tuple[str, ...]
+    sends_velocities: bool = False
 
     @classmethod
     def of(
@@ -77,9 +82,10 @@ class Part(NamedTuple):
             inner,
             outer,
             dict(contacts),  # which can be sent, as the default cannot
-            {name: part_of_load(load, share, system.n_nodes) for name, load in system.loads.items()},  # pyright: ignore
+            {name: part_of_load(load, share, system) for name, load in system.loads.items()},  # pyright: ignore
             moving,
             tuple(system.moving.motions),
+            any(is_divisible_friction(load) and sees_ghosts(load) for load in system.loads.values()),
         )
 
     def system(self, halo: Halo) -> System:
@@ -88,7 +94,15 @@ class Part(NamedTuple):
         fixed[self.share.ghosts :] = True
         dim = fixed.shape[1]
         energies = {"part": PartEnergy(self, halo)}
-        return System(self.mass, energies, dim=dim, fixed=fixed, loads=self.loads, moving=self.moving)
+        loads = {name: self._acting(load) for name, load in self.loads.items()}
+        return System(self.mass, energies, dim=dim, fixed=fixed, loads=loads, moving=self.moving)
+
+    def _acting(self, load: Load) -> Load:
+        """Return a load, or the friction between bodies that follows from a contact that is here."""
+        if isinstance(load, FrictionBetweenBodies) and load.contact in self.contacts:
+            contact = self.contacts[load.contact]
+            return FrictionOnSome(load.of(contact.energy), contact.places + np.int32(self.share.beside))
+        return load
 
 
 class Place(NamedTuple):
@@ -114,7 +128,7 @@ class Around(NamedTuple):
     """
 
     energy: Energy
-    chosen: NDArray[np.intp]
+    chosen: NDArray[np.integer]
     counts: NDArray[np.bool_]
 
 
@@ -130,6 +144,8 @@ class PartEnergy(Energy):
     ----------
     failed : Place or None
         Where the last step has failed here.
+    seen : tuple of float64 [l, dim]
+        What is sent of own nodes, and set at ghosts, beside positions: the velocities that loads see, if they do.
     """
 
     def __init__(self, part: Part, halo: Halo):
@@ -141,6 +157,7 @@ class PartEnergy(Energy):
         self._names, self._contacts = part.energies, part.contacts
         self._out = np.zeros((len(share.nodes) - share.beside, part.fixed.shape[1]))
         self.failed: Place | None = None
+        self.seen: tuple[Array, ...] = ()
 
     def value(self, x: Array) -> Array:
         """Return nothing [0]: there are no stencils."""
@@ -160,22 +177,44 @@ class PartEnergy(Energy):
         FailedElsewhere
             If another rank has failed in the step before.
         """
-        share, found = self._share, []
-        self._halo.start(q)
-        found += self._added(0, q, out)
+        self._halo.start(q, *self.seen)
+        found = self._added(0, q, out)
         try:
-            self._halo.finish(q)
+            self._halo.finish(q, *self.seen)
         except FailedElsewhere:
             if not found:
                 self._halo.end()
                 raise
         else:
-            self._out.fill(0.0)
-            found += self._added(1, q[share.beside :], self._out)
+            found += self._outer_added(q)
         if found:
             self._halo.end()
             self.failed, error = min(found, key=lambda one: one[0])
             raise error
+        self._take_outer(out)
+
+    def known_gradient(self, q: Array) -> tuple[Array, tuple[Place, Exception] | None]:
+        """Return the gradient [own, dim] in N at q [l, dim], ghosts included, in no step; or what has failed first."""
+        share, out = self._share, np.zeros_like(q)
+        before = {name: contact.q for name, contact in self._contacts.items()}
+        self.begin(q)
+        found = self._added(0, q, out) + self._outer_added(q)
+        for name, contact in self._contacts.items():
+            contact.q = before[name]
+        self._take_outer(out)
+        return out[: share.ghosts], min(found, key=lambda one: one[0], default=None)
+
+    def begin(self, q: Array) -> None:
+        """Take the positions q [l, dim] of the part for those at the start of a step."""
+        for contact in self._contacts.values():
+            contact.q = q[self._share.beside :][contact.places]
+
+    def _outer_added(self, q: Array) -> list[tuple[Place, Exception]]:
+        self._out.fill(0.0)
+        return self._added(1, q[self._share.beside :], self._out)
+
+    def _take_outer(self, out: Array) -> None:
+        share = self._share
         first = share.sent - share.beside
         out[share.sent : share.ghosts] = self._out[first : share.ghosts - share.beside]
         out[share.ghosts :] = 0.0
@@ -237,11 +276,5 @@ def named_error(error: Exception, k: int, piece: Piece | None) -> tuple[Place, E
     """Return where an energy has failed, and the error with the numbers that the whole mesh has."""
     if piece is None or not isinstance(error, InvertedElement | MaterialFailed):
         return Place(0, k if isinstance(error, StepFailed) else -1, 2, 0), error
-    here, there = error.element, int(piece.chosen[error.element])
-    text = str(error).replace(element_words(here, piece.nodes[here]), element_words(there, piece.named[here]))
-    return Place(0, k, 0 if isinstance(error, InvertedElement) else 1, there), type(error)(text, there)
-
-
-def element_words(element: int, nodes: IntArray) -> str:
-    """Return how messages name an element."""
-    return f"element {element} (nodes {', '.join(map(str, nodes))})"
+    named = named_in_all(error, piece.nodes, piece.chosen, piece.named)
+    return Place(0, k, 0 if isinstance(error, InvertedElement) else 1, named.element), named

@@ -12,6 +12,7 @@ from symplex.fem.assembly import Array
 from symplex.fem.system import System
 from symplex.parallel.contact import Crossed
 from symplex.parallel.exact_sum import WORDS, add_numbers
+from symplex.parallel.part import Part, PartEnergy
 from symplex.time.explicit.newmark import NewmarkMotion
 from symplex.time.work import WorkLedger
 
@@ -63,17 +64,25 @@ class PartMotion(NewmarkMotion):
     ----------
     system, t0, dt, n
         See `NewmarkMotion`.
-    own, supports
-        See `PartLedger`.
+    part : Part
+        Of which the system was made.
     """
 
     name = "Newmark"
 
-    def __init__(self, system: System, t0: float, dt: float, n: int, own: int, supports: Sequence[str]):
+    def __init__(self, system: System, t0: float, dt: float, n: int, part: Part):
         super().__init__(system, t0, dt, n)
-        self._work = self._ledger = PartLedger(system, own, supports)
+        self._work = self._ledger = PartLedger(system, part.share.ghosts, part.supports)
+        self._sends_velocities = part.sends_velocities
         if system.loads:
             self._loads = None  # steps in compiled loops would not add up work as the ledger does
+
+    def _foresee(self, predicted: Array) -> None:
+        """Send the velocities that loads will see with the positions, and set those of ghosts."""
+        if self._sends_velocities:
+            energy = self.system.energies["part"]
+            assert isinstance(energy, PartEnergy)
+            energy.seen = (predicted,)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, of own nodes and ghosts; work is apart."""

@@ -16,14 +16,21 @@ from numpy.typing import NDArray
 from symplex.errors import InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.actions.support_motion import MovingSupports, SupportMotion
 from symplex.fem.assembly import Array
+from symplex.fem.changing import IncompleteStencils
+from symplex.fem.energy import Energy
 from symplex.fem.forms import Form
+from symplex.fem.interpolation import ChangingInterpolatedEnergy
+from symplex.fem.solids.failures import element_words
 from symplex.fem.system import System
-from symplex.parallel.actions import PartOfFriction
-from symplex.parallel.part import Part, Place, element_words, named_error
+from symplex.parallel.contact import ContactElsewhere
+from symplex.parallel.friction import FrictionBetweenBodies, PartOfFriction
+from symplex.parallel.part import Part, Place, named_error
 from symplex.parallel.reductions import Reductions
 
 if TYPE_CHECKING:
     from symplex.parallel.pieces import Piece
+
+Contact = ChangingInterpolatedEnergy | ContactElsewhere
 
 
 class PartSystem(System):
@@ -36,6 +43,8 @@ class PartSystem(System):
     sums : Reductions
     frictions : mapping of str to str
         The names of loads that are friction, with those of the energies that they follow from.
+    contacts : mapping of str to ChangingEnergy
+        Contact between bodies, on all ranks.
 
     Attributes
     ----------
@@ -43,17 +52,21 @@ class PartSystem(System):
         What all ranks have raised last.
     """
 
-    def __init__(self, part: Part, sums: Reductions, frictions: Mapping[str, str]):
+    def __init__(self, part: Part, sums: Reductions, frictions: Mapping[str, str], contacts: Mapping[str, Contact]):
         self._own, self._pieces, self._named = part.share.ghosts, part.outer, part.share.nodes
         dim = part.fixed.shape[1]
         self._halo, self._sums = sums.halo(part.share.neighbours, dim), sums
         self.known: Exception | None = None
-        energies = {name: piece.energy() for name, piece in part.outer.items() if len(piece.nodes)}
+        pieces = {name: piece.energy() for name, piece in part.outer.items() if len(piece.nodes)}
+        here: dict[str, Energy] = {**pieces, **contacts}
+        energies = {name: here[name] for name in part.energies if name in here}
         loads = dict(part.loads)
-        for name, contact in frictions.items():
-            load = loads[name]
-            if isinstance(load, PartOfFriction):  # not where there is none of its nodes
-                loads[name], energies[contact] = load.friction, load.friction.energy
+        for name, touching in frictions.items():  # none where there is none of its nodes
+            load, contact = loads[name], contacts.get(touching)
+            if isinstance(load, PartOfFriction):
+                loads[name], energies[touching] = load.friction, load.friction.energy
+            elif isinstance(load, FrictionBetweenBodies) and isinstance(contact, ChangingInterpolatedEnergy):
+                loads[name] = load.of(contact)
         super().__init__(part.mass, energies, dim=dim, fixed=part.fixed, loads=loads, moving=part.moving)
         self.moving = OwnSupports(part.moving, part.fixed, self._own, sums)
 
@@ -117,6 +130,71 @@ class PartSystem(System):
         if not form.is_matrix:
             out[self._own :] = 0.0
         return out
+
+    # -- stencils that change, on some ranks ----------------------------------------------------------------------
+
+    def renew(self, q: Array) -> bool:
+        """Let energies renew their stencils; return whether any did, on whatever rank."""
+        return self._changed(lambda: System.renew(self, q))
+
+    def settle(self, q: Array) -> None:
+        """Let energies find their stencils at the end of a step, on all ranks together."""
+        self._changed(lambda: System.settle(self, q))
+
+    def covering(self, assemble: Callable[[], None]) -> None:
+        """Assemble matrices, on all ranks once more if stencils have to be found for the step on one of them."""
+        ends: list[tuple[Array, ...]] = []
+
+        def attempt() -> float:
+            try:
+                assemble()
+            except IncompleteStencils as error:
+                ends.append(error.ends)
+            return float(len(ends))
+
+        if self.agreed(attempt) == 0.0:
+            return
+        self._changed(lambda: [self.cover(end) for end in ends])
+
+        def again() -> float:
+            assemble()
+            return 0.0
+
+        self.agreed(again)
+
+    def _changed(self, change: Callable[[], object]) -> bool:
+        """Change stencils; where others have changed, take the pattern for another one: return whether any have.
+
+        So linear solvers, which all ranks use together, are made anew together.
+        """
+        if not self.changing:
+            return False
+        before = self._versions()
+
+        def number() -> float:
+            change()
+            return float(self._versions() != before)
+
+        if self.agreed(number) == 0.0:
+            return False
+        if self._versions() == before:
+            next(iter(self.changing.values())).version += 1
+        return True
+
+    def _versions(self) -> list[int]:
+        return [energy.version for energy in self.changing.values()]
+
+    def largest_step(self, q0: Array, q1: Array) -> float:
+        """Return a part of the straight way from q0 to q1 [l, dim] on which nothing passes through, on any rank."""
+        part = 1.0
+
+        def find() -> float:
+            nonlocal part
+            part = System.largest_step(self, q0, q1)
+            return 0.0
+
+        self.agreed(find)
+        return -self._sums.largest(-part)
 
     def accelerations_at(
         self, t: float, q: Array, v: Array, internal: Mapping[str, Array] = MappingProxyType({})

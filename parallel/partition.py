@@ -19,7 +19,7 @@ from symplex.meshes.renumber import hilbert_order
 
 _CLUSTER = 32  # nodes at most
 _PER_RANK = 64  # clusters at least, where there are so many nodes
-_AT_ONCE = 1 << 20  # stencils whose pairs of clusters are found at once
+_AT_ONCE = 1 << 18  # stencils that are looked at together
 
 
 def owners(points: Array, stencils: Sequence[IntArray], ranks: int) -> NDArray[np.int32]:
@@ -37,7 +37,8 @@ def owners(points: Array, stencils: Sequence[IntArray], ranks: int) -> NDArray[n
     n = len(points)
     weights = np.ones(n, np.int64)
     for nodes in stencils:
-        weights += np.bincount(nodes.ravel(), minlength=n)
+        for first in range(0, len(nodes), _AT_ONCE):
+            weights += np.bincount(nodes[first : first + _AT_ONCE].ravel(), minlength=n)
     order = hilbert_order(points)
     size = int(np.clip(n // (ranks * _PER_RANK), 1, _CLUSTER))
     metis = _metis()

@@ -86,7 +86,7 @@ class Piece:
         Their nodes, as the whole mesh numbers them.
     """
 
-    chosen: NDArray[np.intp]
+    chosen: NDArray[np.integer]
     nodes: IntArray
     named: IntArray
 
@@ -178,7 +178,7 @@ class Divided:
         if isinstance(energy, Solid):
             self._slab = slabs_of(energy.nodes, energy.points)
 
-    def piece(self, chosen: NDArray[np.intp], where: IntArray) -> Piece:
+    def piece(self, chosen: NDArray[np.integer], where: IntArray) -> Piece:
         """Return the piece with chosen stencils, ascending, on the nodes [l] of a rank."""
         energy = self._energy
         nodes = places_of(where, energy.nodes[chosen])
@@ -190,13 +190,11 @@ class Divided:
         assert isinstance(energy, MeasureEnergy), "it would have been refused"
         return MeasurePiece(chosen, nodes, named, energy.of_some(chosen, nodes))
 
-    def _of_solid(self, solid: Solid, chosen: NDArray[np.intp], nodes: IntArray, where: IntArray) -> Piece:
+    def _of_solid(self, solid: Solid, chosen: NDArray[np.integer], nodes: IntArray, where: IntArray) -> Piece:
         slab = self._slab[chosen]
         if self._threads == 1 or len(chosen) < 2 * SMALLEST_SLAB:
             # In one slab, in the order in which slabs are: first the even ones, then the odd ones.
             order = np.argsort(slab & 1, kind="stable")
             chosen, nodes, slab = chosen[order], nodes[order], np.zeros(len(slab), np.int32)
-        fibres = None if solid.fibres is None else np.ascontiguousarray(solid.fibres[:, chosen])
-        points = solid.points[np.minimum(where, len(solid.points) - 1)]  # others have no elements
-        named = solid.nodes[chosen]
+        points, fibres, named = solid.points_at(where), solid.fibres_of(chosen), solid.nodes[chosen]
         return SolidPiece(chosen, nodes, named, points, solid.material, solid.formulation, fibres, slab)

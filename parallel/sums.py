@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.base.columns import components
+from symplex.base.columns import Column, components
 from symplex.contact.rigid import COLUMNS, RigidContact
 from symplex.fem.assembly import Array
 from symplex.fem.energy import Energy
 from symplex.fem.state import State
 from symplex.fem.system import System
-from symplex.parallel.contact import ContactOfRank
+from symplex.parallel.contact import ContactAround, ContactOfRank
 from symplex.parallel.exact_sum import WORDS, add_nodes, add_numbers, values_of
 
 _MOMENTS = {1: 0, 2: 1, 3: 3}  # components of a moment, by the dimension of space
@@ -27,13 +27,13 @@ class Counted:
 
     Attributes
     ----------
-    energy : Energy, or ContactOfRank
+    energy : Energy, ContactOfRank, or ContactAround
     first : int
         The node of the rank that is its node 0.
     counts : bool [m]
     """
 
-    energy: Energy | ContactOfRank
+    energy: Energy | ContactOfRank | ContactAround
     first: int
     counts: NDArray[np.bool_]
 
@@ -97,6 +97,10 @@ def sums_of_rank(
                     add_numbers(np.array([part.energy.total(here)]), words)
                     found.told[name] = part.energy.observed(here)
                 continue
+            if isinstance(part.energy, ContactAround):
+                values, found.told[name] = part.energy.counted(here)
+                add_numbers(values, words)
+                continue
             add_numbers(part.energy.local_energies(here)[part.counts], words)
             if isinstance(part.energy, RigidContact):
                 _add_contact(found, name, part, here)
@@ -143,15 +147,16 @@ class Sums:
         self.energies["total"] = sum(self.energies.values())
         self.momentum, self.angular_momentum = of_nodes[1 : 1 + system.dim], of_nodes[1 + system.dim :]
         self.told = system.told_by(
-            {name: self._of_contact(name, len(energy.columns) - 1, parts)
+            {name: self._of_contact(name, energy.columns, parts)
              for name, energy in system.energies.items() if energy.columns}
         )  # fmt: skip
         self.is_finite = all(part.is_finite for part in parts)
 
     @staticmethod
-    def _of_contact(name: str, dim: int, parts: Sequence[RankSums]) -> dict[str, float]:
+    def _of_contact(name: str, columns: Sequence[Column], parts: Sequence[RankSums]) -> dict[str, float]:
         if told := [part.told[name] for part in parts if name in part.told]:
-            return told[0]
+            return {column.name: column.of_parts(one[column.name] for one in told) for column in columns}
+        dim = len(columns) - 1
         words = sum((part.forces[name] for part in parts if name in part.forces), np.zeros((dim, WORDS), np.int64))
         return components(_FORCE, values_of(words)) | {_DEPTH: max(part.depths.get(name, 0.0) for part in parts)}
 

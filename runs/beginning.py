@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from symplex.base.checkpoint import Checkpoint, load_checkpoint
 from symplex.base.version import VERSION
 from symplex.device.finding import require_device
 from symplex.errors import InvalidSystem, OutputError, ScenarioError
+from symplex.fem.system import System
 from symplex.parallel.ranks import Ranks
 from symplex.runs.inputs import hashes, refuse_changed_files, refuse_other_version
 from symplex.runs.results import Folder
@@ -67,10 +69,23 @@ def too_early(scenario: Scenario, reached: float) -> str:
     )
 
 
-def built(scenario: Scenario, folder: Folder, checkpoint: Checkpoint | None) -> Problem:
+def built(scenario: Scenario, folder: Folder, checkpoint: Checkpoint | None, ranks: Ranks | None) -> Problem:
     """Return what a scenario describes; a run that goes on begins as it has begun, whatever is left of what it was."""
     kept = checkpoint is not None and scenario.tables.start is not None and folder.start.exists()
-    return scenario.build(Start.load(folder.start) if kept else None)
+    return scenario.build(Start.load(folder.start) if kept else None, _system_on(ranks, scenario))
+
+
+def _system_on(ranks: Ranks | None, scenario: Scenario) -> Callable[..., System]:
+    """Return what makes the systems of a run: on several ranks each makes its part, if steps are explicit.
+
+    Implicit steps have other parts, whose rows are complete, and the first rank begins with the whole.
+    """
+    explicit = all(isinstance(table, NewmarkTable) and not table.implicit for table in scenario.tables.integrators)
+    if ranks is None or not explicit:
+        return System
+    from symplex.parallel.whole import SystemOfRanks
+
+    return partial(SystemOfRanks, ranks=ranks)
 
 
 def last_checkpoint(scenario: Scenario, folder: Folder) -> Checkpoint | None:

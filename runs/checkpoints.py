@@ -48,9 +48,9 @@ class CheckpointsOfRun:
         """
         path, parts = self._path, None
         if self._ranks is not None and self.in_parts:
-            from symplex.parallel.motion import MotionInParts
+            from symplex.parallel.distant import DistantMotion
 
-            assert isinstance(motion, MotionInParts), "a motion in stages has no frames in pieces"
+            assert isinstance(motion, DistantMotion), "a motion in stages has no frames in pieces"
             here = parts = Parts.after(self.last, self._ranks.size)
             kept = motion.kept_by(lambda rank: KeepPart(path, here))
         else:
@@ -73,4 +73,4 @@ class KeepPart(Command):
         """Do it on one rank."""
         share = member.part.share
         save_part(self.path, member.comm.rank, self.parts, share.nodes[: share.ghosts], member.arrays())
-        return member.motion.words
+        return member.words

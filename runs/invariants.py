@@ -129,11 +129,11 @@ def _rounding(system: System, q: Array) -> float:
     invariants: terms of the size of μ cancel in these.
     """
     rng = np.random.default_rng(0)
-    energies = system.energies.values()
-    there = np.array([energy.total(q) for energy in energies])
+    there = system.potentials(q)
     moved = (q * (1.0 + EPSILON * rng.uniform(-1.0, 1.0, q.shape)) for _ in range(2))
-    found = max(float(np.abs([energy.total(near) for energy in energies] - there).sum()) for near in moved)
-    solids = [one for one in energies if isinstance(one, Solid) and isinstance(one.material, InvariantMaterial)]
+    found = max(sum(abs(value - there[name]) for name, value in system.potentials(near).items()) for near in moved)
+    solids = [one for one in system.energies.values() if isinstance(one, Solid)]
+    solids = [solid for solid in solids if isinstance(solid.material, InvariantMaterial)]
     return max(found, EPSILON * sum(solid.material.lame_constants[1] * float(solid.volumes.sum()) for solid in solids))
 
 

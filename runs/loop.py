@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, final
 
 from symplex.base.checkpoint import Checkpoint
 from symplex.base.version import VERSION
-from symplex.errors import OutputError
-from symplex.fem.system import State
+from symplex.errors import InvalidSystem, OutputError, ScenarioError
+from symplex.fem.system import State, System
 from symplex.parallel.ranks import Ranks
 from symplex.runs.beginning import device_of, divided, too_early
 from symplex.runs.checkpoints import CheckpointsOfRun
@@ -23,6 +24,7 @@ from symplex.runs.samples import SamplesOfRun
 from symplex.runs.summary import Clock, summarize
 from symplex.scenario.scenario import Problem
 from symplex.scenario.start import Start
+from symplex.time.integrator import Integrator
 from symplex.time.motion import Motion
 
 if TYPE_CHECKING:
@@ -77,7 +79,7 @@ class Run:
     def start(self) -> None:
         """Set the system in motion; nothing is written yet."""
         with self._clock.part("prepare"):
-            motion = self._integrator.start(self._problem.system, self._problem.state)
+            motion = self._set_in_motion(lambda method, system: method.start(system, self._problem.state))
             self._started = motion, self._advanced(motion, 0)
 
     def keep_start(self) -> None:
@@ -94,7 +96,7 @@ class Run:
                 past = read_history(self._folder.history)["t"]
                 raise OutputError(too_early(self._problem.scenario, float(past[-1])))
             self._clock.before = checkpoint.wall_time
-            motion = self._integrator.resume(self._problem.system, checkpoint.motion)
+            motion = self._set_in_motion(lambda method, system: method.resume(system, checkpoint.motion))
             self._samples.resume(checkpoint, motion)
             self._shown.say(f"resuming at t = {float(self._times[checkpoint.sample]):.6g} s")
             self._resumed = motion, checkpoint.sample
@@ -135,6 +137,15 @@ class Run:
         return summary
 
     # -- inside -----------------------------------------------------------------------------------------------
+
+    def _set_in_motion(self, how: Callable[[Integrator, System], Motion]) -> Motion:
+        """Return the motion; on several ranks a system that they cannot have is a mistake in the scenario."""
+        try:
+            return how(self._integrator, self._problem.system)
+        except InvalidSystem as error:
+            if self._ranks is None:
+                raise
+            raise ScenarioError(f"{self._problem.scenario.path.name}: {error}") from None
 
     def _begun(self) -> tuple[Motion, int]:
         """Return the motion at the first sample, which is written."""

@@ -165,7 +165,7 @@ class FramesOfPart:
 
     def fields(self, t: float) -> tuple[Array, dict[str, Array], dict[str, dict[str, Array]]]:
         """Return the positions of all nodes here, the fields at these as far as they are known here, and of cells."""
-        arrays = self._member.motion.arrays()
+        arrays = self._member.local
         state = State(t, arrays["q"], arrays["v"], arrays["a"])
         return state.q, *fields_of(self._problem, self._shown, as_it_is, state)
 

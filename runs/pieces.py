@@ -37,8 +37,6 @@ def require_pieces(problem: Problem) -> None:
     moving = [*problem.riders.riders, *(spring for spring, one in problem.springs.items() if not isinstance(one, Bars))]
     if len(problem.stages) > 1:
         why = "the run has several parts, each of which divides the mesh anew"
-    elif getattr(problem.integrator, "newton", None) is not None and not getattr(problem.integrator, "explicit", False):
-        why = "of implicit steps the first rank has the whole motion"
     elif touching := [name for name, energy in problem.system.energies.items() if is_shared_contact(energy)]:
         why = f"the forces and gaps of '{touching[0]}' are those of nodes of several ranks"
     elif moving:

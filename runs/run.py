@@ -110,7 +110,7 @@ def _computed(
         ExitStack() as opened,
     ):
         with clock.part("build"):
-            run = Run(built(scenario, folder, checkpoint), folder, clock, shown, opened, ranks, processes)
+            run = Run(built(scenario, folder, checkpoint, ranks), folder, clock, shown, opened, ranks, processes)
         if checkpoint is None:
             run.start()  # what fails at its start leaves nothing behind
         with heeded() as stop:  # before, there was nothing to lose

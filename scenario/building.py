@@ -70,10 +70,18 @@ class Builder:
         Of the scenario file: its name is in messages, files are looked for in its folder.
     start : Start, optional
         What [start] has led to before.
+    make_system : callable, default System
+        Makes systems, given what `System` is given.
     """
 
-    def __init__(self, tables: Tables, path: Path, start: Start | None = None):
-        self._tables, self._path, self._given = tables, path, start
+    def __init__(
+        self,
+        tables: Tables,
+        path: Path,
+        start: Start | None = None,
+        make_system: Callable[..., System] = System,
+    ):
+        self._tables, self._path, self._given, self._make_system = tables, path, start, make_system
         self._lines: list[str] = []
 
     def build(self) -> Built:
@@ -84,8 +92,7 @@ class Builder:
         ScenarioError
             With one line for each mistake.
         """
-        meshes = self._meshes()
-        self._mesh = self._tied(merge(meshes) if meshes else Mesh(np.empty((0, 3)), {}))
+        self._mesh = self._tied(self._merged())
         self._raise_mistakes()
         self._riders = riders_of(self._tables, len(self._mesh.points), self._path.parent, self._try)
         self._raise_mistakes()
@@ -117,7 +124,7 @@ class Builder:
             fixed, moving = of_supports(supports, self._n_nodes, first, last)
             for nodes in self._riders.held():
                 fixed[nodes] = True
-            return System(
+            return self._make_system(
                 mass,
                 {name: energy for name, energy in energies.items() if name not in without},
                 fixed=fixed,
@@ -226,8 +233,8 @@ class Builder:
 
     # -- bodies, trusses, point masses ------------------------------------------------------------------------
 
-    def _meshes(self) -> dict[str, Mesh]:
-        """Return the meshes of all that has nodes, by name."""
+    def _merged(self) -> Mesh:
+        """Return all that has nodes in one mesh; those that it is made of are no longer needed then."""
         tables, folder = self._tables, self._path.parent
         meshes: dict[str, Mesh | None] = {}
         for k, body in enumerate(tables.body):
@@ -236,7 +243,8 @@ class Builder:
             meshes[truss.name] = self._try(place("truss", k, truss.name), truss_mesh, truss, folder)
         meshes |= {table.name: table.own_mesh() for table in tables.point_mass if table.has_node}
         self._raise_mistakes()
-        return {name: mesh for name, mesh in meshes.items() if mesh is not None}
+        found = {name: mesh for name, mesh in meshes.items() if mesh is not None}
+        return merge(found) if found else Mesh(np.empty((0, 3)), {})
 
     def _tied(self, mesh: Mesh) -> Mesh:
         """Return the mesh in which tied nodes are one, or are on the surfaces that they are held on."""

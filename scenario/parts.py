@@ -69,7 +69,8 @@ def parts_of(body: Body, mesh: Mesh) -> list[Part]:
     """Return the parts of a body, given the mesh of all bodies, in which it is a group."""
     found: list[tuple[tuple[str, ...], IntArray, MaterialTable, Formulation | None]] = []
     for group, material in body.material_of_group.items():
-        members = mesh.cell_groups[body.name if group is None else f"{body.name}.{group}"]
+        whole = body.name if group is None else f"{body.name}.{group}"
+        members = mesh.cell_groups[whole]
         kinds = [element.kind for element in SOLIDS if len(members.get(element.kind, ()))]
         for kind in kinds:
             words = (group,) if group is not None else ()
@@ -77,7 +78,7 @@ def parts_of(body: Body, mesh: Mesh) -> list[Part]:
             formulation = body.solid_formulation
             if len(kinds) > 1 and kind != _ONLY_OF.get(formulation or "", kind):
                 formulation = None  # which others of the body have
-            found.append((words, mesh.cells[kind][members[kind]], material, formulation))
+            found.append((words, mesh.cells_of(kind, whole), material, formulation))
     if len(found) == 1:
         return [Part(body.name, *found[0][1:])]
     return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -182,13 +182,15 @@ class Scenario:
         """Which of the samples have a row in the history."""
         return self.timeline.is_row
 
-    def build(self, start: Start | None = None) -> Problem:
+    def build(self, start: Start | None = None, make_system: Callable[..., System] = System) -> Problem:
         """Return what the scenario describes, ready to run.
 
         Parameters
         ----------
         start : Start, optional
             What [start] has led to before, which is not sought again.
+        make_system : callable, default System
+            Makes its systems, given what `System` is given: one that others compute, such as several processes.
 
         Raises
         ------
@@ -196,7 +198,7 @@ class Scenario:
             With one line for each mistake: meshes that cannot be used, unknown groups, bodies inside obstacles, a step
             above the stability limit.
         """
-        return Problem(self, *Builder(self.tables, self.path, start).build())
+        return Problem(self, *Builder(self.tables, self.path, start, make_system).build())
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from symplex.time.work import WorkLedger, with_work, work_columns
 if TYPE_CHECKING:
     from symplex.time.integrator import Integrator
 
-_LISTED_AT = "listed at "  # and the name of an energy: in a checkpoint, where it has found its stencils
+LISTED_AT = "listed at "  # and the name of an energy: in a checkpoint, where it has found its stencils
 _ON_GRID = 1e-6  # how far from a whole number of steps a time may be, in steps
 _MOST_STEPS = 1e15  # beyond, times are no longer told apart
 _ROUNDING = 1e-15  # the same relative to the number of steps: times and steps are rounded
@@ -378,9 +378,10 @@ class FixedStepMotion(Motion):
             If the last step was not finished.
         """
         self._refuse_broken()
+        arrays = self.arrays()  # which may first have to come from elsewhere, as where lists were found
         grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
-        grid |= {_LISTED_AT + name: q.copy() for name, q in self._listed_at.items()}
-        return grid | {name: array.copy() for name, array in self.arrays().items()}
+        grid |= {LISTED_AT + name: q.copy() for name, q in self._listed_at.items()}
+        return grid | {name: array.copy() for name, array in arrays.items()}
 
     def _refuse_broken(self) -> None:
         if self._broken:
@@ -409,7 +410,7 @@ class FixedStepMotion(Motion):
                     f"wanted {array.shape}."
                 )
             array[...] = stored
-        stored = {name: checkpoint.get(_LISTED_AT + name) for name in self._listed_at}
+        stored = {name: checkpoint.get(LISTED_AT + name) for name in self._listed_at}
         self._listed_at |= {name: q for name, q in stored.items() if q is not None}
         if self.system.moving:
             self.system.moving.require_at(self.t, arrays["origin"], arrays["q"])

@@ -47,7 +47,7 @@ def failure(
             finite &= np.isfinite(W).reshape(C.shape[:2]).all(axis=1) & np.isfinite(S).reshape(len(C), -1).all(axis=1)
     inverted, failed = order[~(worst > 0)], order[~finite]
     element = int((inverted if len(inverted) else failed if len(failed) else order).min())
-    where = f"element {element} (nodes {', '.join(map(str, nodes[element]))})"
+    where = element_words(element, nodes[element])
     if len(inverted):
         det = worst[order == element][0]
         what = f"inverted: det F = {det:.3g}, and must be positive" if np.isfinite(det) else "deformed beyond numbers"
@@ -59,3 +59,26 @@ def failure(
         "Try a smaller step, or a law that holds at such strains.",
         element,
     )
+
+
+def element_words(element: int, nodes: IntArray) -> str:
+    """Return how messages name an element with nodes [k]."""
+    return f"element {element} (nodes {', '.join(map(str, nodes))})"
+
+
+def named_in_all(
+    error: InvertedElement | MaterialFailed, nodes: IntArray, chosen: NDArray[np.integer], named: IntArray
+) -> InvertedElement | MaterialFailed:
+    """Return an error about one of some elements of a body with the numbers that it has among all.
+
+    Parameters
+    ----------
+    error : InvertedElement or MaterialFailed
+    nodes, named : int32 [s, k]
+        The nodes of these elements, and the same as the whole numbers them.
+    chosen : int [s]
+        Which of all these are.
+    """
+    here, there = error.element, int(chosen[error.element])
+    text = str(error).replace(element_words(here, nodes[here]), element_words(there, named[here]))
+    return type(error)(text, there)

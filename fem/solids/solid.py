@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array, IntArray, LatticeFunctions
+from symplex.fem.energy import RIGID, Array, IntArray, Invariance, LatticeFunctions
 from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.nodes import Nodes, connectivity, require_nodes
 from symplex.fem.solids.chunked_elements import ChunkedElements
@@ -132,8 +132,15 @@ class Solid(ElementEnergy):
     def restrict(self, indices: ArrayLike | NDArray[np.bool_]) -> Solid:
         """Return the energy of the elements with the given indices (or mask) only."""
         chosen = np.asarray(indices) if np.size(indices) else slice(0)
-        fibres = None if self.fibres is None else self.fibres[:, chosen]
-        return Solid(self.points, self.nodes[chosen], self.material, fibres, self.formulation)
+        return Solid(self.points, self.nodes[chosen], self.material, self.fibres_of(chosen), self.formulation)
+
+    def points_at(self, nodes: NDArray[np.integer]) -> Array:
+        """Return the undeformed positions [l, 3] in m of nodes [l]; of those beyond its own, any."""
+        return self.points[np.minimum(nodes, len(self.points) - 1)]
+
+    def fibres_of(self, chosen: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Array | None:
+        """Return the directions of fibres of chosen elements [F, s, 3], if elements have their own."""
+        return None if self.fibres is None else np.ascontiguousarray(self.fibres[:, chosen])
 
     def _directions(self, fibres: ArrayLike) -> Array:
         """Return the directions of fibres of each element [F, m, 3], of length 1."""
@@ -161,6 +168,11 @@ class Solid(ElementEnergy):
             )
         # Those of length 1 stay the same to the last bit, so that some of the elements are as all are.
         return np.where(np.abs(length - 1.0) <= 4.0 * np.finfo(float).eps, a, a / length)
+
+    @property
+    def invariances(self) -> frozenset[Invariance]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Shifts, and turns if the law is objective."""
+        return RIGID if self.material.objective else frozenset({"translations"})
 
     @property
     def chunked(self) -> ChunkedElements | None:

@@ -227,3 +227,17 @@ def test_bundled_bracket():
 def test_unknown_bundled_mesh():
     with pytest.raises(MeshError, match="'hook'; there are: bracket"):
         bundled("hook")
+
+
+@pytest.mark.parametrize("split", ["6", "24", "hexahedra"])
+def test_a_surface_is_the_same_found_in_portions(split, monkeypatch):
+    mesh = cube(split)
+    other = Mesh(mesh.points, mesh.cells)
+    shuffled = np.random.default_rng(0).permutation(len(mesh.points)).astype(np.int32)
+    one, two = (Mesh(mesh.points, {kind: shuffled[c] for kind, c in mesh.cells.items()}) for _ in range(2))
+    whole = [mesh.boundary_faces, one.boundary_faces]
+    monkeypatch.setattr("symplex.meshes.mesh._FACES_AT_ONCE", 7)
+    for found, wanted in zip([other.boundary_faces, two.boundary_faces], whole, strict=True):
+        assert found.keys() == wanted.keys()
+        for kind, faces in wanted.items():
+            np.testing.assert_array_equal(found[kind], faces)

@@ -82,6 +82,85 @@ def test_three_ranks_go_on_to_the_same_bits_and_tell_what_one_process_tells(tmp_
 
 
 @pytest.mark.slow
+def test_frames_and_checkpoints_in_pieces_are_those_of_one_file(tmp_path):
+    (tmp_path / "bar.toml").write_text(BAR + PUSHED, "utf-8")
+    words = ["bar.toml", "--quiet", "--set", "output.fields=['velocity', 'von_mises', 'contact_force']"]
+    later = ["--until", "0.002"]
+    pieces = ["--set", "output.partitioned=true", "--output", "pieces"]
+    for more in (
+        ["--output", "file", *later],
+        pieces,
+        [*pieces, "--resume", *later],
+    ):
+        done = run(2, tmp_path, *words, *more)
+        assert (done.returncode, done.stderr) == (0, "")
+    files = {file.name for file in (tmp_path / "pieces" / "motion").iterdir()}
+    assert {"piece00000.vtkhdf", "piece00001.vtkhdf"} < files
+    first, second = (load_checkpoint(tmp_path / name / "checkpoint.npz").motion for name in ("file", "pieces"))
+    assert first.keys() == second.keys()
+    for name, array in first.items():
+        np.testing.assert_array_equal(second[name], array, err_msg=name)
+    a, b = (sx.read_series(tmp_path / name / "motion.vtkhdf") for name in ("file", "pieces"))
+    assert len(a) == len(b)
+    for k in range(len(a)):
+        np.testing.assert_array_equal(a.frame(k).displacement, b.frame(k).displacement)
+        for field, values in a.frame(k).point_data.items():
+            np.testing.assert_allclose(b.frame(k).point_data[field], values, rtol=1e-12, err_msg=field)
+    one, two = (sx.read_history(tmp_path / name / "history.csv") for name in ("file", "pieces"))
+    for name, rows in one.items():
+        np.testing.assert_array_equal(two[name], rows, err_msg=name)
+
+
+COLLISION = """
+title = "Two blocks collide, and a rank has nothing to do with it"
+[[body]]
+name = "left"
+mesh = { box = [0.3, 0.2, 0.2], cells = [3, 2, 2] }
+material = { law = "neo-hookean", young = 1e7, poisson = 0.3, density = 1000.0 }
+velocity = [6.0, 1.0, 1.0]
+[[body]]
+name = "right"
+mesh = { box = [0.3, 0.2, 0.2], cells = [2, 2, 2] }
+material = { law = "neo-hookean", young = 1e7, poisson = 0.3, density = 1000.0 }
+translate = [0.31, 0.03, 0.02]
+velocity = [-4.0, 0.0, 0.0]
+[[contact]]
+begins = "touch"
+friction = 0.3
+slip_speed = 0.05
+[integrator]
+kind = "energy-momentum"
+dt = 1e-4
+[run]
+duration = 0.001
+frames = 2
+[output]
+pictures = false
+"""
+
+
+@pytest.mark.slow
+def test_bodies_collide_and_rub_on_ranks_as_in_one_process(tmp_path):
+    (tmp_path / "two.toml").write_text(COLLISION, "utf-8")
+    later = sx.Scenario.read(tmp_path / "two.toml").with_values({"run.until": 0.002})
+    sx.simulate(later, tmp_path / "one", progress=False)
+    for ranks, more in ((3, []), (2, ["--resume", "--until", "0.002"])):
+        done = run(ranks, tmp_path, "two.toml", "--output", "three", "--quiet", *more)
+        assert (done.returncode, done.stderr) == (0, "")
+    whole, found = (sx.read_history(tmp_path / name / "history.csv") for name in ("one", "three"))
+    assert abs(whole["contact_force_left_right_x"]).max() > 1e3
+    assert list(whole) == list(found)
+    energy = whole["kinetic"].max()
+    for name in ("kinetic", "contact", "total", "balance", "work_friction_left_right"):
+        np.testing.assert_allclose(found[name], whole[name], rtol=0, atol=1e-10 * energy, err_msg=name)
+    assert np.ptp(found["balance"]) < 1e-12 * energy
+    force = abs(whole["contact_force_left_right_x"]).max()
+    for name in ("contact_force_left_right_x", "contact_force_left_right_z"):
+        np.testing.assert_allclose(found[name], whole[name], rtol=0, atol=1e-8 * force)
+    np.testing.assert_allclose(found["gap"], whole["gap"], rtol=0, atol=1e-12)
+
+
+@pytest.mark.slow
 def test_what_ranks_cannot_do_is_refused_by_one_sentence(tmp_path):
     (tmp_path / "bar.toml").write_text(BAR, "utf-8")
     done = run(2, tmp_path, "bar.toml", "--set", "integrator.solver=sparse")

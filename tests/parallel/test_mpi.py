@@ -38,6 +38,7 @@ normal = [-1, 0, 0]
 stiffness = 1e6
 [[contact]]
 begins = "BEGINS"
+FRICTION
 [integrator]
 kind = "newmark"
 [run]
@@ -46,6 +47,7 @@ frames = 4
 [output]
 pictures = false
 """
+RUBS = "friction = 0.3\nstatic_friction = 0.5\nslip_speed = 0.01"
 HIDING = """
 import sys
 import symplex as sx
@@ -156,13 +158,14 @@ def test_loads_and_supports_that_move_do_the_same_on_any_number_of_ranks(drop):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("begins", ["distance", "touch"])
-def test_bodies_collide_on_any_number_of_ranks_as_in_one_process(begins, tmp_path):
-    (tmp_path / "two.toml").write_text(COLLISION.replace("BEGINS", begins), "utf-8")
+@pytest.mark.parametrize(("begins", "friction"), [("distance", ""), ("distance", RUBS), ("touch", RUBS)])
+def test_bodies_collide_on_any_number_of_ranks_as_in_one_process(begins, friction, tmp_path):
+    (tmp_path / "two.toml").write_text(COLLISION.replace("BEGINS", begins).replace("FRICTION", friction), "utf-8")
     (tmp_path / "hiding.py").write_text(HIDING, "utf-8")
     sx.simulate(tmp_path / "two.toml", tmp_path / "one", progress=False)
     whole = sx.read_history(tmp_path / "one" / "history.csv")
     assert abs(whole["contact_force_left_right_x"]).max() > 1e3
+    assert not friction or whole["work_friction_left_right"][-1] < -0.01
     for ranks, name in ((2, "hidden"), (3, "open")):
         done = run(ranks, tmp_path, "two.toml", name, python=("hiding.py",))
         assert (done.returncode, done.stderr) == (0, "")
@@ -180,7 +183,8 @@ def test_bodies_collide_on_any_number_of_ranks_as_in_one_process(begins, tmp_pat
 
 @pytest.mark.slow
 def test_bodies_that_pass_through_each_other_are_told_as_by_one_process(tmp_path, capsys):
-    soft = COLLISION.replace('begins = "BEGINS"', "stiffness = 1e3").replace("[6.0, 1.0, 1.0]", "[90.0, 0.0, 0.0]")
+    soft = COLLISION.replace('begins = "BEGINS"\nFRICTION', "stiffness = 1e3")
+    soft = soft.replace("[6.0, 1.0, 1.0]", "[90.0, 0.0, 0.0]")
     (tmp_path / "two.toml").write_text(soft, "utf-8")
     assert main(["run", str(tmp_path / "two.toml"), "--quiet", "--output", str(tmp_path / "one")]) == 1
     told = capsys.readouterr().err
@@ -268,7 +272,8 @@ def test_a_run_that_is_ended_goes_on_to_the_same_bits(drop, number, more):
     one = run(2, drop, *words[:2], "whole", *words[3:], "--quiet")
     assert one.returncode == 0, one.stderr
     command = [str(MPIEXEC), "-n", "2", sys.executable, "-m", "symplex", "run", *words]
-    started = subprocess.Popen(command, cwd=drop, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with (drop / "errors").open("w", encoding="utf-8") as errors:
+        started = subprocess.Popen(command, cwd=drop, stdout=subprocess.DEVNULL, stderr=errors)
     while not (drop / "ended" / "checkpoint.npz").exists():
         assert started.poll() is None
         sleep(0.01)
@@ -279,6 +284,8 @@ def test_a_run_that_is_ended_goes_on_to_the_same_bits(drop, number, more):
     status = started.wait(timeout=300)
     if number == signal.SIGINT:
         assert status in (130, 0)  # a fast machine may have finished before
+    if status == 130:
+        assert "resume with: mpiexec -n 2 symplex run drop.toml --set run.frames=40" in (drop / "errors").read_text()
     done = run(3, drop, *words, "--resume", "--quiet")
     assert done.returncode == 0, done.stderr
     assert_same(drop / "whole", drop / "ended")

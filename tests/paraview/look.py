@@ -32,12 +32,12 @@ def output_of(proxy, t):
 
 
 def leaves(data, name=""):
-    """Yield the name and the grid of each block."""
+    """Yield the name and the grid of each block, of one in a block as BLOCK/NAME."""
     if data.IsA("vtkMultiBlockDataSet"):
         for i in range(data.GetNumberOfBlocks()):
             meta = data.GetMetaData(i) if data.HasMetaData(i) else None
             called = meta.Get(data.NAME()) if meta is not None and meta.Has(data.NAME()) else ""
-            yield from leaves(data.GetBlock(i), called)
+            yield from leaves(data.GetBlock(i), f"{name}/{called}" if name else called)
     elif data.IsA("vtkPartitionedDataSet"):
         for i in range(data.GetNumberOfPartitions()):
             yield from leaves(data.GetPartition(i), name)

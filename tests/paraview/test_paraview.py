@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import symplex as sx
 from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.series.series import Block, open_series
@@ -51,6 +52,21 @@ def write_series(path):
             series.append(1e-6 * i, displacement(i), at_points, at_cells)
 
 
+def files_of_ranks(folder):
+    """The frames of two ranks in pieces, and what is exported of them, by suffix; none without MPI."""
+    try:
+        from reference.on_ranks import DROP, run
+    except pytest.skip.Exception:
+        return {}
+    (folder / "drop.toml").write_text(DROP, "utf-8")
+    words = ["--set", "output.partitioned=true", "--set", 'output.fields=["velocity", "von_mises"]']
+    done = run(2, folder, "drop.toml", "--quiet", "--output", "ranks", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    exported = folder / "exported.pvd"
+    sx.export_result(folder / "ranks", exported)
+    return {"ranks.vtkhdf": folder / "ranks" / "motion.vtkhdf", "ranks.pvd": exported}
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """A file of each format, by suffix."""
@@ -62,7 +78,7 @@ def files(tmp_path_factory):
         for suffix in (".vtu", ".vtk"):
             found[kind + suffix] = folder / f"{kind}{suffix}"
             save_mesh(box([1.0, 2.0, 3.0], [1, 2, 3], split=split), found[kind + suffix])
-    return found
+    return found | files_of_ranks(folder)
 
 
 def can_draw(command, picture):
@@ -102,7 +118,9 @@ def seen(request, files, tmp_path_factory):
 
 
 def looked_into(seen, suffix):
-    if suffix == ".vtkhdf" and seen.version < (5, 13):
+    if suffix not in seen.files:
+        pytest.skip("there is no MPI here: symplex[mpi]")
+    if suffix.endswith(".vtkhdf") and seen.version < (5, 13):
         pytest.skip("VTKHDF files with blocks and times are read by ParaView from 5.13")
     assert "refused" not in seen.files[suffix]
     return seen.files[suffix]
@@ -133,6 +151,33 @@ def test_a_motion_is_seen_as_it_was_written(seen, suffix):
             )
 
 
+@pytest.mark.parametrize("suffix", ["ranks.vtkhdf", "ranks.pvd"])
+def test_frames_of_ranks_are_seen_as_they_were_written(seen, files, suffix):
+    motion, series = looked_into(seen, suffix), sx.read_series(files["ranks.vtkhdf"])
+    np.testing.assert_array_equal(motion["times"], series.times)
+    block = series.blocks["bar"]
+    for i, moment in ((int(key), value) for key, value in motion["at"].items()):
+        # The index has a piece of each rank in the block of a body, with the nodes of a border in both.
+        pieces = [found for name, found in moment["blocks"].items() if name.split("/")[0] == "bar"]
+        assert len(pieces) == (2 if suffix == "ranks.vtkhdf" else 1)
+        assert sum(piece["cells"] for piece in pieces) == block.n_cells == 768
+        assert sum(piece["points"] for piece in pieces) >= len(block.nodes)
+        frame, bounds = series.frame(i), np.array([piece["bounds"] for piece in pieces]).reshape(-1, 3, 2)
+        seen_bounds = np.stack([bounds[..., 0].min(axis=0), bounds[..., 1].max(axis=0)], axis=1).ravel()
+        np.testing.assert_allclose(seen_bounds, bounds_of((series.points + frame.displacement)[block.nodes]), rtol=1e-6)
+        assert set(pieces[0]["at_points"]) == {"displacement", "velocity"}
+        speeds = np.linalg.norm(frame.point_data["velocity"][block.nodes], axis=1)
+        assert_ranges([piece["at_points"]["velocity"] for piece in pieces], speeds)
+        assert_ranges([piece["at_cells"]["von_mises"] for piece in pieces], frame.cell_data["von_mises"]["bar"])
+        assert "floor" in moment["blocks"]
+
+
+def assert_ranges(seen, values):
+    """Check that ranges that are seen together are that of some values."""
+    lowest, highest = np.array(seen).T
+    np.testing.assert_allclose([lowest.min(), highest.max()], [values.min(), values.max()], rtol=1e-5)
+
+
 @pytest.mark.parametrize("suffix", [".vtkhdf", ".pvd"])
 def test_the_floor_is_seen_below_all_that_moves(seen, suffix):
     reached = bounds_of(POINTS[:, :2] + displacement(FRAMES - 1)[:, :2])
@@ -160,7 +205,7 @@ def test_paraview_has_nothing_to_complain_of(seen):
     assert seen.status == 0 or not seen.can_draw
 
 
-@pytest.mark.parametrize("suffix", [".vtkhdf", ".pvd", "tetra.vtu", "hexahedron.vtk"])
+@pytest.mark.parametrize("suffix", [".vtkhdf", ".pvd", "tetra.vtu", "hexahedron.vtk", "ranks.vtkhdf", "ranks.pvd"])
 def test_what_is_drawn_is_not_empty(seen, suffix):
     import matplotlib.image
 

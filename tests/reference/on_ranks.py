@@ -69,11 +69,17 @@ pressure = 1e4
 [[damping]]
 alpha = 30.0
 """
+# Its mpiexec refuses to start anything for root, and more ranks than processors; other libraries ignore these.
+OPEN_MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}
 
 
 def run(ranks, folder, *words, python=("-m", "symplex", "run")):
     """Run a command on so many ranks, in a folder."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"OMP_NUM_THREADS": "1"} | OPEN_MPI
     return subprocess.run(
         [str(MPIEXEC), "-n", str(ranks), sys.executable, *python, *words],
         cwd=folder,

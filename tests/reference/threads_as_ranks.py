@@ -44,13 +44,13 @@ class _Meeting(Reductions):
     """What ranks find together."""
 
     def __init__(self, table, rank):
-        self._table, self._rank, self.count = table, rank, 0
+        self._table, self.rank, self.count = table, rank, 0
 
     def halo(self, neighbours, numbers):
-        return _Halo(self._table, self._rank, neighbours)
+        return _Halo(self._table, self.rank, neighbours)
 
     def told(self, one):
-        return self._table.met(self._rank, one)
+        return self._table.met(self.rank, one)
 
     def gathered(self, numbers):
         self.count += 1

@@ -15,7 +15,7 @@ from numba import typeof, types
 from symplex.fem.assembly import Array
 from symplex.fem.call import address_of, call_counting_kernel, call_kernel, call_writing_kernel
 from symplex.fem.gradient_table import GradientTable
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.kernels import addressed_formula, uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.system import System
 from symplex.time.conserving.gauss_interpolant import hermite_weights
 from symplex.time.conserving.small_scheme_loops import (
@@ -207,7 +207,7 @@ def _predict(h, forces, solver, rooms, z0, a, before, out):
         combine(forces, solver.ahead, 1, 0.0, 3, 3, ends, out[1])
 
 
-@formula
+@addressed_formula
 def _floor(forces, solver, magnitudes):
     """Return the norm of residuals that may be round-off: that of what is summed up in a step."""
     size, larger, z0 = solver.states[_SIZE], solver.states[_LARGER], solver.states[_Z0]
@@ -253,7 +253,7 @@ def _residual(h, scheme, forces, rooms, solver, a, out):
     return np.sqrt(_dot(solver, out, out)) if np.isfinite(check) else np.inf
 
 
-@formula
+@addressed_formula
 def _iterate(h, scheme, forces, rooms, solver, a, floor):
     """Find the end of a step from where the iteration begins; return the number of residuals, −1 if it is not found."""
     states, changes, effects = solver.states, solver.changes, solver.effects

@@ -27,7 +27,7 @@ from symplex.fem.gradient_table import (
     write_secant_rates,
     write_secants,
 )
-from symplex.fem.kernels import uncounted_formula as formula
+from symplex.fem.kernels import addressed_formula, uncounted_formula as formula
 from symplex.fem.secant import secant_product
 from symplex.fem.system import System
 from symplex.time.conserving.small_schemes import CAYLEY, ENDS, HERMITE, MIDDLE, SmallScheme
@@ -169,7 +169,7 @@ def combine(forces, weights, point, base, known, stride, ends, out):
     call_writing_kernel(forces.combine, (weights, point, base, known, stride, ends, out))
 
 
-@formula
+@addressed_formula
 def _combine(weights, point, base, known, stride, ends, out):
     """Write Σ weight · end to out, of `known` vectors at each end, the second of which begin at a stride.
 
@@ -193,7 +193,7 @@ def _scale(factor, weights, out):
             out[i, k] *= factor * weights[i, k]
 
 
-@formula
+@addressed_formula
 def _add_to(factor, x, out):
     for i in range(out.shape[0]):
         for k in range(out.shape[1]):
@@ -252,7 +252,7 @@ def _write_jerk(forces, rooms, h, z, out):
     return check
 
 
-@formula
+@addressed_formula
 def _evaluate_middle(begins, scheme, forces, rooms, h, z0, z1, a0, out):
     """Do as `begin_step` or `add_step` for a scheme of second order."""
     if begins:
@@ -268,7 +268,7 @@ def _evaluate_middle(begins, scheme, forces, rooms, h, z0, z1, a0, out):
     return check
 
 
-@formula
+@addressed_formula
 def _evaluate_hermite(begins, scheme, forces, rooms, h, z0, z1, a0, out):
     """Do as `begin_step` or `add_step` for M4."""
     if not begins:
@@ -283,7 +283,7 @@ def _evaluate_hermite(begins, scheme, forces, rooms, h, z0, z1, a0, out):
     return check
 
 
-@formula
+@addressed_formula
 def _evaluate_cayley(begins, scheme, forces, rooms, h, z0, z1, a0, out):
     """Do as `begin_step` or `add_step` for Cayley's transform."""
     if not begins:

@@ -1,7 +1,7 @@
 """The arithmetic of all components of a node at once, in the lanes of vector registers.
 
 Numba does not vectorise loops with gathers by itself. Here those that cost most are written out in vectors of four,
-which LLVM turns into what the machine has.
+or of eight for two nodes where registers have room for them, which LLVM turns into what the machine has.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from math import inf
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core import cgutils
 from numba.core.cgutils import get_or_insert_function
@@ -19,13 +20,23 @@ from numba.extending import intrinsic
 LANES = 4
 _DOUBLE, _BYTE, _INT, _INDEX = ir.DoubleType(), ir.IntType(8), ir.IntType(64), ir.IntType(32)
 _VECTOR, _BYTES = ir.VectorType(_DOUBLE, LANES), ir.VectorType(_BYTE, LANES)
-_ZERO, _HALF, _TWO, _NEVER = (ir.Constant(_VECTOR, [value] * LANES) for value in (0.0, 0.5, 2.0, inf))
 _NONE, _ONE = (ir.Constant(_BYTES, [value] * LANES) for value in (0, 1))
 _CONTRACT = ("contract",)
-_FIXED = ir.Constant(_VECTOR, [2.0] * LANES)  # the fraction of what does not move
-_MOST = 2**62  # above all numbers
+_FIXED = 2.0  # the fraction of what does not move
+_MOST = 2**30  # above all numbers
 _TRACK = 128  # bytes of the track of a node
 _LAYER = 15 * 8  # in bytes: where the layers of a node begin in its track
+
+
+def _nodes_at_once() -> int:
+    """Return how many nodes of a star are looked at at once: two where a register has room for eight numbers."""
+    try:
+        return 2 if get_host_cpu_features().get("avx512f") else 1
+    except RuntimeError:  # of a processor whose features LLVM can't tell
+        return 1
+
+
+_NODES = _nodes_at_once()
 
 
 def _compiled(function: Callable) -> Callable[..., Any]:
@@ -34,17 +45,25 @@ def _compiled(function: Callable) -> Callable[..., Any]:
 
 
 def _at(builder, address, offset, kind, align=8):
-    """Load a vector from an address (an integer) plus an offset in bytes."""
+    """Load a number or a vector from an address (an integer) plus an offset in bytes."""
     pointer = builder.inttoptr(builder.add(address, offset), kind.as_pointer())
     return builder.load(pointer, align=align)
 
 
-def _splat(builder, value):
+def _splat(builder, value, lanes=LANES):
     """Return a vector with the value in each lane."""
-    kind = ir.VectorType(value.type, LANES)
+    kind = ir.VectorType(value.type, lanes)
     nothing = ir.Constant(kind, ir.Undefined)
     one = builder.insert_element(nothing, value, _INDEX(0))
-    return builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES))
+    return builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(_INDEX, lanes), [0] * lanes))
+
+
+def _joined(builder, vectors):
+    """Return one vector with the lanes of one or two."""
+    if len(vectors) == 1:
+        return vectors[0]
+    lanes = 2 * vectors[0].type.count
+    return builder.shuffle_vector(*vectors, ir.Constant(ir.VectorType(_INDEX, lanes), list(range(lanes))))
 
 
 def _order(builder, track, gap, layer_i):
@@ -56,20 +75,27 @@ def _order(builder, track, gap, layer_i):
 
 
 class _Approach:
-    """How the components of a node approach dof i: the distance e ≥ 0 of the fractions, to the side it is on, ė, ë."""
+    """How the components of nodes approach dof i: the distance e ≥ 0 of the fractions, to the side it is on, ė, ë."""
 
     def __init__(self, builder, args):
         self.builder = builder
-        track, gap, layer_i, *numbers = args
-        t, f_i, w_i, a_i = (_splat(builder, number) for number in numbers)
-        f, w, a, start = (_at(builder, track, _INT(32 * row), _VECTOR) for row in range(4))
+        tracks, gaps, layer_i, *numbers = args
+        lanes = LANES * len(tracks)
+        t, f_i, w_i, a_i = (_splat(builder, number, lanes) for number in numbers)
+        f, w, a, start = (
+            _joined(builder, [_at(builder, track, _INT(32 * row), _VECTOR) for track in tracks]) for row in range(4)
+        )
         self.f = f
-        order = _order(builder, track, gap, layer_i)
-        self.behind = builder.icmp_signed(">", order, _NONE)
-        shift = builder.sitofp(builder.select(self.behind, builder.sub(_ONE, order), order), _VECTOR)
+        self.zero, self.half, self.two, self.never = (
+            ir.Constant(f.type, [value] * lanes) for value in (0.0, 0.5, 2.0, inf)
+        )
+        order = _joined(builder, [_order(builder, *place, layer_i) for place in zip(tracks, gaps, strict=True)])
+        none, one = (ir.Constant(order.type, [value] * lanes) for value in (0, 1))
+        self.behind = builder.icmp_signed(">", order, none)
+        shift = builder.sitofp(builder.select(self.behind, builder.sub(one, order), order), f.type)
         tau = self.sub(t, start)
         gain = self.mul(tau, a)
-        now = self.add(f, self.mul(tau, self.add(w, self.mul(_HALF, gain))))
+        now = self.add(f, self.mul(tau, self.add(w, self.mul(self.half, gain))))
         self.e = self.add(self.ahead(self.sub(now, f_i)), shift)
         self.rate = self.ahead(self.sub(self.add(w, gain), w_i))
         self.accel = self.ahead(self.sub(a, a_i))
@@ -92,17 +118,18 @@ class _Approach:
     def meeting(self):
         """Return when they meet, or infinity, by the roots of `symplex.time.events.lattice_schedule`."""
         builder = self.builder
-        e = self.where(self.e, ">", _ZERO, self.e, _ZERO)
-        square = self.sub(self.mul(self.rate, self.rate), self.mul(self.mul(_TWO, self.accel), e))
-        sqrt = get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR]), f"llvm.sqrt.v{LANES}f64")
-        root = builder.call(sqrt, [self.where(square, ">", _ZERO, square, _ZERO)])
-        closing = builder.fcmp_ordered("<", self.rate, _ZERO)
-        above = builder.select(closing, self.mul(_TWO, e), self.add(self.rate, root))
+        e = self.where(self.e, ">", self.zero, self.e, self.zero)
+        square = self.sub(self.mul(self.rate, self.rate), self.mul(self.mul(self.two, self.accel), e))
+        kind, name = ir.FunctionType(e.type, [e.type]), f"llvm.sqrt.v{e.type.count}f64"
+        sqrt = get_or_insert_function(builder.module, kind, name)
+        root = builder.call(sqrt, [self.where(square, ">", self.zero, square, self.zero)])
+        closing = builder.fcmp_ordered("<", self.rate, self.zero)
+        above = builder.select(closing, self.mul(self.two, e), self.add(self.rate, root))
         below = builder.select(closing, self.sub(root, self.rate), builder.fneg(self.accel))
         meets = builder.select(
-            closing, builder.fcmp_ordered(">=", square, _ZERO), builder.fcmp_ordered("<", self.accel, _ZERO)
+            closing, builder.fcmp_ordered(">=", square, self.zero), builder.fcmp_ordered("<", self.accel, self.zero)
         )
-        return builder.select(meets, builder.fdiv(above, below), _NEVER)
+        return builder.select(meets, builder.fdiv(above, below), self.never)
 
 
 class _Earliest:
@@ -128,7 +155,7 @@ class _Earliest:
         builder = self.builder
 
         def turned(vectors):
-            where = ir.Constant(ir.VectorType(_INDEX, LANES), order)
+            where = ir.Constant(ir.VectorType(_INDEX, len(order)), order)
             return [builder.shuffle_vector(x, ir.Constant(x.type, ir.Undefined), where) for x in vectors]
 
         def is_before(k, other, m):
@@ -184,44 +211,57 @@ def earliest_meetings(
 
     def codegen(context, builder, signature, args):
         star, size, tracks, gaps, layer_i, t, fraction, rate, accel, lower, upper, i, other, dim, slack = args
-        wide, narrow = ir.VectorType(_INT, LANES), ir.VectorType(_INDEX, LANES)
-
-        def in_first_lane(values, rest, number):
-            return builder.insert_element(ir.Constant(rest, [values] * LANES), number, _INDEX(0))
+        lanes = LANES * _NODES
+        times, numbers = (ir.VectorType(kind, lanes) for kind in (_DOUBLE, _INDEX))
+        never, no_number = (ir.Constant(kind, [x] * lanes) for kind, x in ((times, inf), (numbers, _MOST)))
 
         is_upper = builder.fcmp_ordered("<", upper, lower)
         first = builder.select(is_upper, upper, lower), builder.select(is_upper, lower, upper)
-        code = builder.select(is_upper, _INT(-1), _INT(-2)), builder.select(is_upper, _INT(-2), _INT(-1))
-        begin = [in_first_lane(inf, _VECTOR, x) for x in first] + [in_first_lane(_MOST, wide, x) for x in code]
-        state = [cgutils.alloca_once_value(builder, x) for x in [*begin, _NEVER]]
-        lane = ir.Constant(narrow, list(range(LANES)))
-        in_space = builder.icmp_signed("<", lane, _splat(builder, builder.trunc(dim, _INDEX)))
-        mine, yours = (_splat(builder, builder.trunc(x, _INDEX)) for x in (i, other))
-        lanes = ir.Constant(wide, list(range(LANES)))
-        with cgutils.for_range(builder, size) as loop:
-            k = loop.index
-            pointer = builder.inttoptr(builder.add(star, builder.mul(k, _INT(4))), _INDEX.as_pointer())
-            near = builder.load(pointer)
-            track = builder.add(tracks, builder.mul(builder.zext(near, _INT), _INT(_TRACK)))
-            gap = builder.add(gaps, builder.mul(k, _INT(LANES)))
-            it = _Approach(builder, (track, gap, layer_i, t, fraction, rate, accel))
-            dofs = builder.add(_splat(builder, builder.mul(near, _INDEX(LANES))), lane)
-            counts = builder.and_(in_space, builder.icmp_unsigned("!=", dofs, mine))
-            counts = builder.and_(counts, builder.fcmp_unordered("!=", it.f, _FIXED))
-            other_one = builder.icmp_unsigned("!=", dofs, yours)
-            distance = builder.select(builder.and_(counts, other_one), it.e, _NEVER)
-            times = builder.select(counts, it.meeting(), _NEVER)
+        code = builder.select(is_upper, _INDEX(-1), _INDEX(-2)), builder.select(is_upper, _INDEX(-2), _INDEX(-1))
+        begin = [builder.insert_element(never, x, _INDEX(0)) for x in first]
+        begin += [builder.insert_element(no_number, x, _INDEX(0)) for x in code]
+        state = [cgutils.alloca_once_value(builder, x) for x in [*begin, never]]
+        component = ir.Constant(numbers, list(range(LANES)) * _NODES)
+        in_space = builder.icmp_signed("<", component, _splat(builder, builder.trunc(dim, _INDEX), lanes))
+        mine, yours = (_splat(builder, builder.trunc(x, _INDEX), lanes) for x in (i, other))
+        lane = ir.Constant(numbers, list(range(lanes)))
+        last = builder.sub(size, _INT(1))
+        with cgutils.for_range_slice(builder, _INT(0), size, _INT(_NODES), _INT) as (k, _):
+            entries = [k]
+            if _NODES > 1:  # the last node may be looked at twice, and doesn't count the second time
+                after = builder.add(k, _INT(1))
+                entries.append(builder.select(builder.icmp_signed("<", after, last), after, last))
+            nodes = [_at(builder, star, builder.mul(x, _INT(4)), _INDEX, 4) for x in entries]
+            places = [builder.add(tracks, builder.mul(builder.zext(x, _INT), _INT(_TRACK))) for x in nodes]
+            rows = [builder.add(gaps, builder.mul(x, _INT(LANES))) for x in entries]
+            it = _Approach(builder, (places, rows, layer_i, t, fraction, rate, accel))
+            first_lanes = [_splat(builder, builder.mul(x, _INDEX(LANES))) for x in nodes]
+            near = builder.add(_joined(builder, first_lanes), component)
+            number = builder.add(_splat(builder, builder.trunc(builder.mul(k, _INT(LANES)), _INDEX), lanes), lane)
+            counts = builder.and_(in_space, builder.icmp_unsigned("!=", near, mine))
+            counts = builder.and_(counts, builder.fcmp_unordered("!=", it.f, ir.Constant(times, [_FIXED] * lanes)))
+            if _NODES > 1:
+                end = _splat(builder, builder.trunc(builder.mul(size, _INT(LANES)), _INDEX), lanes)
+                counts = builder.and_(counts, builder.icmp_signed("<", number, end))
+            other_one = builder.icmp_unsigned("!=", near, yours)
+            distance = builder.select(builder.and_(counts, other_one), it.e, never)
+            found_times = builder.select(counts, it.meeting(), never)
             *now, nearest = (builder.load(x) for x in state)
-            number = builder.add(_splat(builder, builder.mul(k, _INT(LANES))), lanes)
-            found = _Earliest(builder, now[:2], now[2:]).with_later(times, number)
+            found = _Earliest(builder, now[:2], now[2:]).with_later(found_times, number)
             nearest = it.where(distance, "<", nearest, distance, nearest)
             for value, place in zip([*found.times, *found.numbers, nearest], state, strict=True):
                 builder.store(value, place)
         *now, nearest = (builder.load(x) for x in state)
-        found = _Earliest(builder, now[:2], now[2:]).with_lanes([2, 3, 0, 1]).with_lanes([1, 0, 3, 2])
-        ties = builder.bitcast(builder.fcmp_ordered("<=", nearest, _splat(builder, slack)), ir.IntType(LANES))
+        found = _Earliest(builder, now[:2], now[2:])
+        apart = lanes // 2
+        while apart:
+            found = found.with_lanes([n ^ apart for n in range(lanes)])
+            apart //= 2
+        ties = builder.fcmp_ordered("<=", nearest, _splat(builder, slack, lanes))
+        ties = builder.bitcast(ties, ir.IntType(lanes))
         values = [builder.extract_element(x, _INDEX(0)) for x in (*found.times, *found.numbers)]
-        values.append(builder.icmp_unsigned("!=", ties, ir.IntType(LANES)(0)))
+        values[2:] = [builder.sext(x, _INT) for x in values[2:]]
+        values.append(builder.icmp_unsigned("!=", ties, ir.IntType(lanes)(0)))
         return context.make_tuple(builder, signature.return_type, values)
 
     result = types.Tuple((types.float64, types.float64, types.int64, types.int64, types.boolean))

@@ -258,6 +258,7 @@ class NewmarkMotion(FixedStepMotion):
         if self._moving:
             np.copyto(q, self._origin + self._moving.displacements(t), where=given)
             np.copyto(predicted, self._moving.velocities(t), where=given)
+        self._foresee(predicted)
         table = self._table
         if table is None or not np.isfinite(_set_gradient(table.constant, table.rows, q, gradient)):
             self.system.gradient(q, gradient)
@@ -272,6 +273,9 @@ class NewmarkMotion(FixedStepMotion):
             np.copyto(a, self._moving.accelerations(t), where=given)
             on_mass = 0.5 * self._mass * (v - v0) * (v + v0)
             self._work.add_supports(0.5 * (gradient0 + gradient) * (q - q0) + on_mass)
+
+    def _foresee(self, predicted: Array) -> None:
+        """Take note of the velocities [n, dim] that loads will see in the step, before forces are found."""
 
     def split(self, t: float, h: float, drifts: Array, changes: Array) -> None:
         """Move by a step of the size h in s from the time t, in drifts [s] between changes of velocity [s + 1]."""

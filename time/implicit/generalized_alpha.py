@@ -234,6 +234,8 @@ class GeneralizedAlphaMotion(ImplicitMotion):
         self._v[...] = self._velocity(h, own_a)
         self._a[...] = a
         self._own_a[...] = own_a
+        for carried in (self._v, self._a, self._own_a):  # which the loads of the next step see
+            self.system.share(carried)
 
     def observe(self, t: float) -> None:
         """Nothing: the accelerations are there."""

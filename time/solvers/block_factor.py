@@ -28,7 +28,6 @@ SINGULAR = 1e-13  # a pivot smaller than this part of the number on the diagonal
 FIRST_SHIFT, LARGEST_SHIFT = 1e-3, 0.2
 
 
-@final
 class IncompleteCholesky:
     """IC(0) of symmetric positive definite matrices, or of one with a larger diagonal where that breaks down.
 
@@ -70,6 +69,10 @@ class IncompleteCholesky:
         indptr, indices, _ = self._pattern.lower
         parts = self._pattern.run(residual_forward, indptr, indices, self._factor, self._inverses, alpha, p, q, x, r, y)
         return sum(part[0] for part in parts), sum(part[1] for part in parts)
+
+    def applied(self, alpha: float, p: Array, q: Array, x: Array, r: Array, y: Array) -> tuple[float, float]:
+        """Do as `forward`; return r·r and r·z over all rows, z being what `backward` makes of y."""
+        return self._pattern.totals(*self.forward(alpha, p, q, x, r, y))  # pyright: ignore[reportReturnType]
 
     def backward(self, z: Array) -> None:
         """Replace y by z = L⁻ᵀ y."""

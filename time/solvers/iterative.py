@@ -44,7 +44,7 @@ class KrylovSolver(LinearSolver):
     def __init__(self, pattern: Pattern, dim: int):
         self._pattern = pattern
         self._rows = self._block_rows(pattern, dim)
-        self._turned, self._start = self._turned_matrix(), RigidStart(self._rows)
+        self._turned, self._start = self._turned_matrix(), self._rigid_start()
         self.begin()
 
     def _block_rows(self, pattern: Pattern, dim: int) -> BlockPattern:
@@ -53,6 +53,9 @@ class KrylovSolver(LinearSolver):
 
     def _turned_matrix(self) -> TurnedMatrix:
         return TurnedMatrix(self._rows)
+
+    def _rigid_start(self) -> RigidStart:
+        return RigidStart(self._rows)
 
     def begin(self) -> None:
         """Turn the columns of matrices again."""
@@ -109,7 +112,10 @@ class KrylovSolver(LinearSolver):
     @cached_property
     def _lower(self) -> tuple[Array, IncompleteCholesky]:
         """The lower half of a symmetric matrix, or part of a matrix, and its factors."""
-        return _room(self._rows.lower), IncompleteCholesky(self._rows)
+        return _room(self._rows.lower), self._incomplete()
+
+    def _incomplete(self) -> IncompleteCholesky:
+        return IncompleteCholesky(self._rows)
 
     @cached_property
     def _whole(self) -> Array:

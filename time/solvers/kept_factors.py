@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array, Pattern
 from symplex.fem.call import address_of, call_counting_kernel, call_testing_kernel, call_writing_kernel
-from symplex.fem.kernels import uncounted_formula as formula
+from symplex.fem.kernels import addressed_formula, uncounted_formula as formula
 from symplex.time.solvers.block_factor import incomplete_lu, lu_backward, lu_forward
 
 
@@ -145,7 +145,7 @@ def substitute(factors, b, out):
     call_writing_kernel(factors.substitute, (factors, b, out))
 
 
-@formula
+@addressed_formula
 def _factorise(factors, blocks):
     values, dim = factors.values, blocks.shape[1]
     for s in range(len(factors.source)):
@@ -164,7 +164,7 @@ def _factorise(factors, blocks):
     return call_counting_kernel(factors.lu, (*pattern, values, longest, factors.factor, factors.inverses, 0, n)) < 0
 
 
-@formula
+@addressed_formula
 def _is_definite(factors):
     for i in range(len(factors.nodes)):
         a = factors.inverses[i]
@@ -175,7 +175,7 @@ def _is_definite(factors):
     return True
 
 
-@formula
+@addressed_formula
 def _substitute(factors, b, out):
     n, dim = b.shape
     right, solution = factors.right, factors.solution

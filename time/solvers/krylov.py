@@ -93,7 +93,7 @@ def conjugate_gradients(
         return Solution(x, pattern.norm(b - q) / size, iterations, outcome)
 
     for iteration in range(limit + 1):
-        rr, rz = pattern.totals(*factor.forward(alpha, p, q, x, r, z))
+        rr, rz = factor.applied(alpha, p, q, x, r, z)
         size = size or sqrt(rr)
         if size == 0.0:
             return Solution(x, 0.0, 0, "converged")
@@ -108,7 +108,7 @@ def conjugate_gradients(
                 return Solution(x, solution.residual, iteration, "rounding")
             reached, fresh, alpha = solution.residual, True, 0.0
             np.subtract(b, q, out=r)
-            rr, rz = pattern.totals(*factor.forward(0.0, p, q, x, r, z))
+            rr, rz = factor.applied(0.0, p, q, x, r, z)
         if rr <= 0.25 * best:
             best, best_at = rr, iteration
         elif iteration - best_at >= PATIENCE:

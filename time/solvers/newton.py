@@ -12,7 +12,6 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.errors import StepFailed
 from symplex.fem.assembly import Pattern
-from symplex.fem.changing import IncompleteStencils
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.solvers.continuation import followed
@@ -252,6 +251,7 @@ class NewtonSolver:
 
     def _linearise(self, equations: StepEquations, q0: Array) -> float:
         """Hand the tangent matrix to the linear solver; return the floor of the residual's norm."""
+        self.system.covering(lambda: self._set_blocks(equations))
         squared = self.system.agreed(lambda: self._set_matrix(equations, q0))
         if not isfinite(squared):
             raise StepFailed("the stiffness is not finite within the step.")
@@ -261,18 +261,17 @@ class NewtonSolver:
         self._linearised = True
         return FLOOR * EPS * float(np.sqrt(squared))
 
+    def _set_blocks(self, equations: StepEquations) -> None:
+        """Set the blocks to the derivatives of the forces."""
+        self._follow_pattern()
+        equations.blocks(self.increment, self._blocks)
+
     def _set_matrix(self, equations: StepEquations, q0: Array) -> float:
-        """Set the blocks of the tangent matrix; return the square of what the round-off of the residual follows from.
+        """Make these blocks the tangent matrix; return the square of what the round-off of the residual follows from.
 
         The rows of nodes that have their equations elsewhere are set as well, from the energies that are here.
         """
         system = self.system
-        try:
-            equations.blocks(self.increment, self._blocks)
-        except IncompleteStencils as error:
-            system.cover(error.ends)
-            self._follow_pattern()
-            equations.blocks(self.increment, self._blocks)
         arguments = (
             equations.inertia,
             self._held(equations),

@@ -7,8 +7,6 @@ eigenvectors, conjugate gradients from there on do not meet them again (the Init
 
 from __future__ import annotations
 
-from typing import final
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,7 +23,6 @@ _MANY = 1000  # bodies, beyond which their rigid parts are left alone
 _ROUNDING = 1e-13  # part of what the diagonal alone would be, below which nothing holds a motion
 
 
-@final
 class RigidStart:
     """Solutions with a matrix, given by its lower half, by conjugate gradients that begin with the rigid part.
 
@@ -61,16 +58,23 @@ class RigidStart:
 
     def solve(self, factor: IncompleteCholesky, b: Array, tolerance: float, worth: Worth) -> Solution:
         """Solve A x = b to |b − A x| ≤ tolerance |b| as `conjugate_gradients` does, with incomplete factors of A."""
-        if self._motions is None:
+        first = self.first(b)
+        if first is None:
             return conjugate_gradients(self._pattern, self._values, factor, b, tolerance, worth=worth)
-        parts = np.einsum("bkl,bl->bk", self._compliance, self._along_motions(b.reshape(-1, 3)))
-        x = np.einsum("nik,nk->ni", self._motions, parts[self._body]).ravel()
-        r = b - self._times(x)
+        x, r = first
         size, left = (float(np.sqrt(square)) for square in self._pattern.totals(*(_square(v) for v in (b, r))))
         if left <= tolerance * size:
             return Solution(x, left / size if size > 0.0 else 0.0, 0, "converged")
         rest = conjugate_gradients(self._pattern, self._values, factor, r, tolerance * size / left, worth=worth)
         return Solution(x + rest.x, rest.residual * left / size, rest.iterations, rest.outcome)
+
+    def first(self, b: Array) -> tuple[Array, Array] | None:
+        """Return the rigid part x of a solution with b [3 n], and b − A x; None if rigid motions are not soft."""
+        if self._motions is None:
+            return None
+        parts = np.einsum("bkl,bl->bk", self._compliance, self._along_motions(b.reshape(-1, 3)))
+        x = np.einsum("nik,nk->ni", self._motions, parts[self._body]).ravel()
+        return x, b - self._times(x)
 
     def _times(self, x: Array) -> Array:
         p, out = np.zeros_like(x), np.empty_like(x)

@@ -23,7 +23,7 @@ from symplex.fem.gradient_table import (
     write_derivative,
     write_forces,
 )
-from symplex.fem.kernels import uncounted_formula as formula
+from symplex.fem.kernels import addressed_formula, uncounted_formula as formula
 from symplex.fem.load_table import LoadLoops, LoadTable, load_loops, subtract_load_derivatives, write_load
 from symplex.fem.system import System
 from symplex.time.solvers.kept_factors import KeptFactors, factorise, is_definite, kept_factors, products, substitute
@@ -219,7 +219,7 @@ def _next_is_shorter(system, factors, norm, vectors):
     return after < (1.0 - SHORTER) ** 2 * before
 
 
-@formula
+@addressed_formula
 def find_increment(system, factors, scheme, momentum, q, start, vectors, blocks, limit, counts):
     """Find the increment from q [n, dim] by whole corrections; return whether there is one.
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numba import njit
 
+from symplex.time.events import lattice_lanes
 from symplex.time.events.lattice_lanes import LANES, earliest_meetings
 from symplex.time.events.lattice_tracks import ACCEL, FIXED, FRACTION, LAYERS, RATE, START
 
 TIE = 1e-9
 
 
-@njit(error_model="numpy")
 def _earliest(star, tracks, gaps, numbers, places):
     layer, i, other, dim = places
     t, fraction, rate, accel, lower, upper, slack = numbers
@@ -20,6 +20,17 @@ def _earliest(star, tracks, gaps, numbers, places):
         star.ctypes.data, len(star), tracks.ctypes.data, gaps.ctypes.data,
         layer, t, fraction, rate, accel, lower, upper, i, other, dim, slack,
     )  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def earliest(request):
+    """Compile it for a number of nodes that are looked at at once; two is what processors with AVX-512 take."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lattice_lanes, "_NODES", request.param)
+        compiled = njit(error_model="numpy")(_earliest)
+        compiled(np.zeros(0, np.uint32), np.zeros((1, 4, LANES)), np.zeros(0, np.int8), (1.0,) * 7, (0,) * 4)
+        compiled.disable_compile()
+    return compiled
 
 
 def _root(e, rate, accel):
@@ -51,7 +62,7 @@ def _one_by_one(star, tracks, gaps, numbers, places):
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
-def test_earliest_meetings(dim):
+def test_earliest_meetings(dim, earliest):
     rng = np.random.default_rng(dim)
     ties = equal = 0
     for case in range(400):
@@ -76,7 +87,7 @@ def test_earliest_meetings(dim):
             *(star, tracks, gaps, (0.0, fraction, rate, accel, lower, upper, TIE)),
             (layer, i, LANES * int(rng.integers(30)), dim),
         )
-        found, wanted = _earliest(*arguments), _one_by_one(*arguments)
+        found, wanted = earliest(*arguments), _one_by_one(*arguments)
         np.testing.assert_allclose(found[:2], wanted[:2], rtol=1e-9)
         assert found[2:] == wanted[2:]
         ties += wanted[4]

@@ -1,0 +1,177 @@
+"""The parts of a system on the ranks: divided and sent once, for the start, the stable step and the steps alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import ref
+
+import numpy as np
+
+from symplex.fem.actions.loads import Pressure
+from symplex.fem.solids.solid import Solid
+from symplex.fem.system import System
+from symplex.parallel.actions import part_of_motion
+from symplex.parallel.contact import ContactOfRank, is_shared_contact, nodes_of_contact
+from symplex.parallel.division import Division
+from symplex.parallel.member import Command, Failure, Member
+from symplex.parallel.part import Part
+from symplex.parallel.partition import owners
+from symplex.parallel.pieces import Divided
+from symplex.parallel.sums import RankSums, Sums, sums_of_rank
+
+if TYPE_CHECKING:
+    from symplex.fem.assembly import Array, IntArray
+    from symplex.parallel.ranks import Ranks
+    from symplex.time.motion import Motion
+
+
+class Placement:
+    """What each rank has of a system; `placed` returns it.
+
+    Each rank is sent its nodes, with masses and supports, and the nodes of its elements, from which it makes these.
+
+    Parameters
+    ----------
+    system : System
+        One that `require_parts` lets pass.
+    q : float64 [n, dim]
+        Positions in m.
+    ranks : Ranks
+
+    Attributes
+    ----------
+    nodes : list of int32 [l]
+        Those of each rank, ghosts last.
+    own : list of int32 [own]
+        Those that each rank owns.
+    """
+
+    def __init__(self, system: System, q: Array, ranks: Ranks):
+        self._ranks, self._system = ranks, ref(system)
+        self._energies = tuple(map(id, system.energies.values()))
+        self._motion: ref[Motion] | None = None
+        self.nodes: list[IntArray] = [np.empty(0, np.int32)] * ranks.size
+        self.own = list(self.nodes)
+        self._place(system, q)
+
+    def _place(self, system: System, q: Array) -> None:
+        ranks = self._ranks
+        contacts = {name: energy for name, energy in system.energies.items() if is_shared_contact(energy)}
+        energies = {name: energy for name, energy in system.energies.items() if name not in contacts}
+        stencils = {name: np.ascontiguousarray(energy.nodes) for name, energy in energies.items()}
+        owner = owners(_places(system, q), list(stencils.values()), ranks.size)
+        # A face needs the positions of all its nodes, also where it is none of an element.
+        stencils |= {f"load {name}": load.nodes for name, load in system.loads.items() if isinstance(load, Pressure)}
+        touching = {name: nodes_of_contact(contact) for name, contact in contacts.items()}
+        first = {name: int(owner[nodes].min()) for name, nodes in touching.items()}
+        division = Division(owner, stencils, ranks.size, list(touching.values()))
+        divided = {name: Divided(energy, ranks.threads) for name, energy in energies.items()}
+
+        def take(rank: int) -> Command:
+            share = division.share(rank, ranks.hides)
+            nodes = share.nodes
+            self.nodes[rank], self.own[rank] = nodes, nodes[: share.ghosts]
+            moving = {name: part_of_motion(motion, share) for name, motion in system.moving.motions.items()}
+            part = Part.of(
+                system,
+                share,
+                {name: one.piece(share.inner[name], nodes) for name, one in divided.items()},
+                {name: one.piece(share.outer[name], nodes[share.beside :]) for name, one in divided.items()},
+                {name: motion for name, motion in moving.items() if motion is not None},
+                {
+                    name: ContactOfRank.of(contact, nodes[share.beside :], q, first[name] == rank)
+                    for name, contact in contacts.items()
+                    if (owner[touching[name]] == rank).any()
+                },
+            )
+            return Take(part)
+
+        ranks.call(take)
+
+    def is_of(self, system: System) -> bool:
+        """Return whether it is of a system as that is now."""
+        return self._system() is system and self._energies == tuple(map(id, system.energies.values()))
+
+    def begin(self, motion: Motion) -> None:
+        """Take note that a motion takes its steps on these parts, which are its own as long as it is there."""
+        self._motion = ref(motion)
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether a motion takes its steps on these parts."""
+        return self._motion is not None and self._motion() is not None
+
+    def gradient(self, q: Array, out: Array) -> None:
+        """Write ∇V(q) [n, dim] in N at q [n, dim] to out, of each node by its rank: the bits of one process.
+
+        Raises
+        ------
+        StepFailed
+            As `System.gradient`.
+        """
+        for own, part in zip(self.own, self._ranks.call(lambda rank: GradientAt(q[self.nodes[rank]])), strict=True):
+            out[own] = part
+
+    def potentials(self, system: System, q: Array) -> dict[str, float]:
+        """Return the energies of a system in J at q [n, dim] by name, each an exact sum over its stencils."""
+        sums = Sums(system, self._ranks.call(lambda rank: SumsAt(q[self.nodes[rank]])))
+        return {name: sums.energies[name] for name in system.energies}
+
+
+def placed(system: System, q: Array, ranks: Ranks) -> Placement:
+    """Return the parts of a system on the ranks, which get them unless they have them; q [n, dim] are its positions."""
+    # A checker of this file alone takes its class for another than that of the package.
+    if ranks.placed is None or not ranks.placed.is_of(system):
+        ranks.placed = None
+        ranks.placed = Placement(system, q, ranks)  # pyright: ignore[reportAttributeAccessIssue]
+    return ranks.placed  # pyright: ignore[reportReturnType]
+
+
+def _places(system: System, q: Array) -> Array:
+    """Return where nodes are [n, dim] in m for their division: undeformed as far as that is known, always alike."""
+    places = q.copy()
+    for energy in system.energies.values():
+        if isinstance(energy, Solid):
+            nodes = np.unique(energy.nodes)
+            places[nodes] = energy.points[nodes]
+    return places
+
+
+@dataclass
+class Take(Command):
+    """Take a part."""
+
+    part: Part
+
+    def done(self, member: Member) -> None:
+        """Do it on one rank."""
+        member.take(self.part)
+
+
+@dataclass
+class GradientAt(Command):
+    """Tell the gradient [own, dim] of own nodes at positions of the nodes of a rank [l, dim], ghosts included."""
+
+    q: Array
+
+    def done(self, member: Member) -> Array | Failure:
+        """Do it on one rank."""
+        with member.limited():
+            gradient, failed = member.energy.known_gradient(self.q)
+        return gradient if failed is None else Failure(*failed)
+
+
+@dataclass
+class SumsAt(Command):
+    """Tell the energies at positions of the nodes of a rank [l, dim], ghosts included."""
+
+    q: Array
+
+    def done(self, member: Member) -> RankSums:
+        """Do it on one rank."""
+        part = member.part
+        still = np.zeros((part.share.ghosts, self.q.shape[1]))
+        with member.limited():
+            none = np.zeros((0, 0), np.int64)
+            return sums_of_rank(member.energy.counted, part.mass[: len(still)], (self.q, still, still), none)
