@@ -5,8 +5,7 @@ What most studies need is here; the rest is in families, as ``symplex.measures.R
 
 # Nothing but this is imported here, neither from typing nor from __future__: with ``python -m``, files of such names in
 # the working directory would be run in their place (see __main__.py).
-from importlib import import_module
-
+from symplex.base.lazy import loaded
 from symplex.base.version import VERSION
 
 __version__ = VERSION
@@ -87,9 +86,9 @@ _FAMILY_OF = {name: family for family, names in _FAMILY_OF.items() for name in n
 
 def __getattr__(name: str) -> object:
     if name in _FAMILIES:
-        value = import_module(_FAMILIES[name])
+        value = loaded(_FAMILIES[name])
     elif name in _FAMILY_OF:
-        value = getattr(import_module(_FAMILIES[_FAMILY_OF[name]]), name)
+        value = getattr(loaded(_FAMILIES[_FAMILY_OF[name]]), name)
     else:
         raise AttributeError(f"module 'symplex' has no attribute '{name}'{_elsewhere(name)}")
     globals()[name] = value
@@ -102,5 +101,5 @@ def __dir__() -> list[str]:
 
 def _elsewhere(name: str) -> str:
     """Return the end of a sentence that says which families have a name."""
-    found = [family for family, module in _FAMILIES.items() if name in getattr(import_module(module), "__all__", ())]
+    found = [family for family, module in _FAMILIES.items() if name in getattr(loaded(module), "__all__", ())]
     return "; it is " + " or ".join(f"symplex.{family}.{name}" for family in found) if found else ""

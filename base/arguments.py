@@ -20,7 +20,6 @@ from reprlib import Repr
 from typing import Any, Literal, NamedTuple, TypeVar, get_origin
 
 import numpy as np
-from scipy.sparse import issparse
 
 from symplex.base.representation import Described
 from symplex.errors import InvalidArgument
@@ -227,6 +226,11 @@ def _mapping(kinds: tuple[_Kind, ...]) -> _Kind:
 # -- numbers and arrays ---------------------------------------------------------------------------------------------
 
 
+def _is_sparse(value: Any) -> bool:
+    sparse = sys.modules.get("scipy.sparse")  # who has a sparse matrix has imported it; it takes a tenth of a second
+    return sparse is not None and sparse.issparse(value)
+
+
 def _real(value: Any) -> float:
     value = _scalar(value)
     if not is_real(value) or _out_of_range(float(value)):
@@ -254,7 +258,7 @@ def _scalar(value: Any) -> Any:
 
 def _numbers(value: Any) -> np.ndarray:
     """Return an array of real numbers, of integers if they are."""
-    if issparse(value) or isinstance(value, str | bytes | Mapping) or np.ma.is_masked(value):
+    if _is_sparse(value) or isinstance(value, str | bytes | Mapping) or np.ma.is_masked(value):
         raise _OtherKind
     try:
         array = np.asarray(value)
@@ -305,7 +309,7 @@ def _mask(value: Any) -> np.ndarray:
 
 
 def _sparse(value: Any) -> Any:
-    if not issparse(value) or value.dtype.kind not in "fiu":
+    if not _is_sparse(value) or value.dtype.kind not in "fiu":
         raise _OtherKind
     return value
 

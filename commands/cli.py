@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import gc
 import os
 import re
@@ -103,6 +104,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     prepare_streams()
     words = _with_signs(sys.argv[1:] if argv is None else argv)
     launch, looks = launched(), gc.get_threshold()
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)  # else Python's end looks through all that there is, for half a second
     if looks[0]:  # else it is never looked
         gc.set_threshold(max(_OBJECTS, looks[0]), *looks[1:])
     try:

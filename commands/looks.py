@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from symplex.errors import OutputError
 
 if TYPE_CHECKING:
-    from symplex.runs.pictures import Look
+    from symplex.runs.drawing import Look
     from symplex.scenario.pictures import ViewTable
 
 DIRECTIONS = ("--view", "--up", "--to")  # options whose words may begin with a minus
@@ -65,7 +65,7 @@ def look_of(arguments: argparse.Namespace, default: ViewTable) -> Look:
         If a word is none of those that there are.
     """
     from symplex.meshes.pictures.words import view_of
-    from symplex.runs.pictures import Look
+    from symplex.runs.drawing import Look
 
     def wanted(name: str, otherwise):
         value = getattr(arguments, name, None)

@@ -30,7 +30,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def _plot(arguments: argparse.Namespace) -> int:
-    from symplex.runs.pictures import draw_plot
+    from symplex.runs.drawing import draw_plot
     from symplex.runs.results import Folder
     from symplex.studies.folders import plot_study
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 
+from symplex.base.lazy import Loading
 from symplex.base.streams import complain, say
 from symplex.commands.common import OK, add_command, add_scenario, scenario_of, status_of, words_of
 from symplex.errors import StepFailed
@@ -30,9 +31,14 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from symplex.runs.beginning import default_folder
-    from symplex.runs.results import Folder
-    from symplex.runs.run import simulate
+    from symplex.runs import drawing_processes
+
+    if not arguments.no_pictures and arguments.ranks is None:
+        drawing_processes.begin()  # all else takes a second to load
+    with Loading(for_good=True):
+        from symplex.runs.beginning import default_folder
+        from symplex.runs.results import Folder
+        from symplex.runs.run import simulate
 
     if arguments.until is not None:
         arguments.set.append(f"run.until={arguments.until}")

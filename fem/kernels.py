@@ -19,8 +19,9 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from time import time
 from typing import Any
 
 from numba import cfunc, njit, types
@@ -39,7 +40,26 @@ _ARITHMETIC = {"error_model": "numpy", "fastmath": {"contract"}}
 _BARE = {"_nrt": False, **_ARITHMETIC}
 
 
-def _for_kernels(compiler: type[KernelCompiler] = FormulaCompiler, **options: Any) -> Callable[[Callable], Any]:
+class _CacheWhenCalled:
+    """The cache of a kernel, made when it is first used: of hundreds that are imported, a run calls a few dozen.
+
+    To make one means to ask for files and to read sources, which took a tenth of a second for all of them.
+    """
+
+    def __init__(self, function: Callable):
+        self._function = function
+
+    @cached_property
+    def _cache(self) -> caching.FunctionCache:
+        return caching.FunctionCache(self._function)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+
+def _for_kernels(
+    compiler: type[KernelCompiler] = FormulaCompiler, cached: bool = False, **options: Any
+) -> Callable[[Callable], Any]:
     """Return the decorator of functions that compiled ones call, of which none is called from Python as a rule.
 
     They are compiled without the two wrappers by which Python and C call, which take as long as a short function with
@@ -54,12 +74,13 @@ def _for_kernels(compiler: type[KernelCompiler] = FormulaCompiler, **options: An
         dispatcher: Any = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=compiler, **options)(
             function
         )
+        if cached:
+            dispatcher._cache = _CacheWhenCalled(function)
         as_literals = dispatcher.get_call_template
 
         @cache
         def whole() -> Any:
-            uncached: dict[str, Any] = {**options, "cache": False}
-            return njit(**uncached)(function)
+            return njit(**options)(function)
 
         def compile_whole(*args: Any, **kwargs: Any) -> Any:
             return whole()._compile_for_args(*args, **kwargs)
@@ -83,14 +104,24 @@ def _not_found(*overload: Any) -> None:
     """Tell calls from Python nothing of an overload."""
 
 
-_KERNEL = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}
-kernel = njit(**_KERNEL, **_ARITHMETIC)
+def _cached(**options: Any) -> Callable[[Callable], Any]:
+    """Return the decorator of kernels, of which each looks for its cache when it is called for the first time."""
+
+    def decorated(function: Callable) -> Any:
+        dispatcher: Any = njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=KernelCompiler, **options)(function)
+        dispatcher._cache = _CacheWhenCalled(function)
+        return dispatcher
+
+    return decorated
+
+
+kernel = _cached(**_ARITHMETIC)
 formula = _for_kernels(**_ARITHMETIC)
 inlined = _for_kernels(forceinline=True, **_ARITHMETIC)
-uncounted_kernel = njit(**_KERNEL, **_BARE)
+uncounted_kernel = _cached(**_BARE)
 uncounted_formula = _for_kernels(**_BARE)
 uncounted_inlined = _for_kernels(forceinline=True, **_BARE)
-addressed_formula = _for_kernels(KernelCompiler, cache=True, **_BARE)  # has machine code: for `call.address_of`
+addressed_formula = _for_kernels(KernelCompiler, cached=True, **_BARE)  # has machine code: for `call.address_of`
 
 
 def is_kernel(dispatcher: Any) -> bool:
@@ -165,6 +196,7 @@ event.register("numba:compile", _Compiling())
 
 # -- when a cached kernel is out of date -----------------------------------------------------------------------------
 
+_BEGUN = time()  # s; modules with kernels are imported later
 _ROOT = Path(__file__).parent.parent
 _IMPORTS = re.compile(
     rb"^[ \t]*(?:from|import)[ \t]+symplex((?:\.\w+)*)(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*))?", re.M
@@ -223,7 +255,10 @@ def _digest(path: str) -> bytes:
 
 @cache
 def _text(path: str) -> bytes:
-    return Path(path).read_bytes()
+    # What was edited after it was imported would bear the stamp of the new text: it is compiled for this process only.
+    status = Path(path).stat()
+    own = os.urandom(16) if max(status.st_mtime, status.st_ctime) >= _BEGUN else b""
+    return Path(path).read_bytes() + own
 
 
 @cache

@@ -9,7 +9,8 @@ from typing import Any
 
 from symplex.base.checkpoint import Checkpoint, load_checkpoint
 from symplex.base.version import VERSION
-from symplex.errors import OutputError, ScenarioError
+from symplex.device.finding import require_device
+from symplex.errors import InvalidSystem, OutputError, ScenarioError
 from symplex.fem.system import System
 from symplex.parallel.ranks import Ranks
 from symplex.runs.inputs import hashes, refuse_changed_files, refuse_other_version
@@ -17,6 +18,7 @@ from symplex.runs.results import Folder
 from symplex.scenario.methods import NewmarkTable
 from symplex.scenario.scenario import Problem, Scenario
 from symplex.scenario.start import Start
+from symplex.time.integrator import Integrator
 
 
 def default_folder(scenario: Scenario) -> Path:
@@ -113,3 +115,31 @@ def last_checkpoint(scenario: Scenario, folder: Folder) -> Checkpoint | None:
             "Put the checkpoint there again, or start anew with --overwrite or another --output."
         )
     return None
+
+
+def device_of(scenario: Scenario) -> str | None:
+    """Return the name of the device that a scenario wants for its steps, if it wants one.
+
+    Raises
+    ------
+    MissingPackage, ScenarioError
+        If there is none.
+    """
+    tables = scenario.tables
+    wanting = [tables.integrator, *(stage.integrator for stage in tables.stage)]
+    if not any(isinstance(table, NewmarkTable) and table.device != "cpu" for table in wanting):
+        return None
+    try:
+        return require_device()
+    except InvalidSystem as error:
+        raise ScenarioError(f"{scenario.path.name}: {error}") from None
+
+
+def divided(problem: Problem, ranks: Ranks) -> Integrator:
+    """Return the integrator of a problem on several ranks."""
+    from symplex.parallel.motion import in_parts
+
+    try:
+        return in_parts(problem.integrator, ranks)
+    except InvalidSystem as error:
+        raise ScenarioError(f"{problem.scenario.path.name}: {error}") from None

@@ -1,81 +1,25 @@
-"""The pictures of a run: a plot of its history, snapshots and a film of its frames."""
+"""The pictures of a run: a plot of its history, snapshots and a film of its frames, seen as its scenario says."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from symplex.base.files import read_whole
-from symplex.base.streams import printable
-from symplex.errors import OutputError, RenderError, SymplexError
-from symplex.meshes.pictures.film import FRAMES, render_film
+from symplex.errors import RenderError, SymplexError
 from symplex.meshes.pictures.packages import require_packages
-from symplex.meshes.pictures.render import is_rendering, render_snapshots
+from symplex.meshes.pictures.render import is_rendering
 from symplex.meshes.pictures.view import View
-from symplex.meshes.series.series import Series, read_series
-from symplex.runs.history import read_history
-from symplex.runs.plots import compare_histories, plot_history, plot_probes
-from symplex.runs.probe_files import read_probes
+from symplex.runs.drawing import Drawn, Look, Show, film_in, plot_run, render_run, snapshots_in
 from symplex.runs.results import Folder
 from symplex.scenario.pictures import ViewTable
 from symplex.scenario.scenario import Scenario
 
-Show = Callable[[str, float], None]
-
-# A film is drawn unasked if it takes at most so many seconds, or this part of the time that the run has taken.
-_SHORT, _PART = 1.0, 0.2
-_FILM_WIDTH = 800  # pixels
-_FROM_ANYWHERE = View()
-_TOLD = 3  # frames of a film after which it is known how long it takes
-
-
-@dataclass(frozen=True)
-class Look:
-    """How pictures of a run are to look.
-
-    Attributes
-    ----------
-    field : str, optional
-        What colours show; default: the von Mises stress, the axial force, or the displacement.
-    view : View, default View()
-        If it leaves open what points up, gravity points down.
-    times : sequence of float, optional
-        Of the snapshots, in s; default: six, evenly spaced.
-    width, height : int, optional
-        Of a picture, and of the film, in pixels.
-    dpi : float, optional
-        Pixels in an inch of the snapshots.
-    """
-
-    field: str | None = None
-    view: View = _FROM_ANYWHERE
-    times: Sequence[float] | None = None
-    width: int | None = None
-    height: int | None = None
-    dpi: float | None = None
-
-    @classmethod
-    def of(cls, table: ViewTable) -> Look:
-        """Return what a scenario says."""
-        width, height = table.size or (None, None)
-        return cls(table.field, table.view(), table.times and list(table.times), width, height, table.dpi)
-
-
-class _TooLong(Exception):
-    """A film would take too long; how many seconds."""
-
-
-class Drawn(NamedTuple):
-    """What was left out of the pictures of a run: why some were skipped, and why there is no film; else empty."""
-
-    skipped: str = ""
-    no_film: str = ""
+if TYPE_CHECKING:
+    from symplex.runs.drawing_processes import DrawingProcesses
 
 
 def draw_all(
@@ -86,6 +30,7 @@ def draw_all(
     look: Look | None = None,
     title: str = "",
     show: Show = lambda picture, part: None,
+    processes: DrawingProcesses | None = None,
 ) -> Drawn:
     """Draw all pictures of a run, and return what was left out.
 
@@ -101,84 +46,21 @@ def draw_all(
         Over the plot.
     show : callable, optional
         Told the name of the picture that is being drawn, and the part of it that is done.
+    processes : DrawingProcesses, optional
+        Those that draw, plots beside frames; without them all is drawn here.
     """
     try:
         require_packages()
-        show(folder.plot.name, 0.0)
-        history, stages = read_history(folder.history), _stages(folder.read_summary())
-        with ThreadPoolExecutor(1) as aside:  # whether anything can be drawn, a process of its own finds out meanwhile
-            aside.submit(is_rendering)
-            plot_history(history, folder.plot, title=title or None, stages=stages)
-            if probes := read_probes(folder.path):
-                plot_probes(probes, folder.probe_plot, title=title or None)
-        show(folder.snapshots.name, 0.0)
-        drawn: list[float] = []  # times at which snapshots were there
-        draw_snapshots(folder, look, progress=lambda part: drawn.append(perf_counter()))
-        if film != "none":
-            most = max(_SHORT, _PART * seconds) if film == "auto" else None
-            if most is not None and (needed := _needed(folder, drawn)) > most:
-                raise _TooLong(needed)
-            draw_film(folder, film, look, show=show, most=most)
-    except _TooLong as error:
-        again = f"symplex render {folder.path} --film"
-        return Drawn(no_film=f"it would take about {error.args[0]:.0f} s; draw it with: {again}")
-    except (RenderError, OutputError) as error:
+    except RenderError as error:
         return Drawn(str(error))
-    return Drawn()
-
-
-def _needed(folder: Folder, drawn: Sequence[float]) -> float:
-    """Return how many seconds a film takes at least, given when snapshots were there, whose pictures are smaller."""
-    return min(len(read_series(folder.series)), FRAMES) * (float(np.diff(drawn).min()) if len(drawn) > 1 else 0.0)
-
-
-def draw_plot(
-    folders: Sequence[Folder],
-    output: str | Path | None = None,
-    *,
-    width: int | None = None,
-    height: int | None = None,
-    dpi: float | None = None,
-) -> Path:
-    """Plot the history of one run, or those of several over each other, and return the file.
-
-    Parameters
-    ----------
-    folders : sequence of Folder
-    output : path-like, optional
-        Default: ``history.png`` in the folder of one run, ``comparison.png`` here for several.
-    width, height : int, optional
-        Of the picture in pixels.
-    dpi : float, optional
-        Pixels in an inch.
-
-    Raises
-    ------
-    OutputError
-        If a history cannot be read or the picture cannot be written.
-    """
-    if len(folders) == 1:
-        if output is None:
-            folders[0].refuse_links()
-        summary = folders[0].read_summary()
-        history, title = read_history(folders[0].history), summary.get("title")
-        output, stages = output or folders[0].plot, _stages(summary)
-        return plot_history(history, output, title=title, stages=stages, width=width, height=height, dpi=dpi)
-    names = [folder.path.resolve().name for folder in folders]
-    names = names if len(set(names)) == len(names) else [str(folder.path) for folder in folders]
-    labels = [printable(name) for name in names]  # fonts have no letters for what is no UTF-8
-    histories = {label: read_history(folder.history) for label, folder in zip(labels, folders, strict=True)}
-    return compare_histories(histories, output or "comparison.png", width=width, height=height, dpi=dpi)
-
-
-def _stages(summary: Mapping[str, Any]) -> dict[str, float]:
-    """Return when the stages of a run have begun, those that have, but for one that is all of it."""
-    found: dict[str, float] = {}
-    for k, part in enumerate(summary.get("stages", ())):
-        if "energy_end" in part:
-            # Of a stage in several parts it is the first; a run without stages has parts without names.
-            found.setdefault(part["name"] or f"part {k + 1}", part["start"])
-    return found if len(found) > 1 else {}
+    look = _upright_in(look, folder)
+    drawn = None if processes is None else processes.draw(folder, look, film, seconds, title, show)
+    if drawn is not None:
+        return drawn
+    with ThreadPoolExecutor(1) as aside:  # whether anything can be drawn, a process of its own finds out meanwhile
+        aside.submit(is_rendering)
+        plotted = plot_run(folder, title, show)
+    return plotted if plotted.skipped else render_run(folder, look, film, seconds, show)
 
 
 def draw_snapshots(
@@ -197,31 +79,10 @@ def draw_snapshots(
     OutputError
         If the frames cannot be read, a time is outside the run, or the picture cannot be written, or not in this size.
     """
-    look = look or Look()
-    if output is None:
-        folder.refuse_links()
-    series = read_series(folder.series)
-    return render_snapshots(
-        series,
-        output or folder.snapshots,
-        times=look.times,
-        field=look.field or shown_field(series),
-        view=upright_in(look.view, folder),
-        width=look.width,
-        height=look.height,
-        dpi=look.dpi,
-        progress=progress,
-    )
+    return snapshots_in(folder, _upright_in(look, folder), output, progress=progress)
 
 
-def draw_film(
-    folder: Folder,
-    kind: str = "auto",
-    look: Look | None = None,
-    *,
-    show: Show = lambda picture, part: None,
-    most: float | None = None,
-) -> Path:
+def draw_film(folder: Folder, kind: str = "auto", look: Look | None = None) -> Path:
     """Draw a film of a run to ``film.mp4`` or ``film.gif`` in its folder, and return the file.
 
     Raises
@@ -229,34 +90,12 @@ def draw_film(
     RenderError, OutputError
         As `draw_snapshots`; also if an .mp4 is asked for and cannot be encoded here.
     """
-    folder.refuse_links()
+    return film_in(folder, kind, _upright_in(look, folder))
+
+
+def _upright_in(look: Look | None, folder: Folder) -> Look:
     look = look or Look()
-    series = read_series(folder.series)
-    path = folder.film("gif" if kind == "gif" else "mp4")
-    show("the film", 0.0)
-    begun, frames = perf_counter(), 0
-
-    def progress(part: float) -> None:
-        nonlocal frames
-        frames += 1
-        needed = (perf_counter() - begun) / part
-        if most is not None and frames == _TOLD and needed > most:
-            raise _TooLong(needed)
-        show("the film", part)
-
-    width = look.width or _FILM_WIDTH
-    height = look.height or width * 5 // 8
-    path = render_film(
-        series,
-        path,
-        field=look.field or shown_field(series),
-        view=upright_in(look.view, folder),
-        size=(width + width % 2, height + height % 2),  # encoders take even numbers
-        progress=progress,
-    )
-    if kind == "mp4" and path.suffix != ".mp4":
-        raise RenderError(f"an .mp4 needs the package imageio-ffmpeg; {path} was written instead.")
-    return path
+    return replace(look, view=upright_in(look.view, folder))
 
 
 def _scenario_of(folder: Folder) -> Scenario | None:
@@ -286,8 +125,3 @@ def upright(view: View | None, scenario: Scenario) -> View:
         return view
     x, y, z = gravity.acceleration
     return replace(view, up=(-x, -y, -z))
-
-
-def shown_field(series: Series) -> str:
-    """Return what colours show where nothing is asked for."""
-    return next((name for name in ("von_mises", "axial_force") if name in series.cell_fields), "displacement")

@@ -62,6 +62,10 @@ class Folder:
         self._lock = self.path / ".lock"
         self._lock_file: IO[bytes] | None = None  # while it is held
 
+    def __reduce__(self) -> tuple[type[Folder], tuple[Any, ...]]:
+        """Go to another process by name: who holds the folder stays here."""
+        return Folder, (self.path, self.series.suffix[1:], dict(self._given_probes))
+
     @classmethod
     def of_run(cls, path: str | Path) -> Folder:
         """Return the folder of a run that has been made.

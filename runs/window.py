@@ -7,7 +7,8 @@ import shlex
 from symplex.errors import OutputError
 from symplex.meshes.pictures import window
 from symplex.meshes.series.series import read_series
-from symplex.runs.pictures import Look, shown_field, upright_in
+from symplex.runs.drawing import Look, shown_field
+from symplex.runs.pictures import upright_in
 from symplex.runs.results import Folder
 
 

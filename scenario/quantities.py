@@ -244,7 +244,7 @@ ZERO = (0.0, 0.0, 0.0)
 class Table(BaseModel):
     """A table of a scenario: unknown keys are errors, and values are taken as they are written."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 def one_of(table: Table, keys: Sequence[str], what: str) -> str:

@@ -28,8 +28,9 @@ from symplex.meshes.pictures.view import View
 from symplex.meshes.series.series import Series
 from symplex.runs.conservation_picture import draw
 from symplex.runs.conservation_report import conservation
+from symplex.runs.drawing import shown_field
 from symplex.runs.history import History, Rows, columns_of
-from symplex.runs.pictures import shown_field, upright_in
+from symplex.runs.pictures import upright_in
 from symplex.runs.plots import plotted
 from symplex.runs.progress import si
 from symplex.runs.report import result_report

@@ -203,6 +203,7 @@ def test_without_opengl_the_run_finishes_and_says_so(results, tmp_path, monkeypa
         raise RenderError("no pictures can be drawn here: no OpenGL.")
 
     monkeypatch.setattr("symplex.meshes.pictures.render.require_rendering", no_opengl)
+    monkeypatch.setattr("symplex.runs.drawing_processes._are_useful", lambda: False)  # for this process to draw
     path, _ = results
     assert main(["run", str(path), "--output", str(tmp_path / "out")]) == 0
     assert "pictures skipped: no pictures can be drawn here: no OpenGL." in capsys.readouterr().out
@@ -341,7 +342,7 @@ def test_render_asks_for_what_it_is_told(results, tmp_path, monkeypatch, capsys)
         asked.update(up=view.up, origin=view.origin)
         return path
 
-    monkeypatch.setattr("symplex.runs.pictures.render_snapshots", snapshots)
+    monkeypatch.setattr("symplex.runs.drawing.render_snapshots", snapshots)
     arguments = ["--field", "displacement", "--times", "0", "1e-4", "--slice", "y", "--view", "1,-2,0.5"]
     assert main(["render", str(folder), *arguments, "--film", "none", "--output", "a.png"]) == 0
     assert capsys.readouterr().out == "a.png\n"
@@ -374,7 +375,7 @@ def test_gravity_points_down_in_pictures(results, tmp_path, monkeypatch):
     path, _ = results
     seen = []
     monkeypatch.setattr(
-        "symplex.runs.pictures.render_snapshots", lambda series, path, *, view, **rest: seen.append(view.up)
+        "symplex.runs.drawing.render_snapshots", lambda series, path, *, view, **rest: seen.append(view.up)
     )
     fallen = tmp_path / "fallen.toml"
     fallen.write_text(path.read_text() + "[gravity]\nacceleration = [1, -9.81, 0]\n")

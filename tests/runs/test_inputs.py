@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import symplex
+import symplex.runs.loop
+import symplex.runs.samples
 from symplex.base.checkpoint import load_checkpoint
 from symplex.errors import OutputError
 from symplex.fem.solids.materials import NeoHookean
@@ -73,14 +75,14 @@ def stopped(tmp_path_factory):
     scenario.write_text(TEXT)
     run(scenario)
     with pytest.MonkeyPatch.context() as patch:
-        record = symplex.runs.run._Run._record
+        record = symplex.runs.samples.SamplesOfRun.record
 
         def interrupted(self, k, *arguments):
             record(self, k, *arguments)
             if k == 2:
                 raise KeyboardInterrupt
 
-        patch.setattr(symplex.runs.run._Run, "_record", interrupted)
+        patch.setattr(symplex.runs.samples.SamplesOfRun, "record", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run(scenario, overwrite=True)
     return folder
@@ -144,7 +146,7 @@ def test_another_group_in_a_file_that_a_mesh_file_includes_is_refused(stopped, t
     (home / "part.inp").write_text("*INCLUDE, INPUT=all.inp\n")
     scenario = home / "small.toml"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(symplex.runs.run._Run, "_advanced", stopping_at(2))
+        patch.setattr(symplex.runs.loop.Run, "_advanced", stopping_at(2))
         with pytest.raises(KeyboardInterrupt):
             run(scenario)
     write_mesh(home / "all.inp", upper="x_max")
@@ -152,8 +154,8 @@ def test_another_group_in_a_file_that_a_mesh_file_includes_is_refused(stopped, t
 
 
 def stopping_at(sample):
-    """Return `_Run._advanced`, but that it is interrupted at a sample."""
-    advanced = symplex.runs.run._Run._advanced
+    """Return `Run._advanced`, but that it is interrupted at a sample."""
+    advanced = symplex.runs.loop.Run._advanced
 
     def stopping(self, motion, k):
         if k == sample:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import symplex.runs.checkpoints
-import symplex.runs.run
+import symplex.runs.loop
+import symplex.runs.samples
 from symplex.base.checkpoint import load_checkpoint
 from symplex.errors import Interrupted
 from symplex.runs.history import read_history
@@ -104,7 +105,7 @@ def whole(tmp_path_factory):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_run_stops_between_two_steps_of_a_sample(number, whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(symplex.runs.run, "_LOOK", 0.0)  # one step at a time
+    monkeypatch.setattr(symplex.runs.loop, "_LOOK", 0.0)  # one step at a time
     run, scenario = NewmarkMotion._run, Scenario.parse(SCENARIO, "small.toml")
 
     def signalled(motion, n_steps):
@@ -126,7 +127,7 @@ def test_a_run_stops_between_two_steps_of_a_sample(number, whole, tmp_path, monk
 
 
 def test_checkpoints_are_written_while_a_sample_takes_long(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(symplex.runs.run, "_LOOK", 0.0)
+    monkeypatch.setattr(symplex.runs.loop, "_LOOK", 0.0)
     now, kept, save = [0.0], [], symplex.runs.checkpoints.save_checkpoint
     run = NewmarkMotion._run
 
@@ -139,7 +140,7 @@ def test_checkpoints_are_written_while_a_sample_takes_long(whole, tmp_path, monk
         save(path, checkpoint)
 
     monkeypatch.setattr(NewmarkMotion, "_run", slow)
-    monkeypatch.setattr(symplex.runs.run, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(symplex.runs.loop, "perf_counter", lambda: now[0])
     monkeypatch.setattr(symplex.runs.checkpoints, "save_checkpoint", saved)
     simulate(Scenario.parse(SCENARIO, "small.toml"), tmp_path / "out", progress=False, pictures=False)
     assert kept[:8] == [(0, 0), (0, 33), (0, 66), (0, 99), (0, 132), (0, 165), (0, 198), (1, 231)]
@@ -148,7 +149,7 @@ def test_checkpoints_are_written_while_a_sample_takes_long(whole, tmp_path, monk
 
 
 def test_a_signal_while_a_frame_is_written_waits_for_it(whole, tmp_path, monkeypatch):
-    fields_of, calls = symplex.runs.run.fields_of, []
+    fields_of, calls = symplex.runs.samples.fields_of, []
 
     def signalled(*arguments):
         calls.append(1)
@@ -158,7 +159,7 @@ def test_a_signal_while_a_frame_is_written_waits_for_it(whole, tmp_path, monkeyp
         return fields_of(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(symplex.runs.run, "fields_of", signalled)
+        patch.setattr(symplex.runs.samples, "fields_of", signalled)
         with pytest.raises(Interrupted):
             simulate(Scenario.parse(SCENARIO, "small.toml"), tmp_path / "out", progress=False, pictures=False)
     assert load_checkpoint(tmp_path / "out" / "checkpoint.npz").sample == 1
@@ -167,14 +168,14 @@ def test_a_signal_while_a_frame_is_written_waits_for_it(whole, tmp_path, monkeyp
 
 
 def test_a_signal_at_the_end_leaves_the_run_finished_without_pictures(tmp_path, monkeypatch, capsys):
-    record = symplex.runs.run._Run._record
+    record = symplex.runs.samples.SamplesOfRun.record
 
     def signalled(self, k, *arguments):
         record(self, k, *arguments)
         if k == 3:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(symplex.runs.run._Run, "_record", signalled)
+    monkeypatch.setattr(symplex.runs.samples.SamplesOfRun, "record", signalled)
     summary = simulate(Scenario.parse(SCENARIO, "small.toml"), tmp_path / "out")
     assert summary["status"] == "finished"
     assert "stopped from outside; draw them with: symplex render" in summary["pictures_skipped"]

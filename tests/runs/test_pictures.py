@@ -5,8 +5,9 @@ import pytest
 from symplex.commands.cli import main
 from symplex.errors import RenderError, ScenarioError
 from symplex.meshes.pictures.view import View
-from symplex.runs import pictures
-from symplex.runs.pictures import Drawn, Look, draw_all
+from symplex.runs import drawing, drawing_processes, pictures
+from symplex.runs.drawing import Drawn, Look
+from symplex.runs.pictures import draw_all
 from symplex.runs.results import Folder
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
@@ -44,12 +45,13 @@ def drawn(monkeypatch):
         found.append((path.name, look))
         return path
 
-    monkeypatch.setattr(pictures, "perf_counter", lambda: clock[0])
-    monkeypatch.setattr(pictures, "render_film", film)
+    monkeypatch.setattr(drawing, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(drawing, "render_film", film)
     monkeypatch.setattr(pictures, "is_rendering", lambda: True)
-    monkeypatch.setattr(pictures, "plot_history", lambda history, path, **_: path)
+    monkeypatch.setattr(drawing, "plot_history", lambda history, path, **_: path)
+    monkeypatch.setattr(drawing_processes, "_are_useful", lambda: False)
     monkeypatch.setattr(
-        pictures, "render_snapshots", lambda series, path, *, progress, **look: found.append((path.name, look))
+        drawing, "render_snapshots", lambda series, path, *, progress, **look: found.append((path.name, look))
     )
     return found, clock
 
@@ -85,7 +87,7 @@ def test_a_film_is_not_begun_of_which_snapshots_tell_that_it_is_long(tmp_path, d
             clock[0] += took
             progress(part)
 
-    monkeypatch.setattr(pictures, "render_snapshots", snapshots)
+    monkeypatch.setattr(drawing, "render_snapshots", snapshots)
     left_out = draw_all(folder, film="auto", seconds=1.0)
     assert left_out.no_film.startswith("it would take about 3 s; draw it with: symplex render")
     assert (found, clock[0]) == ([], 1.2)
@@ -99,7 +101,9 @@ def test_a_film_is_not_begun_of_which_snapshots_tell_that_it_is_long(tmp_path, d
 def test_a_run_tells_why_there_is_no_film(tmp_path, drawn, capsys):
     summary = simulate(Scenario.parse(TEXT, "small.toml"), tmp_path / "out")
     assert summary["film_skipped"].startswith("it would take about 5 s")
-    assert "no film: it would take about 5 s; draw it with: symplex render" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "no film: it would take about 5 s; draw it with: symplex render" in said
+    assert "drawing the film" not in said  # before it is known whether there will be one
     assert Folder(tmp_path / "out").read_summary()["film_skipped"] == summary["film_skipped"]
 
 
@@ -155,7 +159,7 @@ def test_views_of_scenarios_that_are_none_are_told(line, why):
 
 
 def test_an_mp4_that_cannot_be_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(pictures, "render_film", lambda series, path, **_: path.with_suffix(".gif"))
+    monkeypatch.setattr(drawing, "render_film", lambda series, path, **_: path.with_suffix(".gif"))
     with pytest.raises(RenderError, match="needs the package imageio-ffmpeg"):
         pictures.draw_film(folder_of(tmp_path), "mp4")
 

@@ -9,8 +9,9 @@ import pytest
 from symplex.errors import OutputError, ScenarioError
 from symplex.meshes.series.series import read_series
 from symplex.runs.beginning import default_folder
+from symplex.runs.drawing import draw_plot
 from symplex.runs.history import read_history
-from symplex.runs.pictures import draw_plot, draw_snapshots
+from symplex.runs.pictures import draw_snapshots
 from symplex.runs.results import Folder
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
@@ -129,7 +130,7 @@ def test_a_series_without_a_frame_leaves_the_users_folder(tmp_path, monkeypatch)
     def failing(*_):
         raise OutputError("no frame")
 
-    monkeypatch.setattr("symplex.runs.run.fields_of", failing)
+    monkeypatch.setattr("symplex.runs.samples.fields_of", failing)
     with pytest.raises(OutputError, match="no frame"):
         run(tmp_path, "pvd")
     assert mine.items() <= contents(tmp_path).items()

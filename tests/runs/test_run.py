@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 import symplex.runs.checkpoints
+import symplex.runs.loop
 import symplex.runs.run
+import symplex.runs.samples
 from symplex.errors import InvertedElement, OutputError
 from symplex.meshes.series.series import read_series
 from symplex.runs.history import read_history
@@ -282,10 +284,10 @@ def test_resumed_after_an_end_between_two_files_it_is_bit_identical(finished, pl
             save = symplex.runs.checkpoints.save_checkpoint
             patch.setattr(symplex.runs.checkpoints, "save_checkpoint", killed_at(save, 15))
         elif place == "frame":
-            patch.setattr(symplex.runs.run, "fields_of", killed_at(symplex.runs.run.fields_of, 4))
+            patch.setattr(symplex.runs.samples, "fields_of", killed_at(symplex.runs.samples.fields_of, 4))
         else:
             patch.setattr(
-                symplex.runs.run.HistoryWriter, "append", killed_at(symplex.runs.run.HistoryWriter.append, 13)
+                symplex.runs.samples.HistoryWriter, "append", killed_at(symplex.runs.samples.HistoryWriter.append, 13)
             )
         with pytest.raises(Killed):
             run(kind, tmp_path / "out")
@@ -295,7 +297,7 @@ def test_resumed_after_an_end_between_two_files_it_is_bit_identical(finished, pl
 
 def test_frames_written_while_the_motion_goes_on_are_the_same(finished, tmp_path, monkeypatch):
     kind, folder = finished
-    monkeypatch.setattr(symplex.runs.run, "_LARGE", 0)
+    monkeypatch.setattr(symplex.runs.samples, "_LARGE", 0)
     rarely = Scenario.parse(scenario(kind).text.replace("checkpoint = 1e-9", "checkpoint = 1000"), "small.toml")
     with monkeypatch.context() as patch:
         patch.setattr(symplex.runs.run, "display", lambda progress: Interrupting(14))
@@ -312,7 +314,7 @@ def test_a_frame_that_cannot_be_written_while_the_motion_goes_on_ends_the_run(tm
                 raise OSError(errno.ENOSPC, "No space left on device")
             super()._write(t, *fields)
 
-    monkeypatch.setattr(symplex.runs.run, "_LARGE", 0)
+    monkeypatch.setattr(symplex.runs.samples, "_LARGE", 0)
     monkeypatch.setattr(symplex.meshes.series.vtkhdf, "VtkHdfWriter", Full)
     with pytest.raises(OutputError, match=r"the frame at t = 6e-06 s cannot be written \(no space left on device\)"):
         run("newmark", tmp_path / "out")
@@ -345,7 +347,7 @@ def test_resuming_with_another_mesh_is_refused(finished, tmp_path, monkeypatch):
     kind, folder = finished
     other = shutil.copytree(folder, tmp_path / "other")
     (other / "summary.json").unlink()
-    monkeypatch.setattr(symplex.runs.run, "fingerprint", lambda mesh, *systems: {"meshes": "another"})
+    monkeypatch.setattr(symplex.runs.loop, "fingerprint", lambda mesh, *systems: {"meshes": "another"})
     with pytest.raises(OutputError, match="the meshes are no longer those of the run"):
         run(kind, other, resume=True)
 
@@ -403,7 +405,7 @@ def test_killed_while_frames_are_written_beside_the_motion_it_goes_on_bit_identi
     path.write_text(LONG.replace("INTEGRATOR", KINDS["newmark"]), encoding="utf-8")
     simulate(path, tmp_path / "whole", progress=False, pictures=False)
     program = (
-        "import sys, symplex.runs.run as run; run._LARGE = 0;"
+        "import sys, symplex.runs.run as run, symplex.runs.samples as samples; samples._LARGE = 0;"
         "run.simulate(sys.argv[1], sys.argv[2], resume=len(sys.argv) > 3, progress=False, pictures=False)"
     )
     chance, killed = random.Random(3), 0

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-import symplex.runs.run
+import symplex.runs.loop
 from symplex.contact.bodies import BodyContact
 from symplex.meshes.series.series import read_series
 from symplex.runs.history import read_history
@@ -159,10 +159,10 @@ def test_an_ended_run_goes_on_bit_identically(finished, k, tmp_path, monkeypatch
             raise Ended
         return save(self, *arguments)
 
-    save = symplex.runs.run._Run._save
+    save = symplex.runs.loop.Run._save
     with monkeypatch.context() as patch:
-        patch.setattr(symplex.runs.run._Run, "_save", ending)
-        patch.setattr(symplex.runs.run, "_LOOK", 1e-9)  # a checkpoint after each step
+        patch.setattr(symplex.runs.loop.Run, "_save", ending)
+        patch.setattr(symplex.runs.loop, "_LOOK", 1e-9)  # a checkpoint after each step
         with pytest.raises(Ended):
             run(kind, tmp_path / "out")
     assert run(kind, tmp_path / "out", resume=True)["status"] == "finished"
@@ -178,7 +178,8 @@ def test_an_ended_run_goes_on_bit_identically(finished, k, tmp_path, monkeypatch
 @pytest.mark.usefixtures("drawing")
 @pytest.mark.slow
 def test_pictures_show_pressure_and_bodies(finished, tmp_path):
-    from symplex.runs.pictures import Look, draw_snapshots
+    from symplex.runs.drawing import Look
+    from symplex.runs.pictures import draw_snapshots
 
     _, path, _, _ = finished
     folder = Folder(path)

@@ -13,10 +13,10 @@ import symplex as sx
 from symplex.base.columns import Column
 from symplex.errors import OutputError, ScenarioError
 from symplex.meshes.series.redo import log_of
-from symplex.runs import run as module
 from symplex.runs.pictures import view_table
 from symplex.runs.probe_files import Hdf5Writer, open_probe, path_of_probe
 from symplex.runs.results import Folder
+from symplex.runs.samples import SamplesOfRun
 from symplex.scenario.pictures import ViewTable
 
 BASE = """
@@ -139,7 +139,7 @@ def test_frames_come_at_wanted_times_and_on_events(whole):
 
 def run_with_kills(scenario, folder, monkeypatch):
     """Run a scenario that is stopped three times, and goes on each time."""
-    record, stopped = module._Run._record, []
+    record, stopped = SamplesOfRun.record, []
 
     def interrupted(self, k, *arguments):
         record(self, k, *arguments)
@@ -149,7 +149,7 @@ def run_with_kills(scenario, folder, monkeypatch):
                 raise RuntimeError("killed")
             os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(module._Run, "_record", interrupted)
+    monkeypatch.setattr(SamplesOfRun, "record", interrupted)
     for k in range(4):
         try:
             sx.simulate(scenario, folder, progress=False, resume=k > 0)

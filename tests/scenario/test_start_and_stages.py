@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import symplex.runs.run
+import symplex.runs.samples
 from symplex.commands.cli import main
 from symplex.errors import OutputError, ScenarioError
+from symplex.runs.drawing import draw_plot
 from symplex.runs.history import read_history
-from symplex.runs.pictures import draw_plot
 from symplex.runs.results import Folder
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
@@ -249,17 +249,17 @@ def test_a_run_goes_on_where_the_run_that_it_began_from_is_gone(tmp_path, monkey
     text = viscous + HELD + WEIGHT + '[start]\nkind = "result"\nfrom = "first"\n'
     text += RUN.replace("frames = 4", "frames = 4\ncheckpoint = 1e-9")
     simulate(parse(text), "whole", progress=False)
-    record = symplex.runs.run._Run._record
+    record = symplex.runs.samples.SamplesOfRun.record
 
     def until(self, k, *arguments):
         if k > 4:
             raise KeyboardInterrupt
         record(self, k, *arguments)
 
-    monkeypatch.setattr(symplex.runs.run._Run, "_record", until)
+    monkeypatch.setattr(symplex.runs.samples.SamplesOfRun, "record", until)
     with pytest.raises(KeyboardInterrupt):
         simulate(parse(text), "second", progress=False)
-    monkeypatch.setattr(symplex.runs.run._Run, "_record", record)
+    monkeypatch.setattr(symplex.runs.samples.SamplesOfRun, "record", record)
     shutil.rmtree("first")
     simulate(parse(text), "second", progress=False, resume=True)
     whole, second = (tmp_path / name / "history.csv" for name in ("whole", "second"))
@@ -401,7 +401,7 @@ def test_one_balance_over_all_parts(whole):
 
 @pytest.mark.parametrize("killed", [3, 10, 11, 17, 30, 34])
 def test_a_run_goes_on_bit_identically_from_any_part(killed, whole, tmp_path, monkeypatch):
-    record = symplex.runs.run._Run._record
+    record = symplex.runs.samples.SamplesOfRun.record
 
     def until(self, k, *arguments):
         if k > killed:
@@ -409,7 +409,7 @@ def test_a_run_goes_on_bit_identically_from_any_part(killed, whole, tmp_path, mo
         record(self, k, *arguments)
 
     text = BENT + STAGES + "[run]\ncheckpoint = 1e-9\n"
-    monkeypatch.setattr(symplex.runs.run._Run, "_record", until)
+    monkeypatch.setattr(symplex.runs.samples.SamplesOfRun, "record", until)
     with pytest.raises(KeyboardInterrupt):
         simulate(parse(text), tmp_path / "run", progress=False)
     monkeypatch.undo()
@@ -419,14 +419,14 @@ def test_a_run_goes_on_bit_identically_from_any_part(killed, whole, tmp_path, mo
 
 
 def test_a_run_does_not_go_on_with_other_stages(tmp_path, monkeypatch):
-    record = symplex.runs.run._Run._record
+    record = symplex.runs.samples.SamplesOfRun.record
 
     def until(self, k, *arguments):
         if k > 3:
             raise KeyboardInterrupt
         record(self, k, *arguments)
 
-    monkeypatch.setattr(symplex.runs.run._Run, "_record", until)
+    monkeypatch.setattr(symplex.runs.samples.SamplesOfRun, "record", until)
     with pytest.raises(KeyboardInterrupt):
         simulate(parse(BENT + STAGES), tmp_path / "run", progress=False)
     monkeypatch.undo()
