@@ -97,9 +97,12 @@ class _KernelLowering(NativeLowering):
 
     def run_pass(self, state: Any) -> bool:
         super().run_pass(state)
-        for variable in state.library._final_module.global_variables:
-            if variable.name.startswith("_ZN08NumbaEnv") and (known := lookup_environment(variable.name)) is not None:
-                state.library.codegen.set_env(variable.name, known)
+        codegen = state.library.codegen
+        for name in (variable.name for variable in state.library._final_module.global_variables):
+            if name.startswith("_ZN08NumbaEnv") and (known := lookup_environment(name)) is not None:
+                # That of a C function, which nothing of it reads, is nowhere in the machine code.
+                if codegen._engine.get_global_value_address(name):
+                    codegen.set_env(name, known)
         return True
 
 
