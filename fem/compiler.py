@@ -98,11 +98,12 @@ class _KernelLowering(NativeLowering):
     def run_pass(self, state: Any) -> bool:
         super().run_pass(state)
         codegen = state.library.codegen
-        for name in (variable.name for variable in state.library._final_module.global_variables):
-            if name.startswith("_ZN08NumbaEnv") and (known := lookup_environment(name)) is not None:
-                # That of a C function, which nothing of it reads, is nowhere in the machine code.
-                if codegen._engine.get_global_value_address(name):
-                    codegen.set_env(name, known)
+        for variable in state.library._final_module.global_variables:
+            name = variable.name
+            known = lookup_environment(name) if name.startswith("_ZN08NumbaEnv") else None
+            # That of a C function, which nothing in it reads, is nowhere in the machine code.
+            if known is not None and codegen._engine.get_global_value_address(name):
+                codegen.set_env(name, known)
         return True
 
 
