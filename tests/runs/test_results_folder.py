@@ -174,9 +174,9 @@ def test_a_run_of_an_earlier_version_can_be_overwritten(finished, tmp_path):
 def test_two_that_begin_in_one_folder_do_not_remove_each_others_runs(tmp_path, monkeypatch):
     build, folder = Scenario.build, tmp_path / "out"
 
-    def while_another_runs(scenario, start):
+    def while_another_runs(scenario, *how):
         monkeypatch.setattr(Scenario, "build", build)
-        problem = build(scenario, start)
+        problem = build(scenario, *how)
         other = Folder(tmp_path / "other")
         with other.held():
             other.create(TEXT)
