@@ -50,6 +50,14 @@ def useful(monkeypatch):
     monkeypatch.setattr(drawing_processes, "_are_useful", lambda: True)
 
 
+@pytest.fixture
+def restored_signal():
+    """Return the function that sets what a write to a closed pipe does, until the end of the test."""
+    before = signal.getsignal(signal.SIGPIPE)
+    yield lambda heeded: signal.signal(signal.SIGPIPE, heeded)
+    signal.signal(signal.SIGPIPE, before)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def ended():
     """End the processes that these tests share: each takes two seconds to load what it draws with."""
@@ -120,7 +128,9 @@ def test_what_cannot_be_drawn_is_told_in_one_sentence(folder, tmp_path):
 
 
 @pytest.mark.usefixtures("drawing", "useful")
-def test_a_process_that_dies_is_told_and_the_next_picture_has_another(folder):
+@pytest.mark.parametrize("heeded", [signal.SIG_IGN, signal.SIG_DFL], ids=["as Python has it", "as gmsh leaves it"])
+def test_a_process_that_dies_is_told_and_the_next_picture_has_another(folder, heeded, restored_signal):
+    restored_signal(heeded)
     with pair_taken() as processes:
         frames = processes._frames._process
         with pytest.MonkeyPatch.context() as patch:
