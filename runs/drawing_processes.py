@@ -12,7 +12,6 @@ import atexit
 import gc
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import threading
@@ -23,6 +22,7 @@ from queue import Empty, Queue
 from time import sleep
 from typing import TYPE_CHECKING, Any, BinaryIO, final
 
+from symplex.base.pipes import closed_pipes_raise
 from symplex.errors import RenderError
 from symplex.meshes.pictures.packages import require_packages
 
@@ -140,7 +140,7 @@ class _Process:
     def _send(self, task: bytes) -> None:
         pipe = self._process.stdin
         assert pipe is not None
-        with _told_of_closed_pipes():
+        with closed_pipes_raise():
             pipe.write(task)
             pipe.flush()
 
@@ -171,7 +171,7 @@ class _Process:
 
     def ask_to_end(self) -> None:
         """Tell it that nothing is wanted any more."""
-        with suppress(OSError), _told_of_closed_pipes():
+        with suppress(OSError), closed_pipes_raise():
             assert self._process.stdin is not None
             self._process.stdin.close()
 
@@ -186,27 +186,9 @@ class _Process:
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
-            with suppress(OSError), _told_of_closed_pipes():
+            with suppress(OSError), closed_pipes_raise():
                 assert pipe is not None
                 pipe.close()
-
-
-@contextmanager
-def _told_of_closed_pipes() -> Iterator[None]:
-    """Let writing to a pipe that nobody reads raise an error, where it ends the process otherwise.
-
-    Python ignores that signal, but gmsh, once it is initialized, has it end the process.
-    """
-    if os.name != "posix":
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})
-    try:
-        yield
-    finally:
-        if signal.SIGPIPE not in before and signal.SIGPIPE in signal.sigpending():
-            signal.sigwait({signal.SIGPIPE})
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _resting: list[DrawingProcesses] = []  # that have been begun, and draw for no run

@@ -15,6 +15,7 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
+from symplex.base.pipes import closed_pipes_raise
 from symplex.errors import OutputError, StepFailed, SymplexError
 from symplex.scenario.quantities import shown
 
@@ -129,7 +130,7 @@ class _Worker:
     def begin(self, task: Task) -> None:
         """Give it a member to run."""
         self.task = task
-        with suppress(OSError):  # it has died, as whoever looks into the pipe will see
+        with suppress(OSError), closed_pipes_raise():  # it has died, as whoever looks into the pipe will see
             self.pipe.send(task)
 
     def finished(self) -> tuple[Task, Outcome | None]:
