@@ -128,7 +128,7 @@ def placed(system: System, q: Array, ranks: Ranks) -> Placement:
     """Return the parts of a system on the ranks, which get them unless they have them; q [n, dim] are its positions."""
     # A checker of this file alone takes its class for another than that of the package.
     if ranks.placed is None or not ranks.placed.is_of(system):
-        ranks.placed = None
+        ranks.placed = ranks.moving = None  # what they had of any other
         ranks.placed = Placement(system, q, ranks)  # pyright: ignore[reportAttributeAccessIssue]
     return ranks.placed  # pyright: ignore[reportReturnType]
 
