@@ -229,6 +229,8 @@ def _are_useful() -> bool:
     """Whether there is another core to draw on, and what is drawn with is not loaded here already."""
     if "pyvista" in sys.modules or os.environ.get("SYMPLEX_THREADS") == "1" or not sys.executable:
         return False
+    if getattr(sys, "frozen", False):  # a program that holds its Python: it would be begun itself
+        return False
     if "multiprocessing.process" in sys.modules:
         from multiprocessing import parent_process
 

@@ -189,6 +189,17 @@ def test_processes_are_there_only_where_they_are_wanted(monkeypatch):
     assert not drawing_processes._resting
 
 
+def test_a_program_with_its_own_python_is_not_begun_once_more(monkeypatch):
+    """As those of PyInstaller: what is called the interpreter there is the program itself."""
+    monkeypatch.delitem(sys.modules, "pyvista", raising=False)
+    monkeypatch.delenv("SYMPLEX_THREADS", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1}, raising=False)
+    monkeypatch.setattr(drawing_processes, "require_packages", lambda: None)
+    assert drawing_processes._are_useful()
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert not drawing_processes._are_useful()
+
+
 def test_an_error_on_the_way_ends_what_is_drawn(folder):
     processes = DrawingProcesses()
 
