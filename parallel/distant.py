@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,29 @@ class DistantMotion(FixedStepMotion):
         Together that is `checkpoint`, with the same names.
         """
 
+    def _lead(self) -> None:
+        """Take note that the ranks have the parts of this motion."""
+        self._ranks.moving = ref(self)
+
+    def _require_ranks(self) -> None:
+        """Check that the ranks have the parts of this motion still.
+
+        Raises
+        ------
+        InvalidSystem
+            If they have those of another one.
+        """
+        if self._ranks.moving is None or self._ranks.moving() is not self:
+            raise InvalidSystem(
+                f"the ranks have the parts of another motion, begun after this one had come to t = {self.t:.6g} s: "
+                "end one before the next, or resume this one from a checkpoint."
+            )
+
+    def _called(self, command: Callable[[int], Command]) -> list[Any]:
+        """Let all ranks do what a command of theirs says, with their parts of this motion."""
+        self._require_ranks()
+        return self._ranks.call(command)
+
     def _take_sums(self, parts: Sequence[RankSums]) -> None:
         """Take what all ranks have found, of a state."""
 
@@ -48,7 +72,7 @@ class DistantMotion(FixedStepMotion):
         """Return the present state, with its sums; nodes are brought when they are looked at."""
         if not self._own:
             self._divide()
-        parts = self._ranks.call(lambda rank: Summed())
+        parts = self._called(lambda rank: Summed())
         self._take_sums(parts)
         n = self.n
 
@@ -74,7 +98,7 @@ class DistantMotion(FixedStepMotion):
         owner, place = self._found_at
         found = tuple(np.zeros((self.system.n_nodes, self.system.dim)) for _ in range(3))  # pages that no one touches
         of = {rank: nodes[owner[nodes] == rank] for rank in self._own}
-        for rank, parts in enumerate(self._ranks.call(lambda rank: Some(place[of[rank]]))):
+        for rank, parts in enumerate(self._called(lambda rank: Some(place[of[rank]]))):
             for array, values in zip(found, parts, strict=True):
                 array[of[rank]] = values
         return found  # pyright: ignore[reportReturnType]

@@ -107,7 +107,7 @@ class ImplicitMotionInParts(DistantMotion):
         if not self._own:
             self._divide()
         self._found = {}
-        self._take_counts(self._ranks.call(lambda rank: ImplicitSteps(n_steps)))
+        self._take_counts(self._called(lambda rank: ImplicitSteps(n_steps)))
         self.n += n_steps
 
     def _take_counts(self, counts: Sequence[Counts]) -> None:
@@ -158,6 +158,7 @@ class ImplicitMotionInParts(DistantMotion):
 
         ranks.placed = None  # what they had of any system
         self._take_counts(ranks.call(take))
+        self._lead()
         self._whole, self._listed_at = None, {name: q[:0] for name, q in self._listed_at.items()}
         for energy in system.energies.values():
             if isinstance(energy, Solid):
@@ -166,7 +167,7 @@ class ImplicitMotionInParts(DistantMotion):
     def _gather(self) -> None:
         """Get all that moves from the ranks, and where contacts have found their pairs."""
         n, found = self.system.n_nodes, {}
-        for rank, (arrays, _) in enumerate(self._ranks.call(lambda rank: Arrays())):
+        for rank, (arrays, _) in enumerate(self._called(lambda rank: Arrays())):
             for name, array in arrays.items():
                 whole = found.setdefault(name, np.zeros((*array.shape[:-2], n, array.shape[-1])))
                 whole[..., self._own[rank], :] = array
@@ -181,7 +182,7 @@ class ImplicitMotionInParts(DistantMotion):
         self._refuse_broken()
         if not self._own:
             self._divide()
-        self._ranks.call(command)
+        self._called(command)
         grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
         return grid | {name: array.copy() for name, array in self._counts.arrays.items()} | {_OWNERS: self._owner}
 

@@ -129,10 +129,11 @@ class MotionInParts(DistantMotion, NewmarkMotion):
             return
         if not self._own:
             self._divide()
+        self._require_ranks()
         if self._is_here:
             self._release()
         self._is_here = False
-        self._ranks.call(lambda rank: Steps(n_steps))
+        self._called(lambda rank: Steps(n_steps))
         self.n += n_steps
 
     def _divide(self) -> None:
@@ -145,6 +146,7 @@ class MotionInParts(DistantMotion, NewmarkMotion):
             lambda rank: Begin(grid, {name: array[..., placement.nodes[rank], :] for name, array in arrays.items()})
         )
         self._own = dict(enumerate(placement.own))
+        self._lead()
         self._before[...] = self._words
         for energy in self.system.energies.values():
             if isinstance(energy, Solid):
@@ -164,14 +166,14 @@ class MotionInParts(DistantMotion, NewmarkMotion):
         self._refuse_broken()
         if not self._own:
             self._divide()
-        self._set_work(self._ranks.call(command))
+        self._set_work(self._called(command))
         grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
         return grid | ({"work": self._work.done.copy(), _WORK: self._words.copy()} if self._work else {})
 
     def _gather(self) -> None:
         """Get all that moves from the ranks."""
+        found, whole = self._called(lambda rank: Arrays()), super().arrays()
         self._is_here = True
-        whole, found = super().arrays(), self._ranks.call(lambda rank: Arrays())
         for rank, (arrays, _) in enumerate(found):
             for name, array in arrays.items():
                 whole[name][..., self._own[rank], :] = array

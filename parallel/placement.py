@@ -49,7 +49,7 @@ class Placement:
 
     def __init__(self, system: System, q: Array, ranks: Ranks):
         self._ranks, self._system = ranks, ref(system)
-        self._energies = tuple(map(id, system.energies.values()))
+        self._made_of = {name: ref(part) for name, part in _made_of(system).items()}
         self._motion: ref[Motion] | None = None
         self.nodes: list[IntArray] = [np.empty(0, np.int32)] * ranks.size
         self.own = list(self.nodes)
@@ -91,7 +91,12 @@ class Placement:
 
     def is_of(self, system: System) -> bool:
         """Return whether it is of a system as that is now."""
-        return self._system() is system and self._energies == tuple(map(id, system.energies.values()))
+        found = _made_of(system)
+        return (
+            self._system() is system
+            and list(found) == list(self._made_of)
+            and all(self._made_of[name]() is part for name, part in found.items())
+        )
 
     def begin(self, motion: Motion) -> None:
         """Take note that a motion takes its steps on these parts, which are its own as long as it is there."""
@@ -123,9 +128,16 @@ def placed(system: System, q: Array, ranks: Ranks) -> Placement:
     """Return the parts of a system on the ranks, which get them unless they have them; q [n, dim] are its positions."""
     # A checker of this file alone takes its class for another than that of the package.
     if ranks.placed is None or not ranks.placed.is_of(system):
-        ranks.placed = None
+        ranks.placed = ranks.moving = None  # what they had of any other
         ranks.placed = Placement(system, q, ranks)  # pyright: ignore[reportAttributeAccessIssue]
     return ranks.placed  # pyright: ignore[reportReturnType]
+
+
+def _made_of(system: System) -> dict[str, object]:
+    """Return what parts are made of, by name."""
+    kinds = {"energy": system.energies, "load": system.loads, "support": system.moving.motions}
+    parts = {f"{kind} {name}": part for kind, of in kinds.items() for name, part in of.items()}
+    return {"mass": system.mass, "fixed": system.fixed} | parts
 
 
 def _places(system: System, q: Array) -> Array:

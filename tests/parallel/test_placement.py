@@ -142,6 +142,34 @@ def test_the_parts_of_a_motion_are_not_taken_from_it():
     assert there.placed.is_of(second)
 
 
+@pytest.mark.parametrize("part", ["load", "energy", "name", "mass", "fixed"])
+def test_what_has_changed_of_a_system_is_sent_anew(part):
+    given, options, points = arguments()
+    there = InTurn(2)
+    whole = SystemOfRanks(*given, **options, ranks=there)
+    whole.state(points)
+    if part == "load":
+        whole.loads["pull"] = NodalLoad([5], [0.0, 0.0, 3.0])
+    elif part == "energy":
+        del whole.energies["springs"]  # nothing else holds it: another one may come to lie at its address
+        whole.energies["springs"] = Bars([[0, 1]], EngineeringStrain([1e5], [2.0]))
+    elif part == "name":
+        whole.energies["bars"] = whole.energies.pop("springs")
+    elif part == "mass":
+        whole.mass = 2.0 * whole.mass
+    else:
+        whole.fixed = np.ones_like(whole.fixed)
+    for _ in range(2):
+        placed(whole, points, there)
+        assert there.called.count("Take") == 2
+    for member in there.members:
+        of_rank = member.part
+        assert list(of_rank.loads) == list(whole.loads)
+        assert of_rank.energies == tuple(whole.energies)
+        np.testing.assert_array_equal(of_rank.mass, whole.mass[of_rank.share.nodes])
+        np.testing.assert_array_equal(of_rank.fixed, whole.fixed[of_rank.share.nodes])
+
+
 def test_momenta_of_small_strains_are_found_from_some_elements():
     given, _, points = arguments(LinearElastic(lmbda=6e6, mu=4e6, density=1000.0))
     del given[1]["floor"], given[1]["gravity"]

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter, sleep
 
@@ -142,6 +142,53 @@ def test_a_process_that_dies_is_told_and_the_next_picture_has_another(folder, he
         assert processes._frames._process.pid != frames.pid
 
 
+@pytest.mark.parametrize(
+    ("program", "ended"),
+    [
+        ("import sys; sys.stdin.buffer.read(1)", "status 0"),
+        ("raise SystemExit(0)", "status 0"),
+        ("exit(3)", "status 3"),
+    ],
+)
+def test_a_program_that_never_draws_is_not_begun_for_ever(folder, monkeypatch, program, ended):
+    begun, begin_one = [], drawing_processes._Process._begin
+
+    def counted(one):
+        begun.append(one)
+        assert len(begun) < 10
+        begin_one(one)
+
+    monkeypatch.setattr(drawing_processes, "_PROGRAM", program)
+    monkeypatch.setattr(drawing_processes._Process, "_begin", counted)
+    process = drawing_processes._Process("frames")
+    try:
+        process._task = b"0"
+        with suppress(OSError):
+            process._send(process._task)
+        left_out = process.outcome(lambda picture, part: None)
+    finally:
+        process.end()
+    assert left_out == Drawn(f"the process that draws frames ended with {ended}")
+
+
+def test_what_is_drawn_is_interrupted_also_where_the_run_ignores_interrupts(folder):
+    """As in the background of a script, where processes inherit that: the plot ends at once, and by itself."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        processes = DrawingProcesses()
+        processes.complete()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    def interrupted(picture, part):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        processes.draw(folder, Look(), "none", 1.0, "", interrupted)
+    assert processes._plots is not None
+    assert processes._plots._process.returncode == 1
+
+
 @pytest.mark.usefixtures("useful")
 def test_processes_are_there_only_where_they_are_wanted(monkeypatch):
     with taken(False) as processes:
@@ -150,6 +197,17 @@ def test_processes_are_there_only_where_they_are_wanted(monkeypatch):
     monkeypatch.setattr(drawing_processes, "_are_useful", lambda: False)
     begin()
     assert not drawing_processes._resting
+
+
+def test_a_program_with_its_own_python_is_not_begun_once_more(monkeypatch):
+    """As those of PyInstaller: what is called the interpreter there is the program itself."""
+    monkeypatch.delitem(sys.modules, "pyvista", raising=False)
+    monkeypatch.delenv("SYMPLEX_THREADS", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1}, raising=False)
+    monkeypatch.setattr(drawing_processes, "require_packages", lambda: None)
+    assert drawing_processes._are_useful()
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert not drawing_processes._are_useful()
 
 
 def test_an_error_on_the_way_ends_what_is_drawn(folder):
