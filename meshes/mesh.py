@@ -97,6 +97,8 @@ class Mesh:
     def cells_of(self, cell_type: str, group: str | None = None) -> NDArray[np.int32]:
         """Return the connectivity [m, k] of the cells of one type, all or those of a group; none of a type without any.
 
+        It may be the mesh's own: copy it before it is written to.
+
         Raises
         ------
         MeshError
