@@ -26,6 +26,7 @@ from typing import Any
 
 from numba import cfunc, njit, types
 from numba.core import caching, event
+from numba.core.compiler import CompilerBase
 from numba.core.errors import NumbaError
 
 from symplex.fem.compiler import FormulaCompiler, KernelCompiler
@@ -58,7 +59,7 @@ class _CacheWhenCalled:
 
 
 def _for_kernels(
-    compiler: type[KernelCompiler] = FormulaCompiler, cached: bool = False, **options: Any
+    compiler: type[CompilerBase] = FormulaCompiler, cached: bool = False, **options: Any
 ) -> Callable[[Callable], Any]:
     """Return the decorator of functions that compiled ones call, of which none is called from Python as a rule.
 
