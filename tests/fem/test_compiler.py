@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 
@@ -114,6 +116,19 @@ def test_options_are_the_same_if_the_same_are_set():
     assert one != other
     assert one != Flags()
     assert one.values() == {**Flags().values(), "nrt": True}
+
+
+@pytest.mark.parametrize("function", [_length, _norm])
+def test_a_pickle_holds_the_name_of_a_function(function):
+    """Another process has it with its compiler and its cache, then."""
+    pickled = pickle.dumps(function)
+    assert len(pickled) < 200
+    assert pickle.loads(pickled) is copy.deepcopy(function) is function
+
+
+def test_a_function_without_a_name_is_pickled_whole():
+    function = kernel(lambda x: x + 1.0)
+    assert pickle.loads(pickle.dumps(function))(1.0) == 2.0
 
 
 def test_functions_of_others_are_compiled_as_ever():
