@@ -154,7 +154,7 @@ def require_numba() -> None:
         (Flags, "options"),
         (Flags(), "_values no_compile"),
     ]
-    context = cpu_target.target_context
+    context: Any = cpu_target.target_context  # a property of its own, which is not declared
     codegen = context.codegen()
     library = codegen.create_library("needed")
     needed += [
