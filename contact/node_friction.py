@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from symplex.contact.friction_law import FrictionLaw
 from symplex.contact.friction_loops import LOOPS, friction_of, friction_rows, slip_of
 from symplex.contact.rigid import ObstacleContact, RigidContact
+from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_vectors
 from symplex.fem.copying import Copyable
 from symplex.fem.forms import CompiledLoops
@@ -50,9 +51,19 @@ class MeasureFriction(Copyable):
         numbers = np.array([*measure, *self._friction, float(secant)])
         return CompiledLoops(LOOPS, (nodes, numbers, law, a, b, end))
 
+    @cached_property
+    def _least_nodes(self) -> int:
+        return int(self.nodes.max(initial=-1)) + 1
+
     def add(self, q0: Array, q1: Array, v: Array, out: Array) -> float:
         """Add the forces to out [n, dim]; return a sum that is finite if all are."""
         q0, q1, v = (np.ascontiguousarray(nodal, float) for nodal in (q0, q1, v))
+        for nodal in (q0, q1, v):  # loops would read beyond the end
+            if nodal.shape != (len(q0), self._contact.obstacle.dim) or len(nodal) < self._least_nodes:
+                raise InvalidSystem(
+                    f"Friction: an array for nodes has shape {nodal.shape}, wanted (n, {self._contact.obstacle.dim}) "
+                    f"with n at least {self._least_nodes}, the same for all."
+                )
         loops, arguments = self.compiled_loops
         return loops["forces"](1.0, q0, q1, q1, v, *arguments, out)
 

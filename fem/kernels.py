@@ -18,6 +18,7 @@ import gc
 import hashlib
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from pathlib import Path
@@ -26,6 +27,7 @@ from typing import Any
 
 from numba import cfunc, njit, types
 from numba.core import caching, event
+from numba.core.compiler import CompilerBase
 from numba.core.errors import NumbaError
 
 from symplex.fem.compiler import FormulaCompiler, KernelCompiler
@@ -58,7 +60,7 @@ class _CacheWhenCalled:
 
 
 def _for_kernels(
-    compiler: type[KernelCompiler] = FormulaCompiler, cached: bool = False, **options: Any
+    compiler: type[CompilerBase] = FormulaCompiler, cached: bool = False, **options: Any
 ) -> Callable[[Callable], Any]:
     """Return the decorator of functions that compiled ones call, of which none is called from Python as a rule.
 
@@ -95,9 +97,24 @@ def _for_kernels(
         dispatcher._compile_for_args = compile_whole
         if not options.get("forceinline"):
             dispatcher.get_call_template = template
-        return dispatcher
+        return _pickled_by_name(dispatcher)
 
     return decorated
+
+
+def _pickled_by_name(dispatcher: Any) -> Any:
+    """Let pickles hold the name of a compiled function of a module, as of any function; return it.
+
+    numba would put in its code, which another process would compile anew each time.
+    """
+    whole = dispatcher.__reduce_ex__
+
+    def reduced(protocol: Any) -> Any:
+        module, name = sys.modules.get(dispatcher.__module__), dispatcher.__qualname__
+        return name if getattr(module, name, None) is dispatcher else whole(protocol)
+
+    dispatcher.__reduce_ex__ = reduced
+    return dispatcher
 
 
 def _not_found(*overload: Any) -> None:
@@ -110,7 +127,7 @@ def _cached(**options: Any) -> Callable[[Callable], Any]:
     def decorated(function: Callable) -> Any:
         dispatcher: Any = njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=KernelCompiler, **options)(function)
         dispatcher._cache = _CacheWhenCalled(function)
-        return dispatcher
+        return _pickled_by_name(dispatcher)
 
     return decorated
 

@@ -65,7 +65,8 @@ class ComposedTable(Table):
             return self
         if order <= self.own_order:
             raise ValueError(
-                f'substeps is "{name}", but order is {order:g}, that of the method itself: give a higher one'
+                f'substeps is "{name}", but order is {order:g}, and that of the method itself {self.own_order:g}: '
+                "give a higher one"
             )
         known = schemes_of(int(order))
         if name not in known:

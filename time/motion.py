@@ -241,10 +241,12 @@ class FixedStepMotion(Motion):
     def _run(self, n_steps: int) -> None:
         """Take n_steps steps from the time t, counting them in ``n``: in compiled loops as far as these go."""
         target, steps = self.n + n_steps, Steps(self.t0, self.dt, self.n, np.array([self.dt]), np.zeros(1))
+        few = n_steps  # after one that the loop left: what is found for steps ahead, such as histories, would be lost
         while self.n < target:
-            wanted = min(self._at_once, target - self.n)
+            wanted = min(self._at_once, few, target - self.n)
             taken = self._compiled_steps(wanted, steps._replace(n=self.n))
             self.n += taken
+            few = min(2 * few, n_steps) if taken == wanted else 1
             if taken < wanted:
                 self.substep(self.t, self.dt)
                 self.n += 1

@@ -104,6 +104,14 @@ def check_derivatives(friction, energies, q0, q1, random, tolerance):
         assert np.abs(found - wanted).max() < tolerance * np.abs(wanted).max()
 
 
+@pytest.mark.parametrize("shape", [(2, 3), (3000, 2)])
+def test_positions_that_are_too_few_or_in_the_plane_are_refused(shape):
+    """Loops would read beyond their end."""
+    contact = RigidContact(np.arange(3000), HalfSpace(point=(0, 0, 1), normal=(0, 0, 1)), stiffness=2.0)
+    with pytest.raises(InvalidSystem, match=r"wanted \(n, 3\) with n at least 3000"):
+        Friction(contact, 0.3)(0.0, np.zeros(shape), np.zeros(shape))
+
+
 @pytest.mark.parametrize(("gap", "tolerance"), [(0.98, 0.005), (0.8, 0.005), (0.6, 0.025)])
 def test_friction_on_flat_faces_is_that_of_the_force_between_them(gap, tolerance):
     """Pairs that are tilted, though the faces are parallel, count with what they press along the normal."""

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import copy
+import os
+import pickle
+import subprocess
+import sys
+
 import numba
 import numpy as np
 import pytest
+from numba.core import codegen, compiler_machinery
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Flags
+from numba.core.compiler import Compiler, CompilerBase, Flags
 
 from symplex.fem.call import address_of
-from symplex.fem.compiler import _FormulaLibrary, _Options
+from symplex.fem.compiler import compilers
 from symplex.fem.kernels import addressed_formula, formula, inlined, kernel
+from symplex.fem.own_compiler import FormulaCompiler, KernelCompiler, _FormulaLibrary, _Options
 
 
 @inlined
@@ -110,9 +118,87 @@ def test_options_are_the_same_if_the_same_are_set():
     assert one.values() == {**Flags().values(), "nrt": True}
 
 
+@pytest.mark.parametrize("function", [_length, _norm])
+def test_a_pickle_holds_the_name_of_a_function(function):
+    """Another process has it with its compiler and its cache, then."""
+    pickled = pickle.dumps(function)
+    assert len(pickled) < 200
+    assert pickle.loads(pickled) is copy.deepcopy(function) is function
+
+
+def test_a_function_without_a_name_is_pickled_whole():
+    function = kernel(lambda x: x + 1.0)
+    assert pickle.loads(pickle.dumps(function))(1.0) == 2.0
+
+
 def test_functions_of_others_are_compiled_as_ever():
     function = numba.njit(lambda x: x + 1.0)
     assert function(1.0) == 2.0
     compiled = next(iter(function.overloads.values()))
     assert type(compiled.library) is JITCodeLibrary
     assert compiled.type_annotation is not None
+
+
+# -- another numba ----------------------------------------------------------------------------------------------------
+
+
+def test_the_compilers_are_own_ones_with_this_numba():
+    assert compilers() == (KernelCompiler, FormulaCompiler)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        (codegen.CPUCodeLibrary, "_optimize_final_module"),
+        (codegen.JITCPUCodegen, "set_env"),
+        (codegen.JitEngine, "get_global_value_address"),
+        (compiler_machinery.PassManager, "finalize"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else given.__name__,
+)
+def test_without_what_they_need_of_it_numba_compiles_by_its_own(monkeypatch, owner, name):
+    monkeypatch.delattr(owner, name)
+    assert compilers() == (Compiler, Compiler)
+
+
+def test_with_other_arguments_of_compilers_numba_compiles_by_its_own(monkeypatch):
+    monkeypatch.setattr(CompilerBase, "__init__", lambda self, state: None)
+    assert compilers() == (Compiler, Compiler)
+
+
+WITHOUT = """
+import numpy as np
+from numba import types
+from numba.core import untyped_passes
+from numba.core.compiler import Compiler
+del untyped_passes.WithLifting  # which they import
+from symplex.fem.call import address_of, call_kernel
+from symplex.fem.kernels import addressed_formula, c_function, formula, kernel
+
+@formula
+def square(x):
+    return x * x
+
+@addressed_formula
+def norm(x):
+    return np.sqrt(square(x[0]) + square(x[1]))
+
+@kernel
+def called(address, x):
+    return call_kernel(address, (x,))
+
+@c_function("value")
+def value(p, x):
+    return square(x[0])
+
+assert square._compiler.pipeline_class is called._compiler.pipeline_class is Compiler
+print(called(address_of(norm, types.float64[::1]), np.array([3.0, 4.0])), square(3.0), bool(value.address))
+"""
+
+
+def test_all_kinds_of_functions_are_compiled_by_numba_itself(tmp_path):
+    script = tmp_path / "without.py"
+    script.write_text(WITHOUT)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("5.0 9.0 True\n", "")

@@ -231,8 +231,11 @@ def test_orders_that_there_are_not_are_refused():
     assert 'substeps is "yoshida", which has no order 8; there are' in mistakes(
         BODY, "newmark", 'order = 8\nsubsteps = "yoshida"'
     )
-    assert 'substeps is "suzuki", but order is 2, that of the method itself' in mistakes(
+    assert 'substeps is "suzuki", but order is 2, and that of the method itself 2' in mistakes(
         BODY, "newmark", 'substeps = "suzuki"'
+    )
+    assert "but order is 4, and that of the method itself 6: give a higher one" in mistakes(
+        BODY, "graham-jelenic", 'dt = 0.1\norder = 4\nsubsteps = "suzuki"'
     )
     told = mistakes(BODY, "midpoint", 'dt = 0.1\norder = 6\nsubsteps = "blanes-moan"')
     assert 'substeps is "blanes-moan", which is for explicit newmark alone; others are' in told

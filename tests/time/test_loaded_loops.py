@@ -147,6 +147,27 @@ def test_motions_do_not_depend_on_where_they_are_looked_at_or_resumed(name, load
     assert {name: work for name, work in resumed.energies(found).items() if name in works} == works
 
 
+def test_histories_are_not_asked_again_and_again_for_steps_that_the_loop_leaves(monkeypatch):
+    _, system, state = started("midpoint")
+    times = []
+    loads = {"push": NodalLoad([1], np.ones(3), lambda t: times.append(t) or 1.0)}
+    motion = Midpoint(STEP).start(System(system.mass, system.energies, fixed=system.fixed, loads=loads), state)
+    compiled, stops = motion._compiled_steps, {20, 21, 60}
+
+    def leaving(n, steps):
+        taken = compiled(n, steps)
+        stop = min((stop for stop in stops if steps.n <= stop < steps.n + n), default=None)
+        if stop is None:
+            return taken
+        stops.discard(stop)
+        return stop - steps.n  # what it moved does not matter here
+
+    monkeypatch.setattr(motion, "_compiled_steps", leaving)
+    motion.advance(0.2)
+    assert not stops
+    assert len(times) < 250
+
+
 @pytest.mark.parametrize(("loads", "taking"), [("damped", "dashpots"), ("driven", "friction")])
 def test_energy_momentum_balances_work_to_round_off(loads, taking):
     _, system, state = started("energy-momentum", system=loads)
