@@ -203,7 +203,8 @@ class FramedContact(ObstacleContact):
     def gaps(self, q: Array) -> Array:
         """Return the gaps g [m] of the contact nodes at the nodal positions q [n, 3]; negative: inside."""
         axes, center = _AXES[:, 1:] @ q[self.frame], q[self.frame].mean(axis=0)
-        y = (q[self.nodes[:, 0]] - center) @ axes.T / self._radii
+        with np.errstate(over="ignore", invalid="ignore"):  # steps that are refused for it come here, too
+            y = (q[self.nodes[:, 0]] - center) @ axes.T / self._radii
         return self.obstacle.gap(self.properties.center + y @ self.properties.axes)
 
     def shares(self, x: Array) -> Array:

@@ -273,8 +273,11 @@ def _digest(path: str) -> bytes:
 @cache
 def _text(path: str) -> bytes:
     # What was edited after it was imported would bear the stamp of the new text: it is compiled for this process only.
+    # Laws that are written on the way stand beside the kernels, and have names that follow from their texts.
     status = Path(path).stat()
-    own = os.urandom(16) if max(status.st_mtime, status.st_ctime) >= _BEGUN else b""
+    changed = max(status.st_mtime, status.st_ctime)
+    edited = _BEGUN <= changed <= time() and "__pycache__" not in Path(path).parts
+    own = os.urandom(16) if edited else b""
     return Path(path).read_bytes() + own
 
 
