@@ -205,7 +205,7 @@ class FramedContact(ObstacleContact):
         axes, center = _AXES[:, 1:] @ q[self.frame], q[self.frame].mean(axis=0)
         with np.errstate(over="ignore", invalid="ignore"):  # steps that are refused for it come here, too
             y = (q[self.nodes[:, 0]] - center) @ axes.T / self._radii
-        return self.obstacle.gap(self.properties.center + y @ self.properties.axes)
+            return self.obstacle.gap(self.properties.center + y @ self.properties.axes)
 
     def shares(self, x: Array) -> Array:
         """Return 1 for the node, and less the weights [m, 5] with which its place in the obstacle follows the frame."""
