@@ -70,14 +70,12 @@ def draw_snapshots(
     *,
     progress: Callable[[float], None] | None = None,
 ) -> Path:
-    """Draw snapshots of a run, by default to ``snapshots.png`` in its folder, and return the file.
+    """Draw snapshots of a run, with up where its gravity has it; see `symplex.runs.drawing.snapshots_in`.
 
     Raises
     ------
-    RenderError
-        If nothing can be drawn here, there is no such field, or a section meets no body.
-    OutputError
-        If the frames cannot be read, a time is outside the run, or the picture cannot be written, or not in this size.
+    RenderError, OutputError
+        As that.
     """
     return snapshots_in(folder, _upright_in(look, folder), output, progress=progress)
 
