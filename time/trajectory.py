@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 # What is called with the motion and its state at each of the wanted times.
 Observer = Callable[[Motion, State], None]
+ROUNDING = 1e-12  # of the times: what is shorter is no interval
 
 
 def march(
@@ -39,7 +42,8 @@ def march(
     state : State
         Where the motion begins.
     times : iterable of float
-        In s, ascending, from that of the state on.
+        In s, ascending, from that of the state on. A step that is ``"auto"`` divides the intervals between the times
+        of a sequence (`Integrator.fit`).
     observers : sequence of callable
         Such as a `Recorder`; they see each state and the motion.
 
@@ -63,12 +67,34 @@ def march(
         raise InvalidSystem(
             f"march: observers must be functions of a motion and a state; they are {described(observers)}."
         )
+    if getattr(integrator, "dt", None) == "auto" and isinstance(times, Sequence | np.ndarray):
+        interval = common_divisor(times, state.t)
+        if interval is not None:
+            integrator = integrator.fit(system, state, interval)
     motion = integrator.start(system, state)
     for t in times:
         reached = motion.advance(t)
         for observer in observers:
             observer(motion, reached)
         yield reached
+
+
+def common_divisor(times: Sequence[float] | Array, start: float) -> float | None:
+    """Return the longest interval in s that divides all those from a start to times [k], if one is found.
+
+    It is the shortest of the intervals, or up to a thousandth of it.
+    """
+    after = np.asarray(times)
+    if after.ndim != 1 or after.dtype.kind not in "fiu" or not np.isfinite(after).all():
+        return None  # refused by the motion, which names the time
+    gaps = np.abs(np.diff(after, prepend=start))
+    gaps = gaps[gaps > ROUNDING * np.abs(after).max(initial=abs(start))]
+    if not len(gaps):
+        return None
+    shortest = float(gaps.min())
+    parts = math.lcm(*(Fraction(float(gap / shortest)).limit_denominator(1000).denominator for gap in gaps))
+    counts = gaps / shortest * parts
+    return shortest / parts if parts <= 1000 and np.allclose(counts, np.rint(counts), rtol=1e-9, atol=0.0) else None
 
 
 @dataclass(frozen=True, repr=False)

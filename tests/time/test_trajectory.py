@@ -57,3 +57,19 @@ def test_an_empty_record():
     trajectory = Recorder().trajectory()
     assert len(trajectory.t) == 0
     assert trajectory.energies == {}
+
+
+@pytest.mark.parametrize("times", [np.linspace(0.0, 1e-7, 4), [1e-8, 2.5e-8, 1e-7]])
+def test_an_automatic_step_divides_the_times(impact_of, times):
+    system, start = impact_of("I")
+    trajectory = record(system, Newmark("auto"), start, times)
+    assert trajectory.t.tolist() == pytest.approx(list(times), rel=1e-12)
+    limit = Newmark("auto").start(system, start).dt
+    assert trajectory.motion.dt <= limit
+    assert record(system, Newmark(trajectory.motion.dt), start, times).q[-1] == pytest.approx(trajectory.q[-1], abs=0.0)
+
+
+def test_times_without_a_common_divisor_are_left_to_the_method(impact_of):
+    system, start = impact_of("I")
+    with pytest.raises(StepFailed, match="not a whole number"):
+        record(system, Newmark("auto"), start, [1e-8, 1e-8 * np.pi, 1e-7])
