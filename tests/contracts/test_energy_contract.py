@@ -77,6 +77,10 @@ class Case:
         What the Hessian errs by, relative to its size: more where it is made of differences.
     quadratic : bool
         Whether the energy is a quadratic form of positions, so that its secant matrix does not change.
+    lacks : tuple of str
+        The optional forms that it does not have, of `OPTIONAL`.
+    invariant : bool
+        Whether it declares motions that leave it alike (`Energy.generators`).
     """
 
     make: Callable[[], tuple[Energy, np.ndarray]]
@@ -86,6 +90,16 @@ class Case:
     shifts: bool = False
     rounding: float = 1e-13
     quadratic: bool = False
+    lacks: tuple[str, ...] = ()
+    invariant: bool = False
+
+
+OPTIONAL = {"secant": "secant form", "third": "third derivative", "mean_gradient": "gradient at mean strains"}
+
+
+def external(make, length, **options):
+    """The case of an energy of forces from outside: without secant form, and without mean strains."""
+    return Case(make, length, lacks=("secant", "mean_gradient"), **options)
 
 
 def shaken(points, amount):
@@ -410,26 +424,39 @@ ELEMENTS = ("tetra", "hexahedron", "hexahedron full", "tetra10")
 OTHERS = ("hexahedron20 reduced", *(kind for kind in SOLID_KINDS if kind not in ELEMENTS))
 TURNED, _ = np.linalg.qr(np.random.default_rng(12).standard_normal((3, 3)))
 
+# A user's law, whose stress has no second derivative.
+LACKS = {"foam": ("third",)}
 # Elements with laws; linear elasticity is not the same after rotations.
 PRODUCTS = {
-    **{f"{law}, {kind}": Case(elements(kind, LAWS[law]), 0.05, rigid=True) for kind in ELEMENTS for law in LAWS},
     **{
-        f"{law}, {kind}": Case(elements(kind, LAWS[law]), 0.05, rigid=True)
+        f"{law}, {kind}": Case(elements(kind, LAWS[law]), 0.05, rigid=True, lacks=LACKS.get(law, ()), invariant=True)
+        for kind in ELEMENTS
+        for law in LAWS
+    },
+    **{
+        f"{law}, {kind}": Case(elements(kind, LAWS[law]), 0.05, rigid=True, lacks=LACKS.get(law, ()), invariant=True)
         for kind in OTHERS
         for law in ("neo-Hookean", "foam", "formula of fibres")
     },
     **{
-        f"{law}, {kind} mean-dilatation": Case(elements(f"{kind} mean-dilatation", LAWS[law]), 0.05, rigid=True)
+        f"{law}, {kind} mean-dilatation": Case(
+            elements(f"{kind} mean-dilatation", LAWS[law]), 0.05, rigid=True, lacks=("third",), invariant=True
+        )
         for kind in ("hexahedron", "tetra10")
         for law in ("Mooney-Rivlin", "foam", "formula of fibres")
     },
-    **{f"linear elastic, {kind}": Case(elements(kind, linear), 0.05, shifts=True) for kind in (*ELEMENTS, *OTHERS)},
     **{
-        f"orthotropic, {kind}": Case(elements(kind, orthotropic), 0.05, rigid=True)
+        f"linear elastic, {kind}": Case(elements(kind, linear), 0.05, shifts=True, lacks=("secant",), invariant=True)
+        for kind in (*ELEMENTS, *OTHERS)
+    },
+    **{
+        f"orthotropic, {kind}": Case(elements(kind, orthotropic), 0.05, rigid=True, invariant=True)
         for kind in ("tetra10", "hexahedron", "hexahedron full")
     },
     **{
-        f"linear orthotropic, {kind}": Case(elements(kind, lambda: orthotropic(small=True)), 0.05, shifts=True)
+        f"linear orthotropic, {kind}": Case(
+            elements(kind, lambda: orthotropic(small=True)), 0.05, shifts=True, lacks=("secant",), invariant=True
+        )
         for kind in ("tetra", "tetra10", "hexahedron", "hexahedron full")
     },
 }
@@ -444,36 +471,62 @@ FAST = {
 assert set(PRODUCTS) >= FAST
 
 CASES = {
-    "solid": Case(solid, 0.05, rigid=True),
-    "auxetic solid": Case(auxetic_solid, 0.5, rigid=True),
+    "solid": Case(solid, 0.05, rigid=True, invariant=True),
+    "auxetic solid": Case(auxetic_solid, 0.5, rigid=True, invariant=True),
     **PRODUCTS,
-    "half-space": Case(contact(HalfSpace((0.0, 0.1, 0.0), (1.0, 2.0, -2.0))), 1.0),
-    "half-space, unnormalised": Case(contact(HalfSpace((0.0, 0.1, 0.0), (0.0, -1.0, -1.0), normalize=False)), 1.0),
-    "half-plane": Case(contact(HalfSpace((0.0, 0.1), (1.0, 2.0)), dim=2), 1.0),
-    "sphere": Case(contact(Sphere((0.1, 0.2, 0.3), 0.9)), 1.0),
-    "disc": Case(contact(Sphere((0.1, 0.2), 0.7), dim=2), 1.0),
-    "vessel": Case(contact(Sphere((0.1, 0.2, 0.3), 0.9, inside=True)), 1.0),
-    "cylinder": Case(contact(Cylinder((0.1, 0.2, 0.3), (1.0, 2.0, -1.0), 0.8)), 1.0),
-    "pipe": Case(contact(Cylinder((0.1, 0.2, 0.3), (1.0, 2.0, -1.0), 0.8, inside=True)), 1.0),
-    "capsule": Case(contact(Capsule((0.1, 0.2, 0.3), (-0.4, 0.5, 0.1), 0.6)), 1.0),
-    "capsule, inside": Case(contact(Capsule((0.1, 0.2, 0.3), (-0.4, 0.5, 0.1), 0.6, inside=True)), 1.0),
-    "box": Case(contact(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2), TURNED)), 1.0),
-    "container": Case(contact(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2), TURNED, inside=True)), 1.0),
-    "rectangle": Case(contact(Box((0.1, 0.0), (1.4, 1.6)), dim=2), 1.0),
+    "half-space": external(contact(HalfSpace((0.0, 0.1, 0.0), (1.0, 2.0, -2.0))), 1.0),
+    "half-space, unnormalised": external(contact(HalfSpace((0.0, 0.1, 0.0), (0.0, -1.0, -1.0), normalize=False)), 1.0),
+    "half-plane": external(contact(HalfSpace((0.0, 0.1), (1.0, 2.0)), dim=2), 1.0),
+    "sphere": external(contact(Sphere((0.1, 0.2, 0.3), 0.9)), 1.0),
+    "disc": external(contact(Sphere((0.1, 0.2), 0.7), dim=2), 1.0),
+    "vessel": external(contact(Sphere((0.1, 0.2, 0.3), 0.9, inside=True)), 1.0),
+    "cylinder": external(contact(Cylinder((0.1, 0.2, 0.3), (1.0, 2.0, -1.0), 0.8)), 1.0),
+    "pipe": external(contact(Cylinder((0.1, 0.2, 0.3), (1.0, 2.0, -1.0), 0.8, inside=True)), 1.0),
+    "capsule": external(contact(Capsule((0.1, 0.2, 0.3), (-0.4, 0.5, 0.1), 0.6)), 1.0),
+    "capsule, inside": external(contact(Capsule((0.1, 0.2, 0.3), (-0.4, 0.5, 0.1), 0.6, inside=True)), 1.0),
+    "box": external(contact(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2), TURNED)), 1.0),
+    "container": external(contact(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2), TURNED, inside=True)), 1.0),
+    "rectangle": external(contact(Box((0.1, 0.0), (1.4, 1.6)), dim=2), 1.0),
     "carried sphere": Case(carried(Sphere((0.0, 0.0, 0.0), 0.9)), 1.0, rigid=True),
-    "carried box": Case(carried(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2))), 1.0, shifts=True),
-    "carried half-space": Case(carried(HalfSpace((0.0, 0.1, 0.0), (1.0, 2.0, -2.0))), 1.0, shifts=True),
-    "framed half-space": Case(framed(HalfSpace((0.0, 0.1, 0.0), (1.0, 2.0, -2.0))), 1.0, rigid=True),
-    "framed sphere": Case(framed(Sphere((0.1, 0.2, 0.3), 0.9)), 1.0, rigid=True),
-    "framed pipe": Case(framed(Cylinder((0.1, 0.2, 0.3), (1.0, 2.0, -1.0), 0.8, inside=True)), 1.0, rigid=True),
-    "framed capsule": Case(framed(Capsule((0.1, 0.2, 0.3), (-0.4, 0.5, 0.1), 0.6)), 1.0, rigid=True),
-    "framed box": Case(framed(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2))), 1.0, rigid=True),
-    "framed container": Case(framed(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2), inside=True)), 1.0, rigid=True),
-    "penalised plane, one-sided": Case(
+    "carried box": external(carried(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2))), 1.0, shifts=True),
+    "carried half-space": external(carried(HalfSpace((0.0, 0.1, 0.0), (1.0, 2.0, -2.0))), 1.0, shifts=True),
+    "framed half-space": Case(
+        framed(HalfSpace((0.0, 0.1, 0.0), (1.0, 2.0, -2.0))), 1.0, rigid=True, lacks=("mean_gradient",), invariant=True
+    ),
+    "framed sphere": Case(
+        framed(Sphere((0.1, 0.2, 0.3), 0.9)), 1.0, rigid=True, lacks=("mean_gradient",), invariant=True
+    ),
+    "framed pipe": Case(
+        framed(Cylinder((0.1, 0.2, 0.3), (1.0, 2.0, -1.0), 0.8, inside=True)),
+        1.0,
+        rigid=True,
+        lacks=("mean_gradient",),
+        invariant=True,
+    ),
+    "framed capsule": Case(
+        framed(Capsule((0.1, 0.2, 0.3), (-0.4, 0.5, 0.1), 0.6)),
+        1.0,
+        rigid=True,
+        lacks=("mean_gradient",),
+        invariant=True,
+    ),
+    "framed box": Case(
+        framed(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2))), 1.0, rigid=True, lacks=("mean_gradient",), invariant=True
+    ),
+    "framed container": Case(
+        framed(Box((0.1, 0.0, 0.2), (1.4, 1.6, 1.2), inside=True)),
+        1.0,
+        rigid=True,
+        lacks=("mean_gradient",),
+        invariant=True,
+    ),
+    "penalised plane, one-sided": external(
         penalised(OnPlane(np.arange(2, 38), (0.0, 0.1, 0.0), (1.0, 2.0, -2.0)), one_sided=True), 1.0
     ),
-    "penalised sphere": Case(penalised(OnSphere(np.arange(2, 38), (0.1, 0.2, 0.3), 0.9)), 1.0),
-    "penalised cylinder": Case(penalised(OnCylinder(np.arange(2, 38), (0.1, 0.2, 0.3), (1.0, 2.0, -1.0), 0.8)), 1.0),
+    "penalised sphere": external(penalised(OnSphere(np.arange(2, 38), (0.1, 0.2, 0.3), 0.9)), 1.0),
+    "penalised cylinder": external(
+        penalised(OnCylinder(np.arange(2, 38), (0.1, 0.2, 0.3), (1.0, 2.0, -1.0), 0.8)), 1.0
+    ),
     "struts that only push": Case(bars(CompressionOnly(3.0, 1.3)), 1.0, rigid=True),
     "ropes": Case(bars(TensionOnly(3.0, 1.3)), 1.0, rigid=True),
     "springs": Case(bars(EngineeringStrain(3.0, 1.3)), 1.0, rigid=True),
@@ -481,45 +534,108 @@ CASES = {
     "charges": Case(bars(InverseDistance(-2.0)), 1.0, rigid=True),
     "inverse square": Case(bars(InverseSquare(2.0)), 1.0, rigid=True),
     "Lennard-Jones": Case(bars(LennardJones(2.0, 1.1)), 1.0, rigid=True),
-    "springs to a point": Case(anchored(EngineeringStrain([3.0, 1.0, 2.0], 1.3)), 1.0),
-    "ropes to a point": Case(anchored(TensionOnly(3.0, 0.3)), 1.0),
-    "linear constraints": Case(linear_constraints, 0.5),
+    "springs to a point": external(anchored(EngineeringStrain([3.0, 1.0, 2.0], 1.3)), 1.0),
+    "ropes to a point": external(anchored(TensionOnly(3.0, 0.3)), 1.0),
+    "linear constraints": Case(linear_constraints, 0.5, lacks=("secant",)),
     "nodes tied to a surface": Case(tied, 0.5, rigid=True, quadratic=True),
-    "penalised rods": Case(penalised_rods, 1.0, rigid=True),
-    "truss in Jacobi coordinates": Case(in_jacobi_coordinates(bars(GreenStrain(3.0, 1.3))), 1.0),
-    "Lennard-Jones with a cut-off": Case(short_range, 1.0, rigid=True),
-    "rigid bodies": Case(rigid_bodies, 1.0, rigid=True),
+    "penalised rods": external(penalised_rods, 1.0, rigid=True),
+    "truss in Jacobi coordinates": external(in_jacobi_coordinates(bars(GreenStrain(3.0, 1.3))), 1.0),
+    "Lennard-Jones with a cut-off": Case(short_range, 1.0, rigid=True, invariant=True),
+    "rigid bodies": Case(rigid_bodies, 1.0, rigid=True, invariant=True),
     "truss of interpolated points": Case(interpolated(bars(GreenStrain(3.0, 1.3))), 1.0, rigid=True),
-    "solid of interpolated points": Case(interpolated(elements("tetra", LAWS["neo-Hookean"])), 0.05, rigid=True),
-    "Lennard-Jones of interpolated points": Case(interpolated(short_range), 1.0, rigid=True),
-    "sphere and interpolated points": Case(interpolated(contact(Sphere((0.1, 0.2, 0.3), 0.9))), 1.0),
-    "contact of two bodies, penalty": Case(two_bodies("penalty"), 0.3, rigid=True),
-    "contact of two bodies, barrier": Case(two_bodies("barrier"), 0.1, rigid=True),
-    "contact from touch on, penalty": Case(touching_bodies("penalty"), 0.05, rigid=True),
-    "contact from touch on, barrier": Case(touching_bodies("barrier"), 0.02, rigid=True),
-    "contact with a rigid body, penalty": Case(body_and_rigid_body("penalty"), 0.3, rigid=True),
-    "contact with a rigid body, barrier": Case(body_and_rigid_body("barrier"), 0.1, rigid=True),
-    "user's solid": Case(users(solid, WithHessian, *RIGID), 0.05, rigid=True),
-    "user's pairs without Hessian": Case(
-        users(bars(LennardJones(2.0, 1.1)), WithoutMore, *RIGID), 1.0, rigid=True, rounding=1e-8
+    "solid of interpolated points": Case(
+        interpolated(elements("tetra", LAWS["neo-Hookean"])), 0.05, rigid=True, invariant=True
     ),
-    "user's linear elasticity": Case(users(elements("tetra", linear), WithHessian, "translations"), 0.05, shifts=True),
-    "user's contact": Case(users(contact(Sphere((0.1, 0.2, 0.3), 0.9)), WithHessian), 1.0),
-    "about an axis": Case(about_axis, 1.0),
-    "gravity": Case(gravity, 1.0, curved=False),
-    "centrifugal": Case(centrifugal, 0.5),
-    "nodal force": Case(nodal_force, 1.0, curved=False),
+    "Lennard-Jones of interpolated points": Case(interpolated(short_range), 1.0, rigid=True, invariant=True),
+    "sphere and interpolated points": external(interpolated(contact(Sphere((0.1, 0.2, 0.3), 0.9))), 1.0),
+    "contact of two bodies, penalty": Case(
+        two_bodies("penalty"), 0.3, rigid=True, lacks=("mean_gradient",), invariant=True
+    ),
+    "contact of two bodies, barrier": Case(
+        two_bodies("barrier"), 0.1, rigid=True, lacks=("mean_gradient",), invariant=True
+    ),
+    "contact from touch on, penalty": Case(
+        touching_bodies("penalty"), 0.05, rigid=True, lacks=("mean_gradient",), invariant=True
+    ),
+    "contact from touch on, barrier": Case(
+        touching_bodies("barrier"), 0.02, rigid=True, lacks=("mean_gradient",), invariant=True
+    ),
+    "contact with a rigid body, penalty": Case(
+        body_and_rigid_body("penalty"), 0.3, rigid=True, lacks=("mean_gradient",), invariant=True
+    ),
+    "contact with a rigid body, barrier": Case(
+        body_and_rigid_body("barrier"), 0.1, rigid=True, lacks=("mean_gradient",), invariant=True
+    ),
+    "user's solid": Case(users(solid, WithHessian, *RIGID), 0.05, rigid=True, lacks=tuple(OPTIONAL), invariant=True),
+    "user's pairs without Hessian": Case(
+        users(bars(LennardJones(2.0, 1.1)), WithoutMore, *RIGID),
+        1.0,
+        rigid=True,
+        rounding=1e-8,
+        lacks=tuple(OPTIONAL),
+        invariant=True,
+    ),
+    "user's linear elasticity": Case(
+        users(elements("tetra", linear), WithHessian, "translations"),
+        0.05,
+        shifts=True,
+        lacks=tuple(OPTIONAL),
+        invariant=True,
+    ),
+    "user's contact": Case(users(contact(Sphere((0.1, 0.2, 0.3), 0.9)), WithHessian), 1.0, lacks=tuple(OPTIONAL)),
+    "about an axis": Case(about_axis, 1.0, lacks=tuple(OPTIONAL), invariant=True),
+    "gravity": external(gravity, 1.0, curved=False),
+    "centrifugal": external(centrifugal, 0.5),
+    "nodal force": external(nodal_force, 1.0, curved=False),
 }
 
 
-@pytest.fixture(
-    params=[pytest.param(name, marks=pytest.mark.slow) if name in PRODUCTS.keys() - FAST else name for name in CASES],
-    scope="module",
-)
+# Fixtures of tests of a form: of the energies that have it.
+FORM_OF = {"secant_case": "secant", "direction": "third", "mean_case": "mean_gradient"}
+
+
+def of(applies):
+    """Return a decorator of tests of the cases for which something holds; the others are not collected."""
+
+    def mark(test):
+        test.applies = applies
+        return test
+
+    return mark
+
+
+def pytest_generate_tests(metafunc):
+    if "case" not in metafunc.fixturenames:
+        return
+    forms = {form for fixture, form in FORM_OF.items() if fixture in metafunc.fixturenames}
+    applies = getattr(metafunc.function, "applies", lambda case: True)
+    names = [name for name, case in CASES.items() if applies(case) and forms.isdisjoint(case.lacks)]
+    slow = PRODUCTS.keys() - FAST
+    params = [pytest.param(name, marks=pytest.mark.slow) if name in slow else name for name in names]
+    metafunc.parametrize("case", params, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
 def case(request):
     chosen = CASES[request.param]
     energy, q = chosen.make()
     return chosen, energy, np.ascontiguousarray(q)
+
+
+def test_the_optional_forms_are_those_that_the_case_has(case):
+    """What an energy lacks is refused by name."""
+    chosen, energy, q = case
+    x = q[energy.nodes]
+    assert bool(len(energy.generators(q.shape[1])[0])) == chosen.invariant
+    foam = isinstance(energy, Solid) and isinstance(energy.material, Foam)
+    for form, called in OPTIONAL.items():
+        if form not in chosen.lacks:
+            assert energy.has(form)
+            continue
+        by_law = foam and energy.has(form)  # the law lacks what the form is made of
+        refusal = "no second derivative of its stress" if by_law else f"has no {called}"
+        with pytest.raises(InvalidSystem, match=refusal):
+            getattr(energy, form)(*([x] if form == "secant" else [x, x]))
 
 
 def coordinates(x):
@@ -622,11 +738,10 @@ def test_forces_and_moments_sum_to_zero(case):
     assert np.abs(moment).max() < 1e-13 * size * chosen.length
 
 
+@of(lambda case: case.rigid)
 def test_hessian_knows_rigid_motions(case):
     """∇²φ·(translation) = 0 and ∇²φ·(ω × x) = ω × ∇φ."""
     chosen, energy, q = case
-    if not chosen.rigid:
-        pytest.skip("not invariant")
     x = q[energy.nodes]
     m, k = energy.nodes.shape
     hessian, gradient = energy.hessian(x), energy.gradient(x)
@@ -693,10 +808,9 @@ def test_discrete_gradient_at_one_point_is_the_gradient(case):
     np.testing.assert_allclose(energy.discrete_gradient(x, x), gradient, atol=1e-13 * np.abs(gradient).max())
 
 
+@of(lambda case: case.rigid)
 def test_discrete_forces_and_moments_sum_to_zero(increments):
     chosen, energy, x0, ends = increments
-    if not chosen.rigid:
-        pytest.skip("not invariant")
     for name, x1 in ends.items():
         forces = energy.discrete_gradient(x0, x1)
         size = np.abs(forces).max()
@@ -706,11 +820,11 @@ def test_discrete_forces_and_moments_sum_to_zero(increments):
         assert np.abs(moment).max() < 1e-13 * size * chosen.length, name
 
 
+@of(lambda case: case.invariant)
 def test_discrete_forces_have_no_power_in_motions_that_leave_the_energy_alike(increments):
     _, energy, x0, ends = increments
     A, b = energy.generators(x0.shape[2])
-    if not len(A):
-        pytest.skip("not declared to be invariant")
+    assert len(A)
     for name, x1 in ends.items():
         forces, middle = energy.discrete_gradient(x0, x1), 0.5 * (x0 + x1)
         power = np.einsum("mai,mrai->mr", forces, np.einsum("rij,maj->mrai", A, middle) + b[None, :, None])
@@ -761,10 +875,6 @@ def test_discrete_forms_are_scattered_and_added(case):
 def secant_case(case):
     """An energy with a secant form, positions q and velocities v."""
     chosen, energy, q = case
-    if not energy.has("secant"):
-        with pytest.raises(InvalidSystem, match="has no secant form"):
-            energy.secant(q[energy.nodes])
-        pytest.skip("no secant form")
     return chosen, energy, q, np.random.default_rng(13).standard_normal(q.shape)
 
 
@@ -840,15 +950,6 @@ def direction(case):
     """An energy that has a third derivative, its positions and a direction, gathered."""
     chosen, energy, q = case
     a = chosen.length * np.random.default_rng(13).standard_normal(q.shape)
-    x = q[energy.nodes]
-    if isinstance(energy, Solid) and isinstance(energy.material, Foam) and energy.has("third"):
-        with pytest.raises(InvalidSystem, match="no second derivative of its stress"):
-            energy.third(x, a[energy.nodes])
-        pytest.skip("no third derivative")
-    if not energy.has("third"):
-        with pytest.raises(InvalidSystem, match="has no third derivative"):
-            energy.third(x, a[energy.nodes])
-        pytest.skip("no third derivative")
     return chosen, energy, q, a
 
 
@@ -877,11 +978,10 @@ def test_third_derivative_is_quadratic_in_the_direction(direction):
     np.testing.assert_allclose(energy.third(x, -3.0 * along), 9.0 * third, atol=1e-13 * np.abs(third).max())
 
 
+@of(lambda case: case.rigid or case.shifts)
 def test_third_derivative_knows_rigid_motions(direction):
     """Differentiating Σ ∇φ = 0 and Σ x × ∇φ = 0 twice: Σ T = 0 and Σ (x × T + 2 a × ∇²φ a) = 0."""
     chosen, energy, q, a = direction
-    if not (chosen.rigid or chosen.shifts):
-        pytest.skip("not invariant")
     x, along = q[energy.nodes], a[energy.nodes]
     third = energy.third(x, along)
     curved = np.einsum("mij,mj->mi", energy.hessian(x), along.reshape(len(x), -1)).reshape(x.shape)
@@ -908,10 +1008,6 @@ def test_third_derivative_is_scattered_and_added(direction):
 def mean_case(case):
     """An energy with a gradient at mean strains, and positions q0 and q1, a large increment apart."""
     chosen, energy, q0 = case
-    if not energy.has("mean_gradient"):
-        with pytest.raises(InvalidSystem, match="has no gradient at mean strains"):
-            energy.mean_gradient(q0[energy.nodes], q0[energy.nodes])
-        pytest.skip("no mean gradient")
     return chosen, energy, q0, q0 + 0.04 * chosen.length * np.random.default_rng(16).standard_normal(q0.shape)
 
 
@@ -935,10 +1031,9 @@ def test_mean_gradient_does_the_work_of_the_energy_to_third_order(mean_case):
     assert errors[1] < errors[0] / 6 + lost
 
 
+@of(lambda case: case.rigid)
 def test_mean_forces_and_moments_sum_to_zero(mean_case):
     chosen, energy, q0, q1 = mean_case
-    if not chosen.rigid:
-        pytest.skip("not invariant")
     x0, x1 = q0[energy.nodes], q1[energy.nodes]
     forces, middle = energy.mean_gradient(x0, x1), 0.5 * (x0 + x1)
     size = np.abs(forces).max()
@@ -1017,8 +1112,7 @@ def lattice(case, request):
         axes, _ = np.linalg.qr(np.random.default_rng(10).standard_normal(axes.shape))
         axes[0] *= np.linalg.det(axes)
     functions = energy.lattice_functions(None if request.param == "in x" else axes)
-    if functions is None:
-        pytest.skip("no lattice functions")
+    assert functions is not None
     assert len(functions.parameters) == len(energy.nodes)
     value = ctypes.CFUNCTYPE(DOUBLE, POINTER, POINTER)(functions.value)
     difference = ctypes.CFUNCTYPE(DOUBLE, POINTER, POINTER, INT, DOUBLE)(functions.difference)

@@ -380,17 +380,18 @@ def conserved(system, motion, state, energy):
     }
 
 
-def test_reversed_velocities_come_back(case):
+def test_symmetric_methods_and_no_others_come_back_with_reversed_velocities(case):
     system, q, v = body()
     integrator = case.make(case.size, 0)
-    if not integrator.symmetric:
-        pytest.skip("not symmetric by design")
     t = case.size * round(min(40.0, 2.0 / case.size))
     there = integrator.start(system, system.state(q, v)).advance(t)
     assert np.abs(there.q - q).max() > 0.1
     back = integrator.start(system, system.state(there.q, -there.v)).advance(t)
-    np.testing.assert_allclose(back.q, q, atol=case.reversal)
-    np.testing.assert_allclose(back.v, -v, atol=case.reversal)
+    missed = max(np.abs(back.q - q).max(), np.abs(back.v + v).max())
+    if integrator.symmetric:
+        assert missed < case.reversal
+    else:
+        assert missed > 1e-6
 
 
 def symplectic_defect(system, q, v, advance, nudge=1e-6):

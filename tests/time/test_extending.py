@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 CHECKS = (
     contract.test_declared_order_on_a_nonlinear_problem,
     contract.test_conserves_what_it_says_and_nothing_else,
-    contract.test_reversed_velocities_come_back,
+    contract.test_symmetric_methods_and_no_others_come_back_with_reversed_velocities,
     contract.test_jacobian_is_symplectic,
     contract.test_a_resumed_motion_is_bit_identical,
     contract.test_supports_move_as_given_or_are_refused,
