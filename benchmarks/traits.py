@@ -1,4 +1,4 @@
-"""The table of integrators in README.md, computed from what they declare: write it anew after a trait has changed.
+"""The table of integrators in docs/integrators.md, computed from what they declare: write it anew after a trait has changed.
 
 python benchmarks/traits.py
 """
@@ -14,7 +14,7 @@ from symplex.time.integrator import Integrator
 from symplex.time.reductions.jacobi_reduction import JacobiReduction
 from symplex.time.reductions.polar_reduction import PolarReduction
 
-README = Path(__file__).parent.parent / "README.md"
+PAGE = Path(__file__).parent.parent / "docs" / "integrators.md"
 BEGIN, END = "<!-- integrators: python benchmarks/traits.py -->", "<!-- end of integrators -->"
 KEPT = ("energy", "momentum", "angular momentum", "symplectic form")
 # Forms that not all energies have, and what is not evaluated by all methods.
@@ -104,14 +104,14 @@ def table() -> str:
     if sorted(told) != sorted(known):
         raise ValueError(f"rows and catalogue differ by {sorted(set(told) ^ set(known))}.")
     heads = ("", "order", "keeps to round-off", "needs of energies", *COLUMNS.values(), "")
-    lines = [f"  | {' | '.join(heads)} |", f"  |{' --- |' * len(heads)}"]
+    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
     for row in ROWS:
         cells = {_cells(known[name]) for name in row.methods}
         if len(cells) > 1:
             raise ValueError(f"{' and '.join(row.methods)} have different traits; give them rows of their own.")
         names = ", ".join(f"`{name}`" for name in row.methods)
-        named = f"[{names}](docs/{row.page}.md)" if row.page else names
-        lines.append(f"  | {' | '.join((named, *cells.pop(), row.remark))} |")
+        named = f"[{names}]({row.page}.md)" if row.page else names
+        lines.append(f"| {' | '.join((named, *cells.pop(), row.remark))} |")
     return "\n".join(lines)
 
 
@@ -125,11 +125,11 @@ def _cells(method: Integrator) -> tuple[str, ...]:
 
 
 def written(text: str) -> str:
-    """Return the text of the README with the table as it is now."""
+    """Return the text of the page with the table as it is now."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table()}\n  {END}{after}"
+    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
 
 
 if __name__ == "__main__":
-    README.write_text(written(README.read_text("utf-8")), "utf-8")
+    PAGE.write_text(written(PAGE.read_text("utf-8")), "utf-8")

@@ -204,9 +204,9 @@ def test_methods_around_another_take_what_that_takes():
         moved(JacobiReduction(sx.Newmark(STEP)), has("supports"))
 
 
-def test_the_table_of_the_readme_is_up_to_date(pytestconfig):
+def test_the_table_of_integrators_is_up_to_date(pytestconfig):
     spec = importlib.util.spec_from_file_location("traits", pytestconfig.rootpath / "benchmarks" / "traits.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    text = script.README.read_text("utf-8")
+    text = script.PAGE.read_text("utf-8")
     assert script.written(text) == text, "write it anew: python benchmarks/traits.py"
