@@ -5,7 +5,8 @@ Loops over elements hold the tensor algebra, and call these with the invariants 
     I1 = tr C,    I2 = ((tr C)² − tr C²)/2,    θ = ln J = ½ ln det C,    I4 = a·C a of each family of fibres a.
 
 A law is a module of text that is generated when it is first needed (`symplex.fem.solids.formula_text`), in a folder
-next to the cached kernels. Each function is compiled when its address is first requested, and is kept for all processes.
+next to the cached kernels. Each function is compiled when its address is first requested, and is kept for all
+processes.
 """
 
 from __future__ import annotations
