@@ -166,7 +166,9 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
         advised = min(self.safety * limit, self.contact_safety * 2.0 / contact if contact > 0 else math.inf)
         if self.dt == "auto":
             if advised == math.inf:
-                raise StepFailed('Newmark: dt = "auto" needs an energy with stiffness; give dt in seconds.')
+                raise StepFailed(
+                    'Newmark: dt = "auto" needs an energy with stiffness against a free coordinate; give dt in seconds.'
+                )
             return advised
         if self.dt > limit:
             raise UnstableStep(
