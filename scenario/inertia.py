@@ -89,11 +89,11 @@ class Inertia:
         return all(isinstance(method, StaticTable) for method in methods)
 
     def mass_of(self, name: str, group: str | None = None, *, of_motion: bool = True) -> Array | csr_array:
-        """Return the mass of a body, or of elements of it, on which forces by volume act: nodal masses [n], or a matrix.
+        """Return the mass of a body, or of elements of it, on which body forces act: nodal masses [n], or a matrix.
 
         In a motion, weights and the forces of a rotating frame are accelerations of all that has inertia: they act on
-        the same masses, so that what falls freely falls as a whole, and does not begin to turn. All other forces by
-        volume, and all in a run that is static, act on consistent masses: lumped ones of quadratic elements are no
+        the same masses, so that what falls freely falls as a whole, and does not begin to turn. All other body
+        forces, and all in a run that is static, act on consistent masses: lumped ones of quadratic elements are no
         integrals of shape functions, and would spoil the stresses. Nodes that are to have no mass have theirs here.
 
         Parameters

@@ -235,7 +235,9 @@ def test_force_stepping_refuses_supports_that_move():
 ALL_GIVEN = """
 [[truss]]
 name = "toggle"
-mesh = {{ nodes = [[-1, 0, 0], [0, 0.1, 0], [1, 0, 0]], members = [[0, 1], [1, 2]], groups = {{ top = [1], ends = [0, 2] }} }}
+mesh.nodes = [[-1, 0, 0], [0, 0.1, 0], [1, 0, 0]]
+mesh.members = [[0, 1], [1, 2]]
+mesh.groups = {{ top = [1], ends = [0, 2] }}
 section = 1e-4
 material = {{ young = 1e7, density = 1000 }}
 [[support]]
@@ -258,7 +260,7 @@ frames = 20
 
 @pytest.mark.parametrize("kind", ["static", "newmark", "multirate", "energy-momentum", "generalized-alpha", "hht"])
 def test_a_shallow_truss_is_pushed_through_by_a_support_at_its_apex(kind):
-    """The force of the support is that of the bars, exact, through both limits; in motion with the inertia of the node."""
+    """The force is that of the bars, exact, through both limits; in motion with the inertia of its node."""
     problem = build(ALL_GIVEN.format(kind))
     system, motion = problem.system, problem.integrator.start(problem.system, problem.state)
     assert system.fixed.all()

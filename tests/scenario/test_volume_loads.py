@@ -140,7 +140,7 @@ FRAME = "[rotating_frame]\nangular_velocity = [3, 0, 0]\npoint = [0.1, 0.1, 1]\n
 
 @pytest.mark.parametrize("force", [GRAVITY, WEIGHT, FRAME], ids=["gravity", "load", "frame"])
 def test_runs_that_are_static_take_consistent_weights(force):
-    """The free end has no stress, although masses are lumped; in a motion it has some, as forces are those of inertia."""
+    """The free end has no stress, although masses are lumped; in a motion it has, as forces are those of inertia."""
 
     def left(method):
         problem = sx.Scenario.parse(COLUMN.format(force + method)).build()

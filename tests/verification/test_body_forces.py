@@ -96,7 +96,7 @@ def exact_annulus(r):
     "kind", ["tetra10", "hexahedron20", "hexahedron20 reduced", "hexahedron27", "wedge15", "wedge18"]
 )
 def test_an_annulus_spins(kind):
-    """With consistent masses; lumped ones of 20 nodes leave 7 % of the hoop stress at the free rim, and 3 % too much."""
+    """With consistent masses; lumped ones of 20 nodes leave 7 % of the hoop stress at the rim, and 3 % too much."""
     mesh, r, held = annulus(kind, 4)
     omega = (0.0, 0.0, SPEED)
 

@@ -109,7 +109,7 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
         if self.dt == "auto":
             if rates.whole == math.inf:
                 raise StepFailed(
-                    'Multirate: dt = "auto" needs an energy with stiffness against a free coordinate; give dt in seconds.'
+                    'Multirate: dt = "auto" needs an energy with stiffness where something is free; give dt in seconds.'
                 )
             return best_step(wanted_steps(system, rates), rates, self.levels)
         if rates.whole < np.inf and finest(rates, self.dt) > self.levels:

@@ -167,7 +167,7 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
         if self.dt == "auto":
             if advised == math.inf:
                 raise StepFailed(
-                    'Newmark: dt = "auto" needs an energy with stiffness against a free coordinate; give dt in seconds.'
+                    'Newmark: dt = "auto" needs an energy with stiffness where something is free; give dt in seconds.'
                 )
             return advised
         if self.dt > limit:
