@@ -66,13 +66,20 @@ class RigidBody(Copyable):
         InvalidSystem
             If not one of both is given, or it is not positive.
         MeshError
-            If the mesh has no faces, or its surface is open or turned inside out.
+            If the mesh has no faces, or its surface is open, turned inside out, or of parts that overlap.
         """
         surface = _surface(mesh)
         if not all(surface.has_volume):
             raise MeshError(
                 "the surface of a rigid body is open: some edges have no triangle on the other side. Close it, or give "
                 "its mass and inertia as MassProperties: RigidBody(mesh, properties)."
+            )
+        from symplex.contact.crossing import counted_twice  # compiled when first needed
+
+        if (where := counted_twice(mesh.points, surface.triangles)) is not None:
+            raise MeshError(
+                f"the surface of a rigid body must bound each part of its volume once, but {where}. Join its parts to "
+                "one surface, let the normals of cavities point into them, or give mass and inertia as MassProperties."
             )
         one = MassProperties.of_surface(mesh.points, surface.triangles, 1.0)
         return cls(mesh, one.scaled(mass_of(one.mass, density, mass) / one.mass))

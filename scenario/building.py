@@ -114,8 +114,9 @@ class Builder:
         self._raise_mistakes()
         mass, massless, tables = self._inertia.mass(), self._inertia.massless, self._tables
         if tables.rotating_frame is not None:
-            energies |= [tables.rotating_frame.energy(mass)]
-            loads |= [tables.rotating_frame.load(mass)]
+            in_frame = self._inertia.mass_in_frame()
+            energies |= [tables.rotating_frame.energy(in_frame)]
+            loads |= [tables.rotating_frame.load(in_frame)]
         self._raise_mistakes()
 
         def acting(first: float, last: float) -> System:

@@ -190,8 +190,11 @@ def fitted_integrator(
         As the integrators refuse systems and steps.
     """
     table = tables.integrator
-    if system.fixed.all():
-        raise ScenarioError("the supports hold every node, so nothing can move; let some be free.")
+    if system.fixed.all() and not system.moving and not isinstance(table, StaticTable):
+        raise ScenarioError(
+            "the supports hold every node at rest, so nothing can move. Let some be free, prescribe a motion, or take "
+            'kind = "static".'
+        )
     if not later:
         _refuse(table, system, state)
     named = replace(tables, integrator=_with_parts(table, system))

@@ -467,6 +467,58 @@ def test_bad_bodies_are_refused(make, error, says):
         make()
 
 
+def boxes(*parts, merged=False):
+    """The surface of boxes, each of a size, at a place, and maybe turned inside out."""
+    points, triangles = [], []
+    for size, at, *inwards in parts:
+        own = box_surface(size)
+        triangles.append(own.cells["triangle"][:, :: -1 if inwards else 1] + sum(map(len, points)))
+        points.append(own.points - own.points.mean(axis=0) + at)
+    points, triangles = np.concatenate(points), np.concatenate(triangles)
+    if merged:
+        points, place = np.unique(points.round(9), axis=0, return_inverse=True)
+        triangles = place.ravel()[triangles]
+    return sx.Mesh(points, {"triangle": np.ascontiguousarray(triangles, np.int32)})
+
+
+CUBE = ((1, 1, 1), (0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("mesh", "volume"),
+    [
+        (boxes(CUBE, ((0.5, 0.5, 0.5), (0.1, 0, 0), "inwards")), 0.875),
+        (boxes(CUBE, ((1, 1, 1), (3, 0, 0))), 2.0),
+        (boxes(CUBE, ((1, 1, 1), (1, 0, 0))), 2.0),
+        (boxes(CUBE, ((1, 1, 1), (1, 0, 0)), merged=True), 2.0),
+        (boxes(CUBE, ((0.5, 0.5, 0.5), (0.75, 0.1, 0))), 1.125),
+        (boxes(CUBE, ((1, 1, 1), (1, 1, 0)), merged=True), 2.0),
+    ],
+    ids=["a cavity", "apart", "touching", "on common nodes", "on a part of a face", "on an edge"],
+)
+def test_closed_parts_may_touch_or_be_cavities(mesh, volume):
+    assert RigidBody.of(mesh, density=2.0).properties.mass == pytest.approx(2.0 * volume)
+
+
+@pytest.mark.parametrize(
+    ("mesh", "says"),
+    [
+        (boxes(CUBE, ((0.5, 0.5, 0.5), (0.1, 0, 0))), "counted 2 times"),
+        (boxes(CUBE, ((0.5, 0.5, 0.5), (3, 0, 0), "inwards")), "counted 0 times"),
+        (boxes(CUBE, ((0.5, 0.5, 0.5), (0.5, 0, 0), "inwards")), "counted 0 times"),
+        (boxes(CUBE, ((1, 1, 1), (0.9, 0.92, 0.91))), "overlap by about 0.08 m at"),
+        (boxes(CUBE, ((1, 1, 2), (0, 0, 0.5)), merged=True), "counted 2 times"),
+        (boxes(((10, 1, 1), (0, 0, 0)), ((1, 10, 1), (2.1, 0.2, 0.0))), "counted 2 times"),
+        (boxes(CUBE, CUBE, merged=True), "counted 2 times"),
+    ],
+    ids=["nested", "a cavity outside", "a cavity half outside", "a corner", "on common nodes", "flush", "the same"],
+)
+def test_what_closed_parts_bound_twice_is_refused(mesh, says):
+    """Its mass and inertia would be those of both."""
+    with pytest.raises(MeshError, match=f"must bound each part of its volume once, but .*{says}"):
+        RigidBody.of(mesh, density=1.0)
+
+
 def test_an_open_surface_is_a_body_with_a_mass_that_is_given():
     shell = RigidBody(open_box(), MassProperties(2.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)))
     assert RigidBodies({"shell": shell}).mass().sum() == pytest.approx(2.0)

@@ -232,7 +232,7 @@ MISTAKES = {
     ),
     "everything held": (
         BODY + '[[support]]\nbody = "cube"\n' + REST,
-        "[integrator]: the supports hold every node, so nothing can move; let some be free.",
+        "[integrator]: the supports hold every node at rest, so nothing can move. Let some be free, prescribe a",
     ),
     "dt longer than between samples": (
         BODY + REST.replace("1e-5", "1e-8").replace('"newmark"', '"newmark"\ndt = 1e-9') + "samples = 100\n",

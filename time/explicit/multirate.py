@@ -108,7 +108,9 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
         rates = self.rates(system, state)
         if self.dt == "auto":
             if rates.whole == math.inf:
-                raise StepFailed('Multirate: dt = "auto" needs an energy with stiffness; give dt in seconds.')
+                raise StepFailed(
+                    'Multirate: dt = "auto" needs an energy with stiffness where something is free; give dt in seconds.'
+                )
             return best_step(wanted_steps(system, rates), rates, self.levels)
         if rates.whole < np.inf and finest(rates, self.dt) > self.levels:
             raise UnstableStep(

@@ -168,7 +168,9 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion"]):
         advised = min(self.safety * limit, self.contact_safety * 2.0 / contact if contact > 0 else math.inf)
         if self.dt == "auto":
             if advised == math.inf:
-                raise StepFailed('Newmark: dt = "auto" needs an energy with stiffness; give dt in seconds.')
+                raise StepFailed(
+                    'Newmark: dt = "auto" needs an energy with stiffness where something is free; give dt in seconds.'
+                )
             return advised
         if self.dt > limit:
             raise UnstableStep(
