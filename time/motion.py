@@ -223,17 +223,24 @@ class FixedStepMotion(Motion):
     def substep(self, t: float, h: float) -> None:
         """Move by a step of the size h in s, of any sign, from the time t, which is not counted.
 
-        For methods that are made of the steps of another one. `observe` sets what belongs to a state.
+        For methods that are made of the steps of another one. `observe` sets what belongs to a state. The work of loads
+        is added by the ledger where `_step` has not added it.
 
         Raises
         ------
         StepFailed
             If the step cannot be taken.
+        InvalidSystem
+            If supports move, and `_step` has not added their work.
         """
+        start = (self._q.copy(), self._v.copy()) if self._work else None
+        self._work.begin_step()
         try:
             self._step(t, h)
         except StepFailed as error:
             raise self._stopped(error, t, h) from None
+        if start is not None:
+            self._work.complete(t, h, start, (self._q, self._v))
 
     def _stopped(self, error: StepFailed, t: float, h: float) -> StepFailed:
         """Return an error with the step of the size h from the time t in which it came."""
