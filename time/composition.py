@@ -285,8 +285,8 @@ class Composition(FixedStepIntegrator["CompositionMotion"]):
         for name, energy in system.energies.items():
             if isinstance(energy, Rigidity):
                 raise InvalidSystem(
-                    f"Composition: rigid bodies must be rigid by constraints, got the energy '{name}' (Rigidity), whose "
-                    "stiffness follows dt, so that its error is of second order. Use "
+                    f"Composition: rigid bodies must be rigid by constraints, got the energy '{name}' (Rigidity): its "
+                    "stiffness follows dt, so its error is of second order. Use "
                     f"Composition(Rattle(dt, constraints), {self.order}) with the constraints of the bodies "
                     f"(RigidBodies.constraints), or {self.integrator.name} alone."
                 )
