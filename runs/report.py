@@ -17,7 +17,11 @@ from symplex.runs.tables import table
 from symplex.time.totals import BALANCE
 
 _COLUMNS_OF_PROBE = 6  # that are told; all are in the summary
-_UNITS = {"peak_contact_force": "N", "peak_penetration": "m"}  # of what earlier versions have summarised
+_UNITS = {
+    "peak_contact_force": "N",
+    "peak_contact_force_filtered": "N",
+    "peak_penetration": "m",
+}  # of what earlier versions have summarised
 
 
 def run_report(summary: Mapping[str, Any], folder: str | Path) -> str:

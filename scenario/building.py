@@ -27,6 +27,7 @@ from symplex.scenario.equations import constraints_of
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
 from symplex.scenario.loads import load_of
+from symplex.scenario.methods import ComposedTable
 from symplex.scenario.prescribed import require_covered, support_motion
 from symplex.scenario.probe_building import BuiltProbe, ProbeBuilder
 from symplex.scenario.quantities import listed, shown
@@ -298,6 +299,13 @@ class Builder:
         steps, given = [], self._tables.sampled
         for leg in legs:
             of_stage = tables_of_stage(self._tables, leg.stage)
+            table = of_stage.integrator
+            if isinstance(table, ComposedTable) and table.order is not None and table.order > table.own_order:
+                raise ScenarioError(
+                    f"order must be {table.own_order:g} with rigid bodies that move freely, got {table.order:g}: the "
+                    "energy that keeps them in shape is as stiff as dt allows, and its error is of second order. "
+                    "Leave out order and take a smaller dt."
+                )
             dt = getattr(of_stage.integrator, "dt", None)
             if dt == "auto":
                 system, run = acting(leg.start, leg.end), given[leg.stage]

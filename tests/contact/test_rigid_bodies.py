@@ -152,6 +152,20 @@ def test_a_free_top_tumbles_as_by_eulers_equations(name):
     assert drift < 1e-11
 
 
+def test_compositions_follow_bodies_that_constraints_keep_rigid_to_fourth_order():
+    rattle = {h: sx.Rattle(h, {"rigid": TUMBLING.constraints()}) for h in (0.04, 0.02)}
+    errors = [rotation_error(tumble(sx.Composition(method, 4), {})) for method in rattle.values()]
+    assert errors[0] < 5e-5
+    assert 13.0 < errors[0] / errors[1] < 19.0
+
+
+def test_compositions_refuse_bodies_whose_stiffness_follows_the_step():
+    for method in (sx.EnergyMomentum(0.02), sx.Newmark(0.02)):
+        name = type(method).__name__
+        with pytest.raises(InvalidSystem, match=rf"'rigid' \(Rigidity\).*Composition\(Rattle.*or {name} alone"):
+            tumble(sx.Composition(method, 4), {"rigid": TUMBLING.rigidity(10.0 / 0.02)})
+
+
 def test_a_top_turns_over():
     """What the test above follows is no mere spin: the middle axis points the other way in between."""
     assert min(R[1, 1] for R in euler()) < -0.9
@@ -274,7 +288,7 @@ def test_balls_that_meet_head_on_exchange_their_velocities(ratio, law, step):
 EXPLICIT = {
     "Newmark": lambda rigid, h: (sx.Newmark(h), 1.0 / h),
     "Rattle": lambda rigid, h: (sx.Rattle(h, {"rigid": rigid.constraints()}), None),
-    "Composition": lambda rigid, h: (sx.Composition(sx.Newmark(h), 4), 0.3 / h),
+    "Composition": lambda rigid, h: (sx.Composition(sx.Rattle(h, {"rigid": rigid.constraints()}), 4), None),
 }
 IMPLICIT = {
     "Midpoint": lambda rigid, h: (sx.Midpoint(5.0 * h), 1.0 / h),

@@ -114,7 +114,7 @@ def test_all_columns_of_a_history_are_declared_beside_it(finished):
     assert counted == {name for name in summary["statistics"] if name in columns}
     assert [name for name, column in columns.items() if column.watched] == [summary["energy_kept"]]
     assert columns["penetration"].combined == "largest"
-    assert summary["units"] == {"peak_contact_force": "N", "peak_penetration": "m"}
+    assert summary["units"] == {"peak_contact_force": "N", "peak_contact_force_filtered": "N", "peak_penetration": "m"}
     told = run_report(summary, folder)
     assert "peak contact force" in told
     assert "peak penetration" in told

@@ -226,8 +226,7 @@ class NewmarkMotion(FixedStepMotion):
         if not self.system.loads:
             return _steps(n, steps.sizes, *arrays)
         n, factors = steps.load_factors(n, loads, 1.0)
-        work = self._work.acting, self._work.done
-        return _loaded_steps(n, steps.sizes, *arrays, loads.table, factors, self._rooms, *work)
+        return _loaded_steps(n, steps.sizes, *arrays, loads.table, factors, self._rooms, *self._work.buffers())
 
     def _step(self, t: float, h: float) -> None:
         if self._compiled_steps(1, Steps.one(t, h)):

@@ -129,7 +129,7 @@ class ImplicitMotion(FixedStepMotion):
             return 0
         schemes = [self._scheme(float(h)) for h in steps.sizes]
         before = small.counts.copy()
-        works = self._work.done[: len(self._work.loads)]
+        works = self._work.buffers()[1][: len(self._work.loads)]
         accelerations = None if self._own_a is None else (self._a, self._own_a)
         taken = small.take(n, steps, schemes, self._q, self._v, accelerations, works)
         corrections, factorisations = small.counts - before
