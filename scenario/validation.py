@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from symplex.scenario.definitions import DEFINE, evaluated
-from symplex.scenario.methods import METHODS, FixedStepTable, IntegratorTable, NewmarkTable
+from symplex.scenario.methods import METHODS, FixedStepTable, IntegratorTable, MultirateTable, NewmarkTable
 from symplex.scenario.names import wrong_integrator_names, wrong_names
 from symplex.scenario.probes import wrong_probes
 from symplex.scenario.quantities import Table, check_text, shown
@@ -130,7 +130,7 @@ def _with_default_samples(tables: Tables) -> Tables:
 
 
 def _with_steps(sampled: S, table: IntegratorTable) -> S:
-    if not isinstance(table, FixedStepTable | NewmarkTable) or table.dt == "auto":
+    if not isinstance(table, FixedStepTable | NewmarkTable | MultirateTable) or table.dt == "auto":
         return sampled
     return sampled.with_steps(table.dt)
 
