@@ -23,7 +23,7 @@ from symplex.runs.result import Result, read_result
 from symplex.runs.study_folder import COMPARISON
 from symplex.scenario.quantities import listed
 from symplex.studies.fields import FieldsCompared
-from symplex.studies.histories import SAME_TIME, Difference, common_times, compared_histories
+from symplex.studies.histories import SAME_TIME, Difference, common_times, compared_histories, left_out_of
 from symplex.studies.scales import Scales
 
 DIFFERENCES_PLOT = "differences.png"
@@ -46,6 +46,9 @@ class Comparison:
         In s, of the fields; none where one of the two has no frames.
     over_time : dict of str to float64 [frames]
         The root mean square of the difference of each field over its nodes or cells.
+    left_out : list of str
+        What the first result has that was not compared, as the second one lacks it: columns, probes, fields, bodies,
+        and rows and frames at times, or nodes at places, that it does not have.
     """
 
     first: Path
@@ -54,6 +57,7 @@ class Comparison:
     notes: list[str]
     times: Array = field(default_factory=lambda: np.empty(0))
     over_time: dict[str, Array] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
 
     @property
     def relative(self) -> float:
@@ -154,6 +158,10 @@ def compare(first: str | Path | Result, second: str | Path | Result, *, output: 
     found = list(compared_histories("history", a.history, b.history, scales))
     for probe in (name for name in a.probes if name in b.probes):
         found += compared_histories(f"probe {probe}", a.probes[probe], b.probes[probe], scales)
+    left_out = list(left_out_of("the history", a.history, b.history))
+    for probe in a.probes:
+        there = b.probes.get(probe)
+        left_out += left_out_of(f"probe {probe}", a.probes[probe], there) if there else [f"probe {probe}"]
     notes += _only(a, b, list(a.history), list(b.history), "the column")
     notes += _only(a, b, list(a.probes), list(b.probes), "the probe")
     frames = FieldsCompared(a, b, scales) if len(a.times) and len(b.times) else None
@@ -164,10 +172,14 @@ def compare(first: str | Path | Result, second: str | Path | Result, *, output: 
         if not frames.same_mesh:
             outside = f", but for {frames.outside} outside of it" if frames.outside else ""
             notes.append(f"the meshes differ: fields of {b.path} are interpolated to the nodes of {a.path}{outside}")
-            left_out = [name for name in a.series.cell_fields if name in b.series.cell_fields]
-            notes += [f"fields of cells are left out: {listed(left_out)}"] if left_out else []
+            of_cells = [name for name in a.series.cell_fields if name in b.series.cell_fields]
+            notes += [f"fields of cells are left out: {listed(of_cells)}"] if of_cells else []
+        left_out += [f"body {name}" for name in a.series.blocks if name not in b.series.blocks]
+        left_out += frames.left_out
+    elif len(a.times):
+        left_out.append("frames: all")
     times, over_time = (np.empty(0), {}) if frames is None else (frames.times, frames.over_time)
-    comparison = Comparison(a.path, b.path, found, notes, times, over_time)
+    comparison = Comparison(a.path, b.path, found, notes, times, over_time, left_out)
     if folder is not None:
         _write(comparison, a, b, folder)
     return comparison
@@ -201,6 +213,7 @@ def read_comparison(path: str | Path) -> Comparison:
             [str(note) for note in told["notes"]],
             times,
             {str(name): _numbers(values, len(times)) for name, values in over_time.items()},
+            [str(what) for what in told.get("left_out", [])],
         )
 
 
@@ -240,6 +253,7 @@ def _folder(path: Path) -> Path:
 
 def _write(comparison: Comparison, a: Result, b: Result, folder: Path) -> None:
     told = {"first": str(a.path), "second": str(b.path), "notes": comparison.notes, "differences": comparison.rows()}
+    told["left_out"] = comparison.left_out
     told["times"] = comparison.times.tolist()
     told["over_time"] = {name: values.tolist() for name, values in comparison.over_time.items()}
     write_text(folder / COMPARISON, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
