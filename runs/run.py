@@ -11,8 +11,15 @@ from symplex.base.checkpoint import Checkpoint
 from symplex.errors import OutputError
 from symplex.parallel.ranks import Ranks
 from symplex.runs import drawing_processes
-from symplex.runs.beginning import built, default_folder, device_of, goes_beyond, last_checkpoint
-from symplex.runs.inputs import hashes, refuse_changed_files, refuse_changed_scenario
+from symplex.runs.beginning import (
+    built,
+    default_folder,
+    device_of,
+    goes_beyond,
+    last_checkpoint,
+    refuse_other_inputs,
+)
+from symplex.runs.inputs import refuse_changed_scenario
 from symplex.runs.interrupts import heeded
 from symplex.runs.loop import Run
 from symplex.runs.progress import Display, compilation_announced, display
@@ -83,8 +90,7 @@ def simulate(
     folder.refuse_links()
     finished = folder.read_summary()
     if finished.get("status") == "finished" and not goes_beyond(scenario, finished):
-        if isinstance(inputs := finished.get("inputs"), dict):  # earlier versions did not keep them
-            refuse_changed_files(inputs, hashes(scenario.files), folder)
+        refuse_other_inputs(scenario, folder, finished)
         shown.say(f"{folder.path} holds the finished run; nothing is left to do.")
         return finished
     return _computed(scenario, folder, shown, last_checkpoint(scenario, folder), True, pictures, ranks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from symplex.fem.energy import Array
 from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.meshes.pictures.render import render_still
 from symplex.meshes.series.series import read_series
+from symplex.runs.inputs import NAMED
 from symplex.runs.plots import Sheet, compare_histories
 from symplex.runs.result import Result, read_result
 from symplex.runs.study_folder import COMPARISON
@@ -154,6 +156,7 @@ def compare(first: str | Path | Result, second: str | Path | Result, *, output: 
         notes.append(f"compared from t = {times[0]:.6g} s to {times[-1]:.6g} s, which both have")
     if not has_times:
         notes.append(f"the history of {b.path} is interpolated between its samples")
+    notes += _other_inputs(a, b)
     scales = Scales(a)
     found = list(compared_histories("history", a.history, b.history, scales))
     for probe in (name for name in a.probes if name in b.probes):
@@ -238,6 +241,20 @@ def _only(a: Result, b: Result, of_a: Sequence[str], of_b: Sequence[str], what: 
     pairs = ((a, of_a, of_b), (b, of_b, of_a))
     odd = [(result, [name for name in own if name not in other]) for result, own, other in pairs]
     return [f"only {result.path} has {what} {listed(names)}" for result, names in odd if names]
+
+
+def _other_inputs(a: Result, b: Result) -> list[str]:
+    """Return notes on files that both name and that were not the same, and on versions that computed them."""
+    notes = []
+    with suppress(OutputError):  # a summary that is damaged
+        versions = [str(one.summary.get("versions", {}).get("symplex", "?")) for one in (a, b)]
+        if versions[0] != versions[1]:
+            notes.append(f"{a.path} was computed by symplex {versions[0]}, {b.path} by {versions[1]}")
+        before, now = (one.summary.get("inputs", {}) for one in (a, b))
+        odd = [name for name in before if name in now and name.startswith(NAMED) and before[name] != now[name]]
+        if odd:
+            notes.append(f"computed from other content: {listed(odd)}")
+    return notes
 
 
 def _folder(path: Path) -> Path:
