@@ -116,7 +116,10 @@ def _computed(
         ExitStack() as opened,
     ):
         with clock.part("build"):
-            run = Run(built(scenario, folder, checkpoint, ranks), folder, clock, shown, opened, ranks, processes)
+            problem = built(scenario, folder, checkpoint, ranks)
+            for here, note in problem.notes:
+                shown.say(f"{here}: {note}")
+            run = Run(problem, folder, clock, shown, opened, ranks, processes)
         if checkpoint is None:
             run.start()  # what fails at its start leaves nothing behind
         with heeded() as stop:  # before, there was nothing to lose

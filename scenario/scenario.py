@@ -222,6 +222,8 @@ class Problem:
         What is rigid and has nodes of its own, after those of the mesh.
     probes : sequence of BuiltProbe
         In the order of their tables.
+    notes : sequence of (str, str)
+        What building it has changed, as gaps that ties close: the place in the scenario, and what to say.
     """
 
     scenario: Scenario
@@ -232,6 +234,7 @@ class Problem:
     n_rods: int
     riders: Riders
     probes: Sequence[BuiltProbe] = ()
+    notes: Sequence[tuple[str, str]] = ()
 
     @property
     def stages(self) -> Sequence[Stage]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import pi
@@ -14,6 +15,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from symplex.base.files import read_whole
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.system import System
@@ -59,6 +61,8 @@ class Perturbation(Table):
             raise ValueError("names a group, so it needs the body whose it is")
         if self.direction is not None and not any(self.direction):
             raise ValueError("direction is zero")
+        if self.direction is not None:
+            self.refuse_unused("seed", goes_with="random changes, which have no direction")
         return self
 
     def changes(self, nodes: IntArray, shape: tuple[int, ...]) -> Array:
@@ -287,6 +291,19 @@ class Beginning:
 
     def _of_checkpoint(self, folder: Path, called: str) -> Start:
         """Return the last state of a run, to all digits."""
+        try:
+            summary = json.loads(read_whole(folder / "summary.json"))
+            status, t = summary["status"], summary.get("t_end")
+        except FileNotFoundError:  # it was killed
+            status, t = "killed before its end", None
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            status, t = "of a damaged summary.json", None
+        if status != "finished":
+            at = f" at t = {t:.6g} s" if isinstance(t, int | float) else ""
+            raise ScenarioError(
+                f"the run in '{called}' must be finished, got one that is {status}{at}. Resume it, or give the time of "
+                "one of its frames."
+            )
         motion = load_checkpoint(folder / "checkpoint.npz").motion
         found = _last_of(motion)
         if found is None:

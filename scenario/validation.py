@@ -19,6 +19,7 @@ from symplex.scenario.sentences import closest, mistakes, place, sentence, sugge
 from symplex.scenario.stages import StageTable, run_of_stages, tables_of_stage, wrong_tables, wrong_times
 from symplex.scenario.tables import MODELS, NEEDED, SEVERAL, WITH_NODES, Tables
 from symplex.scenario.unsupported import unsupported
+from symplex.scenario.velocities import wrong_velocities
 
 S = TypeVar("S", bound=Sampled)
 
@@ -73,7 +74,7 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
     if not lines:
         tables = _with_default_samples(_complete(found))
         tables = replace(tables, body=[each for body in tables.body for each in body.instances])
-        lines = [*wrong_names(tables), *wrong_times(tables), *wrong_probes(tables)]
+        lines = [*wrong_names(tables), *wrong_times(tables), *wrong_velocities(tables), *wrong_probes(tables)]
     if not lines:
         lines = list(dict.fromkeys(line for k in range(len(tables.sampled)) for line in _wrong_in_stage(tables, k)))
     if lines:
