@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from symplex.base.files import read_whole
 from symplex.base.streams import printable
+from symplex.base.toml import read_toml
 from symplex.errors import OutputError
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
@@ -105,15 +105,15 @@ def refuse_changed_scenario(scenario: Scenario, folder: Folder) -> None:
         If there is no run, or a value differs.
     """
     try:
-        stored = tomllib.loads(read_whole(folder.scenario).decode())
+        stored = read_toml(read_whole(folder.scenario).decode())
     except FileNotFoundError:
         raise OutputError(f"{folder.path} holds no run to resume; start one without --resume.") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise OutputError(
             f"{folder.path} cannot be resumed: its {folder.scenario.name}, a copy of the scenario, cannot be read "
             f"({error}). Put the scenario there again, {_AGAIN}."
         ) from error
-    before, now = _flat(stored), _flat(tomllib.loads(scenario.text.replace("\r\n", "\n")))
+    before, now = _flat(stored), _flat(read_toml(scenario.text))
     for key in [*before, *now]:
         if key in _FREE or key.startswith(_FREE_TABLE):
             continue
