@@ -1,5 +1,7 @@
 """Scenarios that no machine could build or run: one clear line each, and an end to every look at them."""
 
+import difflib
+
 import numpy as np
 import pytest
 
@@ -105,6 +107,47 @@ def test_what_nothing_can_be_done_with_is_told_in_one_line(text, told):
     assert told in line
     assert len(line) < 300
     assert line.isprintable()
+
+
+DEEP = ".".join(3000 * ["a"])
+
+
+@pytest.mark.parametrize(
+    "text", [f"[{DEEP}]\n", f"{DEEP} = 1\n", f"[define]\n{DEEP} = 1\n", "a = " + 3000 * "[" + 3000 * "]"]
+)
+def test_what_is_nested_deeply_is_told(text):
+    assert "test.toml is not valid TOML: its " in (line := line_of(text))
+    assert line.endswith("are nested too deeply.")
+
+
+def test_names_that_depend_on_one_another_for_ever_are_told():
+    lines = "".join(f'k{i} = "=k{i + 1}"\n' for i in range(3000))
+    with pytest.raises(ScenarioError, match="k100 is '=k101': it depends on more than 100 others, one after the other"):
+        Scenario.parse(f"[define]\n{lines}")
+
+
+def test_deep_keys_that_are_set_are_told():
+    with pytest.raises(
+        ScenarioError, match=r"cannot be set: it must name at most 100 tables in one another, got 3,000"
+    ):
+        Scenario.parse(BODY + REST).with_values({DEEP: 1})
+
+
+@pytest.mark.parametrize("table", ["", "[run]\n", "[[load]]\n"])
+def test_many_unknown_words_are_compared_with_known_ones_as_often_as_is_told(table, monkeypatch):
+    compared, close = [], difflib.get_close_matches
+    monkeypatch.setattr(
+        difflib, "get_close_matches", lambda word, *rest, **n: compared.append(word) or close(word, *rest, **n)
+    )
+    text = "".join((table if "[[" in table else "") + f"frame{k} = 1\n" for k in range(500))
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.parse((table if "[[" not in table else "") + text, "test.toml")
+    assert len(compared) <= 50
+    told = str(caught.value).splitlines()
+    assert len(told) == 51
+    assert told[-1].startswith("test.toml: and 45")
+    if table == "[run]\n":
+        assert all("; did you mean 'frames'?" in line for line in told[1:50])
 
 
 @pytest.mark.parametrize("path", ["a\\u0000b", 5000 * "p", 300 * "p", "folder/" + 200 * "é"])
