@@ -11,8 +11,15 @@ from symplex.base.checkpoint import Checkpoint
 from symplex.errors import OutputError
 from symplex.parallel.ranks import Ranks
 from symplex.runs import drawing_processes
-from symplex.runs.beginning import built, default_folder, device_of, goes_beyond, last_checkpoint
-from symplex.runs.inputs import hashes, refuse_changed_files, refuse_changed_scenario
+from symplex.runs.beginning import (
+    built,
+    default_folder,
+    device_of,
+    goes_beyond,
+    last_checkpoint,
+    refuse_other_inputs,
+)
+from symplex.runs.inputs import refuse_changed_scenario
 from symplex.runs.interrupts import heeded
 from symplex.runs.loop import Run
 from symplex.runs.progress import Display, compilation_announced, display
@@ -83,8 +90,7 @@ def simulate(
     folder.refuse_links()
     finished = folder.read_summary()
     if finished.get("status") == "finished" and not goes_beyond(scenario, finished):
-        if isinstance(inputs := finished.get("inputs"), dict):  # earlier versions did not keep them
-            refuse_changed_files(inputs, hashes(scenario.files), folder)
+        refuse_other_inputs(scenario, folder, finished)
         shown.say(f"{folder.path} holds the finished run; nothing is left to do.")
         return finished
     return _computed(scenario, folder, shown, last_checkpoint(scenario, folder), True, pictures, ranks)
@@ -110,7 +116,10 @@ def _computed(
         ExitStack() as opened,
     ):
         with clock.part("build"):
-            run = Run(built(scenario, folder, checkpoint, ranks), folder, clock, shown, opened, ranks, processes)
+            problem = built(scenario, folder, checkpoint, ranks)
+            for here, note in problem.notes:
+                shown.say(f"{here}: {note}")
+            run = Run(problem, folder, clock, shown, opened, ranks, processes)
         if checkpoint is None:
             run.start()  # what fails at its start leaves nothing behind
         with heeded() as stop:  # before, there was nothing to lose

@@ -59,6 +59,7 @@ class Built(NamedTuple):
     n_rods: int
     riders: Riders
     probes: tuple[BuiltProbe, ...]
+    notes: tuple[tuple[str, str], ...]
 
 
 class Builder:
@@ -84,6 +85,7 @@ class Builder:
     ):
         self._tables, self._path, self._given, self._make_system = tables, path, start, make_system
         self._lines: list[str] = []
+        self._notes: list[tuple[str, str]] = []
 
     def build(self) -> Built:
         """Return all of it.
@@ -144,7 +146,7 @@ class Builder:
         integrator = self._integrator(legs, systems, state, rods)
         n_rods = sum(len(rod.nodes) for rod in rods.values())
         probes = self._probes(legs, systems, supports)
-        return Built(self._mesh, systems[0], state, integrator, n_rods, self._riders, probes)
+        return Built(self._mesh, systems[0], state, integrator, n_rods, self._riders, probes, tuple(self._notes))
 
     def _probes(
         self,
@@ -164,6 +166,8 @@ class Builder:
     def _start(self, acting: Callable[[float, float], System], system: System) -> State:
         """Return the state at t = 0."""
         q, v, table = self._inertia.positions(), self._inertia.velocities, self._tables.start
+        self._inertia.require_free(system.fixed)
+        self._raise_mistakes()
         if table is None:
             return self._wanted("at the start", system.state, q, v)
         if self._given is not None:
@@ -251,18 +255,20 @@ class Builder:
     def _tied(self, mesh: Mesh) -> Mesh:
         """Return the mesh in which tied nodes are one, or are on the surfaces that they are held on."""
         ties = [(place("tie", k, table.name), table) for k, table in enumerate(self._tables.tie)]
-        pairs = [self._try(here, tied_pairs, table, mesh) for here, table in ties if table.kind == "nodes"]
+        pairs = {here: self._try(here, tied_pairs, table, mesh) for here, table in ties if table.kind == "nodes"}
         self._raise_mistakes()
-        if pairs:
-            joined = self._try(
-                "[[tie]]", join_nodes, mesh, np.concatenate([some for some in pairs if some is not None])
-            )
+        found = {here: each for here, each in pairs.items() if each is not None}
+        if found:
+            joined = self._try("[[tie]]", join_nodes, mesh, np.concatenate([some for some, _ in found.values()]))
             mesh = mesh if joined is None else joined
+        self._notes += [(here, note) for here, (_, note) in found.items() if note]
         self._on_surface: dict[str, tuple[TieTable, IntArray, IntArray]] = {}
         for here, table in ties:
-            if table.kind == "surface" and (found := self._try(here, on_surface, table, mesh)) is not None:
-                mesh = drawn_to(mesh, *found)
-                self._on_surface[str(table.name)] = (table, *found)
+            if table.kind == "surface" and (held := self._try(here, on_surface, table, mesh)) is not None:
+                nodes, triangles, note = held
+                mesh = drawn_to(mesh, nodes, triangles)
+                self._on_surface[str(table.name)] = (table, nodes, triangles)
+                self._notes += [(here, note)] if note else []
         return mesh
 
     def _nodes_of(self, body: str) -> IntArray:

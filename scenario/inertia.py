@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
 from symplex.errors import ScenarioError
@@ -222,6 +223,16 @@ class Inertia:
             )
             added[nodes] = own[nodes]
         return np.nan_to_num(added)
+
+    def require_free(self, fixed: NDArray[np.bool_]) -> None:
+        """Refuse tables of velocities that are those of coordinates [n, 3] only that supports hold or move."""
+        for k, table in enumerate(self._tables.velocity):
+            found = self._try(place("velocity", k), table.field, self._mesh, self.of_bodies)
+            if found is not None and fixed[found[0]][found[1] != 0.0].all():
+                self._tell(
+                    f"{place('velocity', k)}: has no effect, as supports hold all {len(found[0])} nodes that it names "
+                    "in its direction; leave it out, or name others."
+                )
 
     def _require_same(self, name: str, nodes: IntArray, before: Array, own: Array, mistake: str) -> None:
         """Refuse nodes that bodies share and that would have two velocities."""

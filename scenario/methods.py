@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal, Self, get_args
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from symplex.scenario.quantities import (
@@ -116,6 +117,10 @@ class NewmarkTable(ComposedTable):
             raise ValueError(f"safety is {self.safety:g}, must be at most 1")
         if self.implicit and self.dt == "auto":
             raise ValueError(f'dt is "auto", must be a number (s) if beta is not 0; beta is {self.beta:g}')
+        if self.dt != "auto":
+            self.refuse_unused("safety", goes_with='dt = "auto"')
+        if not self.implicit:
+            self.refuse_unused("solver", "halvings", goes_with="the implicit members, which have a beta above 0")
         if not self.implicit and self.gamma != 0.5:
             raise ValueError(f"gamma is {self.gamma:g}, must be 0.5 if beta is 0")
         composed = self.order is not None and self.order > 2
@@ -276,6 +281,12 @@ class ForceSteppingTable(Table):
     mirrored: Annotated[bool | tuple[bool, bool, bool], yes_or_no_by_direction()] = False
     align: Text | None = None
     count_crossings: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> ForceSteppingTable:
+        if isinstance(self.offset, tuple) or (self.offset is None and np.all(self.mirrored)):
+            self.refuse_unused("seed", goes_with="a random offset")
+        return self
 
 
 class StaticTable(FixedStepTable):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.representation import names, table_html
+from symplex.base.toml import read_toml
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
 from symplex.errors import InvalidArgument, ScenarioError
@@ -110,14 +110,9 @@ class Scenario:
         if not isinstance(text, str):
             raise InvalidArgument(f"Scenario.parse: a scenario is a text; given is a {type(text).__name__}.")
         try:
-            data = tomllib.loads(text.replace("\r\n", "\n"))
-        except tomllib.TOMLDecodeError as error:
-            message = str(error)
-            raise ScenarioError(f"{path.name} is not valid TOML: {message[:1].lower()}{message[1:]}.") from None
-        except ValueError:  # of Python's own, about the longest numbers
-            raise ScenarioError(f"{path.name} is not valid TOML: it holds a number of too many digits.") from None
-        except RecursionError:
-            raise ScenarioError(f"{path.name} is not valid TOML: its brackets are nested too deeply.") from None
+            data = read_toml(text)
+        except ValueError as error:
+            raise ScenarioError(f"{path.name} is not valid TOML: {error}.") from None
         return cls(path, text, read_tables(data, path.name))
 
     @checked
@@ -222,6 +217,8 @@ class Problem:
         What is rigid and has nodes of its own, after those of the mesh.
     probes : sequence of BuiltProbe
         In the order of their tables.
+    notes : sequence of (str, str)
+        What building it has changed, as gaps that ties close: the place in the scenario, and what to say.
     """
 
     scenario: Scenario
@@ -232,6 +229,7 @@ class Problem:
     n_rods: int
     riders: Riders
     probes: Sequence[BuiltProbe] = ()
+    notes: Sequence[tuple[str, str]] = ()
 
     @property
     def stages(self) -> Sequence[Stage]:

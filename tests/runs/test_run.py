@@ -347,7 +347,7 @@ def test_resuming_with_another_mesh_is_refused(finished, tmp_path, monkeypatch):
     kind, folder = finished
     other = shutil.copytree(folder, tmp_path / "other")
     (other / "summary.json").unlink()
-    monkeypatch.setattr(symplex.runs.loop, "fingerprint", lambda mesh, *systems: {"meshes": "another"})
+    monkeypatch.setattr(symplex.runs.inputs, "fingerprint", lambda mesh, *systems: {"meshes": "another"})
     with pytest.raises(OutputError, match="the meshes are no longer those of the run"):
         run(kind, other, resume=True)
 
