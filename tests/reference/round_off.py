@@ -1,0 +1,21 @@
+"""Bounds at round-off that follow from the condition of a problem, with a margin of ten.
+
+Processors differ in the order of sums and in fused multiplications: where one is off by 1e-14 another is by 4e-14.
+Bounds at this level are computed from the numbers that are added up, not from what one machine found.
+"""
+
+import numpy as np
+
+MARGIN = 10.0
+EPSILON = np.finfo(float).eps
+
+
+def of_forces(system, q):
+    """Bound the error in N of a force at positions q: a sum of terms K x, of which little may be left."""
+    arm = q - q.mean(axis=0)
+    return MARGIN * EPSILON * (np.abs(system.hessian(q)) @ np.abs(arm).ravel()).max()
+
+
+def of_frequencies(angular, largest):
+    """Bound the errors of angular frequencies in rad/s: each ω² is off by the rounding of the largest one."""
+    return MARGIN * EPSILON * largest**2 / (2.0 * np.asarray(angular))
