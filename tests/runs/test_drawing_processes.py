@@ -222,6 +222,7 @@ def test_an_error_on_the_way_ends_what_is_drawn(folder):
     assert not list(folder.path.glob("*.new"))
 
 
+@pytest.mark.usefixtures("signals")
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes as Linux tells of them")
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_no_process_outlives_the_run(tmp_path, number):
