@@ -16,6 +16,11 @@ def of_forces(system, q):
     return MARGIN * EPSILON * (np.abs(system.hessian(q)) @ np.abs(arm).ravel()).max()
 
 
+def of_momenta(system, state):
+    """Bound the error in N s of a component of the momentum, a sum over all nodes."""
+    return MARGIN * EPSILON * np.abs(system.apply_mass(state.v)).sum()
+
+
 def of_frequencies(angular, largest):
     """Bound the errors of angular frequencies in rad/s: each ω² is off by the rounding of the largest one."""
     return MARGIN * EPSILON * largest**2 / (2.0 * np.asarray(angular))
