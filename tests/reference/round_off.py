@@ -16,6 +16,12 @@ def of_forces(system, q):
     return MARGIN * EPSILON * (np.abs(system.hessian(q)) @ np.abs(arm).ravel()).max()
 
 
+def of_values(energy, *ends):
+    """Bound the error in J of values of a local energy at positions [m, k, dim], after some ten operations on each."""
+    sizes = [np.abs(energy.value(x)).max() + np.abs(energy.gradient(x) * x).sum(axis=(1, 2)).max() for x in ends]
+    return 10.0 * MARGIN * EPSILON * max(sizes)
+
+
 def of_momenta(system, state):
     """Bound the error in N s of a component of the momentum, a sum over all nodes."""
     return MARGIN * EPSILON * np.abs(system.apply_mass(state.v)).sum()
