@@ -308,6 +308,6 @@ def test_moments_of_more_points_are_those_of_the_best_polynomial_in_the_mean():
     tau = rule.points - 0.5
     values = np.exp(2.0 * tau)
     left = values - np.vander(tau, 2, increasing=True) @ (rule.moments @ values)
-    known_to = round_off.MARGIN * round_off.EPSILON * np.abs(values).max()
+    known_to = round_off.of(np.abs(values).max())
     np.testing.assert_allclose([rule.weights @ left, rule.weights @ (tau * left)], 0.0, atol=known_to)
     assert np.abs(left).max() > 0.1

@@ -51,7 +51,7 @@ def test_cantilever():
     found = sx.modes.natural_modes(system, system.state(points), 6)
     exact = np.array([1.8751041, 4.6940911, 7.8547574]) ** 2 * WAVE
     np.testing.assert_allclose(found.angular[::2], exact, rtol=2.5e-3)  # shear: 2.1e-3 in the third
-    # Of bars of three nodes with a consistent mass the greatest ω is √60 c/h, of cubes √3 times that. No margin: factors
+    # Bars of three nodes with a consistent mass have ω up to √60 c/h, cubes √3 times that. There is no margin: factors
     # of a stiffness are far better than their bound.
     largest = np.sqrt(180.0 * YOUNG / DENSITY) / SLENDER
     known_to = round_off.of_frequencies(exact, largest) / round_off.MARGIN
