@@ -1,5 +1,6 @@
 """The spherical pendulum: its potentials, its methods and what they keep, its reduction (Simo and Gonzalez 1993)."""
 
+from dataclasses import dataclass, replace
 from itertools import count, pairwise
 
 import numpy as np
