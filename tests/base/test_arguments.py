@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from reference import round_off
 from symplex.base.arguments import checked
 from symplex.contact.obstacles import HalfSpace
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed, SymplexError
@@ -19,6 +20,8 @@ from symplex.fem.actions.loads import Gravity, NodalForce
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.actions.support_motion import SupportRotation
 from symplex.fem.actions.time_function import TimeFunction
+from symplex.fem.equations import LinearConstraints
+from symplex.fem.interpolation import Interpolation
 from symplex.fem.measures.bars import Bars, GreenStrain
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
@@ -85,7 +88,7 @@ def test_arrays_of_all_layouts_are_positions(given):
     state = springs().state(given)
     assert state.q.dtype == np.float64
     np.testing.assert_array_equal(state.q, Q)
-    np.testing.assert_allclose(lumped_mass(given, [[0, 1, 2, 3]], 24.0, 4), np.ones(4), rtol=1e-15)
+    np.testing.assert_allclose(lumped_mass(given, [[0, 1, 2, 3]], 24.0, 4), np.ones(4), rtol=round_off.of(1.0))
 
 
 @pytest.mark.parametrize(
@@ -96,6 +99,15 @@ def test_elements_are_indices(function, cells):
     wanted = r"mass: cells must be an array of indices of nodes \(whole numbers\); it is "
     with pytest.raises(InvalidArgument, match=wanted):
         function(Q, cells, 1.0, 4)
+
+
+@pytest.mark.parametrize("given", [np.eye(12, dtype=complex), sp.eye_array(12, dtype=complex), np.eye(12).astype(str)])
+def test_sparse_matrices_are_of_real_numbers(given):
+    matrix = "must be a sparse matrix of real numbers or an array of real numbers"
+    with pytest.raises(InvalidArgument, match=f"^LinearConstraints: factors {matrix}"):
+        LinearConstraints(Q, given, stiffness=1.0)
+    with pytest.raises(InvalidArgument, match=f"^Interpolation: weights {matrix}"):
+        Interpolation(given)
 
 
 @pytest.mark.parametrize("fixed", [np.zeros((4, 3), int), np.zeros((4, 3), bool).tolist(), np.zeros((4, 3))])

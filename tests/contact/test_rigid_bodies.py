@@ -279,7 +279,7 @@ def conserves(path, energy):
 def test_balls_that_meet_head_on_exchange_their_velocities(ratio, law, step):
     rigid, contact, v = two_balls(ratio, law=law)
     path, ((v1, spin1), (v2, spin2)) = collide(rigid, contact, v, sx.EnergyMomentum(step), 3.0 / step)
-    conserves(path, 1e-12)
+    conserves(path, 1e-11)  # a rigidity of 3e11 N/m leaves no more digits
     exact = np.array([2.0 * (1.0 - ratio) / (1.0 + ratio), 4.0 / (1.0 + ratio)])
     np.testing.assert_allclose([v1[0], v2[0]], exact, atol=5e-4)  # the rest vibrates
     np.testing.assert_allclose([*v1[1:], *v2[1:], *spin1, *spin2], 0.0, atol=1e-9)
@@ -301,7 +301,7 @@ IMPLICIT = {
 def oblique():
     """The velocities and spins after an oblique collision, by small steps that keep energy."""
     path, found = collide(*two_balls(3.0, offset=0.05), sx.EnergyMomentum(1e-5), 3e5, span=2.5e-3)
-    conserves(path, 1e-12)
+    conserves(path, 1e-11)
     (v1, spin1), (v2, _) = found
     assert min(map(np.linalg.norm, (v1, v2, spin1))) > 0.5
     return found
@@ -371,7 +371,8 @@ def test_friction_slows_a_rigid_block_that_slides_on_rubber(law):
     states = [motion.advance(0.01 * k) for k in range(9)]
     told = motion.energies(states[-1])
     assert told["work_friction"] < -0.02
-    assert told["balance"] == pytest.approx(system.energies_of(state)["total"], rel=1e-11)
+    # Forces of contact and rigidity, of 1e8 N/m, are known to 1e-9 N.
+    assert told["balance"] == pytest.approx(system.energies_of(state)["total"], rel=1e-10)
     about_z = [[*system.momentum(one)[:2], *system.angular_momentum(one)[2:]] for one in states]
     np.testing.assert_allclose(about_z, np.tile(about_z[0], (9, 1)), atol=1e-13)
     velocity = rigid.motion("block", states[-1].q, states[-1].v)[0]

@@ -159,6 +159,7 @@ def test_summary(finished):
     assert {"symplex", "python", "numpy", "numba"} <= set(summary["versions"])
 
 
+@pytest.mark.usefixtures("signals")
 def test_pvd_series_and_chosen_fields(tmp_path, monkeypatch):
     text = SCENARIO.replace("INTEGRATOR", KINDS["newmark"])
     text += '[output]\nformat = "pvd"\nfields = ["velocity"]\ndirectory = "here"\n'
@@ -244,6 +245,7 @@ class Interrupting(Silent):
             os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.usefixtures("signals")
 @pytest.mark.parametrize("k", [1, 6, 7, 39])
 def test_resumed_after_ctrl_c_it_is_bit_identical(finished, k, tmp_path, monkeypatch):
     kind, folder = finished
@@ -295,6 +297,7 @@ def test_resumed_after_an_end_between_two_files_it_is_bit_identical(finished, pl
     assert_same_results(folder, tmp_path / "out")
 
 
+@pytest.mark.usefixtures("signals")
 def test_frames_written_while_the_motion_goes_on_are_the_same(finished, tmp_path, monkeypatch):
     kind, folder = finished
     monkeypatch.setattr(symplex.runs.samples, "_LARGE", 0)
@@ -422,6 +425,7 @@ def test_killed_while_frames_are_written_beside_the_motion_it_goes_on_bit_identi
     assert_same_results(tmp_path / "whole", tmp_path / "out")
 
 
+@pytest.mark.usefixtures("signals")
 @pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path):
     path = tmp_path / "long.toml"

@@ -410,6 +410,7 @@ def test_sixty_members_killed_in_the_middle_and_resumed(oscillator):
     check_resumed()
 
 
+@pytest.mark.usefixtures("signals")
 @pytest.mark.slow
 def test_an_interrupted_study_can_be_resumed(oscillator):
     process = begun("--workers", "2")

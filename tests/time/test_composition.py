@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
+from reference import round_off
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
 from symplex.fem.actions.damping import Drag
 from symplex.fem.actions.loads import Gravity
@@ -41,7 +42,7 @@ def test_substeps_are_symmetric_and_fill_the_step(order, scheme, n):
     parts = substeps(order, scheme)
     assert len(parts) == n
     assert parts == parts[::-1]
-    assert sum(parts) == pytest.approx(1.0, abs=1e-15)
+    assert sum(parts) == pytest.approx(1.0, abs=round_off.of(1.0))
     assert 1 <= sum(part < 0 for part in parts) < n / 2
 
 
