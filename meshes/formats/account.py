@@ -1,7 +1,7 @@
 """The account of a text file that is read: each line is used, known to mean nothing, or unknown.
 
-A reader uses a line, or it says of the line that it means nothing here, or that it is unknown. Unknown lines are listed for
-the user, so that nothing is left out silently.
+A reader uses a line, or it says of the line that it means nothing here, or that it is unknown. Unknown lines are
+listed for the user, so that nothing is left out silently.
 """
 
 from __future__ import annotations
