@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
+from symplex.meshes.formats.account import Account
 from symplex.meshes.formats.includes import Includes
 
 # Keywords whose data may be in another file, named by their parameter INPUT.
@@ -28,7 +29,7 @@ class Placement(NamedTuple):
 
 @dataclass
 class Block:
-    """A keyword with its parameters and the data lines below it, and where it stands: the file, and the line in it.
+    """A keyword with its parameters and the data lines below it, and where it stands: the file, first and last line.
 
     Of an instance with others beside it there is a ``placement``; of a set of the assembly, that of its ``members``.
     """
@@ -38,6 +39,7 @@ class Block:
     lines: list[str] = field(default_factory=list)
     path: Path = Path()
     line: int = 0
+    last: int = 0
     placement: Placement | None = None
     members: Placement | None = None
 
@@ -58,8 +60,10 @@ class Block:
         return [item.strip() for line in self.lines for item in line.split(",") if item.strip()]
 
 
-def blocks_of(path: Path) -> Iterator[Block]:
+def blocks_of(path: Path, account: Account | None = None) -> Iterator[Block]:
     """Yield the keywords of an input file with their data, in order, and those of files that it includes.
+
+    Lines before the first keyword are unknown to the account.
 
     Raises
     ------
@@ -77,13 +81,16 @@ def blocks_of(path: Path) -> Iterator[Block]:
         if not line.startswith("*"):
             if block is not None:
                 block.lines.append(line)
+                block.last = reader.line if reader.path == block.path else block.last
+            elif account is not None:
+                account.add_unknown("a line before the first keyword", reader.path, reader.line)
         elif line.endswith(","):
             continued = line
         else:
             if block is not None:
                 yield block
             block = _keyword(line)
-            block.path, block.line = reader.path, reader.line
+            block.path, block.line, block.last = reader.path, reader.line, reader.line
             if block.keyword in _WITH_INPUT and block.parameters.get("INPUT"):
                 block.lines += reader.included(block.parameters["INPUT"], path, ())
     if block is not None:
