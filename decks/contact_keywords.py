@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from symplex.decks.constraint_keywords import before_steps
 from symplex.decks.deck import ContactPair, Interaction
-from symplex.decks.reading import Keyword, NotUnderstood, Reading, reals, words
+from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, reals, words
 from symplex.meshes.formats.abaqus_deck import Block
 
 _KINDS = ("SURFACETOSURFACE", "NODETOSURFACE", "MORTAR", "LINMORTAR", "PGLINMORTAR")  # how pressures are integrated
@@ -12,7 +11,6 @@ _PRESSURES = ("HARD", "LINEAR", "TIED")
 
 
 def _take_pair(reading: Reading, block: Block) -> None:
-    before_steps(reading)
     kind = block.parameters.get("TYPE", "NODETOSURFACE").upper().replace(" ", "")
     if kind not in _KINDS:
         raise NotUnderstood(f"contact with TYPE={kind} is not known")
@@ -28,12 +26,10 @@ def _take_pair(reading: Reading, block: Block) -> None:
 
 
 def _take_interaction(reading: Reading, block: Block) -> None:
-    before_steps(reading)
     reading.interaction = reading.deck.interactions[block.parameter("NAME").upper()] = Interaction()
 
 
 def _interaction(reading: Reading) -> Interaction:
-    before_steps(reading)
     if reading.interaction is None:
         raise NotUnderstood("it stands outside of a *SURFACE INTERACTION")
     return reading.interaction
@@ -63,12 +59,23 @@ CONTACT_KEYWORDS = {
         _take_pair,
         ("INTERACTION", "TYPE", "SMALLSLIDING", "ADJUST"),
         '`[[contact]]` of two bodies, `begins = "touch"`; each group of elements that shares nodes becomes a body',
+        "before steps",
     ),
-    "SURFACEINTERACTION": Keyword(_take_interaction, ("NAME",), ""),
+    "SURFACEINTERACTION": Keyword(
+        _take_interaction, ("NAME",), "", "before steps", Once("surface interaction", "NAME"), False
+    ),
     "SURFACEBEHAVIOR": Keyword(
         _take_behaviour,
         ("PRESSURE-OVERCLOSURE",),
         "HARD: the stiffness that follows from the materials; LINEAR: 0.4 of that of the deck; TIED: as `*TIE`",
+        "before steps",
+        Once("pressure", owner="interaction"),
     ),
-    "FRICTION": Keyword(_take_friction, (), "`friction` of contact, in motions only; of what is tied it says nothing"),
+    "FRICTION": Keyword(
+        _take_friction,
+        (),
+        "`friction` of contact, in motions only; of what is tied it says nothing",
+        "before steps",
+        Once("friction", owner="interaction"),
+    ),
 }

@@ -77,7 +77,8 @@ def add_cyclic(rows: Rows, tie: Tie, sector: Sector, diameter: int, geometry: De
     if faces:
         feet = feet_on_faces(there, faces, points)
     else:
-        feet = [Foot([int(masters[k])], np.ones(1), away) for away, k in zip(*tree.query(there), strict=True)]
+        distances, places = map(np.atleast_1d, tree.query(there))
+        feet = [Foot([int(masters[k])], np.ones(1), float(d)) for d, k in zip(distances, places, strict=True)]
     for node, (nodes, weights, away) in zip(slaves.tolist(), feet, strict=True):
         if away > (tie.tolerance if tie.tolerance is not None else _NEAR * size):
             raise NotUnderstood(

@@ -90,6 +90,7 @@ def read_deck(path: Path) -> Reading:
     try:
         for block in placed(blocks_of(path)):
             reading.take(block, KEYWORDS)
+        reading.finish()
     except MeshError as error:
         raise MeshError(f"{path.name}: {error}") from None
     except ValueError as error:

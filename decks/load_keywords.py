@@ -14,7 +14,7 @@ from symplex.decks.deck import (
     Spin,
     Weight,
 )
-from symplex.decks.reading import Keyword, NotUnderstood, Reading, direction, real, reals, words
+from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, direction, real, reals, words
 from symplex.meshes.formats.abaqus_deck import Block
 
 # Abaqus' names of supports: the displacements that they hold, and from 3 on the rotations.
@@ -144,26 +144,39 @@ def _take_temperature(reading: Reading, block: Block) -> None:
 
 
 LOAD_KEYWORDS = {
-    "AMPLITUDE": Keyword(_take_amplitude, ("NAME", "TIME", "DEFINITION"), "a `history` of kind `table`"),
-    "BOUNDARY": Keyword(
-        _take_boundary, ("OP", "AMPLITUDE", "TIMEDELAY", "TYPE"), "a `[[support]]`, moved where a value is given"
+    "AMPLITUDE": Keyword(
+        _take_amplitude, ("NAME", "TIME", "DEFINITION"), "a `history` of kind `table`", once=Once("amplitude", "NAME")
     ),
-    "CLOAD": Keyword(_take_cload, ("OP", "AMPLITUDE", "TIMEDELAY"), "a nodal `[[load]]`"),
+    "BOUNDARY": Keyword(
+        _take_boundary,
+        ("OP", "AMPLITUDE", "TIMEDELAY", "TYPE"),
+        "a `[[support]]`, moved where a value is given",
+        "before or in steps",
+    ),
+    "CLOAD": Keyword(_take_cload, ("OP", "AMPLITUDE", "TIMEDELAY"), "a nodal `[[load]]`", "in steps"),
     "DLOAD": Keyword(
         _take_dload,
         ("OP", "AMPLITUDE", "TIMEDELAY"),
         "P1 … P6, of shells P: a pressure, in linear steps a traction of the same size; GRAV: `[gravity]`, or a "
         "`[[load]]` of kind `gravity`; CENTRIF: of kind `centrifugal`",
+        "in steps",
     ),
     "DSLOAD": Keyword(
-        _take_dsload, ("OP", "AMPLITUDE", "TIMEDELAY"), "P: a pressure, in linear steps a traction of the same size"
+        _take_dsload,
+        ("OP", "AMPLITUDE", "TIMEDELAY"),
+        "P: a pressure, in linear steps a traction of the same size",
+        "in steps",
     ),
     "INITIALCONDITIONS": Keyword(
         _take_initial,
         ("TYPE",),
         "VELOCITY: `[[velocity]]`, of at most 300 different ones; TEMPERATURE says nothing about the motion",
+        "before steps",
     ),
     "TEMPERATURE": Keyword(
-        _take_temperature, ("OP", "AMPLITUDE", "TIMEDELAY"), "nothing, as long as no material expands"
+        _take_temperature,
+        ("OP", "AMPLITUDE", "TIMEDELAY"),
+        "nothing, as long as no material expands",
+        "in steps",
     ),
 }

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from symplex.decks.deck import Axes, MaterialData, Section
-from symplex.decks.reading import Keyword, NotUnderstood, Reading, one_line, real, reals, words
+from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, one_line, real, reals, words
 from symplex.meshes.formats.abaqus_deck import Block
 from symplex.meshes.formats.abaqus_sets import of_instance
 
@@ -152,36 +152,59 @@ def _turned(axes: Axes, axis: int, degrees: float) -> Axes:
     return Axes((first[0], first[1], first[2]), (second[0], second[1], second[2]))
 
 
+_MODEL = "before steps"
+_ELASTICITY = Once("elasticity", owner="material")
+_SECTION = Once("section", "ELSET")
+
 MATERIAL_KEYWORDS = {
-    "MATERIAL": Keyword(_take_material, ("NAME",), "a material"),
+    "MATERIAL": Keyword(_take_material, ("NAME",), "a material", _MODEL, Once("material", "NAME"), has_data=False),
     "ELASTIC": Keyword(
         _take_elastic,
         ("TYPE",),
         'isotropic: `law = "linear-elastic"`, and with `NLGEOM` `"saint-venant-kirchhoff"`; `ORTHO`, '
         '`ENGINEERING CONSTANTS`, `ANISO`: `"linear-anisotropic"` and `"anisotropic"`; constant',
+        _MODEL,
+        _ELASTICITY,
     ),
-    "DENSITY": Keyword(_take_density, (), "constant"),
-    "EXPANSION": Keyword(_take_expansion, ("TYPE", "ZERO"), "as long as no step has temperatures"),
+    "DENSITY": Keyword(_take_density, (), "constant", _MODEL, Once("density", owner="material")),
+    "EXPANSION": Keyword(_take_expansion, ("TYPE", "ZERO"), "as long as no step has temperatures", _MODEL),
     "HYPERELASTIC": Keyword(
-        _take_hyperelastic, ("NEOHOOKE", "MOONEY-RIVLIN", "YEOH"), "the same strain energy, as a formula"
+        _take_hyperelastic,
+        ("NEOHOOKE", "MOONEY-RIVLIN", "YEOH"),
+        "the same strain energy, as a formula",
+        _MODEL,
+        _ELASTICITY,
     ),
-    "DAMPING": Keyword(_take_damping, ("ALPHA", "BETA"), "`[[damping]]`, in motions; the same for all materials"),
+    "DAMPING": Keyword(
+        _take_damping,
+        ("ALPHA", "BETA"),
+        "`[[damping]]`, in motions; the same for all materials",
+        _MODEL,
+        Once("damping", owner="material"),
+        has_data=False,
+    ),
     "CONDUCTIVITY": Keyword(None, (), "nothing: heat is not computed"),
     "SPECIFICHEAT": Keyword(None, (), "nothing: heat is not computed"),
     "SOLIDSECTION": Keyword(
         _take_section,
         ("ELSET", "MATERIAL", "CONTROLS", "ORIENTATION", "NODALTHICKNESS", "OFFSET"),
         "which material elements have, and how thick flat ones are",
+        _MODEL,
+        _SECTION,
     ),
     "SHELLSECTION": Keyword(
         _take_shell_section,
         ("ELSET", "MATERIAL", "NODALTHICKNESS", "OFFSET"),
         "which material shells have, and how thick they are; in the middle of this are their nodes",
+        _MODEL,
+        _SECTION,
     ),
-    "NODALTHICKNESS": Keyword(_take_thickness, (), "how thick flat elements and shells are at nodes"),
+    "NODALTHICKNESS": Keyword(_take_thickness, (), "how thick flat elements and shells are at nodes", _MODEL),
     "ORIENTATION": Keyword(
         _take_orientation,
         ("NAME", "SYSTEM", "DEFINITION"),
         "`axes` of anisotropic materials, rectangular; directions of couplings, cylindrical as well",
+        _MODEL,
+        Once("orientation", "NAME"),
     ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from symplex.decks.deck import System
 from symplex.decks.discrete_keywords import DISCRETE
-from symplex.decks.reading import Keyword, NotUnderstood, Reading, reals
+from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, reals
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block
 
@@ -75,23 +75,32 @@ def _take_transform(reading: Reading, block: Block) -> None:
     reading.deck.systems.append(System(block.parameter("NSET"), a, b, kind == "C"))
 
 
+_MODEL = "before steps"
 MESH_KEYWORDS = {
-    "NODE": Keyword(_take_mesh, ("NSET", "SYSTEM", "INPUT"), "nodes; `SYSTEM=C` in cylindrical coordinates"),
-    "ELEMENT": Keyword(_take_elements, ("TYPE", "ELSET", "INPUT"), "elements of the types below"),
+    "NODE": Keyword(_take_mesh, ("NSET", "SYSTEM", "INPUT"), "nodes; `SYSTEM=C` in cylindrical coordinates", _MODEL),
+    "ELEMENT": Keyword(_take_elements, ("TYPE", "ELSET", "INPUT"), "elements of the types below", _MODEL),
     "NSET": Keyword(
         _take_mesh, ("NSET", "GENERATE", "ELSET", "UNSORTED", "INPUT", "INTERNAL", "INSTANCE"), "a group of points"
     ),
     "ELSET": Keyword(_take_mesh, ("ELSET", "GENERATE", "INPUT", "INTERNAL", "INSTANCE"), "a group of elements"),
-    "SURFACE": Keyword(_take_surface, ("NAME", "TYPE", "INTERNAL", "INPUT"), "a group of faces, or of points"),
+    "SURFACE": Keyword(
+        _take_surface,
+        ("NAME", "TYPE", "INTERNAL", "INPUT"),
+        "a group of faces, or of points",
+        once=Once("surface", "NAME"),
+    ),
     "TRANSFORM": Keyword(
         _take_transform,
         ("NSET", "TYPE"),
         "directions of forces on nodes; of supports only where all three directions are held",
+        _MODEL,
     ),
-    "PART": Keyword(_take_mesh, ("NAME",), "geometry that instances have"),
-    "ENDPART": Keyword(_take_mesh, (), ""),
-    "ASSEMBLY": Keyword(_take_mesh, ("NAME",), ""),
-    "ENDASSEMBLY": Keyword(_take_mesh, (), ""),
-    "INSTANCE": Keyword(_take_mesh, ("NAME", "PART"), "one or several, shifted and turned; sets are `INSTANCE.SET`"),
-    "ENDINSTANCE": Keyword(_take_mesh, (), ""),
+    "PART": Keyword(_take_mesh, ("NAME",), "geometry that instances have", _MODEL, Once("part", "NAME"), False),
+    "ENDPART": Keyword(_take_mesh, (), "", _MODEL, has_data=False),
+    "ASSEMBLY": Keyword(_take_mesh, ("NAME",), "", _MODEL, has_data=False),
+    "ENDASSEMBLY": Keyword(_take_mesh, (), "", _MODEL, has_data=False),
+    "INSTANCE": Keyword(
+        _take_mesh, ("NAME", "PART"), "one or several, shifted and turned; sets are `INSTANCE.SET`", _MODEL
+    ),
+    "ENDINSTANCE": Keyword(_take_mesh, (), "", _MODEL, has_data=False),
 }

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from symplex.decks.deck import Conditions, Deck, Interaction, MaterialData, Missed, Step, Where
 from symplex.errors import MeshError
@@ -15,6 +15,7 @@ from symplex.meshes.formats.abaqus_deck import Block
 
 _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
 _LINES_TOLD = 60  # letters
+_OF_COUPLING = ("KINEMATIC", "DISTRIBUTING")
 
 
 class NotUnderstood(Exception):
@@ -32,11 +33,46 @@ class Keyword(NamedTuple):
         Those that are understood, without spaces.
     means : str
         What becomes of it, for the documentation.
+    place : str
+        Where it may be. What a model has acts in all steps, so that after the first it would act on earlier ones.
+    once : Once, optional
+        What it defines, of which there may be only one.
+    has_data : bool
+        Whether there are data lines below it.
     """
 
     take: Callable[[Reading, Block], None] | None
     parameters: Collection[str]
     means: str
+    place: Literal["before steps", "in steps", "before or in steps", "anywhere"] = "anywhere"
+    once: Once | None = None
+    has_data: bool = True
+
+
+class Once(NamedTuple):
+    """What may be defined once only.
+
+    Attributes
+    ----------
+    what : str
+    parameter : str
+        Whose value names it; none of what belongs to an ``owner``.
+    owner : str
+        The attribute of `Reading` that has it.
+    """
+
+    what: str
+    parameter: str = ""
+    owner: str = ""
+
+
+class Coupled(NamedTuple):
+    """A coupling of which it is not yet said how it couples."""
+
+    surface: str
+    reference: str
+    axes: str
+    where: Where
 
 
 class Reading:
@@ -52,22 +88,15 @@ class Reading:
         self.deck = Deck()
         self.mesh = DeckMesh(flat=True)
         self.material: MaterialData | None = None
-        self.coupled: tuple[str, str, str] | None = None  # surface, reference node and orientation of the last coupling
+        self.coupled: Coupled | None = None
         self.interaction: Interaction | None = None
         self.in_step = False
         self.nonlinear = False
+        self._defined: dict[tuple[object, ...], Where] = {}
 
     @property
     def step(self) -> Step:
-        """The step that is being read.
-
-        Raises
-        ------
-        NotUnderstood
-            Outside of steps.
-        """
-        if not self.in_step:
-            raise NotUnderstood("it stands outside of a step")
+        """The step that is being read."""
         return self.deck.steps[-1]
 
     @property
@@ -77,7 +106,10 @@ class Reading:
 
     def take(self, block: Block, keywords: dict[str, Keyword]) -> None:
         """Take a keyword; if it is not understood, note that."""
-        keyword = keywords.get(block.keyword.replace(" ", ""))
+        name = block.keyword.replace(" ", "")
+        keyword = keywords.get(name)
+        if name not in _OF_COUPLING:
+            self._end_coupling()
         try:
             if keyword is None:
                 raise NotUnderstood("it is not known")
@@ -86,6 +118,11 @@ class Reading:
             unknown = [name for name in block.parameters if name not in keyword.parameters]
             if unknown:
                 raise NotUnderstood(f"the parameter {unknown[0]} is not known")
+            if block.lines and not keyword.has_data:
+                raise NotUnderstood("data lines below it are not known")
+            self._check_place(keyword)
+            if keyword.once is not None:
+                self._define(keyword.once, block)
             keyword.take(self, block)
         except NotUnderstood as reason:
             self.miss(block, str(reason))
@@ -94,9 +131,42 @@ class Reading:
         except ValueError as error:
             raise MeshError(f"{self.where(block)}: {error}.") from None
 
+    def _check_place(self, keyword: Keyword) -> None:
+        """Raise NotUnderstood if a keyword is where its data would act in other steps than they should."""
+        here = "in steps" if self.in_step else "between steps" if self.deck.steps else "before steps"
+        if keyword.place not in (here, "anywhere") and (
+            keyword.place != "before or in steps" or here == "between steps"
+        ):
+            where = {"before steps": "before the first *STEP", "in steps": "inside a *STEP"}
+            raise NotUnderstood(f"it must be {where.get(keyword.place, 'before the first *STEP, or inside one')}")
+
+    def _define(self, once: Once, block: Block) -> None:
+        """Note where something is defined; raise NotUnderstood if it is defined already."""
+        owner = getattr(self, once.owner) if once.owner else None
+        name = block.parameters.get(once.parameter, "")
+        within = block.placement.name if block.placement is not None else ""
+        key = (once.what, id(owner), name.upper(), within)
+        if key in self._defined:
+            named = f" '{name}'" if name else f" of the {once.owner}" if once.owner else ""
+            raise NotUnderstood(f"there is a second {once.what}{named}; the first is in {self._defined[key]}")
+        self._defined[key] = self.where(block)
+
+    def _end_coupling(self) -> None:
+        """Note a coupling of which nothing says how it couples."""
+        if self.coupled is not None:
+            self.deck.missed.append(Missed("COUPLING", self.coupled.where, "it has no *KINEMATIC or *DISTRIBUTING", 0))
+        self.coupled = None
+
+    def finish(self) -> None:
+        """Note what the end of the deck leaves open."""
+        self._end_coupling()
+        if self.in_step:
+            self.deck.missed.append(Missed("STEP", self.step.where, "it has no *END STEP", self.step.number))
+
     def miss(self, block: Block, why: str) -> None:
-        """Note that a keyword was not understood."""
-        number = self.deck.steps[-1].number if self.in_step else 0
+        """Note that a keyword was not understood; between steps it is one of the next one."""
+        steps = self.deck.steps
+        number = len(steps) + (0 if self.in_step else 1) if steps else 0
         self.deck.missed.append(Missed(block.keyword, self.where(block), why, number))
 
     def where(self, block: Block) -> Where:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symplex.decks.deck import Procedure, Step
-from symplex.decks.reading import Keyword, NotUnderstood, Reading, reals, words
+from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, reals, words
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block
 
@@ -97,30 +97,37 @@ def _take_modal_damping(reading: Reading, block: Block) -> None:
     reading.step.rayleigh = values[2], values[3]
 
 
+_STEP = "in steps"
 STEP_KEYWORDS = {
     "STEP": Keyword(
         _take_step,
         ("NLGEOM", "INC", "INCF", "PERTURBATION", "AMPLITUDE", "NAME", "TURBULENCEMODEL", "UNSYMM"),
         "a scenario of its own",
     ),
-    "ENDSTEP": Keyword(_end_step, (), ""),
+    "ENDSTEP": Keyword(_end_step, (), "", _STEP, has_data=False),
     "STATIC": Keyword(
         _take_static,
         _SOLVING,
         '`[start] kind = "static"` under what acts at the end of the step; it does not depend on the way there',
+        _STEP,
     ),
     "DYNAMIC": Keyword(
         _take_dynamic,
         (*_SOLVING, "ALPHA", "EXPLICIT", "NOHAF"),
         '`kind = "hht"` with the same step, consistent masses; `EXPLICIT`: `kind = "newmark"`, lumped masses',
+        _STEP,
     ),
     "FREQUENCY": Keyword(
         _take_frequency,
         ("SOLVER", "EIGENSOLVER", "STORAGE", "NORMALIZATION"),
         "a scenario of the state whose frequencies are asked for",
+        _STEP,
     ),
     "MODALDYNAMIC": Keyword(
-        _take_modal_dynamic, _SOLVING, 'integrated in time instead: `kind = "newmark"`, `beta = 0.25`, linear-elastic'
+        _take_modal_dynamic,
+        _SOLVING,
+        'integrated in time instead: `kind = "newmark"`, `beta = 0.25`, linear-elastic',
+        _STEP,
     ),
-    "MODALDAMPING": Keyword(_take_modal_damping, ("RAYLEIGH",), "`[[damping]]`"),
+    "MODALDAMPING": Keyword(_take_modal_damping, ("RAYLEIGH",), "`[[damping]]`", _STEP, Once("damping", owner="step")),
 }

@@ -87,7 +87,7 @@ def _alike(faces: list[Face], points: Array) -> list[NDArray[np.int64]]:
 
 
 def _feet(x: Array, corners: Array) -> tuple[Array, Array]:
-    """Return the weights [m, k] of the nodes of a face each for its point nearest to x, and distances; inf beyond it."""
+    """Return the weights [m, k] of the nodes of a face for its point nearest to x, and distances; inf beyond it."""
     n = corners.shape[1]
     shape = SHAPE_FUNCTIONS[FACE_KINDS[n]]
     triangular = n in (3, 6)
