@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from symplex.decks.deck import (
+    DELAYED,
     Amplitude,
     Conditions,
     FacePressure,
@@ -50,7 +51,7 @@ def _delayed(reading: Reading, name: str, delay: str) -> str:
     amplitudes = reading.deck.amplitudes
     if name not in amplitudes:
         raise NotUnderstood("a TIME DELAY without an amplitude before it is not known")
-    new = f"{name} DELAYED BY {delay}"
+    new = f"{name}{DELAYED}{delay}"
     course = amplitudes[name]
     amplitudes[new] = course._replace(times=tuple(t + real(delay) for t in course.times))
     return new
@@ -92,7 +93,7 @@ def _take_dload(reading: Reading, block: Block) -> None:
     conditions = reading.step
     amplitude = _begin(reading, block, conditions, "pressures")
     for line in block.lines:
-        elements, label, *rest = words(line)
+        elements, label, *rest = *words(line), ""
         label = label.upper()
         values = [real(word) if word else 0.0 for word in rest]
         if label == "GRAV" and len(values) >= 4:
@@ -119,7 +120,7 @@ def _take_dsload(reading: Reading, block: Block) -> None:
     conditions = reading.step
     amplitude = _begin(reading, block, conditions, "pressures")
     for line in block.lines:
-        surface, label, *rest = words(line)
+        surface, label, *rest = *words(line), ""
         if label.upper() != "P" or not rest:
             raise NotUnderstood(f"loads {label.upper()} on surfaces are not known")
         conditions.pressures.append(FacePressure(surface, 0, real(rest[0]), amplitude))
@@ -127,8 +128,9 @@ def _take_dsload(reading: Reading, block: Block) -> None:
 
 def _take_initial(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "").upper()
-    if kind == "TEMPERATURE":
-        return  # from which strains are counted
+    if kind == "TEMPERATURE":  # from which strains are counted
+        reading.account.add_without_meaning(block.path, block.line, block.last)
+        return
     if kind != "VELOCITY":
         raise NotUnderstood(f"initial conditions with TYPE={kind} are not known")
     for line in block.lines:
@@ -141,6 +143,7 @@ def _take_initial(reading: Reading, block: Block) -> None:
 def _take_temperature(reading: Reading, block: Block) -> None:
     if any(material.expands for material in reading.deck.materials.values()):
         raise NotUnderstood("strains by temperature are not known")
+    reading.account.add_without_meaning(block.path, block.line, block.last)
 
 
 LOAD_KEYWORDS = {

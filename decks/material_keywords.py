@@ -55,6 +55,7 @@ def _take_density(reading: Reading, block: Block) -> None:
 
 
 def _take_expansion(reading: Reading, block: Block) -> None:
+    reading.account.add_without_meaning(block.path, block.line, block.last)
     reading.material_of().expands = True
 
 
@@ -167,7 +168,13 @@ MATERIAL_KEYWORDS = {
         _ELASTICITY,
     ),
     "DENSITY": Keyword(_take_density, (), "constant", _MODEL, Once("density", owner="material")),
-    "EXPANSION": Keyword(_take_expansion, ("TYPE", "ZERO"), "as long as no step has temperatures", _MODEL),
+    "EXPANSION": Keyword(
+        _take_expansion,
+        ("TYPE", "ZERO"),
+        "as long as no step has temperatures",
+        _MODEL,
+        Once("expansion", owner="material"),
+    ),
     "HYPERELASTIC": Keyword(
         _take_hyperelastic,
         ("NEOHOOKE", "MOONEY-RIVLIN", "YEOH"),

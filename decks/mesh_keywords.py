@@ -76,7 +76,7 @@ def _take_transform(reading: Reading, block: Block) -> None:
 
 
 _MODEL = "before steps"
-MESH_KEYWORDS = {
+_KEYWORDS = {
     "NODE": Keyword(_take_mesh, ("NSET", "SYSTEM", "INPUT"), "nodes; `SYSTEM=C` in cylindrical coordinates", _MODEL),
     "ELEMENT": Keyword(_take_elements, ("TYPE", "ELSET", "INPUT"), "elements of the types below", _MODEL),
     "NSET": Keyword(
@@ -104,3 +104,4 @@ MESH_KEYWORDS = {
     ),
     "ENDINSTANCE": Keyword(_take_mesh, (), "", _MODEL, has_data=False),
 }
+MESH_KEYWORDS = {name: keyword._replace(of_mesh=True) for name, keyword in _KEYWORDS.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -12,14 +12,21 @@ from symplex.decks.deck import Conditions, Deck, Interaction, MaterialData, Miss
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus import DeckMesh
 from symplex.meshes.formats.abaqus_deck import Block
+from symplex.meshes.formats.account import Account
 
 _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
 _LINES_TOLD = 60  # letters
+_OWNED = {"material": "material", "interaction": "surface interaction"}  # what owners of definitions are
+_MAY_BE_UNUSED = (*_OWNED.values(), "orientation", "amplitude")
 _OF_COUPLING = ("KINEMATIC", "DISTRIBUTING")
 
 
 class NotUnderstood(Exception):
     """What a keyword says goes beyond what can be imported; the text tells what."""
+
+
+class Unknown(NotUnderstood):
+    """A keyword, a parameter or lines below a keyword are not known."""
 
 
 class Keyword(NamedTuple):
@@ -39,6 +46,8 @@ class Keyword(NamedTuple):
         What it defines, of which there may be only one.
     has_data : bool
         Whether there are data lines below it.
+    of_mesh : bool
+        Whether it makes the mesh, which is not written if something is wrong with it.
     """
 
     take: Callable[[Reading, Block], None] | None
@@ -47,6 +56,7 @@ class Keyword(NamedTuple):
     place: Literal["before steps", "in steps", "before or in steps", "anywhere"] = "anywhere"
     once: Once | None = None
     has_data: bool = True
+    of_mesh: bool = False
 
 
 class Once(NamedTuple):
@@ -81,10 +91,16 @@ class Reading:
     Parameters
     ----------
     path : Path
+
+    Attributes
+    ----------
+    account : Account
+        What became of the lines.
     """
 
     def __init__(self, path: Path):
         self.path = path
+        self.account = Account(path)
         self.deck = Deck()
         self.mesh = DeckMesh(flat=True)
         self.material: MaterialData | None = None
@@ -93,6 +109,8 @@ class Reading:
         self.in_step = False
         self.nonlinear = False
         self._defined: dict[tuple[object, ...], Where] = {}
+        self._blocks: dict[tuple[str, str], list[Block]] = {}  # of what may be defined and not used
+        self._last: dict[str, str] = {}  # the names of what was defined last
 
     @property
     def step(self) -> Step:
@@ -112,24 +130,28 @@ class Reading:
             self._end_coupling()
         try:
             if keyword is None:
-                raise NotUnderstood("it is not known")
+                self.mesh.take(block)  # which refuses those that would make another mesh
+                raise Unknown("it is not known")
             if keyword.take is None:
+                self.account.add_without_meaning(block.path, block.line, block.last)
                 return
             unknown = [name for name in block.parameters if name not in keyword.parameters]
             if unknown:
-                raise NotUnderstood(f"the parameter {unknown[0]} is not known")
+                raise Unknown(f"the parameter {unknown[0]} is not known")
             if block.lines and not keyword.has_data:
-                raise NotUnderstood("data lines below it are not known")
+                raise Unknown("data lines below it are not known")
             self._check_place(keyword)
             if keyword.once is not None:
                 self._define(keyword.once, block)
+                self._keep(keyword.once, block)
             keyword.take(self, block)
         except NotUnderstood as reason:
-            self.miss(block, str(reason))
-        except MeshError as error:
-            raise MeshError(f"{self.where(block)}: {error}") from None
-        except ValueError as error:
-            raise MeshError(f"{self.where(block)}: {error}.") from None
+            self.miss(block, str(reason), isinstance(reason, Unknown))
+        except (MeshError, ValueError) as error:
+            why = str(error).rstrip(".")
+            if keyword is None or keyword.of_mesh:
+                raise MeshError(f"{self.where(block)}: *{block.keyword}: {why}.") from None
+            self.miss(block, why)
 
     def _check_place(self, keyword: Keyword) -> None:
         """Raise NotUnderstood if a keyword is where its data would act in other steps than they should."""
@@ -157,21 +179,55 @@ class Reading:
             self.deck.missed.append(Missed("COUPLING", self.coupled.where, "it has no *KINEMATIC or *DISTRIBUTING", 0))
         self.coupled = None
 
+    def miss_lines(self) -> None:
+        """Note what the account has already, as lines before the first keyword are unknown to it."""
+        for one in self.account.unknown:
+            where = self._where(one.path, one.line)
+            self.deck.missed.append(Missed("", where, "it is before the first keyword", 0, True))
+
     def finish(self) -> None:
         """Note what the end of the deck leaves open."""
         self._end_coupling()
         if self.in_step:
             self.deck.missed.append(Missed("STEP", self.step.where, "it has no *END STEP", self.step.number))
 
-    def miss(self, block: Block, why: str) -> None:
+    def _keep(self, once: Once, block: Block) -> None:
+        """Keep the keywords of a definition that nothing may refer to."""
+        what = _OWNED.get(once.owner, once.what)
+        if what == once.what and what in _MAY_BE_UNUSED:
+            self._last[what] = block.parameters.get(once.parameter, "").upper()
+        if what in self._last:
+            self._blocks.setdefault((what, self._last[what]), []).append(block)
+
+    def unused(self, used: Mapping[str, Collection[str]]) -> list[str]:
+        """Return what is defined and not used, as remarks, and note in the account that it means nothing.
+
+        Parameters
+        ----------
+        used : mapping of str to collection of str
+            The names, in capitals, of what is used, by what it is: ``material``, ``orientation``, ``amplitude`` …
+        """
+        found: list[str] = []
+        for (what, name), blocks in self._blocks.items():
+            if what in used and name not in used[what]:
+                found.append(f"{self.where(blocks[0])}: the {what} '{name}' is not used")
+                for block in blocks:
+                    self.account.add_without_meaning(block.path, block.line, block.last)
+        return found
+
+    def miss(self, block: Block, why: str, is_unknown: bool = False) -> None:
         """Note that a keyword was not understood; between steps it is one of the next one."""
         steps = self.deck.steps
         number = len(steps) + (0 if self.in_step else 1) if steps else 0
-        self.deck.missed.append(Missed(block.keyword, self.where(block), why, number))
+        self.deck.missed.append(Missed(block.keyword, self.where(block), why, number, is_unknown))
+        self.account.add_unknown(f"*{block.keyword}", block.path, block.line, block.last, why)
 
     def where(self, block: Block) -> Where:
         """Return where a keyword stands."""
-        return Where("" if block.path == self.path else block.path.name, block.line)
+        return self._where(block.path, block.line)
+
+    def _where(self, path: Path, line: int) -> Where:
+        return Where("" if path == self.path else path.name, line)
 
     def material_of(self) -> MaterialData:
         """Return the material that is being read."""

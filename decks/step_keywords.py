@@ -28,6 +28,8 @@ def _take_step(reading: Reading, block: Block) -> None:
         step.ramped = block.parameters["AMPLITUDE"].upper() == "RAMP"
     steps.append(step)
     reading.in_step = True
+    for k in range(len(block.lines)):  # a title
+        reading.account.add_without_meaning(*block.place(k))
 
 
 def _end_step(reading: Reading, block: Block) -> None:

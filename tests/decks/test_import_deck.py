@@ -254,7 +254,7 @@ def test_densities_of_other_units_are_told(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
-        ("END, P4, -2.0e6", "END, P4, much", "line 1[0-9]*: 'much' stands where a number must be"),
+        ("END, P4, -2.0e6", "END, P4, much", "line 1[0-9]*: \\*DLOAD: 'much' stands where a number must be"),
         ("END, P4, -2.0e6", "FRONT, P4, -2.0e6", "there is no set 'FRONT'"),
         ("*END STEP", "*STEP", "begins before the last one has ended"),
         ("10, 0.0, 0.0, 0.0", "10, zero, 0.0, 0.0", "the line of a node is '10, zero"),
