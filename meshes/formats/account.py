@@ -15,7 +15,7 @@ from symplex.errors import MeshError
 
 UNKNOWN = "it is not known"
 _LONGEST = 60  # characters that are quoted of a file
-_MARKS = ("*", "/", "$")  # with which keywords begin
+_MARKS = ("*", "/", "$", "a line")  # with which keywords begin, and what readers say of lines
 _MOST = 10  # kinds of unknown lines in one message
 
 
@@ -100,7 +100,7 @@ class Account:
         first = ones[0]
         included = first.path != self.path
         # Any file may be included, and what it holds may be secret: of such a file only keywords are quoted.
-        what = first.what if not included or first.what[:1] in _MARKS else "a line"
+        what = first.what if not included or first.what.startswith(_MARKS) else "a line"
         times = f" ({len(ones)} times)" if len(ones) > 1 else ""
         return f"{first.path.name + ', ' if included else ''}line {first.line}: {what}: {first.why}{times}"
 
