@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import MeshError
 from symplex.meshes.formats.account import Account
+from symplex.meshes.formats.deck_lines import Span
 from symplex.meshes.formats.includes import Includes
 
 # Keywords whose data may be in another file, named by their parameter INPUT.
@@ -52,6 +53,11 @@ class Block:
     runs: list[tuple[int, Path, int]] = field(default_factory=list)
     placement: Placement | None = None
     members: Placement | None = None
+
+    @property
+    def span(self) -> Span:
+        """Where it is, as accounts of input take it."""
+        return self.path, self.line, self.last
 
     def parameter(self, name: str) -> str:
         """Return a parameter that must be there.

@@ -6,15 +6,16 @@ listed for the user, so that nothing is left out silently.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, final
 
 from symplex.base.streams import printable
 from symplex.errors import MeshError
 
-_UNKNOWN = "it is not known"
+UNKNOWN = "it is not known"
 _LONGEST = 60  # characters that are quoted of a file
-_MARKS = ("*", "/", "$")  # with which keywords begin
+_MARKS = ("*", "/", "$", "a line")  # with which keywords begin, and what readers say of lines
 _MOST = 10  # kinds of unknown lines in one message
 
 
@@ -56,12 +57,14 @@ class Account:
     def __init__(self, path: Path):
         self.path = path
         self.unknown: list[Unknown] = []
+        self._seen: set[Unknown] = set()
         self._without_meaning: list[tuple[Path, int, int]] = []
 
-    def add_unknown(self, what: str, path: Path, line: int, last: int = 0, why: str = _UNKNOWN) -> None:
+    def add_unknown(self, what: str, path: Path, line: int, last: int = 0, why: str = UNKNOWN) -> None:
         """Note lines that are neither used nor known; of one line ``last`` may be left out."""
         told = Unknown(printable(what, breaks=False)[:_LONGEST], path, line, max(line, last), why)
-        if told not in self.unknown[-1:]:
+        if told not in self._seen:  # as parts of decks are, which are read once for each instance
+            self._seen.add(told)
             self.unknown.append(told)
 
     def add_without_meaning(self, path: Path, line: int, last: int = 0) -> None:
@@ -97,12 +100,17 @@ class Account:
         first = ones[0]
         included = first.path != self.path
         # Any file may be included, and what it holds may be secret: of such a file only keywords are quoted.
-        what = first.what if not included or first.what[:1] in _MARKS else "a line"
+        what = first.what if not included or first.what.startswith(_MARKS) else "a line"
         times = f" ({len(ones)} times)" if len(ones) > 1 else ""
         return f"{first.path.name + ', ' if included else ''}line {first.line}: {what}: {first.why}{times}"
 
 
-def refusal(lines: list[str]) -> str:
-    """Return the sentence that refuses unknown lines, as `Account.listed` returns them."""
-    more = f"; and {len(lines) - _MOST} more" if len(lines) > _MOST else ""
-    return f"input must be known, got {'; '.join(lines[:_MOST])}{more}. Remove these lines, or read without strict."
+def some(lines: Sequence[str]) -> list[str]:
+    """Return the first kinds of unknown lines, and how many there are more."""
+    more = [f"and {len(lines) - _MOST:,} more kinds of lines"] if len(lines) > _MOST else []
+    return [*lines[:_MOST], *more]
+
+
+def refusal(lines: Sequence[str]) -> str:
+    """Return the sentence that refuses unknown lines."""
+    return f"all lines must be known, got {'; '.join(some(lines))}. Remove these lines, or read without strict."

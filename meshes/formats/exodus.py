@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
+from symplex.meshes.formats.account import Account
 from symplex.meshes.formats.raw import RawCells, RawMesh
 from symplex.meshes.formats.sides import EXODUS, edges_on_side, faces_on_side
 from symplex.meshes.kinds import dimension_of
@@ -46,7 +47,7 @@ _ORDERS = {
 }
 
 
-def read_exodus(path: Path) -> RawMesh:
+def read_exodus(path: Path, account: Account) -> RawMesh:
     """Return points, cells and, as sets, the blocks, node sets and side sets of an Exodus file as meshio would.
 
     Those without a name are called ``block_1``, ``nodeset_1`` and ``sideset_1``, by their numbers.

@@ -17,6 +17,7 @@ from symplex.base.arguments import checked
 from symplex.base.streams import discreet
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus import read_abaqus
+from symplex.meshes.formats.account import Account
 from symplex.meshes.formats.by_meshio import read_by_meshio
 from symplex.meshes.formats.collapsed import expand_collapsed
 from symplex.meshes.formats.exodus import read_exodus
@@ -44,13 +45,19 @@ _MOST_GROUPS_OF_DATA = 256
 _JOINING = "-_#+/"
 # Coordinates whose fourth power is still a number.
 _LARGEST = 1e75
+_SAME_UNIT = 1e-6  # to what part units are the same
 # What save_mesh puts before the name of a group in data of VTK files.
 GROUP_PREFIX = "group:"
 
 
 @checked
 def read_mesh(
-    path: str | Path, *, scale: float = 1.0, keep_unconnected: bool = True, require_volume: bool = True
+    path: str | Path,
+    *,
+    scale: float = 1.0,
+    keep_unconnected: bool = True,
+    require_volume: bool = True,
+    strict: bool = False,
 ) -> Mesh:
     """Read a mesh from a file of any format that meshio reads, told by its extension.
 
@@ -59,11 +66,15 @@ def read_mesh(
     path : path-like
         Gmsh ``.msh`` (2 and 4), Abaqus or CalculiX ``.inp``, ``.vtk``, ``.vtu`` and many more.
     scale : float, default 1
-        Metres per unit of length in the file, 1e-3 for millimetres.
+        Metres per unit of length in the file, 1e-3 for millimetres. Universal and Radioss files may give their unit,
+        which is the default then.
     keep_unconnected : bool, default True
         Whether to keep nodes that belong to no volume cell.
     require_volume : bool, default True
         Whether to refuse a mesh without volume cells, such as a lattice of bars or a surface.
+    strict : bool, default False
+        Whether to refuse a file with lines that are neither used nor known to mean nothing; else ``Mesh.unknown`` lists
+        them.
 
     Returns
     -------
@@ -83,21 +94,37 @@ def read_mesh(
         If the file is missing, not a mesh, broken or empty, or has no volume cells.
     """
     path = Path(path)
+    account = Account(path)
+    mesh = read_accounted(path, account, scale=scale, keep_unconnected=keep_unconnected, require_volume=require_volume)
+    if strict:
+        try:
+            account.require_known()
+        except MeshError as error:
+            raise MeshError(f"{path.name}: {error}") from None
+    return mesh
+
+
+def read_accounted(
+    path: Path, account: Account, *, scale: float = 1.0, keep_unconnected: bool = True, require_volume: bool = True
+) -> Mesh:
+    """Return what `read_mesh` does, and say to an account what became of each line."""
     if not scale > 0 or not np.isfinite(scale):
         raise MeshError(f"{path.name}: the scale must be a positive number of metres per unit, not {scale}.")
     file_format = format_of(path)
     with _as_mesh_error(path, file_format) as chatter:
         require_readable(path)
-        raw = _READERS[file_format](path) if file_format in _READERS else read_by_meshio(path, file_format)
+        raw = _READERS[file_format](path, account) if file_format in _READERS else read_by_meshio(path, file_format)
         if "not closed by" in chatter.getvalue():
             raise ValueError("it is cut short")
-        names = read_sections(path).names() if file_format == "gmsh" else {}
+        names = read_sections(path, account).names() if file_format == "gmsh" else {}
+        scale = _scale(raw, scale)
     _check_sound(raw, path.name, scale, require_volume)
     try:
         mesh = expand_collapsed(_with_groups(raw, names))
     except MeshError as error:
         raise MeshError(f"{path.name}: {error}") from None
-    mesh = replace(mesh, points=mesh.points * scale, formulations=_formulations(raw))
+    unknown = tuple(f"{path.name}, {line}" for line in account.listed())
+    mesh = replace(mesh, points=mesh.points * scale, formulations=_formulations(raw), unknown=unknown)
     if file_format in ("gmsh", "gmsh22"):
         # Version 2 holds a cell once for each physical group that it is in.
         mesh = drop_duplicates(mesh)
@@ -175,6 +202,21 @@ def _as_mesh_error(path: Path, file_format: str) -> Iterator[io.StringIO]:
 def _printable(text: str) -> str:
     """Return a text, which may quote a file, as one line."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _scale(raw: meshio.Mesh | RawMesh, scale: float) -> float:
+    """Return the m in the unit of length of a file, which it may give; a scale that is given must agree with it.
+
+    Many programs that know no units write files in m.
+    """
+    unit = raw.unit if isinstance(raw, RawMesh) else None
+    if unit is None or abs(unit - 1.0) < _SAME_UNIT:
+        return scale
+    if scale != 1.0 and abs(scale - unit) > _SAME_UNIT * unit:
+        raise MeshError(
+            f"scale must be {unit:g} m per unit of length, as the file says, got {scale:g}. Leave scale out."
+        )
+    return unit
 
 
 def _check_sound(raw: meshio.Mesh | RawMesh, name: str, scale: float, require_volume: bool) -> None:

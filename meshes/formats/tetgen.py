@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
+from symplex.meshes.formats.account import Account
 from symplex.meshes.formats.gmsh_sections import TextNumbers, exactly
 from symplex.meshes.formats.numbering import Numbering
 from symplex.meshes.formats.raw import RawCells, RawMesh
@@ -16,7 +17,7 @@ from symplex.meshes.formats.raw import RawCells, RawMesh
 _QUADRATIC = [0, 1, 2, 3, 6, 7, 9, 5, 8, 4]
 
 
-def read_tetgen(path: Path) -> RawMesh:
+def read_tetgen(path: Path, account: Account) -> RawMesh:
     """Return points, tetrahedra, their first attribute as ``tetgen:ref``, and the boundary marker of points likewise.
 
     Raises

@@ -175,6 +175,16 @@ def test_gmsh_22_with_an_element_in_two_groups(tmp_path):
         assert describe(mesh).cells["tetra"] == 2
 
 
+def test_gmsh_sections_and_groups_that_are_not_read_are_listed(tmp_path):
+    more = "$Comments\nhere\n$EndComments\n$Novel\n1\n$EndNovel\n$Nodes"
+    text = changed(changed(GMSH22, "$Nodes", more), '2\n2 7 "base"', '3\n1 4 "edge"\n2 7 "base"')
+    assert read_text(tmp_path, text).unknown == (
+        "part.msh, line 13: $Novel: it is not known",
+        "part.msh, line 6: group 'edge': it has no elements",
+    )
+    assert read_text(tmp_path, GMSH22).unknown == read_text(tmp_path, GMSH41).unknown == ()
+
+
 def test_gmsh_22_binary_ends(tmp_path):
     import meshio
 
@@ -192,7 +202,8 @@ def test_gmsh_22_binary_ends(tmp_path):
 
 
 def test_other_versions_of_gmsh(tmp_path):
-    assert "of version 1 of Gmsh's format; save it" in refusal(tmp_path, "$NOD\n1\n1 0 0 0\n$ENDNOD\n")
+    many = "".join(f"{k} 0 0 0\n" for k in range(1, 2001))
+    assert "of version 1 of Gmsh's format; save it" in refusal(tmp_path, f"$NOD\n2000\n{many}$ENDNOD\n")
     raw = read_text(tmp_path, changed(GMSH22, "2.2 0 8", "2 0 8"))
     assert len(raw.cells["tetra"]) == 2
     assert "on another kind of machine" in refusal(tmp_path, changed(GMSH22, "2.2 0 8", "2.2 0 4"))
@@ -236,7 +247,6 @@ two cells
         ("*ELSET, ELSET=ONE", "*NFILL\n1, 9, 1\n*ELSET, ELSET=ONE", r"uses \*NFILL"),
         ("*ELSET, ELSET=ONE", "*NCOPY, CHANGE NUMBER=5\n*ELSET, ELSET=ONE", r"uses \*NCOPY"),
         ("*HEADING", "*PARAMETER\nx = 1\n*HEADING", r"uses \*PARAMETER"),
-        ("9, 2., 0., 0.", "9, 2., 0.", "node 9 has 2 coordinates"),
         ("9, 2., 0., 0.", "9.6, 2., 0., 0.", r"the line of a node is '9\.6"),
         ("9, 2., 0., 0.", "-9, 2., 0., 0.", r"the line of a node is '-9"),
         ("9, 2., 0., 0.", "0, 2., 0., 0.", "a node has the number 0"),
@@ -266,8 +276,26 @@ def test_abaqus_is_read_strictly(tmp_path, old, new, says):
 
 
 def test_abaqus_numbers_of_all_kinds(tmp_path):
+    """Coordinates of 0 may be left out between commas, and at the end of the line."""
     text = DECK.replace("9, 2., 0., 0.\n", "9, 2.D0, , +0.e0,\n").replace("4, 0., 1., 0.\n", "4, ,1,0, 0, 0, 1\n")
+    text = text.replace("10, 2., 1., 0.\n", "10, 2., 1.\n").replace("2, 1., 0., 0.\n", "2, 1.\n")
     assert np.array_equal(read_text(tmp_path, text, "deck.inp").points, read_text(tmp_path, DECK, "deck.inp").points)
+
+
+def test_abaqus_keywords_that_are_not_read_are_listed(tmp_path):
+    more = "*MATERIAL, NAME=A\n*ELASTIC\n1., 0.\n*MODEL CHANGE, REMOVE\nONE\n*NODE, NOVEL=1\n99, 0.\n"
+    lines = read_text(tmp_path, "1, 2\n" + DECK + more, "deck.inp").unknown
+    assert [line.split(": ", 1)[1] for line in lines] == [
+        "a line before the first keyword: it is not known",
+        "*MODEL CHANGE: it is not known",
+        "*NODE, NOVEL: the parameter is not known",
+    ]
+    part = (
+        "*PART, NAME=A\n{}*END PART\n*PART, NAME=B\n*NODE\n1, 9.\n*END PART\n*INSTANCE, NAME=I, PART=A\n*END INSTANCE\n"
+    )
+    mesh = read_text(tmp_path, part.format(DECK.replace("*HEADING\ntwo cells\n", "")), "parts.inp")
+    assert len(mesh.points) == 12
+    assert any(line.endswith("*NODE: its part has no instance") for line in mesh.unknown)
 
 
 def test_abaqus_cylindrical_coordinates(tmp_path):
@@ -578,6 +606,8 @@ def test_nastran_fields_of_all_kinds(tmp_path):
         ("CTETRA,2,8,2,9,3,4", "CTETRA,1,8,2,9,3,4", "element 1 is defined twice"),
         ("CTETRA,2,8,2,9,3,4", "CIHEX1,2,8,2,9,3,4", "elements CIHEX1 are not known"),
         ("ENDDATA\n", "", "it ends without ENDDATA"),
+        ("ENDDATA\n", "=,*(1),=,*(1.),==\nENDDATA\n", "it replicates cards"),
+        ("ENDDATA\n", "BEGIN SUPER=1\nENDDATA\n", "it uses BEGIN SU"),
         ("BEGIN BULK\n", "BEGIN BULK\nINCLUDE 'more.bdf'\n", "the included file more.bdf is not there"),
         ("BEGIN BULK\n", "BEGIN BULK\nINCLUDE 'part.bdf'\n", "the file part.bdf includes itself"),
     ],
@@ -593,6 +623,21 @@ def test_nastran_includes(tmp_path):
     (tmp_path / "cells.bdf").write_text("CTETRA" + tail.replace("ENDDATA\n", ""))
     mesh = read_text(tmp_path, head + "INCLUDE 'cells.bdf'\nCQUAD8,4,5,1,2,3,9,,,+\n,,\nENDDATA\n", "part.bdf")
     assert describe(mesh).cells == {"tetra": 2, "triangle": 1, "quad": 1}
+    # An ENDDATA of an included file ends that file.
+    (tmp_path / "cells.bdf").write_text("CTETRA" + tail + "junk\n")
+    again = read_text(tmp_path, head + "INCLUDE 'cells.bdf'\nCQUAD8,4,5,1,2,3,9,,,+\n,,\nENDDATA\n", "part.bdf")
+    assert describe(again).cells == {"tetra": 2, "triangle": 1, "quad": 1}
+    assert [line.split(", ", 1)[1] for line in again.unknown] == [
+        "cells.bdf, line 7: a line after ENDDATA: it is not known"
+    ]
+
+
+def test_nastran_cards_that_are_not_read_are_listed(tmp_path):
+    more = "PSOLID,7,1\nMAT1,1,2e11,,0.3\nCELAS2,9,1.,1,1\nNOVEL,1\nENDDATA\n"
+    assert read_text(tmp_path, changed(BULK, "ENDDATA\n", more), "part.bdf").unknown == (
+        "part.bdf, line 20: CELAS2: such elements are not read",
+        "part.bdf, line 21: NOVEL: it is not known",
+    )
 
 
 def test_nastran_quadratic_elements(tmp_path):
