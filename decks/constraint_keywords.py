@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from symplex.decks.deck import MultiPoint, RigidGroup, Sector, Term, Tie
-from symplex.decks.reading import Coupled, Keyword, NotUnderstood, Once, Reading, direction, real, reals, words
+from symplex.decks.reading import (
+    Coupled,
+    Keyword,
+    NotUnderstood,
+    Once,
+    Reading,
+    direction,
+    fields,
+    real,
+    reals,
+    single_line,
+    words,
+)
 from symplex.meshes.formats.abaqus_deck import Block
 
 
@@ -11,7 +23,7 @@ def _take_equation(reading: Reading, block: Block) -> None:
     lines = [words(line.rstrip().rstrip(",")) for line in block.lines]
     at = 0
     while at < len(lines):
-        count = lines[at][0]
+        (count,) = fields(",".join(lines[at]), 1)
         if not count.isdecimal() or not int(count):
             raise ValueError(f"'{count[:60]}' stands where the number of terms of an equation must be")
         found: list[str] = []
@@ -32,7 +44,7 @@ def _take_equation(reading: Reading, block: Block) -> None:
 def _take_tie(reading: Reading, block: Block) -> None:
     tolerance = block.parameters.get("POSITIONTOLERANCE")
     for line in block.lines:
-        slave, master, *_ = *words(line), "", ""
+        slave, master = fields(line, 2)
         if not slave or not master:
             raise ValueError("a *TIE names no two surfaces")
         adjust = block.parameters.get("ADJUST", "YES").upper() != "NO"
@@ -41,7 +53,7 @@ def _take_tie(reading: Reading, block: Block) -> None:
 
 
 def _take_sector(reading: Reading, block: Block) -> None:
-    values = reals(block.lines[0]) if block.lines else []
+    values = [real(word) if word else 0.0 for word in fields(single_line(block), 6)] if block.lines else []
     count = block.parameter("N")
     if len(values) < 6 or not count.isdecimal() or int(count) < 2:
         raise ValueError("a *CYCLIC SYMMETRY MODEL has no number N of sectors, or no two points of an axis")
@@ -77,7 +89,7 @@ def _take_kinematic(reading: Reading, block: Block) -> None:
     reading.coupled = None
     components: set[int] = set()
     for line in block.lines:
-        first, last, *_ = *words(line), "", ""
+        first, last = fields(line, 2)
         begin = direction(first)
         end = direction(last) if last else begin
         components |= {k - 1 for k in range(begin, end + 1) if 1 <= k <= 3}

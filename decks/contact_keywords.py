@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symplex.decks.deck import ContactPair, Interaction
-from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, reals, words
+from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, fields, real, reals, single_line, words
 from symplex.meshes.formats.abaqus_deck import Block
 
 _KINDS = ("SURFACETOSURFACE", "NODETOSURFACE", "MORTAR", "LINMORTAR", "PGLINMORTAR")  # how pressures are integrated
@@ -40,8 +40,10 @@ def _take_behaviour(reading: Reading, block: Block) -> None:
     interaction.pressure = block.parameters.get("PRESSURE-OVERCLOSURE", "HARD").upper()
     if interaction.pressure not in _PRESSURES:
         raise NotUnderstood(f"PRESSURE-OVERCLOSURE={interaction.pressure} is not known")
+    # Stiffness, and two numbers of how soon contact pulls.
+    stiffness, *_ = fields(single_line(block), 0 if interaction.pressure == "HARD" else 3) or [""]
     if interaction.pressure == "LINEAR":
-        values = reals(block.lines[0]) if block.lines else []
+        values = reals(stiffness)
         if not values or values[0] <= 0.0:
             raise ValueError("a linear pressure has no positive stiffness")
         interaction.stiffness = values[0]
@@ -49,9 +51,12 @@ def _take_behaviour(reading: Reading, block: Block) -> None:
 
 def _take_friction(reading: Reading, block: Block) -> None:
     interaction = _interaction(reading)
-    if len(block.lines) != 1 or not (values := reals(block.lines[0])) or values[0] < 0.0:
+    if len(block.lines) != 1:
         raise NotUnderstood("only one coefficient of friction is known")
-    interaction.friction = values[0]
+    coefficient, _ = fields(block.lines[0], 2)  # and the stiffness while surfaces stick
+    if not coefficient or real(coefficient) < 0.0:
+        raise NotUnderstood("only one coefficient of friction is known")
+    interaction.friction = real(coefficient)
 
 
 CONTACT_KEYWORDS = {

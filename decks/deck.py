@@ -49,7 +49,7 @@ class Missed(NamedTuple):
     def __str__(self) -> str:
         """Return it as messages tell it."""
         place = "" if self.where == NOWHERE else f"{self.where}: "
-        return f"{place}{'*' if self.keyword else ''}{self.keyword or 'a line'}: {self.why}"
+        return f"{place}{'*' if self.keyword else ''}{self.keyword and self.keyword + ': '}{self.why}"
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symplex.decks.deck import Dashpot, Distributed, LumpedMass, Spring
-from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, direction, one_line, real, words
+from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, direction, fields, one_line, real, words
 from symplex.meshes.formats.abaqus_deck import Block
 
 # Types of elements without volume, by the keyword that says what they are.
@@ -40,7 +40,7 @@ def _take_mass(reading: Reading, block: Block) -> None:
 def _take_distributing_coupling(reading: Reading, block: Block) -> None:
     weights = []
     for line in block.lines:
-        nodes, weight, *_ = *words(line), "", ""
+        nodes, weight = fields(line, 2)
         weights.append((nodes, real(weight) if weight else 1.0))
     reading.deck.distributed.append(Distributed(tuple(weights), None, block.parameter("ELSET"), True))
 
@@ -50,6 +50,10 @@ def _take_distributing(reading: Reading, block: Block) -> None:
         raise NotUnderstood("it stands outside of a *COUPLING")
     surface, reference, axes, _ = reading.coupled
     reading.coupled = None
+    ranges = [fields(line, 2) for line in block.lines]
+    known = {k for first, last in ranges for k in range(direction(first), direction(last or first) + 1)}
+    if ranges and not known >= {1, 2, 3, 4, 5, 6}:
+        raise NotUnderstood("couplings that distribute only some forces and moments are not known")
     reading.deck.distributed.append(Distributed((), surface, reference, False, axes))
 
 

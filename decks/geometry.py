@@ -103,7 +103,10 @@ class DeckGeometry:
             raise MeshError(f"there is no surface '{who}'.")
         if surface.of_nodes:
             return self._numbered.nodes.places(surface.nodes(self._numbered.node_sets), f"'{who}'")
-        return np.unique(np.concatenate([np.array(face) for face in self.faces(self.sides(who, 0))]))
+        faces = self.faces(self.sides(who, 0))
+        if not faces:
+            raise MeshError(f"the surface '{who}' has no faces of solid elements.")
+        return np.unique(np.concatenate([np.array(face) for face in faces]))
 
     def faces_of_surface(self, who: str) -> list[Face]:
         """Return the faces of a surface, none of one of nodes."""

@@ -16,6 +16,7 @@ from symplex.decks.deck import NOWHERE, Deck, MaterialData, Missed, Step
 from symplex.decks.flat import layered
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.keywords import KEYWORDS
+from symplex.decks.layers import blocks_of as blocks_of_elements
 from symplex.decks.parts import Parts
 from symplex.decks.reading import NotUnderstood, Reading
 from symplex.decks.shells import with_layers
@@ -94,11 +95,10 @@ def read_deck(path: Path) -> Reading:
     format_of(path)
     reading = Reading(path)
     try:
-        for k, block in enumerate(placed(blocks_of(path, reading.account))):
-            if not k:
-                reading.miss_lines()
+        blocks = [*blocks_of(path, reading.account)]
+        for block in placed(blocks, reading.account):
             reading.take(block, KEYWORDS)
-        reading.finish()
+        reading.finish(blocks, KEYWORDS)
     except MeshError as error:
         raise MeshError(f"{path.name}: {error}") from None
     except ValueError as error:
@@ -156,7 +156,7 @@ def import_deck(
     except MeshError as error:
         raise MeshError(_without_mesh(deck, path.name, str(error))) from None
     _check_units(deck, system, path.name, strict)
-    scenarios = _scenarios(deck, geometry, system, path, strict)
+    scenarios, loose = _scenarios(deck, geometry, system, path, strict)
     mesh, numbers = geometry.whole()
     _make(folder)
     mesh_path = folder / f"{path.stem}.mesh.inp"
@@ -186,7 +186,10 @@ def import_deck(
             "bodies in contact press each other wherever they meet, by vertices, edges and triangles of surfaces; "
             "where few elements are in contact, displacements differ from those of a deck, whose pressures are on faces"
         )
-    remarks = tuple(deck.remarks + reading.unused(deck.used()))
+    of_shells = np.array([*deck.shells], np.int64)
+    unused = reading.unused(deck.used()) if written else []
+    unused += reading.unused_nodes(np.concatenate([numbers, loose, of_shells])) if written else []
+    remarks = tuple(deck.remarks + unused)
     imported = Imported(
         folder, mesh_path, written, numbers, bodies, layers, tuple(deck.missed), remarks, reading.account
     )
@@ -197,6 +200,8 @@ def import_deck(
 def _with_solids(reading: Reading) -> Numbered:
     """Return the mesh with solid elements for flat ones and shells; if these cannot be, note it, and leave them."""
     deck, numbered = reading.deck, reading.mesh.numbered
+    for name, (_, table) in blocks_of_elements(numbered):
+        numbered.nodes.places(table[:, 1:], f"an element {name}")
     try:
         return with_layers(deck, layered(deck, numbered))
     except MeshError as error:
@@ -251,9 +256,15 @@ def _is_plausible(material: MaterialData, units: Units) -> bool:
     )
 
 
-def _scenarios(deck: Deck, geometry: DeckGeometry, units: Units, path: Path, strict: bool) -> dict[int, str]:
-    """Return the texts of scenarios by the numbers of their steps; note why there is none of others."""
+def _scenarios(
+    deck: Deck, geometry: DeckGeometry, units: Units, path: Path, strict: bool
+) -> tuple[dict[int, str], NDArray[np.int64]]:
+    """Return the texts of scenarios by the numbers of their steps, and which nodes of no element they have.
+
+    Why there is no scenario of others is noted.
+    """
     texts: dict[int, str] = {}
+    loose: set[int] = set()
     wrong = {missed.step for missed in deck.missed if strict or not missed.is_unknown}
     broken = 0 in wrong
     for step in deck.steps:
@@ -261,7 +272,9 @@ def _scenarios(deck: Deck, geometry: DeckGeometry, units: Units, path: Path, str
             broken = True
             continue
         try:
-            tables = StepWriter(deck, geometry, step, units, f"{path.stem}.mesh.inp").tables()
+            writer = StepWriter(deck, geometry, step, units, f"{path.stem}.mesh.inp")
+            tables = writer.tables()
+            loose |= {*writer.loose}
         except (NotUnderstood, MeshError) as reason:
             why = str(reason).rstrip(".")
             deck.missed.append(Missed("STEP", step.where, why, step.number))
@@ -270,7 +283,7 @@ def _scenarios(deck: Deck, geometry: DeckGeometry, units: Units, path: Path, str
         if step.procedure == "frequency":
             heading += f"\nThe deck asks for {step.modes} natural frequencies of the state at the start."
         texts[step.number] = as_toml(tables, heading)
-    return texts
+    return texts, np.array(sorted(loose), np.int64)
 
 
 def _check_preload(deck: Deck, step: Step, problem: Problem) -> None:

@@ -15,7 +15,7 @@ from symplex.decks.deck import (
     Spin,
     Weight,
 )
-from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, direction, real, reals, words
+from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, direction, fields, real, reals, words
 from symplex.meshes.formats.abaqus_deck import Block
 
 # Abaqus' names of supports: the displacements that they hold, and from 3 on the rotations.
@@ -66,9 +66,10 @@ def _take_boundary(reading: Reading, block: Block) -> None:
     for line in block.lines:
         nodes, *rest = words(line)
         if rest and rest[0].upper() in _NAMED:
+            fields(line, 2)
             conditions.prescribed += [Prescribed(nodes, c, 0.0, "") for c in _NAMED[rest[0].upper()]]
             continue
-        rest += [""] * (3 - len(rest))
+        _, *rest = fields(line, 4)
         first = direction(rest[0])
         last = direction(rest[1]) if rest[1] else first
         value = real(rest[2]) if rest[2] else 0.0
@@ -83,7 +84,7 @@ def _take_cload(reading: Reading, block: Block) -> None:
     conditions = reading.step
     amplitude = _begin(reading, block, conditions, "forces")
     for line in block.lines:
-        nodes, component, value, *_ = *words(line), "", ""
+        nodes, component, value = fields(line, 3)
         if not 1 <= direction(component) <= 6:
             raise NotUnderstood(f"degree of freedom {component} is not known")
         conditions.forces.append(PointForce(nodes, int(component) - 1, real(value) if value else 0.0, amplitude))
@@ -96,6 +97,7 @@ def _take_dload(reading: Reading, block: Block) -> None:
         elements, label, *rest = *words(line), ""
         label = label.upper()
         values = [real(word) if word else 0.0 for word in rest]
+        fields(line, 2 + {"GRAV": 4, "CENTRIF": 7}.get(label, 1))
         if label == "GRAV" and len(values) >= 4:
             size = sum(x * x for x in values[1:4]) ** 0.5
             if not size:
@@ -120,10 +122,10 @@ def _take_dsload(reading: Reading, block: Block) -> None:
     conditions = reading.step
     amplitude = _begin(reading, block, conditions, "pressures")
     for line in block.lines:
-        surface, label, *rest = *words(line), ""
-        if label.upper() != "P" or not rest:
+        surface, label, size = fields(line, 3)
+        if label.upper() != "P" or not size:
             raise NotUnderstood(f"loads {label.upper()} on surfaces are not known")
-        conditions.pressures.append(FacePressure(surface, 0, real(rest[0]), amplitude))
+        conditions.pressures.append(FacePressure(surface, 0, real(size), amplitude))
 
 
 def _take_initial(reading: Reading, block: Block) -> None:
@@ -134,7 +136,7 @@ def _take_initial(reading: Reading, block: Block) -> None:
     if kind != "VELOCITY":
         raise NotUnderstood(f"initial conditions with TYPE={kind} are not known")
     for line in block.lines:
-        nodes, component, value, *_ = *words(line), ""
+        nodes, component, value = fields(line, 3)
         if not 1 <= direction(component) <= 3:
             raise NotUnderstood(f"degree of freedom {component} is not known")
         reading.deck.velocities.append(NodeVelocity(nodes, int(component) - 1, real(value)))

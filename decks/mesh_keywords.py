@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from symplex.decks.deck import System
 from symplex.decks.discrete_keywords import DISCRETE
-from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, reals
+from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, fields, real, reals
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block
 
@@ -61,6 +61,8 @@ def _take_surface(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "ELEMENT").upper()
     if kind not in ("ELEMENT", "NODE"):
         raise NotUnderstood(f"surfaces with TYPE={kind} are not known")
+    if kind == "NODE" and any(weight and real(weight) != 1.0 for _, weight in (fields(x, 2) for x in block.lines)):
+        raise NotUnderstood("surfaces of nodes with areas or weights other than 1 are not known")
     _take_mesh(reading, block)
 
 

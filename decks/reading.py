@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from symplex.decks.deck import Conditions, Deck, Interaction, MaterialData, Missed, Step, Where
 from symplex.errors import MeshError
@@ -18,6 +21,7 @@ _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
 _LINES_TOLD = 60  # letters
 _OWNED = {"material": "material", "interaction": "surface interaction"}  # what owners of definitions are
 _MAY_BE_UNUSED = (*_OWNED.values(), "orientation", "amplitude")
+_BRACKETS = ("ASSEMBLY", "ENDASSEMBLY", "ENDINSTANCE")  # around what is placed by its own keywords
 _OF_COUPLING = ("KINEMATIC", "DISTRIBUTING")
 
 
@@ -110,6 +114,8 @@ class Reading:
         self.nonlinear = False
         self._defined: dict[tuple[object, ...], Where] = {}
         self._blocks: dict[tuple[str, str], list[Block]] = {}  # of what may be defined and not used
+        self._nodes: list[Block] = []
+        self._taken: set[tuple[Path, int]] = set()
         self._last: dict[str, str] = {}  # the names of what was defined last
 
     @property
@@ -126,6 +132,7 @@ class Reading:
         """Take a keyword; if it is not understood, note that."""
         name = block.keyword.replace(" ", "")
         keyword = keywords.get(name)
+        self._taken.add((block.path, block.line))
         if name not in _OF_COUPLING:
             self._end_coupling()
         try:
@@ -135,16 +142,14 @@ class Reading:
             if keyword.take is None:
                 self.account.add_without_meaning(block.path, block.line, block.last)
                 return
-            unknown = [name for name in block.parameters if name not in keyword.parameters]
-            if unknown:
-                raise Unknown(f"the parameter {unknown[0]} is not known")
-            if block.lines and not keyword.has_data:
-                raise Unknown("data lines below it are not known")
+            _check_known(keyword, block)
             self._check_place(keyword)
             if keyword.once is not None:
                 self._define(keyword.once, block)
                 self._keep(keyword.once, block)
             keyword.take(self, block)
+            if name == "NODE" and block.placement is None:
+                self._nodes.append(block)
         except NotUnderstood as reason:
             self.miss(block, str(reason), isinstance(reason, Unknown))
         except (MeshError, ValueError) as error:
@@ -179,14 +184,31 @@ class Reading:
             self.deck.missed.append(Missed("COUPLING", self.coupled.where, "it has no *KINEMATIC or *DISTRIBUTING", 0))
         self.coupled = None
 
-    def miss_lines(self) -> None:
-        """Note what the account has already, as lines before the first keyword are unknown to it."""
-        for one in self.account.unknown:
-            where = self._where(one.path, one.line)
-            self.deck.missed.append(Missed("", where, "it is before the first keyword", 0, True))
+    def finish(self, blocks: Iterable[Block], keywords: dict[str, Keyword]) -> None:
+        """Note what the end of the deck leaves open, and what of it was not taken.
 
-    def finish(self) -> None:
-        """Note what the end of the deck leaves open."""
+        Parameters
+        ----------
+        blocks : iterable of Block
+            All of the deck. Parts are taken where their instances are, without their own keywords.
+        keywords : dict of str to Keyword
+        """
+        for block in blocks:
+            name = block.keyword.replace(" ", "")
+            keyword = keywords.get(name)
+            if name in _BRACKETS:
+                self.account.add_without_meaning(block.path, block.line, block.last)
+            if keyword is not None and (block.path, block.line) not in self._taken:
+                try:
+                    _check_known(keyword, block)
+                except Unknown as reason:
+                    self.miss(block, str(reason), True)
+        known = {(missed.where, missed.why) for missed in self.deck.missed}
+        for one in self.account.unknown:  # before the first keyword, or of parts without an instance
+            where, is_keyword = self._where(one.path, one.line), one.what.startswith("*")
+            missed = Missed(one.what[1:] if is_keyword else "", where, one.why if is_keyword else one.what, 0, True)
+            if (where, one.why) not in known:
+                self.deck.missed.append(missed)
         self._end_coupling()
         if self.in_step:
             self.deck.missed.append(Missed("STEP", self.step.where, "it has no *END STEP", self.step.number))
@@ -215,6 +237,22 @@ class Reading:
                     self.account.add_without_meaning(block.path, block.line, block.last)
         return found
 
+    def unused_nodes(self, used: NDArray[np.int64]) -> list[str]:
+        """Return a remark on nodes that nothing uses, and note in the account that they mean nothing.
+
+        Parameters
+        ----------
+        used : int64 [n]
+            The numbers of those in the mesh and in the scenarios.
+        """
+        ids = self.mesh.numbered.ids
+        unused = {*np.setdiff1d(ids, used).tolist()}
+        for block in self._nodes if unused else ():
+            for k, line in enumerate(block.lines):
+                if int(line.partition(",")[0]) in unused:
+                    self.account.add_without_meaning(*block.place(k))
+        return [f"{len(unused)} nodes belong to nothing, the first is {min(unused)}"] if unused else []
+
     def miss(self, block: Block, why: str, is_unknown: bool = False) -> None:
         """Note that a keyword was not understood; between steps it is one of the next one."""
         steps = self.deck.steps
@@ -236,9 +274,45 @@ class Reading:
         return self.material
 
 
+def _check_known(keyword: Keyword, block: Block) -> None:
+    """Raise Unknown if a keyword has parameters or data lines that are not known."""
+    unknown = [name for name in block.parameters if name not in keyword.parameters]
+    if unknown:
+        raise Unknown(f"the parameter {unknown[0]} is not known")
+    if block.lines and not keyword.has_data:
+        raise Unknown("data lines below it are not known")
+
+
 def words(line: str) -> list[str]:
     """Return what stands between the commas of a line."""
     return [word.strip() for word in line.split(",")]
+
+
+def fields(line: str, count: int) -> list[str]:
+    """Return what stands between the commas of a line, so many, empty where there is nothing.
+
+    Raises
+    ------
+    NotUnderstood
+        If there are more.
+    """
+    found = words(line)
+    if further := next(filter(None, found[count:]), ""):
+        raise NotUnderstood(f"'{further[:_LINES_TOLD]}' is not known; there are {count} entries in a line at most")
+    return [*found[:count], *[""] * (count - len(found))]
+
+
+def single_line(block: Block) -> str:
+    """Return the only data line below a keyword, "" if there is none.
+
+    Raises
+    ------
+    NotUnderstood
+        If there are several.
+    """
+    if len(block.lines) > 1:
+        raise NotUnderstood("several lines below it are not known")
+    return block.lines[0] if block.lines else ""
 
 
 def real(word: str) -> float:
@@ -262,8 +336,8 @@ def reals(line: str) -> list[float]:
     return [real(word) if word else 0.0 for word in found]
 
 
-def one_line(block: Block, least: int) -> list[float]:
-    """Return the numbers of the only data line, at least so many.
+def one_line(block: Block, least: int, most: int | None = None) -> list[float]:
+    """Return the numbers of the only data line, at least and at most so many, without a temperature behind the most.
 
     Raises
     ------
@@ -274,10 +348,13 @@ def one_line(block: Block, least: int) -> list[float]:
     """
     if len(block.lines) > 1:
         raise NotUnderstood("constants that depend on temperature or other fields are not known")
+    most = least if most is None else most
     values = reals(block.lines[0]) if block.lines else []
     if len(values) < least:
         raise ValueError(f"a *{block.keyword} has {len(values)} numbers, not {least}")
-    return values
+    if len(values) > most + 1:
+        raise NotUnderstood(f"it has {len(values)} numbers; {most} and a temperature are known")
+    return values[:most]
 
 
 def direction(word: str) -> int:

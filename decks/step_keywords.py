@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symplex.decks.deck import Procedure, Step
-from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, reals, words
+from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, fields, real, reals, single_line, words
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block
 
@@ -49,7 +49,9 @@ def _begin(reading: Reading, procedure: Procedure) -> Step:
 
 def _times(step: Step, block: Block, *, needed: bool) -> None:
     """Take the step of time and the duration of a procedure."""
-    values = reals(block.lines[0]) if block.lines else []
+    # Of the smallest and the largest step nothing is taken, as steps are as long as the first.
+    line = single_line(block)
+    values = reals(",".join(fields(line, 4)[:2]))
     if needed and len(values) < 2:
         raise NotUnderstood("it says no step of time and no duration")
     if values and values[0]:
@@ -72,15 +74,15 @@ def _take_dynamic(reading: Reading, block: Block) -> None:
         step.alpha = reals(block.parameters["ALPHA"])[0]
         if not -1 / 3 <= step.alpha <= 0:
             raise NotUnderstood(f"ALPHA is {step.alpha:g}, not from -1/3 to 0")
-    _times(step, block, needed=True)
     # Of explicit steps the third number is the step for which masses are scaled.
-    if any(words(block.lines[0])[2 if explicit is not None else 4 :]):
+    if any(words(single_line(block))[2 if explicit is not None else 4 :]):
         raise NotUnderstood(_SCALED)
+    _times(step, block, needed=True)
 
 
 def _take_frequency(reading: Reading, block: Block) -> None:
     step = _begin(reading, "frequency")
-    found = words(block.lines[0]) if block.lines else [""]
+    found = words(single_line(block))
     step.modes = int(found[0]) if found[0].isdecimal() else 0
     if step.modes < 1:
         raise NotUnderstood("it does not say how many frequencies")
@@ -95,8 +97,10 @@ def _take_modal_dynamic(reading: Reading, block: Block) -> None:
 def _take_modal_damping(reading: Reading, block: Block) -> None:
     if "RAYLEIGH" not in block.parameters:
         raise NotUnderstood("only RAYLEIGH damping of modes is known")
-    values = reals(block.lines[0]) + [0.0] * 4
-    reading.step.rayleigh = values[2], values[3]
+    *_, alpha, beta = fields(single_line(block), 4)  # behind a first and a last mode
+    if not alpha and not beta:
+        raise NotUnderstood("it has no damping")
+    reading.step.rayleigh = real(alpha or "0"), real(beta or "0")
 
 
 _STEP = "in steps"

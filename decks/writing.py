@@ -113,6 +113,12 @@ class StepWriter:
         tables["integrator"], tables["run"] = self._integrator()
         return {key: table for key, table in tables.items() if table}
 
+    @property
+    def loose(self) -> list[int]:
+        """What the deck calls the nodes of no element that are in the tables."""
+        numbers = self._geometry.numbers
+        return [int(numbers[node]) for node in self._constraints.loose if node < len(numbers)]
+
     def _title(self) -> str:
         title = self._deck.title or "imported deck"
         return f"{title[:180]}, step {self._step.number}" if len(self._deck.steps) > 1 else title[:200]
