@@ -105,7 +105,7 @@ def _take_mpc(reading: Reading, block: Block) -> None:
             _add_mpc(reading, kind, found)
             kind, found = first.upper(), []
             if kind not in _MULTI_POINT:
-                raise NotUnderstood(f"constraints {kind} are not known")
+                raise NotUnderstood(f"constraints '{kind}' are not known")
         else:
             rest = [first, *rest]
         found += rest

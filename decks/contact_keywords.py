@@ -13,7 +13,7 @@ _PRESSURES = ("HARD", "LINEAR", "TIED")
 def _take_pair(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "NODETOSURFACE").upper().replace(" ", "")
     if kind not in _KINDS:
-        raise NotUnderstood(f"contact with TYPE={kind} is not known")
+        raise NotUnderstood(f"contact with TYPE='{kind}' is not known")
     interaction = block.parameter("INTERACTION").upper()
     adjust = block.parameters.get("ADJUST")
     for line in block.lines:
@@ -39,7 +39,7 @@ def _take_behaviour(reading: Reading, block: Block) -> None:
     interaction = _interaction(reading)
     interaction.pressure = block.parameters.get("PRESSURE-OVERCLOSURE", "HARD").upper()
     if interaction.pressure not in _PRESSURES:
-        raise NotUnderstood(f"PRESSURE-OVERCLOSURE={interaction.pressure} is not known")
+        raise NotUnderstood(f"PRESSURE-OVERCLOSURE='{interaction.pressure}' is not known")
     # Stiffness, and two numbers of how soon contact pulls.
     stiffness, *_ = fields(single_line(block), 0 if interaction.pressure == "HARD" else 3) or [""]
     if interaction.pressure == "LINEAR":

@@ -30,6 +30,7 @@ from symplex.meshes.formats.abaqus_deck import blocks_of
 from symplex.meshes.formats.abaqus_instances import placed
 from symplex.meshes.formats.account import Account
 from symplex.meshes.formats.formats import format_of
+from symplex.meshes.formats.includes import unquoted, without_quotes
 from symplex.meshes.formats.save import save_mesh
 from symplex.scenario.scenario import Problem, Scenario
 
@@ -149,6 +150,12 @@ def import_deck(
     """
     path, folder = Path(path), Path(folder)
     system = units_named(units)
+    with without_quotes(path):
+        return _imported(path, folder, system, overwrite, strict)
+
+
+def _imported(path: Path, folder: Path, system: Units, overwrite: bool, strict: bool) -> Imported:
+    """Import a deck; what included files hold may be quoted in errors."""
     reading = read_deck(path)
     deck = reading.deck
     try:
@@ -189,10 +196,9 @@ def import_deck(
     of_shells = np.array([*deck.shells], np.int64)
     unused = reading.unused(deck.used()) if written else []
     unused += reading.unused_nodes(np.concatenate([numbers, loose, of_shells])) if written else []
-    remarks = tuple(deck.remarks + unused)
-    imported = Imported(
-        folder, mesh_path, written, numbers, bodies, layers, tuple(deck.missed), remarks, reading.account
-    )
+    remarks = tuple(unquoted(remark, path) for remark in deck.remarks + unused)
+    missed = tuple(one._replace(why=unquoted(one.why, path)) for one in deck.missed)
+    imported = Imported(folder, mesh_path, written, numbers, bodies, layers, missed, remarks, reading.account)
     _write(folder / _REPORT, imported.report() + "\n", True)
     return imported
 

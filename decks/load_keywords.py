@@ -28,7 +28,7 @@ _NAMED = {
 def _take_amplitude(reading: Reading, block: Block) -> None:
     definition = block.parameters.get("DEFINITION", "TABULAR").upper()
     if definition != "TABULAR":
-        raise NotUnderstood(f"amplitudes with DEFINITION={definition} are not known")
+        raise NotUnderstood(f"amplitudes with DEFINITION='{definition}' are not known")
     values = reals(",".join(line.rstrip(",") for line in block.lines))
     times, factors = values[::2], values[1::2]
     if len(times) != len(factors) or not times or any(b <= a for a, b in pairwise(times)):
@@ -60,7 +60,7 @@ def _delayed(reading: Reading, name: str, delay: str) -> str:
 def _take_boundary(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "DISPLACEMENT").upper()
     if kind != "DISPLACEMENT":
-        raise NotUnderstood(f"supports with TYPE={kind} are not known")
+        raise NotUnderstood(f"supports with TYPE='{kind}' are not known")
     conditions = reading.conditions
     amplitude = _begin(reading, block, conditions, "supports")
     for line in block.lines:
@@ -115,7 +115,7 @@ def _take_dload(reading: Reading, block: Block) -> None:
         elif label == "P" and values:
             conditions.pressures.append(FacePressure(elements, None, values[0], amplitude))
         else:
-            raise NotUnderstood(f"loads {label} are not known")
+            raise NotUnderstood(f"loads '{label}' are not known")
 
 
 def _take_dsload(reading: Reading, block: Block) -> None:
@@ -124,7 +124,7 @@ def _take_dsload(reading: Reading, block: Block) -> None:
     for line in block.lines:
         surface, label, size = fields(line, 3)
         if label.upper() != "P" or not size:
-            raise NotUnderstood(f"loads {label.upper()} on surfaces are not known")
+            raise NotUnderstood(f"loads '{label.upper()}' on surfaces are not known")
         conditions.pressures.append(FacePressure(surface, 0, real(size), amplitude))
 
 
@@ -134,7 +134,7 @@ def _take_initial(reading: Reading, block: Block) -> None:
         reading.account.add_without_meaning(block.path, block.line, block.last)
         return
     if kind != "VELOCITY":
-        raise NotUnderstood(f"initial conditions with TYPE={kind} are not known")
+        raise NotUnderstood(f"initial conditions with TYPE='{kind}' are not known")
     for line in block.lines:
         nodes, component, value = fields(line, 3)
         if not 1 <= direction(component) <= 3:

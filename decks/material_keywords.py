@@ -45,7 +45,7 @@ def _take_elastic(reading: Reading, block: Block) -> None:
     if not kind.startswith("ISO"):
         count = {"ORTHO": 9, "ORTHOTROPIC": 9, "ENGINEERINGCONSTANTS": 9, "ANISO": 21, "ANISOTROPIC": 21}.get(kind)
         if count is None:
-            raise NotUnderstood(f"elasticity with TYPE={kind} is not known")
+            raise NotUnderstood(f"elasticity with TYPE='{kind}' is not known")
         values = [real(word) for line in block.lines for word in words(line.rstrip().rstrip(",")) if word]
         if len(values) < count:
             raise ValueError(f"a *{block.keyword} has {len(values)} numbers, not {count}")

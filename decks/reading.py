@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -16,6 +17,7 @@ from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus import DeckMesh
 from symplex.meshes.formats.abaqus_deck import Block
 from symplex.meshes.formats.account import Account
+from symplex.meshes.formats.includes import is_keyword, unquoted
 
 _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
 _LINES_TOLD = 60  # letters
@@ -255,6 +257,9 @@ class Reading:
 
     def miss(self, block: Block, why: str, is_unknown: bool = False) -> None:
         """Note that a keyword was not understood; between steps it is one of the next one."""
+        if block.path != self.path and not is_keyword(f"*{block.keyword}"):
+            block = replace(block, keyword="…")
+        why = unquoted(why, self.path)
         steps = self.deck.steps
         number = len(steps) + (0 if self.in_step else 1) if steps else 0
         self.deck.missed.append(Missed(block.keyword, self.where(block), why, number, is_unknown))
@@ -278,7 +283,7 @@ def _check_known(keyword: Keyword, block: Block) -> None:
     """Raise Unknown if a keyword has parameters or data lines that are not known."""
     unknown = [name for name in block.parameters if name not in keyword.parameters]
     if unknown:
-        raise Unknown(f"the parameter {unknown[0]} is not known")
+        raise Unknown(f"the parameter '{unknown[0]}' is not known")
     if block.lines and not keyword.has_data:
         raise Unknown("data lines below it are not known")
 

@@ -102,7 +102,7 @@ class StepWriter:
         tables["point_mass"] = self._constraints.masses(None if step.procedure == "static" else self._body.density)
         tables["spring"] = self._constraints.springs()
         tables["constraint"] = self._constraints.tables(self._body.stiffest, step.procedure == "static")
-        tables["support"] = supports + self._constraints.held(acts.supports)
+        tables["support"] = supports + self._constraints.held(acts.supports, self._courses.moves)
         tables["damping"] = self._damping()
         tables["dashpot"] = self._constraints.dashpots() if self._courses.moves else []
         tables["velocity"] = self._body.velocities() if self._courses.moves else []

@@ -12,10 +12,10 @@ from typing import Literal, NamedTuple, final
 
 from symplex.base.streams import printable
 from symplex.errors import MeshError
+from symplex.meshes.formats.includes import is_keyword, unquoted
 
 UNKNOWN = "it is not known"
 _LONGEST = 60  # characters that are quoted of a file
-_MARKS = ("*", "/", "$", "a line")  # with which keywords begin, and what readers say of lines
 _MOST = 10  # kinds of unknown lines in one message
 
 
@@ -100,9 +100,10 @@ class Account:
         first = ones[0]
         included = first.path != self.path
         # Any file may be included, and what it holds may be secret: of such a file only keywords are quoted.
-        what = first.what if not included or first.what.startswith(_MARKS) else "a line"
+        what = first.what if not included or is_keyword(first.what) else "a line"
         times = f" ({len(ones)} times)" if len(ones) > 1 else ""
-        return f"{first.path.name + ', ' if included else ''}line {first.line}: {what}: {first.why}{times}"
+        place = f"{first.path.name + ', ' if included else ''}line {first.line}"
+        return f"{place}: {what}: {unquoted(first.why, self.path)}{times}"
 
 
 def some(lines: Sequence[str]) -> list[str]:

@@ -26,6 +26,7 @@ from symplex.meshes.formats.gmsh22 import read_gmsh22
 from symplex.meshes.formats.gmsh41 import read_gmsh41
 from symplex.meshes.formats.gmsh_sections import physical_name, read_sections
 from symplex.meshes.formats.hdf5_probe import require_readable
+from symplex.meshes.formats.includes import without_quotes
 from symplex.meshes.formats.lsdyna import read_lsdyna
 from symplex.meshes.formats.nastran import read_nastran
 from symplex.meshes.formats.radioss import read_radioss
@@ -108,6 +109,11 @@ def read_accounted(
     path: Path, account: Account, *, scale: float = 1.0, keep_unconnected: bool = True, require_volume: bool = True
 ) -> Mesh:
     """Return what `read_mesh` does, and say to an account what became of each line."""
+    with without_quotes(path):
+        return _read_accounted(path, account, scale, keep_unconnected, require_volume)
+
+
+def _read_accounted(path: Path, account: Account, scale: float, keep_unconnected: bool, require_volume: bool) -> Mesh:
     if not scale > 0 or not np.isfinite(scale):
         raise MeshError(f"{path.name}: the scale must be a positive number of metres per unit, not {scale}.")
     file_format = format_of(path)

@@ -63,7 +63,7 @@ a title of the step
 RIGHT, 2, 1e3
 12, 3, 2e3
 *DLOAD
-BAR, GRAV, 9.81, 0., 0., -1.
+BAR, GRAV, 9.81, 0., 1., -1.
 *DSLOAD
 TOP, P, 1e4
 *NODE PRINT, NSET=ALL
@@ -78,7 +78,7 @@ LEFT, 1, 3
 *CLOAD, OP=NEW
 12, 3, 2.5e3
 *DLOAD, OP=NEW
-BAR, CENTRIF, 100., 0., 0., 0., 0., 0., 1.
+BAR, CENTRIF, 100., 0., 0., 0., 0., 1., 1.
 END, P4, 3e4
 *TEMPERATURE
 ALL, 20.
