@@ -175,11 +175,11 @@ def _parameters(text: str) -> dict[str, str]:
         name, _, value = word.partition("=")
         if name := "".join(name.split()).upper():
             if name in parameters:
-                raise MeshError(f"a keyword has the parameter {name} twice.")
+                raise MeshError(f"a keyword has the parameter '{name}' twice.")
             parameters[name] = value.strip().strip('"')
     return parameters
 
 
 def _is_of_parameters(line: str) -> bool:
     """Return whether a line below a keyword that ends with a comma continues it: it may be one of data as well."""
-    return "=" in line or not _FLAGS.isdisjoint(_parameters(line))
+    return "=" in line or not _FLAGS.isdisjoint("".join(word.split()).upper() for word in line.split(","))

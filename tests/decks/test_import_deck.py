@@ -619,14 +619,15 @@ def test_units_that_no_solid_has_are_refused(tmp_path):
     assert "a speed of sound of 1.6e+05 m/s, which no solid has" in told
 
 
-SECRET = "root:x:0:0:O'Neil:/root:/bin/sh"
+SECRET = "hush:x:0:0:O'Neil:/hush:/bin/sh"
 
 
 @pytest.mark.parametrize(
     "before",
     [
         "*NODE", "*ELEMENT, TYPE=C3D8", "*NSET, NSET=A", "*ELSET, ELSET=A, GENERATE", "*SURFACE, NAME=A",
-        "*ELASTIC", "*MATERIAL, NAME=B", "*BOUNDARY", "*AMPLITUDE, NAME=A", "*MPC", "*EQUATION", "*TRANSFORM, NSET=LEFT",
+        "*ELASTIC", "*MATERIAL, NAME=B", "*BOUNDARY", "*AMPLITUDE, NAME=A", "*MPC", "*EQUATION",
+        "*TRANSFORM, NSET=LEFT",
         "*ORIENTATION, NAME=A", "*TIE, NAME=T", "*INITIAL CONDITIONS, TYPE=VELOCITY", "*STEP\n*STATIC\n*DLOAD",
         "*STEP\n*STATIC\n*CLOAD", "*STEP\n*STATIC\n*DSLOAD", "*STEP\n*DYNAMIC", "*STEP\n*FREQUENCY",
     ],
@@ -638,7 +639,7 @@ def test_included_files_are_not_quoted(tmp_path, before, secret):
     (tmp_path / "passwd").write_text(secret + "\n")
     text = bar(cells=(1, 1, 1)) + f"{before}\n*INCLUDE, INPUT=passwd\n"
     told, _ = imported_or_refused(tmp_path, text)
-    assert not any(word in told for word in ("root", "Neil", "/sh", "ROOT", "NEIL"))
+    assert not any(word in told for word in ("hush", "Neil", "/sh", "HUSH", "NEIL")), told
     with contextlib.suppress(MeshError):
         told = "".join(sx.read_mesh(tmp_path / "bar.inp").unknown)
-        assert "root" not in told.lower()
+        assert "hush" not in told.lower()
