@@ -97,7 +97,9 @@ def _take_modal_dynamic(reading: Reading, block: Block) -> None:
 def _take_modal_damping(reading: Reading, block: Block) -> None:
     if "RAYLEIGH" not in block.parameters:
         raise NotUnderstood("only RAYLEIGH damping of modes is known")
-    *_, alpha, beta = fields(single_line(block), 4)  # behind a first and a last mode
+    first, last, alpha, beta = fields(single_line(block), 4)
+    if any(mode and not mode.isdecimal() for mode in (first, last)):
+        raise ValueError("the first and the last mode must be whole numbers")
     if not alpha and not beta:
         raise NotUnderstood("it has no damping")
     reading.step.rayleigh = real(alpha or "0"), real(beta or "0")

@@ -11,6 +11,7 @@ import pytest
 import symplex as sx
 from reference.decks_written import step, write
 from symplex.decks import import_deck
+from symplex.decks.tied import feet_on_faces
 
 YOUNG, DENSITY = 200e9, 8000.0
 PAIR = "*CONTACT PAIR, INTERACTION=I, TYPE=SURFACE TO SURFACE\nONE, OTHER\n*SURFACE INTERACTION, NAME=I\n"
@@ -153,3 +154,21 @@ def test_contact_that_is_not_understood_is_told(tmp_path, model, gap, steps, wha
     except sx.errors.MeshError as error:
         told = str(error)
     assert re.search(re.escape(what), told), told
+
+
+def test_a_node_is_tied_to_a_large_face_among_small_ones():
+    """Its foot is in the large face, whose centre is farther than those of many small ones."""
+    fine = sx.box((1.0, 0.2, 0.2), (20, 4, 1), split="hexahedra").points
+    fine = fine[fine[:, 2] == 0.0]
+    n = len(fine)
+    quads = [(5 * i + j, 5 * (i + 1) + j, 5 * (i + 1) + j + 1, 5 * i + j + 1) for i in range(20) for j in range(4)]
+    fine = fine[np.lexsort((fine[:, 1], fine[:, 0]))]
+    large = np.array([[0.0, 0.2, 0.0], [1.0, 0.2, 0.0], [1.0, 2.0, 0.0], [0.0, 2.0, 0.0]])
+    points = np.concatenate([fine, large, [[0.5, 0.22, 0.01], [0.51, 0.07, -0.02], [3.0, 0.0, 0.0]]])
+    faces = [*quads, (n, n + 1, n + 2, n + 3)]
+    on_large, on_small, off = feet_on_faces(points[-3:], faces, points)
+    assert on_large.face == list(faces[-1])
+    assert on_large.away == pytest.approx(0.01, rel=1e-12)
+    assert on_small.away == pytest.approx(0.02, rel=1e-12)
+    assert on_small.weights @ points[on_small.face] == pytest.approx([0.51, 0.07, 0.0], abs=1e-14)
+    assert np.isinf(off.away)

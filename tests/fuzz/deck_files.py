@@ -234,8 +234,8 @@ BAR, P2, 1e4
 3, 0.15
 4, 0.25
 *BOUNDARY
-1, 1, 6
-4, 1, 6
+1, 1, 5
+4, 1, 5
 *STEP
 *STATIC
 *CLOAD
