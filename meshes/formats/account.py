@@ -14,6 +14,7 @@ from symplex.base.streams import printable
 from symplex.errors import MeshError
 
 UNKNOWN = "it is not known"
+MISSING = "it is missing at the end; the file may be cut short"
 _LONGEST = 60  # characters that are quoted of a file
 _MARKS = ("*", "/", "$", "a line")  # with which keywords begin, and what readers say of lines
 _MOST = 10  # kinds of unknown lines in one message
@@ -28,7 +29,7 @@ class Unknown(NamedTuple):
         The keyword, card or section, as the format writes it: ``*SENSOR``.
     path : Path
     line, last : int
-        The first and the last line, from 1.
+        The first and the last line, from 1; 0 where that is not known.
     why : str
     """
 
@@ -101,8 +102,9 @@ class Account:
         included = first.path != self.path
         # Any file may be included, and what it holds may be secret: of such a file only keywords are quoted.
         what = first.what if not included or first.what.startswith(_MARKS) else "a line"
+        where = f"line {first.line}: " if first.line else ""
         times = f" ({len(ones)} times)" if len(ones) > 1 else ""
-        return f"{first.path.name + ', ' if included else ''}line {first.line}: {what}: {first.why}{times}"
+        return f"{first.path.name + ', ' if included else ''}{where}{what}: {first.why}{times}"
 
 
 def some(lines: Sequence[str]) -> list[str]:

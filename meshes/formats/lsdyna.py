@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from symplex.errors import MeshError
-from symplex.meshes.formats.account import UNKNOWN, Account
+from symplex.meshes.formats.account import MISSING, UNKNOWN, Account
 from symplex.meshes.formats.by_parts import Parts, whole
 from symplex.meshes.formats.deck_lines import Line, Section, lines_of
 from symplex.meshes.formats.includes import Includes
@@ -101,6 +101,7 @@ def _lines(path: Path, within: tuple[Path, ...], includes: Includes, account: Ac
     Empty lines are left out, but where they may be titles.
     """
     named = titled = ended = False
+    line = Line("", path, 0)
     for line in lines_of(path):
         text = line.text
         if text.startswith("$") or not (text.strip() or titled):
@@ -119,6 +120,8 @@ def _lines(path: Path, within: tuple[Path, ...], includes: Includes, account: Ac
             continue
         if not named:
             yield line
+    if not ended and not within:
+        account.add_unknown("*END", *line.span, MISSING)
 
 
 def _fields(line: str, widths: tuple[int, ...]) -> list[str]:

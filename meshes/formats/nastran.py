@@ -65,7 +65,7 @@ _ORDERS = {
     "hexahedron20": [*range(12), *range(16, 20), *range(12, 16)],
     "wedge15": [*range(9), *range(12, 15), *range(9, 12)],
 }
-_END = re.compile(r"\s*ENDDATA", re.IGNORECASE)
+_END = re.compile(r"\s*ENDDATA\b", re.IGNORECASE)
 _NOT_READ = "such elements are not read"
 _REAL = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eEdD]([+-]?\d+)|([+-]\d+))?")
 
@@ -123,21 +123,25 @@ def _cards(path: Path, account: Account) -> Iterator[tuple[str, list[str], Span]
     """Yield the cards of the bulk data: their names, their fields after it, at least eight, and where they are."""
     lines = list(_lines(path, (), Includes(path), account))
     begin = next((k + 1 for k, line in enumerate(lines) if line.text.upper().startswith("BEGIN BULK")), 0)
-    for line in lines[: begin - 1 if begin else 0]:  # what is solved for, and how
+    for line in lines[:begin]:  # what is solved for, and how
         account.add_without_meaning(*line.span)
     ended, fields = begin == 0, [""]
     card: Section | None = None
+    name = ""  # of the line that goes on, in its last field
     for line in lines[begin:]:
         if _END.match(line.text):
             ended = True
             continue
-        first, found = _fields(line.text)
+        before = name
+        first, found, name = _fields(line.text)
         if first[:1] in ("", "+", "*"):
             if card is None:
                 account.add_unknown("a line without a card", *line.span)
-            else:
-                card.lines.append(line)
-                fields += found
+                continue
+            card.lines.append(line)
+            fields += found
+            if first[1:].strip() and first[1:].strip() != before[1:].strip():
+                account.add_unknown(card.head.text, *line.span, "a line goes on with another name than the one before")
             continue
         if card is not None:
             yield card.head.text, fields + [""] * 8, card.span
@@ -166,8 +170,8 @@ def _lines(path: Path, within: tuple[Path, ...], includes: Includes, account: Ac
             yield line._replace(text=text)
 
 
-def _fields(line: str) -> tuple[str, list[str]]:
-    """Return the first field of a line, of a card without the star of wide fields, and those that hold its data."""
+def _fields(line: str) -> tuple[str, list[str], str]:
+    """Return the first field of a line, of a card without the star of wide fields, those of data, and the last one."""
     if "," in line:
         first, *found = (word.strip() for word in line.split(","))
         large = "*" in first
@@ -176,14 +180,16 @@ def _fields(line: str) -> tuple[str, list[str]]:
             found.pop()
         if len(found) > most + 1:
             raise ValueError(f"a line has more than {most + 2} fields: '{line[:60]}'")
+        last = found[most] if len(found) > most else ""
         found = found[:most]
     else:
         first = line[:8].strip()
         large = "*" in first
         width, most = (16, 4) if large else (8, 8)
         found = [line[8 + width * k : 8 + width * (k + 1)].strip() for k in range(most)]
+        last = line[72:80].strip()
     found += [""] * (most - len(found))
-    return (first.upper() if first[:1] in ("+", "*") else first.rstrip("* ").upper()), found
+    return (first.upper() if first[:1] in ("+", "*") else first.rstrip("* ").upper()), found, last.upper()
 
 
 def _grid(fields: list[str]) -> tuple[int, list[float]]:

@@ -27,6 +27,7 @@ from symplex.meshes.formats.gmsh41 import read_gmsh41
 from symplex.meshes.formats.gmsh_sections import physical_name, read_sections
 from symplex.meshes.formats.hdf5_probe import require_readable
 from symplex.meshes.formats.lsdyna import read_lsdyna
+from symplex.meshes.formats.meshio_lines import account_for_lines
 from symplex.meshes.formats.nastran import read_nastran
 from symplex.meshes.formats.radioss import read_radioss
 from symplex.meshes.formats.raw import RawMesh
@@ -113,9 +114,15 @@ def read_accounted(
     file_format = format_of(path)
     with _as_mesh_error(path, file_format) as chatter:
         require_readable(path)
-        raw = _READERS[file_format](path, account) if file_format in _READERS else read_by_meshio(path, file_format)
+        if file_format in _READERS:
+            raw = _READERS[file_format](path, account)
+        else:
+            raw = read_by_meshio(path, file_format)
+            account_for_lines(path, file_format, account)
         if "not closed by" in chatter.getvalue():
             raise ValueError("it is cut short")
+        if warned := " ".join(chatter.getvalue().split()):
+            account.add_unknown("a line", path, 0, why=warned)
         names = read_sections(path, account).names() if file_format == "gmsh" else {}
         scale = _scale(raw, scale)
     _check_sound(raw, path.name, scale, require_volume)
