@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import MeshError
 from symplex.meshes.formats.account import UNKNOWN, Account
-from symplex.meshes.formats.deck_lines import Line, Section, Span, lines_of
+from symplex.meshes.formats.deck_lines import Line, Span, lines_of, span_of
 from symplex.meshes.formats.includes import Includes
 from symplex.meshes.formats.numbering import Numbering, is_number, places_by_value
 from symplex.meshes.formats.raw import RawCells, RawMesh
@@ -125,31 +125,29 @@ def _cards(path: Path, account: Account) -> Iterator[tuple[str, list[str], Span]
     begin = next((k + 1 for k, line in enumerate(lines) if line.text.upper().startswith("BEGIN BULK")), 0)
     for line in lines[:begin]:  # what is solved for, and how
         account.add_without_meaning(*line.span)
-    ended, fields = begin == 0, [""]
-    card: Section | None = None
-    name = ""  # of the line that goes on, in its last field
+    ended, card, fields, last = begin == 0, "", [""], ""
+    first_line = last_line = Line("", path, 0)
     for line in lines[begin:]:
         if _END.match(line.text):
             ended = True
             continue
-        before = name
-        first, found, name = _fields(line.text)
-        if first[:1] in ("", "+", "*"):
-            if card is None:
-                account.add_unknown("a line without a card", *line.span)
-                continue
-            card.lines.append(line)
+        before = last  # by its last field a line may name the one that continues it
+        name, found, last = _fields(line.text)
+        if name[:1] not in ("", "+", "*"):
+            if card:
+                yield card, fields + [""] * 8, span_of(first_line, last_line)
+            card, fields, first_line = name, found, line
+        elif not card:
+            account.add_unknown("a line without a card", *line.span)
+        else:
             fields += found
-            if first[1:].strip() and first[1:].strip() != before[1:].strip():
-                account.add_unknown(card.head.text, *line.span, "a line goes on with another name than the one before")
-            continue
-        if card is not None:
-            yield card.head.text, fields + [""] * 8, card.span
-        card, fields = Section(line._replace(text=first)), found
+            if name[1:].strip() and name[1:].strip() != before[1:].strip():
+                account.add_unknown(card, *line.span, "it continues a line by another name than that one has")
+        last_line = line
     if not ended:
         raise ValueError("it ends without ENDDATA")
-    if card is not None:
-        yield card.head.text, fields + [""] * 8, card.span
+    if card:
+        yield card, fields + [""] * 8, span_of(first_line, last_line)
 
 
 def _lines(path: Path, within: tuple[Path, ...], includes: Includes, account: Account) -> Iterator[Line]:
@@ -167,7 +165,7 @@ def _lines(path: Path, within: tuple[Path, ...], includes: Includes, account: Ac
             yield from _lines(inner, outer, includes, account)
         else:
             ended = _END.match(text) is not None
-            yield line._replace(text=text)
+            yield Line(text, line.path, line.number)
 
 
 def _fields(line: str) -> tuple[str, list[str], str]:
