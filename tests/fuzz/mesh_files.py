@@ -144,6 +144,36 @@ TOP, 1.
 *ELASTIC
 210000., 0.3
 """
+ABAQUS_PARTS = """*HEADING
+two instances
+*PART, NAME=CORNER
+*NODE, NSET=ALL
+1, 0., 0., 0.
+2, 1., 0., 0.
+3, 0., 1., 0.
+4, 0., 0., 1.
+*ELEMENT, TYPE=C3D4, ELSET=BODY
+1, 1, 2, 3, 4
+*SOLID SECTION, ELSET=BODY, MATERIAL=STEEL
+*END PART
+*PART, NAME=SPARE
+*NODE
+1, 5., 5., 5.
+*END PART
+*ASSEMBLY, NAME=BOTH
+*INSTANCE, NAME=LEFT, PART=CORNER
+*END INSTANCE
+*INSTANCE, NAME=RIGHT, PART=CORNER
+3., 0.5, 0.25
+3., 0.5, 0.25, 3., 0.5, 1.25, 30.
+*END INSTANCE
+*NSET, NSET=TIPS, INSTANCE=RIGHT
+2, 4
+*END ASSEMBLY
+*MATERIAL, NAME=STEEL
+*ELASTIC
+210000., 0.3
+"""
 NASTRAN = """SOL 101
 CEND
 BEGIN BULK
@@ -300,10 +330,19 @@ held
 results
     -1
 """
+# Texts whose nodes are moved to another file, which the first one includes: the line that does so, and those that begin
+# and follow what is moved.
+_INCLUDING = {
+    "abaqus": ("*INCLUDE, INPUT=nodes.txt", "*NODE, NSET", "*ELEMENT"),
+    "nastran": ("INCLUDE 'nodes.txt'", "GRID ", "CHEXA"),
+    "lsdyna": ("*INCLUDE\nnodes.txt", "*NODE", "*PART"),
+    "radioss": ("#include nodes.txt", "/NODE\n", "/PART"),
+}
 TEXTS = {
     "gmsh 2.2 text": ("part.msh", GMSH22),
     "gmsh 4.1 text": ("part.msh", GMSH41),
     "abaqus": ("part.inp", ABAQUS),
+    "abaqus parts": ("part.inp", ABAQUS_PARTS),
     "nastran": ("part.bdf", NASTRAN),
     "lsdyna": ("part.k", LSDYNA),
     "radioss": ("part.rad", RADIOSS),
@@ -349,6 +388,11 @@ def texts() -> Iterator[tuple[str, str, dict[str, bytes]]]:
     """Yield what wrote a text, its name, and the content of it and of those that belong to it."""
     for what, (name, text) in TEXTS.items():
         yield what, name, {name: text.encode()}
+        if what in _INCLUDING:
+            line, begin, after = _INCLUDING[what]
+            at, end = text.index(begin), text.index(after)
+            whole = f"{text[:at]}{line}\n{text[end:]}"
+            yield f"{what} with an include", name, {name: whole.encode(), "nodes.txt": text[at:end].encode()}
     yield "tetgen", "part.node", {"part.node": TETGEN_NODE.encode(), "part.ele": TETGEN_ELE.encode()}
     yield "tetgen cells", "part.ele", {"part.node": TETGEN_NODE.encode(), "part.ele": TETGEN_ELE.encode()}
 

@@ -96,9 +96,10 @@ class Sample:
             path.write_bytes(self._content[file])
         if seen != self._seen:
             return CHANGED
-        if account.listed() != self._account.listed():
+        became = self._account.became(path, number + 1)
+        if became == "unknown" or account.listed() != self._account.listed():
             return LISTED
-        without = self._account.became(path, number + 1) == WITHOUT_MEANING
+        without = became == WITHOUT_MEANING
         comment = line.startswith(COMMENTS.get(self.what.split()[0], ("\0",)))
         return WITHOUT_MEANING if without or comment else f"{SILENT}: {self.what}: {number + 1}: {line[:60]!r}"
 
