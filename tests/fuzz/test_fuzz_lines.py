@@ -75,6 +75,7 @@ class Sample:
         self.what, self.path, self._content = what, folder / name, content
         for file, data in content.items():
             (folder / file).write_bytes(data)
+        self._damaged = name
         self._account, self._seen = self._read()
 
     def places(self) -> Iterator[tuple[str, int]]:
@@ -86,14 +87,15 @@ class Sample:
         """Return what came of damaging a line."""
         path, lines = self.path.with_name(file), self._content[file].decode().split("\n")
         line = lines[number]
+        if file != self._damaged:
+            self.path.with_name(self._damaged).write_bytes(self._content[self._damaged])
+        self._damaged = file
         path.write_text("\n".join([*lines[:number], *damage(line), *lines[number + 1 :]]))
         try:
             account, seen = self._read()
         except MeshError as error:
             judged = isolated.judged(error, self.path.name)
             return REFUSED if judged == isolated.REFUSED else judged
-        finally:
-            path.write_bytes(self._content[file])
         if seen != self._seen:
             return CHANGED
         became = self._account.became(path, number + 1)
