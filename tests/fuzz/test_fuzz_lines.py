@@ -140,18 +140,19 @@ def trials(seed: int, count: int) -> Iterator[tuple[str, str]]:
             yield f"{sample.what}: {how}", isolated.RAN if ran else isolated.REFUSED if outcome == REFUSED else outcome
 
 
-def counted(sample: Sample) -> Counter[str]:
-    """Return what came of each damage to each line."""
-    return Counter(sample.outcome(*place, damage) for place in sample.places() for damage in DAMAGE.values())
+def damaged(sample: Sample) -> Iterator[tuple[str, int, Callable[[str], list[str]]]]:
+    """Yield each damage to each line."""
+    yield from ((*place, damage) for place in sample.places() for damage in DAMAGE.values())
 
 
 # -- tests ----------------------------------------------------------------------------------------------------------
 
 
 def test_no_line_is_left_out_silently(tmp_path):
-    counts: Counter[str] = Counter()
+    """Some lines of each text format that is not read by meshio; the slow test takes all."""
+    rng, counts = random.Random(1), Counter()
     for sample in samples(tmp_path, all_formats=False):
-        counts += counted(sample)
+        counts += Counter(sample.outcome(*one) for one in rng.sample([*damaged(sample)], 15))
     assert set(counts) == {REFUSED, CHANGED, LISTED, WITHOUT_MEANING}
 
 
@@ -159,14 +160,14 @@ def test_lines_that_are_left_out_silently_are_found(tmp_path, monkeypatch):
     """Trials that never found one would be of no use."""
     monkeypatch.setattr(Account, "add_unknown", lambda *_: None)
     (sample,) = (one for one in samples(tmp_path, all_formats=False) if one.what == "lsdyna")
-    assert any(outcome.startswith(SILENT) for outcome in counted(sample))
+    assert any(sample.outcome(*one).startswith(SILENT) for one in damaged(sample))
 
 
 @pytest.mark.slow
 def test_no_line_of_any_format_is_left_out_silently(tmp_path):
     total: Counter[str] = Counter()
     for sample in samples(tmp_path, all_formats=True):
-        counts = counted(sample)
+        counts = Counter(sample.outcome(*one) for one in damaged(sample))
         print(sample.what, dict(counts))
         total += counts
     print(total)
