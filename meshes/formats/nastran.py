@@ -44,7 +44,7 @@ _ELEMENTS: dict[str, dict[int, str]] = {
 _SOLID = re.compile(r"C(I?HEX|TET|PENT|PYR|WEDGE)\w*")
 # Cards of other elements, as springs and dampers; cards that make nodes, or take them from elsewhere.
 _OTHER_ELEMENTS = re.compile(
-    r"C(ELAS|DAMP|BEND|BEAM3|ONROD|VISC|WELD|FAST|SEAM|TRIAX|QUADX|QUAD$|TRIA$|RAC)\w*|PLOTEL\w*"
+    r"C(ELAS|DAMP|BEND|BEAM3|ONROD|VISC|WELD|FAST|SEAM|TRIAX|QUADX|QUAD$|TRIA$|RAC|HBDY)\w*|PLOTEL\w*"
 )
 _MAKE_MESH = ("AUXMODEL", "BEGIN", "GRIDB", "GRIDF", "POINT", "FEEDGE", "FEFACE", "SEBULK", "SELOC", "SEELT")
 # Cards that say nothing about the mesh: properties, materials, supports, loads, joints, masses, tables, what is solved
@@ -58,7 +58,7 @@ _WITHOUT_MEANING = re.compile(
     r"|TABLE\w*|TABDMP1|TABRND1|RANDPS|TIC\w*|TF|EIG\w+|FREQ\w*|TSTEP\w*|NLPARM|NLPCI|NLSTEP|NLAUTO|TSTEPNL|MDLPRM"
     r"|DTI|DMI\w*|SET[1-4]|SWLDPRM|MONPNT\w*|DRESP\w|DCON\w*|DSCREEN|DOPTPRM|DESVAR|DVPREL\w|DVMREL\w|DVCREL\w|DLINK"
     r"|DEQATN|DDVAL|DTABLE|BC\w+|BSURFS?|BLSEG|BFRIC|BGADD|BGSET|BGPARM|BEDGE|BOUTPUT|NSM\w*|DAMPING|HYBDAMP|SPLINE\w"
-    r"|AERO|AEROS|CAERO\w|PAERO\w|MKAERO\w|FLUTTER|FLFACT|TRIM|AESTAT|AESURF|ECHO\w*|STRESS|OUTRCV|VECTOR|RADM|PHBDY"
+    r"|AERO|AEROS|CAERO\w|PAERO\w|MKAERO\w|FLUTTER|FLFACT|TRIM\w*|AE\w+|CLOAD|CONV\w?|PCONV\w?|RAD\w+|VIEW\w*|RANDT[12]|ACMODL|PLPLANE|PLCOMP|ECHO\w*|STRESS|OUTRCV|VECTOR|RADM|PHBDY"
 )
 # Nodes between corners: after those of the base the valid edges, then the top.
 _ORDERS = {
@@ -66,6 +66,7 @@ _ORDERS = {
     "wedge15": [*range(9), *range(12, 15), *range(9, 12)],
 }
 _END = re.compile(r"\s*ENDDATA\b", re.IGNORECASE)
+_FORMULA = "DEQATN"  # the card whose commas are no ends of fields
 _NOT_READ = "such elements are not read"
 _REAL = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eEdD]([+-]?\d+)|([+-]\d+))?")
 
@@ -103,7 +104,8 @@ def read_nastran(path: Path, account: Account) -> RawMesh:
         elif _WITHOUT_MEANING.fullmatch(name):
             account.add_without_meaning(*span)
         else:
-            account.add_unknown(name, *span, _NOT_READ if _OTHER_ELEMENTS.fullmatch(name) else UNKNOWN)
+            what = name if name[0].isalpha() else "a line"
+            account.add_unknown(what, *span, _NOT_READ if _OTHER_ELEMENTS.fullmatch(name) else UNKNOWN)
     nodes = Numbering("node", np.array(numbers, np.int64))
     Numbering("element", np.array([number for rows in elements.values() for number, _, _ in rows], np.int64))
     cells = []
@@ -132,7 +134,12 @@ def _cards(path: Path, account: Account) -> Iterator[tuple[str, list[str], Span]
             ended = True
             continue
         before = last  # by its last field a line may name the one that continues it
-        name, found, last = _fields(line.text)
+        if line.text[:6].upper() == _FORMULA:
+            name, found, last = _FORMULA, [], ""
+        elif card == _FORMULA and line.text[:1] in (" ", "+", "*"):
+            name, found, last = "", [], ""
+        else:
+            name, found, last = _fields(line.text)
         if name[:1] not in ("", "+", "*"):
             if card:
                 yield card, fields + [""] * 8, span_of(first_line, last_line)

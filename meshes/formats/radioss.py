@@ -26,15 +26,16 @@ _ELEMENTS = {
 _UNKNOWN = ("BRIC20", "SHEL16", "QUAD", "TRIA")
 # Keywords that make, move or join nodes and elements.
 _MAKE_MESH = ("CNODE", "MERGE", "RANDOM", "TRANSFORM")
-# First words of keywords that say nothing about the mesh.
+# First words of keywords that say nothing about the mesh, those of the engine's part in the same file among them.
 _WITHOUT_MEANING = {
-    "ACCEL", "ACTIV", "ADMAS", "ALE", "AMS", "ANALY", "ARCH", "BCS", "CLOAD", "CONVEC", "CYL_JOINT", "DAMP",
-    "DEF_INTER", "DEF_SHELL", "DEF_SOLID", "DEFAULT", "DFS", "EBCS", "EIG", "EOS", "EULER", "FAIL", "FRAME", "FUNCT",
-    "FUNC_2D", "FXBODY", "GAUGE", "GJOINT", "GRAV", "HEAT", "IMPACC", "IMPDISP", "IMPFLUX", "IMPTEMP", "IMPVEL",
-    "INIBRI", "INISH3", "INISHE", "INITEMP", "INITHERM", "INIVEL", "INTER", "IOFLAG", "LEAK", "LOAD", "MAT", "MONVOL",
-    "MOVE_FUNCT", "NBCS", "NONLOCAL", "PERTURB", "PLOAD", "PROP", "RADIATION", "RBE2", "RBE3", "RBODY", "RLINK",
-    "RWALL", "SECT", "SENSOR", "SHFRA", "SKEW", "SLIPRING", "SPMD", "STATE", "TABLE", "TH", "THERM_STRESS", "THPART",
-    "TITLE", "UPWIND", "VISC",
+    "ACCEL", "ACTIV", "ADMAS", "ADYREL", "ALE", "AMS", "ANALY", "ANIM", "ARCH", "BCS", "CLOAD", "CONVEC", "CYL_JOINT",
+    "DAMP", "DEFAULT", "DEF_INTER", "DEF_SHELL", "DEF_SOLID", "DFS", "DT", "DTIX", "DYREL", "EBCS", "EIG", "END",
+    "EOS", "EULER", "FAIL", "FRAME", "FUNCT", "FUNC_2D", "FXBODY", "GAUGE", "GJOINT", "GRAV", "H3D", "HEAT", "IMPACC",
+    "IMPDISP", "IMPFLUX", "IMPTEMP", "IMPVEL", "INIBRI", "INISH3", "INISHE", "INITEMP", "INITHERM", "INIVEL", "INTER",
+    "IOFLAG", "KEREL", "LEAK", "LOAD", "MAT", "MON", "MONVOL", "MOVE_FUNCT", "NBCS", "NONLOCAL", "OUTP", "PARITH",
+    "PERTURB", "PLOAD", "PRINT", "PROP", "RADIATION", "RBE2", "RBE3", "RBODY", "RFILE", "RLINK", "RUN", "RWALL",
+    "SECT", "SENSOR", "SHFRA", "SKEW", "SLIPRING", "SPMD", "STATE", "STOP", "TABLE", "TFILE", "TH", "THERM_STRESS",
+    "THPART", "TITLE", "UPWIND", "VERS", "VISC",
 }  # fmt: skip
 # Keywords of groups and of elements that are not read.
 _GROUPS = re.compile(r"GR\w+|SURF|LINE|SUBSET|SET|BOX")

@@ -651,10 +651,12 @@ def test_nastran_includes(tmp_path):
 
 
 def test_nastran_cards_that_are_not_read_are_listed(tmp_path):
-    more = "PSOLID,7,1\nMAT1,1,2e11,,0.3\nCELAS2,9,1.,1,1\nNOVEL,1\nENDDATA\n"
+    more = (
+        "PSOLID,7,1\nDEQATN  5       F(A,B,C)=A+B+C,\n+       +A\nMAT1,1,2e11,,0.3\nCELAS2,9,1.,1,1\nNOVEL,1\nENDDATA\n"
+    )
     assert read_text(tmp_path, changed(BULK, "ENDDATA\n", more), "part.bdf").unknown == (
-        "part.bdf, line 20: CELAS2: such elements are not read",
-        "part.bdf, line 21: NOVEL: it is not known",
+        "part.bdf, line 22: CELAS2: such elements are not read",
+        "part.bdf, line 23: NOVEL: it is not known",
     )
 
 
