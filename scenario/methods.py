@@ -14,7 +14,6 @@ from symplex.scenario.quantities import (
     Triple,
     between,
     not_negative,
-    number,
     numbers,
     one_of,
     positive,
@@ -30,7 +29,6 @@ from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.conserving.schemes import ABBREVIATIONS, SCHEMES, Scheme
 from symplex.time.explicit.local_levels import MOST as MOST_LEVELS
 from symplex.time.explicit.multirate import MOST_SAFE, Multirate
-from symplex.time.implicit.linearly_implicit import Accelerations, Guess
 from symplex.time.langevin import BOLTZMANN
 from symplex.time.variational.zhang_skeel_force import Variant
 
@@ -254,22 +252,6 @@ class ZhangSkeelTable(FixedStepTable, ComposedTable):
         return self
 
 
-class VariationalEulerTable(FixedStepTable):
-    """The variational Euler method."""
-
-    kind: Literal["variational-euler"]
-
-
-class LinearlyImplicitNewmarkTable(FixedStepTable):
-    """Newmark's method with one iteration of Newton's method in each step."""
-
-    kind: Literal["linearly-implicit-newmark"]
-    beta: Annotated[float, positive("1")] = 0.25
-    guess: Guess = "last"
-    accelerations: Accelerations = "linearised"
-    solver: Solver = "auto"
-
-
 class RattleTable(FixedStepTable, ComposedTable):
     """RATTLE, for rods, or its composition to a higher order."""
 
@@ -296,15 +278,6 @@ class ForceSteppingTable(Table):
     count_crossings: bool = False
 
 
-class EnergySteppingTable(Table):
-    """Energy-stepping by events."""
-
-    kind: Literal["energy-stepping"]
-    step: Annotated[float, positive("J")]
-    offset: Annotated[float, number("1")] = 0.5
-    stride: Annotated[float, positive("m")] = math.inf
-
-
 class StaticTable(FixedStepTable):
     """One static equilibrium after the other."""
 
@@ -315,7 +288,6 @@ class StaticTable(FixedStepTable):
 IntegratorTable = (
     NewmarkTable
     | ForceSteppingTable
-    | EnergySteppingTable
     | EnergyMomentumTable
     | MidpointTable
     | VariationalMidpointTable
@@ -325,8 +297,6 @@ IntegratorTable = (
     | GrahamJelenicTable
     | ZhangSkeelTable
     | MultirateTable
-    | VariationalEulerTable
-    | LinearlyImplicitNewmarkTable
     | RattleTable
     | ShakeTable
     | StaticTable
@@ -334,6 +304,13 @@ IntegratorTable = (
 # By the word for ``kind``.
 METHODS: dict[str, type[Table]] = {
     get_args(model.model_fields["kind"].annotation)[0]: model for model in get_args(IntegratorTable)
+}
+
+# Methods that were kinds up to version 0.10, and the module of examples/papers that each one is now.
+FORMER = {
+    "energy-stepping": "energy_stepping",
+    "linearly-implicit-newmark": "linearly_implicit",
+    "variational-euler": "variational_euler",
 }
 
 

@@ -38,8 +38,8 @@ Try = Callable[..., Any]  # Builder._try
 _UNSEEN = 1e-12  # of the mass of all bodies: what is held or driven needs none, but each node of a system has one
 # Elastic frequencies of free rigid bodies, in 1/dt: explicit methods are at half of their stable step.
 _FREQUENCIES = {"energy-momentum": 10.0, "midpoint": 10.0, "variational-midpoint": 10.0}
-_FREQUENCIES |= {"generalized-alpha": 3.0, "hht": 3.0, "linearly-implicit-newmark": 3.0}
-_EXPLICIT = ("newmark", "multirate", "rattle", "shake", "variational-euler")  # unless they have a beta
+_FREQUENCIES |= {"generalized-alpha": 3.0, "hht": 3.0}
+_EXPLICIT = ("newmark", "multirate", "rattle", "shake")  # unless they have a beta
 _FASTEST = 0.5  # spin over that frequency
 _FARTHEST = 1e6  # pivot from the centre of mass, over the largest radius of gyration
 _STEPS = " or ".join(f'kind = "{kind}"' for kind in ("energy-momentum", "newmark"))

@@ -11,6 +11,8 @@ from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block, Placement
 from symplex.meshes.formats.account import Account
 
+_ENCLOSE = ("PART", "ASSEMBLY", "INSTANCE")
+_NO_END = "it has no end"
 _NO_INSTANCE = "its part has no instance"
 STRIDE = 10**8  # between the numbers of two instances
 
@@ -27,6 +29,8 @@ def placed(blocks: Iterable[Block], account: Account | None = None) -> Iterator[
         If an instance is one of a part that is not there, or its place is none.
     """
     every = list(blocks)
+    if account is not None:
+        _note_ends(every, account)
     instances = [block for block in every if block.keyword == "INSTANCE"]
     if len(instances) < 2 and not any(block.lines for block in instances):
         yield from _of_instances(every, instances, account)
@@ -66,6 +70,22 @@ def placed(blocks: Iterable[Block], account: Account | None = None) -> Iterator[
     if account is not None:
         for block in (block for name in parts if name not in used for block in parts[name]):
             account.add_unknown(f"*{block.keyword}", *block.span, _NO_INSTANCE)
+
+
+def _note_ends(every: list[Block], account: Account) -> None:
+    """Say to an account which parts, instances and assemblies have no end, and which ends have no beginning."""
+    inside: list[Block] = []
+    for block in every:
+        if block.keyword in _ENCLOSE:
+            inside.append(block)
+        elif (ended := block.keyword.removeprefix("END ")) in _ENCLOSE:
+            if all(outer.keyword != ended for outer in inside):
+                account.add_unknown(f"*{block.keyword}", *block.span, f"it ends no *{ended}")
+                continue
+            while (outer := inside.pop()).keyword != ended:
+                account.add_unknown(f"*{outer.keyword}", *outer.span, _NO_END)
+    for outer in inside:
+        account.add_unknown(f"*{outer.keyword}", *outer.span, _NO_END)
 
 
 def _of_instances(every: list[Block], instances: list[Block], account: Account | None) -> Iterator[Block]:

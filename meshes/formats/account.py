@@ -15,6 +15,7 @@ from symplex.errors import MeshError
 from symplex.meshes.formats.includes import is_keyword, unquoted
 
 UNKNOWN = "it is not known"
+MISSING = "it is missing at the end; the file may be cut short"
 _LONGEST = 60  # characters that are quoted of a file
 _MOST = 10  # kinds of unknown lines in one message
 
@@ -28,7 +29,7 @@ class Unknown(NamedTuple):
         The keyword, card or section, as the format writes it: ``*SENSOR``.
     path : Path
     line, last : int
-        The first and the last line, from 1.
+        The first and the last line, from 1; 0 where that is not known.
     why : str
     """
 
@@ -102,8 +103,9 @@ class Account:
         # Any file may be included, and what it holds may be secret: of such a file only keywords are quoted.
         what = first.what if not included or is_keyword(first.what) else "a line"
         times = f" ({len(ones)} times)" if len(ones) > 1 else ""
-        place = f"{first.path.name + ', ' if included else ''}line {first.line}"
-        return f"{place}: {what}: {unquoted(first.why, self.path)}{times}"
+        where = f"line {first.line}: " if first.line else ""
+        place = f"{first.path.name + ', ' if included else ''}{where}"
+        return f"{place}{what}: {unquoted(first.why, self.path)}{times}"
 
 
 def some(lines: Sequence[str]) -> list[str]:

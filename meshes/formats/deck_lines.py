@@ -38,8 +38,12 @@ class Section:
     @property
     def span(self) -> Span:
         """Where it is, as accounts of input take it: in the file of its keyword."""
-        last = self.lines[-1] if self.lines else self.head
-        return self.head.path, self.head.number, last.number if last.path == self.head.path else self.head.number
+        return span_of(self.head, self.lines[-1] if self.lines else self.head)
+
+
+def span_of(first: Line, last: Line) -> Span:
+    """Return where lines are, as accounts of input take it: in the file of the first."""
+    return first.path, first.number, last.number if last.path == first.path else first.number
 
 
 def lines_of(path: Path) -> Iterator[Line]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from symplex.errors import MeshError
-from symplex.meshes.formats.account import UNKNOWN, Account
+from symplex.meshes.formats.account import MISSING, UNKNOWN, Account
 from symplex.meshes.formats.by_parts import Parts, whole
 from symplex.meshes.formats.deck_lines import Line, Section, lines_of
 from symplex.meshes.formats.includes import Includes
@@ -57,7 +57,7 @@ def read_lsdyna(path: Path, account: Account) -> RawMesh:
         elif word in _SOLID_KEYWORDS:
             _take_solids(parts, word, lines)
         elif word in ("ELEMENT_SHELL", "ELEMENT_SHELL_THICKNESS"):
-            _take_shells(parts, section.lines[:: 2 if word.endswith("THICKNESS") else 1], account)
+            _take_shells(parts, section.lines, word.endswith("THICKNESS"), account)
         elif word == "PART":
             _take_parts(parts, lines)
         elif word in _SETS:
@@ -101,6 +101,7 @@ def _lines(path: Path, within: tuple[Path, ...], includes: Includes, account: Ac
     Empty lines are left out, but where they may be titles.
     """
     named = titled = ended = False
+    line = Line("", path, 0)
     for line in lines_of(path):
         text = line.text
         if text.startswith("$") or not (text.strip() or titled):
@@ -119,6 +120,8 @@ def _lines(path: Path, within: tuple[Path, ...], includes: Includes, account: Ac
             continue
         if not named:
             yield line
+    if not ended and not within:
+        account.add_unknown("*END", *line.span, MISSING)
 
 
 def _fields(line: str, widths: tuple[int, ...]) -> list[str]:
@@ -154,10 +157,13 @@ def _without_repetition(nodes: list[int]) -> list[int]:
     return nodes[:4] if len(nodes) == 8 and len({*nodes[3:]}) == 1 else nodes
 
 
-def _take_shells(parts: Parts, lines: list[Line], account: Account) -> None:
-    for line in lines:
+def _take_shells(parts: Parts, lines: list[Line], thick: bool, account: Account) -> None:
+    """Take shells, each with a line of thicknesses below it if they have such lines."""
+    if thick and (len(lines) % 2 or not all("." in line.text for line in lines[1::2])):
+        raise ValueError("a shell has no line of thicknesses, or such a line has no shell")
+    for line in lines[:: 2 if thick else 1]:
         number, part, *rest = _numbers(line.text)
-        if any(rest[4:8]):
+        if any(rest[4:]):
             account.add_unknown("*ELEMENT_SHELL", *line.span, "nodes between corners of shells are not read")
         nodes = [node for node in rest[:4] if node]
         if len(nodes) == 4 and nodes[2] == nodes[3]:

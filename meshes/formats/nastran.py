@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import MeshError
 from symplex.meshes.formats.account import UNKNOWN, Account
-from symplex.meshes.formats.deck_lines import Line, Section, Span, lines_of
+from symplex.meshes.formats.deck_lines import Line, Span, lines_of, span_of
 from symplex.meshes.formats.includes import Includes
 from symplex.meshes.formats.numbering import Numbering, is_number, places_by_value
 from symplex.meshes.formats.raw import RawCells, RawMesh
@@ -44,7 +44,7 @@ _ELEMENTS: dict[str, dict[int, str]] = {
 _SOLID = re.compile(r"C(I?HEX|TET|PENT|PYR|WEDGE)\w*")
 # Cards of other elements, as springs and dampers; cards that make nodes, or take them from elsewhere.
 _OTHER_ELEMENTS = re.compile(
-    r"C(ELAS|DAMP|BEND|BEAM3|ONROD|VISC|WELD|FAST|SEAM|TRIAX|QUADX|QUAD$|TRIA$|RAC)\w*|PLOTEL\w*"
+    r"C(ELAS|DAMP|BEND|BEAM3|ONROD|VISC|WELD|FAST|SEAM|TRIAX|QUADX|QUAD$|TRIA$|RAC|HBDY)\w*|PLOTEL\w*"
 )
 _MAKE_MESH = ("AUXMODEL", "BEGIN", "GRIDB", "GRIDF", "POINT", "FEEDGE", "FEFACE", "SEBULK", "SELOC", "SEELT")
 # Cards that say nothing about the mesh: properties, materials, supports, loads, joints, masses, tables, what is solved
@@ -58,14 +58,15 @@ _WITHOUT_MEANING = re.compile(
     r"|TABLE\w*|TABDMP1|TABRND1|RANDPS|TIC\w*|TF|EIG\w+|FREQ\w*|TSTEP\w*|NLPARM|NLPCI|NLSTEP|NLAUTO|TSTEPNL|MDLPRM"
     r"|DTI|DMI\w*|SET[1-4]|SWLDPRM|MONPNT\w*|DRESP\w|DCON\w*|DSCREEN|DOPTPRM|DESVAR|DVPREL\w|DVMREL\w|DVCREL\w|DLINK"
     r"|DEQATN|DDVAL|DTABLE|BC\w+|BSURFS?|BLSEG|BFRIC|BGADD|BGSET|BGPARM|BEDGE|BOUTPUT|NSM\w*|DAMPING|HYBDAMP|SPLINE\w"
-    r"|AERO|AEROS|CAERO\w|PAERO\w|MKAERO\w|FLUTTER|FLFACT|TRIM|AESTAT|AESURF|ECHO\w*|STRESS|OUTRCV|VECTOR|RADM|PHBDY"
+    r"|AERO|AEROS|CAERO\w|PAERO\w|MKAERO\w|FLUTTER|FLFACT|TRIM\w*|AE\w+|CLOAD|CONV\w?|PCONV\w?|RAD\w+|VIEW\w*|RANDT[12]|ACMODL|PLPLANE|PLCOMP|ECHO\w*|STRESS|OUTRCV|VECTOR|RADM|PHBDY"
 )
 # Nodes between corners: after those of the base the valid edges, then the top.
 _ORDERS = {
     "hexahedron20": [*range(12), *range(16, 20), *range(12, 16)],
     "wedge15": [*range(9), *range(12, 15), *range(9, 12)],
 }
-_END = re.compile(r"\s*ENDDATA", re.IGNORECASE)
+_END = re.compile(r"\s*ENDDATA\b", re.IGNORECASE)
+_FORMULA = "DEQATN"  # the card whose commas are no ends of fields
 _NOT_READ = "such elements are not read"
 _REAL = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eEdD]([+-]?\d+)|([+-]\d+))?")
 
@@ -103,7 +104,8 @@ def read_nastran(path: Path, account: Account) -> RawMesh:
         elif _WITHOUT_MEANING.fullmatch(name):
             account.add_without_meaning(*span)
         else:
-            account.add_unknown(name, *span, _NOT_READ if _OTHER_ELEMENTS.fullmatch(name) else UNKNOWN)
+            what = name if name[0].isalpha() else "a line"
+            account.add_unknown(what, *span, _NOT_READ if _OTHER_ELEMENTS.fullmatch(name) else UNKNOWN)
     nodes = Numbering("node", np.array(numbers, np.int64))
     Numbering("element", np.array([number for rows in elements.values() for number, _, _ in rows], np.int64))
     cells = []
@@ -123,29 +125,36 @@ def _cards(path: Path, account: Account) -> Iterator[tuple[str, list[str], Span]
     """Yield the cards of the bulk data: their names, their fields after it, at least eight, and where they are."""
     lines = list(_lines(path, (), Includes(path), account))
     begin = next((k + 1 for k, line in enumerate(lines) if line.text.upper().startswith("BEGIN BULK")), 0)
-    for line in lines[: begin - 1 if begin else 0]:  # what is solved for, and how
+    for line in lines[:begin]:  # what is solved for, and how
         account.add_without_meaning(*line.span)
-    ended, fields = begin == 0, [""]
-    card: Section | None = None
+    ended, card, fields, last = begin == 0, "", [""], ""
+    first_line = last_line = Line("", path, 0)
     for line in lines[begin:]:
         if _END.match(line.text):
             ended = True
             continue
-        first, found = _fields(line.text)
-        if first[:1] in ("", "+", "*"):
-            if card is None:
-                account.add_unknown("a line without a card", *line.span)
-            else:
-                card.lines.append(line)
-                fields += found
-            continue
-        if card is not None:
-            yield card.head.text, fields + [""] * 8, card.span
-        card, fields = Section(line._replace(text=first)), found
+        before = last  # by its last field a line may name the one that continues it
+        if line.text[:6].upper() == _FORMULA:
+            name, found, last = _FORMULA, [], ""
+        elif card == _FORMULA and line.text[:1] in (" ", "+", "*"):
+            name, found, last = "", [], ""
+        else:
+            name, found, last = _fields(line.text)
+        if name[:1] not in ("", "+", "*"):
+            if card:
+                yield card, fields + [""] * 8, span_of(first_line, last_line)
+            card, fields, first_line = name, found, line
+        elif not card:
+            account.add_unknown("a line without a card", *line.span)
+        else:
+            fields += found
+            if name[1:].strip() and name[1:].strip() != before[1:].strip():
+                account.add_unknown(card, *line.span, "it continues a line by another name than that one has")
+        last_line = line
     if not ended:
         raise ValueError("it ends without ENDDATA")
-    if card is not None:
-        yield card.head.text, fields + [""] * 8, card.span
+    if card:
+        yield card, fields + [""] * 8, span_of(first_line, last_line)
 
 
 def _lines(path: Path, within: tuple[Path, ...], includes: Includes, account: Account) -> Iterator[Line]:
@@ -163,11 +172,11 @@ def _lines(path: Path, within: tuple[Path, ...], includes: Includes, account: Ac
             yield from _lines(inner, outer, includes, account)
         else:
             ended = _END.match(text) is not None
-            yield line._replace(text=text)
+            yield Line(text, line.path, line.number)
 
 
-def _fields(line: str) -> tuple[str, list[str]]:
-    """Return the first field of a line, of a card without the star of wide fields, and those that hold its data."""
+def _fields(line: str) -> tuple[str, list[str], str]:
+    """Return the first field of a line, of a card without the star of wide fields, those of data, and the last one."""
     if "," in line:
         first, *found = (word.strip() for word in line.split(","))
         large = "*" in first
@@ -176,14 +185,16 @@ def _fields(line: str) -> tuple[str, list[str]]:
             found.pop()
         if len(found) > most + 1:
             raise ValueError(f"a line has more than {most + 2} fields: '{line[:60]}'")
+        last = found[most] if len(found) > most else ""
         found = found[:most]
     else:
         first = line[:8].strip()
         large = "*" in first
         width, most = (16, 4) if large else (8, 8)
         found = [line[8 + width * k : 8 + width * (k + 1)].strip() for k in range(most)]
+        last = line[72:80].strip()
     found += [""] * (most - len(found))
-    return (first.upper() if first[:1] in ("+", "*") else first.rstrip("* ").upper()), found
+    return (first.upper() if first[:1] in ("+", "*") else first.rstrip("* ").upper()), found, last.upper()
 
 
 def _grid(fields: list[str]) -> tuple[int, list[float]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from symplex.errors import MeshError
-from symplex.meshes.formats.account import UNKNOWN, Account
+from symplex.meshes.formats.account import MISSING, UNKNOWN, Account
 from symplex.meshes.formats.by_parts import Parts, whole
 from symplex.meshes.formats.deck_lines import Line, Section, lines_of
 from symplex.meshes.formats.includes import Includes
@@ -26,20 +26,21 @@ _ELEMENTS = {
 _UNKNOWN = ("BRIC20", "SHEL16", "QUAD", "TRIA")
 # Keywords that make, move or join nodes and elements.
 _MAKE_MESH = ("CNODE", "MERGE", "RANDOM", "TRANSFORM")
-# First words of keywords that say nothing about the mesh.
+# First words of keywords that say nothing about the mesh, those of the engine's part in the same file among them.
 _WITHOUT_MEANING = {
-    "ACCEL", "ACTIV", "ADMAS", "ALE", "AMS", "ANALY", "ARCH", "BCS", "CLOAD", "CONVEC", "CYL_JOINT", "DAMP",
-    "DEF_INTER", "DEF_SHELL", "DEF_SOLID", "DEFAULT", "DFS", "EBCS", "EIG", "EOS", "EULER", "FAIL", "FRAME", "FUNCT",
-    "FUNC_2D", "FXBODY", "GAUGE", "GJOINT", "GRAV", "HEAT", "IMPACC", "IMPDISP", "IMPFLUX", "IMPTEMP", "IMPVEL",
-    "INIBRI", "INISH3", "INISHE", "INITEMP", "INITHERM", "INIVEL", "INTER", "IOFLAG", "LEAK", "LOAD", "MAT", "MONVOL",
-    "MOVE_FUNCT", "NBCS", "NONLOCAL", "PERTURB", "PLOAD", "PROP", "RADIATION", "RBE2", "RBE3", "RBODY", "RLINK",
-    "RWALL", "SECT", "SENSOR", "SHFRA", "SKEW", "SLIPRING", "SPMD", "STATE", "TABLE", "TH", "THERM_STRESS", "THPART",
-    "TITLE", "UPWIND", "VISC",
+    "ACCEL", "ACTIV", "ADMAS", "ADYREL", "ALE", "AMS", "ANALY", "ANIM", "ARCH", "BCS", "CLOAD", "CONVEC", "CYL_JOINT",
+    "DAMP", "DEFAULT", "DEF_INTER", "DEF_SHELL", "DEF_SOLID", "DFS", "DT", "DTIX", "DYREL", "EBCS", "EIG", "END",
+    "EOS", "EULER", "FAIL", "FRAME", "FUNCT", "FUNC_2D", "FXBODY", "GAUGE", "GJOINT", "GRAV", "H3D", "HEAT", "IMPACC",
+    "IMPDISP", "IMPFLUX", "IMPTEMP", "IMPVEL", "INIBRI", "INISH3", "INISHE", "INITEMP", "INITHERM", "INIVEL", "INTER",
+    "IOFLAG", "KEREL", "LEAK", "LOAD", "MAT", "MON", "MONVOL", "MOVE_FUNCT", "NBCS", "NONLOCAL", "OUTP", "PARITH",
+    "PERTURB", "PLOAD", "PRINT", "PROP", "RADIATION", "RBE2", "RBE3", "RBODY", "RFILE", "RLINK", "RUN", "RWALL",
+    "SECT", "SENSOR", "SHFRA", "SKEW", "SLIPRING", "SPMD", "STATE", "STOP", "TABLE", "TFILE", "TH", "THERM_STRESS",
+    "THPART", "TITLE", "UPWIND", "VERS", "VISC",
 }  # fmt: skip
 # Keywords of groups and of elements that are not read.
 _GROUPS = re.compile(r"GR\w+|SURF|LINE|SUBSET|SET|BOX")
 _OTHER_ELEMENTS = ("BEAM", "RIVET", "SPHCEL", "SPRING", "TRUSS", "XELEM")
-# Units of length: a number of m, or m after a prefix.
+# Of units, which may be numbers as well.
 _PREFIXES = {
     "": 1.0, "y": 1e-24, "z": 1e-21, "a": 1e-18, "f": 1e-15, "p": 1e-12, "n": 1e-9, "mu": 1e-6, "u": 1e-6, "m": 1e-3,
     "c": 1e-2, "d": 1e-1, "da": 1e1, "h": 1e2, "k": 1e3, "M": 1e6, "G": 1e9,
@@ -69,16 +70,21 @@ def read_radioss(path: Path, account: Account) -> RawMesh:
             nodes.append((words[1] if len(words) > 1 else "", lines))
         elif word == "BEGIN":
             begin = _begin(lines)
+            account.add_without_meaning(*section.lines[0].span if lines else section.span)
         elif word == "UNIT" and len(words) > 1 and is_number(words[1]) and len(lines) > 1:
             units[_number(words)] = _unit(lines[1])
+            account.add_without_meaning(*section.lines[0].span)
         elif word in _ELEMENTS:
             _take_elements(parts, word, _number(words), lines)
         elif word in _UNKNOWN:
             raise MeshError(f"elements /{word} are not known.")
         elif word == "PART" and lines:
             parts.names[_number(words)] = lines[0].strip()
+            for line in section.lines[1:]:  # properties and materials
+                account.add_without_meaning(*line.span)
         elif words[:2] == ["GRNOD", "NODE"] and lines:
-            name = lines[0].strip() or f"group_{_number(words[1:])}"
+            number = _number(words[1:])
+            name = lines[0].strip() or f"group_{number}"
             members = [whole(word) for line in lines[1:] for word in _fields(line, (10,)) if word]
             parts.sets.setdefault(name, []).extend(members)
         elif word in _MAKE_MESH:
@@ -122,15 +128,19 @@ def _unit(line: str) -> float:
     words = line.split()
     if len(words) != 3:
         raise ValueError(f"units of mass, length and time are '{line.strip()[:60]}'")
-    word = words[1]
-    if word.endswith("m") and word[:-1] in _PREFIXES:
-        return _PREFIXES[word[:-1]]
+    return [_one_unit(word, base) for word, base in zip(words, ("g", "m", "s"), strict=True)][1]
+
+
+def _one_unit(word: str, base: str) -> float:
+    """Return a unit in multiples of a base: that with a prefix, or a number."""
+    if word.endswith(base) and word[: -len(base)] in _PREFIXES:
+        return _PREFIXES[word[: -len(base)]]
     try:
         value = float(word)
     except ValueError:
-        raise MeshError(f"its unit of length '{word[:20]}' is not known; write m, mm or the like.") from None
+        raise MeshError(f"its unit '{word[:20]}' is not known; write {base} with or without a prefix.") from None
     if not 0.0 < value < float("inf"):
-        raise ValueError(f"its unit of length is {value:g} m")
+        raise ValueError(f"one of its units is {value:g}")
     return value
 
 
@@ -163,6 +173,7 @@ def _sections(path: Path, account: Account) -> Iterator[Section]:
 def _lines(path: Path, within: tuple[Path, ...], includes: Includes, account: Account) -> Iterator[Line]:
     """Yield the lines of a file up to its ``/END``, without comments, a ``#include`` as the lines of its file."""
     ended = False
+    line = Line("", path, 0)
     for line in lines_of(path):
         text = line.text
         if text.lower().startswith("#include") and not ended:
@@ -175,6 +186,8 @@ def _lines(path: Path, within: tuple[Path, ...], includes: Includes, account: Ac
                 account.add_unknown("a line after /END", *line.span)
             else:
                 yield line
+    if not ended and not within:
+        account.add_unknown("/END", *line.span, MISSING)
 
 
 def _fields(line: str, widths: tuple[int, ...]) -> list[str]:

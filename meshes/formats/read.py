@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from symplex.base.arguments import checked
 from symplex.base.streams import discreet
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus import read_abaqus
-from symplex.meshes.formats.account import Account
+from symplex.meshes.formats.account import Account, some
 from symplex.meshes.formats.by_meshio import read_by_meshio
 from symplex.meshes.formats.collapsed import expand_collapsed
 from symplex.meshes.formats.exodus import read_exodus
@@ -28,6 +28,7 @@ from symplex.meshes.formats.gmsh_sections import physical_name, read_sections
 from symplex.meshes.formats.hdf5_probe import require_readable
 from symplex.meshes.formats.includes import without_quotes
 from symplex.meshes.formats.lsdyna import read_lsdyna
+from symplex.meshes.formats.meshio_lines import account_for_lines
 from symplex.meshes.formats.nastran import read_nastran
 from symplex.meshes.formats.radioss import read_radioss
 from symplex.meshes.formats.raw import RawMesh
@@ -119,12 +120,18 @@ def _read_accounted(path: Path, account: Account, scale: float, keep_unconnected
     file_format = format_of(path)
     with _as_mesh_error(path, file_format) as chatter:
         require_readable(path)
-        raw = _READERS[file_format](path, account) if file_format in _READERS else read_by_meshio(path, file_format)
+        if file_format in _READERS:
+            raw = _READERS[file_format](path, account)
+        else:
+            raw = read_by_meshio(path, file_format)
+            account_for_lines(path, file_format, account)
         if "not closed by" in chatter.getvalue():
             raise ValueError("it is cut short")
+        if warned := " ".join(chatter.getvalue().split()):
+            account.add_unknown("a line", path, 0, why=warned)
         names = read_sections(path, account).names() if file_format == "gmsh" else {}
         scale = _scale(raw, scale)
-    _check_sound(raw, path.name, scale, require_volume)
+    _check_sound(raw, path.name, scale, require_volume, account.listed())
     try:
         mesh = expand_collapsed(_with_groups(raw, names))
     except MeshError as error:
@@ -225,7 +232,9 @@ def _scale(raw: meshio.Mesh | RawMesh, scale: float) -> float:
     return unit
 
 
-def _check_sound(raw: meshio.Mesh | RawMesh, name: str, scale: float, require_volume: bool) -> None:
+def _check_sound(
+    raw: meshio.Mesh | RawMesh, name: str, scale: float, require_volume: bool, unknown: Sequence[str] = ()
+) -> None:
     """Raise MeshError unless there are (volume) cells in space and all cells refer to points that are there."""
     from meshio._common import num_nodes_per_cell
 
@@ -240,7 +249,8 @@ def _check_sound(raw: meshio.Mesh | RawMesh, name: str, scale: float, require_vo
     is_solid = any(dimension_of(kind) == 3 and n for kind, n in counts.items())
     if not is_solid and (require_volume or not any(counts.values())):
         found = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n) or "no cells at all"
-        raise MeshError(f"{name} has no volume cells such as tetrahedra; it has {found}.")
+        not_read = f"; not read: {'; '.join(some(unknown))}" if unknown else ""
+        raise MeshError(f"{name} has no volume cells such as tetrahedra; it has {found}{not_read}.")
     if raw.points.ndim != 2 or not (3 if is_solid else 1) <= raw.points.shape[1] <= 3:
         raise MeshError(f"{name}: a volume mesh needs points with three coordinates each.")
     wrong = np.flatnonzero(~np.isfinite(raw.points).all(axis=1))

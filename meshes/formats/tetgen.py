@@ -42,6 +42,9 @@ def read_tetgen(path: Path, account: Account) -> RawMesh:
     first = int(numbers.min(initial=1) == 0)
     nodes = exactly(cells[:, 1 : 1 + k], np.dtype(np.int64))
     places = Numbering("node", numbers + first).places(nodes + first, "a tetra cell")
+    for suffix in (".face", ".edge"):
+        if path.with_suffix(suffix).exists():
+            account.add_unknown(path.with_suffix(suffix).name, path, 0, why="such files are not read")
     marks = {"tetgen:ref": _if_whole(points[:, -1])} if n_markers else {}
     regions = {"tetgen:ref": [_if_whole(cells[:, -1])]} if n_regions else {}
     cells = RawCells("tetra", places) if k == 4 else RawCells("tetra10", places[:, _QUADRATIC])

@@ -86,6 +86,8 @@ def read_universal(path: Path, account: Account) -> RawMesh:
                 account.add_unknown(f"dataset {dataset}", *section.span, "only nodes and elements of groups are read")
         elif dataset == "164":
             unit = _unit(lines)
+            for line in (section.lines[0], *section.lines[2:]):  # what units are called, temperatures
+                account.add_without_meaning(*line.span)
         elif dataset in _WITHOUT_MEANING:
             account.add_without_meaning(*section.span)
         else:
@@ -98,6 +100,7 @@ def read_universal(path: Path, account: Account) -> RawMesh:
 
 def _unit(lines: list[str]) -> float:
     """Return the m in the unit of length: a file has how many units of length, force and temperature are one of SI."""
+    _whole(lines[0][:10] if lines else "")
     per_metre = float(_reals(lines[1:2])[0]) if len(lines) > 1 else 0.0
     if not 0.0 < per_metre < np.inf:
         raise ValueError(f"its unit of length is 1/{per_metre:g} m")
@@ -158,7 +161,7 @@ def _take_elements(elements: dict[str, list[list[int]]], lines: list[str], at: i
             raise ValueError(f"the line of an element is '{line[:60]}'")
         number, descriptor, count = head[0], head[1], head[at]
         if descriptor in _WITH_ORIENTATION:
-            next(rows, "")
+            _wholes(next(rows, ""))
         nodes: list[int] = []
         while len(nodes) < count:
             more = _wholes(next(rows, ""))
@@ -219,7 +222,7 @@ def _is_whole(word: str) -> bool:
 def _whole(field: str) -> int:
     found = _wholes(field)
     if len(found) != 1:
-        raise ValueError(f"'{field[:20]}' stands where the number of a node must be")
+        raise ValueError(f"'{field[:20]}' stands where a whole number must be")
     return found[0]
 
 

@@ -188,7 +188,7 @@ def test_the_end_of_an_included_file_ends_that_file_only(tmp_path):
         ("part.rad", "/MERGE/NODE/1\n", "uses /MERGE"),
         ("part.rad", "/NODE/2\n        20                  1.\n", "/NODE/2 is in units that the file does not define"),
         ("part.rad", "/UNIT/2\nlocal\n kg mm\n", "units of mass, length and time are 'kg mm'"),
-        ("part.rad", "/UNIT/2\nlocal\n kg parsec s\n", "unit of length 'parsec' is not known"),
+        ("part.rad", "/UNIT/2\nlocal\n kg parsec s\n", "unit 'parsec' is not known"),
     ],
 )
 def test_what_changes_a_mesh_is_refused(tmp_path, name, more, says):

@@ -538,6 +538,24 @@ def test_exodus_blocks_and_sets_are_groups(tmp_path, classic):
     assert area(read, "shell") == pytest.approx(1)
 
 
+def test_exodus_variables_that_are_not_read_are_listed(tmp_path):
+    import h5py
+
+    write_exodus(tmp_path / "two.exo", classic=False)
+    assert read_mesh(tmp_path / "two.exo", strict=True).unknown == ()
+    with h5py.File(tmp_path / "two.exo", "r+") as file:
+        file["elem_els1"] = file["time_whole"] = np.array([1])
+        file["num_dim"] = np.zeros(3)
+        file["num_dim"].attrs["NAME"] = np.bytes_("This is a netCDF dimension but not a netCDF variable.         3")
+    assert read_mesh(tmp_path / "two.exo").unknown == ("two.exo, the variable elem_els1: it is not known",)
+
+
+def test_tetgen_files_that_are_not_read_are_listed(tmp_path):
+    for suffix, text in ((".node", NODE), (".ele", ELE), (".face", "0 1\n")):
+        (tmp_path / f"part{suffix}").write_text(text)
+    assert read_mesh(tmp_path / "part.ele").unknown == ("part.ele, part.face: such files are not read",)
+
+
 def test_exodus_faults_are_named(tmp_path):
     import h5py
 
@@ -633,10 +651,12 @@ def test_nastran_includes(tmp_path):
 
 
 def test_nastran_cards_that_are_not_read_are_listed(tmp_path):
-    more = "PSOLID,7,1\nMAT1,1,2e11,,0.3\nCELAS2,9,1.,1,1\nNOVEL,1\nENDDATA\n"
+    more = (
+        "PSOLID,7,1\nDEQATN  5       F(A,B,C)=A+B+C,\n+       +A\nMAT1,1,2e11,,0.3\nCELAS2,9,1.,1,1\nNOVEL,1\nENDDATA\n"
+    )
     assert read_text(tmp_path, changed(BULK, "ENDDATA\n", more), "part.bdf").unknown == (
-        "part.bdf, line 20: CELAS2: such elements are not read",
-        "part.bdf, line 21: NOVEL: it is not known",
+        "part.bdf, line 22: CELAS2: such elements are not read",
+        "part.bdf, line 23: NOVEL: it is not known",
     )
 
 
