@@ -17,7 +17,7 @@ _DEEPEST = 20
 _INCLUDES = re.compile(r"include|input", re.IGNORECASE)
 _ANY_QUOTE = re.compile("'.*'", re.DOTALL)
 _HIDDEN = "'…' (included files are not quoted)"
-_KEYWORD = re.compile(r"a line[a-z ]*|[*/$][A-Za-z_/, -]{1,40}[0-9]{0,2}")
+_KEYWORD = re.compile(r"a line[a-z ]*(\*?[A-Z]*|/[A-Z]*)?|[*/$][A-Za-z_/, -]{1,40}[0-9]{0,2}")
 
 
 def unquoted(message: str, path: Path) -> str:

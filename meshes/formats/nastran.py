@@ -91,7 +91,7 @@ def read_nastran(path: Path, account: Account) -> RawMesh:
             numbers.append(number)
             points.append(point)
         elif name == "GRDSET" and _system(fields[1]):
-            raise MeshError(f"its points are in the coordinate system {fields[1]}; write them in the global one.")
+            raise MeshError(f"its points are in the coordinate system '{fields[1]}'; write them in the global one.")
         elif name in _ELEMENTS:
             kind, element = _element(name, fields)
             elements.setdefault(kind, []).append(element)
@@ -200,7 +200,7 @@ def _fields(line: str) -> tuple[str, list[str], str]:
 def _grid(fields: list[str]) -> tuple[int, list[float]]:
     if _system(fields[1]):
         raise MeshError(
-            f"point {fields[0]} is in the coordinate system {fields[1]}; write the points in the global one."
+            f"point '{fields[0]}' is in the coordinate system '{fields[1]}'; write the points in the global one."
         )
     return _whole(fields[0], "GRID"), [_real(field) if field else 0.0 for field in fields[2:5]]
 
@@ -218,10 +218,10 @@ def _element(name: str, fields: list[str]) -> tuple[str, tuple[int, int, list[in
         given = given[: min(kinds)]  # a face, whose nodes between corners may be left out
     nodes = [_whole(field, name) for field in given if field]
     if name in ("CTETRA", "CHEXA", "CPENTA", "CPYRA", "CPYRAM") and any(fields[2 + most :]):
-        raise ValueError(f"{name} {fields[0]} has more nodes than {most}")
+        raise ValueError(f"{name} '{fields[0]}' has more nodes than {most}")
     if len(nodes) not in kinds or not all(given[: len(nodes)]):
         wanted = " or ".join(map(str, kinds))
-        raise MeshError(f"{name} {fields[0]} has {len(nodes)} nodes; it can have {wanted}.")
+        raise MeshError(f"{name} '{fields[0]}' has {len(nodes)} nodes; it can have {wanted}.")
     number = _whole(fields[0], name)
     return kinds[len(nodes)], (number, _whole(fields[1], name) if fields[1] else 0, nodes)
 

@@ -613,13 +613,13 @@ def test_nastran_fields_of_all_kinds(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("GRID,2,,1.", "GRID,2,5,1.", "point 2 is in the coordinate system 5; write the points in the global one"),
-        ("GRID,2,,1.", "GRDSET,,5\nGRID,2,,1.", "its points are in the coordinate system 5"),
+        ("GRID,2,,1.", "GRID,2,5,1.", "point '2' is in the coordinate system '5'; write the points in the global one"),
+        ("GRID,2,,1.", "GRDSET,,5\nGRID,2,,1.", "its points are in the coordinate system '5'"),
         ("GRID,2,,1.", "GRID,2.0,,1.", r"a GRID has '2\.0' where a whole number must be"),
         ("GRID,2,,1.", "GRID,2,,one", "a GRID has 'one' where a coordinate must be"),
         ("GRID,2,,1.", "GRID,1,,1.", "node 1 is defined twice"),
-        ("CTETRA,2,8,2,9,3,4", "CTETRA,2,8,2,9,3", "CTETRA 2 has 3 nodes; it can have 4 or 10"),
-        ("CTETRA,2,8,2,9,3,4", "CTETRA,2,8,2,9,3,4,1", "CTETRA 2 has 5 nodes"),
+        ("CTETRA,2,8,2,9,3,4", "CTETRA,2,8,2,9,3", "CTETRA '2' has 3 nodes; it can have 4 or 10"),
+        ("CTETRA,2,8,2,9,3,4", "CTETRA,2,8,2,9,3,4,1", "CTETRA '2' has 5 nodes"),
         ("CTETRA,2,8,2,9,3,4", "CTETRA,2,8,2,9,3,5", r"refers to a node that is not in the file \(5\)"),
         ("CTETRA,2,8,2,9,3,4", "CTETRA,1,8,2,9,3,4", "element 1 is defined twice"),
         ("CTETRA,2,8,2,9,3,4", "CIHEX1,2,8,2,9,3,4", "elements CIHEX1 are not known"),
@@ -872,3 +872,26 @@ def test_boxes_beyond_memory_are_refused(monkeypatch, cells, split):
     monkeypatch.setattr("symplex.meshes.memory.memory_of_machine", lambda: 64e9)
     with pytest.raises(MeshError, match=r"would need about .* of memory, but this machine has 64 GB; take fewer cells"):
         box((1, 1, 1), cells, split=split)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.bdf", "BEGIN BULK\nGRID,1,,0.,0.,0.\nINCLUDE 'passwd'\nENDDATA\n"),
+        ("a.k", "*KEYWORD\n*NODE\n1,0.,0.,0.\n*INCLUDE\npasswd\n*END\n"),
+        ("a.k", "*KEYWORD\n*ELEMENT_SOLID\n*INCLUDE\npasswd\n*END\n"),
+        ("a.rad", "#RADIOSS STARTER\n/BEGIN\nrun\n/NODE\n#include passwd\n/END\n"),
+        ("a.inp", "*NODE\n1, 0., 0., 0.\n*ELEMENT, TYPE=C3D4\n*INCLUDE, INPUT=passwd\n"),
+        ("a.inp", "*NODE\n1, 0., 0., 0.\n*ELEMENT, TYPE=C3D4, INPUT=passwd\n"),
+    ],
+)
+@pytest.mark.parametrize("secret", ["hush:x:0:0:O'Neil:/hush:/bin/sh", "GRID,hush,2,'hush',4,5", "CTETRA,hush,1,1,1,1"])
+def test_included_files_are_not_quoted(tmp_path, name, text, secret):
+    (tmp_path / "passwd").write_text(secret + "\n")
+    (tmp_path / name).write_text(text)
+    try:
+        told = "; ".join(read_mesh(tmp_path / name, require_volume=False).unknown)
+    except MeshError as error:
+        told = str(error)
+    assert told
+    assert "hush" not in told.lower()
