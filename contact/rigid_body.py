@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Self, final
 
@@ -198,8 +199,7 @@ class RigidBody(Copyable):
             raise InvalidSystem("the rotation of a rigid body must be an orthogonal matrix [3, 3] of determinant 1.")
         old = self.properties
         points = to + (self.mesh.points - old.center) @ R.T
-        mesh = Mesh(points, self.mesh.cells, self.mesh.cell_groups, self.mesh.point_groups, self.mesh.formulations)
-        return RigidBody(mesh, MassProperties(old.mass, to, R @ old.inertia @ R.T))
+        return RigidBody(replace(self.mesh, points=points), MassProperties(old.mass, to, R @ old.inertia @ R.T))
 
     @property
     def particles(self) -> Array:

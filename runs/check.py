@@ -18,6 +18,7 @@ from symplex.fem.measures.bars import Bars
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.system import State, System
+from symplex.meshes.formats.account import some
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.quality import describe
 from symplex.runs.progress import clock, si
@@ -79,6 +80,7 @@ def check_report(problem: Problem) -> tuple[str, str]:
         rows.append(("stable step", f"{limit} (explicit Newmark)"))
         rows += _local_steps(problem)
     rows += _steps(problem)
+    rows += [("unknown input", line) for line in some(problem.unknown)]
     frames, samples = int(problem.scenario.is_frame.sum()) - 1, len(problem.scenario.times) - 1
     kept = int(problem.scenario.is_row.sum()) - 1
     told = f"{samples} samples of the history" if kept == samples else f"{samples} samples, {kept} of the history"

@@ -25,6 +25,7 @@ from symplex.fem.measures.bars import Bars
 from symplex.fem.outputs.solid_fields import SolidFields
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
+from symplex.meshes.formats.account import refusal
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.building import Builder
 from symplex.scenario.changes import with_changes
@@ -237,6 +238,23 @@ class Problem:
         if isinstance(self.integrator, Stages):
             return self.integrator.stages
         return [Stage(self.system, self.integrator, self.scenario.tables.run.end)]
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Lines of its mesh files, by kind, that were neither used nor are known to mean nothing."""
+        rigid = self.riders.bodies.bodies.values() if self.riders.bodies is not None else ()
+        return tuple(dict.fromkeys(line for mesh in (self.mesh, *(b.mesh for b in rigid)) for line in mesh.unknown))
+
+    def require_known(self) -> None:
+        """Refuse the scenario if a line of its mesh files is unknown.
+
+        Raises
+        ------
+        ScenarioError
+            With the first kinds of unknown lines.
+        """
+        if self.unknown:
+            raise ScenarioError(f"{self.scenario.path.name}: {refusal(list(self.unknown))}")
 
     def temperature(self, state: State) -> float:
         """Return the kinetic temperature in K of a state; each rod takes away a degree of freedom."""

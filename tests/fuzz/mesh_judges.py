@@ -387,8 +387,8 @@ def abaqus_nodes(said: Said, rows: list[list[str]]) -> list[int]:
     """Take nodes."""
     numbers = []
     for row in rows:
-        require(4 <= len(row) <= 8, "a node without three coordinates")
-        x = [real(word.replace("D", "E").replace("d", "e")) if word else 0.0 for word in row[1:4]]
+        require(1 <= len(row) <= 8, "a node with more than seven numbers")
+        x = [real(word.replace("D", "E").replace("d", "e")) if word else 0.0 for word in [*row[1:4], "", "", ""][:3]]
         numbers.append(decimal(row[0]))
         new(said.points, numbers[-1], tuple(x))
     return numbers

@@ -205,7 +205,7 @@ HERE = "test.toml: [[support]] #1 'table': "
         (support('displacement = [1, 0, 0]\nhistory = { kind = "table", file = "none.csv" }'),
          HERE + "none.csv cannot be read: No such file or directory."),
         (support('displacement = [1, 0, 0]\nhistory = { kind = "table", file = "three.csv" }'),
-         HERE + "three.csv, line 3 is '1,2,3'; wanted two numbers with a comma between them and points for decimals, "
+         HERE + "three.csv, line 3 must have two numbers with a comma between them and points for decimals, "
          "time (s) and factor. Only a first line without any number is a heading."),
         (support('displacement = [1, 0, 0]\nhistory = { kind = "table", file = "back.csv" }'),
          HERE + "back.csv: times must ascend, but 1 s is followed by 0.5 s."),
