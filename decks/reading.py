@@ -50,7 +50,7 @@ class Reading:
     def __init__(self, path: Path):
         self.path = path
         self.deck = Deck()
-        self.mesh = DeckMesh(flat=True)
+        self.mesh = DeckMesh()
         self.material: MaterialData | None = None
         self.coupled: tuple[str, str, str] | None = None  # surface, reference node and orientation of the last coupling
         self.interaction: Interaction | None = None
