@@ -108,7 +108,7 @@ class Reading:
         self.path = path
         self.account = Account(path)
         self.deck = Deck()
-        self.mesh = DeckMesh(flat=True)
+        self.mesh = DeckMesh()
         self.material: MaterialData | None = None
         self.coupled: Coupled | None = None
         self.interaction: Interaction | None = None

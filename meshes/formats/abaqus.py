@@ -78,7 +78,7 @@ def read_abaqus(path: Path, account: Account) -> RawMesh:
     ValueError
         If a line is not what its keyword asks for.
     """
-    deck = DeckMesh(account=account)
+    deck = DeckMesh(account)
     for block in placed(blocks_of(path, account), account):
         deck.take(block)
     return deck.whole()
@@ -143,8 +143,6 @@ class DeckMesh:
 
     Parameters
     ----------
-    flat : bool, default False
-        Whether what follows the last node in the line of an element is left out, as CalculiX does.
     account : Account, optional
         What is told which keywords, parameters and lines say nothing about the mesh, or are unknown.
 
@@ -154,8 +152,8 @@ class DeckMesh:
         The types of solid elements that are of another formulation than the plain one, by cell type.
     """
 
-    def __init__(self, *, flat: bool = False, account: Account | None = None):
-        self._flat, self._account = flat, account
+    def __init__(self, account: Account | None = None):
+        self._account = account
         self._nodes: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
         self._elements: list[tuple[str, NDArray[np.int64]]] = []
         self._types: list[str] = []
@@ -216,7 +214,13 @@ class DeckMesh:
         kind, k, plain = _cell_type(name)
         if not plain and dimension_of(kind) == 3 and name not in self.formulations.setdefault(kind, []):
             self.formulations[kind].append(name)
-        table = _element_rows(name, k, block.lines, self._flat)
+        table, surplus = _element_rows(name, k, block.lines)
+        if surplus and self._account is not None:
+            self._account.add_unknown(
+                f"*{block.keyword}, TYPE={name}",
+                *block.span,
+                f"lines have more numbers than {k + 1}, which are not read",
+            )
         if block.placement is not None:
             _check_room(table)
             table = table + block.placement.offset
@@ -333,22 +337,26 @@ def _float(word: str, line: str) -> float:
     return float(word.replace("D", "E").replace("d", "e"))
 
 
-def _element_rows(name: str, k: int, lines: list[str], flat: bool) -> NDArray[np.int64]:
-    """Return numbers and nodes [m, k + 1] of elements, each in one line or in several, the first of which it begins."""
+def _element_rows(name: str, k: int, lines: list[str]) -> tuple[NDArray[np.int64], bool]:
+    """Return numbers and nodes [m, k + 1] of elements, and whether numbers follow the last node of any.
+
+    Each is in one line, where what follows the last node is left out, or in several, the first of which it begins.
+    """
     if all(line.count(",") == k for line in lines):
         values = _numbers(lines, np.int64, "")
         if values is not None and len(values) == (k + 1) * len(lines):
-            return values.reshape(-1, k + 1)
+            return values.reshape(-1, k + 1), False
     rows: list[list[int]] = []
     row: list[int] = []
+    surplus = False
     for line in lines:
         words = [word.strip() for word in line.split(",")]
         if words[-1] == "":
             words.pop()
         if not all(is_number(word) for word in words):
             raise ValueError(f"the line of an element is '{line[:60]}'")
-        if flat and not row:
-            words = words[: k + 1]
+        if not row and len(words) > k + 1:
+            words, surplus = words[: k + 1], True
         row += map(int, words)
         if len(row) > k + 1:
             raise ValueError(f"element {row[0]} of type {name} has more numbers than {k + 1}")
@@ -357,7 +365,7 @@ def _element_rows(name: str, k: int, lines: list[str], flat: bool) -> NDArray[np
             row = []
     if row:
         raise ValueError(f"element {row[0]} of type {name} has {len(row) - 1} nodes, not {k}")
-    return np.array(rows, np.int64).reshape(-1, k + 1)
+    return np.array(rows, np.int64).reshape(-1, k + 1), surplus
 
 
 def _cell_type(abaqus_type: str) -> tuple[str, int, bool]:

@@ -395,10 +395,11 @@ def abaqus_nodes(said: Said, rows: list[list[str]]) -> list[int]:
 
 
 def abaqus_elements(said: Said, rows: list[list[str]], dim: int, k: int) -> list[int]:
-    """Take elements, which may go on in the next line."""
+    """Take elements, which may go on in the next line; what follows the last node in the first line is left out."""
     numbers, row = [], []
     for words in rows:
-        row += [decimal(word) for word in (words[:-1] if words[-1] == "" else words)]
+        found = [decimal(word) for word in (words[:-1] if words[-1] == "" else words)]
+        row += found if row else found[: k + 1]
         require(len(row) <= k + 1, "an element with too many nodes")
         if len(row) == k + 1:
             numbers.append(row[0])
