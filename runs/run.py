@@ -15,6 +15,7 @@ from symplex.runs.beginning import built, default_folder, device_of, goes_beyond
 from symplex.runs.inputs import hashes, refuse_changed_files, refuse_changed_scenario
 from symplex.runs.interrupts import heeded
 from symplex.runs.loop import Run
+from symplex.runs.plausibility import doubts
 from symplex.runs.progress import Display, compilation_announced, display
 from symplex.runs.results import Folder
 from symplex.runs.summary import Clock
@@ -110,7 +111,10 @@ def _computed(
         ExitStack() as opened,
     ):
         with clock.part("build"):
-            run = Run(built(scenario, folder, checkpoint, ranks), folder, clock, shown, opened, ranks, processes)
+            problem = built(scenario, folder, checkpoint, ranks)
+            run = Run(problem, folder, clock, shown, opened, ranks, processes)
+        for line in doubts(problem) if checkpoint is None else ():
+            shown.say(f"warning: {line}")
         if checkpoint is None:
             run.start()  # what fails at its start leaves nothing behind
         with heeded() as stop:  # before, there was nothing to lose

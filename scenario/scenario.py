@@ -222,6 +222,8 @@ class Problem:
         What is rigid and has nodes of its own, after those of the mesh.
     probes : sequence of BuiltProbe
         In the order of their tables.
+    velocities : float64 [n, 3], optional
+        In m/s, as tables give them at t = 0, before supports and [start].
     """
 
     scenario: Scenario
@@ -232,6 +234,7 @@ class Problem:
     n_rods: int
     riders: Riders
     probes: Sequence[BuiltProbe] = ()
+    velocities: Array | None = None
 
     @property
     def stages(self) -> Sequence[Stage]:
