@@ -337,8 +337,7 @@ def _frequency(method: Integrator) -> float:
     """Return the elastic frequency of rigid bodies for a method, in 1/dt."""
     if not _solves(method):
         return _STEPPED
-    # What takes barriers solves for any stiffness; others solve by a matrix that is found before the step, or by series.
-    return _KEPT if "barriers" in method.takes and method.conserves & {"energy", "symplectic form"} else _SOLVED
+    return _KEPT if method.conserves & {"energy", "symplectic form"} else _SOLVED
 
 
 def _properties(table: ShapedTable) -> MassProperties:

@@ -108,7 +108,8 @@ def samples() -> dict[tuple[str, str], Data]:
         ("truss", ""): {"truss": [MAST]},
         ("truss", "consistent mass"): {"truss": [MAST | {"mass": "consistent"}]},
         ("point_mass", "free"): {"point_mass": [BALL]},
-        ("point_mass", "on a body"): cube | {"point_mass": [{"name": "tip", "body": "cube", "at": [0, 0, 0], "mass": 1}]},
+        ("point_mass", "on a body"): cube
+        | {"point_mass": [{"name": "tip", "body": "cube", "at": [0, 0, 0], "mass": 1}]},
         ("spring", "anchored"): cube | {"spring": [rope]},
         ("spring", "between"): cube
         | {"point_mass": [BALL]}
@@ -119,8 +120,12 @@ def samples() -> dict[tuple[str, str], Data]:
         ("velocity", ""): cube | {"velocity": [{"body": "cube", "group": "z_max", "velocity": [0, 0, 0.1]}]},
         ("rigid_body", "free"): {"rigid_body": [PEBBLE]},
         ("rigid_body", "pivot"): {"rigid_body": [top | {"pivot": [0.6, 0, -0.05], "angular_velocity": [0, 0, 9]}]},
-        ("rigid_body", "driven"): {"rigid_body": [top | {"name": "arm", "displacement": [0, 0, 0.01], "history": SINE}]},
-        ("rigid_body", "at rest"): {"rigid_body": [{"name": "anvil", "mesh": {"box": [1, 1, 0.1]}, "translate": [0, 0, -0.2]}]},
+        ("rigid_body", "driven"): {
+            "rigid_body": [top | {"name": "arm", "displacement": [0, 0, 0.01], "history": SINE}]
+        },
+        ("rigid_body", "at rest"): {
+            "rigid_body": [{"name": "anvil", "mesh": {"box": [1, 1, 0.1]}, "translate": [0, 0, -0.2]}]
+        },
         ("contact", "penalty"): two | {"contact": [{"name": "touch", "stiffness": 1e6, "distance": 0.002}]},
         ("contact", "barrier"): two | {"contact": [{"name": "touch", "law": "barrier", "stiffness": 1e6}]},
         ("contact", "rough"): two | {"contact": [{"name": "touch", "friction": 0.3, "slip_speed": 0.01}]},
@@ -128,7 +133,8 @@ def samples() -> dict[tuple[str, str], Data]:
         ("contact", "of rigid bodies"): {"contact": [{"stiffness": 1e6, "distance": 0.002}]}
         | {"rigid_body": [PEBBLE, top | {"name": "stone"}]},
         ("support", "at rest"): held,
-        ("support", "driven"): cube | {"support": [STILL | {"name": "table", "displacement": [0.001, 0, 0], "history": SINE}]},
+        ("support", "driven"): cube
+        | {"support": [STILL | {"name": "table", "displacement": [0.001, 0, 0], "history": SINE}]},
         ("support", "for a while"): cube | {"support": [STILL | {"until": DT}]},
         ("rod", ""): cube | {"rod": [ROPES]},
         ("damping", "rayleigh"): cube | {"damping": [{"name": "ground", "alpha": 1.0, "beta": 1e-5}]},
@@ -145,9 +151,20 @@ def samples() -> dict[tuple[str, str], Data]:
         | {"load": [PULL | {"kind": "nodal", "force": [0.1, 0, 0], "history": SINE}]},
         ("load", "traction"): cube | {"load": [PULL | {"kind": "traction", "traction": [0, 10, 0]}]},
         ("load", "pressure"): cube | {"load": [PULL | {"kind": "pressure", "pressure": 20}]},
-        ("load", "gravity"): cube | {"load": [{"name": "weigh", "kind": "gravity", "body": "cube", "acceleration": [0, 1, 0]}]},
+        ("load", "gravity"): cube
+        | {"load": [{"name": "weigh", "kind": "gravity", "body": "cube", "acceleration": [0, 1, 0]}]},
         ("load", "centrifugal"): cube
-        | {"load": [{"name": "swing", "kind": "centrifugal", "body": "cube", "angular_velocity": [0, 0, 3], "point": [0, 1, 0]}]},
+        | {
+            "load": [
+                {
+                    "name": "swing",
+                    "kind": "centrifugal",
+                    "body": "cube",
+                    "angular_velocity": [0, 0, 3],
+                    "point": [0, 1, 0],
+                }
+            ]
+        },
         ("thermostat", ""): {"thermostat": {"temperature": 300, "rate": 1.0, "seed": 3}},
         ("run", "until"): {"run": {"duration": 2 * DT, "frames": 2, "samples": 2, "until": 3 * DT}},
         ("output", "pvd"): {"output": {"format": "pvd", "pictures": True, "film": "none"}},
@@ -162,9 +179,13 @@ def samples() -> dict[tuple[str, str], Data]:
         | {"response": {"frequencies": [3.0, 8.0], "at": [{"name": "tip", "body": "cube", "group": "z_max"}]}},
         ("stage", ""): {"stage": stages},
         ("stage", "static"): held | {"stage": [stage | {"integrator": {"kind": "static", "dt": DT}}, *stages]},
-        ("probe", "body"): cube | {"probe": [{"name": "seen", "body": "cube", "group": "z_max", "quantities": ["velocity", "stress"]}]},
+        ("probe", "body"): cube
+        | {"probe": [{"name": "seen", "body": "cube", "group": "z_max", "quantities": ["velocity", "stress"]}]},
         ("probe", "support"): held | {"probe": [{"name": "base", "support": "all", "frame_on": "onset"}]},
-        ("probe", "obstacle"): {"obstacle": [FLOOR], "probe": [{"name": "ground", "obstacle": "all", "format": "hdf5"}]},
+        ("probe", "obstacle"): {
+            "obstacle": [FLOOR],
+            "probe": [{"name": "ground", "obstacle": "all", "format": "hdf5"}],
+        },
         ("probe", "contact"): two | {"contact": [{"name": "touch"}], "probe": [{"name": "felt", "contact": "all"}]},
     }
     found |= {("obstacle", variant): data for variant, data in _obstacles()}
@@ -202,14 +223,11 @@ def _joined(one: Data, other: Data) -> Data | None:
 
 def complete(data: Data, integrator: Data) -> Data:
     """Return a scenario with what it lacks to be run for two steps: an integrator, times."""
-    needs = {"run": {"duration": 2 * DT, "frames": 2, "samples": 2}, "integrator": integrator, "output": {"film": "none"}}
     if "stage" in data:
-        needs = {"output": needs["output"]}
-    elif data.get("integrator", {}).get("kind") == "newmark" and "dt" not in data["integrator"]:
-        needs["run"] = {"duration": 2 * DT, "frames": 1, "samples": 2}
-    return {"title": "A pair"} | {key: value | data.get(key, {}) for key, value in needs.items()} | {
-        key: value for key, value in data.items() if key not in needs
-    }
+        return {"title": "A pair", "output": {"film": "none"} | data.get("output", {})} | data
+    run = {"duration": 2 * DT, "frames": 2, "samples": 2} | data.get("run", {})
+    needs = {"title": "A pair", "run": run, "output": {"film": "none"} | data.get("output", {})}
+    return {"integrator": integrator} | data | needs
 
 
 def pairs() -> Iterator[tuple[str, Data]]:
@@ -218,7 +236,10 @@ def pairs() -> Iterator[tuple[str, Data]]:
     Where neither has nodes they are with a body, and with something else that has nodes. Where neither says how time is
     stepped there are two of it, with implicit and with explicit steps.
     """
-    every, others = list(samples().items()), cycle(({"truss": [MAST]}, {"point_mass": [BALL]}, {"rigid_body": [PEBBLE]}))
+    every, others = (
+        list(samples().items()),
+        cycle(({"truss": [MAST]}, {"point_mass": [BALL]}, {"rigid_body": [PEBBLE]})),
+    )
     for i, (one, first) in enumerate(every):
         for other, second in every[i:]:
             name = f"{_called(*one)} with {_called(*other)}" if other != one else f"{_called(*one)} alone"

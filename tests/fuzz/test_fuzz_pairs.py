@@ -35,16 +35,37 @@ def _module(name: str) -> ModuleType:
 
 
 isolated, scenario_pairs, fuzz_scenarios = map(_module, ("isolated", "scenario_pairs", "test_fuzz_scenarios"))
+result_kinds = _module("result_kinds")
 
 SECONDS = 120.0  # of processor time for one trial, compiling included
 
 
 def trials(seed: int, count: int) -> Iterator[tuple[str, str]]:
-    """Yield so many pairs of tables, drawn by chance, and their outcomes."""
+    """Yield so many pairs of tables, drawn by chance, and of commands and results, and their outcomes."""
     every = list(scenario_pairs.pairs())
     chosen = random.Random(seed).sample(every, min(count, len(every)))
     for what, _, outcome in tried(chosen):
         yield f"pairs: a table [{what[1:].partition(']')[0]}] with another", outcome
+
+    with tempfile.TemporaryDirectory() as folder:
+        found = list(called(Path(folder)))
+    for command, _, outcome in random.Random(seed).sample(found, min(count, len(found))):
+        yield f"pairs: symplex {command} of a result", outcome
+
+
+def called(folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield each command, what it is called with, and the outcome."""
+    with isolated.Isolated(Path(__file__)) as attempt:
+        names = result_kinds.make(folder, fuzz_scenarios.toml, complete_sample)
+        for command, name, words in result_kinds.calls(names):
+            yield command, name, attempt(result_kinds.as_task(folder, name, words))
+
+
+def complete_sample(key: tuple[str, str]) -> Any:
+    """Return the scenario of a sample, with a body where nothing has nodes."""
+    data = scenario_pairs.samples()[key]
+    host = {} if any(table in data for table in scenario_pairs.WITH_NODES) else {"body": [scenario_pairs.CUBE]}
+    return scenario_pairs.complete(data | host, scenario_pairs.ENERGY_MOMENTUM)
 
 
 def tried(pairs: list[tuple[str, Any]], pictures: bool = True) -> Iterator[tuple[str, str, str]]:
@@ -67,7 +88,16 @@ def furnish(folder: Path) -> None:
 
 
 def trial(task: dict[str, Any]) -> str:
-    """Return the outcome of a scenario (in a process of its own)."""
+    """Return the outcome of a command, or of a scenario (in a process of its own)."""
+    if "words" not in task:
+        return tried_pair(task)
+    with tempfile.TemporaryDirectory() as out:
+        judged = isolated.judged_message
+        return result_kinds.outcome_of(Path(task["folder"]), task["name"], task["words"], judged, Path(out))
+
+
+def tried_pair(task: dict[str, Any]) -> str:
+    """Return the outcome of a scenario."""
     from symplex.errors import SymplexError
     from symplex.runs import check
     from symplex.scenario.scenario import Scenario
@@ -139,6 +169,46 @@ def test_there_is_a_sample_of_every_table_and_kind():
         for kind in model if isinstance(model, dict) else [""]:
             named = {variant for of, variant in tried_ if of == table}
             assert kind in named if kind else named, f"[{table}] {kind}"
+
+
+# A few that cost little; the first five were tracebacks once.
+FEW = {
+    "[rigid_body] free with [obstacle] half-space, energy-momentum": isolated.RAN,
+    "[contact] penalty with [obstacle] surface, energy-momentum": isolated.RAN,
+    "[rigid_body] pivot with [start] result, energy-momentum": isolated.REFUSED,
+    "[contact] of rigid bodies with [start] static, disturbed, energy-momentum": isolated.REFUSED,
+    "[point_mass] free with [obstacle] half-space, energy-momentum": isolated.RAN,
+    "[body] tetrahedra with [probe] obstacle, newmark": isolated.RAN,
+    "[load] nodal with [integrator] energy-stepping": isolated.RAN,
+    "[body] consistent mass with [integrator] newmark": isolated.REFUSED,
+}
+
+
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pairs")
+    furnish(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_a_few_pairs(name, furnished):
+    data = dict(scenario_pairs.pairs())[name]
+    task = {"text": fuzz_scenarios.toml(data), "folder": str(furnished), "pictures": False}
+    assert tried_pair(task) == FEW[name]
+
+
+def test_there_is_a_call_of_every_command():
+    from symplex.commands.cli import _COMMANDS
+
+    named = {module.__name__.rpartition(".")[2].replace("importing", "import") for module in _COMMANDS}
+    assert named == set(result_kinds.CALLS)
+
+
+@pytest.mark.slow
+def test_commands_take_every_kind_of_result_or_refuse_it_in_clear_sentences(tmp_path):
+    for command, name, outcome in called(tmp_path):
+        assert outcome in (isolated.RAN, isolated.REFUSED), f"symplex {command} {name}\n{outcome}"
 
 
 @pytest.mark.slow
