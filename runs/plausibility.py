@@ -1,4 +1,4 @@
-"""What of a valid scenario is implausible, with numbers: units that do not fit, bodies in one place, lost velocities."""
+"""What of a valid scenario is implausible, with numbers: odd units, bodies in one place, velocities that are lost."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def _masses(problem: Problem) -> Iterator[str]:
             mass = riders.riders[table.name].mass
             if not LIGHTEST <= mass / volume <= HEAVIEST:
                 yield (
-                    f"{place(key, k, table.name)}: implausible mass of {mass:.4g} kg in a volume of {volume:.4g} m³, "
-                    f"{mass / volume:.4g} kg/m³ (materials have {LIGHTEST:g} to {HEAVIEST:,.0f} kg/m³). Check the units "
-                    "of mass and lengths."
+                    f"{place(key, k, table.name)}: implausible mass of {mass:.4g} kg in a volume of "
+                    f"{volume:.4g} m³, {mass / volume:.4g} kg/m³ (materials have {LIGHTEST:g} to {HEAVIEST:,.0f} kg/m³). "
+                    "Check the units of mass and lengths."
                 )
 
 
@@ -144,6 +144,7 @@ def _lost_velocities(problem: Problem) -> Iterator[str]:
     speed = float(np.linalg.norm(np.where(held, given, 0.0), axis=1).max())
     yield (
         f"[[support]]: nodes of {', '.join(map(repr, names[:_TOLD]))} that are held are given velocities of up to "
-        f"{speed:.4g} m/s, which are lost at the start, and with them {100.0 * lost / total:.2g} % of the kinetic energy "
-        f"({lost:.4g} of {total:.4g} J). Give velocities that vanish there ([[velocity]]), or let the support begin later."
+        f"{speed:.4g} m/s, which are lost at the start, and with them {100.0 * lost / total:.2g} % of the kinetic "
+        f"energy ({lost:.4g} of {total:.4g} J). Give velocities that vanish there ([[velocity]]), or let the "
+        "support begin later."
     )

@@ -191,8 +191,8 @@ class Builder:
         names = self._tables.names
         if not names:
             raise ScenarioError(
-                "perturbation is for nodes of bodies, trusses and point masses, of which there are none. Leave it out, or "
-                "give the rigid bodies a velocity."
+                "perturbation is for nodes of bodies, trusses and point masses, of which there are none. Leave it out, "
+                "or give the rigid bodies a velocity."
             )
         if table.body is None:
             return np.arange(len(self._mesh.points), dtype=np.int32)

@@ -52,7 +52,7 @@ def parameters(method, table):
         value = getattr(method, field.name)
         if isinstance(value, Newton):
             found |= {"iterations": value.iterations, "solver": value.linear}
-            # Others refuse halvings, or have none: their steps have the size that keeps energy, or solve linear equations.
+            # Others refuse halvings, or have none.
             found |= {"halvings": value.halvings} if issubclass(table, HalvedTable) else {}
         elif CALLED.get(field.name, field.name) is not None:
             found[CALLED.get(field.name, field.name)] = value
