@@ -82,7 +82,7 @@ def _masses(problem: Problem) -> Iterator[str]:
             if not LIGHTEST <= mass / volume <= HEAVIEST:
                 yield (
                     f"{place(key, k, table.name)}: implausible mass of {mass:.4g} kg in a volume of "
-                    f"{volume:.4g} m³, {mass / volume:.4g} kg/m³ (materials have {LIGHTEST:g} to {HEAVIEST:,.0f} kg/m³). "
+                    f"{volume:.4g} m³, {mass / volume:.4g} kg/m³ (materials: {LIGHTEST:g} to {HEAVIEST:,.0f} kg/m³). "
                     "Check the units of mass and lengths."
                 )
 

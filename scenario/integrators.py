@@ -25,7 +25,6 @@ from symplex.scenario.methods import (
     AdaptiveVariationalTable,
     ComposedTable,
     EnergyMomentumTable,
-    EnergySteppingTable,
     FixedStepTable,
     ForceSteppingTable,
     GeneralizedAlphaTable,
@@ -34,7 +33,6 @@ from symplex.scenario.methods import (
     HilberHughesTaylorTable,
     ImplicitTable,
     IntegratorTable,
-    LinearlyImplicitNewmarkTable,
     MidpointTable,
     MultirateTable,
     NewmarkTable,
@@ -42,7 +40,6 @@ from symplex.scenario.methods import (
     ShakeTable,
     SolvedTable,
     StaticTable,
-    VariationalEulerTable,
     VariationalMidpointTable,
     ZhangSkeelTable,
 )
@@ -54,13 +51,10 @@ from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.constraints.rattle import Rattle, Shake
 from symplex.time.equilibria.quasi_static import Static
-from symplex.time.events.energy_stepping import EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.multirate import Multirate
 from symplex.time.explicit.newmark import Newmark
-from symplex.time.explicit.variational_euler import VariationalEuler
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
-from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import FixedStepIntegrator, Integrator
 from symplex.time.langevin import Langevin
@@ -73,7 +67,7 @@ from symplex.time.variational.zhang_skeel import ZhangSkeel
 _FINEST = 1e-9  # grid relative to the largest coordinate, of which 1e-16 is rounding
 _MOST_STEPS = 1e15  # beyond, times are no longer told apart
 # What these cannot do is known at their start only.
-_PARTICULAR = (*(GrahamJelenicTable, ZhangSkeelTable, RattleTable, ShakeTable, EnergySteppingTable),)
+_PARTICULAR = (GrahamJelenicTable, ZhangSkeelTable, RattleTable, ShakeTable)
 _WITH_STEPS = FixedStepTable | NewmarkTable | MultirateTable | AdaptiveVariationalTable
 _NONE: Mapping[str, Constraint] = MappingProxyType({})
 _NEWTON = Newton()
@@ -113,8 +107,6 @@ def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
             axes = axes_along(np.array(normals[table.align])) if table.align in normals else None
             offset = np.array(table.offset) if isinstance(table.offset, tuple) else table.offset
             return ForceStepping(table.grid, table.seed, offset, axes, table.mirrored, table.count_crossings)
-        case EnergySteppingTable():
-            return EnergyStepping(table.step, table.offset, table.stride)
         case NewmarkTable():
             sizes = (table.dt, table.beta, table.gamma, table.safety, table.contact_safety)
             method = Newmark(*sizes, newton=_newton(table))
@@ -134,10 +126,6 @@ def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
         case ZhangSkeelTable():
             method = ZhangSkeel(table.dt, table.beta, table.variant, tuple(table.stiff), newton=_newton(table))
             return _composed(method, table)
-        case VariationalEulerTable():
-            return VariationalEuler(table.dt)
-        case LinearlyImplicitNewmarkTable():
-            return LinearlyImplicitNewmark(table.dt, table.beta, table.guess, table.accelerations, linear=table.solver)
         case RattleTable():
             return _composed(Rattle(table.dt, rods, beta=table.beta), table)
         case ShakeTable():
@@ -235,11 +223,6 @@ def _refuse(table: IntegratorTable, system: System, state: State) -> None:
                 f"grid is {table.grid:g} m, too fine for coordinates of up to {largest:.3g} m: must be at least "
                 f"{_FINEST * largest:.1g} m. Try a hundredth of an element."
             )
-    if isinstance(table, EnergySteppingTable) and not state.v.any():
-        raise ScenarioError(
-            "all is at rest at the start, where energy-stepping holds it for ever, as nothing acts on a terrace; "
-            'give a body a velocity, or take kind = "force-stepping".'
-        )
     if isinstance(table, GrahamJelenicTable):
         for name in (part for given in table.external or () for part in _energies_of(given, system)):
             if name in system.energies and system.energies[name].has("secant"):

@@ -14,7 +14,6 @@ from symplex.scenario.quantities import (
     Triple,
     between,
     not_negative,
-    number,
     numbers,
     one_of,
     positive,
@@ -32,7 +31,6 @@ from symplex.time.conserving.turned_angle import Angle
 from symplex.time.explicit.local_levels import MOST as MOST_LEVELS
 from symplex.time.explicit.multirate import MOST_SAFE, Multirate
 from symplex.time.explicit.newmark import Newmark
-from symplex.time.implicit.linearly_implicit import Accelerations, Guess
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.langevin import BOLTZMANN
 from symplex.time.variational.zhang_skeel_force import Variant
@@ -290,22 +288,6 @@ class ZhangSkeelTable(FixedStepTable, ComposedTable, SolvedTable):
         return self
 
 
-class VariationalEulerTable(FixedStepTable):
-    """The variational Euler method."""
-
-    kind: Literal["variational-euler"]
-
-
-class LinearlyImplicitNewmarkTable(FixedStepTable):
-    """Newmark's method with one iteration of Newton's method in each step."""
-
-    kind: Literal["linearly-implicit-newmark"]
-    beta: Annotated[float, positive("1")] = 0.25
-    guess: Guess = "last"
-    accelerations: Accelerations = "linearised"
-    solver: Solver = "auto"
-
-
 class RattleTable(FixedStepTable, ComposedTable):
     """RATTLE, for rods, or its composition to a higher order."""
 
@@ -332,15 +314,6 @@ class ForceSteppingTable(Table):
     count_crossings: bool = False
 
 
-class EnergySteppingTable(Table):
-    """Energy-stepping by events."""
-
-    kind: Literal["energy-stepping"]
-    step: Annotated[float, positive("J")]
-    offset: Annotated[float, number("1")] = 0.5
-    stride: Annotated[float, positive("m")] = math.inf
-
-
 class StaticTable(FixedStepTable, SolvedTable):
     """One static equilibrium after the other."""
 
@@ -350,7 +323,6 @@ class StaticTable(FixedStepTable, SolvedTable):
 IntegratorTable = (
     NewmarkTable
     | ForceSteppingTable
-    | EnergySteppingTable
     | EnergyMomentumTable
     | MidpointTable
     | VariationalMidpointTable
@@ -360,8 +332,6 @@ IntegratorTable = (
     | GrahamJelenicTable
     | ZhangSkeelTable
     | MultirateTable
-    | VariationalEulerTable
-    | LinearlyImplicitNewmarkTable
     | RattleTable
     | ShakeTable
     | StaticTable
@@ -369,6 +339,13 @@ IntegratorTable = (
 # By the word for ``kind``.
 METHODS: dict[str, type[Table]] = {
     get_args(model.model_fields["kind"].annotation)[0]: model for model in get_args(IntegratorTable)
+}
+
+# Methods that were kinds up to version 0.10, and the module of examples/papers that each one is now.
+FORMER = {
+    "energy-stepping": "energy_stepping",
+    "linearly-implicit-newmark": "linearly_implicit",
+    "variational-euler": "variational_euler",
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from symplex.scenario.definitions import DEFINE, evaluated
-from symplex.scenario.methods import METHODS, FixedStepTable, IntegratorTable, NewmarkTable
+from symplex.scenario.methods import FORMER, METHODS, FixedStepTable, IntegratorTable, NewmarkTable
 from symplex.scenario.names import wrong_integrator_names, wrong_names
 from symplex.scenario.probes import wrong_probes
 from symplex.scenario.quantities import Table, check_text, shown
@@ -147,6 +147,12 @@ def _validated(key: str, value: Any, here: str, lines: list[str]) -> Table | Non
     if isinstance(model, dict):
         kind = value.get("kind")
         if not isinstance(kind, str) or kind not in model:
+            if key == "integrator" and isinstance(kind, str) and kind in FORMER:
+                lines.append(
+                    f"{here}: kind {shown(kind)} exists up to version 0.10 only; the method is now an example for "
+                    f"Python, examples/papers/{FORMER[kind]}.py."
+                )
+                return None
             is_ = "is missing" if kind is None else f"is {shown(kind)}"
             lines.append(f"{here}: kind {is_}; {suggestion(kind, list(model))}")
             return None

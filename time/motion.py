@@ -144,6 +144,9 @@ class FixedStepMotion(Motion):
     name: str = ""
     filters_steps: bool = False
     loads_at_ends: ClassVar[bool] = False
+    _q: Array
+    _v: Array
+    _a: Array
 
     def __init__(self, system: System, t0: float, dt: float, n: int = 0):
         self.name = self.name or type(self).__name__.removesuffix("Motion")

@@ -58,7 +58,7 @@ def _integrators() -> Iterator[tuple[str, Data]]:
     from symplex.scenario.methods import METHODS
 
     for kind, model in METHODS.items():
-        values = {"dt": DT, "grid": 1e-4, "step": 1e-3}
+        values = {"dt": DT, "grid": 1e-4}
         given = {key: values[key] for key, field in model.model_fields.items() if key in values and field.is_required()}
         rods = {"rod": [ROPES], "body": [CUBE]} if kind in ("rattle", "shake") else {}
         yield kind, {"integrator": {"kind": kind} | given} | rods

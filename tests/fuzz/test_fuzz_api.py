@@ -40,9 +40,9 @@ NOT_CALLED = {
     "Sweep",
     *("BodyPotential", "Constraint", "DifferentiableLoad", "Energy", "Integrator", "ManifoldMethod", "Material"),
     *("FormulaMaterial", "Motion", "PairLaw", "SpherePotential", "SupportMotion", "SymplexError", "Scenario"),
-    *("BodyState", "PlanarState", "Recorder", "RelativeEquilibrium", "RelativePath", "RelaxedState", "SphereState"),
+    *("BodyState", "Recorder", "RelativeEquilibrium", "RelativePath", "RelaxedState", "SphereState"),
     *("EquilibriumPath", "StaticEquilibrium"),
-    *("SwingPlane", "Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
+    *("Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
     *("Imported", "Modes", "ComplexModes", "FrequencyResponse", "ModesFound", "ResponseFound"),
     *("Observation", "Probe", "write_page"),
     "Ranks",  # of processes that mpiexec starts

@@ -179,7 +179,7 @@ FEW = {
     "[contact] of rigid bodies with [start] static, disturbed, energy-momentum": isolated.REFUSED,
     "[point_mass] free with [obstacle] half-space, energy-momentum": isolated.RAN,
     "[body] tetrahedra with [probe] obstacle, newmark": isolated.RAN,
-    "[load] nodal with [integrator] energy-stepping": isolated.RAN,
+    "[load] nodal with [integrator] force-stepping": isolated.RAN,
     "[body] consistent mass with [integrator] newmark": isolated.REFUSED,
 }
 

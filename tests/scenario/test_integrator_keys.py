@@ -28,7 +28,7 @@ OTHER = {
     **{"count_crossings": True, "stride": 0.5, "scheme": "kappa", "external": ["a"], "angle": "nodes"},
     **{"interpolant": "hermite", "gamma": 0.7, "beta": 0.3},
 }
-BY_KIND = {("hht", "alpha"): -0.2, ("midpoint", "alpha"): 0.3, ("energy-stepping", "offset"): 0.3}
+BY_KIND = {("hht", "alpha"): -0.2, ("midpoint", "alpha"): 0.3}
 WITH = {
     ("newmark", "contact_safety"): {"dt": "auto"},
     ("newmark", "iterations"): {"beta": 0.25},

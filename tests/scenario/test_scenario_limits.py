@@ -198,7 +198,6 @@ def test_a_step_longer_than_the_run_is_refused(kind):
     [
         ('kind = "force-stepping"\ngrid = 1e-5', 7.0),
         ('kind = "force-stepping"\ngrid = 1e-5', 1e20),
-        ('kind = "energy-stepping"\nstep = 1e-6', 7.0),
         ('kind = "adaptive-variational"\ndt = 1e-6', 7.0),
         ('kind = "newmark"', 7.0),
         ('kind = "energy-momentum"\ndt = 1e-6', 1e6),

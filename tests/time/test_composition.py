@@ -15,7 +15,6 @@ from symplex.time.composition import Composition, kicks, substeps
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.constraints.rattle import Rattle, Shake
-from symplex.time.events.energy_stepping import EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha
@@ -149,7 +148,7 @@ def test_what_cannot_be_composed_is_refused():
         Composition(GeneralizedAlpha(0.1))
     with pytest.raises(ValueError, match="Midpoint, with its parameters, is not"):
         Composition(Midpoint(0.1, alpha=0.4))
-    for method in (ForceStepping(0.1), EnergyStepping(0.1), AdaptiveVariational(0.1), PolarReduction(Midpoint(0.1))):
+    for method in (ForceStepping(0.1), AdaptiveVariational(0.1), PolarReduction(Midpoint(0.1))):
         with pytest.raises(ValueError, match=f"{type(method).__name__} has no fixed step"):
             Composition(method)
     with pytest.raises(ValueError, match=r"take JacobiReduction\(Composition\(…\)\)"):

@@ -23,20 +23,33 @@ CHECKS = (
 )
 
 
+def _written(module: str, folder: Path, heading: str, most_lines: int):
+    """Yield the module in the first block of code below a heading of the page."""
+    text = PAGE.read_text("utf-8").partition(heading)[2]
+    source = re.search(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE).group(1)
+    assert source.count("\n") <= most_lines
+    path = folder / f"{module}.py"
+    path.write_text(source, "utf-8")
+    spec = importlib.util.spec_from_file_location(module, path)
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[module] = made
+    spec.loader.exec_module(made)
+    yield made
+    del sys.modules[module]
+
+
 @pytest.fixture(scope="module")
 def position_verlet(tmp_path_factory):
-    """The integrator of the page, as a module of its own."""
-    text = PAGE.read_text("utf-8").partition("## An integrator")[2]
-    source = re.search(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE).group(1)
-    assert source.count("\n") <= 60
-    path = tmp_path_factory.mktemp("extending") / "position_verlet.py"
-    path.write_text(source, "utf-8")
-    spec = importlib.util.spec_from_file_location("position_verlet", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["position_verlet"] = module
-    spec.loader.exec_module(module)
-    yield module.PositionVerlet
-    del sys.modules["position_verlet"]
+    """The explicit integrator of the page."""
+    for module in _written("position_verlet", tmp_path_factory.mktemp("extending"), "## An integrator", 60):
+        yield module.PositionVerlet
+
+
+@pytest.fixture(scope="module")
+def backward_euler(tmp_path_factory):
+    """The implicit integrator of the page."""
+    for module in _written("backward_euler", tmp_path_factory.mktemp("extending"), "### An implicit method", 25):
+        yield module.BackwardEuler
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("test_"))
@@ -49,3 +62,8 @@ def test_the_integrator_keeps_what_it_declares(check, position_verlet):
         looks=8,
     )
     check(verlet)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("test_"))
+def test_the_implicit_method_is_what_it_declares(check, backward_euler):
+    check(contract.implicit(backward_euler, sizes=(0.0005, 0.00025, 0.000125)))

@@ -23,7 +23,6 @@ from symplex.meshes.generate import box
 from symplex.time.composition import Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.dense_output import Interpolant
-from symplex.time.events.energy_stepping import EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
@@ -480,7 +479,6 @@ def test_wrong_input_is_refused(make, text):
     "integrator",
     [
         ForceStepping(0.1),
-        EnergyStepping(0.1),
         JacobiReduction(Newmark(0.1)),
         PolarReduction(ForceStepping(0.1)),
     ],

@@ -9,9 +9,9 @@ from hypothesis import given, settings, strategies as st
 from scipy.integrate import solve_ivp
 from scipy.special import ellipkinc
 
+from papers.planar_pendulum import PlanarMethod, PlanarState, SwingPlane, planar_energies
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.time.manifolds.manifold import ComposedMethod, ManifoldMethod, solve_increment
-from symplex.time.manifolds.planar_pendulum import PlanarMethod, PlanarState, SwingPlane, planar_energies
 from symplex.time.manifolds.sphere import AxialPotential, SpherePotential, SphereState, SphericalPendulum, hat
 from symplex.time.manifolds.sphere_form import symplectic_defect, tangent_basis, two_form
 from symplex.time.manifolds.sphere_methods import SphereEnergyMomentum, SphereMidpoint, SphereSymplectic
