@@ -21,6 +21,7 @@ from symplex.fem.system import State, System
 from symplex.meshes.formats.account import some
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.quality import describe
+from symplex.runs.plausibility import doubts
 from symplex.runs.progress import clock, si
 from symplex.runs.report import called, elements
 from symplex.runs.tables import table
@@ -89,7 +90,8 @@ def check_report(problem: Problem) -> tuple[str, str]:
     time, failure = _estimate(problem)
     rows.append(("time", time))
     rows.append(("memory", _memory()))
-    return f"{scenario.path.name} is valid{', but fails early' if failure else ''}.\n{table(rows)}", failure
+    warnings = "".join(f"\nwarning: {line}" for line in doubts(problem))
+    return f"{scenario.path.name} is valid{', but fails early' if failure else ''}.\n{table(rows)}{warnings}", failure
 
 
 def _stable_step(system: System, state: State) -> str:

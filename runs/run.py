@@ -23,6 +23,7 @@ from symplex.runs.beginning import (
 from symplex.runs.inputs import refuse_changed_scenario
 from symplex.runs.interrupts import heeded
 from symplex.runs.loop import Run
+from symplex.runs.plausibility import doubts
 from symplex.runs.progress import Display, compilation_announced, display
 from symplex.runs.results import Folder
 from symplex.runs.summary import Clock
@@ -125,6 +126,8 @@ def _computed(
             for here, note in problem.notes:
                 shown.say(f"{here}: {note}")
             run = Run(problem, folder, clock, shown, opened, ranks, processes)
+            for line in doubts(problem) if checkpoint is None else ():
+                shown.say(f"warning: {line}")
             del problem  # the run lets go of the whole where ranks have its parts
         if checkpoint is None:
             run.start()  # what fails at its start leaves nothing behind

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -12,7 +13,7 @@ import numpy as np
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.actions.loads import Gravity
 from symplex.fem.actions.support_motion import SupportMotion
-from symplex.fem.energy import Energy, IntArray
+from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
 from symplex.fem.solids.solid import Solid
@@ -60,6 +61,7 @@ class Built(NamedTuple):
     riders: Riders
     probes: tuple[BuiltProbe, ...]
     notes: tuple[tuple[str, str], ...]
+    velocities: Array
 
 
 class Builder:
@@ -142,11 +144,13 @@ class Builder:
         if self._riders.free_frames:
             energies |= self._wanted(place("integrator"), self._rigidity, acting, legs, rods)
         systems = self._wanted("[[support]]", lambda: [acting(leg.start, leg.end) for leg in legs])
+        given = self._inertia.velocities.copy()  # a perturbation is added to these in place
         state = self._start(acting, systems[0])
         integrator = self._integrator(legs, systems, state, rods)
         n_rods = sum(len(rod.nodes) for rod in rods.values())
         probes = self._probes(legs, systems, supports)
-        return Built(self._mesh, systems[0], state, integrator, n_rods, self._riders, probes, tuple(self._notes))
+        notes = tuple(self._notes)
+        return Built(self._mesh, systems[0], state, integrator, n_rods, self._riders, probes, notes, given)
 
     def _probes(
         self,
@@ -192,6 +196,11 @@ class Builder:
     def _perturbed(self, table: Perturbation) -> IntArray:
         """Return the nodes that a perturbation changes."""
         names = self._tables.names
+        if not names:
+            raise ScenarioError(
+                "perturbation is for nodes of bodies, trusses and point masses, of which there are none. Leave it out, "
+                "or give the rigid bodies a velocity."
+            )
         if table.body is None:
             return np.arange(len(self._mesh.points), dtype=np.int32)
         if table.body not in names:
@@ -304,7 +313,7 @@ class Builder:
         """
         steps, given = [], self._tables.sampled
         for leg in legs:
-            of_stage = tables_of_stage(self._tables, leg.stage)
+            of_stage = replace(tables_of_stage(self._tables, leg.stage), thermostat=None)
             table = of_stage.integrator
             if isinstance(table, ComposedTable) and table.order is not None and table.order > table.own_order:
                 raise ScenarioError(
@@ -318,7 +327,7 @@ class Builder:
                 state = system.state(self._inertia.positions(), self._inertia.velocities, leg.start)
                 dt = step_of(fitted_integrator(of_stage, rods, system, state, run, leg.interval, leg.start > 0.0))
             if dt is not None:
-                steps.append((of_stage.integrator, float(dt)))
+                steps.append((integrator_of(of_stage, rods), float(dt)))
         return self._riders.rigidity(steps)
 
     def _motion(self, support: Support, nodes: IntArray) -> SupportMotion:

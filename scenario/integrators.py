@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from symplex.scenario.methods import (
     ForceSteppingTable,
     GeneralizedAlphaTable,
     GrahamJelenicTable,
+    HalvedTable,
     HilberHughesTaylorTable,
     ImplicitTable,
     IntegratorTable,
@@ -37,6 +38,7 @@ from symplex.scenario.methods import (
     NewmarkTable,
     RattleTable,
     ShakeTable,
+    SolvedTable,
     StaticTable,
     VariationalMidpointTable,
     ZhangSkeelTable,
@@ -68,6 +70,7 @@ _MOST_STEPS = 1e15  # beyond, times are no longer told apart
 _PARTICULAR = (GrahamJelenicTable, ZhangSkeelTable, RattleTable, ShakeTable)
 _WITH_STEPS = FixedStepTable | NewmarkTable | MultirateTable | AdaptiveVariationalTable
 _NONE: Mapping[str, Constraint] = MappingProxyType({})
+_NEWTON = Newton()
 
 
 def integrator_of(tables: Tables, rods: Mapping[str, Constraint] = _NONE) -> Integrator:
@@ -105,39 +108,40 @@ def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
             offset = np.array(table.offset) if isinstance(table.offset, tuple) else table.offset
             return ForceStepping(table.grid, table.seed, offset, axes, table.mirrored, table.count_crossings)
         case NewmarkTable():
-            newton = Newton(linear=table.solver, halvings=table.halvings)
-            method = Newmark(table.dt, table.beta, table.gamma, table.safety, newton=newton)
+            sizes = (table.dt, table.beta, table.gamma, table.safety, table.contact_safety)
+            method = Newmark(*sizes, newton=_newton(table))
             return _composed(method, table) if table.device == "cpu" else OnDevice(method)
         case MultirateTable():
-            return Multirate(table.dt, table.levels, table.layers, table.safety, given=table.given)
+            return Multirate(
+                table.dt, table.levels, table.layers, table.safety, table.contact_safety, given=table.given
+            )
         case AdaptiveVariationalTable():
             bounds = cast(tuple[float, float], table.bounds)
-            newton = Newton(linear=table.solver)
-            return AdaptiveVariational(table.dt, bounds, table.hold, table.carry, newton=newton)
+            return AdaptiveVariational(table.dt, bounds, table.hold, table.carry, newton=_newton(table))
         case GrahamJelenicTable():
-            external, solver = _external(tables, table), table.solver
-            method = GrahamJelenic(table.dt, table.scheme, external, interpolant=table.interpolant, linear=solver)
-            return _composed(method, table)
+            options: dict[str, Any] = {"interpolant": table.interpolant, "linear": table.solver}
+            options |= {} if table.angle is None else {"angle": table.angle}
+            options |= {} if table.iterations is None else {"iterations": table.iterations}
+            return _composed(GrahamJelenic(table.dt, table.scheme, _external(tables, table), **options), table)
         case ZhangSkeelTable():
-            newton = Newton(linear=table.solver)
-            method = ZhangSkeel(table.dt, table.beta, table.variant, tuple(table.stiff), newton=newton)
+            method = ZhangSkeel(table.dt, table.beta, table.variant, tuple(table.stiff), newton=_newton(table))
             return _composed(method, table)
         case RattleTable():
             return _composed(Rattle(table.dt, rods, beta=table.beta), table)
         case ShakeTable():
             return Shake(table.dt, rods, beta=table.beta)
         case StaticTable():
-            return Static(table.dt, newton=Newton(iterations=30, linear=table.solver))
+            return Static(table.dt, newton=_newton(table, Static.newton))
         case _:
             return _implicit(table)
 
 
 def _implicit(table: ImplicitTable) -> FixedStepIntegrator:
     """Return an implicit method."""
-    newton = Newton(linear=table.solver, halvings=table.halvings)
+    newton = _newton(table)
     match table:
         case VariationalMidpointTable():
-            return VariationalMidpoint(table.dt, newton=newton)
+            return _composed(VariationalMidpoint(table.dt, newton=newton), table)
         case GeneralizedAlphaTable():
             return GeneralizedAlpha(table.dt, table.rho_inf, newton=newton)
         case HilberHughesTaylorTable():
@@ -145,9 +149,15 @@ def _implicit(table: ImplicitTable) -> FixedStepIntegrator:
         case EnergyMomentumTable():
             return _composed(EnergyMomentum(table.dt, table.compensated, newton=newton), table)
         case MidpointTable():
-            return _composed(Midpoint(table.dt, newton=newton), table)
+            return _composed(Midpoint(table.dt, table.alpha, newton=newton), table)
         case _:
             raise TypeError(f"no method is known for a {type(table).__name__}")
+
+
+def _newton(table: SolvedTable, default: Newton = _NEWTON) -> Newton:
+    """Return how the equations of a method are solved, with a method's own defaults."""
+    iterations = default.iterations if table.iterations is None else table.iterations
+    return Newton(iterations, table.solver, table.halvings if isinstance(table, HalvedTable) else None)
 
 
 def _composed(method: FixedStepIntegrator, table: ComposedTable) -> FixedStepIntegrator:

@@ -220,6 +220,8 @@ class Problem:
         In the order of their tables.
     notes : sequence of (str, str)
         What building it has changed, as gaps that ties close: the place in the scenario, and what to say.
+    velocities : float64 [n, 3], optional
+        In m/s, as tables give them at t = 0, before supports and [start].
     """
 
     scenario: Scenario
@@ -231,6 +233,7 @@ class Problem:
     riders: Riders
     probes: Sequence[BuiltProbe] = ()
     notes: Sequence[tuple[str, str]] = ()
+    velocities: Array | None = None
 
     @property
     def stages(self) -> Sequence[Stage]:

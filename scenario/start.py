@@ -254,9 +254,9 @@ class Beginning:
             )
         series = read_series(folder / name)
         n = len(self.mesh.points)
-        size = float(np.linalg.norm(np.ptp(self.mesh.points, axis=0)))
+        size = float(np.linalg.norm(np.ptp(self.mesh.points, axis=0))) if n else 0.0  # of rigid bodies alone
         points = series.points[:n]
-        if len(points) != n or np.abs(points - self.mesh.points).max() > _SAME_POINT * size:
+        if len(points) != n or np.abs(points - self.mesh.points).max(initial=0.0) > _SAME_POINT * size:
             raise ScenarioError(
                 f"the run in '{table.folder}' is of another mesh: it has {len(series.points):,} points, and the bodies "
                 f"here have {n:,}" + (" of other places" if len(points) == n else "") + ". Give the same bodies, "
