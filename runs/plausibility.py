@@ -9,7 +9,7 @@ import numpy as np
 
 from symplex.contact.solid_obstacles import obstacle_mass
 from symplex.errors import SymplexError
-from symplex.fem.energy import Array
+from symplex.fem.energy import Array, IntArray
 from symplex.fem.mass_properties import MassProperties
 from symplex.meshes.location import are_in_cells
 from symplex.runs.progress import si
@@ -122,7 +122,7 @@ def _part_within(problem: Problem, one: str, other: str, low: Array, high: Array
     return float(are_in_cells(problem.mesh, chosen, one).mean()) * len(near) / len(every)
 
 
-def _coincide(points: Array, one: Array, other: Array, size: float) -> bool:
+def _coincide(points: Array, one: IntArray, other: IntArray, size: float) -> bool:
     """Return whether all nodes of one of two parts are where nodes of the other are, and are not these."""
     few, many = sorted((one, other), key=len)
     if len(np.intersect1d(few, many)):
