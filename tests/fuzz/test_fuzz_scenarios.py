@@ -128,14 +128,14 @@ def own_cases() -> Iterator[Data]:
     named["run"] |= {"until": "=1.5*T"}
     yield case({"kind": "newmark", "dt": "=T/20"}, body={"velocity": ["=speed", 0, "=-twice*cos(pi)"]}, **named)
     yield case(
-        {"kind": "newmark", "dt": "auto", "safety": 0.5, "device": "cpu"},
+        {"kind": "newmark", "dt": "auto", "safety": 0.5, "contact_safety": 0.3, "device": "cpu"},
         body=moving,
         obstacle=[FLOOR | {"bodies": ["cube"], "normalize": True, "allow_initial_penetration": True}, BALL],
         gravity=GRAVITY,
         load=[PULL | {"history": ramp}, PUSH, PRESS | {"history": pulse}, WEIGH, SWING | {"follows": True}],
         output=output,
     )
-    implicit = {"solver": "dense", "halvings": 3, "dt": dt}
+    implicit = {"solver": "dense", "iterations": 40, "halvings": 3, "dt": dt}
     yield case(
         {"kind": "newmark", "beta": 0.25, "gamma": 0.5, "order": 4} | implicit,
         body={"mass": "consistent", "material": svk},
@@ -156,9 +156,11 @@ def own_cases() -> Iterator[Data]:
         body={"material": rubber},
         support=[quake],
     )
+    yield case({"kind": "midpoint", "alpha": 0.4} | implicit, body=moving)
     yield case({"kind": "generalized-alpha", "rho_inf": 0.5} | implicit, body=turned, support=[drawn])
     yield case({"kind": "hht", "alpha": -0.1} | implicit, support=[STILL], gravity=GRAVITY, obstacle=[BALL])
-    yield case({"kind": "variational-midpoint"} | implicit, body={"mesh": "box.msh"}, support=[STILL | {"name": "s"}])
+    composed = {"kind": "variational-midpoint", "order": 4, "substeps": "suzuki"} | implicit
+    yield case(composed, body={"mesh": "box.msh"}, support=[STILL | {"name": "s"}])
     scheme = {
         "scheme": "cayley-magnus-4",
         "interpolant": "stable",
@@ -168,9 +170,11 @@ def own_cases() -> Iterator[Data]:
         "solver": "auto",
     }
     yield case({"kind": "graham-jelenic", "dt": dt} | scheme, gravity=GRAVITY, obstacle=[FLOOR], body=moving)
-    adaptive = {"bounds": [0.25, 4], "hold": True, "carry": True, "solver": "auto"}
+    angles = {"scheme": "energy-momentum-exact-angle", "angle": "nodes", "iterations": 100}
+    yield case({"kind": "graham-jelenic", "dt": dt} | angles, body=moving)
+    adaptive = {"iterations": 40, "bounds": [0.25, 4], "hold": True, "carry": True, "solver": "auto"}
     yield case({"kind": "adaptive-variational", "dt": dt} | adaptive, gravity=GRAVITY, body={"material": linear})
-    skeel = {"beta": 0.4, "variant": "full", "stiff": ["cube"], "order": 4, "substeps": "suzuki", "solver": "auto"}
+    skeel = {"iterations": 40, "beta": 0.4, "variant": "full", "stiff": ["cube"], "order": 4, "substeps": "suzuki", "solver": "auto"}
     yield case({"kind": "zhang-skeel", "dt": dt} | skeel, gravity=GRAVITY, load=[PULL])
     bath = {"temperature": 300, "rate": 1.0, "seed": 3, "boltzmann": 1.38e-23}
     rattle = {"dt": 1e-4, "beta": 0, "order": 4, "substeps": "triple jump"}
@@ -180,7 +184,7 @@ def own_cases() -> Iterator[Data]:
     yield case({"kind": "force-stepping"} | lattice, body=moving, obstacle=[FLOOR], gravity=GRAVITY, load=[PULL])
     mirrored = {"grid": 1e-4, "offset": "random", "mirrored": [True, False, True]}
     yield case({"kind": "force-stepping"} | mirrored, body=moving, gravity=GRAVITY)
-    local = {"levels": 3, "layers": 1, "safety": 0.5, "given": {"cube": 1}}
+    local = {"levels": 3, "layers": 1, "safety": 0.5, "contact_safety": 0.3, "given": {"cube": 1}}
     yield case({"kind": "multirate", "dt": 1e-4} | local, body=moving, obstacle=[FLOOR], gravity=GRAVITY)
     yield case({"kind": "newmark", "dt": "auto"}, obstacle=[FLYING, DIE], gravity=GRAVITY)
     yield case({"kind": "energy-momentum"} | implicit, support=[STILL], obstacle=[STAMP | {"history": SINE}])
@@ -231,7 +235,7 @@ def cases_of_starts_and_stages(dt: float) -> Iterator[Data]:
     yield case({"kind": "midpoint", "dt": dt}, body=even, start=turning | {"perturbation": {"amplitude": 1e-4}})
     yield case(newmark, body=even, start={"kind": "relative-equilibrium", "angular_momentum": [0, 0, 1e-3]})
     yield case(newmark, start={"kind": "result", "from": "earlier", "time": 0.01})
-    slow = {"kind": "static", "dt": 2e-3, "solver": "dense"}
+    slow = {"kind": "static", "iterations": 40, "dt": 2e-3, "solver": "dense"}
     yield case(slow, support=[STILL], load=[PULL | {"history": SINE}])
     press = {"name": "press", "duration": 0.01, "frames": 2, "samples": 4, "integrator": slow}
     stages = {"stage": [press, {"duration": 0.005, "frames": 1, "integrator": newmark}], "run": {"checkpoint": 5}}
