@@ -114,7 +114,7 @@ def test_all_columns_of_a_history_are_declared_beside_it(finished):
     assert counted == {name for name in summary["statistics"] if name in columns}
     assert [name for name, column in columns.items() if column.watched] == [summary["energy_kept"]]
     assert columns["penetration"].combined == "largest"
-    assert summary["units"] == {"peak_contact_force": "N", "peak_penetration": "m"}
+    assert summary["units"] == {"peak_contact_force": "N", "peak_contact_force_filtered": "N", "peak_penetration": "m"}
     told = run_report(summary, folder)
     assert "peak contact force" in told
     assert "peak penetration" in told
@@ -350,7 +350,7 @@ def test_resuming_with_another_mesh_is_refused(finished, tmp_path, monkeypatch):
     kind, folder = finished
     other = shutil.copytree(folder, tmp_path / "other")
     (other / "summary.json").unlink()
-    monkeypatch.setattr(symplex.runs.loop, "fingerprint", lambda mesh, *systems: {"meshes": "another"})
+    monkeypatch.setattr(symplex.runs.inputs, "fingerprint", lambda mesh, *systems: {"meshes": "another"})
     with pytest.raises(OutputError, match="the meshes are no longer those of the run"):
         run(kind, other, resume=True)
 

@@ -342,6 +342,17 @@ def test_methods_without_steps_refuse_free_rigid_bodies(table):
         Scenario.parse(text).build()
 
 
+def test_a_higher_order_is_refused_for_free_rigid_bodies():
+    """Their stiffness follows dt, and so does the error, of second order."""
+    tool = f'[[obstacle]]\nname = "tool"\n{FREE["box"]}mass = 0.2\nstiffness = 3e3\n'
+    scenario(tool, dt="2e-4\norder = 2").build()
+    with pytest.raises(ScenarioError, match=r"\[integrator\].*order must be 2 with rigid bodies.*got 4.*smaller dt"):
+        scenario(tool, dt="2e-4\norder = 4").build()
+    scenario(
+        f'[[obstacle]]\nname = "tool"\n{FREE["sphere"]}mass = 0.2\nstiffness = 3e3\n', dt="2e-4\norder = 4"
+    ).build()
+
+
 def test_open_and_inverted_surfaces_get_a_sentence(tmp_path):
     ball = sphere_surface(0.02, 1)
     write_stl(tmp_path / "open.stl", sx.Mesh(ball.points, {"triangle": ball.cells["triangle"][1:]}))

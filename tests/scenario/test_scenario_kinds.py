@@ -410,7 +410,6 @@ ROD = HUNG.replace("to = [0.0, 0.0, 3.0]\n", "")
         ),
         (BODY, "rattle", "dt = 0.1", "rattle is for rods, but there is no [[rod]] table"),
         (HUNG, "midpoint", "dt = 0.1", "[[rod]] #1 'rods': midpoint does not keep rods; take kind = \"rattle\""),
-        (HUNG, "rattle", "dt = 0.11", "dt = 0.11 s is longer than the 0.1 s between samples"),
         (HUNG.replace("mu = 1.0", "mu = 1e4"), "rattle", "dt = 0.1", "above the stability limit of Rattle (without"),
         (HUNG.replace("[0.1, 0.0, 0.0]", "[0, 0, 1]"), "rattle", "dt = 0.05", "leave the lengths of rods as they are"),
         (HUNG + MOVING, "shake", "dt = 0.1", "it moves, which shake cannot follow"),

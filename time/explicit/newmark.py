@@ -168,7 +168,9 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion"]):
         advised = min(self.safety * limit, self.contact_safety * 2.0 / contact if contact > 0 else math.inf)
         if self.dt == "auto":
             if advised == math.inf:
-                raise StepFailed('Newmark: dt = "auto" needs an energy with stiffness; give dt in seconds.')
+                raise StepFailed(
+                    'Newmark: dt = "auto" needs an energy with stiffness where something is free; give dt in seconds.'
+                )
             return advised
         if self.dt > limit:
             raise UnstableStep(
@@ -224,8 +226,7 @@ class NewmarkMotion(FixedStepMotion):
         if not self.system.loads:
             return _steps(n, steps.sizes, *arrays)
         n, factors = steps.load_factors(n, loads, 1.0)
-        work = self._work.acting, self._work.done
-        return _loaded_steps(n, steps.sizes, *arrays, loads.table, factors, self._rooms, *work)
+        return _loaded_steps(n, steps.sizes, *arrays, loads.table, factors, self._rooms, *self._work.buffers())
 
     def _step(self, t: float, h: float) -> None:
         if self._compiled_steps(1, Steps.one(t, h)):

@@ -16,6 +16,7 @@ from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
 from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.halving import in_parts
 from symplex.time.implicit.midpoint import Midpoint
@@ -103,6 +104,13 @@ def test_the_midpoint_rule_blows_up_but_keeps_angular_momentum(dt):
     ratios, drift = energy_ratios(Midpoint(dt), 300)
     assert ratios.max() > 100
     assert drift < 1e-9
+
+
+def test_the_midpoint_rule_finds_the_same_roots_without_a_tangent():
+    """A step that resolves little, hω = 134: the root that small steps lead to is followed from 1/1000 of a step on."""
+    system, state = stiff_particles()
+    ends = [m.start(system, state).advance(50 * 0.03) for m in (Midpoint(0.03), GrahamJelenic(0.03, "SM"))]
+    np.testing.assert_allclose(ends[1].q, ends[0].q, atol=1e-9)
 
 
 def test_the_midpoint_rule_is_bounded_at_a_smaller_step():

@@ -238,6 +238,37 @@ def test_mechanisms_are_told_from_rigid_motions():
     np.testing.assert_allclose(found.effective_masses[3:5], 0.0, atol=1e-12)
 
 
+@pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (1.0, -2.0, 3.0)], ids=["along x", "oblique"])
+@pytest.mark.parametrize("n", [8, 100], ids=["dense", "Lanczos"])
+def test_a_straight_line_of_bars_in_space_has_five_rigid_motions(n, axis):
+    """No turn about itself. It is as stiff along itself as on a line, and across it nodes move freely.
+
+    Also where only some of the many motions without stiffness are asked for, or supports leave no rigid motion.
+    """
+    on_line, line_state = rod(n, False)
+    axis = np.array(axis) / np.linalg.norm(axis)
+    points = line_state.q * axis
+    bars = sx.Bars(PAIRS[:n], STRAIN(200e9 * 1e-4 * n, 1.0 / n))
+    for fixed, k, n_rigid in [((), 2 * n + 4, 5), ((), 8, 5), ((0,), 2 * n + 1, 2), ((0, n), 2 * n - 1, 0)]:
+        held = np.zeros((n + 1, 3), bool)
+        held[list(fixed)] = True
+        system = sx.System(on_line.mass, {"rod": bars}, fixed=held)
+        found = sx.modes.natural_modes(system, system.state(points), k)
+        kinds = [kind.split()[0] for kind in found.kinds]
+        n_zero = min(k, (2 * n + 3, 2 * n, 2 * n - 2)[len(fixed)])
+        shifts = 3 if not fixed else 0
+        assert kinds[:n_rigid] == ["translation"] * shifts + ["rotation"] * (n_rigid - shifts)
+        assert kinds[n_rigid:n_zero] == ["mechanism"] * (n_zero - n_rigid)
+        assert kinds[n_zero:] == ["vibration"] * (k - n_zero)
+        if k > n_zero:
+            # ω = 2 c N/L sin(kπ/2N), quarter waves with one end fixed.
+            order = 0.5 if len(fixed) == 1 else 1.0
+            omega = 2.0 * np.sqrt(200e9 / 7850.0) * n * np.sin(0.5 * order * np.pi / n)
+            assert found.angular[n_zero] == pytest.approx(omega, rel=1e-9)
+        gram = np.einsum("kni,n,lni->kl", found.shapes, on_line.mass, found.shapes)
+        np.testing.assert_allclose(gram, np.eye(k), atol=1e-9)
+
+
 def test_a_hinge_leaves_a_rotation_about_it():
     points = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
     bars = sx.Bars([[0, 1], [1, 2], [2, 0]], STRAIN(100.0, np.array([1.0, np.sqrt(2.0), 1.0])))
