@@ -28,6 +28,7 @@ from symplex.fem.solids import linear_loops, neo_hookean
 from symplex.fem.solids.chunks import along_fibre
 from symplex.fem.solids.edge_algebra import dot
 from symplex.fem.solids.law_gradients import isotropic_forces, strains, with_fibre
+from symplex.fem.vectors import Mat3, Sym3
 from symplex.time.explicit.newmark import drifted, kicked
 
 
@@ -141,12 +142,12 @@ def of_neo_hookean() -> Any:
     def write(q, nodes, rows, numbers, forces, first, step, stopped):
         e = cuda.grid(1)
         if e < nodes.shape[1] and stopped[0] < 0:
-            d1, d2, d3 = _edges(q, nodes, e)
-            k = rows[0, e], rows[1, e], rows[2, e], rows[3, e], rows[4, e], rows[5, e], rows[6, e]
-            J, f1, f2, f3 = of_edges(d1, d2, d3, k, numbers[0], numbers[1])
+            x, y, z = _edges(q, nodes, e)
+            d, k = Mat3(*x, *y, *z), Sym3(*_six(rows, e))
+            J, f = of_edges(d, k, rows[6, e], numbers[0], numbers[1])
             if not J > 0.0:
                 stopped[0] = step
-            _set_forces((f1, f2, f3), forces, first + 4 * e)
+            _set_forces(f, forces, first + 4 * e)
 
     return write
 
