@@ -20,6 +20,7 @@ from functools import wraps
 from itertools import count, islice
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -36,6 +37,7 @@ from numba.extending import (
 )
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_SUMS = 8  # under way at the same time
 _ANY = ((types.VarArg(types.Any),),)
 
 
@@ -174,6 +176,43 @@ def added(function: Callable[..., Iterator[Any]]) -> Callable[..., None]:
     return stored(function, add=True)
 
 
+def scattered(function: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
+    """Let kernels add what a function yields to rows of an array: ``f(out, rows, e, *args)``.
+
+    The function yields indices and a value, and ``yield a, b, K`` adds K to out[rows[e, a, b]]. Returned is the sum of
+    all numbers, which is finite if all of them are.
+    """
+
+    @wraps(function)
+    def scatter(out: Any, rows: Any, e: int, *args: Any) -> Any:
+        total = 0.0
+        for *index, value in function(*args):
+            numbers = np.array(_flat(value))
+            out[rows[(e, *index)]] += numbers.reshape(out.shape[1:])
+            total += numbers.sum()
+        return total
+
+    def signature_of(args: Sequence[types.Type]) -> Any:
+        return types.float64(*args[:2], types.intp, *map(_as_numbers, args[3:]))
+
+    def code(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+        symbols = [_symbols(kind, builder, value) for kind, value in zip(signature.args[3:], args[3:], strict=True)]
+        out, rows = signature.args[:2]
+        sums: list[Any] = []  # several, as an addition has to wait for the one before
+        for *index, value in function(*symbols):
+            at = [args[2], *map(_INDEX, index)]
+            place = cgutils.get_item_pointer(context, builder, rows, _array(context, builder, rows, args[1]), at)
+            row = _as_index(context, builder, rows.dtype, builder.load(place))
+            numbers = _flat(value)
+            for x, to in zip(numbers, _places_of_row(context, builder, out, args[0], row, len(numbers)), strict=True):
+                builder.store((_Number(builder, builder.load(to)) + x).value, to)
+                sums = [*sums, x] if len(sums) < _SUMS else [*sums[1:], sums[0] + x]
+        return sum(sums[1:], sums[0]).value
+
+    _teach(scatter, signature_of, code)
+    return scatter
+
+
 def _teach(function: Callable, signature_of: Callable, code: Callable, operands: Sequence[tuple] = _ANY) -> None:
     """Let numba know the type and the code of a function's calls in kernels."""
 
@@ -209,8 +248,20 @@ def outer(u, v):
 
 
 @expanded
+def square(v):
+    """Return v ⊗ v as a symmetric matrix."""
+    return Sym3(v[0] * v[0], v[1] * v[1], v[2] * v[2], v[0] * v[1], v[0] * v[2], v[1] * v[2])
+
+
+@expanded
 def transposed(A):
     return Mat3(*[A[j][i] for i in range(3) for j in range(3)])
+
+
+@expanded
+def mirrored(A):
+    """Return the symmetric matrix with the numbers on and above the diagonal of A."""
+    return Mat3(*[A[min(i, j)][max(i, j)] for i in range(3) for j in range(3)])
 
 
 @expanded
@@ -308,25 +359,12 @@ def vec3_of(typingctx, rows, i):
     """Return row i of an array [n, 3], or of its numbers one after the other."""
 
     def code(context, builder, signature, args):
-        places = _places_of_row(context, builder, signature.args, args)
-        return _llvm(
-            context, builder, signature.return_type, Vec3(*[_Number(builder, builder.load(p)) for p in places])
-        )
+        row = _as_index(context, builder, i, args[1])
+        places = _places_of_row(context, builder, rows, args[0], row, 3)
+        found = Vec3(*[_Number(builder, builder.load(place)) for place in places])
+        return _llvm(context, builder, signature.return_type, found)
 
     return _value_type(Vec3)(rows, i), code
-
-
-@intrinsic
-def add_to(typingctx, rows, i, v):
-    """Add a vector to row i of an array [n, 3], or of its numbers one after the other."""
-
-    def code(context, builder, signature, args):
-        symbols = _symbols(signature.args[2], builder, args[2])
-        for place, x in zip(_places_of_row(context, builder, signature.args, args), symbols, strict=True):
-            builder.store((_Number(builder, builder.load(place)) + x).value, place)
-        return context.get_dummy_value()
-
-    return types.void(rows, i, v), code
 
 
 # -- while a kernel is compiled ---------------------------------------------------------------------------------------
@@ -470,14 +508,13 @@ def _places(context: Any, builder: Any, kinds: Sequence[Any], args: Sequence[Any
         yield builder.gep(base, [builder.add(first, builder.mul(_INDEX(c), stride))], inbounds=True)
 
 
-def _places_of_row(context: Any, builder: Any, kinds: Sequence[Any], args: Sequence[Any]) -> list[Any]:
-    """Return pointers to the three numbers of row i of (rows, i)."""
-    rows = _array(context, builder, kinds[0], args[0])
-    i = _as_index(context, builder, kinds[1], args[1])
-    if kinds[0].layout == "C":
-        first = builder.mul(i, _INDEX(3))
-        return [builder.gep(rows.data, [builder.add(first, _INDEX(c))], inbounds=True) for c in range(3)]
-    return [cgutils.get_item_pointer(context, builder, kinds[0], rows, [i, _INDEX(c)]) for c in range(3)]
+def _places_of_row(context: Any, builder: Any, kind: Any, rows: Any, row: Any, n: int) -> list[Any]:
+    """Return pointers to the n numbers of a row, of which all lie one after the other, or of an array [m, n]."""
+    array = _array(context, builder, kind, rows)
+    if kind.layout == "C":
+        first = builder.mul(row, _INDEX(n))
+        return [builder.gep(array.data, [builder.add(first, _INDEX(c))], inbounds=True) for c in range(n)]
+    return [cgutils.get_item_pointer(context, builder, kind, array, [row, _INDEX(c)]) for c in range(n)]
 
 
 def _loading(kind: type[_Value], rows: Any) -> Any:

@@ -6,8 +6,12 @@ matrices is G_m = A + B/4, and X their difference.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from symplex.fem.vectors import Mat3, Sym3, cofactors, dot, expanded, full, mixed, outer
 
+SYMMETRIC = (0, 3, 4), (3, 1, 5), (4, 5, 2)  # where the numbers of a symmetric matrix stand in a `Sym3`
 PLACES = [(a, b) for a in range(3) for b in range(3)]  # of blocks in H (see `symplex.fem.solids.tangent_blocks`)
 
 
@@ -56,3 +60,20 @@ class SlopeOfMixed:
         if b == a:
             return B
         return B - self._Y[(a + 2) % 3] if b == (a + 1) % 3 else B + self._Y[(a + 1) % 3]
+
+
+def stress_of(D: Sequence[Any], e: Mapping[int, Any]) -> Sym3:
+    """Return D e in an expanded function, of the six numbers e those that are not 0.
+
+    D is symmetric, with the 21 numbers on and above the diagonal, row by row.
+    """
+
+    def entry(i: int, j: int) -> Any:
+        i, j = min(i, j), max(i, j)
+        return D[6 * i - i * (i + 1) // 2 + j]
+
+    def product(i: int) -> Any:
+        first, *others = [entry(i, j) * e[j] for j in sorted(e)]
+        return sum(others, first)
+
+    return Sym3(*map(product, range(6)))
