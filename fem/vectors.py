@@ -10,7 +10,8 @@ In kernels they are of the types of numba that stand at the end, and live in reg
 kernel is compiled costs nothing, and the components of another one are compared one by one.
 """
 
-# pyright: reportAttributeAccessIssue=false, reportCallIssue=false
+# numba's declarations of what registers code are incomplete.
+# pyright: reportOptionalCall=false
 
 from __future__ import annotations
 
@@ -37,7 +38,6 @@ from numba.extending import (
 )
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_SUMS = 8  # under way at the same time
 _ANY = ((types.VarArg(types.Any),),)
 
 
@@ -176,43 +176,6 @@ def added(function: Callable[..., Iterator[Any]]) -> Callable[..., None]:
     return stored(function, add=True)
 
 
-def scattered(function: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
-    """Let kernels add what a function yields to rows of an array: ``f(out, rows, e, *args)``.
-
-    The function yields indices and a value, and ``yield a, b, K`` adds K to out[rows[e, a, b]]. Returned is the sum of
-    all numbers, which is finite if all of them are.
-    """
-
-    @wraps(function)
-    def scatter(out: Any, rows: Any, e: int, *args: Any) -> Any:
-        total = 0.0
-        for *index, value in function(*args):
-            numbers = np.array(_flat(value))
-            out[rows[(e, *index)]] += numbers.reshape(out.shape[1:])
-            total += numbers.sum()
-        return total
-
-    def signature_of(args: Sequence[types.Type]) -> Any:
-        return types.float64(*args[:2], types.intp, *map(_as_numbers, args[3:]))
-
-    def code(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        symbols = [_symbols(kind, builder, value) for kind, value in zip(signature.args[3:], args[3:], strict=True)]
-        out, rows = signature.args[:2]
-        sums: list[Any] = []  # several, as an addition has to wait for the one before
-        for *index, value in function(*symbols):
-            at = [args[2], *map(_INDEX, index)]
-            place = cgutils.get_item_pointer(context, builder, rows, _array(context, builder, rows, args[1]), at)
-            row = _as_index(context, builder, rows.dtype, builder.load(place))
-            numbers = _flat(value)
-            for x, to in zip(numbers, _places_of_row(context, builder, out, args[0], row, len(numbers)), strict=True):
-                builder.store((_Number(builder, builder.load(to)) + x).value, to)
-                sums = [*sums, x] if len(sums) < _SUMS else [*sums[1:], sums[0] + x]
-        return sum(sums[1:], sums[0]).value
-
-    _teach(scatter, signature_of, code)
-    return scatter
-
-
 def _teach(function: Callable, signature_of: Callable, code: Callable, operands: Sequence[tuple] = _ANY) -> None:
     """Let numba know the type and the code of a function's calls in kernels."""
 
@@ -256,12 +219,6 @@ def square(v):
 @expanded
 def transposed(A):
     return Mat3(*[A[j][i] for i in range(3) for j in range(3)])
-
-
-@expanded
-def mirrored(A):
-    """Return the symmetric matrix with the numbers on and above the diagonal of A."""
-    return Mat3(*[A[min(i, j)][max(i, j)] for i in range(3) for j in range(3)])
 
 
 @expanded
@@ -324,19 +281,24 @@ def mixed(A, B):
 # -- in arrays --------------------------------------------------------------------------------------------------------
 
 
-@intrinsic
+def _loaded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the intrinsic as compiled code calls it: without the typing context."""
+    return intrinsic(function)
+
+
+@_loaded
 def vec3_at(typingctx, rows, first, stride):
     """Return the vector whose components are ``stride`` numbers apart in an array of one dimension."""
     return _loading(Vec3, rows)
 
 
-@intrinsic
+@_loaded
 def sym3_at(typingctx, rows, first, stride):
     """Return such a symmetric matrix."""
     return _loading(Sym3, rows)
 
 
-@intrinsic
+@_loaded
 def mat3_at(typingctx, rows, first, stride):
     """Return such a matrix."""
     return _loading(Mat3, rows)
@@ -354,7 +316,7 @@ def add_at(value):
     yield value
 
 
-@intrinsic
+@_loaded
 def vec3_of(typingctx, rows, i):
     """Return row i of an array [n, 3], or of its numbers one after the other."""
 
@@ -429,7 +391,7 @@ class _ValueType(types.Type):
         return _value_type, (self.kind,)
 
 
-_TYPES = {kind: _ValueType(kind) for kind in (Vec3, Sym3, Mat3)}
+_TYPES: dict[type[_Value], _ValueType] = {kind: _ValueType(kind) for kind in (Vec3, Sym3, Mat3)}
 
 
 def _value_type(kind: type[_Value]) -> _ValueType:
@@ -444,7 +406,12 @@ class _ValueModel(models.StructModel):
         super().__init__(manager, kind, [(f"x{i}", types.float64) for i in range(kind.kind.SIZE)])
 
 
-def _symbols(kind: types.Type, builder: Any = None, value: Any = None) -> Any:
+def _parts(kind: Any) -> list[types.Type]:
+    """Return the types of a tuple."""
+    return list(kind)
+
+
+def _symbols(kind: Any, builder: Any = None, value: Any = None) -> Any:
     """Return what a value of a type of numba is to an expanded function."""
 
     def part(i: int) -> Any:
@@ -453,7 +420,7 @@ def _symbols(kind: types.Type, builder: Any = None, value: Any = None) -> Any:
     if isinstance(kind, _ValueType):
         return kind.kind(*[_Number(builder, part(i)) for i in range(kind.kind.SIZE)])
     if isinstance(kind, types.BaseTuple):
-        return tuple(_symbols(one, builder, part(i)) for i, one in enumerate(kind))
+        return tuple(_symbols(one, builder, part(i)) for i, one in enumerate(_parts(kind)))
     if isinstance(kind, types.Number):
         return _Number(builder, value)
     raise TypeError(kind)
@@ -466,20 +433,20 @@ def _type_of(found: Any) -> types.Type:
     return types.Tuple([_type_of(one) for one in found]) if isinstance(found, tuple) else types.float64
 
 
-def _as_numbers(kind: types.Type) -> types.Type:
+def _as_numbers(kind: Any) -> types.Type:
     """Return a type with floating-point numbers for all others."""
     if isinstance(kind, types.BaseTuple):
-        return types.Tuple([_as_numbers(one) for one in kind])
+        return types.Tuple([_as_numbers(one) for one in _parts(kind)])
     return types.float64 if isinstance(kind, types.Number) else kind
 
 
-def _llvm(context: Any, builder: Any, kind: types.Type, found: Any) -> Any:
+def _llvm(context: Any, builder: Any, kind: Any, found: Any) -> Any:
     """Return the value of LLVM of what an expanded function returns."""
     if isinstance(found, _Number):
         return found.value
     if isinstance(found, float | int):
         return ir.Constant(_DOUBLE, float(found))
-    kinds = kind if isinstance(kind, types.BaseTuple) else [types.float64] * len(found.parts)
+    kinds = _parts(kind) if isinstance(kind, types.BaseTuple) else [types.float64] * len(found.parts)
     value = ir.Constant(context.get_value_type(kind), ir.Undefined)
     for i, (one, part) in enumerate(zip(kinds, getattr(found, "parts", found), strict=True)):
         value = builder.insert_value(value, _llvm(context, builder, one, part), i)
@@ -488,7 +455,7 @@ def _llvm(context: Any, builder: Any, kind: types.Type, found: Any) -> Any:
 
 def _flat(found: Any) -> list[Any]:
     """Return the numbers of a value or a tuple of values, one after the other."""
-    parts = getattr(found, "parts", found)
+    parts: Any = getattr(found, "parts", found)
     return [x for part in parts for x in _flat(part)] if isinstance(parts, tuple) else [found]
 
 

@@ -140,5 +140,5 @@ def test_kinds_that_do_not_fit_are_refused():
     with pytest.raises(TypeError, match="Sym3 must have 6 components, got 3"):
         Sym3(1.0, 2.0, 3.0)
     with pytest.raises(TypeError):
-        of(U) + of(D)
+        _ = of(U) + of(D)
     assert pickle.loads(pickle.dumps(typeof(of(A)))) is typeof(of(A))
