@@ -49,7 +49,7 @@ _FAMILY_OF = {
     "contact": ("RigidContact", "HalfSpace", "Sphere"),
     "decks": ("import_deck",),
     "errors": ("SymplexError",),
-    "events": ("ForceStepping", "EnergyStepping"),
+    "events": ("ForceStepping",),
     "explicit": ("Newmark",),
     "fem": ("Energy", "System", "State"),
     "implicit": ("Midpoint", "GeneralizedAlpha", "HilberHughesTaylor"),

@@ -86,7 +86,6 @@ from symplex.time.composition import Composition as Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum as EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic as GrahamJelenic
 from symplex.time.constraints.rattle import Rattle as Rattle
-from symplex.time.events.energy_stepping import EnergyStepping as EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping as ForceStepping
 from symplex.time.explicit.newmark import Newmark as Newmark
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha

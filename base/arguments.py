@@ -357,6 +357,7 @@ _KINDS = {
     "NDArray[np.int32]": _Kind("an array of indices of nodes (whole numbers)", _indices),
     "NDArray[np.bool_]": _Kind("an array of True and False", _mask),
     "sp.csr_array": _Kind("a sparse matrix of real numbers", _sparse),
+    "sp.sparray": _Kind("a sparse matrix of real numbers", _sparse),
     "Callable": _Kind("a function", _function),
     "Any": _ANYTHING,
 }

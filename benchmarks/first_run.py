@@ -31,10 +31,8 @@ METHODS = (
     "GrahamJelenic momentum-conserving-4",
     "ZhangSkeel",
     "AdaptiveVariational",
-    "LinearlyImplicitNewmark",
     "Rattle",
     "ForceStepping",
-    "EnergyStepping",
 )
 DT = 1e-6  # s, below the limit of explicit methods
 GRID = 1e-4  # m, of force-stepping

@@ -1,4 +1,4 @@
-"""The table of integrators in docs/integrators.md, computed from what they declare: write it anew after a trait has changed.
+"""Write the table of integrators in docs/integrators.md from their declared traits. Run it after a trait has changed.
 
 python benchmarks/traits.py
 """
@@ -55,7 +55,6 @@ ROWS = (
     ),
     Row(("JacobiReduction",), "reduction", "here of force-stepping; for free systems"),
     Row(("PolarReduction",), "reduction", "here of force-stepping; for two bodies"),
-    Row(("EnergyStepping",), "", "a reference for small systems"),
     Row(("Newmark",), "", "velocity Verlet; refuses a step above the stability limit, or chooses it"),
     Row(("EnergyMomentum",), "implicit", "implicit, contact included"),
     Row(("Multirate",), "local-steps", "explicit, in local time steps"),
@@ -82,8 +81,6 @@ ROWS = (
     Row(("ZhangSkeel",), "zhang-skeel", "one linear system a step, linearly stable at any for β ≥ ¼"),
     Row(("ZhangSkeel simplified",), "zhang-skeel", "the same"),
     Row(("ZhangSkeel push-forward",), "zhang-skeel", "nonlinear equations"),
-    Row(("VariationalEuler",), "zhang-skeel", "explicit; for comparisons"),
-    Row(("LinearlyImplicitNewmark",), "zhang-skeel", "one iteration a step; for comparisons"),
     Row(("Rattle",), "constraints", "explicit but for the multipliers"),
     Row(("Rattle with beta > 0",), "constraints", "stiff energies as by `ZhangSkeel`"),
     Row(("Shake",), "constraints", "the positions of `Rattle`"),

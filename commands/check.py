@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from symplex.commands.common import FAILED, OK, add_command, add_scenario, scenario_of, told
+from symplex.commands.common import FAILED, OK, add_command, add_scenario, add_strict, scenario_of, told
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Declare the command and its arguments."""
     check = add_command(commands, "check", _check, "validate a scenario; print sizes, stable step, memory and time")
     add_scenario(check)
+    add_strict(check, "mesh files")
 
 
 def _check(arguments: argparse.Namespace) -> int:
@@ -19,5 +20,8 @@ def _check(arguments: argparse.Namespace) -> int:
 
     scenario = scenario_of(arguments)
     default_folder(scenario)  # where it may not be, this tells
-    report, failure = check_report(scenario.build())
+    problem = scenario.build()
+    if arguments.strict:
+        problem.require_known()
+    report, failure = check_report(problem)
     return told(report) or (FAILED if failure else OK)

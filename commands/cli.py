@@ -123,6 +123,9 @@ def _command(argv: Sequence[str], ranks: Ranks | None = None) -> int:
         return BAD_INPUT
     # A file .numba_config.yaml in the working directory cannot name the folder that compiled code is loaded from.
     os.environ.setdefault("NUMBA_CACHE_DIR", "")
+    # Threads of BLAS gain nothing in what commands do, and each waits for work in a loop. Before numpy is loaded.
+    if not {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"} & os.environ.keys():
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"
     try:
         return arguments.command(arguments)
     except SymplexError as error:

@@ -54,6 +54,13 @@ def add_scenario(
     )
 
 
+def add_strict(parser: argparse.ArgumentParser, whose: str) -> None:
+    """Add the option that refuses unknown lines of mesh files."""
+    parser.add_argument(
+        "--strict", action="store_true", help=f"refuse {whose} with lines that are unknown, which are listed otherwise"
+    )
+
+
 def add_small_motions(parser: argparse.ArgumentParser, kind: str) -> None:
     """Add the arguments of a command about small motions of a scenario: the state, and the folder for ``kind``."""
     add_scenario(parser)

@@ -15,7 +15,10 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("first", metavar="RESULT", help="results folder, at whose times and nodes they are compared")
     parser.add_argument("second", metavar="RESULT", help="results folder")
     parser.add_argument(
-        "--tolerance", type=float, metavar="R", help="fail, with exit status 1, if a relative difference is larger"
+        "--tolerance",
+        type=float,
+        metavar="R",
+        help="fail, with exit status 1, if a relative difference is larger, or the second lacks what the first has",
     )
     parser.add_argument("--output", metavar="DIR", help="folder for the table, pictures, and the differences of fields")
 
@@ -32,12 +35,18 @@ def _compare(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         lines.append(f"pictures and the differences of fields are in {arguments.output}")
     status = told("\n".join(lines))
-    beyond = [] if arguments.tolerance is None else found.beyond(arguments.tolerance)
+    if arguments.tolerance is None:
+        return status
+    beyond = found.beyond(arguments.tolerance)
     if beyond:
         worst = max(beyond, key=lambda one: one.relative)
         complain(
             f"error: {len(beyond)} of {len(rows)} differ by more than {arguments.tolerance:g}; most of all "
             f"{worst.name}, by {worst.relative:.3g} at t = {worst.t:.6g} s."
         )
-        return FAILED
-    return status
+    if found.left_out:
+        complain(
+            f"error: {found.second} must have all that {found.first} has, but lacks: {'; '.join(found.left_out)}. "
+            "Compare with a finished run of the same bodies, probes and [output] fields."
+        )
+    return FAILED if beyond or found.left_out else status

@@ -21,6 +21,12 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     deck.add_argument(
         "--units", choices=UNITS, default="si", help="the deck's units, which it does not tell; default: si"
     )
+    deck.add_argument(
+        "--strict",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="refuse steps with unknown keywords or parameters (default), or leave these out; they are listed",
+    )
     deck.add_argument("--overwrite", action="store_true", help="replace files that are there")
 
 
@@ -29,10 +35,11 @@ def _import(arguments: argparse.Namespace) -> int:
 
     deck = Path(arguments.deck)
     folder = arguments.output or f"{deck.stem}-imported"
-    imported = import_deck(deck, folder, units=arguments.units, overwrite=arguments.overwrite)
+    imported = import_deck(deck, folder, units=arguments.units, overwrite=arguments.overwrite, strict=arguments.strict)
     status = told(imported.report())
     if imported.scenarios:
         return status
-    why = f" {imported.missed[0]}." if imported.missed else " it has no steps."
+    first = min(imported.missed, key=lambda missed: missed.step, default=None)
+    why = f" {first}." if first is not None else " it has no steps."
     complain(f"error: {deck.name}: no step was imported, only the mesh:{why}")
     return FAILED

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from symplex.commands.common import add_command, told
+from symplex.commands.common import add_command, add_strict, told
 from symplex.errors import OutputError
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Declare the command and its arguments."""
     info = add_command(commands, "info", _info, "print what is in a mesh file or a folder of results")
+    add_strict(info, "a mesh file")
     info.add_argument("path", metavar="MESH-or-RESULT", help="mesh file, or folder of a run, modes, a study …")
 
 
@@ -24,4 +25,4 @@ def _info(arguments: argparse.Namespace) -> int:
         raise OutputError(f"{path.name} is a scenario; look at it with: symplex check {path}")
     if path.is_dir():
         return told(study_report(path) or result_report(path))
-    return told(mesh_report(path))
+    return told(mesh_report(path, strict=arguments.strict))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from symplex.base.streams import say
-from symplex.commands.common import OK, add_command
+from symplex.base.streams import complain, say
+from symplex.commands.common import OK, add_command, add_strict
 from symplex.errors import MeshError
 
 
@@ -32,6 +32,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     convert.add_argument("source", metavar="MESH")
     convert.add_argument("file", metavar="FILE", help=file_help)
     convert.add_argument("--scale", type=float, default=1.0, help="metres per unit of MESH; 1e-3 for millimetres")
+    add_strict(convert, "a mesh file")
     convert.add_argument("--repair", action="store_true", help="turn inverted cells, drop unconnected nodes")
     for kind in kinds.choices.values():
         kind.add_argument("--overwrite", action="store_true", help="replace FILE if it is there")
@@ -56,6 +57,7 @@ def _mesh_lattice(arguments: argparse.Namespace) -> int:
 
 
 def _mesh_convert(arguments: argparse.Namespace) -> int:
+    from symplex.meshes.formats.account import some
     from symplex.meshes.formats.read import read_mesh
     from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 
@@ -64,7 +66,9 @@ def _mesh_convert(arguments: argparse.Namespace) -> int:
         raise MeshError(
             f"{target} is the mesh itself, which may hold more than is written (materials, results); give another name."
         )
-    mesh = read_mesh(source, scale=arguments.scale, require_volume=False)
+    mesh = read_mesh(source, scale=arguments.scale, require_volume=False, strict=arguments.strict)
+    for line in some(mesh.unknown):
+        complain(f"unknown input, which is not written: {line}")
     if arguments.repair:
         mesh = drop_unconnected(orient(drop_duplicates(mesh)))
     return _save(mesh, arguments)

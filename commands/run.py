@@ -7,7 +7,7 @@ import shlex
 
 from symplex.base.lazy import Loading
 from symplex.base.streams import complain, say
-from symplex.commands.common import OK, add_command, add_scenario, scenario_of, status_of, words_of
+from symplex.commands.common import OK, add_command, add_scenario, add_strict, scenario_of, status_of, words_of
 from symplex.errors import StepFailed
 
 
@@ -25,6 +25,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     again = run.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the folder")
     again.add_argument("--overwrite", action="store_true", help="replace the run that is in the folder")
+    add_strict(run, "mesh files")
     run.add_argument("--no-pictures", action="store_true", help="no plot, snapshots or film at the end")
     run.add_argument("--quiet", action="store_true", help="print errors only")
     run.set_defaults(on_ranks=True)
@@ -55,6 +56,7 @@ def _run(arguments: argparse.Namespace) -> int:
             progress=not arguments.quiet,
             pictures=not arguments.no_pictures,
             ranks=arguments.ranks,
+            strict=arguments.strict,
         )
     except KeyboardInterrupt as error:
         begun = Folder(output).checkpoint.exists()

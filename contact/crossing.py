@@ -20,8 +20,8 @@ from symplex.contact.grid import (
 )
 from symplex.contact.passing import free_way, meeting, without_mean
 from symplex.contact.search import SurfacePairs, edges_through_faces, find_swept
-from symplex.contact.surfaces import Surface, is_closed
-from symplex.fem.assembly import Array
+from symplex.contact.surfaces import Surface, components_of, is_closed
+from symplex.fem.assembly import Array, IntArray
 from symplex.fem.kernels import formula, kernel
 
 _KEPT = 0.1  # of the distance at the beginning of a way
@@ -29,6 +29,9 @@ _MET = 1e-7  # of the size of a pair: what comes nearer has met
 _SHALLOW = 1e-9  # of the largest triangle: what reaches less deep only touches
 _COMPARISONS = 32  # per triangle, vertex and edge, before the way that is looked at is halved
 _SHORTEST = 1e-3  # part of a way beyond which it is not halved
+_BELOW = 1e-6  # of the size of a triangle: how far below it is looked what is inside
+_LOOKED_AT = 20_000  # triangles, below which that is done
+_LITTLE = 1e-3  # of the area, or the size, that may be wrong in a surface: what rounding in a file makes
 _SAMPLES = 2000  # of points inside another body, among which the deepest is sought
 
 
@@ -199,11 +202,7 @@ def _deepest_inside(surface: Surface, q: Array, between: NDArray[np.bool_]) -> _
         ]
         if not partners or not is_closed(nodes):
             continue
-        everything = np.ones((1, 1), bool)
-        region = np.concatenate([lower[other], upper[other]])[None]
-        boxes, members = boxes_within(nodes, np.zeros(len(nodes), np.int32), q, q, 0.0, region, everything)
-        largest = largest_extent(boxes)
-        grid = Grid(*arrange(boxes, members, largest, 0.0))
+        grid, boxes, largest = _grid_of(nodes, q)
         for one in map(int, partners):
             near = points[one][((points[one] >= lower[other]) & (points[one] <= upper[other])).all(axis=1)]
             inside = near[windings(near, upper[other, 0], grid, nodes, q) != 0]
@@ -213,6 +212,56 @@ def _deepest_inside(surface: Surface, q: Array, between: NDArray[np.bool_]) -> _
             if len(depth) and depth.max() > max(_SHALLOW * largest, found.get(bodies, (0.0,))[0]):
                 found[bodies] = float(depth.max()), inside[np.argmax(depth)]
     return found
+
+
+def _grid_of(nodes: IntArray, q: Array) -> tuple[Grid, Array, float]:
+    """Return the grid in which triangles [f, 3] are found, their boxes [f, 6], and the largest extent of one in m."""
+    corners = q[nodes].reshape(-1, 3)
+    region = np.concatenate([corners.min(axis=0), corners.max(axis=0)])[None]
+    boxes, members = boxes_within(nodes, np.zeros(len(nodes), np.int32), q, q, 0.0, region, np.ones((1, 1), bool))
+    largest = largest_extent(boxes)
+    return Grid(*arrange(boxes, members, largest, 0.0)), boxes, largest
+
+
+def counted_twice(points: Array, triangles: IntArray) -> str | None:
+    """Return a clause on where closed triangles [f, 3] bound a volume more than once, or less, or None.
+
+    Closed parts may touch each other, and be in each other as cavities are, with normals that point into the cavity.
+    """
+    parts = components_of(triangles, len(points))
+    if not parts.any() and not _has_wings(triangles):
+        return None
+    some = triangles[:: -(-len(triangles) // _LOOKED_AT)]
+    x = points[some]
+    normals = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+    areas = np.linalg.norm(normals, axis=1)
+    sizes = np.sqrt(areas)[:, None]
+    below = x.mean(axis=1) - _BELOW * normals / np.where(sizes > 0.0, sizes, 1.0)
+    grid, _, _ = _grid_of(triangles, points)
+    times = windings(below, float(points[:, 0].max()), grid, triangles, points)
+    wrong = np.where(times != 1, areas, 0.0)
+    if wrong.sum() > _LITTLE * areas.sum():
+        f = int(np.argmax(wrong))
+        return f"below its triangle at {_at(x[f].mean(axis=0))} it is counted {times[f]} times"
+    x = points[triangles] - points[0]
+    volumes = np.bincount(parts, np.einsum("fi,fi->f", x[:, 0], np.cross(x[:, 1], x[:, 2])))
+    outward = [triangles[parts == k] for k in np.flatnonzero(volumes > 0.0)]
+    surface = Surface.join([Surface.from_triangles(points, own, f"{k}") for k, own in enumerate(outward)])
+    for found in intersections(surface, points, ~np.eye(len(outward), dtype=bool)):
+        if found.depth > _LITTLE * float(np.ptp(points, axis=0).max()):
+            return f"closed parts of it overlap by about {found.depth:.3g} m at {_at(found.place)}"
+    return None
+
+
+def _has_wings(triangles: IntArray) -> bool:
+    """Return whether an edge has more than two triangles, as where closed parts touch along edges."""
+    ends = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1).astype(np.int64)
+    return bool(np.unique(ends[:, 0] * (int(triangles.max()) + 1) + ends[:, 1], return_counts=True)[1].max() > 2)
+
+
+def _at(place: Array) -> str:
+    """Return a place in words."""
+    return f"({', '.join(f'{x:.4g}' for x in place)}) m"
 
 
 @kernel

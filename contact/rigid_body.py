@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Self, final
 
@@ -66,13 +67,20 @@ class RigidBody(Copyable):
         InvalidSystem
             If not one of both is given, or it is not positive.
         MeshError
-            If the mesh has no faces, or its surface is open or turned inside out.
+            If the mesh has no faces, or its surface is open, turned inside out, or of parts that overlap.
         """
         surface = _surface(mesh)
         if not all(surface.has_volume):
             raise MeshError(
                 "the surface of a rigid body is open: some edges have no triangle on the other side. Close it, or give "
                 "its mass and inertia as MassProperties: RigidBody(mesh, properties)."
+            )
+        from symplex.contact.crossing import counted_twice  # compiled when first needed
+
+        if (where := counted_twice(mesh.points, surface.triangles)) is not None:
+            raise MeshError(
+                f"the surface of a rigid body must bound each part of its volume once, but {where}. Join its parts to "
+                "one surface, let the normals of cavities point into them, or give mass and inertia as MassProperties."
             )
         one = MassProperties.of_surface(mesh.points, surface.triangles, 1.0)
         return cls(mesh, one.scaled(mass_of(one.mass, density, mass) / one.mass))
@@ -191,8 +199,7 @@ class RigidBody(Copyable):
             raise InvalidSystem("the rotation of a rigid body must be an orthogonal matrix [3, 3] of determinant 1.")
         old = self.properties
         points = to + (self.mesh.points - old.center) @ R.T
-        mesh = Mesh(points, self.mesh.cells, self.mesh.cell_groups, self.mesh.point_groups, self.mesh.formulations)
-        return RigidBody(mesh, MassProperties(old.mass, to, R @ old.inertia @ R.T))
+        return RigidBody(replace(self.mesh, points=points), MassProperties(old.mass, to, R @ old.inertia @ R.T))
 
     @property
     def particles(self) -> Array:

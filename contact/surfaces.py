@@ -104,7 +104,7 @@ class Surface(Summarized, Copyable):
                 raise MeshError(
                     "the mesh has no boundary faces, as it has no volume cells; Surface.from_triangles takes triangles."
                 )
-            label = _components(triangles, len(mesh.points))
+            label = components_of(triangles, len(mesh.points))
             n = int(label.max()) + 1
             names = ("body",) if n == 1 else tuple(f"body {i + 1}" for i in range(n))
             return cls._build(names, mesh.points, triangles, label, (True,) * n)
@@ -311,7 +311,7 @@ def _from_smallest(rows: IntArray) -> IntArray:
     return np.take_along_axis(rows, columns, axis=1)
 
 
-def _components(triangles: IntArray, n_points: int) -> IntArray:
+def components_of(triangles: IntArray, n_points: int) -> IntArray:
     """Return for each triangle which part of the surface it belongs to, parts counted by their smallest nodes."""
     a, b = triangles[:, [0, 1]].ravel(), triangles[:, [1, 2]].ravel()
     graph = sp.coo_array((np.ones(len(a), np.int8), (a, b)), (n_points, n_points))

@@ -9,7 +9,7 @@ import numpy as np
 from symplex.decks.deck import Deck
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.reading import real
-from symplex.decks.tied import NEAR, nearest_on_faces
+from symplex.decks.tied import NEAR, feet_on_faces
 
 _NONE = 1e-6  # of the size of a face: how far from it a node is on it
 
@@ -59,8 +59,7 @@ def _move(
     if isinstance(reach, str):
         nodes = np.intersect1d(nodes, geometry.nodes(reach))
     moved: list[float] = []
-    for node in nodes.tolist():
-        face, weights, away = nearest_on_faces(points[node], faces, points)
+    for node, (face, weights, away) in zip(nodes.tolist(), feet_on_faces(points[nodes], faces, points), strict=True):
         size = float(np.ptp(points[face], axis=0).max())
         most = NEAR * size if reach is None else np.inf if isinstance(reach, str) else reach
         if _NONE * size < away <= most and np.isfinite(away):

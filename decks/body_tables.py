@@ -49,7 +49,32 @@ class BodyTables:
 
     def tables(self) -> list[Table]:
         """Return tables ``[[body]]``, one for each part."""
+        self._check_sections()
         return [self._table(part) for part in self._parts.names]
+
+    def _check_sections(self) -> None:
+        """Raise NotUnderstood if solid elements have no section, or several with different materials."""
+        geometry = self._geometry
+        numbers = np.sort(geometry.solids)
+        of_element = np.full(len(numbers), -1)
+        materials: list[tuple[str, str]] = []
+        for section in self._sections:
+            key = section.material.upper(), section.orientation
+            if key not in materials:
+                materials.append(key)
+            inside = np.isin(numbers, geometry.elements([section.elements]))
+            others = np.flatnonzero(inside & (of_element >= 0) & (of_element != materials.index(key)))
+            if len(others):
+                one, other = materials[of_element[others[0]]], key
+                raise NotUnderstood(
+                    f"element {numbers[others[0]]} has two sections, of "
+                    + " and ".join(f"'{name}'" + (f" along '{axes}'" if axes else "") for name, axes in (one, other))
+                )
+            of_element[inside] = materials.index(key)
+        without = numbers[of_element < 0]
+        if len(without):
+            more = "" if len(without) == 1 else f", nor have {len(without) - 1} others"
+            raise NotUnderstood(f"element {without[0]} has no section{more}")
 
     def _table(self, part: str) -> Table:
         # Axes make another material of one that is not the same in all directions.
@@ -58,8 +83,6 @@ class BodyTables:
         unknown = {name for name, _ in materials} - {*self._deck.materials}
         if unknown:
             raise NotUnderstood(f"there is no material '{min(unknown)}'")
-        if not materials:
-            raise NotUnderstood("it has no section")
         scale = self._units.length
         body: Table = {"name": part, "mesh": self._file}
         nodes = self._parts.nodes(part)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from symplex.decks.deck import MultiPoint, RigidGroup, Sector, Term, Tie
-from symplex.decks.reading import Keyword, NotUnderstood, Reading, direction, real, reals, words
+from symplex.decks.reading import (
+    Coupled,
+    Keyword,
+    NotUnderstood,
+    Once,
+    Reading,
+    direction,
+    fields,
+    real,
+    reals,
+    single_line,
+    words,
+)
 from symplex.meshes.formats.abaqus_deck import Block
 
 
-def before_steps(reading: Reading) -> None:
-    """Raise NotUnderstood in a step."""
-    if reading.in_step:
-        raise NotUnderstood("constraints that change between steps are not known")
-
-
 def _take_equation(reading: Reading, block: Block) -> None:
-    before_steps(reading)
     lines = [words(line.rstrip().rstrip(",")) for line in block.lines]
     at = 0
     while at < len(lines):
-        count = lines[at][0]
+        (count,) = fields(",".join(lines[at]), 1)
         if not count.isdecimal() or not int(count):
             raise ValueError(f"'{count[:60]}' stands where the number of terms of an equation must be")
         found: list[str] = []
@@ -37,10 +42,9 @@ def _take_equation(reading: Reading, block: Block) -> None:
 
 
 def _take_tie(reading: Reading, block: Block) -> None:
-    before_steps(reading)
     tolerance = block.parameters.get("POSITIONTOLERANCE")
     for line in block.lines:
-        slave, master, *_ = *words(line), "", ""
+        slave, master = fields(line, 2)
         if not slave or not master:
             raise ValueError("a *TIE names no two surfaces")
         adjust = block.parameters.get("ADJUST", "YES").upper() != "NO"
@@ -49,10 +53,7 @@ def _take_tie(reading: Reading, block: Block) -> None:
 
 
 def _take_sector(reading: Reading, block: Block) -> None:
-    before_steps(reading)
-    if reading.deck.sector is not None:
-        raise NotUnderstood("several cyclic symmetries are not known")
-    values = reals(block.lines[0]) if block.lines else []
+    values = [real(word) if word else 0.0 for word in fields(single_line(block), 6)] if block.lines else []
     count = block.parameter("N")
     if len(values) < 6 or not count.isdecimal() or int(count) < 2:
         raise ValueError("a *CYCLIC SYMMETRY MODEL has no number N of sectors, or no two points of an axis")
@@ -68,7 +69,6 @@ def _take_diameters(reading: Reading, block: Block) -> None:
 
 
 def _take_rigid(reading: Reading, block: Block) -> None:
-    before_steps(reading)
     if "NSET" not in block.parameters or "REFNODE" not in block.parameters:
         raise NotUnderstood("only rigid bodies of NSET and REF NODE are known")
     nodes, reference = block.parameters["NSET"], block.parameters["REFNODE"]
@@ -77,18 +77,19 @@ def _take_rigid(reading: Reading, block: Block) -> None:
 
 
 def _take_coupling(reading: Reading, block: Block) -> None:
-    before_steps(reading)
     axes = block.parameters.get("ORIENTATION", "").upper()
-    reading.coupled = block.parameter("SURFACE"), block.parameter("REFNODE"), axes
+    surface, reference = block.parameter("SURFACE"), block.parameter("REFNODE")
+    reading.coupled = Coupled(surface, reference, axes, reading.where(block))
 
 
 def _take_kinematic(reading: Reading, block: Block) -> None:
     if reading.coupled is None:
         raise NotUnderstood("it stands outside of a *COUPLING")
-    surface, reference, axes = reading.coupled
+    surface, reference, axes, _ = reading.coupled
+    reading.coupled = None
     components: set[int] = set()
     for line in block.lines:
-        first, last, *_ = *words(line), "", ""
+        first, last = fields(line, 2)
         begin = direction(first)
         end = direction(last) if last else begin
         components |= {k - 1 for k in range(begin, end + 1) if 1 <= k <= 3}
@@ -97,7 +98,6 @@ def _take_kinematic(reading: Reading, block: Block) -> None:
 
 
 def _take_mpc(reading: Reading, block: Block) -> None:
-    before_steps(reading)
     kind, found = "", list[str]()
     for line in block.lines:
         first, *rest = words(line.rstrip().rstrip(","))
@@ -105,7 +105,7 @@ def _take_mpc(reading: Reading, block: Block) -> None:
             _add_mpc(reading, kind, found)
             kind, found = first.upper(), []
             if kind not in _MULTI_POINT:
-                raise NotUnderstood(f"constraints {kind} are not known")
+                raise NotUnderstood(f"constraints '{kind}' are not known")
         else:
             rest = [first, *rest]
         found += rest
@@ -122,36 +122,57 @@ def _add_mpc(reading: Reading, kind: str, nodes: list[str]) -> None:
     reading.deck.multi_point.append(MultiPoint(kind, tuple(nodes)))
 
 
+_MODEL = "before steps"
 _MULTI_POINT = {"BEAM": 2, "MEANROT": 3}  # how many nodes they have at least
 
 CONSTRAINT_KEYWORDS = {
-    "EQUATION": Keyword(_take_equation, (), "`[[constraint]]`"),
+    "EQUATION": Keyword(_take_equation, (), "`[[constraint]]`", _MODEL),
     "MPC": Keyword(
         _take_mpc,
         (),
         "BEAM, MEANROT: `[[constraint]]`, without `NLGEOM`: two nodes keep their distance, a node has the mean "
         "rotation of others",
+        _MODEL,
     ),
     "TIE": Keyword(
         _take_tie,
         ("NAME", "ADJUST", "POSITIONTOLERANCE", "CYCLICSYMMETRY"),
         "`[[constraint]]`: nodes of the first surface stay where they are on a face of the second one",
+        _MODEL,
     ),
     "CYCLICSYMMETRYMODEL": Keyword(
         _take_sector,
         ("N", "NGRAPH", "TIE", "ELSET"),
         "of one *TIE or several with `CYCLIC SYMMETRY`: `[[constraint]]`, in static steps and frequencies",
+        _MODEL,
+        Once("cyclic symmetry"),
     ),
     "SELECTCYCLICSYMMETRYMODES": Keyword(
         _take_diameters,
         ("NMIN", "NMAX"),
         "one nodal diameter; unless it is 0 or N/2, a second body has imaginary parts",
+        "in steps",
+        Once("range of nodal diameters", owner="step"),
+        has_data=False,
     ),
     "RIGIDBODY": Keyword(
-        _take_rigid, ("NSET", "REFNODE", "ROTNODE"), "`[[constraint]]`, without `NLGEOM`: rotations are small"
+        _take_rigid,
+        ("NSET", "REFNODE", "ROTNODE"),
+        "`[[constraint]]`, without `NLGEOM`: rotations are small",
+        _MODEL,
+        has_data=False,
     ),
-    "COUPLING": Keyword(_take_coupling, ("REFNODE", "SURFACE", "CONSTRAINTNAME", "ORIENTATION"), "`[[constraint]]`"),
+    "COUPLING": Keyword(
+        _take_coupling,
+        ("REFNODE", "SURFACE", "CONSTRAINTNAME", "ORIENTATION"),
+        "`[[constraint]]`",
+        _MODEL,
+        has_data=False,
+    ),
     "KINEMATIC": Keyword(
-        _take_kinematic, (), "of a coupling, without `NLGEOM`: nodes move with the reference node as a rigid body"
+        _take_kinematic,
+        (),
+        "of a coupling, without `NLGEOM`: nodes move with the reference node as a rigid body",
+        _MODEL,
     ),
 }

@@ -115,9 +115,16 @@ class ConstraintTables:
             if (on := [node for node in nodes if node in chosen])
         ]
 
-    def held(self, held: Collection[Dof]) -> list[Table]:
-        """Return supports of what no equation and no support of the deck holds of nodes of no element."""
+    def held(self, held: Collection[Dof], moves: bool) -> list[Table]:
+        """Return supports of what no equation and no support of the deck holds of nodes of no element.
+
+        In motions dashpots act on nodes, which then are free.
+        """
         used = {dof for row in self._rows.factors for dof in row} | {*held} | self._discrete.dofs
+        if moves:
+            used |= {
+                (n, k) for _, pairs, _ in self._discrete.dashpots for pair in pairs for n in pair for k in range(3)
+            }
         free = {node: "".join(a for i, a in enumerate(_AXES) if (node, i) not in used) for node in self.loose}
         return [{"body": self._name(node), "components": axes} for node, axes in free.items() if axes]
 

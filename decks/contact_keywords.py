@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from symplex.decks.constraint_keywords import before_steps
 from symplex.decks.deck import ContactPair, Interaction
-from symplex.decks.reading import Keyword, NotUnderstood, Reading, reals, words
+from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, fields, real, reals, single_line, words
 from symplex.meshes.formats.abaqus_deck import Block
 
 _KINDS = ("SURFACETOSURFACE", "NODETOSURFACE", "MORTAR", "LINMORTAR", "PGLINMORTAR")  # how pressures are integrated
@@ -12,10 +11,9 @@ _PRESSURES = ("HARD", "LINEAR", "TIED")
 
 
 def _take_pair(reading: Reading, block: Block) -> None:
-    before_steps(reading)
     kind = block.parameters.get("TYPE", "NODETOSURFACE").upper().replace(" ", "")
     if kind not in _KINDS:
-        raise NotUnderstood(f"contact with TYPE={kind} is not known")
+        raise NotUnderstood(f"contact with TYPE='{kind}' is not known")
     interaction = block.parameter("INTERACTION").upper()
     adjust = block.parameters.get("ADJUST")
     for line in block.lines:
@@ -28,12 +26,10 @@ def _take_pair(reading: Reading, block: Block) -> None:
 
 
 def _take_interaction(reading: Reading, block: Block) -> None:
-    before_steps(reading)
     reading.interaction = reading.deck.interactions[block.parameter("NAME").upper()] = Interaction()
 
 
 def _interaction(reading: Reading) -> Interaction:
-    before_steps(reading)
     if reading.interaction is None:
         raise NotUnderstood("it stands outside of a *SURFACE INTERACTION")
     return reading.interaction
@@ -43,9 +39,11 @@ def _take_behaviour(reading: Reading, block: Block) -> None:
     interaction = _interaction(reading)
     interaction.pressure = block.parameters.get("PRESSURE-OVERCLOSURE", "HARD").upper()
     if interaction.pressure not in _PRESSURES:
-        raise NotUnderstood(f"PRESSURE-OVERCLOSURE={interaction.pressure} is not known")
+        raise NotUnderstood(f"PRESSURE-OVERCLOSURE='{interaction.pressure}' is not known")
+    # Stiffness, and two numbers of how soon contact pulls.
+    stiffness, *_ = fields(single_line(block), 0 if interaction.pressure == "HARD" else 3) or [""]
     if interaction.pressure == "LINEAR":
-        values = reals(block.lines[0]) if block.lines else []
+        values = reals(stiffness)
         if not values or values[0] <= 0.0:
             raise ValueError("a linear pressure has no positive stiffness")
         interaction.stiffness = values[0]
@@ -53,9 +51,12 @@ def _take_behaviour(reading: Reading, block: Block) -> None:
 
 def _take_friction(reading: Reading, block: Block) -> None:
     interaction = _interaction(reading)
-    if len(block.lines) != 1 or not (values := reals(block.lines[0])) or values[0] < 0.0:
+    if len(block.lines) != 1:
         raise NotUnderstood("only one coefficient of friction is known")
-    interaction.friction = values[0]
+    coefficient, _ = fields(block.lines[0], 2)  # and the stiffness while surfaces stick
+    if not coefficient or real(coefficient) < 0.0:
+        raise NotUnderstood("only one coefficient of friction is known")
+    interaction.friction = real(coefficient)
 
 
 CONTACT_KEYWORDS = {
@@ -63,12 +64,23 @@ CONTACT_KEYWORDS = {
         _take_pair,
         ("INTERACTION", "TYPE", "SMALLSLIDING", "ADJUST"),
         '`[[contact]]` of two bodies, `begins = "touch"`; each group of elements that shares nodes becomes a body',
+        "before steps",
     ),
-    "SURFACEINTERACTION": Keyword(_take_interaction, ("NAME",), ""),
+    "SURFACEINTERACTION": Keyword(
+        _take_interaction, ("NAME",), "", "before steps", Once("surface interaction", "NAME"), False
+    ),
     "SURFACEBEHAVIOR": Keyword(
         _take_behaviour,
         ("PRESSURE-OVERCLOSURE",),
         "HARD: the stiffness that follows from the materials; LINEAR: 0.4 of that of the deck; TIED: as `*TIE`",
+        "before steps",
+        Once("pressure", owner="interaction"),
     ),
-    "FRICTION": Keyword(_take_friction, (), "`friction` of contact, in motions only; of what is tied it says nothing"),
+    "FRICTION": Keyword(
+        _take_friction,
+        (),
+        "`friction` of contact, in motions only; of what is tied it says nothing",
+        "before steps",
+        Once("friction", owner="interaction"),
+    ),
 }

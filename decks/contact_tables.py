@@ -11,7 +11,7 @@ from symplex.decks.deck import ContactPair, Deck, Interaction, Step
 from symplex.decks.geometry import DeckGeometry, Face
 from symplex.decks.parts import Parts
 from symplex.decks.reading import NotUnderstood
-from symplex.decks.tied import nearest_on_faces
+from symplex.decks.tied import feet_on_faces
 from symplex.decks.units import Units
 from symplex.meshes.kinds import FACE_KINDS, corners_of
 
@@ -106,8 +106,10 @@ class ContactTables:
     def _check_gaps(self, pair: ContactPair, slave: list[Face], master: list[Face]) -> None:
         """Raise NotUnderstood where nodes of the first surface overlap the second one."""
         points = self._geometry.mesh.points
-        for node in np.unique(np.concatenate([np.array(face) for face in slave])).tolist():
-            face, weights, away = nearest_on_faces(points[node], master, points)
+        nodes = np.unique(np.concatenate([np.array(face) for face in slave]))
+        for node, (face, weights, away) in zip(
+            nodes.tolist(), feet_on_faces(points[nodes], master, points), strict=True
+        ):
             if not np.isfinite(away):
                 continue
             x = points[list(corners_of(FACE_KINDS[len(face)], np.array([face]))[0])]

@@ -14,7 +14,7 @@ from symplex.decks.deck import Deck, Sector, Step, Tie
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.reading import NotUnderstood
 from symplex.decks.rows import IMAGINARY, Array, Dof, Rows
-from symplex.decks.tied import nearest_on_faces
+from symplex.decks.tied import Foot, feet_on_faces
 
 _NEAR = 1e-3  # of the size of the sector: how far nodes of both sides may be apart without a tolerance
 _ZERO = 1e-12  # of a factor
@@ -74,12 +74,12 @@ def add_cyclic(rows: Rows, tie: Tie, sector: Sector, diameter: int, geometry: De
     there = (points[slaves] - a) @ turn + a
     if not faces and len(np.unique(tree.query(there)[1])) < len(slaves):
         raise NotUnderstood("nodes of both sides of the sector do not belong to each other one by one")
-    for node, x in zip(slaves.tolist(), there, strict=True):
-        if faces:
-            nodes, weights, away = nearest_on_faces(x, faces, points)
-        else:
-            away, k = tree.query(x)
-            nodes, weights = [int(masters[k])], np.ones(1)
+    if faces:
+        feet = feet_on_faces(there, faces, points)
+    else:
+        distances, places = map(np.atleast_1d, tree.query(there))
+        feet = [Foot([int(masters[k])], np.ones(1), float(d)) for d, k in zip(distances, places, strict=True)]
+    for node, (nodes, weights, away) in zip(slaves.tolist(), feet, strict=True):
         if away > (tie.tolerance if tie.tolerance is not None else _NEAR * size):
             raise NotUnderstood(
                 f"node {geometry.numbers[node]} is {away:.3g} away from the other side of the sector; both sides must "

@@ -20,6 +20,7 @@ class Where(NamedTuple):
         return f"{self.file}, line {self.line}" if self.file else f"line {self.line}"
 
 
+DELAYED = " DELAYED BY "  # in names of amplitudes that are later than another one
 NOWHERE = Where("", 0)
 
 
@@ -29,21 +30,26 @@ class Missed(NamedTuple):
     Attributes
     ----------
     keyword : str
+        Without its asterisk; none of lines before the first keyword.
     where : Where
     why : str
     step : int
         The step in which it stands, from 1; 0 before the first.
+    is_unknown : bool
+        Whether the keyword, a parameter or lines below it are unknown, so that nothing was taken of it. Otherwise it
+        is known, and says what cannot be imported.
     """
 
     keyword: str
     where: Where
     why: str
     step: int
+    is_unknown: bool = False
 
     def __str__(self) -> str:
         """Return it as messages tell it."""
         place = "" if self.where == NOWHERE else f"{self.where}: "
-        return f"{place}*{self.keyword}: {self.why}"
+        return f"{place}{'*' if self.keyword else ''}{self.keyword and self.keyword + ': '}{self.why}"
 
 
 @dataclass
@@ -353,6 +359,23 @@ class Deck:
     steps: list[Step] = field(default_factory=list)
     missed: list[Missed] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+
+    def used(self) -> dict[str, set[str]]:
+        """Return the names, in capitals, of what is referred to, by what it is."""
+        given = [
+            item.amplitude
+            for conditions in (self.model, *self.steps)
+            for items in (conditions.prescribed, conditions.forces, conditions.pressures, conditions.weights)
+            for item in items
+        ]
+        axes = [section.orientation for section in self.sections]
+        axes += [one.axes for one in (*self.rigid, *self.distributed)]
+        return {
+            "material": {section.material.upper() for section in self.sections},
+            "orientation": {*axes},
+            "amplitude": {*given, *(name.partition(DELAYED)[0] for name in given)},
+            "surface interaction": {pair.interaction for pair in self.contacts},
+        }
 
     def is_tied(self, pair: ContactPair) -> bool:
         """Return whether surfaces in contact cannot part."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from symplex.decks.constraint_keywords import before_steps
 from symplex.decks.deck import Dashpot, Distributed, LumpedMass, Spring
-from symplex.decks.reading import Keyword, NotUnderstood, Reading, direction, one_line, real, words
+from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, direction, fields, one_line, real, words
 from symplex.meshes.formats.abaqus_deck import Block
 
 # Types of elements without volume, by the keyword that says what they are.
@@ -19,7 +18,6 @@ DISCRETE = {
 
 
 def _take_spring(reading: Reading, block: Block) -> None:
-    before_steps(reading)
     if not block.lines:
         raise ValueError("a *SPRING has no stiffness")
     # The line of directions may be empty, and lines that are empty are left out.
@@ -32,29 +30,30 @@ def _take_spring(reading: Reading, block: Block) -> None:
 
 
 def _take_dashpot(reading: Reading, block: Block) -> None:
-    before_steps(reading)
     reading.deck.dashpots.append(Dashpot(block.parameter("ELSET"), one_line(block, 1)[0], reading.where(block)))
 
 
 def _take_mass(reading: Reading, block: Block) -> None:
-    before_steps(reading)
     reading.deck.masses.append(LumpedMass(block.parameter("ELSET"), one_line(block, 1)[0]))
 
 
 def _take_distributing_coupling(reading: Reading, block: Block) -> None:
-    before_steps(reading)
     weights = []
     for line in block.lines:
-        nodes, weight, *_ = *words(line), "", ""
+        nodes, weight = fields(line, 2)
         weights.append((nodes, real(weight) if weight else 1.0))
     reading.deck.distributed.append(Distributed(tuple(weights), None, block.parameter("ELSET"), True))
 
 
 def _take_distributing(reading: Reading, block: Block) -> None:
-    before_steps(reading)
     if reading.coupled is None:
         raise NotUnderstood("it stands outside of a *COUPLING")
-    surface, reference, axes = reading.coupled
+    surface, reference, axes, _ = reading.coupled
+    reading.coupled = None
+    ranges = [fields(line, 2) for line in block.lines]
+    known = {k for first, last in ranges for k in range(direction(first), direction(last or first) + 1)}
+    if ranges and not known >= {1, 2, 3, 4, 5, 6}:
+        raise NotUnderstood("couplings that distribute only some forces and moments are not known")
     reading.deck.distributed.append(Distributed((), surface, reference, False, axes))
 
 
@@ -63,18 +62,29 @@ DISCRETE_KEYWORDS = {
         _take_spring,
         ("ELSET",),
         "of `SPRINGA`, `SPRING1`, `SPRING2`: `[[constraint]]` of this stiffness; `SPRINGA` with `NLGEOM`: `[[spring]]`",
+        "before steps",
+        Once("stiffness of springs", "ELSET"),
     ),
-    "DASHPOT": Keyword(_take_dashpot, ("ELSET",), "of `DASHPOTA`: `[[dashpot]]`, in motions"),
-    "MASS": Keyword(_take_mass, ("ELSET",), "`[[point_mass]]`"),
+    "DASHPOT": Keyword(
+        _take_dashpot,
+        ("ELSET",),
+        "of `DASHPOTA`: `[[dashpot]]`, in motions",
+        "before steps",
+        Once("viscosity of dashpots", "ELSET"),
+    ),
+    "MASS": Keyword(_take_mass, ("ELSET",), "`[[point_mass]]`", "before steps", Once("mass", "ELSET")),
     "DISTRIBUTINGCOUPLING": Keyword(
         _take_distributing_coupling,
         ("ELSET",),
         "of `DCOUP3D`, `[[constraint]]`: the node moves with the weighted mean of the others",
+        "before steps",
+        Once("coupling that distributes forces", "ELSET"),
     ),
     "DISTRIBUTING": Keyword(
         _take_distributing,
         (),
         "of a coupling, `[[constraint]]`, without `NLGEOM`: the reference node moves and turns with the mean of the "
         "surface",
+        "before steps",
     ),
 }

@@ -103,7 +103,10 @@ class DeckGeometry:
             raise MeshError(f"there is no surface '{who}'.")
         if surface.of_nodes:
             return self._numbered.nodes.places(surface.nodes(self._numbered.node_sets), f"'{who}'")
-        return np.unique(np.concatenate([np.array(face) for face in self.faces(self.sides(who, 0))]))
+        faces = self.faces(self.sides(who, 0))
+        if not faces:
+            raise MeshError(f"the surface '{who}' has no faces of solid elements.")
+        return np.unique(np.concatenate([np.array(face) for face in faces]))
 
     def faces_of_surface(self, who: str) -> list[Face]:
         """Return the faces of a surface, none of one of nodes."""
@@ -118,19 +121,22 @@ class DeckGeometry:
             used[self.mesh.cells[kind]] = True
         return used
 
+    @cached_property
+    def solids(self) -> NDArray[np.int64]:
+        """The numbers of all solid elements."""
+        return np.concatenate([t[:, 0] for kind, t in self._numbered.elements if dimension_of(kind) == 3])
+
     def has_all(self, sets: Iterable[str]) -> bool:
         """Return whether some elements and sets of elements are all solid elements together."""
-        volume = [t[:, 0] for kind, t in self._numbered.elements if dimension_of(kind) == 3]
-        return bool(np.isin(np.concatenate(volume), self._elements(sets)).all())
+        return bool(np.isin(self.solids, self.elements(sets)).all())
 
     def has_any(self, sets: Iterable[str]) -> bool:
         """Return whether there is any solid element among some elements and sets of elements."""
-        volume = [t[:, 0] for kind, t in self._numbered.elements if dimension_of(kind) == 3]
-        return bool(volume) and bool(np.isin(np.concatenate(volume), self._elements(sets)).any())
+        return bool(np.isin(self.solids, self.elements(sets)).any())
 
     def nodes_of_elements(self, sets: Iterable[str]) -> NDArray[np.int64]:
         """Return the places of the nodes of the solid elements among some elements and sets of elements."""
-        numbers = self._elements(sets)
+        numbers = self.elements(sets)
         found = [
             self._numbered.nodes.places(table[np.isin(table[:, 0], numbers), 1:].ravel(), f"a {kind} cell")
             for kind, table in self._numbered.elements
@@ -138,7 +144,8 @@ class DeckGeometry:
         ]
         return np.unique(np.concatenate(found))
 
-    def _elements(self, sets: Iterable[str]) -> NDArray[np.int64]:
+    def elements(self, sets: Iterable[str]) -> NDArray[np.int64]:
+        """Return the numbers of some elements and of those of sets of elements."""
         return np.concatenate([_members(self._numbered.element_sets, who) for who in sets])
 
     def faces(self, sides: Iterable[tuple[int, int]]) -> list[Face]:
@@ -219,7 +226,7 @@ class DeckGeometry:
 
     def element_group(self, sets: Iterable[str], name: str) -> str:
         """Return the name of a new group of the solid elements of some sets, named after ``name``."""
-        numbers = self._elements(sets)
+        numbers = self.elements(sets)
         blocks: dict[str, list[NDArray[np.int64]]] = {}
         for kind, table in self._numbered.elements:
             if dimension_of(kind) == 3:

@@ -12,10 +12,11 @@ from symplex.base.arguments import checked
 from symplex.base.files import write_whole
 from symplex.base.representation import Summarized
 from symplex.decks.adjusting import adjusted
-from symplex.decks.deck import NOWHERE, Deck, Missed, Step
+from symplex.decks.deck import NOWHERE, Deck, MaterialData, Missed, Step
 from symplex.decks.flat import layered
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.keywords import KEYWORDS
+from symplex.decks.layers import blocks_of as blocks_of_elements
 from symplex.decks.parts import Parts
 from symplex.decks.reading import NotUnderstood, Reading
 from symplex.decks.shells import with_layers
@@ -27,11 +28,15 @@ from symplex.errors import MeshError, OutputError, ScenarioError
 from symplex.meshes.formats.abaqus import Numbered
 from symplex.meshes.formats.abaqus_deck import blocks_of
 from symplex.meshes.formats.abaqus_instances import placed
+from symplex.meshes.formats.account import Account
 from symplex.meshes.formats.formats import format_of
+from symplex.meshes.formats.includes import unquoted, without_quotes
 from symplex.meshes.formats.save import save_mesh
 from symplex.scenario.scenario import Problem, Scenario
 
-_LIGHTEST = 1e-3  # kg/m³
+_DENSITIES = 1e-3, 1e5  # kg/m³: of solids, with room for those with little or scaled mass
+_STIFFEST = 2e12  # Pa: diamond has 1.2e12
+_SPEEDS = 1.0, 2e4  # m/s: diamond has 18 000
 _MOST_MOVED = 0.01  # of the size of the mesh: displacements that are small
 _REPORT = "import.txt"
 
@@ -57,6 +62,8 @@ class Imported(Summarized):
         What was not understood.
     remarks : tuple of str
         What to know about what was imported.
+    account : Account
+        What became of each line of the deck.
     """
 
     folder: Path
@@ -67,6 +74,7 @@ class Imported(Summarized):
     layers: dict[int, tuple[int, ...]]
     missed: tuple[Missed, ...]
     remarks: tuple[str, ...]
+    account: Account
 
     def report(self) -> str:
         """Return what was imported and what was not, as lines."""
@@ -88,8 +96,10 @@ def read_deck(path: Path) -> Reading:
     format_of(path)
     reading = Reading(path)
     try:
-        for block in placed(blocks_of(path)):
+        blocks = [*blocks_of(path, reading.account)]
+        for block in placed(blocks, reading.account):
             reading.take(block, KEYWORDS)
+        reading.finish(blocks, KEYWORDS)
     except MeshError as error:
         raise MeshError(f"{path.name}: {error}") from None
     except ValueError as error:
@@ -100,11 +110,13 @@ def read_deck(path: Path) -> Reading:
 
 
 @checked
-def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", overwrite: bool = False) -> Imported:
+def import_deck(
+    path: str | Path, folder: str | Path, *, units: str = "si", overwrite: bool = False, strict: bool = True
+) -> Imported:
     """Write the mesh of an Abaqus or CalculiX input file, and a scenario for each step that is understood.
 
-    A step is imported only where all its keywords were understood, and all before the first step, and those of the
-    steps that it goes on from.
+    Every line is used, known to mean nothing for the motion, or listed. A step is imported only where all its lines
+    were understood, and all before the first step, and those of the steps that it goes on from.
 
     Parameters
     ----------
@@ -117,6 +129,10 @@ def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", over
         ``cm-g-us`` or ``in-lbf-s``.
     overwrite : bool, default False
         Whether to replace files of these names.
+    strict : bool, default True
+        Whether unknown keywords, unknown parameters and densities that no solid has refuse steps. Otherwise the
+        keywords are left out, with all that is below them, and listed. What is known and cannot be imported refuses
+        steps in any case.
 
     Returns
     -------
@@ -125,7 +141,8 @@ def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", over
     Raises
     ------
     MeshError
-        If the deck cannot be read, has no mesh of volume cells, or its densities are those of other units.
+        If the deck cannot be read, has no mesh of volume cells, or, if ``strict``, its densities are those of other
+        units.
     InvalidArgument
         If there are no such units.
     OutputError
@@ -133,15 +150,20 @@ def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", over
     """
     path, folder = Path(path), Path(folder)
     system = units_named(units)
+    with without_quotes(path):
+        return _imported(path, folder, system, overwrite, strict)
+
+
+def _imported(path: Path, folder: Path, system: Units, overwrite: bool, strict: bool) -> Imported:
+    """Import a deck; what included files hold may be quoted in errors."""
     reading = read_deck(path)
     deck = reading.deck
     try:
         geometry = adjusted(deck, DeckGeometry.of(_with_solids(reading), path.name))
     except MeshError as error:
-        told = str(deck.missed[0]) if deck.missed else str(error)
-        raise MeshError(told if told.startswith(path.name) else f"{path.name}: {told}") from None
-    _check_density(deck, system, path.name)
-    scenarios = _scenarios(deck, geometry, system, path)
+        raise MeshError(_without_mesh(deck, path.name, str(error))) from None
+    _check_units(deck, system, path.name, strict)
+    scenarios, loose = _scenarios(deck, geometry, system, path, strict)
     mesh, numbers = geometry.whole()
     _make(folder)
     mesh_path = folder / f"{path.stem}.mesh.inp"
@@ -171,7 +193,12 @@ def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", over
             "bodies in contact press each other wherever they meet, by vertices, edges and triangles of surfaces; "
             "where few elements are in contact, displacements differ from those of a deck, whose pressures are on faces"
         )
-    imported = Imported(folder, mesh_path, written, numbers, bodies, layers, tuple(deck.missed), tuple(deck.remarks))
+    of_shells = np.array([*deck.shells], np.int64)
+    unused = reading.unused(deck.used()) if written else []
+    unused += reading.unused_nodes(np.concatenate([numbers, loose, of_shells])) if written else []
+    remarks = tuple(unquoted(remark, path) for remark in deck.remarks + unused)
+    missed = tuple(one._replace(why=unquoted(one.why, path)) for one in deck.missed)
+    imported = Imported(folder, mesh_path, written, numbers, bodies, layers, missed, remarks, reading.account)
     _write(folder / _REPORT, imported.report() + "\n", True)
     return imported
 
@@ -179,6 +206,8 @@ def import_deck(path: str | Path, folder: str | Path, *, units: str = "si", over
 def _with_solids(reading: Reading) -> Numbered:
     """Return the mesh with solid elements for flat ones and shells; if these cannot be, note it, and leave them."""
     deck, numbered = reading.deck, reading.mesh.numbered
+    for name, (_, table) in blocks_of_elements(numbered):
+        numbered.nodes.places(table[:, 1:], f"an element {name}")
     try:
         return with_layers(deck, layered(deck, numbered))
     except MeshError as error:
@@ -186,29 +215,72 @@ def _with_solids(reading: Reading) -> Numbered:
         return numbered
 
 
-def _check_density(deck: Deck, units: Units, name: str) -> None:
-    """Raise MeshError if a density is lower than that of any solid: the units are others."""
+def _without_mesh(deck: Deck, name: str, why: str) -> str:
+    """Return the sentence that says why there is no mesh: often the elements that it needs were not understood."""
+    missed = [one for one in deck.missed if one.keyword in ("NODE", "ELEMENT", "NSET", "ELSET", "SURFACE")]
+    why = why.removeprefix(f"{name}: ").rstrip(".")
+    more = f", and {len(missed) - 1} more" if len(missed) > 1 else ""
+    return f"{name}: {why}." + (f" Not understood: {missed[0]}{more}." if missed else "")
+
+
+def _check_units(deck: Deck, units: Units, name: str, strict: bool) -> None:
+    """Raise MeshError if a density is none of a solid: the units are others; remark on speeds of sound."""
     for material in deck.materials.values():
-        if material.density is not None and material.density * units.density < _LIGHTEST:
-            others = [key for key, other in UNITS.items() if _LIGHTEST <= material.density * other.density < 1e5]
-            raise MeshError(
-                f"{name}: {material.where}: the material '{material.name}' has a density of {material.density:g}, in "
-                f"these units {material.density * units.density:g} kg/m³, lighter than any solid; a deck does not tell "
-                f"its units: give --units {' or '.join(others) or 'that it is in'}."
+        density = None if material.density is None else material.density * units.density
+        others = [key for key, other in UNITS.items() if other is not units and _is_plausible(material, other)]
+        action = f"A deck does not tell its units: give --units {' or '.join(others) or 'that it is in'}"
+        place = f"{material.where}: the material '{material.name}' has"
+        if density is not None and not _DENSITIES[0] <= density <= _DENSITIES[1]:
+            than = "lighter" if density < _DENSITIES[0] else "heavier"
+            why = f"{place} a density of {material.density:g}, in these units {density:g} kg/m³, {than} than any solid"
+            if strict:
+                raise MeshError(f"{name}: {why}. {action}, or --no-strict to import it all the same.")
+            deck.remarks.append(why)
+        elif not _is_plausible(material, units):
+            young, speed = (material.young or 0.0) * units.stress, _speed(material, units)
+            deck.remarks.append(
+                f"{place} a modulus of {young:g} Pa"
+                + (f" and a density of {density:g} kg/m³, a speed of sound of {speed:.3g} m/s" if speed else "")
+                + f", which no solid has. {action}"
             )
 
 
-def _scenarios(deck: Deck, geometry: DeckGeometry, units: Units, path: Path) -> dict[int, str]:
-    """Return the texts of scenarios by the numbers of their steps; note why there is none of others."""
+def _speed(material: MaterialData, units: Units) -> float | None:
+    """Return the speed of sound √(E/ρ) in m/s, if both are given."""
+    if material.density is None or material.density <= 0.0 or material.young is None or material.young <= 0.0:
+        return None
+    return (material.young * units.stress / (material.density * units.density)) ** 0.5
+
+
+def _is_plausible(material: MaterialData, units: Units) -> bool:
+    """Return whether density, modulus and speed of sound in some units are those of a solid."""
+    speed = _speed(material, units)
+    return (
+        (material.density is None or _DENSITIES[0] <= material.density * units.density <= _DENSITIES[1])
+        and (material.young is None or material.young * units.stress <= _STIFFEST)
+        and (speed is None or _SPEEDS[0] <= speed <= _SPEEDS[1])
+    )
+
+
+def _scenarios(
+    deck: Deck, geometry: DeckGeometry, units: Units, path: Path, strict: bool
+) -> tuple[dict[int, str], NDArray[np.int64]]:
+    """Return the texts of scenarios by the numbers of their steps, and which nodes of no element they have.
+
+    Why there is no scenario of others is noted.
+    """
     texts: dict[int, str] = {}
-    broken = bool(deck.missed and min(missed.step for missed in deck.missed) == 0)
-    wrong = {missed.step for missed in deck.missed}
+    loose: set[int] = set()
+    wrong = {missed.step for missed in deck.missed if strict or not missed.is_unknown}
+    broken = 0 in wrong
     for step in deck.steps:
         if broken or step.number in wrong:
             broken = True
             continue
         try:
-            tables = StepWriter(deck, geometry, step, units, f"{path.stem}.mesh.inp").tables()
+            writer = StepWriter(deck, geometry, step, units, f"{path.stem}.mesh.inp")
+            tables = writer.tables()
+            loose |= {*writer.loose}
         except (NotUnderstood, MeshError) as reason:
             why = str(reason).rstrip(".")
             deck.missed.append(Missed("STEP", step.where, why, step.number))
@@ -217,7 +289,7 @@ def _scenarios(deck: Deck, geometry: DeckGeometry, units: Units, path: Path) -> 
         if step.procedure == "frequency":
             heading += f"\nThe deck asks for {step.modes} natural frequencies of the state at the start."
         texts[step.number] = as_toml(tables, heading)
-    return texts
+    return texts, np.array(sorted(loose), np.int64)
 
 
 def _check_preload(deck: Deck, step: Step, problem: Problem) -> None:

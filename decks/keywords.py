@@ -14,13 +14,16 @@ from symplex.meshes.formats.abaqus_deck import Block
 
 
 def _take_heading(reading: Reading, block: Block) -> None:
-    if block.lines:
+    if block.lines and not reading.deck.title:
         reading.deck.title = " ".join(block.lines[0].split())
+    for k in range(1 if reading.deck.title else 0, len(block.lines)):
+        reading.account.add_without_meaning(*block.place(k))
 
 
 def _take_restart(reading: Reading, block: Block) -> None:
     if "READ" in block.parameters:
         raise NotUnderstood("results of another run are not read")
+    reading.account.add_without_meaning(block.path, block.line, block.last)
 
 
 _OUTPUT = Keyword(None, (), "nothing: what is written, not what moves")

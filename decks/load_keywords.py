@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from symplex.decks.deck import (
+    DELAYED,
     Amplitude,
     Conditions,
     FacePressure,
@@ -14,7 +15,7 @@ from symplex.decks.deck import (
     Spin,
     Weight,
 )
-from symplex.decks.reading import Keyword, NotUnderstood, Reading, direction, real, reals, words
+from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, direction, fields, real, reals, words
 from symplex.meshes.formats.abaqus_deck import Block
 
 # Abaqus' names of supports: the displacements that they hold, and from 3 on the rotations.
@@ -27,7 +28,7 @@ _NAMED = {
 def _take_amplitude(reading: Reading, block: Block) -> None:
     definition = block.parameters.get("DEFINITION", "TABULAR").upper()
     if definition != "TABULAR":
-        raise NotUnderstood(f"amplitudes with DEFINITION={definition} are not known")
+        raise NotUnderstood(f"amplitudes with DEFINITION='{definition}' are not known")
     values = reals(",".join(line.rstrip(",") for line in block.lines))
     times, factors = values[::2], values[1::2]
     if len(times) != len(factors) or not times or any(b <= a for a, b in pairwise(times)):
@@ -50,7 +51,7 @@ def _delayed(reading: Reading, name: str, delay: str) -> str:
     amplitudes = reading.deck.amplitudes
     if name not in amplitudes:
         raise NotUnderstood("a TIME DELAY without an amplitude before it is not known")
-    new = f"{name} DELAYED BY {delay}"
+    new = f"{name}{DELAYED}{delay}"
     course = amplitudes[name]
     amplitudes[new] = course._replace(times=tuple(t + real(delay) for t in course.times))
     return new
@@ -59,15 +60,16 @@ def _delayed(reading: Reading, name: str, delay: str) -> str:
 def _take_boundary(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "DISPLACEMENT").upper()
     if kind != "DISPLACEMENT":
-        raise NotUnderstood(f"supports with TYPE={kind} are not known")
+        raise NotUnderstood(f"supports with TYPE='{kind}' are not known")
     conditions = reading.conditions
     amplitude = _begin(reading, block, conditions, "supports")
     for line in block.lines:
         nodes, *rest = words(line)
         if rest and rest[0].upper() in _NAMED:
+            fields(line, 2)
             conditions.prescribed += [Prescribed(nodes, c, 0.0, "") for c in _NAMED[rest[0].upper()]]
             continue
-        rest += [""] * (3 - len(rest))
+        _, *rest = fields(line, 4)
         first = direction(rest[0])
         last = direction(rest[1]) if rest[1] else first
         value = real(rest[2]) if rest[2] else 0.0
@@ -82,7 +84,7 @@ def _take_cload(reading: Reading, block: Block) -> None:
     conditions = reading.step
     amplitude = _begin(reading, block, conditions, "forces")
     for line in block.lines:
-        nodes, component, value, *_ = *words(line), "", ""
+        nodes, component, value = fields(line, 3)
         if not 1 <= direction(component) <= 6:
             raise NotUnderstood(f"degree of freedom {component} is not known")
         conditions.forces.append(PointForce(nodes, int(component) - 1, real(value) if value else 0.0, amplitude))
@@ -92,9 +94,10 @@ def _take_dload(reading: Reading, block: Block) -> None:
     conditions = reading.step
     amplitude = _begin(reading, block, conditions, "pressures")
     for line in block.lines:
-        elements, label, *rest = words(line)
+        elements, label, *rest = *words(line), ""
         label = label.upper()
         values = [real(word) if word else 0.0 for word in rest]
+        fields(line, 2 + {"GRAV": 4, "CENTRIF": 7}.get(label, 1))
         if label == "GRAV" and len(values) >= 4:
             size = sum(x * x for x in values[1:4]) ** 0.5
             if not size:
@@ -112,27 +115,28 @@ def _take_dload(reading: Reading, block: Block) -> None:
         elif label == "P" and values:
             conditions.pressures.append(FacePressure(elements, None, values[0], amplitude))
         else:
-            raise NotUnderstood(f"loads {label} are not known")
+            raise NotUnderstood(f"loads '{label}' are not known")
 
 
 def _take_dsload(reading: Reading, block: Block) -> None:
     conditions = reading.step
     amplitude = _begin(reading, block, conditions, "pressures")
     for line in block.lines:
-        surface, label, *rest = words(line)
-        if label.upper() != "P" or not rest:
-            raise NotUnderstood(f"loads {label.upper()} on surfaces are not known")
-        conditions.pressures.append(FacePressure(surface, 0, real(rest[0]), amplitude))
+        surface, label, size = fields(line, 3)
+        if label.upper() != "P" or not size:
+            raise NotUnderstood(f"loads '{label.upper()}' on surfaces are not known")
+        conditions.pressures.append(FacePressure(surface, 0, real(size), amplitude))
 
 
 def _take_initial(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "").upper()
-    if kind == "TEMPERATURE":
-        return  # from which strains are counted
+    if kind == "TEMPERATURE":  # from which strains are counted
+        reading.account.add_without_meaning(block.path, block.line, block.last)
+        return
     if kind != "VELOCITY":
-        raise NotUnderstood(f"initial conditions with TYPE={kind} are not known")
+        raise NotUnderstood(f"initial conditions with TYPE='{kind}' are not known")
     for line in block.lines:
-        nodes, component, value, *_ = *words(line), ""
+        nodes, component, value = fields(line, 3)
         if not 1 <= direction(component) <= 3:
             raise NotUnderstood(f"degree of freedom {component} is not known")
         reading.deck.velocities.append(NodeVelocity(nodes, int(component) - 1, real(value)))
@@ -141,29 +145,43 @@ def _take_initial(reading: Reading, block: Block) -> None:
 def _take_temperature(reading: Reading, block: Block) -> None:
     if any(material.expands for material in reading.deck.materials.values()):
         raise NotUnderstood("strains by temperature are not known")
+    reading.account.add_without_meaning(block.path, block.line, block.last)
 
 
 LOAD_KEYWORDS = {
-    "AMPLITUDE": Keyword(_take_amplitude, ("NAME", "TIME", "DEFINITION"), "a `history` of kind `table`"),
-    "BOUNDARY": Keyword(
-        _take_boundary, ("OP", "AMPLITUDE", "TIMEDELAY", "TYPE"), "a `[[support]]`, moved where a value is given"
+    "AMPLITUDE": Keyword(
+        _take_amplitude, ("NAME", "TIME", "DEFINITION"), "a `history` of kind `table`", once=Once("amplitude", "NAME")
     ),
-    "CLOAD": Keyword(_take_cload, ("OP", "AMPLITUDE", "TIMEDELAY"), "a nodal `[[load]]`"),
+    "BOUNDARY": Keyword(
+        _take_boundary,
+        ("OP", "AMPLITUDE", "TIMEDELAY", "TYPE"),
+        "a `[[support]]`, moved where a value is given",
+        "before or in steps",
+    ),
+    "CLOAD": Keyword(_take_cload, ("OP", "AMPLITUDE", "TIMEDELAY"), "a nodal `[[load]]`", "in steps"),
     "DLOAD": Keyword(
         _take_dload,
         ("OP", "AMPLITUDE", "TIMEDELAY"),
         "P1 … P6, of shells P: a pressure, in linear steps a traction of the same size; GRAV: `[gravity]`, or a "
         "`[[load]]` of kind `gravity`; CENTRIF: of kind `centrifugal`",
+        "in steps",
     ),
     "DSLOAD": Keyword(
-        _take_dsload, ("OP", "AMPLITUDE", "TIMEDELAY"), "P: a pressure, in linear steps a traction of the same size"
+        _take_dsload,
+        ("OP", "AMPLITUDE", "TIMEDELAY"),
+        "P: a pressure, in linear steps a traction of the same size",
+        "in steps",
     ),
     "INITIALCONDITIONS": Keyword(
         _take_initial,
         ("TYPE",),
         "VELOCITY: `[[velocity]]`, of at most 300 different ones; TEMPERATURE says nothing about the motion",
+        "before steps",
     ),
     "TEMPERATURE": Keyword(
-        _take_temperature, ("OP", "AMPLITUDE", "TIMEDELAY"), "nothing, as long as no material expands"
+        _take_temperature,
+        ("OP", "AMPLITUDE", "TIMEDELAY"),
+        "nothing, as long as no material expands",
+        "in steps",
     ),
 }

@@ -6,7 +6,18 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from symplex.decks.deck import Axes, MaterialData, Section
-from symplex.decks.reading import Keyword, NotUnderstood, Reading, one_line, real, reals, words
+from symplex.decks.reading import (
+    Keyword,
+    NotUnderstood,
+    Once,
+    Reading,
+    fields,
+    one_line,
+    real,
+    reals,
+    single_line,
+    words,
+)
 from symplex.meshes.formats.abaqus_deck import Block
 from symplex.meshes.formats.abaqus_sets import of_instance
 
@@ -34,7 +45,7 @@ def _take_elastic(reading: Reading, block: Block) -> None:
     if not kind.startswith("ISO"):
         count = {"ORTHO": 9, "ORTHOTROPIC": 9, "ENGINEERINGCONSTANTS": 9, "ANISO": 21, "ANISOTROPIC": 21}.get(kind)
         if count is None:
-            raise NotUnderstood(f"elasticity with TYPE={kind} is not known")
+            raise NotUnderstood(f"elasticity with TYPE='{kind}' is not known")
         values = [real(word) for line in block.lines for word in words(line.rstrip().rstrip(",")) if word]
         if len(values) < count:
             raise ValueError(f"a *{block.keyword} has {len(values)} numbers, not {count}")
@@ -47,7 +58,7 @@ def _take_elastic(reading: Reading, block: Block) -> None:
         else:
             material.stiffness = given
         return
-    material.young, material.poisson = one_line(block, 2)[:2]
+    material.young, material.poisson = one_line(block, 2)
 
 
 def _take_density(reading: Reading, block: Block) -> None:
@@ -55,6 +66,7 @@ def _take_density(reading: Reading, block: Block) -> None:
 
 
 def _take_expansion(reading: Reading, block: Block) -> None:
+    reading.account.add_without_meaning(block.path, block.line, block.last)
     reading.material_of().expands = True
 
 
@@ -63,7 +75,7 @@ def _take_hyperelastic(reading: Reading, block: Block) -> None:
     if len(kinds) != 1 or len(block.parameters) != 1:
         raise NotUnderstood(f"only {', '.join(_HYPERELASTIC)} with their constants are known")
     formula, names = _HYPERELASTIC[kinds[0]]
-    values = one_line(block, 2)
+    values = one_line(block, 2, len(names))
     values += [0.0] * (len(names) - len(values))
     constants = dict(zip(names, values, strict=False))
     for name in [name for name in names if name.startswith("d")]:
@@ -88,17 +100,18 @@ def _parameter(block: Block, name: str) -> float:
 
 
 def _take_section(reading: Reading, block: Block) -> None:
-    _add_section(reading, block)
+    (thickness,) = fields(single_line(block), 1)
+    _add_section(reading, block, thickness)
 
 
 def _take_shell_section(reading: Reading, block: Block) -> None:
     if reals(block.parameters.get("OFFSET") or "0")[0]:
         raise NotUnderstood("shells beside the surface of their nodes, with an OFFSET, are not known")
-    _add_section(reading, block, of_shell=True)
+    thickness, _ = fields(single_line(block), 2)  # and the number of points across it
+    _add_section(reading, block, thickness, of_shell=True)
 
 
-def _add_section(reading: Reading, block: Block, *, of_shell: bool = False) -> None:
-    area = reals(block.lines[0]) if block.lines else []
+def _add_section(reading: Reading, block: Block, thickness: str, *, of_shell: bool = False) -> None:
     elements = block.parameter("ELSET")
     if block.placement is not None:
         elements = of_instance(elements, block.placement)
@@ -106,7 +119,7 @@ def _add_section(reading: Reading, block: Block, *, of_shell: bool = False) -> N
         Section(
             elements,
             block.parameter("MATERIAL"),
-            area[0] if area else None,
+            real(thickness) if thickness else None,
             reading.where(block),
             block.parameters.get("ORIENTATION", "").upper(),
             "NODALTHICKNESS" in block.parameters,
@@ -117,9 +130,7 @@ def _add_section(reading: Reading, block: Block, *, of_shell: bool = False) -> N
 
 def _take_thickness(reading: Reading, block: Block) -> None:
     for line in block.lines:
-        nodes, size, *further = *words(line), ""
-        if any(further):
-            raise NotUnderstood("cross-sections of beams are not known")
+        nodes, size = fields(line, 2)
         reading.deck.thicknesses.append((nodes, real(size)))
 
 
@@ -129,10 +140,15 @@ def _take_orientation(reading: Reading, block: Block) -> None:
         raise NotUnderstood("only orientations with SYSTEM=RECTANGULAR and CYLINDRICAL by coordinates are known")
     if block.lines and len(words(block.lines[0])) == 1:
         raise NotUnderstood("orientations that differ between elements are not known")
-    values = one_line(Block(block.keyword, {}, block.lines[:1]), 6)
+    *points, further = *(fields(block.lines[0], 9) if block.lines else []), block.lines[2:]
+    values = [real(word) if word else 0.0 for word in points]
+    if len(values) < 6:
+        raise ValueError(f"an *{block.keyword} has no two points")
+    if any(values[6:]) or further:
+        raise NotUnderstood("orientations with another origin, or more than one rotation, are not known")
     axes = Axes((values[0], values[1], values[2]), (values[3], values[4], values[5]), kind.startswith("C"))
     if len(block.lines) > 1:
-        axis, degrees, *_ = *words(block.lines[1]), ""
+        axis, degrees = fields(block.lines[1], 2)
         if axis not in ("1", "2", "3") or axes.cylindrical:
             raise NotUnderstood("only orientations that are turned about one of their axes 1, 2, 3 are known")
         axes = _turned(axes, int(axis) - 1, real(degrees) if degrees else 0.0)
@@ -152,36 +168,65 @@ def _turned(axes: Axes, axis: int, degrees: float) -> Axes:
     return Axes((first[0], first[1], first[2]), (second[0], second[1], second[2]))
 
 
+_MODEL = "before steps"
+_ELASTICITY = Once("elasticity", owner="material")
+_SECTION = Once("section", "ELSET")
+
 MATERIAL_KEYWORDS = {
-    "MATERIAL": Keyword(_take_material, ("NAME",), "a material"),
+    "MATERIAL": Keyword(_take_material, ("NAME",), "a material", _MODEL, Once("material", "NAME"), has_data=False),
     "ELASTIC": Keyword(
         _take_elastic,
         ("TYPE",),
         'isotropic: `law = "linear-elastic"`, and with `NLGEOM` `"saint-venant-kirchhoff"`; `ORTHO`, '
         '`ENGINEERING CONSTANTS`, `ANISO`: `"linear-anisotropic"` and `"anisotropic"`; constant',
+        _MODEL,
+        _ELASTICITY,
     ),
-    "DENSITY": Keyword(_take_density, (), "constant"),
-    "EXPANSION": Keyword(_take_expansion, ("TYPE", "ZERO"), "as long as no step has temperatures"),
+    "DENSITY": Keyword(_take_density, (), "constant", _MODEL, Once("density", owner="material")),
+    "EXPANSION": Keyword(
+        _take_expansion,
+        ("TYPE", "ZERO"),
+        "as long as no step has temperatures",
+        _MODEL,
+        Once("expansion", owner="material"),
+    ),
     "HYPERELASTIC": Keyword(
-        _take_hyperelastic, ("NEOHOOKE", "MOONEY-RIVLIN", "YEOH"), "the same strain energy, as a formula"
+        _take_hyperelastic,
+        ("NEOHOOKE", "MOONEY-RIVLIN", "YEOH"),
+        "the same strain energy, as a formula",
+        _MODEL,
+        _ELASTICITY,
     ),
-    "DAMPING": Keyword(_take_damping, ("ALPHA", "BETA"), "`[[damping]]`, in motions; the same for all materials"),
+    "DAMPING": Keyword(
+        _take_damping,
+        ("ALPHA", "BETA"),
+        "`[[damping]]`, in motions; the same for all materials",
+        _MODEL,
+        Once("damping", owner="material"),
+        has_data=False,
+    ),
     "CONDUCTIVITY": Keyword(None, (), "nothing: heat is not computed"),
     "SPECIFICHEAT": Keyword(None, (), "nothing: heat is not computed"),
     "SOLIDSECTION": Keyword(
         _take_section,
         ("ELSET", "MATERIAL", "CONTROLS", "ORIENTATION", "NODALTHICKNESS", "OFFSET"),
         "which material elements have, and how thick flat ones are",
+        _MODEL,
+        _SECTION,
     ),
     "SHELLSECTION": Keyword(
         _take_shell_section,
         ("ELSET", "MATERIAL", "NODALTHICKNESS", "OFFSET"),
         "which material shells have, and how thick they are; in the middle of this are their nodes",
+        _MODEL,
+        _SECTION,
     ),
-    "NODALTHICKNESS": Keyword(_take_thickness, (), "how thick flat elements and shells are at nodes"),
+    "NODALTHICKNESS": Keyword(_take_thickness, (), "how thick flat elements and shells are at nodes", _MODEL),
     "ORIENTATION": Keyword(
         _take_orientation,
         ("NAME", "SYSTEM", "DEFINITION"),
         "`axes` of anisotropic materials, rectangular; directions of couplings, cylindrical as well",
+        _MODEL,
+        Once("orientation", "NAME"),
     ),
 }

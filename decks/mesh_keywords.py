@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from symplex.decks.deck import System
 from symplex.decks.discrete_keywords import DISCRETE
-from symplex.decks.reading import Keyword, NotUnderstood, Reading, reals
+from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, fields, real, reals
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block
 
@@ -43,9 +43,9 @@ def _take_elements(reading: Reading, block: Block) -> None:
     except MeshError as error:
         if "is not known" not in str(error):
             raise
-        raise NotUnderstood(f"elements {name} are not known") from None
+        raise NotUnderstood(f"elements '{name}' are not known") from None
     if name not in ELEMENTS and name not in DISCRETE:
-        raise NotUnderstood(f"elements {name} cannot be computed with")
+        raise NotUnderstood(f"elements '{name}' cannot be computed with")
 
 
 def _take_mesh(reading: Reading, block: Block) -> None:
@@ -60,14 +60,16 @@ def _take_mesh(reading: Reading, block: Block) -> None:
 def _take_surface(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "ELEMENT").upper()
     if kind not in ("ELEMENT", "NODE"):
-        raise NotUnderstood(f"surfaces with TYPE={kind} are not known")
+        raise NotUnderstood(f"surfaces with TYPE='{kind}' are not known")
+    if kind == "NODE" and any(weight and real(weight) != 1.0 for _, weight in (fields(x, 2) for x in block.lines)):
+        raise NotUnderstood("surfaces of nodes with areas or weights other than 1 are not known")
     _take_mesh(reading, block)
 
 
 def _take_transform(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "R").upper()
     if kind not in ("R", "C"):
-        raise NotUnderstood(f"systems with TYPE={kind} are not known")
+        raise NotUnderstood(f"systems with TYPE='{kind}' are not known")
     values = reals(" ".join(block.lines))
     if len(values) != 6:
         raise ValueError(f"a *TRANSFORM has {len(values)} numbers, not 6")
@@ -75,23 +77,33 @@ def _take_transform(reading: Reading, block: Block) -> None:
     reading.deck.systems.append(System(block.parameter("NSET"), a, b, kind == "C"))
 
 
-MESH_KEYWORDS = {
-    "NODE": Keyword(_take_mesh, ("NSET", "SYSTEM", "INPUT"), "nodes; `SYSTEM=C` in cylindrical coordinates"),
-    "ELEMENT": Keyword(_take_elements, ("TYPE", "ELSET", "INPUT"), "elements of the types below"),
+_MODEL = "before steps"
+_KEYWORDS = {
+    "NODE": Keyword(_take_mesh, ("NSET", "SYSTEM", "INPUT"), "nodes; `SYSTEM=C` in cylindrical coordinates", _MODEL),
+    "ELEMENT": Keyword(_take_elements, ("TYPE", "ELSET", "INPUT"), "elements of the types below", _MODEL),
     "NSET": Keyword(
         _take_mesh, ("NSET", "GENERATE", "ELSET", "UNSORTED", "INPUT", "INTERNAL", "INSTANCE"), "a group of points"
     ),
     "ELSET": Keyword(_take_mesh, ("ELSET", "GENERATE", "INPUT", "INTERNAL", "INSTANCE"), "a group of elements"),
-    "SURFACE": Keyword(_take_surface, ("NAME", "TYPE", "INTERNAL", "INPUT"), "a group of faces, or of points"),
+    "SURFACE": Keyword(
+        _take_surface,
+        ("NAME", "TYPE", "INTERNAL", "INPUT"),
+        "a group of faces, or of points",
+        once=Once("surface", "NAME"),
+    ),
     "TRANSFORM": Keyword(
         _take_transform,
         ("NSET", "TYPE"),
         "directions of forces on nodes; of supports only where all three directions are held",
+        _MODEL,
     ),
-    "PART": Keyword(_take_mesh, ("NAME",), "geometry that instances have"),
-    "ENDPART": Keyword(_take_mesh, (), ""),
-    "ASSEMBLY": Keyword(_take_mesh, ("NAME",), ""),
-    "ENDASSEMBLY": Keyword(_take_mesh, (), ""),
-    "INSTANCE": Keyword(_take_mesh, ("NAME", "PART"), "one or several, shifted and turned; sets are `INSTANCE.SET`"),
-    "ENDINSTANCE": Keyword(_take_mesh, (), ""),
+    "PART": Keyword(_take_mesh, ("NAME",), "geometry that instances have", _MODEL, Once("part", "NAME"), False),
+    "ENDPART": Keyword(_take_mesh, (), "", _MODEL, has_data=False),
+    "ASSEMBLY": Keyword(_take_mesh, ("NAME",), "", _MODEL, has_data=False),
+    "ENDASSEMBLY": Keyword(_take_mesh, (), "", _MODEL, has_data=False),
+    "INSTANCE": Keyword(
+        _take_mesh, ("NAME", "PART"), "one or several, shifted and turned; sets are `INSTANCE.SET`", _MODEL
+    ),
+    "ENDINSTANCE": Keyword(_take_mesh, (), "", _MODEL, has_data=False),
 }
+MESH_KEYWORDS = {name: keyword._replace(of_mesh=True) for name, keyword in _KEYWORDS.items()}

@@ -94,7 +94,9 @@ def _normals(numbered: Numbered, points: Points, thickness: Thickness) -> tuple[
     for element, *nodes in sorted(rows):
         corners, middles = rings(nodes)
         has_middle |= {*corners} if middles else set()
-        for node, normal in zip(nodes, _normals_of(np.array([points[n] for n in nodes]), len(corners)), strict=True):
+        for node, normal in zip(
+            nodes, _normals_of(element, np.array([points[n] for n in nodes]), len(corners)), strict=True
+        ):
             size = thickness.of(element, node)
             if abs(sizes.setdefault(node, size) - size) > _SAME:
                 raise MeshError(f"elements at node {node} are differently thick; that is not known.")
@@ -105,14 +107,23 @@ def _normals(numbered: Numbered, points: Points, thickness: Thickness) -> tuple[
     return {node: mean / np.linalg.norm(mean) for node, mean in means.items()}, sizes, has_middle
 
 
-def _normals_of(x: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return the normals [k, 3] of a shell at its nodes x [k, 3], of which n are corners."""
+def _normals_of(element: int, x: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return the normals [k, 3] of a shell at its nodes x [k, 3], of which n are corners.
+
+    Raises
+    ------
+    MeshError
+        If it has none.
+    """
     kind = {3: "triangle", 4: "quad"}[n] + ("" if len(x) == n else str(len(x)))
     functions = SHAPE_FUNCTIONS[kind]
     _, slopes = functions(functions.nodes)
     along = np.einsum("gai,aj->gij", slopes, x)
     normals = np.cross(along[:, 0], along[:, 1])
-    return normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    sizes = np.linalg.norm(normals, axis=1, keepdims=True)
+    if not sizes.all():
+        raise MeshError(f"the shell of element {element} has no normal at one of its nodes.")
+    return normals / sizes
 
 
 def _solid(deck: Deck, row: list[int]) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symplex.decks.deck import Procedure, Step
-from symplex.decks.reading import Keyword, NotUnderstood, Reading, reals, words
+from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, fields, real, reals, single_line, words
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block
 
@@ -28,6 +28,8 @@ def _take_step(reading: Reading, block: Block) -> None:
         step.ramped = block.parameters["AMPLITUDE"].upper() == "RAMP"
     steps.append(step)
     reading.in_step = True
+    for k in range(len(block.lines)):  # a title
+        reading.account.add_without_meaning(*block.place(k))
 
 
 def _end_step(reading: Reading, block: Block) -> None:
@@ -47,7 +49,9 @@ def _begin(reading: Reading, procedure: Procedure) -> Step:
 
 def _times(step: Step, block: Block, *, needed: bool) -> None:
     """Take the step of time and the duration of a procedure."""
-    values = reals(block.lines[0]) if block.lines else []
+    # Of the smallest and the largest step nothing is taken, as steps are as long as the first.
+    line = single_line(block)
+    values = reals(",".join(fields(line, 4)[:2]))
     if needed and len(values) < 2:
         raise NotUnderstood("it says no step of time and no duration")
     if values and values[0]:
@@ -70,15 +74,15 @@ def _take_dynamic(reading: Reading, block: Block) -> None:
         step.alpha = reals(block.parameters["ALPHA"])[0]
         if not -1 / 3 <= step.alpha <= 0:
             raise NotUnderstood(f"ALPHA is {step.alpha:g}, not from -1/3 to 0")
-    _times(step, block, needed=True)
     # Of explicit steps the third number is the step for which masses are scaled.
-    if any(words(block.lines[0])[2 if explicit is not None else 4 :]):
+    if any(words(single_line(block))[2 if explicit is not None else 4 :]):
         raise NotUnderstood(_SCALED)
+    _times(step, block, needed=True)
 
 
 def _take_frequency(reading: Reading, block: Block) -> None:
     step = _begin(reading, "frequency")
-    found = words(block.lines[0]) if block.lines else [""]
+    found = words(single_line(block))
     step.modes = int(found[0]) if found[0].isdecimal() else 0
     if step.modes < 1:
         raise NotUnderstood("it does not say how many frequencies")
@@ -93,34 +97,45 @@ def _take_modal_dynamic(reading: Reading, block: Block) -> None:
 def _take_modal_damping(reading: Reading, block: Block) -> None:
     if "RAYLEIGH" not in block.parameters:
         raise NotUnderstood("only RAYLEIGH damping of modes is known")
-    values = reals(block.lines[0]) + [0.0] * 4
-    reading.step.rayleigh = values[2], values[3]
+    first, last, alpha, beta = fields(single_line(block), 4)
+    if any(mode and not mode.isdecimal() for mode in (first, last)):
+        raise ValueError("the first and the last mode must be whole numbers")
+    if not alpha and not beta:
+        raise NotUnderstood("it has no damping")
+    reading.step.rayleigh = real(alpha or "0"), real(beta or "0")
 
 
+_STEP = "in steps"
 STEP_KEYWORDS = {
     "STEP": Keyword(
         _take_step,
         ("NLGEOM", "INC", "INCF", "PERTURBATION", "AMPLITUDE", "NAME", "TURBULENCEMODEL", "UNSYMM"),
         "a scenario of its own",
     ),
-    "ENDSTEP": Keyword(_end_step, (), ""),
+    "ENDSTEP": Keyword(_end_step, (), "", _STEP, has_data=False),
     "STATIC": Keyword(
         _take_static,
         _SOLVING,
         '`[start] kind = "static"` under what acts at the end of the step; it does not depend on the way there',
+        _STEP,
     ),
     "DYNAMIC": Keyword(
         _take_dynamic,
         (*_SOLVING, "ALPHA", "EXPLICIT", "NOHAF"),
         '`kind = "hht"` with the same step, consistent masses; `EXPLICIT`: `kind = "newmark"`, lumped masses',
+        _STEP,
     ),
     "FREQUENCY": Keyword(
         _take_frequency,
         ("SOLVER", "EIGENSOLVER", "STORAGE", "NORMALIZATION"),
         "a scenario of the state whose frequencies are asked for",
+        _STEP,
     ),
     "MODALDYNAMIC": Keyword(
-        _take_modal_dynamic, _SOLVING, 'integrated in time instead: `kind = "newmark"`, `beta = 0.25`, linear-elastic'
+        _take_modal_dynamic,
+        _SOLVING,
+        'integrated in time instead: `kind = "newmark"`, `beta = 0.25`, linear-elastic',
+        _STEP,
     ),
-    "MODALDAMPING": Keyword(_take_modal_damping, ("RAYLEIGH",), "`[[damping]]`"),
+    "MODALDAMPING": Keyword(_take_modal_damping, ("RAYLEIGH",), "`[[damping]]`", _STEP, Once("damping", owner="step")),
 }

@@ -102,7 +102,7 @@ class StepWriter:
         tables["point_mass"] = self._constraints.masses(None if step.procedure == "static" else self._body.density)
         tables["spring"] = self._constraints.springs()
         tables["constraint"] = self._constraints.tables(self._body.stiffest, step.procedure == "static")
-        tables["support"] = supports + self._constraints.held(acts.supports)
+        tables["support"] = supports + self._constraints.held(acts.supports, self._courses.moves)
         tables["damping"] = self._damping()
         tables["dashpot"] = self._constraints.dashpots() if self._courses.moves else []
         tables["velocity"] = self._body.velocities() if self._courses.moves else []
@@ -112,6 +112,12 @@ class StepWriter:
             tables["start"] = {"kind": "static"}
         tables["integrator"], tables["run"] = self._integrator()
         return {key: table for key, table in tables.items() if table}
+
+    @property
+    def loose(self) -> list[int]:
+        """What the deck calls the nodes of no element that are in the tables."""
+        numbers = self._geometry.numbers
+        return [int(numbers[node]) for node in self._constraints.loose if node < len(numbers)]
 
     def _title(self) -> str:
         title = self._deck.title or "imported deck"

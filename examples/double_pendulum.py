@@ -25,6 +25,8 @@ import numpy as np
 from hanging_rods import HangingRods, Motion
 
 import symplex as sx
+from papers.linearly_implicit import LinearlyImplicitNewmark
+from papers.variational_euler import VariationalEuler
 from symplex.errors import StepFailed
 
 OMEGA, BETA, STEP, END = 20.0, 0.4, 0.1, 50.0
@@ -78,11 +80,11 @@ METHODS: dict[str, Callable[[float, np.ndarray], Run]] = {
     "SHAKE": lambda h, at: constrained(sx.constraints.Shake(h, pendulum.constraints), at),
     "RATTLE": lambda h, at: constrained(sx.Rattle(h, pendulum.constraints), at),
     "Verlet, penalised": lambda h, at: penalised(sx.Newmark(h), at),
-    "variational Euler, penalised": lambda h, at: penalised(sx.explicit.VariationalEuler(h), at),
+    "variational Euler, penalised": lambda h, at: penalised(VariationalEuler(h), at),
     "Newmark, penalised": lambda h, at: penalised(sx.Newmark(h, BETA), at),
-    "one-iteration Newmark, penalised": lambda h, at: penalised(sx.implicit.LinearlyImplicitNewmark(h, BETA), at),
+    "one-iteration Newmark, penalised": lambda h, at: penalised(LinearlyImplicitNewmark(h, BETA), at),
     "one iteration from the prediction, penalised": lambda h, at: penalised(
-        sx.implicit.LinearlyImplicitNewmark(h, BETA, "predicted"), at
+        LinearlyImplicitNewmark(h, BETA, "predicted"), at
     ),
     "Zhang-Skeel, penalised": lambda h, at: penalised(sx.ZhangSkeel(h, BETA), at),
     "energy-momentum, penalised": lambda h, at: penalised(sx.EnergyMomentum(h), at),
@@ -156,7 +158,7 @@ def partly_solved(reference: Motion) -> dict:
     for step in (STEP, STEP / 2.0):
         for guess in ("last", "predicted"):
             for accelerations in ("linearised", "evaluated"):
-                method = sx.implicit.LinearlyImplicitNewmark(step, BETA, guess, accelerations)
+                method = LinearlyImplicitNewmark(step, BETA, guess, accelerations)
                 run, _ = sound(method, reference.t, soft)
                 name = f"one iteration from {guess} positions, {accelerations} accelerations, h = {step:g}"
                 numbers[f"{name}: sound until"] = float(reference.t[len(run.q) - 1])

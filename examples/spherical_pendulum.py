@@ -27,7 +27,7 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipkinc
 
 import symplex as sx
-from symplex.time.manifolds.planar_pendulum import planar_energies
+from papers.planar_pendulum import PlanarMethod, PlanarState, SwingPlane, planar_energies
 from symplex.time.manifolds.sphere_form import symplectic_defect
 
 MIDPOINT, SYMPLECTIC, GEODESIC = "midpoint (24)", "symplectic (60)", "symplectic, geodesic (55)"
@@ -161,9 +161,9 @@ def reduced(steps: int, output: File) -> dict:
     """Run the reduced schemes, their lifts, and follow the area that a step makes of an area."""
     numbers, areas = {}, {}
     start = VARYING.state([0.8, 0.0, -0.6], [0.9, 0.0, 1.2])
-    plane = sx.manifolds.SwingPlane.of(VARYING, start)
+    plane = SwingPlane.of(VARYING, start)
     for form, name in PLANAR.items():
-        method, label = sx.manifolds.PlanarMethod(form), f"reduced, {name}"
+        method, label = PlanarMethod(form), f"reduced, {name}"
         states = list(method.march(VARYING, plane.reduce(start), DT, steps))
         lifted = method.lift.march(VARYING, start, DT, steps)
         rebuilt = [plane.reconstruct(state) for state in states]
@@ -192,10 +192,10 @@ def along_the_orbit(dt: float = 0.3, steps: int = 200) -> tuple[dict, dict]:
 
     With k² = (E + 1)/2, sin φ = sin(ϑ/2)/k and cos φ = π/2k, the time is the elliptic integral F(φ, k).
     """
-    numbers, times, start = {}, {}, sx.manifolds.PlanarState(0.0, 1.0, 0.5)
+    numbers, times, start = {}, {}, PlanarState(0.0, 1.0, 0.5)
     k2 = 0.5 * (planar_energies(CONSTANT, start)["total"] + 1.0)
     for form in ("sphere", "projected"):
-        states = list(sx.manifolds.PlanarMethod(form).march(CONSTANT, start, dt, steps))
+        states = list(PlanarMethod(form).march(CONSTANT, start, dt, steps))
         phases = np.unwrap([np.arctan2(np.sin(s.theta / 2), s.pi / 2) for s in states])
         times[form] = np.diff(ellipkinc(phases, k2))
         label = f"reduced, {PLANAR[form]}, constant gravity, dt = {dt}"

@@ -24,6 +24,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import symplex as sx
+from papers.energy_stepping import EnergyStepping
 
 # By name: what is mirrored (x and y), the offset of the planes that do not have to go through the origin, and a colour.
 LATTICES = {
@@ -46,7 +47,7 @@ def approximations() -> dict[str, np.ndarray]:
         np.ones(2), {"V": sx.Bars([[0, 1]], sx.measures.InverseDistance(1.0), dim=2)}, dim=2, fixed=fixed
     )
     start = kepler.state([[0.0, 0.0], [1.01, ASIDE]], [[0.0, 0.0], [0.0, 1.0]])
-    flat = sx.EnergyStepping(TERRACE).start(kepler, start)
+    flat = EnergyStepping(TERRACE).start(kepler, start)
     linear = sx.ForceStepping(CELL, offset=np.array([0.5, 0.5])).start(kepler, start)  # no vertex in the centre
     x = np.linspace(-1.5, 1.5, 1201)
     line = [np.array([[0.0, 0.0], [along, ASIDE]]) for along in x]

@@ -45,6 +45,8 @@ from tip3p import (
     zhang_skeel,
 )
 
+from papers.linearly_implicit import LinearlyImplicitNewmark
+
 CLUSTER = Cluster(7)
 RIGID, SOFT, NEWMARK, PREDICTED = "RATTLE", "Zhang-Skeel", "one-iteration Newmark", "one iteration, predicted"
 COLOURS = {RIGID: "#2c5fa8", SOFT: "#c0392b", NEWMARK: "#888888", PREDICTED: "#2e8b57"}
@@ -163,8 +165,8 @@ def kept(start: sx.State, duration: float) -> dict[str, sx.Trajectory]:
     return {
         RIGID: sx.record(CLUSTER.rigid, CLUSTER.rattle(), start, times),
         SOFT: sx.record(SYSTEMS[SOFT], METHODS[SOFT], start, times),
-        NEWMARK: sx.record(SYSTEMS[SOFT], sx.implicit.LinearlyImplicitNewmark(STEP, BETA), start, times),
-        PREDICTED: sx.record(SYSTEMS[SOFT], sx.implicit.LinearlyImplicitNewmark(STEP, BETA, "predicted"), start, times),
+        NEWMARK: sx.record(SYSTEMS[SOFT], LinearlyImplicitNewmark(STEP, BETA), start, times),
+        PREDICTED: sx.record(SYSTEMS[SOFT], LinearlyImplicitNewmark(STEP, BETA, "predicted"), start, times),
     }
 
 

@@ -169,7 +169,7 @@ SIGNATURES = {
     "value": types.float64(POINTER, POINTER),
     "difference": types.float64(POINTER, POINTER, types.int64, types.float64),
     "mixed": types.float64(POINTER, POINTER, types.int64, types.int64, types.float64, types.float64),
-    # Of parameters p, invariants x and results: the energy of a law, or its derivatives, at points (fem/solids/laws).
+    # Of parameters, invariants and results: the energy of a law or its derivatives (fem/solids/law_functions.py).
     "law": types.void(POINTER, POINTER, POINTER),
     # Of a kind, a flag, a place, a factor and arrays of a chunk (fem/solids/hourglass_functions.py).
     "hourglass": types.void(*[types.int64] * 3, types.float64, *[POINTER] * 6),

@@ -15,6 +15,7 @@ from symplex.fem.changing import ChangingEnergy, IncompleteStencils
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array, Energy
 from symplex.fem.forms import Form, OptionalFunction
+from symplex.fem.inner_products import inner
 
 
 class Potential(Copyable):
@@ -251,7 +252,7 @@ class Potential(Copyable):
 
     def dot(self, a: Array, b: Array) -> float:
         """Return Σ a·b over the nodes, of nodal vectors a and b [n, …]."""
-        return float(np.vdot(a, b))
+        return inner(a, b)
 
     def sum(self, x: Array) -> Array:
         """Return the sum [...] over the nodes of x [n, …]."""

@@ -21,7 +21,6 @@ from functools import wraps
 from itertools import count, islice
 from typing import Any, ClassVar, TypeVar
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils

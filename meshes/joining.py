@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
@@ -60,4 +62,4 @@ def join_nodes(mesh: Mesh, pairs: ArrayLike) -> Mesh:
         if nodes.shape[1] > 1 and (ordered[:, 1:] == ordered[:, :-1]).any():
             raise MeshError(f"two nodes of one {kind} cell would be joined; they are too near to each other.")
     points = {name: distinct(place[index], len(kept)) for name, index in mesh.point_groups.items()}
-    return Mesh(np.ascontiguousarray(mesh.points[kept]), cells, mesh.cell_groups, points, mesh.formulations)
+    return replace(mesh, points=np.ascontiguousarray(mesh.points[kept]), cells=cells, point_groups=points)

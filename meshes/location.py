@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,41 +41,88 @@ def weights_in_cells(mesh: Mesh, at: ArrayLike, group: str | None = None) -> sp.
     MeshError
         If a point is in no cell, or there is no such group.
     """
-    points = np.array(at, dtype=float)
-    if points.ndim != 2 or points.shape[1] != mesh.points.shape[1] or not np.isfinite(points).all():
-        raise MeshError(f"points must be finite positions [p, {mesh.points.shape[1]}] in m.")
-    cells = {kind: mesh.cells_of(kind, group) for kind in mesh.cells if kind in SHAPE_FUNCTIONS}
-    chosen = {kind: rows for kind, rows in cells.items() if dimension_of(kind) in (1, 3) and len(rows)}
+    points = _points_of(mesh, at)
+    cells = _cells_in(mesh, group)
     rows, columns, values = [], [], []
     for k, x in enumerate(points):
-        nodes, weights = _weights(mesh.points, chosen, x)
+        found = _weights(mesh.points, cells, x)
+        if found is None:
+            raise _in_no_cell(mesh.points, cells, x)
+        nodes, weights = found
         rows += [k] * len(nodes)
         columns += nodes.tolist()
         values += weights.tolist()
     return sp.csr_array((values, (rows, columns)), shape=(len(points), len(mesh.points)))
 
 
-def _weights(
-    points: Array, cells: Mapping[str, NDArray[np.int32]], x: Array
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the nodes of the cell that a point is in, and their weights."""
-    for kind, rows in cells.items():
-        corners = points[rows]
+@checked
+def are_in_cells(mesh: Mesh, at: ArrayLike, group: str | None = None) -> NDArray[np.bool_]:
+    """Return which points [p] are in a volume cell of a mesh, or on a line.
+
+    Parameters
+    ----------
+    mesh, at, group
+        As of `weights_in_cells`.
+
+    Raises
+    ------
+    MeshError
+        If there is no such group.
+    """
+    points, cells = _points_of(mesh, at), _cells_in(mesh, group)
+    return np.array([_weights(mesh.points, cells, x) is not None for x in points], dtype=bool)
+
+
+class _Cells(NamedTuple):
+    """Cells of one type, and the boxes that they are in."""
+
+    kind: str
+    rows: NDArray[np.int32]
+    low: Array
+    high: Array
+
+
+def _points_of(mesh: Mesh, at: ArrayLike) -> Array:
+    points = np.array(at, dtype=float)
+    if points.ndim != 2 or points.shape[1] != mesh.points.shape[1] or not np.isfinite(points).all():
+        raise MeshError(f"points must be finite positions [p, {mesh.points.shape[1]}] in m.")
+    return points
+
+
+def _cells_in(mesh: Mesh, group: str | None) -> list[_Cells]:
+    """Return the cells of a group in which points can be."""
+    found = []
+    for kind in mesh.cells:
+        rows = mesh.cells_of(kind, group)
+        if kind not in SHAPE_FUNCTIONS or dimension_of(kind) not in (1, 3) or not len(rows):
+            continue
+        corners = mesh.points[rows]
         low, high = corners.min(axis=1), corners.max(axis=1)
-        size = np.linalg.norm(high - low, axis=1)[:, None]
         # Faces of quadratic cells may bulge beyond their nodes.
-        room = (_INSIDE if len(rows[0]) in (2, 4, 8) else 0.2) * size
-        for row in np.flatnonzero(((x >= low - room) & (x <= high + room)).all(axis=1)):
+        room = (_INSIDE if len(rows[0]) in (2, 4, 8) else 0.2) * np.linalg.norm(high - low, axis=1)[:, None]
+        found.append(_Cells(kind, rows, low - room, high + room))
+    return found
+
+
+def _weights(points: Array, cells: Sequence[_Cells], x: Array) -> tuple[NDArray[np.int32], Array] | None:
+    """Return the nodes of the cell that a point is in, and their weights; None if it is in none."""
+    for kind, rows, low, high in cells:
+        for row in np.flatnonzero(((x >= low) & (x <= high)).all(axis=1)):
             local = _inverted(kind, points[rows[row]], x)
             if local is not None and _outside(kind, local) <= _INSIDE:
                 return rows[row], SHAPE_FUNCTIONS[kind](local[None])[0][0]
+    return None
+
+
+def _in_no_cell(points: Array, cells: Sequence[_Cells], x: Array) -> MeshError:
+    """Return what to raise for a point that is in no cell."""
     place = ", ".join(f"{c:.6g}" for c in x)
-    nodes = np.unique(np.concatenate([rows.ravel() for rows in cells.values()] or [np.empty(0, np.int32)]))
+    nodes = np.unique(np.concatenate([of.rows.ravel() for of in cells] or [np.empty(0, np.int32)]))
     if not len(nodes):
-        raise MeshError("there are no cells with volume and no lines, in which points could be.")
+        return MeshError("there are no cells with volume and no lines, in which points could be.")
     away = np.linalg.norm(points[nodes] - x, axis=1)
     near = ", ".join(f"{c:.6g}" for c in points[nodes[np.argmin(away)]])
-    raise MeshError(f"({place}) m is in no cell; the nearest node is {away.min():.3g} m away, at ({near}) m.")
+    return MeshError(f"({place}) m is in no cell; the nearest node is {away.min():.3g} m away, at ({near}) m.")
 
 
 def _inverted(kind: str, nodes: Array, x: Array) -> Array | None:

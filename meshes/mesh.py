@@ -43,6 +43,8 @@ class Mesh:
         By cell type, what the file that a mesh was read from calls elements that are computed otherwise there than by
         the plain displacements of their nodes, fully integrated: ``C3D8R`` with reduced integration. A mesh is
         geometry, so they are cells like others.
+    unknown : tuple of str
+        Lines of the file that a mesh was read from, by kind, that were neither used nor are known to mean nothing.
     """
 
     points: NDArray[np.float64]
@@ -50,6 +52,7 @@ class Mesh:
     cell_groups: Mapping[str, Mapping[str, NDArray[np.int32]]] = field(default_factory=dict)
     point_groups: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
     formulations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {what}" for what, count in self._counts())
@@ -232,7 +235,14 @@ def merge(meshes: Mapping[str, Mesh]) -> Mesh:
             first_cell[kind] += len(c)
         first_point += len(mesh.points)
     points = np.concatenate([mesh.points for mesh in meshes.values()])
-    return Mesh(points, {kind: np.concatenate(parts) for kind, parts in cells.items()}, cell_groups, point_groups)
+    unknown = dict.fromkeys(line for mesh in meshes.values() for line in mesh.unknown)  # once of a file read twice
+    return Mesh(
+        points,
+        {kind: np.concatenate(parts) for kind, parts in cells.items()},
+        cell_groups,
+        point_groups,
+        unknown=tuple(unknown),
+    )
 
 
 def take(mesh: Mesh, nodes: NDArray[np.integer], cells: Mapping[str, NDArray[np.integer]]) -> Mesh:
@@ -268,6 +278,7 @@ def take(mesh: Mesh, nodes: NDArray[np.integer], cells: Mapping[str, NDArray[np.
         {name: members for name, members in cell_groups.items() if members},
         {name: index for name, index in point_groups.items() if len(index)},
         {kind: names for kind, names in mesh.formulations.items() if kind in kept},
+        mesh.unknown,
     )
 
 

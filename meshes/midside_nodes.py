@@ -73,7 +73,7 @@ def quadratic(mesh: Mesh, *, centres: bool = False) -> Mesh:
         name: {names.get(kind, kind): index for kind, index in members.items()}
         for name, members in mesh.cell_groups.items()
     }
-    return Mesh(points, cells, cell_groups, mesh.point_groups)
+    return Mesh(points, cells, cell_groups, mesh.point_groups, unknown=mesh.unknown)
 
 
 def _with_middles(

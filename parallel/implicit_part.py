@@ -25,7 +25,7 @@ from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
 from symplex.time.motion import LISTED_AT
 from symplex.time.solvers.linear_solver import LinearSolver
 
-Implicit = ImplicitIntegrator[Any] | Newmark
+Implicit = ImplicitIntegrator | Newmark
 
 
 class ImplicitPart:

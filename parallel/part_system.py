@@ -19,6 +19,7 @@ from symplex.fem.assembly import Array
 from symplex.fem.changing import IncompleteStencils
 from symplex.fem.energy import Energy
 from symplex.fem.forms import Form
+from symplex.fem.inner_products import inner
 from symplex.fem.interpolation import ChangingInterpolatedEnergy
 from symplex.fem.solids.failures import element_words
 from symplex.fem.system import System
@@ -77,7 +78,7 @@ class PartSystem(System):
 
     def dot(self, a: Array, b: Array) -> float:
         """Return Σ a·b over the nodes of all ranks."""
-        return self._sums.totals(float(np.vdot(a[: self._own], b[: self._own])))[0]
+        return self._sums.totals(inner(a[: self._own], b[: self._own]))[0]
 
     def sum(self, x: Array) -> Array:
         """Return the sum [...] over the nodes of all ranks of x [l, …]."""

@@ -13,7 +13,7 @@ from symplex.device.finding import require_device
 from symplex.errors import InvalidSystem, OutputError, ScenarioError
 from symplex.fem.system import System
 from symplex.parallel.ranks import Ranks
-from symplex.runs.inputs import hashes, refuse_changed_files, refuse_other_version
+from symplex.runs.inputs import inputs_of, named_inputs, refuse_changed_files, refuse_other_version
 from symplex.runs.results import Folder
 from symplex.scenario.methods import NewmarkTable
 from symplex.scenario.scenario import Problem, Scenario
@@ -69,6 +69,27 @@ def too_early(scenario: Scenario, reached: float) -> str:
     )
 
 
+def refuse_other_inputs(scenario: Scenario, folder: Folder, finished: Mapping[str, Any]) -> None:
+    """Refuse a finished run, given its summary, if it was computed from other files or by another version.
+
+    Files that mesh files include are not named by a scenario, so that the meshes are read where it names files.
+
+    Raises
+    ------
+    OutputError
+        If it was.
+    """
+    inputs, versions = finished.get("inputs"), finished.get("versions")
+    if isinstance(versions, Mapping) and "symplex" in versions:
+        refuse_other_version(str(versions["symplex"]), VERSION, folder.path)
+    if not isinstance(inputs, Mapping):  # earlier versions did not keep them
+        return
+    refuse_changed_files(inputs, named_inputs([scenario]), folder.path)
+    if scenario.files:
+        kept = Start.load(folder.start) if folder.start.exists() else None
+        refuse_changed_files(inputs, inputs_of(scenario.build(kept)), folder.path)
+
+
 def built(scenario: Scenario, folder: Folder, checkpoint: Checkpoint | None, ranks: Ranks | None) -> Problem:
     """Return what a scenario describes; a run that goes on begins as it has begun, whatever is left of what it was."""
     kept = checkpoint is not None and scenario.tables.start is not None and folder.start.exists()
@@ -100,8 +121,8 @@ def last_checkpoint(scenario: Scenario, folder: Folder) -> Checkpoint | None:
         raise OutputError(f"{folder.path} holds no run to resume; start one without --resume.")
     if folder.checkpoint.exists():
         checkpoint = load_checkpoint(folder.checkpoint)
-        refuse_other_version(checkpoint, VERSION, folder)
-        refuse_changed_files(checkpoint.inputs, hashes(scenario.files), folder)
+        refuse_other_version(checkpoint.version, VERSION, folder.path)
+        refuse_changed_files(checkpoint.inputs, named_inputs([scenario]), folder.path)
         return checkpoint
     try:
         rows = folder.history.read_bytes().count(b"\n")

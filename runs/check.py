@@ -18,8 +18,10 @@ from symplex.fem.measures.bars import Bars
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.system import State, System
+from symplex.meshes.formats.account import some
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.quality import describe
+from symplex.runs.plausibility import doubts
 from symplex.runs.progress import clock, si
 from symplex.runs.report import called, elements
 from symplex.runs.tables import table
@@ -70,6 +72,7 @@ def check_report(problem: Problem) -> tuple[str, str]:
         rows.append((f"contact '{name}'", _body_contact(contact, problem.points_in_contact(name, problem.state.q))))
     if len(tables.body) > 1 and not problem.body_contacts:
         rows.append(("between bodies", "no contact: they pass through each other; [[contact]] lets them touch"))
+    rows += problem.notes
     energies = system.energies_of(problem.state)
     noise = _NOISE * max(map(abs, energies.values()))
     shown = {name: value if abs(value) > noise else 0.0 for name, value in energies.items()}
@@ -78,6 +81,7 @@ def check_report(problem: Problem) -> tuple[str, str]:
         rows.append(("stable step", f"{limit} (explicit Newmark)"))
         rows += _local_steps(problem)
     rows += _steps(problem)
+    rows += [("unknown input", line) for line in some(problem.unknown)]
     frames, samples = int(problem.scenario.is_frame.sum()) - 1, len(problem.scenario.times) - 1
     kept = int(problem.scenario.is_row.sum()) - 1
     told = f"{samples} samples of the history" if kept == samples else f"{samples} samples, {kept} of the history"
@@ -86,7 +90,8 @@ def check_report(problem: Problem) -> tuple[str, str]:
     time, failure = _estimate(problem)
     rows.append(("time", time))
     rows.append(("memory", _memory()))
-    return f"{scenario.path.name} is valid{', but fails early' if failure else ''}.\n{table(rows)}", failure
+    warnings = "".join(f"\nwarning: {line}" for line in doubts(problem))
+    return f"{scenario.path.name} is valid{', but fails early' if failure else ''}.\n{table(rows)}{warnings}", failure
 
 
 def _stable_step(system: System, state: State) -> str:

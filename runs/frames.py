@@ -64,17 +64,19 @@ class Shown:
                 self.blocks[name] = Block.of({"line": np.column_stack([springs.nodes[:, 0], ends])})
                 drawn.append(springs.point[None])
                 follow.append(sp.csr_array((1, n)))
+        rigid = {} if riders.bodies is None else riders.bodies.bodies
+        scene = np.concatenate([mesh.points, *(body.mesh.points for body in rigid.values())])
         for name, contact in problem.contacts.items():
-            rider, (shape, cells) = riders.riders.get(name), surface_of(contact.obstacle, mesh.points)
+            rider, (shape, cells) = riders.riders.get(name), surface_of(contact.obstacle, scene)
             if rider is None:
-                self.blocks[name] = block_of(contact.obstacle, mesh.points)
+                self.blocks[name] = block_of(contact.obstacle, scene)
                 continue
             if rider.properties is None:
                 shape, weights = shape + rider.center, np.ones((len(shape), 1))
             else:
                 weights = rider.properties.weights(shape)
             add(name, shape, cells, _weights(weights, rider.nodes, n))
-        for name, body in ({} if riders.bodies is None else riders.bodies.bodies).items():
+        for name, body in rigid.items():
             own = riders.points_of(name)
             add(name, body.mesh.points, body.mesh.cells, _weights(np.ones((len(own), 1)), own[:, None], n))
         self.points, self._follow = np.concatenate(drawn), sp.csr_array(sp.vstack(follow))
@@ -171,11 +173,16 @@ def _of_contact(problem: Problem, acting: Acting, state: State, wanted: Collecti
             of_nodes = energy is problem.system.energies[name]
             gradient = acting(energy, state) if of_nodes else None
             states.append(energy.at(problem.points_in_contact(name, state.q), gradient))
-        forces += np.sum([one.nodal_forces() for one in states], axis=0)
-        pressures = np.zeros(len(points))
+        # Some are of nodes and some of points, which begin with the same bodies.
+        of_bodies, farthest = np.zeros_like(points), max(one.farthest for one in states)
+        pressures, gaps = np.zeros(len(points)), np.full(len(points), farthest)
+        for one in states:
+            own = one.surface.vertices
+            of_bodies[own] += one.nodal_forces()[own]
+            gap = one.nodal_gaps()[own]
+            gaps[own] = np.minimum(gaps[own], np.where(gap < one.farthest, gap, farthest))
+        forces += of_bodies
         for surface in (energy.surface for energy in problem.body_contacts.values()):
             pressures[surface.vertices] = np.linalg.norm(forces[surface.vertices], axis=1) / surface.vertex_areas
-        farthest = max(one.farthest for one in states)
-        gaps = [np.where(gap < one.farthest, gap, farthest) for one in states for gap in [one.nodal_gaps()]]
-        fields |= {"contact_pressure": pressures, "gap": np.min(gaps, axis=0)}
+        fields |= {"contact_pressure": pressures, "gap": gaps}
     return {name: values for name, values in fields.items() if name in wanted}

@@ -18,6 +18,7 @@ from symplex.base.columns import Column, energy_column, work_column
 from symplex.base.files import WAY_OUT, damage_reported, read_whole, reason_of, write_text
 from symplex.base.representation import names
 from symplex.errors import OutputError
+from symplex.scenario.quantities import listed
 
 if TYPE_CHECKING:
     import pandas
@@ -38,6 +39,10 @@ class History(dict[str, NDArray[np.float64]]):
     def __init__(self, rows: Rows, declared: Mapping[str, Column]):
         super().__init__(rows)
         self.columns = _described(list(rows), declared)
+
+    def __missing__(self, name: str) -> NDArray[np.float64]:
+        """Refuse a column that there is not, as of a file from which it was cut."""
+        raise OutputError(f"the history lacks '{name}'; it has {listed(self)}.")
 
     def __repr__(self) -> str:
         rows = len(next(iter(self.values()), ()))

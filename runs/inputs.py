@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from symplex.base.checkpoint import Checkpoint
 from symplex.base.files import read_whole
 from symplex.base.streams import printable
+from symplex.base.toml import read_toml
 from symplex.errors import OutputError
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
 from symplex.runs.results import Folder
-from symplex.scenario.scenario import Scenario
+from symplex.scenario.scenario import Problem, Scenario
+from symplex.scenario.start import ResultStart
 
 # What may change before a run is resumed.
 _FREE = ("title", "run.checkpoint", "run.until", "output.directory", "output.pictures", "output.film")
@@ -26,11 +26,31 @@ _FREE_TABLE = "output.view."
 _AGAIN = "or start anew with --overwrite or another --output"
 _LONGEST = 40  # letters of a value in a message
 _MESHES = "meshes"
+NAMED = ("file ", "state ")  # how the names of what a scenario names begin
 
 
-def hashes(files: Mapping[str, Path]) -> dict[str, str]:
-    """Return the SHA-256 of files by name, empty for what is no file any more."""
-    return {f"file {name}": _of_file(path) for name, path in files.items()}
+def inputs_of(problem: Problem) -> dict[str, str]:
+    """Return the hashes of all that a run is computed from beside its scenario: what this names, meshes and systems."""
+    return named_inputs([problem.scenario]) | fingerprint(problem.mesh, *(stage.system for stage in problem.stages))
+
+
+def named_inputs(scenarios: Iterable[Scenario]) -> dict[str, str]:
+    """Return the SHA-256 of what scenarios of one folder name, by name: of files, empty for what is none any more.
+
+    And of the states of other runs that they start from, where these are still there.
+    """
+    files: dict[str, Path] = {}
+    starts: dict[str, str | None] = {}
+    for scenario in scenarios:
+        files |= scenario.files
+        start = scenario.tables.start
+        if isinstance(start, ResultStart):
+            at = "" if start.time is None else f" at {start.time:g} s"
+            name = f"state of the run in '{start.folder}'{at}"
+            if name not in starts:
+                starts[name] = start.digest(scenario.path.parent)
+    found = {f"file {name}": _of_file(path) for name, path in files.items()}
+    return found | {name: digest for name, digest in starts.items() if digest is not None}
 
 
 def _of_file(path: Path) -> str:
@@ -85,15 +105,15 @@ def refuse_changed_scenario(scenario: Scenario, folder: Folder) -> None:
         If there is no run, or a value differs.
     """
     try:
-        stored = tomllib.loads(read_whole(folder.scenario).decode())
+        stored = read_toml(read_whole(folder.scenario).decode())
     except FileNotFoundError:
         raise OutputError(f"{folder.path} holds no run to resume; start one without --resume.") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise OutputError(
             f"{folder.path} cannot be resumed: its {folder.scenario.name}, a copy of the scenario, cannot be read "
             f"({error}). Put the scenario there again, {_AGAIN}."
         ) from error
-    before, now = _flat(stored), _flat(tomllib.loads(scenario.text.replace("\r\n", "\n")))
+    before, now = _flat(stored), _flat(read_toml(scenario.text))
     for key in [*before, *now]:
         if key in _FREE or key.startswith(_FREE_TABLE):
             continue
@@ -105,33 +125,37 @@ def refuse_changed_scenario(scenario: Scenario, folder: Folder) -> None:
             )
 
 
-def refuse_other_version(checkpoint: Checkpoint, version: str, folder: Folder) -> None:
-    """Refuse to go on from a checkpoint of another version of symplex.
+def refuse_other_version(before: str, now: str, path: Path) -> None:
+    """Refuse to go on with what another version of symplex has computed.
 
     Raises
     ------
     OutputError
         If it is.
     """
-    if checkpoint.version != version:
+    if before != now:
         raise OutputError(
-            f"{folder.path} cannot be resumed: it was computed by symplex {printable(checkpoint.version)}, and this is "
-            f"symplex {version}, which may compute otherwise. Take that version, {_AGAIN}."
+            f"{path} cannot be resumed: it was computed by symplex {printable(before)}, and this is "
+            f"symplex {now}, which may compute otherwise. Take that version, {_AGAIN}."
         )
 
 
-def refuse_changed_files(before: Mapping[str, str], now: Mapping[str, str], folder: Folder) -> None:
-    """Refuse to go on with a run if a file or the meshes that there are now are not those that it was computed from.
+def refuse_changed_files(before: Mapping[str, str], now: Mapping[str, str], path: Path) -> None:
+    """Refuse to go on in a folder if a file or the meshes that there are now are not those that it was computed from.
 
     Raises
     ------
     OutputError
         If one differs.
     """
-    for name, digest in now.items():
-        if digest != before.get(name):
-            what = "the meshes are no longer those of the run" if name == _MESHES else f"the {name} has changed since"
-            raise OutputError(f"{folder.path} cannot be resumed: {what}. Restore what it was, {_AGAIN}.")
+    if name := changed(before, now):
+        what = "the meshes are no longer those of the run" if name == _MESHES else f"the {name} has changed since"
+        raise OutputError(f"{path} cannot be resumed: {what}. Restore what it was, {_AGAIN}.")
+
+
+def changed(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """Return the name of the first thing that is no longer as it was before, empty if all is."""
+    return next((name for name, digest in now.items() if digest != before.get(name)), "")
 
 
 def _flat(value: Any, key: str = "") -> dict[str, Any]:

@@ -16,7 +16,7 @@ from symplex.runs.beginning import device_of, divided, too_early
 from symplex.runs.checkpoints import CheckpointsOfRun
 from symplex.runs.drawing_processes import DrawingProcesses
 from symplex.runs.history import read_history
-from symplex.runs.inputs import fingerprint, hashes, refuse_changed_files
+from symplex.runs.inputs import inputs_of, refuse_changed_files
 from symplex.runs.interrupts import Stop
 from symplex.runs.progress import Display
 from symplex.runs.results import Folder
@@ -69,9 +69,7 @@ class Run:
         self._checkpoints = CheckpointsOfRun(folder.checkpoint, ranks)
         self._samples = SamplesOfRun(problem, folder, opened, ranks, self._checkpoints)
         self._times = problem.scenario.times
-        self._inputs = hashes(problem.scenario.files) | fingerprint(
-            problem.mesh, *(stage.system for stage in problem.stages)
-        )
+        self._inputs = inputs_of(problem)
         self._saved = perf_counter()  # the time of the last checkpoint
         self._started: tuple[Motion, State] | None = None
         self._resumed: tuple[Motion, int] | None = None
@@ -91,7 +89,8 @@ class Run:
     def resume(self, checkpoint: Checkpoint) -> None:
         """Set the system in motion from a checkpoint, and cut history and series to its sample."""
         with self._clock.part("prepare"):
-            refuse_changed_files(checkpoint.inputs, self._inputs, self._folder)
+            refuse_changed_files(checkpoint.inputs, self._inputs, self._folder.path)
+            self._inputs = {**checkpoint.inputs, **self._inputs}  # the run that it starts from may be gone
             if checkpoint.sample >= len(self._times):
                 past = read_history(self._folder.history)["t"]
                 raise OutputError(too_early(self._problem.scenario, float(past[-1])))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.base.files import WAY_OUT, damage_reported, new_file, read_whole, reason_of
+from symplex.base.toml import read_toml
 from symplex.errors import OutputError
 from symplex.meshes.series.committed import CommittedFile, opened
 from symplex.meshes.series.redo import recover
@@ -215,10 +215,10 @@ def read_probe(path: str | Path) -> History:
 def probe_formats(scenario_text: str) -> dict[str, str]:
     """Return the formats of the probes that a scenario has, by name; of what is no scenario none."""
     try:
-        tables = tomllib.loads(scenario_text).get("probe", [])
+        tables = read_toml(scenario_text).get("probe", [])
         found = {table["name"]: table.get("format", "csv") for table in tables}
         return {name: kind for name, kind in found.items() if isinstance(name, str) and kind in SUFFIXES}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         return {}
 
 

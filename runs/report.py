@@ -8,6 +8,7 @@ from typing import Any
 
 from symplex.errors import OutputError
 from symplex.fem.solids.elements import LINE, SOLIDS
+from symplex.meshes.formats.account import some
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.quality import MeshInfo, describe
 from symplex.meshes.series.series import read_series
@@ -17,7 +18,11 @@ from symplex.runs.tables import table
 from symplex.time.totals import BALANCE
 
 _COLUMNS_OF_PROBE = 6  # that are told; all are in the summary
-_UNITS = {"peak_contact_force": "N", "peak_penetration": "m"}  # of what earlier versions have summarised
+_UNITS = {
+    "peak_contact_force": "N",
+    "peak_contact_force_filtered": "N",
+    "peak_penetration": "m",
+}  # of what earlier versions have summarised
 
 
 def run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
@@ -173,8 +178,14 @@ def result_report(path: Path) -> str:
     return f"{title}\n{run_report(summary, path)}"
 
 
-def mesh_report(path: Path) -> str:
+def mesh_report(path: Path, *, strict: bool = False) -> str:
     """Return what is in a mesh file and how good it is, or in the file of a motion.
+
+    Parameters
+    ----------
+    path : Path
+    strict : bool, default False
+        Whether to refuse a mesh file with unknown lines; else they are listed.
 
     Raises
     ------
@@ -183,7 +194,7 @@ def mesh_report(path: Path) -> str:
     """
     if path.suffix in (".vtkhdf", ".pvd"):
         return _series_report(path)
-    mesh = read_mesh(path, require_volume=False)
+    mesh = read_mesh(path, require_volume=False, strict=strict)
     info = describe(mesh)
     size = " × ".join(f"{high - low:.4g}" for low, high in zip(info.low, info.high, strict=True))
     low = ", ".join(f"{x:.4g}" for x in info.low)
@@ -213,6 +224,7 @@ def mesh_report(path: Path) -> str:
         rows.append(("elements", f"{' and '.join(others)} cannot be computed with, only {', '.join(known)}"))
     for kind, names in mesh.formulations.items():
         rows.append(("formulation", f"{', '.join(names)} in the file; {kind} is computed as {_computed_as(kind)}"))
+    rows += [("unknown input", line) for line in some(mesh.unknown)]
     return f"{path.name}\n{table(rows)}"
 
 

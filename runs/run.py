@@ -9,16 +9,25 @@ from typing import Any
 from symplex.base.arguments import checked
 from symplex.base.checkpoint import Checkpoint
 from symplex.errors import OutputError
+from symplex.meshes.formats.account import some
 from symplex.parallel.ranks import Ranks
 from symplex.runs import drawing_processes
-from symplex.runs.beginning import built, default_folder, device_of, goes_beyond, last_checkpoint
-from symplex.runs.inputs import hashes, refuse_changed_files, refuse_changed_scenario
+from symplex.runs.beginning import (
+    built,
+    default_folder,
+    device_of,
+    goes_beyond,
+    last_checkpoint,
+    refuse_other_inputs,
+)
+from symplex.runs.inputs import refuse_changed_scenario
 from symplex.runs.interrupts import heeded
 from symplex.runs.loop import Run
+from symplex.runs.plausibility import doubts
 from symplex.runs.progress import Display, compilation_announced, display
 from symplex.runs.results import Folder
 from symplex.runs.summary import Clock
-from symplex.scenario.scenario import Scenario
+from symplex.scenario.scenario import Problem, Scenario
 
 
 @checked
@@ -31,6 +40,7 @@ def simulate(
     progress: bool = True,
     pictures: bool = True,
     ranks: Ranks | None = None,
+    strict: bool = False,
 ) -> dict[str, Any]:
     """Run a scenario and keep everything in a results folder.
 
@@ -50,6 +60,8 @@ def simulate(
     ranks : Ranks, optional
         The processes among which the motion is divided, all of which call this function. The first one reads and
         writes all files; the others come back when it leaves the ``with`` of the ranks.
+    strict : bool, default False
+        Whether to refuse mesh files with lines that are unknown; else these are listed.
 
     Returns
     -------
@@ -78,16 +90,15 @@ def simulate(
     shown = display(progress)
     if not resume:
         folder.refuse_taken(overwrite)
-        return _computed(scenario, folder, shown, None, overwrite, pictures, ranks)
+        return _computed(scenario, folder, shown, None, overwrite, pictures, ranks, strict)
     refuse_changed_scenario(scenario, folder)
     folder.refuse_links()
     finished = folder.read_summary()
     if finished.get("status") == "finished" and not goes_beyond(scenario, finished):
-        if isinstance(inputs := finished.get("inputs"), dict):  # earlier versions did not keep them
-            refuse_changed_files(inputs, hashes(scenario.files), folder)
+        refuse_other_inputs(scenario, folder, finished)
         shown.say(f"{folder.path} holds the finished run; nothing is left to do.")
         return finished
-    return _computed(scenario, folder, shown, last_checkpoint(scenario, folder), True, pictures, ranks)
+    return _computed(scenario, folder, shown, last_checkpoint(scenario, folder), True, pictures, ranks, strict)
 
 
 def _computed(
@@ -98,6 +109,7 @@ def _computed(
     overwrite: bool,
     pictures: bool,
     ranks: Ranks | None,
+    strict: bool,
 ) -> dict[str, Any]:
     """Run from a checkpoint, or else from the beginning, and return the summary."""
     clock = Clock()
@@ -110,7 +122,13 @@ def _computed(
         ExitStack() as opened,
     ):
         with clock.part("build"):
-            run = Run(built(scenario, folder, checkpoint, ranks), folder, clock, shown, opened, ranks, processes)
+            problem = _listed(built(scenario, folder, checkpoint, ranks), shown, strict)
+            for here, note in problem.notes:
+                shown.say(f"{here}: {note}")
+            run = Run(problem, folder, clock, shown, opened, ranks, processes)
+            for line in doubts(problem) if checkpoint is None else ():
+                shown.say(f"warning: {line}")
+            del problem  # the run lets go of the whole where ranks have its parts
         if checkpoint is None:
             run.start()  # what fails at its start leaves nothing behind
         with heeded() as stop:  # before, there was nothing to lose
@@ -131,3 +149,12 @@ def _computed(
                     run.finish("interrupted", "stopped from outside", False, stop)
                 raise
             return run.finish("finished", "", pictures, stop)
+
+
+def _listed(problem: Problem, shown: Display, strict: bool) -> Problem:
+    """Return a problem after its unknown input was listed, or refused."""
+    if strict:
+        problem.require_known()
+    for line in some(problem.unknown):
+        shown.say(f"unknown input: {line}")
+    return problem

@@ -38,16 +38,17 @@ def surface_of(obstacle: Obstacle, points: Array) -> _Surface:
     raise TypeError(f"no surface is known of a {type(obstacle).__name__}")
 
 
-def _scene(points: Array) -> tuple[Array, float]:
-    """Return the middle of the bodies and half the length that is drawn of what has no end."""
+def _scene(points: Array, beside: float) -> tuple[Array, float]:
+    """Return the middle of the bodies and half the length that is drawn of what has no end; of a point, as given."""
     low, high = points.min(axis=0), points.max(axis=0)
-    return 0.5 * (low + high), _PATCH * 0.5 * float(np.linalg.norm(high - low))
+    return 0.5 * (low + high), _PATCH * (0.5 * float(np.linalg.norm(high - low)) or beside)
 
 
 def _patch(plane: HalfSpace, points: Array) -> Array:
     """Return the corners of a square of a plane below the bodies."""
     n, first, second = axes_along(np.asarray(plane.normal))
-    centre, half = _scene(points)
+    away = float(np.abs((points[0] - plane.point) @ n))
+    centre, half = _scene(points, away or 1.0)
     foot = centre - ((centre - plane.point) @ n) * n
     return np.array([foot + half * (a * first + b * second) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
 
@@ -73,7 +74,7 @@ def _capsule(capsule: Capsule) -> _Surface:
 def _tube(cylinder: Cylinder, points: Array) -> _Surface:
     """Return a part of a cylinder beside the bodies."""
     n, first, second = axes_along(np.asarray(cylinder.axis))
-    centre, half = _scene(points)
+    centre, half = _scene(points, cylinder.radius)
     middle = cylinder.point + ((centre - cylinder.point) @ n) * n
     radii, heights = np.full(2, cylinder.radius), np.array([half, half, -half, -half])
     surface, cells = _round(middle, np.array([first, second, n]), radii, heights)

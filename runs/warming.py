@@ -99,7 +99,6 @@ _TRIALS = (
     ("Cayley-Magnus, tetrahedra", _TETRAHEDRA, f'kind = "graham-jelenic"\n{_FIXED}'),
     ("Zhang-Skeel, tetrahedra", _TETRAHEDRA, f'kind = "zhang-skeel"\n{_FIXED}'),
     ("RATTLE, rods", _RODS + _GRAVITY, f'kind = "rattle"\n{_FIXED}'),
-    ("energy-stepping, tetrahedra", _TETRAHEDRA, 'kind = "energy-stepping"\nstep = 1.0'),
 )
 _RUN = "[run]\nduration = 1e-4\nframes = 2\n"
 

@@ -122,6 +122,10 @@ class Support(Timed):
 
     @model_validator(mode="after")
     def _check(self) -> Support:
+        if self.history is None or self.history.kind != "table" or self.acceleration is not None:
+            self.refuse_unused(
+                "interpolation", goes_with="a history of kind 'table' that multiplies a displacement or rotation"
+            )
         if not self.components or set(self.components) - set("xyz"):
             raise ValueError(f"components is {shown(self.components)}, must be some letters of 'xyz'")
         if not self.moves:

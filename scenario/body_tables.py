@@ -59,6 +59,8 @@ class MeshTable(Table):
             raise ValueError("box needs cells, the number of cells each way, such as cells = [4, 4, 4]")
         if source != "box" and self.cells is not None:
             raise ValueError(f"cells goes with box, not with {source}")
+        if source != "box":
+            self.refuse_unused("split", goes_with=f"box, not with {source}")
         if self.box is not None and min(self.box) <= 0:
             raise ValueError(f"box is {list(self.box)}, must be three positive lengths (m)")
         return self

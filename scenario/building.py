@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -12,7 +13,7 @@ import numpy as np
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.actions.loads import Gravity
 from symplex.fem.actions.support_motion import SupportMotion
-from symplex.fem.energy import Energy, IntArray
+from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
 from symplex.fem.solids.solid import Solid
@@ -27,6 +28,7 @@ from symplex.scenario.equations import constraints_of
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
 from symplex.scenario.loads import load_of
+from symplex.scenario.methods import ComposedTable
 from symplex.scenario.prescribed import require_covered, support_motion
 from symplex.scenario.probe_building import BuiltProbe, ProbeBuilder
 from symplex.scenario.quantities import listed, shown
@@ -58,6 +60,8 @@ class Built(NamedTuple):
     n_rods: int
     riders: Riders
     probes: tuple[BuiltProbe, ...]
+    notes: tuple[tuple[str, str], ...]
+    velocities: Array
 
 
 class Builder:
@@ -83,6 +87,7 @@ class Builder:
     ):
         self._tables, self._path, self._given, self._make_system = tables, path, start, make_system
         self._lines: list[str] = []
+        self._notes: list[tuple[str, str]] = []
 
     def build(self) -> Built:
         """Return all of it.
@@ -114,8 +119,9 @@ class Builder:
         self._raise_mistakes()
         mass, massless, tables = self._inertia.mass(), self._inertia.massless, self._tables
         if tables.rotating_frame is not None:
-            energies |= [tables.rotating_frame.energy(mass)]
-            loads |= [tables.rotating_frame.load(mass)]
+            in_frame = self._inertia.mass_in_frame()
+            energies |= [tables.rotating_frame.energy(in_frame)]
+            loads |= [tables.rotating_frame.load(in_frame)]
         self._raise_mistakes()
 
         def acting(first: float, last: float) -> System:
@@ -138,11 +144,13 @@ class Builder:
         if self._riders.free_frames:
             energies |= self._wanted(place("integrator"), self._rigidity, acting, legs, rods)
         systems = self._wanted("[[support]]", lambda: [acting(leg.start, leg.end) for leg in legs])
+        given = self._inertia.velocities.copy()  # a perturbation is added to these in place
         state = self._start(acting, systems[0])
         integrator = self._integrator(legs, systems, state, rods)
         n_rods = sum(len(rod.nodes) for rod in rods.values())
         probes = self._probes(legs, systems, supports)
-        return Built(self._mesh, systems[0], state, integrator, n_rods, self._riders, probes)
+        notes = tuple(self._notes)
+        return Built(self._mesh, systems[0], state, integrator, n_rods, self._riders, probes, notes, given)
 
     def _probes(
         self,
@@ -162,6 +170,8 @@ class Builder:
     def _start(self, acting: Callable[[float, float], System], system: System) -> State:
         """Return the state at t = 0."""
         q, v, table = self._inertia.positions(), self._inertia.velocities, self._tables.start
+        self._inertia.require_free(system.fixed)
+        self._raise_mistakes()
         if table is None:
             return self._wanted("at the start", system.state, q, v)
         if self._given is not None:
@@ -186,6 +196,11 @@ class Builder:
     def _perturbed(self, table: Perturbation) -> IntArray:
         """Return the nodes that a perturbation changes."""
         names = self._tables.names
+        if not names:
+            raise ScenarioError(
+                "perturbation is for nodes of bodies, trusses and point masses, of which there are none. Leave it out, "
+                "or give the rigid bodies a velocity."
+            )
         if table.body is None:
             return np.arange(len(self._mesh.points), dtype=np.int32)
         if table.body not in names:
@@ -249,18 +264,20 @@ class Builder:
     def _tied(self, mesh: Mesh) -> Mesh:
         """Return the mesh in which tied nodes are one, or are on the surfaces that they are held on."""
         ties = [(place("tie", k, table.name), table) for k, table in enumerate(self._tables.tie)]
-        pairs = [self._try(here, tied_pairs, table, mesh) for here, table in ties if table.kind == "nodes"]
+        pairs = {here: self._try(here, tied_pairs, table, mesh) for here, table in ties if table.kind == "nodes"}
         self._raise_mistakes()
-        if pairs:
-            joined = self._try(
-                "[[tie]]", join_nodes, mesh, np.concatenate([some for some in pairs if some is not None])
-            )
+        found = {here: each for here, each in pairs.items() if each is not None}
+        if found:
+            joined = self._try("[[tie]]", join_nodes, mesh, np.concatenate([some for some, _ in found.values()]))
             mesh = mesh if joined is None else joined
+        self._notes += [(here, note) for here, (_, note) in found.items() if note]
         self._on_surface: dict[str, tuple[TieTable, IntArray, IntArray]] = {}
         for here, table in ties:
-            if table.kind == "surface" and (found := self._try(here, on_surface, table, mesh)) is not None:
-                mesh = drawn_to(mesh, *found)
-                self._on_surface[str(table.name)] = (table, *found)
+            if table.kind == "surface" and (held := self._try(here, on_surface, table, mesh)) is not None:
+                nodes, triangles, note = held
+                mesh = drawn_to(mesh, nodes, triangles)
+                self._on_surface[str(table.name)] = (table, nodes, triangles)
+                self._notes += [(here, note)] if note else []
         return mesh
 
     def _nodes_of(self, body: str) -> IntArray:
@@ -296,14 +313,21 @@ class Builder:
         """
         steps, given = [], self._tables.sampled
         for leg in legs:
-            of_stage = tables_of_stage(self._tables, leg.stage)
+            of_stage = replace(tables_of_stage(self._tables, leg.stage), thermostat=None)
+            table = of_stage.integrator
+            if isinstance(table, ComposedTable) and table.order is not None and table.order > table.own_order:
+                raise ScenarioError(
+                    f"order must be {table.own_order:g} with rigid bodies that move freely, got {table.order:g}: the "
+                    "energy that keeps them in shape is as stiff as dt allows, and its error is of second order. "
+                    "Leave out order and take a smaller dt."
+                )
             dt = getattr(of_stage.integrator, "dt", None)
             if dt == "auto":
                 system, run = acting(leg.start, leg.end), given[leg.stage]
                 state = system.state(self._inertia.positions(), self._inertia.velocities, leg.start)
                 dt = step_of(fitted_integrator(of_stage, rods, system, state, run, leg.interval, leg.start > 0.0))
             if dt is not None:
-                steps.append((of_stage.integrator, float(dt)))
+                steps.append((integrator_of(of_stage, rods), float(dt)))
         return self._riders.rigidity(steps)
 
     def _motion(self, support: Support, nodes: IntArray) -> SupportMotion:

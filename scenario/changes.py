@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from symplex.base.toml import DEEPEST, read_toml
 from symplex.errors import ScenarioError
 from symplex.scenario.quantities import listed, shown
 
@@ -50,8 +50,11 @@ def with_changes(text: str, changes: Mapping[str, Any], name: str) -> str:
 
     document = tomlkit.parse(text)
     for key, value in changes.items():
+        keys = key.split(".")
         try:
-            _set(document, key.split("."), value)
+            if len(keys) > DEEPEST:
+                raise ValueError(f"it must name at most {DEEPEST} tables in one another, got {len(keys):,}")
+            _set(document, keys, value)
         except ValueError as error:
             raise ScenarioError(f"{name}: {shown(key)} cannot be set: {error}.") from None
     return tomlkit.dumps(document)
@@ -106,8 +109,8 @@ def _names(tables: Any) -> str:
 def value_of(text: str) -> Any:
     """Return what a text is in TOML; a text without quotes, if it is nothing else."""
     try:
-        found = tomllib.loads(f"value = {text}\n")
-    except (ValueError, RecursionError):
+        found = read_toml(f"value = {text}\n")
+    except ValueError:
         return text
     return found["value"] if list(found) == ["value"] else text
 

@@ -58,6 +58,8 @@ class DampingTable(Timed):
         if self.frequencies is None and self.ratios is None:
             if not (self.alpha or self.beta):
                 raise ValueError("damps nothing: give alpha (1/s), beta (s), or frequencies and ratios")
+            if not self.beta:
+                self.refuse_unused("stiffness", goes_with="a beta above 0")
             return self
         if self.alpha is not None or self.beta is not None:
             raise ValueError("needs either alpha and beta, or frequencies and ratios, from which these follow")

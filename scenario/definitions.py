@@ -33,6 +33,7 @@ _OPERATIONS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Div: operator.truediv,
     ast.Pow: operator.pow,
 }
+_LONGEST_WAY = 100  # of names that depend on one another
 _WHOLE = 2.0**53  # up to which floats are exact whole numbers
 
 
@@ -136,6 +137,8 @@ class _Variables:
         values = {_PI: math.pi}
         for name in sorted(names_in(tree) - {_PI}):
             self._used.add(name)
+            if len(self._way) > _LONGEST_WAY:
+                raise FormulaMistake(f"it depends on more than {_LONGEST_WAY} others, one after the other")
             if name in self._way:
                 raise FormulaMistake(f"it depends on itself, by {' → '.join([*self._way, name])}")
             if name not in self._given and name not in self._values:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
 from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, IntArray
 from symplex.meshes.mesh import Mesh
+from symplex.scenario.methods import StaticTable
 from symplex.scenario.parts import Part, massless_nodes, moved_inward, parts_of
 from symplex.scenario.riders import Riders, Try
 from symplex.scenario.sentences import place
@@ -80,10 +82,28 @@ class Inertia:
                 mass = mass + part.consistent_mass(points, n)
         return self._moved_inward(mass.tocsr())
 
-    def mass_of(self, name: str, group: str | None = None) -> Array | csr_array:
-        """Return the nodal masses [n] of a body or of elements of it, or the mass matrix if it has a consistent one.
+    @cached_property
+    def _at_rest(self) -> bool:
+        """Whether all of the run is static, so that nothing has inertia."""
+        stages = self._tables.stage
+        methods = [stage.integrator for stage in stages] if stages else [self._tables.integrator]
+        return all(isinstance(method, StaticTable) for method in methods)
 
-        Nodes that are to have none have theirs here: it is what forces by volume act on.
+    def mass_of(self, name: str, group: str | None = None, *, of_motion: bool = True) -> Array | csr_array:
+        """Return the mass of a body, or of elements of it, on which body forces act: nodal masses [n], or a matrix.
+
+        In a motion, weights and the forces of a rotating frame are accelerations of all that has inertia: they act on
+        the same masses, so that what falls freely falls as a whole, and does not begin to turn. All other body
+        forces, and all in a run that is static, act on consistent masses: lumped ones of quadratic elements are no
+        integrals of shape functions, and would spoil the stresses. Nodes that are to have no mass have theirs here.
+
+        Parameters
+        ----------
+        name : str
+        group : str, optional
+            Of elements; default: all of it.
+        of_motion : bool, default True
+            Whether the forces are accelerations.
 
         Raises
         ------
@@ -92,6 +112,8 @@ class Inertia:
         """
         points, n = self._mesh.points, self._riders.n_nodes
         of = {item.name: item.mass for item in (*self._tables.body, *self._tables.truss)}
+        if not of_motion or self._at_rest:
+            of = dict.fromkeys(of, "consistent")
         if group is None and of.get(name) != "consistent":
             return self.of_bodies[name]
         parts: list[Part] | list[Truss] = self.parts.get(name) or [self.trusses[name]] if name in of else []
@@ -104,8 +126,12 @@ class Inertia:
             return sum((part.lumped_mass(points, n) for part in parts), np.zeros(n))
         return sum((part.consistent_mass(points, n) for part in parts), csr_array((n, n)))
 
+    def mass_in_frame(self) -> Array | csr_array:
+        """Return the masses on which the forces of a rotating frame act."""
+        return self.weights() if self._at_rest else self.mass()
+
     def weights(self) -> Array | csr_array:
-        """Return the nodal masses [n] on which gravity acts, or the mass matrix if any body has a consistent one."""
+        """Return the nodal masses [n] on which gravity acts, or the matrix if those of any body are one."""
         found = [self.mass_of(name) for name in self.of_bodies]
         lumped = sum((mass for mass in found if isinstance(mass, np.ndarray)), self._riders.weights)
         consistent = [mass for mass in found if not isinstance(mass, np.ndarray)]
@@ -197,6 +223,16 @@ class Inertia:
             )
             added[nodes] = own[nodes]
         return np.nan_to_num(added)
+
+    def require_free(self, fixed: NDArray[np.bool_]) -> None:
+        """Refuse tables of velocities that are those of coordinates [n, 3] only that supports hold or move."""
+        for k, table in enumerate(self._tables.velocity):
+            found = self._try(place("velocity", k), table.field, self._mesh, self.of_bodies)
+            if found is not None and fixed[found[0]][found[1] != 0.0].all():
+                self._tell(
+                    f"{place('velocity', k)}: has no effect, as supports hold all {len(found[0])} nodes that it names "
+                    "in its direction; leave it out, or name others."
+                )
 
     def _require_same(self, name: str, nodes: IntArray, before: Array, own: Array, mistake: str) -> None:
         """Refuse nodes that bodies share and that would have two velocities."""

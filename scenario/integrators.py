@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,22 +25,21 @@ from symplex.scenario.methods import (
     AdaptiveVariationalTable,
     ComposedTable,
     EnergyMomentumTable,
-    EnergySteppingTable,
     FixedStepTable,
     ForceSteppingTable,
     GeneralizedAlphaTable,
     GrahamJelenicTable,
+    HalvedTable,
     HilberHughesTaylorTable,
     ImplicitTable,
     IntegratorTable,
-    LinearlyImplicitNewmarkTable,
     MidpointTable,
     MultirateTable,
     NewmarkTable,
     RattleTable,
     ShakeTable,
+    SolvedTable,
     StaticTable,
-    VariationalEulerTable,
     VariationalMidpointTable,
     ZhangSkeelTable,
 )
@@ -52,13 +51,10 @@ from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.constraints.rattle import Rattle, Shake
 from symplex.time.equilibria.quasi_static import Static
-from symplex.time.events.energy_stepping import EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.multirate import Multirate
 from symplex.time.explicit.newmark import Newmark
-from symplex.time.explicit.variational_euler import VariationalEuler
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
-from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import FixedStepIntegrator, Integrator
 from symplex.time.langevin import Langevin
@@ -71,9 +67,10 @@ from symplex.time.variational.zhang_skeel import ZhangSkeel
 _FINEST = 1e-9  # grid relative to the largest coordinate, of which 1e-16 is rounding
 _MOST_STEPS = 1e15  # beyond, times are no longer told apart
 # What these cannot do is known at their start only.
-_PARTICULAR = (*(GrahamJelenicTable, ZhangSkeelTable, RattleTable, ShakeTable, EnergySteppingTable),)
+_PARTICULAR = (GrahamJelenicTable, ZhangSkeelTable, RattleTable, ShakeTable)
 _WITH_STEPS = FixedStepTable | NewmarkTable | MultirateTable | AdaptiveVariationalTable
 _NONE: Mapping[str, Constraint] = MappingProxyType({})
+_NEWTON = Newton()
 
 
 def integrator_of(tables: Tables, rods: Mapping[str, Constraint] = _NONE) -> Integrator:
@@ -110,46 +107,41 @@ def _method_of(tables: Tables, rods: Mapping[str, Constraint]) -> Integrator:
             axes = axes_along(np.array(normals[table.align])) if table.align in normals else None
             offset = np.array(table.offset) if isinstance(table.offset, tuple) else table.offset
             return ForceStepping(table.grid, table.seed, offset, axes, table.mirrored, table.count_crossings)
-        case EnergySteppingTable():
-            return EnergyStepping(table.step, table.offset, table.stride)
         case NewmarkTable():
-            newton = Newton(linear=table.solver, halvings=table.halvings)
-            method = Newmark(table.dt, table.beta, table.gamma, table.safety, newton=newton)
+            sizes = (table.dt, table.beta, table.gamma, table.safety, table.contact_safety)
+            method = Newmark(*sizes, newton=_newton(table))
             return _composed(method, table) if table.device == "cpu" else OnDevice(method)
         case MultirateTable():
-            return Multirate(table.dt, table.levels, table.layers, table.safety, given=table.given)
+            return Multirate(
+                table.dt, table.levels, table.layers, table.safety, table.contact_safety, given=table.given
+            )
         case AdaptiveVariationalTable():
             bounds = cast(tuple[float, float], table.bounds)
-            newton = Newton(linear=table.solver)
-            return AdaptiveVariational(table.dt, bounds, table.hold, table.carry, newton=newton)
+            return AdaptiveVariational(table.dt, bounds, table.hold, table.carry, newton=_newton(table))
         case GrahamJelenicTable():
-            external, solver = _external(tables, table), table.solver
-            method = GrahamJelenic(table.dt, table.scheme, external, interpolant=table.interpolant, linear=solver)
-            return _composed(method, table)
+            options: dict[str, Any] = {"interpolant": table.interpolant, "linear": table.solver}
+            options |= {} if table.angle is None else {"angle": table.angle}
+            options |= {} if table.iterations is None else {"iterations": table.iterations}
+            return _composed(GrahamJelenic(table.dt, table.scheme, _external(tables, table), **options), table)
         case ZhangSkeelTable():
-            newton = Newton(linear=table.solver)
-            method = ZhangSkeel(table.dt, table.beta, table.variant, tuple(table.stiff), newton=newton)
+            method = ZhangSkeel(table.dt, table.beta, table.variant, tuple(table.stiff), newton=_newton(table))
             return _composed(method, table)
-        case VariationalEulerTable():
-            return VariationalEuler(table.dt)
-        case LinearlyImplicitNewmarkTable():
-            return LinearlyImplicitNewmark(table.dt, table.beta, table.guess, table.accelerations, linear=table.solver)
         case RattleTable():
             return _composed(Rattle(table.dt, rods, beta=table.beta), table)
         case ShakeTable():
             return Shake(table.dt, rods, beta=table.beta)
         case StaticTable():
-            return Static(table.dt, newton=Newton(iterations=30, linear=table.solver))
+            return Static(table.dt, newton=_newton(table, Static.newton))
         case _:
             return _implicit(table)
 
 
 def _implicit(table: ImplicitTable) -> FixedStepIntegrator:
     """Return an implicit method."""
-    newton = Newton(linear=table.solver, halvings=table.halvings)
+    newton = _newton(table)
     match table:
         case VariationalMidpointTable():
-            return VariationalMidpoint(table.dt, newton=newton)
+            return _composed(VariationalMidpoint(table.dt, newton=newton), table)
         case GeneralizedAlphaTable():
             return GeneralizedAlpha(table.dt, table.rho_inf, newton=newton)
         case HilberHughesTaylorTable():
@@ -157,9 +149,15 @@ def _implicit(table: ImplicitTable) -> FixedStepIntegrator:
         case EnergyMomentumTable():
             return _composed(EnergyMomentum(table.dt, table.compensated, newton=newton), table)
         case MidpointTable():
-            return _composed(Midpoint(table.dt, newton=newton), table)
+            return _composed(Midpoint(table.dt, table.alpha, newton=newton), table)
         case _:
             raise TypeError(f"no method is known for a {type(table).__name__}")
+
+
+def _newton(table: SolvedTable, default: Newton = _NEWTON) -> Newton:
+    """Return how the equations of a method are solved, with a method's own defaults."""
+    iterations = default.iterations if table.iterations is None else table.iterations
+    return Newton(iterations, table.solver, table.halvings if isinstance(table, HalvedTable) else None)
 
 
 def _composed(method: FixedStepIntegrator, table: ComposedTable) -> FixedStepIntegrator:
@@ -202,8 +200,11 @@ def fitted_integrator(
         As the integrators refuse systems and steps.
     """
     table = tables.integrator
-    if system.fixed.all():
-        raise ScenarioError("the supports hold every node, so nothing can move; let some be free.")
+    if system.fixed.all() and not system.moving and not isinstance(table, StaticTable):
+        raise ScenarioError(
+            "the supports hold every node at rest, so nothing can move. Let some be free, prescribe a motion, or take "
+            'kind = "static".'
+        )
     if not later:
         _refuse(table, system, state)
     named = replace(tables, integrator=_with_parts(table, system))
@@ -225,11 +226,6 @@ def _refuse(table: IntegratorTable, system: System, state: State) -> None:
                 f"grid is {table.grid:g} m, too fine for coordinates of up to {largest:.3g} m: must be at least "
                 f"{_FINEST * largest:.1g} m. Try a hundredth of an element."
             )
-    if isinstance(table, EnergySteppingTable) and not state.v.any():
-        raise ScenarioError(
-            "all is at rest at the start, where energy-stepping holds it for ever, as nothing acts on a terrace; "
-            'give a body a velocity, or take kind = "force-stepping".'
-        )
     if isinstance(table, GrahamJelenicTable):
         for name in (part for given in table.external or () for part in _energies_of(given, system)):
             if name in system.energies and system.energies[name].has("secant"):
@@ -242,22 +238,11 @@ def _refuse(table: IntegratorTable, system: System, state: State) -> None:
 def _refuse_long(
     table: FixedStepTable | NewmarkTable | MultirateTable | AdaptiveVariationalTable, run: Sampled
 ) -> None:
-    """Refuse a step that is longer than the run, or than the time between samples or frames whose number is given."""
+    """Refuse a step that is longer than the run."""
     dt = 0.0 if table.dt == "auto" else table.dt
-    if isinstance(table, AdaptiveVariationalTable):
-        if dt > run.duration * (1.0 + ROUNDING):
-            raise ScenarioError(f"the first step dt = {dt:g} s is longer than the run of {run.duration:g} s.")
-        return
-    name, number = ("samples", run.n_samples) if run.gives("samples") else ("frames", run.frames)
-    if run.gives(name) and dt > run.duration / number * (1.0 + ROUNDING):
-        can_choose = isinstance(table, MultirateTable) or (isinstance(table, NewmarkTable) and not table.implicit)
-        or_auto = ', or dt = "auto"' if can_choose else ""
-        raise ScenarioError(
-            f"dt = {dt:g} s is longer than the {run.duration / number:g} s between {name}; "
-            f"take fewer {name} ([run] frames, samples){or_auto}."
-        )
     if dt > run.duration * (1.0 + ROUNDING):
-        raise ScenarioError(f"dt = {dt:g} s is longer than the run of {run.duration:g} s.")
+        which = "the first step dt" if isinstance(table, AdaptiveVariationalTable) else "dt"
+        raise ScenarioError(f"{which} = {dt:g} s is longer than the run of {run.duration:g} s.")
 
 
 def _refuse_short(integrator: Integrator, table: IntegratorTable, duration: float) -> None:

@@ -40,7 +40,7 @@ def load_of(table: LoadTable, mesh: Mesh, inertia: Inertia, folder: Path) -> Ene
     group = group_in(mesh, table.body, table.group)
     history = factor(table.history, folder, table.begin) if table.history is not None else 1.0
     if isinstance(table, GravityLoadTable | CentrifugalLoadTable):
-        mass = inertia.mass_of(table.body, table.group)
+        mass = inertia.mass_of(table.body, table.group, of_motion=isinstance(table, GravityLoadTable))
         if not nodal_masses("a load", mass).any():
             raise ScenarioError(f"group '{table.group}' of '{table.body}' has no elements with mass.")
         if isinstance(table, CentrifugalLoadTable) and table.follows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal, Self, get_args
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from symplex.scenario.quantities import (
@@ -14,7 +15,6 @@ from symplex.scenario.quantities import (
     Triple,
     between,
     not_negative,
-    number,
     numbers,
     one_of,
     positive,
@@ -28,9 +28,11 @@ from symplex.time.composition import SchemeName, kicks, schemes_of
 from symplex.time.conserving.cayley_magnus import Interpolant
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.conserving.schemes import ABBREVIATIONS, SCHEMES, Scheme
+from symplex.time.conserving.turned_angle import Angle
 from symplex.time.explicit.local_levels import MOST as MOST_LEVELS
 from symplex.time.explicit.multirate import MOST_SAFE, Multirate
-from symplex.time.implicit.linearly_implicit import Accelerations, Guess
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.langevin import BOLTZMANN
 from symplex.time.variational.zhang_skeel_force import Variant
 
@@ -38,7 +40,9 @@ Solver = Literal["auto", "dense", "sparse", "krylov", "multigrid", "petsc"]
 Order = Literal[2, 4, 6, 8]
 MOST_HALVINGS = 30  # to 1e-9 of a step
 MOST_LAYERS = 100
+MOST_ITERATIONS = 100_000
 LARGEST_SEED = 2**63 - 1
+WITH_ANGLE: tuple[str, ...] = tuple(name for name, scheme in SCHEMES.items() if hasattr(scheme, "angle"))
 WITH_SECANT: tuple[str, ...] = tuple(name for name, scheme in SCHEMES.items() if "secant" in scheme.needs)
 
 
@@ -83,23 +87,32 @@ class FixedStepTable(Table):
     dt: Annotated[float, positive("s")]
 
 
-class ImplicitTable(FixedStepTable):
-    """What methods with implicit steps have in common."""
+class SolvedTable(Table):
+    """What methods have in common whose steps solve equations."""
 
     solver: Solver = "auto"
+    iterations: Annotated[int | None, whole(1, MOST_ITERATIONS)] = None
+
+
+class HalvedTable(SolvedTable):
+    """What methods have in common whose steps may be halved where they cannot be solved."""
+
     halvings: Annotated[int | None, whole(0, MOST_HALVINGS)] = None
 
 
-class NewmarkTable(ComposedTable):
+class ImplicitTable(FixedStepTable, HalvedTable):
+    """What methods with implicit steps have in common."""
+
+
+class NewmarkTable(ComposedTable, HalvedTable):
     """Newmark's method, explicit (central differences) if beta is 0."""
 
     kind: Literal["newmark"]
     dt: Annotated[float | Literal["auto"], positive_or_auto("s")] = "auto"
     beta: Annotated[float, between(0.0, math.inf)] = 0.0
     gamma: Annotated[float, between(0.5, math.inf)] = 0.5
-    safety: Annotated[float, positive("1")] = 0.8
-    solver: Solver = "auto"
-    halvings: Annotated[int | None, whole(0, MOST_HALVINGS)] = None
+    safety: Annotated[float, positive("1")] = Newmark.safety
+    contact_safety: Annotated[float, positive("1")] = Newmark.contact_safety
     device: Literal["cpu", "cuda"] = "cpu"
 
     @property
@@ -114,10 +127,19 @@ class NewmarkTable(ComposedTable):
 
     @model_validator(mode="after")
     def _check(self) -> NewmarkTable:
-        if self.safety > 1:
-            raise ValueError(f"safety is {self.safety:g}, must be at most 1")
+        for key in ("safety", "contact_safety"):
+            if getattr(self, key) > 1:
+                raise ValueError(f"{key} is {getattr(self, key):g}, must be at most 1")
+        if "contact_safety" in self.model_fields_set and self.dt != "auto":
+            raise ValueError(f'contact_safety goes with dt = "auto"; dt is {self.dt:g} s')
+        if self.iterations is not None and not self.implicit:
+            raise ValueError("iterations goes with beta above 0; explicit steps solve no equations")
         if self.implicit and self.dt == "auto":
             raise ValueError(f'dt is "auto", must be a number (s) if beta is not 0; beta is {self.beta:g}')
+        if self.dt != "auto":
+            self.refuse_unused("safety", goes_with='dt = "auto"')
+        if not self.implicit:
+            self.refuse_unused("solver", "halvings", goes_with="the implicit members, which have a beta above 0")
         if not self.implicit and self.gamma != 0.5:
             raise ValueError(f"gamma is {self.gamma:g}, must be 0.5 if beta is 0")
         composed = self.order is not None and self.order > 2
@@ -137,6 +159,7 @@ class MultirateTable(Table):
     levels: Annotated[int, whole(0, MOST_LEVELS)] = Multirate.levels
     layers: Annotated[int, whole(0, MOST_LAYERS)] = Multirate.layers
     safety: Annotated[float, positive("1")] = Multirate.safety
+    contact_safety: Annotated[float, positive("1")] = Multirate.contact_safety
     given: dict[Text, Annotated[int, whole(0, MOST_LEVELS)]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -145,6 +168,8 @@ class MultirateTable(Table):
             raise ValueError(
                 f"safety is {self.safety:g}, must be at most {MOST_SAFE}, above which levels may be in resonance"
             )
+        if self.contact_safety > 1:
+            raise ValueError(f"contact_safety is {self.contact_safety:g}, must be at most 1")
         return self
 
 
@@ -156,18 +181,30 @@ class EnergyMomentumTable(ImplicitTable, ComposedTable):
 
 
 class MidpointTable(ImplicitTable, ComposedTable):
-    """The symplectic midpoint rule, or its composition to a higher order."""
+    """The symplectic midpoint rule or its alpha-family, or its composition to a higher order."""
 
     kind: Literal["midpoint"]
+    alpha: Annotated[float, between(0.0, 1.0)] = Midpoint.alpha
+
+    @property
+    def own_order(self) -> float:
+        """The order of the member."""
+        return Midpoint(1.0, self.alpha).order
+
+    @model_validator(mode="after")
+    def _check(self) -> MidpointTable:
+        if self.order is not None and self.alpha != Midpoint.alpha:
+            raise ValueError(f"order is {self.order}, for which alpha must be {Midpoint.alpha}; it is {self.alpha:g}")
+        return self
 
 
-class VariationalMidpointTable(ImplicitTable):
+class VariationalMidpointTable(ImplicitTable, ComposedTable):
     """The midpoint rule as a variational integrator, which tells the discrete energy of its steps."""
 
     kind: Literal["variational-midpoint"]
 
 
-class AdaptiveVariationalTable(Table):
+class AdaptiveVariationalTable(SolvedTable):
     """The variational integrator whose steps have the size that keeps the discrete energy; dt is the first."""
 
     kind: Literal["adaptive-variational"]
@@ -175,7 +212,6 @@ class AdaptiveVariationalTable(Table):
     bounds: Annotated[tuple[float, ...], numbers("1")] = (0.25, 4.0)
     hold: bool = True
     carry: bool = True
-    solver: Solver = "auto"
 
     @model_validator(mode="after")
     def _check(self) -> AdaptiveVariationalTable:
@@ -203,14 +239,14 @@ def _spelled_out(scheme: Any) -> Any:
     return ABBREVIATIONS.get(scheme, scheme) if isinstance(scheme, str) else scheme
 
 
-class GrahamJelenicTable(FixedStepTable, ComposedTable):
+class GrahamJelenicTable(FixedStepTable, ComposedTable, SolvedTable):
     """A method of Graham and Jelenić; by default all that is no body acts like a load where the scheme needs it."""
 
     kind: Literal["graham-jelenic"]
     scheme: Annotated[Scheme, Quantity(_spelled_out)] = "cayley-magnus-6"
     external: list[Text] | None = None
+    angle: Angle | None = None
     interpolant: Interpolant = "stable"
-    solver: Solver = "auto"
 
     @property
     def takes_external(self) -> bool:
@@ -226,6 +262,8 @@ class GrahamJelenicTable(FixedStepTable, ComposedTable):
     def _check(self) -> GrahamJelenicTable:
         if self.external and not self.takes_external:
             raise ValueError(f"external is for {', '.join(WITH_SECANT)}; {self.scheme} takes all energies as they are")
+        if self.angle is not None and self.scheme not in WITH_ANGLE:
+            raise ValueError(f"angle is for {', '.join(WITH_ANGLE)}; {self.scheme} has none")
         if self.interpolant == "hermite" and not self.scheme.startswith("cayley-magnus"):
             raise ValueError(f'interpolant = "hermite" is for cayley-magnus schemes; {self.scheme} has no interpolant')
         scheme = GrahamJelenic(1.0, self.scheme)
@@ -238,36 +276,21 @@ class GrahamJelenicTable(FixedStepTable, ComposedTable):
         return self
 
 
-class ZhangSkeelTable(FixedStepTable, ComposedTable):
+class ZhangSkeelTable(FixedStepTable, ComposedTable, SolvedTable):
     """A method of Zhang and Skeel, or its composition to a higher order."""
 
     kind: Literal["zhang-skeel"]
     beta: Annotated[float, between(0.0, math.inf)] = 0.4
     variant: Variant = "full"
     stiff: list[Text] = Field(default=[])
-    solver: Solver = "auto"
 
     @model_validator(mode="after")
     def _check(self) -> ZhangSkeelTable:
         if self.stiff and self.variant == "push-forward":
             raise ValueError('stiff is for the variants "full" and "simplified"; "push-forward" has no stiff part')
+        if self.iterations is not None and self.variant != "push-forward":
+            raise ValueError(f'iterations is for the variant "push-forward"; "{self.variant}" solves linear equations')
         return self
-
-
-class VariationalEulerTable(FixedStepTable):
-    """The variational Euler method."""
-
-    kind: Literal["variational-euler"]
-
-
-class LinearlyImplicitNewmarkTable(FixedStepTable):
-    """Newmark's method with one iteration of Newton's method in each step."""
-
-    kind: Literal["linearly-implicit-newmark"]
-    beta: Annotated[float, positive("1")] = 0.25
-    guess: Guess = "last"
-    accelerations: Accelerations = "linearised"
-    solver: Solver = "auto"
 
 
 class RattleTable(FixedStepTable, ComposedTable):
@@ -295,27 +318,22 @@ class ForceSteppingTable(Table):
     align: Text | None = None
     count_crossings: bool = False
 
-
-class EnergySteppingTable(Table):
-    """Energy-stepping by events."""
-
-    kind: Literal["energy-stepping"]
-    step: Annotated[float, positive("J")]
-    offset: Annotated[float, number("1")] = 0.5
-    stride: Annotated[float, positive("m")] = math.inf
+    @model_validator(mode="after")
+    def _check(self) -> ForceSteppingTable:
+        if isinstance(self.offset, tuple) or (self.offset is None and np.all(self.mirrored)):
+            self.refuse_unused("seed", goes_with="a random offset")
+        return self
 
 
-class StaticTable(FixedStepTable):
+class StaticTable(FixedStepTable, SolvedTable):
     """One static equilibrium after the other."""
 
     kind: Literal["static"]
-    solver: Solver = "auto"
 
 
 IntegratorTable = (
     NewmarkTable
     | ForceSteppingTable
-    | EnergySteppingTable
     | EnergyMomentumTable
     | MidpointTable
     | VariationalMidpointTable
@@ -325,8 +343,6 @@ IntegratorTable = (
     | GrahamJelenicTable
     | ZhangSkeelTable
     | MultirateTable
-    | VariationalEulerTable
-    | LinearlyImplicitNewmarkTable
     | RattleTable
     | ShakeTable
     | StaticTable
@@ -336,13 +352,20 @@ METHODS: dict[str, type[Table]] = {
     get_args(model.model_fields["kind"].annotation)[0]: model for model in get_args(IntegratorTable)
 }
 
+# Methods that were kinds up to version 0.10, and the module of examples/papers that each one is now.
+FORMER = {
+    "energy-stepping": "energy_stepping",
+    "linearly-implicit-newmark": "linearly_implicit",
+    "variational-euler": "variational_euler",
+}
+
 
 class Thermostat(Table):
     """Friction and noise that hold a temperature."""
 
     temperature: Annotated[float, not_negative("K")]
-    rate: Annotated[float | None, positive("1/s")] = None
-    friction: Annotated[float | None, positive("kg/s")] = None
+    rate: Annotated[float | None, not_negative("1/s")] = None
+    friction: Annotated[float | None, not_negative("kg/s")] = None
     seed: Annotated[int, whole(0, LARGEST_SEED)] = 0
     boltzmann: Annotated[float, positive("J/K")] = BOLTZMANN
 

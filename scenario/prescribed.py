@@ -20,7 +20,7 @@ from symplex.fem.actions.support_motion import SupportMotion, SupportRotation, S
 from symplex.fem.actions.time_function import TimeFunction
 from symplex.fem.energy import Array
 from symplex.scenario.actions import History, Support
-from symplex.scenario.quantities import MOST, shown
+from symplex.scenario.quantities import MOST
 
 _ROUNDING = 1e-12  # of the time of a run
 
@@ -222,14 +222,14 @@ def read_numbers(path: Path, called: str, columns: int, wanted: str) -> list[lis
     if not rows:
         raise ScenarioError(f"{called} has no numbers; wanted {many} columns, {wanted}.")
     numbers = [[_number(word) for word in row] for _, row in rows]
-    for (line, row), values in zip(rows, numbers, strict=True):
+    for (line, _), values in zip(rows, numbers, strict=True):
         if len(values) != columns or not all(map(math.isfinite, values)):
             raise ScenarioError(
-                f"{called}, line {line} is {shown(','.join(row))}; wanted {many} numbers with a comma between them and "
-                f"points for decimals, {wanted}. Only a first line without any number is a heading."
+                f"{called}, line {line} must have {many} numbers with a comma between them and points for decimals, "
+                f"{wanted}. Only a first line without any number is a heading."
             )
         if max(map(abs, values)) > MOST:
-            raise ScenarioError(f"{called}, line {line} is {shown(','.join(row))}; numbers must be below {MOST:g}.")
+            raise ScenarioError(f"{called}, line {line}: numbers must be below {MOST:g}.")
     return numbers
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import ScenarioError
 from symplex.fem.actions.supports import fixed_mask
-from symplex.fem.energy import IntArray
+from symplex.fem.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.outputs.field_probes import MOTIONS, NodalProbe, SolidProbe
@@ -28,11 +28,12 @@ from symplex.scenario.probes import ProbeTable
 from symplex.scenario.quantities import listed, shown
 from symplex.scenario.riders import Riders
 from symplex.scenario.sampling import Leg
-from symplex.scenario.selections import group_in
+from symplex.scenario.selections import group_in, size_of
 from symplex.scenario.sentences import suggestion
 from symplex.scenario.tables import Tables
 
 _ALL = "all"
+_SAME_PLACE = 1e-6  # of the size of a body: how near to a point of a mass its node must be
 
 
 @dataclass(frozen=True)
@@ -175,10 +176,33 @@ class ProbeBuilder:
             if table.interpolate:
                 weights = weights_in_cells(mesh, table.points, body)
                 return sp.csr_array((weights.data, weights.indices, weights.indptr), shape=self._wide(weights)), labels
-            own = mesh.nodes_of(body)
-            away = np.linalg.norm(mesh.points[own][None] - np.array(table.points)[:, None], axis=2)
-            return own[away.argmin(axis=1)], labels
+            return self._nearest(body, np.array(table.points)), labels
         return mesh.nodes_of(group_in(mesh, body, table.group)), None
+
+    def _nearest(self, body: str, points: Array) -> IntArray:
+        """Return the nodes of a body that are nearest to points [k, 3] in m.
+
+        Raises
+        ------
+        ScenarioError
+            If one is farther away than the longest way within an element at it, so that the point is beside the body.
+        """
+        mesh = self._mesh
+        own = mesh.nodes_of(body)
+        away = np.linalg.norm(mesh.points[own][None] - points[:, None], axis=2)
+        nodes, distances = own[away.argmin(axis=1)], away.min(axis=1)
+        for node, distance, point in zip(nodes, distances, points, strict=True):
+            reach = _SAME_PLACE * size_of(mesh.points[own], tuple(point))
+            for cells in mesh.cells.values():
+                around = mesh.points[cells[(cells == node).any(axis=1)]]
+                reach = max(reach, float(np.linalg.norm(around - mesh.points[node], axis=-1).max(initial=0.0)))
+            if distance > reach:
+                raise ScenarioError(
+                    f"points: {point.tolist()} m must be within an element of a node of '{body}', got a distance of "
+                    f"{distance:.3g} m to the nearest, at {mesh.points[node].tolist()} m (its elements reach "
+                    f"{reach:.3g} m). Move the point, or name nodes."
+                )
+        return nodes
 
     def _wide(self, weights: sp.csr_array) -> tuple[int, int]:
         """Return the shape of weights of all nodes, those of obstacles included."""

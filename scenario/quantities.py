@@ -246,6 +246,17 @@ class Table(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
+    def refuse_unused(self, *keys: str, goes_with: str) -> None:
+        """Refuse keys that are given and would have no effect, as they go with something else.
+
+        Raises
+        ------
+        ValueError
+            If one of them is given, be it with its default.
+        """
+        if given := [key for key in keys if key in self.model_fields_set]:
+            raise ValueError(f"{given[0]} goes with {goes_with}; leave it out")
+
 
 def one_of(table: Table, keys: Sequence[str], what: str) -> str:
     """Return the one of some keys that is given."""

@@ -63,6 +63,8 @@ class ResponseTable(Table):
     def _check(self) -> ResponseTable:
         if (self.frequencies is None) == (self.between is None):
             raise ValueError("needs either frequencies, a list, or between, the first and the last of points (Hz)")
+        if self.between is None:
+            self.refuse_unused("points", "spacing", goes_with="between, the first and the last of them")
         if self.between is not None and (len(self.between) != 2 or not self.between[0] < self.between[1]):
             raise ValueError(f"between is {shown(list(self.between))}, must be two frequencies that ascend (Hz)")
         if min(self.frequencies or self.between or (0.0,)) < 0.0:

@@ -32,14 +32,14 @@ from symplex.scenario.rigid_motion import PIVOTS, RIGIDITY, RigidMotionTable
 from symplex.scenario.sentences import place
 from symplex.scenario.stages import tables_of_stage
 from symplex.scenario.tables import Tables
+from symplex.time.integrator import Integrator
 
 Try = Callable[..., Any]  # Builder._try
 
 _UNSEEN = 1e-12  # of the mass of all bodies: what is held or driven needs none, but each node of a system has one
-# Elastic frequencies of free rigid bodies, in 1/dt: explicit methods are at half of their stable step.
-_FREQUENCIES = {"energy-momentum": 10.0, "midpoint": 10.0, "variational-midpoint": 10.0}
-_FREQUENCIES |= {"generalized-alpha": 3.0, "hht": 3.0, "linearly-implicit-newmark": 3.0}
-_EXPLICIT = ("newmark", "multirate", "rattle", "shake", "variational-euler")  # unless they have a beta
+# Elastic frequencies of free rigid bodies, in 1/dt: of methods without equations to solve, which are at half of their
+# stable step, and of others, higher where nothing of the vibrations is damped or gained.
+_STEPPED, _SOLVED, _KEPT = 1.0, 3.0, 10.0
 _FASTEST = 0.5  # spin over that frequency
 _FARTHEST = 1e6  # pivot from the centre of mass, over the largest radius of gyration
 _STEPS = " or ".join(f'kind = "{kind}"' for kind in ("energy-momentum", "newmark"))
@@ -183,7 +183,7 @@ class Riders:
                 found[table.name] = motion
         return found
 
-    def rigidity(self, steps: Sequence[tuple[IntegratorTable, float]]) -> dict[str, Energy]:
+    def rigidity(self, steps: Sequence[tuple[Integrator, float]]) -> dict[str, Energy]:
         """Return what keeps free frames in shape, and pivots in place, for the methods of all stages with steps in s.
 
         Raises
@@ -192,8 +192,8 @@ class Riders:
             If one turns too fast for it: it is wider by the square of spin over frequency.
         """
         free = self.free_frames
-        frequencies = [_frequency(table) / dt for table, dt in steps]
-        explicit = [frequency for (table, _), frequency in zip(steps, frequencies, strict=True) if _is_explicit(table)]
+        frequencies = [_frequency(method) / dt for method, dt in steps]
+        explicit = [frequency for (one, _), frequency in zip(steps, frequencies, strict=True) if not _solves(one)]
         frequency, dt = min(explicit) if explicit else max(frequencies), min(dt for _, dt in steps)
         for name, rider in self.riders.items():
             spin = float(np.linalg.norm(rider.table.angular_velocity or ZERO))
@@ -328,14 +328,16 @@ def _require_steps(table: IntegratorTable) -> None:
         )
 
 
-def _is_explicit(table: IntegratorTable) -> bool:
-    """Return whether the steps of a method have a limit of stability."""
-    return table.kind in _EXPLICIT and not getattr(table, "beta", 0.0)
+def _solves(method: Integrator) -> bool:
+    """Return whether the steps of a method solve equations, for which they need more of energies than gradients."""
+    return not method.needs <= {"gradient"}
 
 
-def _frequency(table: IntegratorTable) -> float:
+def _frequency(method: Integrator) -> float:
     """Return the elastic frequency of rigid bodies for a method, in 1/dt."""
-    return _FREQUENCIES.get(table.kind, 1.0) if table.kind not in _EXPLICIT or _is_explicit(table) else 3.0
+    if not _solves(method):
+        return _STEPPED
+    return _KEPT if method.conserves & {"energy", "symplectic form"} else _SOLVED
 
 
 def _properties(table: ShapedTable) -> MassProperties:

@@ -119,7 +119,8 @@ class RigidTable(RigidMotionTable):
             triangles = np.ascontiguousarray(triangles[:, ::-1])
         if self.rotate is not None:
             points = points @ self.rotate.matrix.T
-        mesh = Mesh(np.ascontiguousarray(points + np.array(self.translate)), {"triangle": triangles})
+        points = np.ascontiguousarray(points + np.array(self.translate))
+        mesh = Mesh(points, {"triangle": triangles}, unknown=mesh.unknown)
         closed = all(Surface.from_triangles(mesh.points, triangles).has_volume)
         if not self.is_free:
             if closed:

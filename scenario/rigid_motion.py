@@ -65,6 +65,10 @@ class RigidMotionTable(Table):
     def _check_motion(self) -> RigidMotionTable:
         if self.mass is not None and self.density is not None:
             raise ValueError("has a mass and a density; give one of both")
+        if self.history is None or self.history.kind != "table" or (self.rotation is None and self.acceleration):
+            self.refuse_unused(
+                "interpolation", goes_with="a history of kind 'table' that multiplies a displacement or rotation"
+            )
         if self.is_free:
             for key in (*_WITH_HISTORY, "history"):
                 if getattr(self, key) is not None:
@@ -111,7 +115,8 @@ class RigidMotionTable(Table):
         motions: list[SupportMotion] = []
         for key in ("displacement", "acceleration", "rotation", "velocity"):
             if self._is_given(key):
-                changing = {} if key == "velocity" else {"history": self.history, "interpolation": self.interpolation}
+                keys = ("history", "interpolation") if key in ("displacement", "rotation") else ("history",)
+                changing = {k: getattr(self, k) for k in keys if key != "velocity" and k in self.model_fields_set}
                 table = Support(name=name, body=name, **{key: getattr(self, key)}, **changing)
                 motions.append(support_motion(table, nodes, points, folder))
         if self._is_given("angular_velocity"):

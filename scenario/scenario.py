@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.representation import names, table_html
+from symplex.base.toml import read_toml
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
 from symplex.errors import InvalidArgument, ScenarioError
@@ -25,6 +25,7 @@ from symplex.fem.measures.bars import Bars
 from symplex.fem.outputs.solid_fields import SolidFields
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
+from symplex.meshes.formats.account import refusal
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.building import Builder
 from symplex.scenario.changes import with_changes
@@ -110,14 +111,9 @@ class Scenario:
         if not isinstance(text, str):
             raise InvalidArgument(f"Scenario.parse: a scenario is a text; given is a {type(text).__name__}.")
         try:
-            data = tomllib.loads(text.replace("\r\n", "\n"))
-        except tomllib.TOMLDecodeError as error:
-            message = str(error)
-            raise ScenarioError(f"{path.name} is not valid TOML: {message[:1].lower()}{message[1:]}.") from None
-        except ValueError:  # of Python's own, about the longest numbers
-            raise ScenarioError(f"{path.name} is not valid TOML: it holds a number of too many digits.") from None
-        except RecursionError:
-            raise ScenarioError(f"{path.name} is not valid TOML: its brackets are nested too deeply.") from None
+            data = read_toml(text)
+        except ValueError as error:
+            raise ScenarioError(f"{path.name} is not valid TOML: {error}.") from None
         return cls(path, text, read_tables(data, path.name))
 
     @checked
@@ -222,6 +218,10 @@ class Problem:
         What is rigid and has nodes of its own, after those of the mesh.
     probes : sequence of BuiltProbe
         In the order of their tables.
+    notes : sequence of (str, str)
+        What building it has changed, as gaps that ties close: the place in the scenario, and what to say.
+    velocities : float64 [n, 3], optional
+        In m/s, as tables give them at t = 0, before supports and [start].
     """
 
     scenario: Scenario
@@ -232,6 +232,8 @@ class Problem:
     n_rods: int
     riders: Riders
     probes: Sequence[BuiltProbe] = ()
+    notes: Sequence[tuple[str, str]] = ()
+    velocities: Array | None = None
 
     @property
     def stages(self) -> Sequence[Stage]:
@@ -239,6 +241,23 @@ class Problem:
         if isinstance(self.integrator, Stages):
             return self.integrator.stages
         return [Stage(self.system, self.integrator, self.scenario.tables.run.end)]
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Lines of its mesh files, by kind, that were neither used nor are known to mean nothing."""
+        rigid = self.riders.bodies.bodies.values() if self.riders.bodies is not None else ()
+        return tuple(dict.fromkeys(line for mesh in (self.mesh, *(b.mesh for b in rigid)) for line in mesh.unknown))
+
+    def require_known(self) -> None:
+        """Refuse the scenario if a line of its mesh files is unknown.
+
+        Raises
+        ------
+        ScenarioError
+            With the first kinds of unknown lines.
+        """
+        if self.unknown:
+            raise ScenarioError(f"{self.scenario.path.name}: {refusal(list(self.unknown))}")
 
     def temperature(self, state: State) -> float:
         """Return the kinetic temperature in K of a state; each rod takes away a degree of freedom."""

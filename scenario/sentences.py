@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any, get_args, get_origin
 
 from symplex.base.streams import printable
 from symplex.errors import ScenarioError
 from symplex.scenario.quantities import Quantity, Table, listed, shown
 
+_known_to_be_close: ContextVar[dict[tuple[str, tuple[str, ...]], list[str]] | None] = ContextVar("close", default=None)
 _TOLD = 50  # mistakes that are told one by one
 _COMPARED = 100  # letters of a word that are compared with known ones
 _WANTED = {
@@ -36,15 +40,36 @@ def place(table: str, index: int | None = None, name: Any = None) -> str:
     return f"[[{table}]] #{index + 1}" + (f" {shown(name)}" if name and isinstance(name, str) else "")
 
 
+@contextmanager
+def as_many_as_are_told() -> Iterator[None]:
+    """Look for words that are close to unknown ones for as many inside as there are mistakes that are told.
+
+    Of 100 000 unknown keys the others are counted only.
+    """
+    token = _known_to_be_close.set({})
+    try:
+        yield
+    finally:
+        _known_to_be_close.reset(token)
+
+
 def suggestion(word: Any, known: Sequence[str]) -> str:
     """Return a hint at the known word closest to what is not one, or the list of the known ones."""
-    close = _close(word, known)
+    close = close_to(word, known)
     return f"did you mean '{close[0]}'?" if close else f"known are: {listed(known)}."
 
 
-def _close(word: Any, known: Sequence[str]) -> list[str]:
+def close_to(word: Any, known: Sequence[str]) -> list[str]:
     """Return the known word closest to one that is of a similar length, if any is close."""
-    return difflib.get_close_matches(word[:_COMPARED], known, n=1) if isinstance(word, str) else []
+    if not isinstance(word, str):
+        return []
+    found = _known_to_be_close.get()
+    if found is None:
+        return difflib.get_close_matches(word[:_COMPARED], known, n=1)
+    key = word[:_COMPARED], tuple(known)
+    if key not in found and len(found) < _TOLD:
+        found[key] = difflib.get_close_matches(key[0], known, n=1)
+    return found.get(key, [])
 
 
 def sentence(model: type[Table], mistake: Mapping[str, Any]) -> str:
@@ -69,12 +94,13 @@ def sentence(model: type[Table], mistake: Mapping[str, Any]) -> str:
 
 def closest(model: type[Table], loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
     """Return the location of the known key that an unknown one is closest to."""
-    return *loc[:-1], *_close(loc[-1], _keys_of(model, loc[:-1]))
+    return *loc[:-1], *close_to(loc[-1], _keys_of(model, loc[:-1]))
 
 
-def _keys_of(model: type[Table], keys: Sequence[str | int]) -> list[str]:
+@lru_cache(1000)
+def _keys_of(model: type[Table], keys: tuple[str | int, ...]) -> tuple[str, ...]:
     """Return the keys of the table inside a table that keys lead to."""
-    return [item.alias or name for name, item in _model_of(model, keys).model_fields.items()]
+    return tuple(item.alias or name for name, item in _model_of(model, keys).model_fields.items())
 
 
 def _model_of(model: type[Table], keys: Sequence[str | int]) -> type[Table]:

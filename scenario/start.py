@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import pi
@@ -13,7 +15,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from symplex.errors import ScenarioError
+from symplex.base.files import read_whole
+from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
@@ -58,6 +61,8 @@ class Perturbation(Table):
             raise ValueError("names a group, so it needs the body whose it is")
         if self.direction is not None and not any(self.direction):
             raise ValueError("direction is zero")
+        if self.direction is not None:
+            self.refuse_unused("seed", goes_with="random changes, which have no direction")
         return self
 
     def changes(self, nodes: IntArray, shape: tuple[int, ...]) -> Array:
@@ -106,6 +111,30 @@ class ResultStart(_Start):
     folder: FilePath = Field(alias="from")
     time: Annotated[float | None, not_negative("s")] = None
 
+    def digest(self, home: Path) -> str | None:
+        """Return a hash of the state that is taken from the run; None if it is not there, or not any more.
+
+        Parameters
+        ----------
+        home : Path
+            The folder of the scenario.
+        """
+        folder, digest = home / self.folder, hashlib.sha256()
+        try:
+            if self.time is None:
+                found = _last_of(load_checkpoint(folder / "checkpoint.npz").motion)
+                arrays = {} if found is None else found.arrays
+            else:
+                series = read_series(folder / _motion_in(folder))
+                frame = series.frame(int(np.argmin(np.abs(series.times - self.time))))
+                arrays = {"q": frame.displacement, "v": frame.point_data.get("velocity", np.empty(0))}
+        except (SymplexError, ValueError):
+            return None
+        for name, array in arrays.items():
+            digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest() if arrays else None
+
 
 StartTable = StaticStart | RotationStart | ResultStart
 STARTS: dict[str, type[Table]] = {
@@ -130,6 +159,11 @@ class Start(NamedTuple):
     v: Array
     internal: Mapping[str, Array] = MappingProxyType({})
 
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """All of it by name, as it is stored."""
+        return {"q": self.q, "v": self.v} | arrays_of(self.internal)
+
     def save(self, path: Path, version: str) -> None:
         """Write it to a file, to all digits, with the version of symplex that found it.
 
@@ -138,8 +172,7 @@ class Start(NamedTuple):
         OutputError
             If it cannot be written.
         """
-        motion = {"q": self.q, "v": self.v} | arrays_of(self.internal)
-        save_checkpoint(path, Checkpoint(0, 0.0, version, {}, motion))
+        save_checkpoint(path, Checkpoint(0, 0.0, version, {}, self.arrays))
 
     @classmethod
     def load(cls, path: Path) -> Start:
@@ -213,17 +246,17 @@ class Beginning:
 
     def _of_result(self, table: ResultStart) -> Start:
         folder = self.folder / table.folder
-        names = [name for name in ("motion.vtkhdf", "motion.pvd") if (folder / name).exists()]
-        if not names:
+        name = _motion_in(folder)
+        if not name:
             raise ScenarioError(
                 f"from is '{table.folder}', where there is no motion.vtkhdf or motion.pvd: it is not the results "
                 "folder of a run."
             )
-        series = read_series(folder / names[0])
+        series = read_series(folder / name)
         n = len(self.mesh.points)
-        size = float(np.linalg.norm(np.ptp(self.mesh.points, axis=0)))
+        size = float(np.linalg.norm(np.ptp(self.mesh.points, axis=0))) if n else 0.0  # of rigid bodies alone
         points = series.points[:n]
-        if len(points) != n or np.abs(points - self.mesh.points).max() > _SAME_POINT * size:
+        if len(points) != n or np.abs(points - self.mesh.points).max(initial=0.0) > _SAME_POINT * size:
             raise ScenarioError(
                 f"the run in '{table.folder}' is of another mesh: it has {len(series.points):,} points, and the bodies "
                 f"here have {n:,}" + (" of other places" if len(points) == n else "") + ". Give the same bodies, "
@@ -258,6 +291,19 @@ class Beginning:
 
     def _of_checkpoint(self, folder: Path, called: str) -> Start:
         """Return the last state of a run, to all digits."""
+        try:
+            summary = json.loads(read_whole(folder / "summary.json"))
+            status, t = summary["status"], summary.get("t_end")
+        except FileNotFoundError:  # it was killed
+            status, t = "killed before its end", None
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            status, t = "of a damaged summary.json", None
+        if status != "finished":
+            at = f" at t = {t:.6g} s" if isinstance(t, int | float) else ""
+            raise ScenarioError(
+                f"the run in '{called}' must be finished, got one that is {status}{at}. Resume it, or give the time of "
+                "one of its frames."
+            )
         motion = load_checkpoint(folder / "checkpoint.npz").motion
         found = _last_of(motion)
         if found is None:
@@ -271,6 +317,11 @@ class Beginning:
                 "that move included."
             )
         return found._replace(internal={k: z for k, z in found.internal.items() if k in self.system.inelastic})
+
+
+def _motion_in(folder: Path) -> str:
+    """Return the name of the file of frames in a results folder, empty if there is none."""
+    return next((name for name in ("motion.vtkhdf", "motion.pvd") if (folder / name).exists()), "")
 
 
 def _last_of(motion: Mapping[str, Array]) -> Start | None:

@@ -19,6 +19,7 @@ from symplex.scenario.quantities import Name, Table, Text, positive
 from symplex.scenario.selections import group_in, nodes_in, nodes_named, size_of
 
 _STIFF = 10.0  # of a tie, as a multiple of E h
+_MOST_MOVED = 0.5  # of the shortest edge at a node: how far a tie may move it
 _NEAR = 1e-6  # of the size of the body: how far nodes that are one may be from each other by default
 
 
@@ -53,15 +54,15 @@ class TieTable(Table):
         return _NEAR * max(size_of(mesh.points[mesh.nodes_of(name)]) for name in (self.body, self.to))
 
 
-def tied_pairs(table: TieTable, mesh: Mesh) -> IntArray:
-    """Return the pairs [p, 2] of nodes that a tie makes one, in the mesh of all bodies.
+def tied_pairs(table: TieTable, mesh: Mesh) -> tuple[IntArray, str]:
+    """Return the pairs [p, 2] of nodes that a tie makes one, in the mesh of all bodies, and what to say of gaps.
 
     Of a group each node must have another one; of a body without a group those are tied that have.
 
     Raises
     ------
     ScenarioError
-        If a node has none, with the distance.
+        If a node has none, with the distance; or it would be moved too far.
     """
     nodes = nodes_in(mesh, nodes_named(table.body, table.group))
     others = nodes_in(mesh, nodes_named(table.to, table.to_group))
@@ -70,7 +71,7 @@ def tied_pairs(table: TieTable, mesh: Mesh) -> IntArray:
     if not (near.all() if table.group is not None else near.any()):
         k = int(np.argmax(away) if table.group is not None else np.argmin(away))
         raise ScenarioError(f"{_far(table, mesh, nodes[k], away[k], int((~near).sum()), len(nodes))}")
-    return np.column_stack([nodes[near], nearest[near]])
+    return np.column_stack([nodes[near], nearest[near]]), gap_closed(table, mesh, nodes[near], away[near])
 
 
 def _far(table: TieTable, mesh: Mesh, node: int, away: float, far: int, total: int) -> str:
@@ -84,15 +85,16 @@ def _far(table: TieTable, mesh: Mesh, node: int, away: float, far: int, total: i
     )
 
 
-def on_surface(table: TieTable, mesh: Mesh) -> tuple[IntArray, IntArray]:
-    """Return the nodes [m] that are held on the surface of another body, and its triangles [f, 3].
+def on_surface(table: TieTable, mesh: Mesh) -> tuple[IntArray, IntArray, str]:
+    """Return the nodes [m] that are held on the surface of another body, its triangles [f, 3], and what to say of gaps.
 
     Of a group all nodes must be near it; of a body without a group those are held that are.
 
     Raises
     ------
     ScenarioError, MeshError
-        If a node is farther from the surface than the tolerance, all belong to it, or there is no surface.
+        If a node is farther from the surface than the tolerance, or would be moved too far; if all belong to it, or
+        there is no surface.
     """
     triangles = Surface.of(mesh, group_in(mesh, table.to, table.to_group)).triangles
     every = nodes_in(mesh, nodes_named(table.body, table.group))
@@ -104,7 +106,7 @@ def on_surface(table: TieTable, mesh: Mesh) -> tuple[IntArray, IntArray]:
     if not (near.all() if table.group is not None else near.any()):
         k = int(np.argmax(away) if table.group is not None else np.argmin(away))
         raise ScenarioError(_far(table, mesh, nodes[k], away[k], int((~near).sum()), len(near)))
-    return nodes[near], triangles
+    return nodes[near], triangles, gap_closed(table, mesh, nodes[near], away[near])
 
 
 def drawn_to(mesh: Mesh, nodes: IntArray, triangles: IntArray) -> Mesh:
@@ -113,6 +115,33 @@ def drawn_to(mesh: Mesh, nodes: IntArray, triangles: IntArray) -> Mesh:
     points = mesh.points.copy()
     points[nodes] = np.einsum("ma,mai->mi", found.weights, mesh.points[found.triangles])
     return replace(mesh, points=points)
+
+
+def gap_closed(table: TieTable, mesh: Mesh, nodes: IntArray, away: Array) -> str:
+    """Return what to say of nodes [m] that a tie moves by distances [m] in m, empty if these are rounding.
+
+    Raises
+    ------
+    ScenarioError
+        If one is moved by more than half the shortest edge at it, which would spoil its elements.
+    """
+    if not (away > table.model_copy(update={"tolerance": None}).tolerance_in(mesh)).any():
+        return ""
+    shortest = np.full(len(mesh.points), np.inf)
+    for cells in (own for own in mesh.cells.values() if own.shape[1] > 1):
+        rows = cells[np.isin(cells, nodes).any(axis=1)]
+        for k in range(rows.shape[1]):
+            others = np.delete(rows, k, axis=1)
+            lengths = np.linalg.norm(mesh.points[others] - mesh.points[rows[:, k], None], axis=2)
+            np.minimum.at(shortest, rows[:, k], lengths.min(axis=1))
+    k = int(np.argmax(away / shortest[nodes]))
+    if away[k] > _MOST_MOVED * shortest[nodes[k]]:
+        raise ScenarioError(
+            f"the gap to '{table.to}' must be at most {_MOST_MOVED:g} of the shortest edge there, "
+            f"{shortest[nodes[k]]:.3g} m, got {away[k]:.3g} m: it is closed by moving nodes, which would spoil their "
+            "elements. Move the body, or give a smaller tolerance."
+        )
+    return f"closes a gap of up to {away.max():.3g} m to '{table.to}', by moving nodes ({len(nodes):,} are tied)"
 
 
 def surface_tie(

@@ -187,7 +187,7 @@ def truss_mesh(table: TrussTable, folder: Path) -> Mesh:
         a, b = lines[int(np.argmin(lengths))]
         raise MeshError(f"the member between the nodes {a} and {b} has no length; both are at {points[a].tolist()} m.")
     every = {MEMBERS: {"line": np.arange(len(lines), dtype=np.int32)}}
-    return Mesh(points, {"line": lines}, {**mesh.cell_groups, **every}, mesh.point_groups)
+    return Mesh(points, {"line": lines}, {**mesh.cell_groups, **every}, mesh.point_groups, unknown=mesh.unknown)
 
 
 def _lines_of(table: TrussTable, folder: Path) -> Mesh:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -10,19 +9,21 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from symplex.scenario.definitions import DEFINE, evaluated
-from symplex.scenario.methods import METHODS, FixedStepTable, IntegratorTable, NewmarkTable
+from symplex.scenario.methods import FORMER, METHODS, FixedStepTable, IntegratorTable, MultirateTable, NewmarkTable
 from symplex.scenario.names import wrong_integrator_names, wrong_names
 from symplex.scenario.probes import wrong_probes
 from symplex.scenario.quantities import Table, check_text, shown
 from symplex.scenario.sampling import Run, Sampled
-from symplex.scenario.sentences import closest, mistakes, place, sentence, suggestion
+from symplex.scenario.sentences import as_many_as_are_told, close_to, closest, mistakes, place, sentence, suggestion
 from symplex.scenario.stages import StageTable, run_of_stages, tables_of_stage, wrong_tables, wrong_times
 from symplex.scenario.tables import MODELS, NEEDED, SEVERAL, WITH_NODES, Tables
 from symplex.scenario.unsupported import unsupported
+from symplex.scenario.velocities import wrong_velocities
 
 S = TypeVar("S", bound=Sampled)
 
 
+@as_many_as_are_told()
 def read_tables(data: Mapping[str, Any], name: str) -> Tables:
     """Return the tables of a scenario.
 
@@ -61,7 +62,7 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
             found[key] = _validated(key, {"duration": 1.0, **value}, place(key), lines)
         else:
             found[key] = _validated(key, value, place(key), lines)
-    meant = {close for key in data if key not in MODELS for close in difflib.get_close_matches(key, MODELS, n=1)}
+    meant = {close for key in data if key not in MODELS for close in close_to(key, ["title", DEFINE, *MODELS])}
     needed = () if data.get("stage") else NEEDED
     absent = [key for key in needed if not data.get(key) and key not in meant]
     if not any(data.get(key) or key in meant for key in WITH_NODES):
@@ -73,7 +74,7 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
     if not lines:
         tables = _with_default_samples(_complete(found))
         tables = replace(tables, body=[each for body in tables.body for each in body.instances])
-        lines = [*wrong_names(tables), *wrong_times(tables), *wrong_probes(tables)]
+        lines = [*wrong_names(tables), *wrong_times(tables), *wrong_velocities(tables), *wrong_probes(tables)]
     if not lines:
         lines = list(dict.fromkeys(line for k in range(len(tables.sampled)) for line in _wrong_in_stage(tables, k)))
     if lines:
@@ -130,7 +131,7 @@ def _with_default_samples(tables: Tables) -> Tables:
 
 
 def _with_steps(sampled: S, table: IntegratorTable) -> S:
-    if not isinstance(table, FixedStepTable | NewmarkTable) or table.dt == "auto":
+    if not isinstance(table, FixedStepTable | NewmarkTable | MultirateTable) or table.dt == "auto":
         return sampled
     return sampled.with_steps(table.dt)
 
@@ -147,6 +148,12 @@ def _validated(key: str, value: Any, here: str, lines: list[str]) -> Table | Non
     if isinstance(model, dict):
         kind = value.get("kind")
         if not isinstance(kind, str) or kind not in model:
+            if key == "integrator" and isinstance(kind, str) and kind in FORMER:
+                lines.append(
+                    f"{here}: kind {shown(kind)} exists up to version 0.10 only; the method is now an example for "
+                    f"Python, examples/papers/{FORMER[kind]}.py."
+                )
+                return None
             is_ = "is missing" if kind is None else f"is {shown(kind)}"
             lines.append(f"{here}: kind {is_}; {suggestion(kind, list(model))}")
             return None

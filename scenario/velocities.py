@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import model_validator
@@ -13,6 +13,12 @@ from symplex.fem.velocities import velocity_field
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.quantities import ZERO, Quantity, Table, Text, Triple, shown, vector
 from symplex.scenario.selections import nodes_in, nodes_named
+from symplex.scenario.sentences import place
+
+if TYPE_CHECKING:
+    from symplex.scenario.tables import Tables
+
+_MOVING = ("body", "truss", "point_mass", "rigid_body", "obstacle")  # tables with a velocity at the start
 
 
 def _matrix(value: Any) -> tuple[Triple, Triple, Triple]:
@@ -20,6 +26,35 @@ def _matrix(value: Any) -> tuple[Triple, Triple, Triple]:
         raise ValueError(f"is {shown(value)}, must be three rows of three numbers (1/s)")
     x, y, z = (vector("1/s").check(row) for row in value)
     return x, y, z
+
+
+def wrong_velocities(tables: Tables) -> list[str]:
+    """Return lines about velocities at the start that would have no effect, as the start has others or none."""
+    start = None if tables.start is None else tables.start.kind
+    if tables.integrators[0].kind == "static":
+        why = 'the run begins with kind = "static", which moves without velocities'
+        advice = 'To add velocities to an equilibrium, begin with [start] kind = "static" instead'
+    elif start == "result":
+        why, advice = '[start] kind = "result" takes those of another run', "To change them give a perturbation"
+    else:
+        return []
+    lines = [
+        f"{place(key, k, item.name)}: its {name} has no effect, as {why}; leave it out. {advice}."
+        for key in _MOVING
+        for k, item in enumerate(getattr(tables, key))
+        for name in ("velocity", "angular_velocity")
+        if any(getattr(item, name, None) or ZERO) and not getattr(item, "is_driven", False)
+    ]
+    lines += [
+        f"{place('velocity', k)}: has no effect, as {why}; leave it out. {advice}." for k in range(len(tables.velocity))
+    ]
+    if tables.start is not None and tables.integrators[0].kind == "static":
+        changed = tables.start.perturbation
+        if start == "relative-equilibrium":
+            lines.append(f"[start]: the rotation has no effect, as {why}; begin with another integrator.")
+        elif changed is not None and changed.of == "velocities":
+            lines.append(f"[start]: the perturbation of velocities has no effect, as {why}; leave it out.")
+    return lines
 
 
 class VelocityTable(Table):

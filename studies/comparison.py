@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,13 @@ from symplex.fem.energy import Array
 from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.meshes.pictures.render import render_still
 from symplex.meshes.series.series import read_series
+from symplex.runs.inputs import NAMED
 from symplex.runs.plots import Sheet, compare_histories
 from symplex.runs.result import Result, read_result
 from symplex.runs.study_folder import COMPARISON
 from symplex.scenario.quantities import listed
 from symplex.studies.fields import FieldsCompared
-from symplex.studies.histories import SAME_TIME, Difference, common_times, compared_histories
+from symplex.studies.histories import SAME_TIME, Difference, common_times, compared_histories, left_out_of
 from symplex.studies.scales import Scales
 
 DIFFERENCES_PLOT = "differences.png"
@@ -46,6 +48,9 @@ class Comparison:
         In s, of the fields; none where one of the two has no frames.
     over_time : dict of str to float64 [frames]
         The root mean square of the difference of each field over its nodes or cells.
+    left_out : list of str
+        What the first result has that was not compared, as the second one lacks it: columns, probes, fields, bodies,
+        and rows and frames at times, or nodes at places, that it does not have.
     """
 
     first: Path
@@ -54,6 +59,7 @@ class Comparison:
     notes: list[str]
     times: Array = field(default_factory=lambda: np.empty(0))
     over_time: dict[str, Array] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
 
     @property
     def relative(self) -> float:
@@ -150,10 +156,15 @@ def compare(first: str | Path | Result, second: str | Path | Result, *, output: 
         notes.append(f"compared from t = {times[0]:.6g} s to {times[-1]:.6g} s, which both have")
     if not has_times:
         notes.append(f"the history of {b.path} is interpolated between its samples")
+    notes += _other_inputs(a, b)
     scales = Scales(a)
     found = list(compared_histories("history", a.history, b.history, scales))
     for probe in (name for name in a.probes if name in b.probes):
         found += compared_histories(f"probe {probe}", a.probes[probe], b.probes[probe], scales)
+    left_out = list(left_out_of("the history", a.history, b.history))
+    for probe in a.probes:
+        there = b.probes.get(probe)
+        left_out += left_out_of(f"probe {probe}", a.probes[probe], there) if there else [f"probe {probe}"]
     notes += _only(a, b, list(a.history), list(b.history), "the column")
     notes += _only(a, b, list(a.probes), list(b.probes), "the probe")
     frames = FieldsCompared(a, b, scales) if len(a.times) and len(b.times) else None
@@ -164,10 +175,14 @@ def compare(first: str | Path | Result, second: str | Path | Result, *, output: 
         if not frames.same_mesh:
             outside = f", but for {frames.outside} outside of it" if frames.outside else ""
             notes.append(f"the meshes differ: fields of {b.path} are interpolated to the nodes of {a.path}{outside}")
-            left_out = [name for name in a.series.cell_fields if name in b.series.cell_fields]
-            notes += [f"fields of cells are left out: {listed(left_out)}"] if left_out else []
+            of_cells = [name for name in a.series.cell_fields if name in b.series.cell_fields]
+            notes += [f"fields of cells are left out: {listed(of_cells)}"] if of_cells else []
+        left_out += [f"body {name}" for name in a.series.blocks if name not in b.series.blocks]
+        left_out += frames.left_out
+    elif len(a.times):
+        left_out.append("frames: all")
     times, over_time = (np.empty(0), {}) if frames is None else (frames.times, frames.over_time)
-    comparison = Comparison(a.path, b.path, found, notes, times, over_time)
+    comparison = Comparison(a.path, b.path, found, notes, times, over_time, left_out)
     if folder is not None:
         _write(comparison, a, b, folder)
     return comparison
@@ -201,6 +216,7 @@ def read_comparison(path: str | Path) -> Comparison:
             [str(note) for note in told["notes"]],
             times,
             {str(name): _numbers(values, len(times)) for name, values in over_time.items()},
+            [str(what) for what in told.get("left_out", [])],
         )
 
 
@@ -227,6 +243,20 @@ def _only(a: Result, b: Result, of_a: Sequence[str], of_b: Sequence[str], what: 
     return [f"only {result.path} has {what} {listed(names)}" for result, names in odd if names]
 
 
+def _other_inputs(a: Result, b: Result) -> list[str]:
+    """Return notes on files that both name and that were not the same, and on versions that computed them."""
+    notes = []
+    with suppress(OutputError):  # a summary that is damaged
+        versions = [str(one.summary.get("versions", {}).get("symplex", "?")) for one in (a, b)]
+        if versions[0] != versions[1]:
+            notes.append(f"{a.path} was computed by symplex {versions[0]}, {b.path} by {versions[1]}")
+        before, now = (one.summary.get("inputs", {}) for one in (a, b))
+        odd = [name for name in before if name in now and name.startswith(NAMED) and before[name] != now[name]]
+        if odd:
+            notes.append(f"computed from other content: {listed(odd)}")
+    return notes
+
+
 def _folder(path: Path) -> Path:
     """Make the folder if need be; refuse one that has files of the names that are written."""
     try:
@@ -240,6 +270,7 @@ def _folder(path: Path) -> Path:
 
 def _write(comparison: Comparison, a: Result, b: Result, folder: Path) -> None:
     told = {"first": str(a.path), "second": str(b.path), "notes": comparison.notes, "differences": comparison.rows()}
+    told["left_out"] = comparison.left_out
     told["times"] = comparison.times.tolist()
     told["over_time"] = {name: values.tolist() for name, values in comparison.over_time.items()}
     write_text(folder / COMPARISON, json.dumps(told, indent=1, ensure_ascii=False) + "\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 from symplex.base.arguments import checked, is_real
 from symplex.base.files import damage_reported, read_whole, write_text
 from symplex.base.representation import table_html
+from symplex.base.toml import read_toml
 from symplex.errors import OutputError, RenderError, ScenarioError
 from symplex.fem.energy import Array
 from symplex.runs.plots import Sheet
@@ -295,7 +295,7 @@ def _coarsest(scenario: Scenario, key: str) -> tuple[Scenario, Any]:
 
 def _value_at(scenario: Scenario, key: str) -> Any:
     """Return the value of a key, with numbers in place of expressions."""
-    data = tomllib.loads(scenario.text.replace("\r\n", "\n"))
+    data = read_toml(scenario.text)
     lines: list[str] = []
     found: Any = data if key.startswith("define.") else evaluated(data, lines)
     *way, last = key.split(".")

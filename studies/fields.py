@@ -17,7 +17,8 @@ from symplex.meshes.pictures.packages import require_packages
 from symplex.meshes.pictures.scene import words_of
 from symplex.meshes.series.series import open_series
 from symplex.runs.result import Result, ResultFrame
-from symplex.studies.histories import SAME_TIME, Difference, common_times
+from symplex.scenario.quantities import listed
+from symplex.studies.histories import SAME_TIME, Difference, common_times, rows_left_out
 from symplex.studies.scales import Scales
 
 _SAME_PLACE = 1e-6  # of the size of a mesh, by which nodes may differ that are meant to be one
@@ -66,6 +67,7 @@ class FieldsCompared:
         else:
             self._there = np.ones(len(first.series.points), bool)
         self.over_time: dict[str, Array] = {}
+        self._left_out: dict[str, None] = {}  # as a set in order
         self._frame = lru_cache(2)(lambda i: second.frame(index=i))
 
     def differences(self, path: Path | None = None) -> list[Difference]:
@@ -86,6 +88,13 @@ class FieldsCompared:
         self.over_time = {name: np.array(values) for name, values in over_time.items()}
         return [self._difference(name, one) for name, one in worst.items()]
 
+    @property
+    def left_out(self) -> list[str]:
+        """What the first run has that is not compared."""
+        lost, n = rows_left_out(self._first.times, self._second.times), len(self._there)
+        found = [f"frames: {lost}"] if lost else []
+        return found + ([f"nodes: {self.outside} of {n}"] if self.outside else []) + list(self._left_out)
+
     def _difference(self, name: str, one: _Worst) -> Difference:
         unit = words_of(name)[1]
         scale = self._scales.of(name, unit, one.size) or 1.0
@@ -100,17 +109,22 @@ class FieldsCompared:
         for name, values in {"displacement": frame.displacement, **frame.point_fields}.items():
             other = _blended(others, lambda one, name=name: _point_field(one, name))
             if other is None or other.shape[1:] != values.shape[1:]:
+                self._left_out[f"field {name}"] = None
                 continue
             other = self._sampled(other)
             change = np.where(_column(self._there, other), other - values, 0.0)
             _note(worst, over_time, name, "nodes", frame.t, change[self._there], values, other[self._there])
             at_points[f"{name}_difference"] = change
+        if not self.same_mesh and frame.cell_fields:
+            self._left_out[f"fields of cells, as the meshes differ: {listed(frame.cell_fields)}"] = None
         for name, by_block in frame.cell_fields.items() if self.same_mesh else ():
             found = {}
             for block, values in by_block.items():
                 other = _blended(others, lambda one, name=name, block=block: one.cell_fields.get(name, {}).get(block))
                 if other is not None and other.shape == values.shape:
                     found[block] = other - values, values, other
+                else:
+                    self._left_out[f"field {name} of '{block}'"] = None
             if not found:
                 continue
             change, values, other = (np.concatenate([one[k] for one in found.values()]) for k in range(3))

@@ -98,7 +98,8 @@ def _comparison(path: Path, found: Mapping[str, Any]) -> str:
     head = [("first", str(found["first"])), ("second", str(found["second"])), ("results", _files(path))]
     columns = ["name", "where", "unit", "rms", "largest", "relative"]
     rows = [{name: row.get(name) for name in columns} for row in found["differences"]]
-    return "\n".join([f"Comparison\n{table(head)}\n\n{_some(columns, rows)}", *map(str, found["notes"])])
+    lost = [f"not compared: {what}" for what in found.get("left_out", [])]
+    return "\n".join([f"Comparison\n{table(head)}\n\n{_some(columns, rows)}", *map(str, found["notes"]), *lost])
 
 
 def _some(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:

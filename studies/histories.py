@@ -11,6 +11,7 @@ from scipy.integrate import trapezoid
 
 from symplex.fem.energy import Array
 from symplex.runs.history import History, columns_of
+from symplex.scenario.quantities import listed
 from symplex.studies.scales import Scales
 
 SAME_TIME = 1e-9  # of a run, by which two times may differ that are meant to be one
@@ -53,6 +54,24 @@ def common_times(first: Array, second: Array) -> tuple[Array, bool]:
     nearest = np.abs(second[np.clip(np.searchsorted(second, times), 0, len(second) - 1)] - times)
     before = np.abs(second[np.clip(np.searchsorted(second, times) - 1, 0, len(second) - 1)] - times)
     return times, bool((np.minimum(nearest, before) <= slack).all())
+
+
+def left_out_of(what: str, first: History, second: History) -> Iterator[str]:
+    """Yield what the history of a first run has that cannot be compared with that of a second one, but for counts."""
+    odd = [name for name, one in columns_of(first).items() if name not in second and one.kind not in _LEFT_OUT]
+    if odd:
+        yield f"column {listed(odd)} of {what}"
+    if lost := rows_left_out(first["t"], second["t"]):
+        yield f"rows of {what}: {lost}"
+
+
+def rows_left_out(first: Array, second: Array) -> str:
+    """Return how many times of a first run are before the first or after the last of a second one, if any are."""
+    there = len(common_times(first, second)[0]) if len(first) and len(second) else 0
+    if there == len(first):
+        return ""
+    reached = f" (the other is from t = {second[0]:.6g} s to {second[-1]:.6g} s)" if len(second) else ""
+    return f"{len(first) - there} of {len(first)}{reached}"
 
 
 def compared_histories(where: str, first: History, second: History, scales: Scales) -> Iterator[Difference]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,11 +10,12 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from symplex.base.files import read_whole, reason_of
+from symplex.base.toml import read_toml
 from symplex.errors import ScenarioError
 from symplex.scenario.changes import parsed_changes
 from symplex.scenario.quantities import FilePath, Table, whole
 from symplex.scenario.scenario import Scenario
-from symplex.scenario.sentences import mistakes, sentence
+from symplex.scenario.sentences import as_many_as_are_told, mistakes, sentence
 from symplex.studies.values import MOST_MEMBERS, Combination, Sampling, parsed_choices
 
 
@@ -77,12 +77,12 @@ def _is_of_study(data: Mapping[str, Any]) -> bool:
 def _read(path: Path) -> dict[str, Any]:
     """Return what is in a TOML file, nothing of what is none: reading it as a scenario tells that better."""
     try:
-        return tomllib.loads(read_whole(path).decode("utf-8").replace("\r\n", "\n"))
+        return read_toml(read_whole(path).decode("utf-8"))
     except FileNotFoundError:
         raise ScenarioError(f"there is no scenario or study file {path}.") from None
     except OSError as error:
         raise ScenarioError(f"{path} cannot be read: {reason_of(error)}.") from None
-    except (ValueError, RecursionError):
+    except ValueError:
         return {}
 
 
@@ -95,7 +95,9 @@ def _checked(data: Mapping[str, Any], name: str) -> StudyTable:
     try:
         return StudyTable.model_validate(data)
     except ValidationError as error:
-        raise mistakes(name, [sentence(StudyTable, one) for one in error.errors(include_url=False)]) from None
+        with as_many_as_are_told():
+            lines = [sentence(StudyTable, one) for one in error.errors(include_url=False)]
+        raise mistakes(name, lines) from None
 
 
 def _flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from symplex.base.files import damage_reported, is_file, read_whole, reason_of, write_text
+from symplex.base.version import VERSION
 from symplex.errors import OutputError
+from symplex.runs.inputs import named_inputs, refuse_changed_files, refuse_other_version
 from symplex.runs.results import Folder
 from symplex.runs.study_folder import MEMBERS, STUDY
 from symplex.scenario.scenario import Scenario
@@ -31,18 +33,26 @@ class StudyFile:
     title : str
     members : dict of str to dict
         The values by key of each member.
+    version : str
+        Of symplex; empty if an earlier one has begun it, which did not say.
+    inputs : mapping of str to str
+        Hashes of the files that the scenarios of members name (`symplex.runs.inputs`).
     """
 
     scenario: str
     sha256: str
     title: str
     members: dict[str, dict[str, Any]]
+    version: str = ""
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, scenario: Scenario, members: Mapping[str, Mapping[str, Any]]) -> StudyFile:
-        """Return what there is to say of a study of a scenario with these values."""
-        plain = json.loads(json.dumps(members, default=str))
-        return cls(scenario.path.name, scenario.hash, scenario.tables.title or scenario.name, plain)
+    def of(
+        cls, scenario: Scenario, members: Mapping[str, Mapping[str, Any]], scenarios: Iterable[Scenario]
+    ) -> StudyFile:
+        """Return what there is to say of a study of a scenario with these values, and the scenarios of its members."""
+        plain, title = json.loads(json.dumps(members, default=str)), scenario.tables.title or scenario.name
+        return cls(scenario.path.name, scenario.hash, title, plain, VERSION, named_inputs(scenarios))
 
     def write(self, home: Path) -> None:
         """Write it to the folder of the study.
@@ -53,6 +63,7 @@ class StudyFile:
             If it cannot be written.
         """
         plain = {"format": _FORMAT, "scenario": self.scenario, "scenario_sha256": self.sha256, "title": self.title}
+        plain |= {"symplex": self.version, "inputs": dict(self.inputs)}
         text = json.dumps(plain | {"members": self.members}, indent=1, ensure_ascii=False)
         write_text(home / STUDY, text + "\n")
 
@@ -77,8 +88,11 @@ def read_study(home: Path) -> StudyFile:
             raise ValueError("no members, or some without values")
         if not all(name.isdecimal() for name in members):  # they are names of folders
             raise ValueError("members with names that are no numbers")
-        name = str(before.get("scenario", ""))
-        return StudyFile(name, str(before.get("scenario_sha256", "")), str(before.get("title", name)), members)
+        name, inputs = str(before.get("scenario", "")), before.get("inputs", {})
+        if not isinstance(inputs, dict):
+            raise ValueError("no hashes of files by name")
+        version, title = str(before.get("symplex", "")), str(before.get("title", name))
+        return StudyFile(name, str(before.get("scenario_sha256", "")), title, members, version, inputs)
 
 
 def folder_of(home: Path, name: str) -> Path:
@@ -119,6 +133,9 @@ def _require_same(home: Path, before: StudyFile, study: StudyFile) -> None:
             f"{home} cannot be resumed: {changed} has changed since. Restore it, replace the study with --overwrite, "
             "or begin a new one with another --output."
         )
+    if before.version:  # else an earlier one has begun it
+        refuse_other_version(before.version, study.version, home)
+        refuse_changed_files(before.inputs, study.inputs, home)
 
 
 def _remove(home: Path, study: StudyFile) -> None:

@@ -11,7 +11,8 @@ from symplex.base.streams import say
 from symplex.errors import Interrupted, OutputError, ScenarioError, SymplexError
 from symplex.fem.threads import count
 from symplex.meshes.pictures.packages import pictures_if_possible
-from symplex.runs.beginning import goes_beyond
+from symplex.runs.beginning import goes_beyond, refuse_other_inputs
+from symplex.runs.inputs import changed
 from symplex.runs.interrupts import heeded
 from symplex.runs.result import Result
 from symplex.runs.results import Folder
@@ -112,8 +113,9 @@ def sweep(
     require_told(wanted, scenarios.values())
     folder = Folder(home)
     with folder.held(), heeded() as stop:
-        begin_study(home, StudyFile.of(scenario, named), resume, overwrite)
-        todo = [name for name, one in scenarios.items() if not _is_finished(folder_of(home, name), one)]
+        file = StudyFile.of(scenario, named, scenarios.values())
+        begin_study(home, file, resume, overwrite)
+        todo = _unfinished(home, scenarios)
         path = str(scenario.path.absolute())
         tasks = [
             Task(name, scenarios[name].text, path, str(folder_of(home, name).absolute()), pictures) for name in todo
@@ -127,7 +129,7 @@ def sweep(
                 if outcome.status == FAILED:
                     display.say(f"member {outcome.name} failed: {outcome.reason.splitlines()[0]}")
         found |= {name: Outcome(name, NOT_RUN) for name in todo if name not in found}
-        study = _gathered(home, named, found, wanted)
+        study = _gathered(home, named, found, wanted, file)
         study.write_table()
         if stop.signal:
             raise Interrupted(stop.signal)
@@ -157,18 +159,54 @@ def _scenarios(
     return scenarios, invalid
 
 
-def _is_finished(path: Path, scenario: Scenario) -> bool:
-    """Return whether a member has been run to its end, and with this scenario."""
+def _unfinished(home: Path, scenarios: Mapping[str, Scenario]) -> list[str]:
+    """Return the members that have not been run to their ends with these scenarios.
+
+    Raises
+    ------
+    OutputError
+        If a finished one was computed from other files, or by another version; of those that name the same files one
+        tells whether what these include is the same.
+    """
+    left, read = [], set()
+    for name, scenario in scenarios.items():
+        folder = Folder(folder_of(home, name))
+        summary = _summary_of_finished(folder, scenario)
+        if summary is None:
+            left.append(name)
+        elif (files := frozenset(scenario.files)) not in read:
+            refuse_other_inputs(scenario, folder, summary)
+            read.add(files)
+    return left
+
+
+def _summary_of_finished(folder: Folder, scenario: Scenario) -> dict[str, Any] | None:
+    """Return the summary of a member that has been run to its end with this scenario, None of others."""
     try:
-        summary = Folder(path).read_summary()
+        summary = folder.read_summary()
         done = summary.get("status") == FINISHED and summary.get("scenario_sha256") == scenario.hash
-        return done and not goes_beyond(scenario, summary)
+        return summary if done and not goes_beyond(scenario, summary) else None
     except SymplexError:  # running it tells what is wrong
-        return False
+        return None
+
+
+def _reason_against(result: Result, file: StudyFile) -> str:
+    """Return why a finished member does not belong in the table of its study, empty if it does.
+
+    A file may have been changed while the study was running.
+    """
+    inputs = result.summary.get("inputs")
+    known = inputs if isinstance(inputs, Mapping) else {}
+    name = changed(known, {name: digest for name, digest in file.inputs.items() if name in known})
+    return f"the {name} has changed while the study was running; restore it, and replace the study" if name else ""
 
 
 def _gathered(
-    home: Path, named: Mapping[str, dict[str, Any]], found: Mapping[str, Outcome], wanted: Sequence[RunQuantity]
+    home: Path,
+    named: Mapping[str, dict[str, Any]],
+    found: Mapping[str, Outcome],
+    wanted: Sequence[RunQuantity],
+    file: StudyFile,
 ) -> Sweep:
     """Return the study with the numbers of all members that are finished."""
     members, units = [], {}
@@ -178,6 +216,9 @@ def _gathered(
         if status == FINISHED:
             try:
                 result = Result(Folder.of_run(path))
+                if reason := _reason_against(result, file):
+                    members.append(Member(name, values, path, FAILED, reason, {}))
+                    continue
                 for quantity in wanted or usual_quantities(result):
                     numbers[quantity.name] = quantity.value(result)
                     units[quantity.name] = quantity.unit(result)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -12,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from symplex.base.toml import read_toml
 from symplex.errors import ScenarioError
 from symplex.fem.energy import Array
 from symplex.scenario.changes import split_change, value_of
@@ -183,8 +183,8 @@ def _listed(key: str, text: str) -> list[Any]:
     if re.fullmatch(r"\s*[\w-]+\s*\(.*\)\s*", text, re.DOTALL):
         raise ScenarioError(f"{shown(key)}: {shown(text.strip())} is no range and no random number; {_FORM}.")
     try:
-        found = tomllib.loads(f"values = [{text}\n]\n")
-    except (ValueError, RecursionError):
+        found = read_toml(f"values = [{text}\n]\n")
+    except ValueError:
         parts = [part.strip() for part in text.split(",")]
         if not all(parts):
             raise ScenarioError(f"{shown(key)}: {shown(text)} has an empty value; {_FORM}.") from None

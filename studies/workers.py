@@ -123,7 +123,7 @@ class _Worker:
         self.pipe, other = context.Pipe()
         self.task: Task | None = None
         self._process = context.Process(target=_serve, args=(other,))
-        with _one_thread_each(), _without_interrupts():
+        with _environment_of_workers(), _without_interrupts():
             self._process.start()
         other.close()
 
@@ -238,10 +238,15 @@ def _without_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Let processes that are started inside compute on one thread each."""
-    before = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
+def _environment_of_workers() -> Iterator[None]:
+    """Let processes that are started inside compute on one thread each, and import nothing from where they start.
+
+    multiprocessing starts them, and the tracker of its resources, by ``python -c``, which looks for modules in the
+    working directory first, where only data are.
+    """
+    changes = dict.fromkeys(_THREADS, "1") | {"PYTHONSAFEPATH": "1"}
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
     try:
         yield
     finally:

@@ -18,6 +18,7 @@ import matplotlib
 import numpy as np
 import pytest
 
+from reference.signals import as_from_a_terminal
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import RenderError
@@ -55,6 +56,13 @@ def oblique_impact(mesh_name: str) -> tuple[System, State]:
 def always_shared(monkeypatch):
     """Let threads share all kernels that have ranges to share, however small they are."""
     monkeypatch.setattr(team._Team, "_pays", lambda self, saved, awake: True)
+
+
+@pytest.fixture
+def signals():
+    """Let signals end runs and processes, also where this process was started with them ignored."""
+    with as_from_a_terminal():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -12,13 +12,10 @@ from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.conserving.schemes import Scheme
 from symplex.time.constraints.rattle import Rattle, Shake
 from symplex.time.equilibria.quasi_static import Static
-from symplex.time.events.energy_stepping import EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.multirate import Multirate
 from symplex.time.explicit.newmark import Newmark
-from symplex.time.explicit.variational_euler import VariationalEuler
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
-from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import Integrator
 from symplex.time.langevin import Langevin
@@ -48,10 +45,7 @@ def catalogue() -> dict[str, Integrator]:
         "ZhangSkeel simplified": ZhangSkeel(1.0, variant="simplified"),
         "ZhangSkeel push-forward": ZhangSkeel(1.0, variant="push-forward"),
         "AdaptiveVariational": AdaptiveVariational(1.0),
-        "LinearlyImplicitNewmark": LinearlyImplicitNewmark(1.0),
-        "VariationalEuler": VariationalEuler(1.0),
         "ForceStepping": ForceStepping(1.0),
-        "EnergyStepping": EnergyStepping(1.0),
         "Rattle": Rattle(1.0, {}),
         "Rattle with beta > 0": Rattle(1.0, {}, beta=0.25),
         "Shake": Shake(1.0, {}),

@@ -13,7 +13,9 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column, count_column
+from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
+from symplex.fem.rigidity import Rigidity
 from symplex.fem.system import State, System
 from symplex.time.integrator import FixedStepIntegrator, dividing
 from symplex.time.motion import FixedStepMotion
@@ -143,6 +145,8 @@ class Composition(FixedStepIntegrator["CompositionMotion"]):
     symplectic partitioned Runge-Kutta and Runge-Kutta-Nyström methods", J. Comput. Appl. Math. 142. For an error it
     evaluates forces a third as often as others; it is stable up to dt ω = 9.07, 0.82 per evaluation.
 
+    Rigid bodies must be rigid by constraints, under `Rattle`: the stiffness of `symplex.Rigidity` follows the step.
+
     Not composed are methods that choose their steps, and those that do not declare it among what they take. A reduction
     goes around: ``JacobiReduction(Composition(method))``.
 
@@ -257,6 +261,7 @@ class Composition(FixedStepIntegrator["CompositionMotion"]):
 
     def _step_size(self, system: System, state: State) -> float:
         """Return the step in s, of which the largest substep meets the stability limit first."""
+        self._refuse_rigidity(system)
         method, largest = self.integrator, max(map(abs, substeps(self.order, self.scheme)))
         if self._kicks:
             largest = 2.0 / _KICKS[self.order, self.scheme or ""][1]
@@ -268,6 +273,23 @@ class Composition(FixedStepIntegrator["CompositionMotion"]):
     def _motion(self, system: System, t0: float, dt: float, n: int) -> CompositionMotion:
         inner = self.integrator._motion(system, t0, dt, 0)  # steps are counted outside
         return CompositionMotion(inner, t0, dt, n, substeps(self.order, self.scheme), self._kicks)
+
+    def _refuse_rigidity(self, system: System) -> None:
+        """Check that no bodies are kept rigid by an energy, whose error of second order substeps do not cancel.
+
+        Raises
+        ------
+        InvalidSystem
+            If some are.
+        """
+        for name, energy in system.energies.items():
+            if isinstance(energy, Rigidity):
+                raise InvalidSystem(
+                    f"Composition: rigid bodies must be rigid by constraints, got the energy '{name}' (Rigidity): its "
+                    "stiffness follows dt, so its error is of second order. Use "
+                    f"Composition(Rattle(dt, constraints), {self.order}) with the constraints of the bodies "
+                    f"(RigidBodies.constraints), or {self.integrator.name} alone."
+                )
 
 
 @final

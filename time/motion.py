@@ -14,6 +14,7 @@ from symplex.base.arguments import described, is_real
 from symplex.base.columns import Column
 from symplex.errors import InvalidArgument, InvalidSystem, InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.energy import Array, Energy
+from symplex.fem.inner_products import inner
 from symplex.fem.system import State, System
 from symplex.time.internal import InternalVariables, internal_of, take_internal
 from symplex.time.steps import Steps
@@ -144,6 +145,9 @@ class FixedStepMotion(Motion):
     name: str = ""
     filters_steps: bool = False
     loads_at_ends: ClassVar[bool] = False
+    _q: Array
+    _v: Array
+    _a: Array
 
     def __init__(self, system: System, t0: float, dt: float, n: int = 0):
         self.name = self.name or type(self).__name__.removesuffix("Motion")
@@ -222,17 +226,24 @@ class FixedStepMotion(Motion):
     def substep(self, t: float, h: float) -> None:
         """Move by a step of the size h in s, of any sign, from the time t, which is not counted.
 
-        For methods that are made of the steps of another one. `observe` sets what belongs to a state.
+        For methods that are made of the steps of another one. `observe` sets what belongs to a state. The work of loads
+        is added by the ledger where `_step` has not added it.
 
         Raises
         ------
         StepFailed
             If the step cannot be taken.
+        InvalidSystem
+            If supports move, and `_step` has not added their work.
         """
+        start = (self._q.copy(), self._v.copy()) if self._work else None
+        self._work.begin_step()
         try:
             self._step(t, h)
         except StepFailed as error:
             raise self._stopped(error, t, h) from None
+        if start is not None:
+            self._work.complete(t, h, start, (self._q, self._v))
 
     def _stopped(self, error: StepFailed, t: float, h: float) -> StepFailed:
         """Return an error with the step of the size h from the time t in which it came."""
@@ -451,8 +462,7 @@ def refuse_infinite(state: State) -> None:
     StepFailed
         If it is not.
     """
-    numbers = [values.ravel() for values in (state.q, state.v, state.a)]
-    if math.isfinite(sum(float(x @ x) for x in numbers)):  # a third of the time of looking at each
+    if math.isfinite(sum(inner(x, x) for x in (state.q, state.v, state.a))):  # a third of the time of looking at each
         return
     for name, values in (("position", state.q), ("velocity", state.v), ("acceleration", state.a)):
         if not np.isfinite(values).all():

@@ -15,7 +15,6 @@ Energy = TypeVar("Energy", float, NDArray[np.float64])
 
 # Beside the total energy of the state, which all systems have. A method declares those that its motions tell of.
 LATTICE_TOTAL = total_column("lattice_total")  # with the potential that force-stepping interpolates on its lattice
-TERRACED_TOTAL = total_column("terraced_total")  # with the terraces of energy-stepping
 MODIFIED_TOTAL = total_column("modified_total")  # with the modified potential of Zhang and Skeel
 DISCRETE_ENERGY = total_column("discrete_energy")  # of the last step of a variational method
 # What is left without the work of loads and of supports that move, and heat.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.base.columns import Column, work_column
+from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.totals import BALANCE
@@ -38,6 +39,7 @@ class WorkLedger:
         self.done = np.zeros(self._inelastic.stop + len(self.moving))
         self.acting = np.zeros((len(self.loads) if at_ends else 0, system.n_nodes, system.dim))
         self._before = self.acting.copy()
+        self._missing: set[str] = set()  # what the present step has not added yet
 
     def __bool__(self) -> bool:
         """Whether anything can do work."""
@@ -46,6 +48,36 @@ class WorkLedger:
     def arrays(self) -> dict[str, np.ndarray]:
         """Return what belongs into a checkpoint."""
         return {"work": self.done, "acting": self.acting} if self else {}
+
+    def begin_step(self) -> None:
+        """Forget what was added before: `complete` adds what the step leaves out."""
+        self._missing = {"loads", "supports"}
+
+    def complete(self, t: float, h: float, start: tuple[Array, Array], end: tuple[Array, Array]) -> None:
+        """Add the work of loads in a step of the size h in s from the time t, unless the step has added it itself.
+
+        It is ∫ f·v dt by Simpson's rule along the cubics through the positions and velocities [n, dim] of both ends:
+        exact for forces that are constant, else of fourth order if these are.
+
+        Raises
+        ------
+        InvalidSystem
+            If supports move, and the step has not added their work.
+        """
+        if self.moving and "supports" in self._missing:
+            name = next(iter(self.moving.motions))
+            raise InvalidSystem(
+                f"the step must add the work of the moving support '{name}' to the ledger. "
+                "Call self._work.add_supports(forces * increments) in it."
+            )
+        if not self.loads or "loads" not in self._missing:
+            return
+        (q0, v0), (q1, v1) = start, end
+        q_mid = 0.5 * (q0 + q1) + 0.125 * h * (v0 - v1)
+        v_mid = 1.5 / h * (q1 - q0) - 0.25 * (v0 + v1)
+        points = ((t, q0, v0, h / 6.0), (t + 0.5 * h, q_mid, v_mid, h / 1.5), (t + h, q1, v1, h / 6.0))
+        dot = self._system.dot
+        self.add_loads([sum(part * dot(load(s, q, v), v) for s, q, v, part in points) for load in self.loads])
 
     def release(self) -> None:
         """Give back the memory of forces of loads, until they are set anew."""
@@ -65,7 +97,13 @@ class WorkLedger:
 
     def add_loads(self, works: list[float]) -> None:
         """Add the work in J of each load."""
+        self._missing.discard("loads")
         self.done[: len(self.loads)] += works
+
+    def buffers(self) -> tuple[Array, Array]:
+        """Return ``acting`` and ``done`` for a compiled loop, which adds up the work of loads in them itself."""
+        self._missing.discard("loads")
+        return self.acting, self.done
 
     def add_dissipated(self, dissipated: list[float]) -> None:
         """Take off what each inelastic part dissipates, in J."""
@@ -73,6 +111,7 @@ class WorkLedger:
 
     def add_supports(self, products: Array) -> None:
         """Add the work of each support that moves: the sum of its products [n, dim] of forces and increments in J."""
+        self._missing.discard("supports")
         self.done[self._inelastic.stop :] += self.moving.works(products)
 
 

@@ -28,7 +28,7 @@ TITLES = {
     "device": "Motions on a CUDA device",
     "equilibria": "Static and relative equilibria",
     "errors": "Errors",
-    "events": "Force-stepping and energy-stepping",
+    "events": "Force-stepping",
     "explicit": "Explicit methods",
     "fem": "Systems, states and energies",
     "grid": "Lattices of force-stepping",

@@ -93,7 +93,8 @@ class Centrifugal(LoopedEnergy):
     Parameters
     ----------
     mass : float64 [n] or sparse [n, n]
-        Nodal masses in kg, or the consistent mass matrix, symmetric.
+        Nodal masses in kg, or the consistent mass matrix, symmetric. In motions that of the system; for equilibria of
+        quadratic elements the consistent one.
     angular_velocity : float64 [3] or [1]
         ω in rad/s; one number in the plane.
     point : float64 [dim], optional

@@ -86,7 +86,8 @@ class Gravity(DeadLoad):
     Parameters
     ----------
     mass : float64 [n] or sparse [n, n]
-        Nodal masses in kg, or the consistent mass matrix.
+        Nodal masses in kg, or the consistent mass matrix. In motions that of the system, so that free fall leaves no
+        stress; for equilibria of quadratic elements the consistent one.
     acceleration : float64 [dim]
         In m/s², for example (0, 0, −9.81).
 

@@ -81,6 +81,8 @@ class BarProbe(Probe):
             raise InvalidSystem(
                 "BarProbe: elongations need the positions since which they count; give reference=points."
             )
+        if reference is not None and not np.isfinite(reference).all():
+            raise InvalidSystem("BarProbe: the positions since which elongations count must be finite (m).")
         self.name, self._bars, self._section = name, bars, 1.0 if section is None else section
         at_rest = np.zeros(m) if reference is None else bars.lengths(np.array(reference, dtype=float))
         self._lengths = at_rest[self._members]

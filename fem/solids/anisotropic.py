@@ -13,7 +13,8 @@ from symplex.errors import MaterialError
 from symplex.fem.assembly import Array
 from symplex.fem.solids import tensors
 from symplex.fem.solids.constitutive import LinearStress
-from symplex.fem.solids.law_functions import LawFunctions, shipped
+from symplex.fem.solids.formula_store import built_in
+from symplex.fem.solids.law_functions import LawFunctions
 
 # The pairs of directions in the order of rows: 11, 22, 33, 12, 13, 23, as Abaqus has them.
 PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
@@ -167,7 +168,7 @@ class AnisotropicElastic(LinearStress):
         """Return the law as C functions of I4 = 1 + 2 e of the six directions; None for small strains."""
         if self.small:
             return None
-        functions, constants = shipped("quadratic"), self._along[np.triu_indices(6)]
+        functions, constants = built_in("quadratic"), self._along[np.triu_indices(6)]
         return LawFunctions.of(functions, dict(zip(functions.CONSTANTS, constants, strict=True)))
 
     def linear_constants(self) -> tuple[float, ...] | None:

@@ -1,12 +1,8 @@
-"""The strain energies of the built-in laws, and the text of their functions.
-
-``python -m symplex.fem.solids.formula_built_in`` writes the modules of `symplex.fem.solids.laws` anew.
-"""
+"""The strain energies of the built-in laws, and the text of their functions."""
 
 from __future__ import annotations
 
 from itertools import combinations_with_replacement
-from pathlib import Path
 from typing import Any
 
 from symplex.base.expressions import names_in
@@ -25,7 +21,6 @@ ENERGIES = {
     ),
 }
 QUADRATIC = "quadratic"  # in the strains e_i = (I_i − 1)/2 along six directions
-NAMES = (*ENERGIES, QUADRATIC)
 # The halves of its matrix, row by row.
 STIFFNESSES = tuple(f"k{i}{j}" for i, j in combinations_with_replacement(range(1, 7), 2))
 
@@ -57,13 +52,3 @@ def _quadratic() -> Any:
         for name, (i, j) in pairs
     ]
     return sp.Add(*terms)
-
-
-def main() -> None:
-    """Write the modules."""
-    for name in NAMES:
-        (Path(__file__).parent / "laws" / f"{name}.py").write_text(text(name), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

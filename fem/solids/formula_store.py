@@ -1,4 +1,4 @@
-"""Where the functions of users' formulas are kept: as text in a folder beside the cached kernels.
+"""Where the generated functions of laws are kept: as text in a folder next to the cached kernels.
 
 The name of a file is a digest of the formula and of all that its text and what is compiled of it depend on, so that an
 old one is never taken. The text begins with its own digest: what a full disk or another process has left of one is
@@ -11,20 +11,26 @@ import ast
 import hashlib
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numba
 
 from symplex.base.expressions import names_in
 from symplex.fem.kernel_cache import cache_folder
 from symplex.fem.kernels import stamp
+from symplex.fem.solids import formula_built_in
 from symplex.fem.solids.formula_syntax import mistake, tree_of
 
+# A function and its arguments, which give the module in another process
+Recipe = tuple[Callable[..., ModuleType], tuple[Any, ...]]
+
 _HERE = Path(__file__).parent
-_SOURCES = ("formula_energy.py", "law_scalars.py")  # of the text, and of what is compiled with it
+# Of the text, and of what is compiled with it
+_SOURCES = ("formula_built_in.py", "formula_energy.py", "law_scalars.py")
 
 
 def module_of(formula: str, constants: Mapping[str, float], fibres: int) -> ModuleType:
@@ -48,6 +54,23 @@ def module_of(formula: str, constants: Mapping[str, float], fibres: int) -> Modu
     key = repr(
         (ast.dump(tree), sorted(constants), [(n, constants[n]) for n in sorted(powers & set(constants))], fibres)
     )
+    recipe = module_of, (formula, dict(constants), fibres)
+    return _module(key, lambda: _generated(formula, tree, constants, fibres), recipe)
+
+
+def built_in(name: str) -> ModuleType:
+    """Return the module of the functions of a law of this package.
+
+    Parameters
+    ----------
+    name : str
+        One of `symplex.fem.solids.formula_built_in`.
+    """
+    return _module(f"built-in {name}", lambda: formula_built_in.text(name), (built_in, (name,)))
+
+
+def _module(key: str, text_of: Callable[[], str], recipe: Recipe) -> ModuleType:
+    """Return the module of the text with a key, which `text_of` generates unless a process has before."""
     digest = _digest(key, numba.__version__, *(stamp(_HERE / name) for name in _SOURCES))
     name = f"symplex_law_{digest[:32]}"
     if name in sys.modules:
@@ -56,13 +79,13 @@ def module_of(formula: str, constants: Mapping[str, float], fibres: int) -> Modu
     text = _read(path)
     kept = text is not None
     if text is None:
-        text = _generated(formula, tree, constants, fibres)
+        text = text_of()
         text = f"# {_digest(text)}\n{text}"
         kept = _write(path, text)
     module = ModuleType(name)
     module.__file__ = str(path)
     exec(compile(text, str(path), "exec"), module.__dict__)
-    module.RECIPE = (formula, dict(constants), fibres)  # pyright: ignore[reportAttributeAccessIssue]
+    module.RECIPE = recipe  # pyright: ignore[reportAttributeAccessIssue]
     module.KEPT = kept  # pyright: ignore[reportAttributeAccessIssue]
     return sys.modules.setdefault(name, module)
 

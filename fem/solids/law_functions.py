@@ -4,16 +4,15 @@ Loops over elements hold the tensor algebra, and call these with the invariants 
 
     I1 = tr C,    I2 = ((tr C)² − tr C²)/2,    θ = ln J = ½ ln det C,    I4 = a·C a of each family of fibres a.
 
-A law is a module of generated text (`symplex.fem.solids.formula_text`): of this package for the built-in ones, in a
-folder beside the cached kernels for those of users. Each function is compiled when its address is first asked for, and
-is kept for all processes.
+A law is a module of text that is generated when it is first needed (`symplex.fem.solids.formula_text`), in a folder
+next to the cached kernels. Each function is compiled when its address is first requested, and is kept for all
+processes.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import ModuleType
@@ -23,7 +22,6 @@ import numpy as np
 
 from symplex.fem.assembly import Array
 from symplex.fem.kernels import c_function
-from symplex.fem.solids.formula_store import module_of
 
 CHUNK = 128  # points
 
@@ -125,23 +123,16 @@ class LawFunctions:
         return _compiled(self.module, name).address
 
     def __reduce__(self) -> Any:
-        """Return what a pickle is made of: addresses are those of one process, and so are modules of users' laws."""
-        recipe = getattr(sys.modules[self.module], "RECIPE", None)
-        return _restored, (self.parameters, self.module, recipe)
-
-
-def shipped(name: str) -> ModuleType:
-    """Return the module of a built-in law."""
-    return importlib.import_module(f"symplex.fem.solids.laws.{name}")
+        """Return what a pickle is made of: addresses and modules are those of one process."""
+        return _restored, (self.parameters, *sys.modules[self.module].RECIPE)
 
 
 @cache
 def _compiled(module: str, name: str) -> Any:
     """Return a compiled function, kept as long as the process lives: addresses of it may be in use."""
     functions = sys.modules[module]
-    return c_function("law", cached=getattr(functions, "KEPT", True))(getattr(functions, name))
+    return c_function("law", cached=functions.KEPT)(getattr(functions, name))
 
 
-def _restored(parameters: Array, module: str, recipe: tuple[Any, ...] | None) -> LawFunctions:
-    found = importlib.import_module(module) if recipe is None else module_of(*recipe)
-    return LawFunctions._with(parameters, found)
+def _restored(parameters: Array, module_of: Callable[..., ModuleType], recipe: tuple[Any, ...]) -> LawFunctions:
+    return LawFunctions._with(parameters, module_of(*recipe))

@@ -13,7 +13,8 @@ from symplex.errors import MaterialError
 from symplex.fem.assembly import Array
 from symplex.fem.solids import tensors
 from symplex.fem.solids.constitutive import InvariantMaterial, LinearStress, Material
-from symplex.fem.solids.law_functions import LawFunctions, shipped
+from symplex.fem.solids.formula_store import built_in
+from symplex.fem.solids.law_functions import LawFunctions
 
 
 def finite_constants(law: str, **constants: float) -> None:
@@ -116,7 +117,7 @@ class NeoHookean(LameMaterial, InvariantMaterial):
 
     def law_functions(self) -> LawFunctions:
         """Return the law as C functions of I1, I2 and ln J."""
-        return LawFunctions.of(shipped("neo_hookean"), vars(self))
+        return LawFunctions.of(built_in("neo_hookean"), vars(self))
 
 
 @checked
@@ -143,7 +144,7 @@ class SaintVenantKirchhoff(LameMaterial, InvariantMaterial):
 
     def law_functions(self) -> LawFunctions:
         """Return the law as C functions of I1, I2 and ln J."""
-        return LawFunctions.of(shipped("saint_venant_kirchhoff"), vars(self))
+        return LawFunctions.of(built_in("saint_venant_kirchhoff"), vars(self))
 
 
 @checked
@@ -249,4 +250,4 @@ class MooneyRivlin(InvariantMaterial):
 
     def law_functions(self) -> LawFunctions:
         """Return the law as C functions of I1, I2 and ln J."""
-        return LawFunctions.of(shipped("mooney_rivlin"), vars(self))
+        return LawFunctions.of(built_in("mooney_rivlin"), vars(self))

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block, blocks_of
 from symplex.meshes.formats.abaqus_instances import STRIDE, placed
+from symplex.meshes.formats.abaqus_keywords import MESH_PARAMETERS, WITHOUT_LINES, says_nothing
 from symplex.meshes.formats.abaqus_sets import Sets, Surface, surface_of
+from symplex.meshes.formats.account import Account
 from symplex.meshes.formats.numbering import Numbering, is_number, sorted_distinct
 from symplex.meshes.formats.raw import RawCells, RawMesh
 from symplex.meshes.kinds import dimension_of
@@ -60,7 +62,7 @@ _EXACT = 2**53  # up to which double precision holds whole numbers
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
 
 
-def read_abaqus(path: Path) -> RawMesh:
+def read_abaqus(path: Path, account: Account) -> RawMesh:
     """Return nodes, elements, sets and surfaces of an input file as meshio would.
 
     Parts and their instances, or nodes and elements without parts; ``*INCLUDE`` is followed. Of several instances, or
@@ -76,8 +78,8 @@ def read_abaqus(path: Path) -> RawMesh:
     ValueError
         If a line is not what its keyword asks for.
     """
-    deck = DeckMesh()
-    for block in placed(blocks_of(path)):
+    deck = DeckMesh(account)
+    for block in placed(blocks_of(path, account), account):
         deck.take(block)
     return deck.whole()
 
@@ -141,9 +143,8 @@ class DeckMesh:
 
     Parameters
     ----------
-    flat : bool, default False
-        Whether nodes may leave out coordinates that are 0, as in decks of plane models and by hasty hands, and whether
-        what follows the last node in the line of an element is left out, as CalculiX does.
+    account : Account, optional
+        What is told which keywords, parameters and lines say nothing about the mesh, or are unknown.
 
     Attributes
     ----------
@@ -151,8 +152,8 @@ class DeckMesh:
         The types of solid elements that are of another formulation than the plain one, by cell type.
     """
 
-    def __init__(self, *, flat: bool = False):
-        self._flat = flat
+    def __init__(self, account: Account | None = None):
+        self._account = account
         self._nodes: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
         self._elements: list[tuple[str, NDArray[np.int64]]] = []
         self._types: list[str] = []
@@ -179,19 +180,24 @@ class DeckMesh:
         elif word == "ELSET":
             self._element_sets.take(block, self._part)
         elif word == "SURFACE":
-            self._surfaces += surface_of(block)
+            surfaces = surface_of(block)
+            self._surfaces += surfaces
+            if not surfaces and self._account is not None:
+                self._account.add_unknown("*SURFACE", *block.span, "such surfaces are not read")
         elif word == "PART":
             self._part = block.parameters.get("NAME", "")
         elif word == "END PART":
             self._part = ""
         elif word in _MAKE_MESH and (block.lines or block.parameters):
             raise MeshError(f"it uses *{word}, which is not supported; {_MAKE_MESH[word]}.")
+        if self._account is not None:
+            _note(block, self._account)
 
     def _take_nodes(self, block: Block) -> None:
         system = block.parameters.get("SYSTEM", "R").upper()
         if system not in ("R", "C"):
             raise MeshError(f"it uses *NODE, SYSTEM={system}, which is not supported; {_MAKE_MESH['SYSTEM']}.")
-        ids, table = _nodes(block.lines, self._flat)
+        ids, table = _nodes(block.lines)
         if system == "C":  # radius, angle in degrees, height
             angle = np.radians(table[:, 1])
             table = np.column_stack([table[:, 0] * np.cos(angle), table[:, 0] * np.sin(angle), table[:, 2]])
@@ -208,7 +214,13 @@ class DeckMesh:
         kind, k, plain = _cell_type(name)
         if not plain and dimension_of(kind) == 3 and name not in self.formulations.setdefault(kind, []):
             self.formulations[kind].append(name)
-        table = _element_rows(name, k, block.lines, self._flat)
+        table, surplus = _element_rows(name, k, block.lines)
+        if surplus and self._account is not None:
+            self._account.add_unknown(
+                f"*{block.keyword}, TYPE={name}",
+                *block.span,
+                f"lines have more numbers than {k + 1}, which are not read",
+            )
         if block.placement is not None:
             _check_room(table)
             table = table + block.placement.offset
@@ -242,6 +254,20 @@ class DeckMesh:
         return self.numbered.raw(self.formulations)
 
 
+def _note(block: Block, account: Account) -> None:
+    """Say to an account what of a keyword was not used."""
+    name = "".join(block.keyword.split())
+    if name in MESH_PARAMETERS:
+        for unknown in (key for key in block.parameters if key not in MESH_PARAMETERS[name]):
+            account.add_unknown(f"*{block.keyword}, {unknown}", *block.span[:2], why="the parameter is not known")
+        if block.lines and (name in WITHOUT_LINES or (name == "NSET" and block.parameters.get("ELSET"))):
+            account.add_unknown(f"*{block.keyword}", *block.span, "its lines are not read")
+    elif says_nothing(name):
+        account.add_without_meaning(*block.span)
+    else:
+        account.add_unknown(f"*{block.keyword}", *block.span)
+
+
 def _check_room(numbers: NDArray[np.int64]) -> None:
     """Raise MeshError if numbers of one instance would reach those of the next."""
     if numbers.max(initial=0) >= STRIDE:
@@ -271,14 +297,14 @@ def _rename_others(element_sets: dict[str, list], node_sets: dict, cells: list, 
             element_sets[f"{name}.elements"] = element_sets.pop(name)
 
 
-def _nodes(lines: list[str], flat: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _nodes(lines: list[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return numbers [n] and coordinates [n, 3] of nodes: all at once if all lines are plain, else line by line."""
     if all(line.count(",") == 3 and line.partition(",")[0].strip().isdecimal() for line in lines):
         values = _numbers(lines, np.float64, "+-.eE")
         if values is not None and len(values) == 4 * len(lines):
             table = values.reshape(-1, 4)
             return table[:, 0].astype(np.int64), np.ascontiguousarray(table[:, 1:])
-    rows = [_node(line, flat) for line in lines]
+    rows = [_node(line) for line in lines]
     return np.array([row[0] for row in rows], np.int64), np.array([row[1] for row in rows], float).reshape(-1, 3)
 
 
@@ -296,15 +322,12 @@ def _numbers(lines: list[str], dtype: type, signs: str) -> NDArray | None:
     return values if values.max(initial=0) < _EXACT else None
 
 
-def _node(line: str, flat: bool) -> tuple[int, list[float]]:
-    """Return number and coordinates of a node; an empty field between commas is 0, normals may follow."""
+def _node(line: str) -> tuple[int, list[float]]:
+    """Return number and coordinates of a node; what is left out is 0, normals may follow."""
     number, *fields = (word.strip() for word in line.split(","))
     if not is_number(number) or len(fields) > 7:
         raise ValueError(f"the line of a node is '{line[:60]}'")
-    if flat:
-        fields += [""] * (3 - len(fields))
-    if len(fields) < 3:
-        raise MeshError(f"node {number} has {len(fields)} coordinates; a volume mesh needs three of each node.")
+    fields += [""] * (3 - len(fields))
     return int(number), [_float(word, line) if word else 0.0 for word in fields[:3]]
 
 
@@ -314,22 +337,26 @@ def _float(word: str, line: str) -> float:
     return float(word.replace("D", "E").replace("d", "e"))
 
 
-def _element_rows(name: str, k: int, lines: list[str], flat: bool) -> NDArray[np.int64]:
-    """Return numbers and nodes [m, k + 1] of elements, each in one line or in several, the first of which it begins."""
+def _element_rows(name: str, k: int, lines: list[str]) -> tuple[NDArray[np.int64], bool]:
+    """Return numbers and nodes [m, k + 1] of elements, and whether numbers follow the last node of any.
+
+    Each is in one line, where what follows the last node is left out, or in several, the first of which it begins.
+    """
     if all(line.count(",") == k for line in lines):
         values = _numbers(lines, np.int64, "")
         if values is not None and len(values) == (k + 1) * len(lines):
-            return values.reshape(-1, k + 1)
+            return values.reshape(-1, k + 1), False
     rows: list[list[int]] = []
     row: list[int] = []
+    surplus = False
     for line in lines:
         words = [word.strip() for word in line.split(",")]
         if words[-1] == "":
             words.pop()
         if not all(is_number(word) for word in words):
             raise ValueError(f"the line of an element is '{line[:60]}'")
-        if flat and not row:
-            words = words[: k + 1]
+        if not row and len(words) > k + 1:
+            words, surplus = words[: k + 1], True
         row += map(int, words)
         if len(row) > k + 1:
             raise ValueError(f"element {row[0]} of type {name} has more numbers than {k + 1}")
@@ -338,7 +365,7 @@ def _element_rows(name: str, k: int, lines: list[str], flat: bool) -> NDArray[np
             row = []
     if row:
         raise ValueError(f"element {row[0]} of type {name} has {len(row) - 1} nodes, not {k}")
-    return np.array(rows, np.int64).reshape(-1, k + 1)
+    return np.array(rows, np.int64).reshape(-1, k + 1), surplus
 
 
 def _cell_type(abaqus_type: str) -> tuple[str, int, bool]:

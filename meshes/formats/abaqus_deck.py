@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -11,10 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
+from symplex.meshes.formats.account import Account
+from symplex.meshes.formats.deck_lines import Span
 from symplex.meshes.formats.includes import Includes
 
 # Keywords whose data may be in another file, named by their parameter INPUT.
 _WITH_INPUT = ("NODE", "ELEMENT", "NSET", "ELSET", "SURFACE")
+# Parameters without a value, which tell a line that continues a keyword from one of data.
+_FLAGS = {
+    "COMPOSITE", "CYCLICSYMMETRY", "DIRECT", "EXPLICIT", "GENERATE", "GLOBAL", "INTERNAL", "MOONEY-RIVLIN",
+    "NEOHOOKE", "NLGEOM", "NODALTHICKNESS", "NOHAF", "OGDEN", "OVERLAY", "PERTURBATION", "POLYNOMIAL", "RAYLEIGH",
+    "READ", "REDUCEDPOLYNOMIAL", "SMALLSLIDING", "STEADYSTATE", "UNSORTED", "UNSYMM", "VISCO", "WRITE", "YEOH",
+}  # fmt: skip
 
 
 class Placement(NamedTuple):
@@ -28,9 +37,11 @@ class Placement(NamedTuple):
 
 @dataclass
 class Block:
-    """A keyword with its parameters and the data lines below it, and where it stands: the file, and the line in it.
+    """A keyword with its parameters and the data lines below it, and where it stands: the file, first and last line.
 
     Of an instance with others beside it there is a ``placement``; of a set of the assembly, that of its ``members``.
+    Where the data lines stand is in ``runs``: which of them, file and line where they do not follow the one before;
+    ``head_last`` is the last line of the keyword and its parameters.
     """
 
     keyword: str
@@ -38,8 +49,15 @@ class Block:
     lines: list[str] = field(default_factory=list)
     path: Path = Path()
     line: int = 0
+    head_last: int = 0
+    runs: list[tuple[int, Path, int]] = field(default_factory=list)
     placement: Placement | None = None
     members: Placement | None = None
+
+    @property
+    def span(self) -> Span:
+        """Where it is, as accounts of input take it."""
+        return self.path, self.line, self.last
 
     def parameter(self, name: str) -> str:
         """Return a parameter that must be there.
@@ -53,13 +71,36 @@ class Block:
             raise MeshError(f"a *{self.keyword} has no {name}.")
         return self.parameters[name]
 
+    def add(self, lines: Iterable[str], reader: _Reader) -> None:
+        """Add data lines as they are read, and where they stand."""
+        of_block, runs = self.lines, self.runs
+        path, ahead = (runs[-1][1], runs[-1][2] - runs[-1][0]) if runs else (None, 0)
+        for line in lines:
+            if reader.line - len(of_block) != ahead or reader.path is not path:
+                path, ahead = reader.path, reader.line - len(of_block)
+                runs.append((len(of_block), path, reader.line))
+            of_block.append(line)
+
+    @property
+    def last(self) -> int:
+        """The last line that is in the file of the keyword."""
+        path, number = self.place(len(self.lines) - 1) if self.lines else (self.path, self.head_last)
+        return number if path == self.path else self.head_last
+
+    def place(self, k: int) -> tuple[Path, int]:
+        """Return where the k-th data line stands: its file, and the line in it."""
+        first, path, number = self.runs[bisect_right(self.runs, k, key=lambda run: run[0]) - 1]
+        return path, number + k - first
+
     def items(self) -> list[str]:
         """Return what stands in the data lines between commas."""
         return [item.strip() for line in self.lines for item in line.split(",") if item.strip()]
 
 
-def blocks_of(path: Path) -> Iterator[Block]:
+def blocks_of(path: Path, account: Account | None = None) -> Iterator[Block]:
     """Yield the keywords of an input file with their data, in order, and those of files that it includes.
+
+    Lines before the first keyword are unknown to the account.
 
     Raises
     ------
@@ -70,22 +111,30 @@ def blocks_of(path: Path) -> Iterator[Block]:
     """
     reader = _Reader(path)
     block: Block | None = None
-    continued = ""
-    for text in reader.lines(path, ()):
-        line = continued + text
-        continued = ""
-        if not line.startswith("*"):
-            if block is not None:
-                block.lines.append(line)
-        elif line.endswith(","):
-            continued = line
-        else:
+    lines = reader.lines(path, ())
+    may_continue = False
+    for line in lines:
+        if line[:1] == "*":
             if block is not None:
                 yield block
-            block = _keyword(line)
-            block.path, block.line = reader.path, reader.line
-            if block.keyword in _WITH_INPUT and block.parameters.get("INPUT"):
-                block.lines += reader.included(block.parameters["INPUT"], path, ())
+            keyword, _, rest = line[1:].partition(",")
+            block = Block(" ".join(keyword.upper().split()), {}, [], reader.path, reader.line, reader.line)
+        elif block is None:
+            if account is not None:
+                account.add_unknown("a line before the first keyword", reader.path, reader.line)
+            continue
+        elif may_continue and _is_of_parameters(line):
+            rest = line
+            block.head_last = reader.line if reader.path == block.path else block.head_last
+        else:
+            may_continue = False
+            block.add((line,), reader)
+            continue
+        may_continue = line.endswith(",")
+        new = _parameters(rest)
+        block.parameters |= new
+        if block.keyword in _WITH_INPUT and new.get("INPUT"):
+            block.add(reader.included(new["INPUT"], path, ()), reader)
     if block is not None:
         yield block
 
@@ -106,7 +155,10 @@ class _Reader:
                     continue
                 self.path, self.line = path, number
                 if line[:8].upper().startswith("*INCLUDE"):
-                    yield from self.included(_keyword(line).parameter("INPUT"), path, within)
+                    name = _parameters(line.partition(",")[2]).get("INPUT")
+                    if not name:
+                        raise MeshError("a *INCLUDE has no INPUT.")
+                    yield from self.included(name, path, within)
                 else:
                     yield line
 
@@ -116,10 +168,18 @@ class _Reader:
         yield from self.lines(path, outer)
 
 
-def _keyword(line: str) -> Block:
-    keyword, *words = line[1:].split(",")
+def _parameters(text: str) -> dict[str, str]:
+    """Return the parameters of a keyword by their names, in capitals without spaces; empty ones are left out."""
     parameters = {}
-    for word in words:
+    for word in text.split(","):
         name, _, value = word.partition("=")
-        parameters["".join(name.split()).upper()] = value.strip().strip('"')
-    return Block(" ".join(keyword.upper().split()), parameters)
+        if name := "".join(name.split()).upper():
+            if name in parameters:
+                raise MeshError(f"a keyword has the parameter '{name}' twice.")
+            parameters[name] = value.strip().strip('"')
+    return parameters
+
+
+def _is_of_parameters(line: str) -> bool:
+    """Return whether a line below a keyword that ends with a comma continues it: it may be one of data as well."""
+    return "=" in line or not _FLAGS.isdisjoint("".join(word.split()).upper() for word in line.split(","))

@@ -9,14 +9,19 @@ import numpy as np
 
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block, Placement
+from symplex.meshes.formats.account import Account
 
+_ENCLOSE = ("PART", "ASSEMBLY", "INSTANCE")
+_NO_END = "it has no end"
+_NO_INSTANCE = "its part has no instance"
 STRIDE = 10**8  # between the numbers of two instances
 
 
-def placed(blocks: Iterable[Block]) -> Iterator[Block]:
+def placed(blocks: Iterable[Block], account: Account | None = None) -> Iterator[Block]:
     """Yield the blocks of a deck without those of parts, and those of the part of each instance where that stands.
 
-    Numbers of the k-th instance are k · 10⁸ larger. A deck of one instance that is not moved is yielded as it is.
+    Numbers of the k-th instance are k · 10⁸ larger. A deck of one instance that is not moved is yielded as it is. Parts
+    without an instance are unknown to the account.
 
     Raises
     ------
@@ -24,14 +29,17 @@ def placed(blocks: Iterable[Block]) -> Iterator[Block]:
         If an instance is one of a part that is not there, or its place is none.
     """
     every = list(blocks)
+    if account is not None:
+        _note_ends(every, account)
     instances = [block for block in every if block.keyword == "INSTANCE"]
     if len(instances) < 2 and not any(block.lines for block in instances):
-        yield from every
+        yield from _of_instances(every, instances, account)
         return
     parts: dict[str, list[Block]] = {}
     part: list[Block] | None = None
     places: dict[str, Placement] = {}
     inside: Placement | None = None
+    used: set[str] = set()
     for block in every:
         if block.keyword == "PART":
             part = parts.setdefault(block.parameter("NAME").upper(), [])
@@ -47,6 +55,7 @@ def placed(blocks: Iterable[Block]) -> Iterator[Block]:
             name = block.parameters.get("PART", "")
             if name.upper() not in parts:
                 raise MeshError(f"the instance '{inside.name}' is one of the part '{name}', which is not there.")
+            used.add(name.upper())
             yield from (replace(inner, placement=inside) for inner in parts[name.upper()])
         elif block.keyword == "END INSTANCE":
             inside = None
@@ -58,6 +67,40 @@ def placed(blocks: Iterable[Block]) -> Iterator[Block]:
             yield replace(block, members=places[name.upper()])
         else:
             yield block
+    if account is not None:
+        for block in (block for name in parts if name not in used for block in parts[name]):
+            account.add_unknown(f"*{block.keyword}", *block.span, _NO_INSTANCE)
+
+
+def _note_ends(every: list[Block], account: Account) -> None:
+    """Say to an account which parts, instances and assemblies have no end, and which ends have no beginning."""
+    inside: list[Block] = []
+    for block in every:
+        if block.keyword in _ENCLOSE:
+            inside.append(block)
+        elif (ended := block.keyword.removeprefix("END ")) in _ENCLOSE:
+            if all(outer.keyword != ended for outer in inside):
+                account.add_unknown(f"*{block.keyword}", *block.span, f"it ends no *{ended}")
+                continue
+            while (outer := inside.pop()).keyword != ended:
+                account.add_unknown(f"*{outer.keyword}", *outer.span, _NO_END)
+    for outer in inside:
+        account.add_unknown(f"*{outer.keyword}", *outer.span, _NO_END)
+
+
+def _of_instances(every: list[Block], instances: list[Block], account: Account | None) -> Iterator[Block]:
+    """Yield the blocks of a deck but those of parts of which it has no instance, if it has any."""
+    used = {block.parameters.get("PART", "").upper() for block in instances}
+    inside = ""
+    for block in every:
+        if block.keyword == "PART":
+            inside = block.parameter("NAME").upper()
+        if not used or not inside or inside in used:
+            yield block
+        elif account is not None:
+            account.add_unknown(f"*{block.keyword}", *block.span, _NO_INSTANCE)
+        if block.keyword == "END PART":
+            inside = ""
 
 
 def _placement(block: Block, k: int) -> Placement:

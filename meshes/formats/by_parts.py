@@ -24,6 +24,8 @@ class Parts:
         Of the parts.
     sets : dict of str to list of int
         Of nodes, by name.
+    formulations : dict of str to list of str
+        What the deck calls elements of other formulations, by type of cells.
     """
 
     def __init__(self):
@@ -32,20 +34,23 @@ class Parts:
         self.elements: dict[str, list[tuple[int, int, list[int]]]] = {}
         self.names: dict[int, str] = {}
         self.sets: dict[str, list[int]] = {}
+        self.formulations: dict[str, list[str]] = {}
 
-    def add_node(self, words: list[str]) -> None:
-        """Add a node: its number and three coordinates, the last of which may be left out where they are 0."""
+    def add_node(self, words: list[str], factor: float = 1.0) -> None:
+        """Add a node: its number and three coordinates, times a factor; the last may be left out where they are 0."""
         if len(words) < 1 or not words[0]:
             raise ValueError("a node has no number")
         self.numbers.append(whole(words[0]))
-        self.points.append([float(word) if word else 0.0 for word in (*words[1:4], "", "", "")[:3]])
+        self.points.append([factor * float(word) if word else 0.0 for word in (*words[1:4], "", "", "")[:3]])
 
-    def add(self, kind: str, number: int, part: int, nodes: list[int]) -> None:
-        """Add an element."""
+    def add(self, kind: str, number: int, part: int, nodes: list[int], formulation: str = "") -> None:
+        """Add an element, with what the deck calls it if that is another than the plain one."""
+        if formulation and formulation not in self.formulations.setdefault(kind, []):
+            self.formulations[kind].append(formulation)
         self.elements.setdefault(kind, []).append((number, part, nodes))
 
-    def mesh(self) -> RawMesh:
-        """Return the mesh, with parts and sets as groups.
+    def mesh(self, unit: float | None = None) -> RawMesh:
+        """Return the mesh, with parts and sets as groups, in a unit of length in m, if the deck gives it.
 
         Raises
         ------
@@ -64,7 +69,14 @@ class Parts:
         point_sets = {
             name: nodes.places(np.array(numbers, np.int64), f"set '{name}'") for name, numbers in self.sets.items()
         }
-        return RawMesh(np.array(self.points, float).reshape(-1, 3), cells, point_sets, cell_sets=sets)
+        return RawMesh(
+            np.array(self.points, float).reshape(-1, 3),
+            cells,
+            point_sets,
+            cell_sets=sets,
+            info=self.formulations,
+            unit=unit,
+        )
 
     def _free_names(self) -> Mapping[int, str]:
         """Return a name for each part, with its number where two have the same or it has none."""

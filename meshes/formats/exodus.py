@@ -5,14 +5,17 @@ meshio needs the package netCDF4 for them, and forgets blocks and side sets.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
+from symplex.meshes.formats.account import Account
 from symplex.meshes.formats.raw import RawCells, RawMesh
 from symplex.meshes.formats.sides import EXODUS, edges_on_side, faces_on_side
 from symplex.meshes.kinds import dimension_of
@@ -46,7 +49,15 @@ _ORDERS = {
 }
 
 
-def read_exodus(path: Path) -> RawMesh:
+# Variables that are read, and those that say nothing about the mesh: titles, times, fields, maps of numbers, factors.
+_KNOWN = re.compile(
+    r"coord[xyz]?|connect\d+|(eb|ns|ss)_(prop1|names|status)|node_ns\d+|(elem|side)_ss\d+"
+    r"|coor_names|qa_records|info_records|time_whole|vals_\w+|name_\w+|\w+_var_tab|dist_fact_\w+|attrib\d+"
+    r"|attrib_name\d+|(eb|ns|ss)_prop\d+|(elem|node)_(num_)?map|(em|nm)_prop\d+|entity_attrib\w*"
+)
+
+
+def read_exodus(path: Path, account: Account) -> RawMesh:
     """Return points, cells and, as sets, the blocks, node sets and side sets of an Exodus file as meshio would.
 
     Those without a name are called ``block_1``, ``nodeset_1`` and ``sideset_1``, by their numbers.
@@ -59,6 +70,9 @@ def read_exodus(path: Path) -> RawMesh:
         If the file is broken.
     """
     with _variables(path) as file:
+        for name in file.names():
+            if not _KNOWN.fullmatch(name):
+                account.add_unknown(f"the variable {name}", path, 0)
         points = _points(file)
         cells, cell_sets, shells = _blocks(file)
         ends = np.cumsum([0, *(len(rows) for _, rows in cells)])
@@ -92,6 +106,10 @@ class _File:
 
     def __contains__(self, name: str) -> bool:
         return name in self._variables
+
+    def names(self) -> list[str]:
+        """Return the names of variables; those of HDF5 that stand for dimensions only are left out."""
+        return [name for name, variable in self._variables.items() if not _is_dimension(variable)]
 
     def array(self, name: str) -> NDArray:
         if name not in self._variables:
@@ -133,6 +151,13 @@ class _File:
                 name += f"_{number}"
             seen.add(name)
             yield k, name
+
+
+def _is_dimension(variable: Any) -> bool:
+    """Return whether a data set of HDF5 is a dimension of netCDF, which has no values of its own."""
+    label = getattr(variable, "attrs", {}).get("NAME", b"")
+    text = label.decode("ascii", "replace") if isinstance(label, bytes) else str(label)
+    return text.startswith("This is a netCDF dimension but not a netCDF variable")
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import re
 import stat
 from pathlib import Path
 
+from symplex.base.streams import printable
 from symplex.errors import MeshError
 from symplex.meshes.formats.gmsh_sections import version_of
 
@@ -122,5 +123,6 @@ def _of_gmsh(path: Path) -> str:
         "": "gmsh41",
     }
     if version not in known:
-        raise MeshError(f"{path.name} is of version {version[:20]!r} of Gmsh's format; save it as version 4.1.")
+        called = printable(version[:20], breaks=False)
+        raise MeshError(f"{path.name} is of version {called} of Gmsh's format; save it as version 4.1.")
     return known[version]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
+from symplex.meshes.formats.account import Account
 from symplex.meshes.formats.gmsh_order import from_gmsh_order
 from symplex.meshes.formats.gmsh_sections import (
     DOUBLE,
@@ -28,7 +29,7 @@ from symplex.meshes.kinds import dimension_of
 _Elements = dict[int, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]
 
 
-def read_gmsh22(path: Path) -> RawMesh:
+def read_gmsh22(path: Path, account: Account) -> RawMesh:
     """Return points, cells and the physical groups (as cell sets) of an MSH 2.2 file as meshio would.
 
     A cell that is in several groups is there once for each of them, as in the file.
@@ -42,7 +43,7 @@ def read_gmsh22(path: Path) -> RawMesh:
     """
     from meshio.gmsh.common import _gmsh_to_meshio_type
 
-    file = read_sections(path)
+    file = read_sections(path, account)
     names = file.names()
     node_numbers, points = _read_nodes(file)
     nodes = Numbering("node", node_numbers)
@@ -55,6 +56,7 @@ def read_gmsh22(path: Path) -> RawMesh:
         cells.append(RawCells(kind, places))
         groups.append(_members(names, dimension_of(kind), tags))
     sets = {name: [members.get(name) for members in groups] for name in {n for members in groups for n in members}}
+    file.note_unused(sets, path, account)
     return RawMesh(points, cells, cell_sets=sets)
 
 

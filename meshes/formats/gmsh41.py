@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
+from symplex.meshes.formats.account import Account
 from symplex.meshes.formats.gmsh_order import from_gmsh_order, to_gmsh_order
 from symplex.meshes.formats.gmsh_sections import DOUBLE, INT, SIZE, Numbers, physical_name, read_sections
 from symplex.meshes.formats.numbering import Numbering
@@ -23,7 +24,7 @@ from symplex.meshes.mesh import Mesh
 # -- reading ----------------------------------------------------------------------------------------------------
 
 
-def read_gmsh41(path: Path) -> RawMesh:
+def read_gmsh41(path: Path, account: Account) -> RawMesh:
     """Return points, cells and the physical groups (as cell sets) of an MSH 4.1 file as meshio would.
 
     Raises
@@ -34,7 +35,7 @@ def read_gmsh41(path: Path) -> RawMesh:
     ValueError
         If it is broken.
     """
-    file = read_sections(path)
+    file = read_sections(path, account)
     if "PartitionedEntities" in file.sections:
         raise MeshError("the mesh is partitioned; save it without partitions.")
     groups_of = _read_entities(file.numbers("Entities")) if "Entities" in file.sections else None
@@ -50,6 +51,7 @@ def read_gmsh41(path: Path) -> RawMesh:
         for group in (groups_of or {}).get(entity, []):
             members = cell_sets.setdefault(physical_name(names, entity[0], group), [None] * len(blocks))
             members[block] = np.arange(len(connectivity))
+    file.note_unused(cell_sets, path, account)
     return RawMesh(points, cells, cell_sets=cell_sets)
 
 

@@ -8,7 +8,7 @@ reference manual.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol, final
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
+from symplex.meshes.formats.account import Account
 
 Names = Mapping[tuple[int, int], str]
 INT, SIZE, DOUBLE = np.dtype("<i4"), np.dtype("<u8"), np.dtype("<f8")
@@ -25,6 +26,10 @@ _LINE_END = ord("\n")
 _IN_WORD = np.array([not bytes([code]).isspace() for code in range(256)])
 # A file has each of these once; views and comments may be repeated.
 _ONCE = ("MeshFormat", "PhysicalNames", "Entities", "Nodes", "Elements")
+# Fields, and what the geometry is like.
+_WITHOUT_MEANING = (
+    "Comments", "NodeData", "ElementData", "ElementNodeData", "InterpolationScheme", "Parametrizations", "Periodic",
+)  # fmt: skip
 
 
 def version_of(path: Path) -> str:
@@ -32,10 +37,14 @@ def version_of(path: Path) -> str:
     with path.open("rb") as file:
         for _ in range(1000):  # comments may come first
             line = file.readline(1024)
-            if not line or line.strip() == b"$MeshFormat":
+            if line.strip() == b"$NOD":
+                return "1"
+            if line.strip() == b"$MeshFormat":
+                words = file.readline(1024).split()
+                return words[0].decode("ascii", "replace") if words else ""
+            if not line:
                 break
-        words = file.readline(1024).split()
-    return words[0].decode("ascii", "replace") if words else ""
+    return ""
 
 
 def physical_name(names: Names, dim: int, tag: int) -> str:
@@ -165,10 +174,11 @@ def exactly(values: NDArray[np.float64], dtype: np.dtype) -> NDArray:
 
 
 class MshFile(NamedTuple):
-    """The sections of a file by name, and whether they are text."""
+    """The sections of a file by name, whether they are text, and their first lines."""
 
     sections: Mapping[str, bytes]
     is_text: bool
+    lines: Mapping[str, int]
 
     def numbers(self, section: str) -> Numbers:
         """Return the numbers of a section."""
@@ -200,26 +210,31 @@ class MshFile(NamedTuple):
             raise ValueError(f"there are {len(lines)} names of groups, but it says {count}")
         return names
 
+    def note_unused(self, used: Collection[str], path: Path, account: Account) -> None:
+        """Say to an account which names of physical groups are not among those that are used."""
+        for name in {name: None for name in self.names().values() if name not in used}:
+            before, found, _ = self._of("PhysicalNames").partition(f'"{name}"'.encode())
+            line = self.lines["PhysicalNames"] + (1 + before.count(b"\n") if found else 0)
+            account.add_unknown(f"group '{name}'", path, line, why="it has no elements")
+
     def _of(self, section: str) -> bytes:
         if section not in self.sections:
             raise ValueError(f"it has no section ${section}")
         return self.sections[section]
 
 
-def read_sections(path: Path) -> MshFile:
+def read_sections(path: Path, account: Account) -> MshFile:
     """Return the sections of an MSH file.
 
     Raises
     ------
     MeshError
-        If it is from a machine of other byte order, or of a version without sections.
+        If it is from a machine of other byte order.
     ValueError
         If it is broken.
     """
     data = path.read_bytes()
-    if data.lstrip().startswith(b"$NOD"):
-        raise MeshError("it is of version 1 of Gmsh's format; save it as version 4.1.")
-    sections = _sections(data)
+    sections, lines = _sections(data, path, account)
     if "MeshFormat" not in sections:
         raise ValueError("it has no section $MeshFormat")
     first, _, rest = sections["MeshFormat"].lstrip().partition(b"\n")
@@ -233,12 +248,13 @@ def read_sections(path: Path) -> MshFile:
             raise ValueError(f"${name} does not end before another section begins")
     if words[2] != b"8" or not (is_text or rest[:4] == b"\x01\0\0\0"):
         raise MeshError("the file was written on another kind of machine; write it as text (Mesh.Binary = 0).")
-    return MshFile(sections, is_text)
+    return MshFile(sections, is_text, lines)
 
 
-def _sections(data: bytes) -> dict[str, bytes]:
-    """Return what is between ``$Name`` and ``$EndName``, by name."""
+def _sections(data: bytes, path: Path, account: Account) -> tuple[dict[str, bytes], dict[str, int]]:
+    """Return what is between ``$Name`` and ``$EndName``, and the line of ``$Name``, by name."""
     sections: dict[str, bytes] = {}
+    lines: dict[str, int] = {}
     at = _next_section(data, 0)
     while at >= 0:
         line_end = data.find(b"\n", at)
@@ -251,8 +267,14 @@ def _sections(data: bytes) -> dict[str, bytes]:
         if key in sections and key in _ONCE:
             raise ValueError(f"it has two sections ${key}")
         sections[key] = data[line_end + 1 : end.start()]
+        lines[key] = 1 + data.count(b"\n", 0, at)
+        last = lines[key] + 1 + sections[key].count(b"\n")
+        if key in _WITHOUT_MEANING:
+            account.add_without_meaning(path, lines[key], last)
+        elif key not in _ONCE:
+            account.add_unknown(f"${key}", path, lines[key], last)
         at = _next_section(data, end.end())
-    return sections
+    return sections, lines
 
 
 def _next_section(data: bytes, at: int) -> int:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import final
 
@@ -10,6 +14,60 @@ from symplex.errors import MeshError
 
 _MOST_FILES = 1000  # one by one or in one another
 _DEEPEST = 20
+_INCLUDES = re.compile(r"include|input", re.IGNORECASE)
+_ANY_QUOTE = re.compile("'.*'", re.DOTALL)
+_HIDDEN = "'…' (included files are not quoted)"
+_KEYWORD = re.compile(r"a line[a-z ]*(\*?[A-Z]*|/[A-Z]*)?|[*/$][A-Za-z_/, -]{1,40}[0-9]{0,2}")
+
+
+def unquoted(message: str, path: Path) -> str:
+    """Return a message about a file without what it quotes of files that this one includes.
+
+    Any file may be included that can be read, and what it holds may be secret. Messages quote between apostrophes. What
+    stands in the first file is known to who wrote it, and is left.
+
+    Parameters
+    ----------
+    message : str
+    path : Path
+        The first file.
+    """
+    quotes = message.split("'")[1::2]
+    if not quotes:
+        return message
+    try:
+        status = path.stat()
+        text = _text(path, status.st_mtime_ns, status.st_size)
+    except OSError:
+        return message
+    if not text or all(_plain(quote) in text for quote in quotes):
+        return message
+    return _ANY_QUOTE.sub(_HIDDEN, message)
+
+
+@lru_cache(maxsize=1)
+def _text(path: Path, _changed: int, _size: int) -> str:
+    """Return what a file says, in capitals and with single blanks; nothing if it includes no other."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return _plain(text) if _INCLUDES.search(text) else ""
+
+
+def is_keyword(text: str) -> bool:
+    """Return whether a text looks like a keyword, which is quoted of included files as well: a mark and letters."""
+    return _KEYWORD.fullmatch(text) is not None
+
+
+@contextmanager
+def without_quotes(path: Path) -> Iterator[None]:
+    """Let no MeshError about a file quote those that it includes."""
+    try:
+        yield
+    except MeshError as error:
+        raise MeshError(unquoted(str(error), path)) from None
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.upper().split())
 
 
 @final

@@ -6,84 +6,122 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from symplex.errors import MeshError
+from symplex.meshes.formats.account import MISSING, UNKNOWN, Account
 from symplex.meshes.formats.by_parts import Parts, whole
+from symplex.meshes.formats.deck_lines import Line, Section, lines_of
 from symplex.meshes.formats.includes import Includes
 from symplex.meshes.formats.raw import RawMesh
 
 _NODE = (8, 16, 16, 16)  # widths of fields
 _SOLIDS = {4: "tetra", 6: "wedge", 8: "hexahedron", 10: "tetra10"}
-_MOVE = ("NODE_TRANSFORM", "INCLUDE_TRANSFORM", "ELEMENT_GENERATE_SOLID", "DEFINE_TRANSFORMATION")
+_SETS = ("SET_NODE", "SET_NODE_TITLE", "SET_NODE_LIST", "SET_NODE_LIST_TITLE")
+# Keywords that make, move, join or take away nodes and elements, or read other files than *INCLUDE does.
+_MAKE_MESH = (
+    "CASE_", "COMPONENT_", "DEFINE_TRANSFORMATION", "DELETE_", "ELEMENT_GENERATE", "ELEMENT_SOLID_", "ELEMENT_TSHELL_",
+    "INCLUDE_", "NODE_MERGE", "NODE_TRANSFORM", "PART_DUPLICATE", "PART_MOVE", "PERTURBATION_NODE",
+)  # fmt: skip
+# First words of keywords that say nothing about the mesh.
+_WITHOUT_MEANING = {
+    "AIRBAG", "ALE", "BOUNDARY", "CESE", "CHEMISTRY", "COMMENT", "CONSTRAINED", "CONTACT", "CONTROL", "DAMPING",
+    "DATABASE", "DEFINE", "EM", "EOS", "FATIGUE", "FREQUENCY", "HOURGLASS", "ICFD", "INITIAL", "INTEGRATION",
+    "INTERFACE", "KEYWORD", "LOAD", "MAT", "MODULE", "PARAMETER", "RIGIDWALL", "SECTION", "SENSOR", "TERMINATION",
+    "TITLE", "USER",
+}  # fmt: skip
+# Why the others are not read, by their first words.
+_WHY = {
+    "ELEMENT": "such elements are not read",
+    "INCLUDE": "included files are not looked for there",
+    "PART": "the names of its parts are not read",
+    "SET": "such sets are not read",
+}
+# Keywords of solids: how many lines of each element say something else than its nodes.
+_SOLID_KEYWORDS = {"ELEMENT_SOLID": 0, "ELEMENT_SOLID_ORTHO": 2, "ELEMENT_TSHELL": 0, "ELEMENT_TSHELL_BETA": 1}
 
 
-def read_lsdyna(path: Path) -> RawMesh:
-    """Return nodes, solids and shells of a keyword deck; parts and sets of nodes are sets, by their titles.
+def read_lsdyna(path: Path, account: Account) -> RawMesh:
+    """Return nodes, solids, thick and thin shells of a keyword deck; parts and sets of nodes are sets, by their titles.
 
     Raises
     ------
     MeshError
-        If fields are wider than the standard (``LONG``), or meshes are generated or moved by keywords.
+        If fields are wider than the standard (``LONG``), or meshes are generated, moved or changed by keywords.
     ValueError
         If a line is not what its keyword asks for.
     """
     parts = Parts()
-    for word, lines in _blocks(path):
+    for section in _sections(path, account):
+        word, lines = section.head.text, section.texts
         if word == "NODE":
             for line in lines:
                 parts.add_node(_fields(line, _NODE))
-        elif word.startswith("ELEMENT_SOLID"):
-            _take_solids(parts, lines)
+        elif word in _SOLID_KEYWORDS:
+            _take_solids(parts, word, lines)
         elif word in ("ELEMENT_SHELL", "ELEMENT_SHELL_THICKNESS"):
-            _take_shells(parts, lines[:: 2 if word.endswith("THICKNESS") else 1])
+            _take_shells(parts, section.lines, word.endswith("THICKNESS"), account)
         elif word == "PART":
-            for title, line in zip(lines[::2], lines[1::2], strict=False):
-                parts.names[whole(_fields(line, (10,))[0])] = title.strip()
-        elif word in ("SET_NODE_LIST", "SET_NODE_LIST_TITLE", "SET_NODE"):
+            _take_parts(parts, lines)
+        elif word in _SETS:
             _take_set(parts, word, lines)
-        elif word in _MOVE:
+        elif f"{word}_".startswith(_MAKE_MESH) and not word.startswith("INCLUDE_PATH"):
             raise MeshError(f"it uses *{word}, which is not supported; write the whole mesh out.")
+        elif word.split("_")[0] in _WITHOUT_MEANING:
+            account.add_without_meaning(*section.span)
+        else:
+            account.add_unknown(f"*{word}", *section.span, _WHY.get(word.split("_")[0], UNKNOWN))
     return parts.mesh()
 
 
-def _blocks(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield keywords with the lines below them."""
-    word, lines = "", []
-    for line in _lines(path, (), Includes(path)):
-        if not line.startswith("*"):
-            lines.append(line)
+def _sections(path: Path, account: Account) -> Iterator[Section]:
+    """Yield keywords in capitals, without their star and options, with the lines below them."""
+    section: Section | None = None
+    for line in _lines(path, (), Includes(path), account):
+        if not line.text.startswith("*"):
+            if section is None:
+                account.add_unknown("a line before the first keyword", *line.span)
+            else:
+                section.lines.append(line)
             continue
-        if word:
-            yield word, lines
-        words = line[1:].upper().split()
-        word, lines = words[0] if words else "", []
+        if section is not None:
+            yield section
+        words = line.text[1:].upper().split()
+        word = words[0] if words else ""
         long = [option for option in words[1:] if option.startswith("LONG=") and option != "LONG=S"]
-        if long or "%" in words:
+        if long or "%" in (*words, word[-1:]) or "+" in (*words, word[-1:]):
             raise MeshError("its fields are wider than the standard (LONG); write it in the standard format.")
-        if word == "END":
-            return
-    if word:
-        yield word, lines
+        if any(option.startswith("CID=") for option in words[1:]):
+            raise MeshError(f"it uses *{word} for one case only (CID), which is not supported; write one case.")
+        section = Section(line._replace(text=word.rstrip("-")))
+    if section is not None:
+        yield section
 
 
-def _lines(path: Path, within: tuple[Path, ...], includes: Includes) -> Iterator[str]:
-    """Yield the lines of a file without comments, an ``*INCLUDE`` as the lines of its file.
+def _lines(path: Path, within: tuple[Path, ...], includes: Includes, account: Account) -> Iterator[Line]:
+    """Yield the lines of a file up to its ``*END``, without comments, an ``*INCLUDE`` as the lines of its file.
 
     Empty lines are left out, but where they may be titles.
     """
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        named = titled = False
-        for text in file:
-            line = text.rstrip()
-            if line.startswith("$") or not (line.strip() or titled):
+    named = titled = ended = False
+    line = Line("", path, 0)
+    for line in lines_of(path):
+        text = line.text
+        if text.startswith("$") or not (text.strip() or titled):
+            continue
+        if ended:
+            account.add_unknown("a line after *END", *line.span)
+            continue
+        if text.startswith("*"):
+            word = text.upper().split()[0]
+            if ended := word == "*END":
                 continue
-            if line.startswith("*"):
-                word = line.upper().split()[0]
-                named, titled = word == "*INCLUDE", word == "*PART" or word.endswith("_TITLE")
-            elif named:
-                inner, outer = includes.found(line.strip(), path, within)
-                yield from _lines(inner, outer, includes)
-                continue
-            if not named:
-                yield line
+            named, titled = word == "*INCLUDE", word == "*PART" or word.endswith("_TITLE")
+        elif named:
+            inner, outer = includes.found(text.strip(), path, within)
+            yield from _lines(inner, outer, includes, account)
+            continue
+        if not named:
+            yield line
+    if not ended and not within:
+        account.add_unknown("*END", *line.span, MISSING)
 
 
 def _fields(line: str, widths: tuple[int, ...]) -> list[str]:
@@ -98,7 +136,8 @@ def _fields(line: str, widths: tuple[int, ...]) -> list[str]:
     return found
 
 
-def _take_solids(parts: Parts, lines: list[str]) -> None:
+def _take_solids(parts: Parts, word: str, lines: list[str]) -> None:
+    formulation = "ELEMENT_TSHELL" if word.startswith("ELEMENT_TSHELL") else ""
     rows = iter(lines)
     for line in rows:
         number, part, *rest = _numbers(line)
@@ -107,7 +146,10 @@ def _take_solids(parts: Parts, lines: list[str]) -> None:
         nodes = _without_repetition([node for node in rest if node])
         if len(nodes) not in _SOLIDS:
             raise ValueError(f"solid {number} has {len(nodes)} nodes")
-        parts.add(_SOLIDS[len(nodes)], number, part, nodes)
+        parts.add(_SOLIDS[len(nodes)], number, part, nodes, formulation)
+        for _ in range(_SOLID_KEYWORDS[word]):
+            if "." not in next(rows, ""):
+                raise ValueError(f"solid {number} of *{word} has too few lines")
 
 
 def _without_repetition(nodes: list[int]) -> list[int]:
@@ -115,15 +157,30 @@ def _without_repetition(nodes: list[int]) -> list[int]:
     return nodes[:4] if len(nodes) == 8 and len({*nodes[3:]}) == 1 else nodes
 
 
-def _take_shells(parts: Parts, lines: list[str]) -> None:
-    for line in lines:
-        number, part, *rest = _numbers(line)
+def _take_shells(parts: Parts, lines: list[Line], thick: bool, account: Account) -> None:
+    """Take shells, each with a line of thicknesses below it if they have such lines."""
+    if thick and (len(lines) % 2 or not all("." in line.text for line in lines[1::2])):
+        raise ValueError("a shell has no line of thicknesses, or such a line has no shell")
+    for line in lines[:: 2 if thick else 1]:
+        number, part, *rest = _numbers(line.text)
+        if any(rest[4:]):
+            account.add_unknown("*ELEMENT_SHELL", *line.span, "nodes between corners of shells are not read")
         nodes = [node for node in rest[:4] if node]
         if len(nodes) == 4 and nodes[2] == nodes[3]:
             nodes.pop()
         if len(nodes) not in (3, 4):
             raise ValueError(f"shell {number} has {len(nodes)} nodes")
         parts.add("triangle" if len(nodes) == 3 else "quad", number, part, nodes)
+
+
+def _take_parts(parts: Parts, lines: list[str]) -> None:
+    """Take the titles of parts, each with a line of numbers below it."""
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if len(lines) % 2:
+        raise ValueError("a part has no title, or a title has no part")
+    for title, line in zip(lines[::2], lines[1::2], strict=True):
+        parts.names[whole(_fields(line, (10,))[0])] = title.strip()
 
 
 def _take_set(parts: Parts, word: str, lines: list[str]) -> None:

@@ -32,6 +32,8 @@ class RawMesh:
         Of integers, which may stand for groups.
     info : mapping of str to list of str
         What a file calls elements of other formulations, by cell type.
+    unit : float, optional
+        The m in its unit of length, if the file gives it.
     """
 
     points: NDArray[np.float64]
@@ -41,3 +43,4 @@ class RawMesh:
     point_data: Mapping[str, NDArray] = field(default_factory=dict)
     cell_data: Mapping[str, Sequence[NDArray]] = field(default_factory=dict)
     info: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    unit: float | None = None

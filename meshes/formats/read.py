@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from symplex.base.arguments import checked
 from symplex.base.streams import discreet
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus import read_abaqus
+from symplex.meshes.formats.account import Account, some
 from symplex.meshes.formats.by_meshio import read_by_meshio
 from symplex.meshes.formats.collapsed import expand_collapsed
 from symplex.meshes.formats.exodus import read_exodus
@@ -25,7 +26,9 @@ from symplex.meshes.formats.gmsh22 import read_gmsh22
 from symplex.meshes.formats.gmsh41 import read_gmsh41
 from symplex.meshes.formats.gmsh_sections import physical_name, read_sections
 from symplex.meshes.formats.hdf5_probe import require_readable
+from symplex.meshes.formats.includes import without_quotes
 from symplex.meshes.formats.lsdyna import read_lsdyna
+from symplex.meshes.formats.meshio_lines import account_for_lines
 from symplex.meshes.formats.nastran import read_nastran
 from symplex.meshes.formats.radioss import read_radioss
 from symplex.meshes.formats.raw import RawMesh
@@ -44,13 +47,19 @@ _MOST_GROUPS_OF_DATA = 256
 _JOINING = "-_#+/"
 # Coordinates whose fourth power is still a number.
 _LARGEST = 1e75
+_SAME_UNIT = 1e-6  # to what part units are the same
 # What save_mesh puts before the name of a group in data of VTK files.
 GROUP_PREFIX = "group:"
 
 
 @checked
 def read_mesh(
-    path: str | Path, *, scale: float = 1.0, keep_unconnected: bool = True, require_volume: bool = True
+    path: str | Path,
+    *,
+    scale: float = 1.0,
+    keep_unconnected: bool = True,
+    require_volume: bool = True,
+    strict: bool = False,
 ) -> Mesh:
     """Read a mesh from a file of any format that meshio reads, told by its extension.
 
@@ -59,11 +68,15 @@ def read_mesh(
     path : path-like
         Gmsh ``.msh`` (2 and 4), Abaqus or CalculiX ``.inp``, ``.vtk``, ``.vtu`` and many more.
     scale : float, default 1
-        Metres per unit of length in the file, 1e-3 for millimetres.
+        Metres per unit of length in the file, 1e-3 for millimetres. Universal and Radioss files may give their unit,
+        which is the default then.
     keep_unconnected : bool, default True
         Whether to keep nodes that belong to no volume cell.
     require_volume : bool, default True
         Whether to refuse a mesh without volume cells, such as a lattice of bars or a surface.
+    strict : bool, default False
+        Whether to refuse a file with lines that are neither used nor known to mean nothing; else ``Mesh.unknown`` lists
+        them.
 
     Returns
     -------
@@ -83,21 +96,48 @@ def read_mesh(
         If the file is missing, not a mesh, broken or empty, or has no volume cells.
     """
     path = Path(path)
+    account = Account(path)
+    mesh = read_accounted(path, account, scale=scale, keep_unconnected=keep_unconnected, require_volume=require_volume)
+    if strict:
+        try:
+            account.require_known()
+        except MeshError as error:
+            raise MeshError(f"{path.name}: {error}") from None
+    return mesh
+
+
+def read_accounted(
+    path: Path, account: Account, *, scale: float = 1.0, keep_unconnected: bool = True, require_volume: bool = True
+) -> Mesh:
+    """Return what `read_mesh` does, and say to an account what became of each line."""
+    with without_quotes(path):
+        return _read_accounted(path, account, scale, keep_unconnected, require_volume)
+
+
+def _read_accounted(path: Path, account: Account, scale: float, keep_unconnected: bool, require_volume: bool) -> Mesh:
     if not scale > 0 or not np.isfinite(scale):
         raise MeshError(f"{path.name}: the scale must be a positive number of metres per unit, not {scale}.")
     file_format = format_of(path)
     with _as_mesh_error(path, file_format) as chatter:
         require_readable(path)
-        raw = _READERS[file_format](path) if file_format in _READERS else read_by_meshio(path, file_format)
+        if file_format in _READERS:
+            raw = _READERS[file_format](path, account)
+        else:
+            raw = read_by_meshio(path, file_format)
+            account_for_lines(path, file_format, account)
         if "not closed by" in chatter.getvalue():
             raise ValueError("it is cut short")
-        names = read_sections(path).names() if file_format == "gmsh" else {}
-    _check_sound(raw, path.name, scale, require_volume)
+        if warned := " ".join(chatter.getvalue().split()):
+            account.add_unknown("a line", path, 0, why=warned)
+        names = read_sections(path, account).names() if file_format == "gmsh" else {}
+        scale = _scale(raw, scale)
+    _check_sound(raw, path.name, scale, require_volume, account.listed())
     try:
         mesh = expand_collapsed(_with_groups(raw, names))
     except MeshError as error:
         raise MeshError(f"{path.name}: {error}") from None
-    mesh = replace(mesh, points=mesh.points * scale, formulations=_formulations(raw))
+    unknown = tuple(f"{path.name}, {line}" for line in account.listed())
+    mesh = replace(mesh, points=mesh.points * scale, formulations=_formulations(raw), unknown=unknown)
     if file_format in ("gmsh", "gmsh22"):
         # Version 2 holds a cell once for each physical group that it is in.
         mesh = drop_duplicates(mesh)
@@ -177,7 +217,24 @@ def _printable(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def _check_sound(raw: meshio.Mesh | RawMesh, name: str, scale: float, require_volume: bool) -> None:
+def _scale(raw: meshio.Mesh | RawMesh, scale: float) -> float:
+    """Return the m in the unit of length of a file, which it may give; a scale that is given must agree with it.
+
+    Many programs that know no units write files in m.
+    """
+    unit = raw.unit if isinstance(raw, RawMesh) else None
+    if unit is None or abs(unit - 1.0) < _SAME_UNIT:
+        return scale
+    if scale != 1.0 and abs(scale - unit) > _SAME_UNIT * unit:
+        raise MeshError(
+            f"scale must be {unit:g} m per unit of length, as the file says, got {scale:g}. Leave scale out."
+        )
+    return unit
+
+
+def _check_sound(
+    raw: meshio.Mesh | RawMesh, name: str, scale: float, require_volume: bool, unknown: Sequence[str] = ()
+) -> None:
     """Raise MeshError unless there are (volume) cells in space and all cells refer to points that are there."""
     from meshio._common import num_nodes_per_cell
 
@@ -192,7 +249,8 @@ def _check_sound(raw: meshio.Mesh | RawMesh, name: str, scale: float, require_vo
     is_solid = any(dimension_of(kind) == 3 and n for kind, n in counts.items())
     if not is_solid and (require_volume or not any(counts.values())):
         found = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n) or "no cells at all"
-        raise MeshError(f"{name} has no volume cells such as tetrahedra; it has {found}.")
+        not_read = f"; not read: {'; '.join(some(unknown))}" if unknown else ""
+        raise MeshError(f"{name} has no volume cells such as tetrahedra; it has {found}{not_read}.")
     if raw.points.ndim != 2 or not (3 if is_solid else 1) <= raw.points.shape[1] <= 3:
         raise MeshError(f"{name}: a volume mesh needs points with three coordinates each.")
     wrong = np.flatnonzero(~np.isfinite(raw.points).all(axis=1))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
+from symplex.meshes.formats.account import Account
 from symplex.meshes.formats.gmsh_sections import TextNumbers, exactly
 from symplex.meshes.formats.numbering import Numbering
 from symplex.meshes.formats.raw import RawCells, RawMesh
@@ -16,7 +17,7 @@ from symplex.meshes.formats.raw import RawCells, RawMesh
 _QUADRATIC = [0, 1, 2, 3, 6, 7, 9, 5, 8, 4]
 
 
-def read_tetgen(path: Path) -> RawMesh:
+def read_tetgen(path: Path, account: Account) -> RawMesh:
     """Return points, tetrahedra, their first attribute as ``tetgen:ref``, and the boundary marker of points likewise.
 
     Raises
@@ -41,6 +42,9 @@ def read_tetgen(path: Path) -> RawMesh:
     first = int(numbers.min(initial=1) == 0)
     nodes = exactly(cells[:, 1 : 1 + k], np.dtype(np.int64))
     places = Numbering("node", numbers + first).places(nodes + first, "a tetra cell")
+    for suffix in (".face", ".edge"):
+        if path.with_suffix(suffix).exists():
+            account.add_unknown(path.with_suffix(suffix).name, path, 0, why="such files are not read")
     marks = {"tetgen:ref": _if_whole(points[:, -1])} if n_markers else {}
     regions = {"tetgen:ref": [_if_whole(cells[:, -1])]} if n_regions else {}
     cells = RawCells("tetra", places) if k == 4 else RawCells("tetra10", places[:, _QUADRATIC])

@@ -1,18 +1,20 @@
 """Reading I-DEAS universal files (.unv): nodes, elements, groups, and the unit of length.
 
-Datasets by their numbers: nodes 2411 and 781, elements 2412, groups 2467, 2477, 2452, 2435 and 2432, units 164. All
-others say nothing about the mesh.
+Datasets by their numbers: nodes 2411 and 781, elements 2412 and 780, groups 2467, 2477, 2452, 2435 and 2432, units 164.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MeshError
+from symplex.meshes.formats.account import Account
+from symplex.meshes.formats.deck_lines import Section, lines_of
 from symplex.meshes.formats.numbering import Numbering, is_number
 from symplex.meshes.formats.raw import RawCells, RawMesh
 
@@ -46,13 +48,19 @@ _LINES: dict[int, tuple[str, tuple[int, ...]]] = {
 _WITH_ORIENTATION = (11, 21, 22, 23, 24)  # beams have a line more, before their nodes
 _GROUPS = {"2467": 4, "2477": 4, "2452": 4, "2435": 4, "2432": 2}  # how many numbers there are of each member
 _NODE, _ELEMENT = 7, 8  # types of members of groups
+_COUNT = {"2412": 5, "780": 7}  # where the number of nodes is in the line of an element
+# Header, coordinate systems, functions, results, trace lines, materials, properties, sections, loads, restraints.
+_WITHOUT_MEANING = (
+    "18", "55", "56", "57", "58", "82", "151", "754", "755", "757", "772", "773", "776", "788", "790", "791", "792",
+    "1703", "1710", "1716", "2414", "2416", "2420", "2437", "2438",
+)  # fmt: skip
 
 
-def read_universal(path: Path) -> RawMesh:
-    """Return nodes in m, elements, and groups of both as sets.
+def read_universal(path: Path, account: Account) -> RawMesh:
+    """Return nodes, elements, and groups of both as sets.
 
-    Without a dataset of units coordinates are as the file has them. The nodes of a group that has elements as well are
-    the set ``name.nodes``.
+    Coordinates are in the unit of length that a dataset of units gives, or else as the file has them. The nodes of a
+    group that has elements as well are the set ``name.nodes``.
 
     Raises
     ------
@@ -65,23 +73,38 @@ def read_universal(path: Path) -> RawMesh:
     points: list[NDArray[np.float64]] = []
     elements: dict[str, list[list[int]]] = {}
     groups: dict[str, list[tuple[int, int]]] = {}
-    per_metre = 1.0
-    for dataset, lines in _datasets(path):
+    unit: float | None = None
+    for section in _datasets(path, account):
+        dataset, lines = section.head.text, section.texts
         if dataset in ("2411", "781"):
             numbers += [_whole(line[:10]) for line in lines[::2]]
             points.append(_reals(lines[1::2]).reshape(-1, 3))
-        elif dataset == "2412":
-            _take_elements(elements, lines)
+        elif dataset in _COUNT:
+            _take_elements(elements, lines, _COUNT[dataset])
         elif dataset in _GROUPS:
-            _take_groups(groups, lines, _GROUPS[dataset])
-        elif dataset == "164" and len(lines) > 1:
-            per_metre = float(_reals(lines[1:2])[0])
-            if not 0.0 < per_metre < np.inf:
-                raise ValueError(f"its unit of length is 1/{per_metre:g} m")
+            if _take_groups(groups, lines, _GROUPS[dataset]):
+                account.add_unknown(f"dataset {dataset}", *section.span, "only nodes and elements of groups are read")
+        elif dataset == "164":
+            unit = _unit(lines)
+            for line in (section.lines[0], *section.lines[2:]):  # what units are called, temperatures
+                account.add_without_meaning(*line.span)
+        elif dataset in _WITHOUT_MEANING:
+            account.add_without_meaning(*section.span)
+        else:
+            account.add_unknown(f"dataset {dataset}", *section.span)
     coordinates = np.concatenate([np.empty((0, 3)), *points])
     if len(coordinates) != len(numbers):
         raise ValueError(f"it has {len(numbers)} nodes, and coordinates of {len(coordinates)}")
-    return _mesh(np.array(numbers, np.int64), coordinates / per_metre, elements, groups)
+    return replace(_mesh(np.array(numbers, np.int64), coordinates, elements, groups), unit=unit)
+
+
+def _unit(lines: list[str]) -> float:
+    """Return the m in the unit of length: a file has how many units of length, force and temperature are one of SI."""
+    _whole(lines[0][:10] if lines else "")
+    per_metre = float(_reals(lines[1:2])[0]) if len(lines) > 1 else 0.0
+    if not 0.0 < per_metre < np.inf:
+        raise ValueError(f"its unit of length is 1/{per_metre:g} m")
+    return 1.0 / per_metre
 
 
 def _mesh(
@@ -110,35 +133,35 @@ def _mesh(
     return RawMesh(points, cells, point_sets, cell_sets)
 
 
-def _datasets(path: Path) -> Iterator[tuple[str, list[str]]]:
+def _datasets(path: Path, account: Account) -> Iterator[Section]:
     """Yield the numbers of datasets with their lines; each stands between two lines of -1."""
-    dataset: str | None = None
-    lines: list[str] = []
+    section: Section | None = None
     inside = False
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        for text in file:
-            line = text.rstrip()
-            if line.strip() == "-1":
-                if inside and dataset is not None:
-                    yield dataset, lines
-                inside, dataset, lines = not inside, None, []
-            elif inside and dataset is None:
-                dataset = line.strip()
-            elif inside:
-                lines.append(line)
+    for line in lines_of(path):
+        if line.text.strip() == "-1":
+            if section is not None:
+                yield section
+            inside, section = not inside, None
+        elif section is not None:
+            section.lines.append(line)
+        elif inside:
+            section = Section(line._replace(text=line.text.strip()))
+        elif line.text.strip():
+            account.add_unknown("a line outside of datasets", *line.span)
     if inside:
-        raise ValueError(f"dataset {dataset or ''} has no end, a line of -1")
+        raise ValueError(f"dataset {section.head.text if section else ''} has no end, a line of -1")
 
 
-def _take_elements(elements: dict[str, list[list[int]]], lines: list[str]) -> None:
+def _take_elements(elements: dict[str, list[list[int]]], lines: list[str], at: int) -> None:
+    """Take elements; how many nodes each has is at a place of its first line."""
     rows = iter(lines)
     for line in rows:
         head = _wholes(line)
-        if len(head) < 6:
+        if len(head) < at + 1:
             raise ValueError(f"the line of an element is '{line[:60]}'")
-        number, descriptor, count = head[0], head[1], head[5]
+        number, descriptor, count = head[0], head[1], head[at]
         if descriptor in _WITH_ORIENTATION:
-            next(rows, "")
+            _wholes(next(rows, ""))
         nodes: list[int] = []
         while len(nodes) < count:
             more = _wholes(next(rows, ""))
@@ -162,9 +185,12 @@ def _cell(descriptor: int, number: int) -> tuple[str, Sequence[int]]:
     return found
 
 
-def _take_groups(groups: dict[str, list[tuple[int, int]]], lines: list[str], width: int) -> None:
-    """Take groups: a line of eight numbers, the last of which counts members, one of the name, and the members."""
-    rows = iter(lines)
+def _take_groups(groups: dict[str, list[tuple[int, int]]], lines: list[str], width: int) -> bool:
+    """Take groups: a line of eight numbers, the last of which counts members, one of the name, and the members.
+
+    Return whether there are others than nodes and elements.
+    """
+    rows, others = iter(lines), False
     for line in rows:
         head = _wholes(line)
         if len(head) < 8:
@@ -176,7 +202,9 @@ def _take_groups(groups: dict[str, list[tuple[int, int]]], lines: list[str], wid
             if not more:
                 raise ValueError(f"group '{name}' has {len(found) // width} members, not {head[7]}")
             found += more
+        others = others or not {*found[::width]} <= {_NODE, _ELEMENT}
         groups.setdefault(name, []).extend(zip(found[::width], found[1::width], strict=True))
+    return others
 
 
 def _wholes(line: str) -> list[int]:
@@ -194,7 +222,7 @@ def _is_whole(word: str) -> bool:
 def _whole(field: str) -> int:
     found = _wholes(field)
     if len(found) != 1:
-        raise ValueError(f"'{field[:20]}' stands where the number of a node must be")
+        raise ValueError(f"'{field[:20]}' stands where a whole number must be")
     return found[0]
 
 

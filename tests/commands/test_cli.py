@@ -317,6 +317,27 @@ def test_meshes_are_not_overwritten_unasked_nor_converted_onto_themselves(tmp_pa
     capsys.readouterr()
 
 
+def test_lines_of_meshes_that_are_unknown_are_listed_and_refused_when_strict(tmp_path, capsys):
+    mesh = tmp_path / "block.inp"
+    save_mesh(symplex.box((0.1, 0.1, 0.1), (1, 1, 1), split="6"), mesh)
+    mesh.write_text(mesh.read_text() + "*MODEL CHANGE, REMOVE\nbody\n")
+    path = tmp_path / "block.toml"
+    path.write_text(
+        SCENARIO.replace('{ box = [0.1, 0.1, 0.1], cells = [1, 1, 1], split = "6" }', '{ file = "block.inp" }')
+    )
+    listed = f"line {mesh.read_text().count(chr(10)) - 1}: *MODEL CHANGE: it is not known"
+    assert main(["info", str(mesh)]) == main(["check", str(path)]) == 0
+    assert main(["run", str(path), "--output", str(tmp_path / "out"), "--no-pictures"]) == 0
+    assert main(["mesh", "convert", str(mesh), str(tmp_path / "block.msh")]) == 0
+    out, err = capsys.readouterr()
+    assert (out + err).count(listed) == 4
+    for command in (["info", mesh], ["check", path], ["run", path, "--output", tmp_path / "strict", "--quiet"]):
+        status, message = error_of(capsys, *command, "--strict")
+        assert status == 2
+        assert listed in message
+    assert not (tmp_path / "strict").exists()
+
+
 def test_info_of_what_is_neither(tmp_path, capsys):
     status, message = error_of(capsys, "info", tmp_path)
     assert (status, message) == (2, f"{tmp_path} is not a results folder: it has no scenario.toml.")

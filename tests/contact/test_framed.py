@@ -98,7 +98,7 @@ def test_combined_motions_are_a_turn_about_an_axis_that_moves():
         [0, 1], points, sx.actions.TimeFunction.steady(np.pi), center=(0.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0)
     )
     both = sx.actions.CombinedMotion([shift, turn])
-    np.testing.assert_allclose(points + both.displacement(0.5), [[0.0, 1.0, 1.5], [-2.0, 0.0, 1.5]], atol=1e-15)
+    np.testing.assert_allclose(points + both.displacement(0.5), [[0.0, 1.0, 1.5], [-2.0, 0.0, 1.5]], atol=1e-14)
     np.testing.assert_allclose(both.velocity(0.0), [[0.0, np.pi, 3.0], [-2.0 * np.pi, 0.0, 3.0]], atol=1e-14)
     np.testing.assert_allclose(both.acceleration(0.0), -(np.pi**2) * points, atol=1e-13)
     with pytest.raises(InvalidSystem, match="same nodes and components"):

@@ -35,7 +35,6 @@ def rods() -> tuple[sx.System, dict, sx.State]:
 MOTIONS = (
     "polar, by events",
     "polar, by steps",
-    "energy-stepping",
     "langevin",
     "langevin, composed",
     "langevin, rattle",
@@ -66,7 +65,6 @@ def motion_of(name: str) -> tuple[sx.Motion, float]:
     methods = {
         "polar, by events": (sx.reductions.PolarReduction(sx.ForceStepping(0.02)), system, state, 0.03),
         "polar, by steps": (sx.reductions.PolarReduction(sx.Newmark(0.01)), system, state, 0.01),
-        "energy-stepping": (sx.EnergyStepping(0.02), system, state, 0.03),
         "langevin": (sx.Langevin(sx.Midpoint(0.02), **langevin), system, state, 0.02),
         "langevin, composed": (sx.Langevin(sx.Composition(sx.Newmark(0.02)), **langevin), system, state, 0.02),
         "langevin, rattle": (sx.Langevin(sx.Rattle(0.02, constraints), **langevin), pendulum, hanging, 0.02),

@@ -486,7 +486,6 @@ def calls() -> dict[str, Call]:
         "Viscoelastic": _call(sx.Viscoelastic, relax, solid=ELASTIC, moduli=[10.0, 5.0], times=[0.1, 1.0]),
         "Viscoelastic.prony": _call(sx.Viscoelastic.prony, relax, solid=ELASTIC, ratios=[0.3, 0.2], times=[0.1, 1.0]),
         "EnergyMomentum": _call(sx.EnergyMomentum, move, **step, compensated=False),
-        "EnergyStepping": _call(sx.EnergyStepping, move, step=1e-2, offset=0.5, stride=0.1),
         "Box": _call(
             sx.contact.Box, press, center=(0.0, 0.0, -3.0), size=(1.0, 1.0, 1.0), axes=np.eye(3), inside=False
         ),
@@ -576,7 +575,6 @@ def calls() -> dict[str, Call]:
         "OnSphere": _call(sx.measures.OnSphere, hold, nodes=[1, 2], center=(0.0, 0.0, 0.0), radius=1.0),
         "OnDevice": _call(sx.device.OnDevice, method=sx.Newmark(1e-3)),
         "Penalty": _call(sx.Penalty, carry, constraint=ROD, stiffness=10.0, one_sided=False),
-        "PlanarMethod": _call(sx.manifolds.PlanarMethod, ignore, form="projected"),
         "PolarReduction": _call(
             sx.reductions.PolarReduction, move_two, integrator=sx.ForceStepping(0.01), conjugate_angle=False
         ),
@@ -692,16 +690,6 @@ def calls() -> dict[str, Call]:
             safety=0.5,
             contact_safety=0.2,
             given={"springs": 2},
-        ),
-        "VariationalEuler": _call(sx.explicit.VariationalEuler, move, dt=1e-3),
-        "LinearlyImplicitNewmark": _call(
-            sx.implicit.LinearlyImplicitNewmark,
-            move,
-            dt=1e-3,
-            beta=0.25,
-            guess="last",
-            accelerations="linearised",
-            linear="auto",
         ),
         "VariationalMidpoint": _call(sx.VariationalMidpoint, move, **step),
         "View": _call(sx.View, direction=(1.0, 0.0, 0.0), up=(0.0, 0.0, 1.0), section=None, origin=None, zoom=1.0),

@@ -144,6 +144,36 @@ TOP, 1.
 *ELASTIC
 210000., 0.3
 """
+ABAQUS_PARTS = """*HEADING
+two instances
+*PART, NAME=CORNER
+*NODE, NSET=ALL
+1, 0., 0., 0.
+2, 1., 0., 0.
+3, 0., 1., 0.
+4, 0., 0., 1.
+*ELEMENT, TYPE=C3D4, ELSET=BODY
+1, 1, 2, 3, 4
+*SOLID SECTION, ELSET=BODY, MATERIAL=STEEL
+*END PART
+*PART, NAME=SPARE
+*NODE
+1, 5., 5., 5.
+*END PART
+*ASSEMBLY, NAME=BOTH
+*INSTANCE, NAME=LEFT, PART=CORNER
+*END INSTANCE
+*INSTANCE, NAME=RIGHT, PART=CORNER
+3., 0.5, 0.25
+3., 0.5, 0.25, 3., 0.5, 1.25, 30.
+*END INSTANCE
+*NSET, NSET=TIPS, INSTANCE=RIGHT
+2, 4
+*END ASSEMBLY
+*MATERIAL, NAME=STEEL
+*ELASTIC
+210000., 0.3
+"""
 NASTRAN = """SOL 101
 CEND
 BEGIN BULK
@@ -168,11 +198,155 @@ TETGEN_NODE = (
     "# four points and a fifth\n5  3  1  1\n1 0 0 0 0.5 1\n2 1 0 0 0 1\n3 0 1 0 0 0\n4 0 0 1 0 0\n5 1 1 1 7 2\n"
 )
 TETGEN_ELE = "2  4  1\n1 1 2 3 4 3\n2 2 5 3 4 4\n"
+LSDYNA = """$ two bricks and a tetrahedron
+*KEYWORD
+*TITLE
+bricks
+*NODE
+$    nid               x               y               z
+       1              0.              0.              0.       0       0
+       2              1.              0.              0.
+       3              1.              1.              0.
+       4              0.              1.              0.
+       5              0.              0.              1.
+       6              1.              0.              1.
+       7              1.              1.              1.
+       8              0.              1.              1.
+       9,2.,0.,0.
+      10,2.,1.,0.
+      11,2.,0.,1.
+      12,2.,1.,1.
+      20,.5,0.5,1.75e0
+*PART
+steel bricks
+         7         1         1
+tip
+         8         1         1
+*MAT_ELASTIC
+         1   7.85E-9    2.1E5       0.3
+*ELEMENT_SOLID
+       1       7       1       2       3       4       5       6       7       8
+       2       7
+       2       9      10       3       6      11      12       7
+*ELEMENT_SHELL
+      31       9       1       4       3       2
+*ELEMENT_SOLID
+       7       8       5       6       8      20      20      20      20      20
+*SET_NODE_LIST_TITLE
+floor
+         1
+         1         2         3         4
+*END
+"""
+RADIOSS = """#RADIOSS STARTER
+# two bricks and a tetrahedron
+/BEGIN
+bricks
+      2018         0
+                  kg                  mm                  ms
+                  kg                  mm                  ms
+/TITLE
+bricks
+/UNIT/2
+in metres
+                  kg                   m                   s
+/NODE
+         1                  0.                  0.                  0.
+         2                  1.                  0.                  0.
+         3                  1.                  1.                  0.
+         4                  0.                  1.                  0.
+         5                  0.                  0.                  1.
+         6                  1.                  0.                  1.
+         7                  1.                  1.                  1.
+         8                  0.                  1.                  1.
+/NODE/2
+        20              0.0005              0.0005             0.00175
+/PART/7
+steel bricks
+         1         1
+/PART/8
+tip
+         1         1
+/MAT/ELAST/1
+steel
+              7.8E-6
+                210.                  .3
+/BRICK/7
+         1         1         2         3         4         5         6         7         8
+/TETRA4/8
+         7         5         6         8        20
+/SHELL/9
+        31         1         4         3         2
+/GRNOD/NODE/3
+floor
+         1         2         3         4
+/END
+"""
+UNIVERSAL = """    -1
+   164
+         1SI: mm (newton)               2
+   1.0000000000000000D+03   1.0000000000000000D+00   1.0000000000000000D+00
+   2.7314999999999998D+02
+    -1
+    -1
+  2411
+         1         1         1        11
+   0.0000000000000000D+00   0.0000000000000000D+00   0.0000000000000000D+00
+         2         1         1        11
+   1.0000000000000000D+03   0.0000000000000000D+00   0.0000000000000000D+00
+         3         1         1        11
+   0.0000000000000000D+00   2.0000000000000000D+03   0.0000000000000000D+00
+         4         1         1        11
+   0.0000000000000000D+00   0.0000000000000000D+00   3.0000000000000000D+03
+         5         1         1        11
+   1.0000000000000000D+03   2.0000000000000000D+03   3.0000000000000000D+03
+    -1
+    -1
+  2412
+         7        11         1         1         7         2
+         0         1         1
+         1         2
+         8       111         1         1         7         4
+         1         2         3         4
+    -1
+    -1
+   780
+         9       111         1         1         1         1         7         4
+         2         5         3         4
+    -1
+    -1
+  2467
+         1         0         0         0         0         0         0         3
+left side
+         8         8         0         0         7         1         0         0
+         7         3         0         0
+         2         0         0         0         0         0         0         1
+held
+         7         4         0         0
+    -1
+    -1
+  2414
+         1
+results
+    -1
+"""
+# Texts whose nodes are moved to another file, which the first one includes: the line that does so, and those that begin
+# and follow what is moved.
+_INCLUDING = {
+    "abaqus": ("*INCLUDE, INPUT=nodes.txt", "*NODE, NSET", "*ELEMENT"),
+    "nastran": ("INCLUDE 'nodes.txt'", "GRID ", "CHEXA"),
+    "lsdyna": ("*INCLUDE\nnodes.txt", "*NODE", "*PART"),
+    "radioss": ("#include nodes.txt", "/NODE\n", "/PART"),
+}
 TEXTS = {
     "gmsh 2.2 text": ("part.msh", GMSH22),
     "gmsh 4.1 text": ("part.msh", GMSH41),
     "abaqus": ("part.inp", ABAQUS),
+    "abaqus parts": ("part.inp", ABAQUS_PARTS),
     "nastran": ("part.bdf", NASTRAN),
+    "lsdyna": ("part.k", LSDYNA),
+    "radioss": ("part.rad", RADIOSS),
+    "universal": ("part.unv", UNIVERSAL),
 }
 # Formats of meshio's, by extension and the arguments of its writer; of tetrahedra only, where they hold no others.
 _BY_MESHIO: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -210,12 +384,22 @@ _BY_MESHIO: dict[str, tuple[str, str, dict[str, Any]]] = {
 _SURFACES = ("stl", "ply", "obj", "off")
 
 
-def files() -> Iterator[tuple[str, str, dict[str, bytes]]]:
-    """Yield what wrote a file, its name, and the content of it and of those that belong to it."""
+def texts() -> Iterator[tuple[str, str, dict[str, bytes]]]:
+    """Yield what wrote a text, its name, and the content of it and of those that belong to it."""
     for what, (name, text) in TEXTS.items():
         yield what, name, {name: text.encode()}
+        if what in _INCLUDING:
+            line, begin, after = _INCLUDING[what]
+            at, end = text.index(begin), text.index(after)
+            whole = f"{text[:at]}{line}\n{text[end:]}"
+            yield f"{what} with an include", name, {name: whole.encode(), "nodes.txt": text[at:end].encode()}
     yield "tetgen", "part.node", {"part.node": TETGEN_NODE.encode(), "part.ele": TETGEN_ELE.encode()}
     yield "tetgen cells", "part.ele", {"part.node": TETGEN_NODE.encode(), "part.ele": TETGEN_ELE.encode()}
+
+
+def files() -> Iterator[tuple[str, str, dict[str, bytes]]]:
+    """Yield the same of all formats."""
+    yield from texts()
     yield from _of_ours()
     yield from _of_meshio()
     yield from _of_exodus()
@@ -250,7 +434,7 @@ def _of_meshio() -> Iterator[tuple[str, str, dict[str, bytes]]]:
     mesh = box((1, 1, 1), (1, 1, 1), split="6")
     for what, (extension, file_format, options) in _BY_MESHIO.items():
         kind = "triangle" if file_format in _SURFACES else "tetra"
-        raw = meshio.Mesh(mesh.points, {kind: mesh.cells[kind]})
+        raw = meshio.Mesh(mesh.points + 0.5, {kind: mesh.cells[kind]})
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             path = Path(folder) / f"part.{extension}"

@@ -387,18 +387,19 @@ def abaqus_nodes(said: Said, rows: list[list[str]]) -> list[int]:
     """Take nodes."""
     numbers = []
     for row in rows:
-        require(4 <= len(row) <= 8, "a node without three coordinates")
-        x = [real(word.replace("D", "E").replace("d", "e")) if word else 0.0 for word in row[1:4]]
+        require(1 <= len(row) <= 8, "a node with more than seven numbers")
+        x = [real(word.replace("D", "E").replace("d", "e")) if word else 0.0 for word in [*row[1:4], "", "", ""][:3]]
         numbers.append(decimal(row[0]))
         new(said.points, numbers[-1], tuple(x))
     return numbers
 
 
 def abaqus_elements(said: Said, rows: list[list[str]], dim: int, k: int) -> list[int]:
-    """Take elements, which may go on in the next line."""
+    """Take elements, which may go on in the next line; what follows the last node in the first line is left out."""
     numbers, row = [], []
     for words in rows:
-        row += [decimal(word) for word in (words[:-1] if words[-1] == "" else words)]
+        found = [decimal(word) for word in (words[:-1] if words[-1] == "" else words)]
+        row += found if row else found[: k + 1]
         require(len(row) <= k + 1, "an element with too many nodes")
         if len(row) == k + 1:
             numbers.append(row[0])

@@ -102,7 +102,6 @@ CASES = {
     "newmark, thermostat": (BODY + FLOOR + BATH, "dt = 0.002", 6.0),
     "force-stepping": (BODY + FLOOR, "grid = 5e-4", 6.0),
     "force-stepping, contact": (BODY + OTHER, "grid = 2e-3", 1.0),
-    "energy-stepping": (BODY + FLOOR, "step = 0.002", 1.0),
     "energy-momentum": (BODY + PUSHED, "dt = 0.02", 4.0),
     "energy-momentum, contact": (BODY + OTHER + 'law = "barrier"\nfriction = 0.2\n', "dt = 0.05", 4.0),
     "midpoint, order 4": (BODY + FLOOR, "dt = 0.05\norder = 4", 3.0),
@@ -350,6 +349,7 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
 
 
+@pytest.mark.usefixtures("signals")
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_killed_runs_go_on_bit_identically():

@@ -180,13 +180,8 @@ def own_cases() -> Iterator[Data]:
     yield case({"kind": "force-stepping"} | lattice, body=moving, obstacle=[FLOOR], gravity=GRAVITY, load=[PULL])
     mirrored = {"grid": 1e-4, "offset": "random", "mirrored": [True, False, True]}
     yield case({"kind": "force-stepping"} | mirrored, body=moving, gravity=GRAVITY)
-    yield case({"kind": "variational-euler", "dt": 1e-4}, body=moving, gravity=GRAVITY)
     local = {"levels": 3, "layers": 1, "safety": 0.5, "given": {"cube": 1}}
     yield case({"kind": "multirate", "dt": 1e-4} | local, body=moving, obstacle=[FLOOR], gravity=GRAVITY)
-    iterated = {"beta": 0.25, "guess": "predicted", "accelerations": "evaluated", "solver": "auto"}
-    yield case({"kind": "linearly-implicit-newmark", "dt": 1e-4} | iterated, body=moving, gravity=GRAVITY)
-    terraces = {"step": 1e-6, "offset": 0.5, "stride": 0.01}
-    yield case({"kind": "energy-stepping"} | terraces, body=moving, obstacle=[FLOOR], gravity=GRAVITY)
     yield case({"kind": "newmark", "dt": "auto"}, obstacle=[FLYING, DIE], gravity=GRAVITY)
     yield case({"kind": "energy-momentum"} | implicit, support=[STILL], obstacle=[STAMP | {"history": SINE}])
     record = {"kind": "table", "times": [0, 0.005, 0.02], "factors": [0, 1, 1]}

@@ -1,9 +1,13 @@
-"""Run all fuzzers and write what came out, counted, into docs/reliability.md: ``python tests/fuzz/write_table.py``."""
+"""Run fuzzers and write what came out, counted, into docs/reliability.md: ``python tests/fuzz/write_table.py``.
+
+Rows of the fuzzers that are not run stay as they are.
+"""
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -15,6 +19,8 @@ PAGE = HERE.parent.parent / "docs" / "reliability.md"
 BEGIN, END = "<!-- counts: begin -->", "<!-- counts: end -->"
 RAN, REFUSED = "ran", "refused in one sentence"
 _RARE = 0.03  # of the trials of a fuzzer
+_COMMAND = re.compile(r"(`python tests/fuzz/write_table.py (\w+) [^`]*`)")
+_ROW = re.compile(r"\| (\w+): ")
 
 
 def fuzzers(names: list[str]) -> Iterator[tuple[str, object]]:
@@ -48,13 +54,26 @@ def gathered(counts: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
 
 
 def rows(counts: Counter[tuple[str, str]]) -> list[str]:
-    """Return the lines of the table: what was tried, how often, and what came out."""
-    lines = ["| tried | trials | ran | refused in one sentence | defects |", "| --- | ---: | ---: | ---: | ---: |"]
+    """Return the rows of the table: what was tried, how often, and what came out."""
+    lines: list[str] = []
     for what in sorted({what for what, _ in counts}):
         by_outcome = Counter({outcome: n for (of, outcome), n in counts.items() if of == what})
         total, ran, refused = by_outcome.total(), by_outcome[RAN], by_outcome[REFUSED]
         lines.append(f"| {what} | {total} | {ran} | {refused} | {total - ran - refused} |")
     return lines
+
+
+def updated(text: str, runs: dict[str, tuple[str, Counter[tuple[str, str]]]]) -> str:
+    """Return the text of the page with the commands and rows of these runs in place of those of the same fuzzers."""
+    before, _, rest = text.partition(BEGIN)
+    table, _, after = rest.partition(END)
+    commands = {name: command for command, name in _COMMAND.findall(table) if name not in runs}
+    kept = [line for line in table.splitlines() if (row := _ROW.match(line)) and row[1] not in runs]
+    commands |= {name: command for name, (command, _) in runs.items()}
+    kept += [line for _, counts in runs.values() for line in rows(gathered(counts))]
+    made = ";\n".join(commands[name] for name in sorted(commands))
+    lines = ["| tried | trials | ran | refused in one sentence | defects |", "| --- | ---: | ---: | ---: | ---: |"]
+    return f"{before}{BEGIN}\nMade by\n{made}.\n\n" + "\n".join([*lines, *sorted(kept)]) + f"\n{END}{after}"
 
 
 def main() -> None:
@@ -64,22 +83,16 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000, help="trials of each; default: 1000")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    counts: Counter[tuple[str, str]] = Counter()
     for name, module in fuzzers(arguments.fuzzers):
-        start = perf_counter()
+        start, counts = perf_counter(), Counter[tuple[str, str]]()
         for what, outcome in module.trials(arguments.seed, arguments.count):  # type: ignore[attr-defined]
             kind = what.rpartition(": ")[2].partition(", ")[0]  # of a file, and not each damage to it
             counts[f"{name}: {kind}", outcome] += 1
             if outcome not in (RAN, REFUSED):
                 print(f"{what}: {outcome}", flush=True)
         print(f"{name}: {perf_counter() - start:.0f} s", flush=True)
-    text = PAGE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    names = "".join(f"{name} " for name in arguments.fuzzers)
-    command = f"`python tests/fuzz/write_table.py {names}--count {arguments.count} --seed {arguments.seed}`"
-    table = "\n".join([f"Made by {command}.", "", *rows(gathered(counts))])
-    PAGE.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", encoding="utf-8")
+        command = f"`python tests/fuzz/write_table.py {name} --count {arguments.count} --seed {arguments.seed}`"
+        PAGE.write_text(updated(PAGE.read_text(encoding="utf-8"), {name: (command, counts)}), encoding="utf-8")
 
 
 if __name__ == "__main__":

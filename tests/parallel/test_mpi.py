@@ -264,6 +264,7 @@ def test_frames_and_checkpoints_in_pieces_are_those_of_one_file(drop):
     assert_same(drop / "file", drop / "pieces", rounded=True)
 
 
+@pytest.mark.usefixtures("signals")
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "more"), [(signal.SIGINT, []), (signal.SIGKILL, []), (signal.SIGKILL, PIECES)])
 def test_a_run_that_is_ended_goes_on_to_the_same_bits(drop, number, more):

@@ -19,7 +19,6 @@ from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
 from symplex.runs.inputs import fingerprint, refuse_changed_files
-from symplex.runs.results import Folder
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 
@@ -125,6 +124,35 @@ def test_a_finished_run_is_not_taken_for_that_of_other_files(case):
     run(case, resume=True)
     (case.parent / "pull.csv").write_text("0, 0\n1e-4, 2\n")
     assert refusal(case).startswith("the file pull.csv has changed since.")
+
+
+def test_a_finished_run_is_not_taken_for_that_of_other_included_files_or_of_another_version(stopped, tmp_path):
+    home = tmp_path / "home"
+    shutil.copytree(stopped, home, ignore=lambda *_: ["out"])
+    (home / "part.inp").rename(home / "all.inp")
+    (home / "part.inp").write_text("*INCLUDE, INPUT=all.inp\n")
+    run(home / "small.toml")
+    assert run(home / "small.toml", resume=True)["status"] == "finished"
+    write_mesh(home / "all.inp", upper="x_max")
+    assert refusal(home / "small.toml").startswith("the meshes are no longer those of the run.")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("symplex.runs.beginning.VERSION", "9.8.7")
+        assert "and this is symplex 9.8.7, which may compute otherwise." in refusal(home / "small.toml")
+
+
+def test_a_run_that_starts_from_another_one_is_not_taken_for_that_of_another_state(stopped, tmp_path):
+    home = tmp_path / "home"
+    shutil.copytree(stopped, home, ignore=lambda *_: ["out"])
+    first, second = home / "first.toml", home / "small.toml"
+    simulate(second.rename(first), home / "a", progress=False, pictures=False)
+    second.write_text(TEXT + '[start]\nkind = "result"\nfrom = "a"\n')
+    run(second)
+    assert run(second, resume=True)["status"] == "finished"
+    first.write_text(TEXT.replace("1e5]", "2e5]"))
+    simulate(first, home / "a", overwrite=True, progress=False, pictures=False)
+    assert refusal(second).startswith("the state of the run in 'a' has changed since.")
+    shutil.rmtree(home / "a")
+    assert run(second, resume=True)["status"] == "finished"
 
 
 def test_a_file_that_is_gone_is_refused(case):
@@ -237,7 +265,7 @@ def test_a_run_of_hexahedra_goes_on_with_the_same_formulation_only():
         return fingerprint(mesh, System(np.ones(len(mesh.points)), {"block": solid}))
 
     assert set(inputs("full")) == {"meshes"}
-    refuse_changed_files(inputs("full"), inputs("full"), Folder(Path("out")))
+    refuse_changed_files(inputs("full"), inputs("full"), Path("out"))
     for formulation in ("stabilized", "mean-dilatation"):
         with pytest.raises(OutputError, match="out cannot be resumed: the formulation of 'block' has changed since"):
-            refuse_changed_files(inputs("full"), inputs(formulation), Folder(Path("out")))
+            refuse_changed_files(inputs("full"), inputs(formulation), Path("out"))

@@ -44,6 +44,9 @@ checkpoint = 0.5
 """
 
 
+pytestmark = pytest.mark.usefixtures("signals")
+
+
 # -- the handlers ----------------------------------------------------------------------------------------------
 
 

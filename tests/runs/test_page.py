@@ -142,6 +142,10 @@ def test_what_a_killed_run_has_left_is_shown(folder, tmp_path):
     assert header["panels"] == []
     assert "history.csv" in header["note"]
     assert header["model"]["times"]
+    header, *lines = (folder / "history.csv").read_text().splitlines(keepends=True)
+    (killed / "history.csv").write_text("".join([header.replace("kinetic", "cinetic"), *lines]))
+    header, _ = parts(write_page(killed, tmp_path / "no-column.html"))
+    assert "the history lacks 'kinetic'; it has t, cinetic" in header["note"]
     shutil.copy(folder / "history.csv", killed)
     (killed / "motion.vtkhdf").unlink()
     header, _ = parts(write_page(killed, tmp_path / "no-frames.html"))

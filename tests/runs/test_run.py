@@ -114,7 +114,7 @@ def test_all_columns_of_a_history_are_declared_beside_it(finished):
     assert counted == {name for name in summary["statistics"] if name in columns}
     assert [name for name, column in columns.items() if column.watched] == [summary["energy_kept"]]
     assert columns["penetration"].combined == "largest"
-    assert summary["units"] == {"peak_contact_force": "N", "peak_penetration": "m"}
+    assert summary["units"] == {"peak_contact_force": "N", "peak_contact_force_filtered": "N", "peak_penetration": "m"}
     told = run_report(summary, folder)
     assert "peak contact force" in told
     assert "peak penetration" in told
@@ -159,6 +159,7 @@ def test_summary(finished):
     assert {"symplex", "python", "numpy", "numba"} <= set(summary["versions"])
 
 
+@pytest.mark.usefixtures("signals")
 def test_pvd_series_and_chosen_fields(tmp_path, monkeypatch):
     text = SCENARIO.replace("INTEGRATOR", KINDS["newmark"])
     text += '[output]\nformat = "pvd"\nfields = ["velocity"]\ndirectory = "here"\n'
@@ -244,6 +245,7 @@ class Interrupting(Silent):
             os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.usefixtures("signals")
 @pytest.mark.parametrize("k", [1, 6, 7, 39])
 def test_resumed_after_ctrl_c_it_is_bit_identical(finished, k, tmp_path, monkeypatch):
     kind, folder = finished
@@ -295,6 +297,7 @@ def test_resumed_after_an_end_between_two_files_it_is_bit_identical(finished, pl
     assert_same_results(folder, tmp_path / "out")
 
 
+@pytest.mark.usefixtures("signals")
 def test_frames_written_while_the_motion_goes_on_are_the_same(finished, tmp_path, monkeypatch):
     kind, folder = finished
     monkeypatch.setattr(symplex.runs.samples, "_LARGE", 0)
@@ -347,7 +350,7 @@ def test_resuming_with_another_mesh_is_refused(finished, tmp_path, monkeypatch):
     kind, folder = finished
     other = shutil.copytree(folder, tmp_path / "other")
     (other / "summary.json").unlink()
-    monkeypatch.setattr(symplex.runs.loop, "fingerprint", lambda mesh, *systems: {"meshes": "another"})
+    monkeypatch.setattr(symplex.runs.inputs, "fingerprint", lambda mesh, *systems: {"meshes": "another"})
     with pytest.raises(OutputError, match="the meshes are no longer those of the run"):
         run(kind, other, resume=True)
 
@@ -422,6 +425,7 @@ def test_killed_while_frames_are_written_beside_the_motion_it_goes_on_bit_identi
     assert_same_results(tmp_path / "whole", tmp_path / "out")
 
 
+@pytest.mark.usefixtures("signals")
 @pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path):
     path = tmp_path / "long.toml"

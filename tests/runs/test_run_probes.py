@@ -171,6 +171,7 @@ def assert_same_file(found, wanted):
             assert dict(values.attrs) == dict(other[name].attrs)
 
 
+@pytest.mark.usefixtures("signals")
 def test_a_run_that_is_killed_goes_on_bit_identically(whole, tmp_path, monkeypatch):
     folder = tmp_path / "again"
     run_with_kills(sx.Scenario.read(whole / "scenario.toml"), folder, monkeypatch)
@@ -181,6 +182,7 @@ def test_a_run_that_is_killed_goes_on_bit_identically(whole, tmp_path, monkeypat
     assert again.summary["probes"] == result.summary["probes"]
 
 
+@pytest.mark.usefixtures("signals")
 def test_probes_have_more_rows_than_the_history_if_they_are_to(whole, tmp_path, monkeypatch):
     """The history has a row at each third of 100 samples, at each of the frames, and at the one at a wanted time."""
     text = (whole / "scenario.toml").read_text().replace("[output]", "[output]\nhistory_every = 3")

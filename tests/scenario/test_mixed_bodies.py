@@ -79,7 +79,7 @@ def test_it_meets_another_body(tmp_path):
     scenario(tmp_path, integrator="energy-momentum", dt=1e-4, duration=6e-3)
     simulate(tmp_path / "mixed.toml", tmp_path / "out", progress=False)
     history = read_history(tmp_path / "out" / "history.csv")
-    assert np.ptp(history["total"]) < 1e-12 * history["total"][0]
+    assert np.ptp(history["total"]) < 3e-12 * history["total"][0]  # of strains of some per cent
     for axis in "xyz":
         assert np.ptp(history[f"momentum_{axis}"]) < 1e-12 * 0.016
         assert np.ptp(history[f"angular_momentum_{axis}"]) < 1e-12 * 0.016 * 0.04

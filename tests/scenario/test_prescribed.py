@@ -61,18 +61,17 @@ def test_every_row_counts_and_a_heading_has_no_number(tmp_path, content):
 @pytest.mark.parametrize("heading", ["", "t,f\n", "\n\n"])
 def test_a_row_that_is_no_two_numbers_is_an_error_with_its_line(tmp_path, first, heading):
     line = heading.count("\n") + 1
-    with pytest.raises(ScenarioError, match=rf"^record\.csv, line {line} is ") as caught:
+    with pytest.raises(ScenarioError, match=rf"^record\.csv, line {line} must have two numbers"):
         read(tmp_path, heading + first + "\n" + ROWS)
-    assert repr(first)[1:-1] in str(caught.value)
 
 
 def test_numbers_beyond_what_can_be_computed_with(tmp_path):
-    with pytest.raises(ScenarioError, match=r"^record\.csv, line 2 is '1,1e300'; numbers must be below 1e\+30\.$"):
+    with pytest.raises(ScenarioError, match=r"^record\.csv, line 2: numbers must be below 1e\+30\.$"):
         read(tmp_path, "0,1\n1,1e300\n")
 
 
 def test_lines_are_those_of_the_file(tmp_path):
-    with pytest.raises(ScenarioError, match=r"^record\.csv, line 6 is '3,x'"):
+    with pytest.raises(ScenarioError, match=r"^record\.csv, line 6 must have two numbers"):
         read(tmp_path, '"a\nb",c\n0,1\n\n1,2\n3,x\n4,y\n')
 
 
@@ -83,7 +82,7 @@ def test_lines_are_those_of_the_file(tmp_path):
         ("t,f\n", r"^record\.csv has no numbers;"),
         (codecs.BOM_UTF16_LE + ROWS.encode("utf-16-le"), "not a text file in UTF-8"),
         (b"\0" * 1000, r"^record\.csv has no numbers;"),
-        (b"0,1\n" + b"\0" * 1000, r"line 2 is '\\x00"),
+        (b"0,1\n" + b"\0" * 1000, "line 2 must have two numbers"),
         ("0," + 200_000 * "5" + "\n", "^record.csv"),
     ],
 )

@@ -205,7 +205,7 @@ HERE = "test.toml: [[support]] #1 'table': "
         (support('displacement = [1, 0, 0]\nhistory = { kind = "table", file = "none.csv" }'),
          HERE + "none.csv cannot be read: No such file or directory."),
         (support('displacement = [1, 0, 0]\nhistory = { kind = "table", file = "three.csv" }'),
-         HERE + "three.csv, line 3 is '1,2,3'; wanted two numbers with a comma between them and points for decimals, "
+         HERE + "three.csv, line 3 must have two numbers with a comma between them and points for decimals, "
          "time (s) and factor. Only a first line without any number is a heading."),
         (support('displacement = [1, 0, 0]\nhistory = { kind = "table", file = "back.csv" }'),
          HERE + "back.csv: times must ascend, but 1 s is followed by 0.5 s."),
@@ -228,3 +228,62 @@ def test_force_stepping_refuses_supports_that_move():
     rest = REST.replace('"energy-momentum"\ndt = 0.01', '"force-stepping"\ngrid = 1e-3')
     with pytest.raises(ScenarioError, match=r"'table': it moves, which force-stepping cannot follow; take another"):
         build(BODY + support("velocity = [1, 0, 0]") + rest)
+
+
+# -- every displacement is given -------------------------------------------------------------------------------
+
+ALL_GIVEN = """
+[[truss]]
+name = "toggle"
+mesh.nodes = [[-1, 0, 0], [0, 0.1, 0], [1, 0, 0]]
+mesh.members = [[0, 1], [1, 2]]
+mesh.groups = {{ top = [1], ends = [0, 2] }}
+section = 1e-4
+material = {{ young = 1e7, density = 1000 }}
+[[support]]
+body = "toggle"
+group = "ends"
+[[support]]
+name = "push"
+body = "toggle"
+group = "top"
+displacement = [0, -0.2, 0]
+history = {{ kind = "smooth-ramp", duration = 1.0 }}
+[integrator]
+kind = "{}"
+dt = 0.05
+[run]
+duration = 1.0
+frames = 20
+"""
+
+
+@pytest.mark.parametrize("kind", ["static", "newmark", "multirate", "energy-momentum", "generalized-alpha", "hht"])
+def test_a_shallow_truss_is_pushed_through_by_a_support_at_its_apex(kind):
+    """The force is that of the bars, exact, through both limits; in motion with the inertia of its node."""
+    problem = build(ALL_GIVEN.format(kind))
+    system, motion = problem.system, problem.integrator.start(problem.system, problem.state)
+    assert system.fixed.all()
+    length, inertia = np.hypot(1.0, 0.1), 1000.0 * 1e-4 * np.hypot(1.0, 0.1)
+    for t in np.linspace(0.1, 1.0, 10):
+        state = motion.advance(t)
+        y = state.q[1, 1]
+        force = 2.0 * 1e-4 * 1e7 / length * (1.0 - length / np.hypot(1.0, y)) * y
+        if kind != "static":
+            force += inertia * system.moving.accelerations(t)[1, 1]
+        np.testing.assert_allclose(system.reactions(state)[1], [0.0, force, 0.0], rtol=1e-9, atol=1e-9)
+    assert y == pytest.approx(-0.1)
+
+
+def test_one_element_in_shear_has_the_stress_of_its_law():
+    """Neo-Hookean: P = μ (F − F⁻ᵀ) without a change of volume, σ_xz = μ γ and no force along z."""
+    box = 'box = [1, 1, 1], cells = [1, 1, 1], split = "hexahedra"'
+    text = BODY.replace('box = [0.1, 0.1, 0.3], cells = [1, 1, 2], split = "6"', box) + support("")
+    text += support(
+        'displacement = [0.5, 0, 0]\nhistory = { kind = "ramp", duration = 0.5 }', "z_max", 'name = "top"\n'
+    )
+    problem = build(text + REST.replace("energy-momentum", "static"))
+    motion = problem.integrator.start(problem.system, problem.state)
+    for t in (0.1, 0.3, 0.5):
+        forces = problem.system.reactions(motion.advance(t))[problem.mesh.nodes_of("post.z_max")]
+        np.testing.assert_allclose(forces.sum(axis=0), [2e5 / 2.6 * t, 0.0, 0.0], rtol=1e-12, atol=1e-8)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from symplex.commands.cli import main
 from symplex.errors import ScenarioError
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
@@ -72,6 +73,27 @@ def test_tied_nodes_are_one():
     q = np.empty_like(bent)
     q[others] = bent[order]
     assert tied.system.potential(bent) == pytest.approx(whole.system.potential(q), rel=1e-13)
+
+
+@pytest.mark.parametrize(("upper", "tie"), [(UPPER, TIE), (FINE, SURFACE)])
+def test_a_gap_that_a_tie_closes_is_told_and_a_wide_one_refused(upper, tie, tmp_path, capsys):
+    def apart(gap, tolerance):
+        text = LOWER + upper.replace("[0, 0, 0.1]", f"[0, 0, {0.1 + gap}]") + tie + f"tolerance = {tolerance}\n"
+        return text + rest(duration=1e-4)
+
+    name = "'glue'" if "glue" in tie else ""
+    told = "closes a gap of up to 0.005 m to 'lower', by moving nodes ("
+    ((here, note),) = build(apart(0.005, 0.01)).notes
+    assert (here, note[: len(told)]) == (f"[[tie]] #1 {name}".strip(), told)
+    assert build(apart(0.0, 0.01)).notes == ()
+    (line,) = lines(apart(0.06, 0.1))
+    assert "the gap to 'lower' must be at most 0.5 of the shortest edge there, " in line
+    assert "m, got 0.06 m" in line
+    file = tmp_path / "tied.toml"
+    file.write_text(apart(0.005, 0.01))
+    for words in (["check", str(file)], ["run", str(file), "--output", str(tmp_path / "out")]):
+        assert main(words) == 0
+        assert told in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("kind", ["nodes", "surface"])

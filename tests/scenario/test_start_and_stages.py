@@ -303,6 +303,80 @@ def test_a_viscoelastic_body_begins_with_its_overstress(tmp_path, monkeypatch):
     assert elastic.system.energies_of(elastic.state)["bar"] == pytest.approx(last["bar"], rel=1e-12)
 
 
+PUSHED = '[[velocity]]\nbody = "bar"\nvelocity = [0, 0, 1]\n'
+FROM = '[start]\nkind = "result"\nfrom = "first"\n'
+SETTLED = stage(0.02, "static").replace("kind", "dt = 0.01, kind") + stage(0.02, "newmark")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            BAR + "velocity = [1, 0, 0]\n" + HELD + FROM + RUN,
+            "[[body]] #1 'bar': its velocity has no effect, as [start]",
+        ),
+        (
+            BAR + "angular_velocity = [1, 0, 0]\n" + FROM + RUN,
+            "#1 'bar': its angular_velocity has no effect, as [start]",
+        ),
+        (
+            BAR + HELD + PUSHED + FROM + RUN,
+            '[[velocity]] #1: has no effect, as [start] kind = "result" takes those of an',
+        ),
+        (
+            BAR + "velocity = [1, 0, 0]\n" + HELD + SETTLED,
+            'its velocity has no effect, as the run begins with kind = "st',
+        ),
+        (
+            BAR + HELD + PUSHED + SETTLED,
+            '[[velocity]] #1: has no effect, as the run begins with kind = "static", which',
+        ),
+        (
+            BAR + HELD + STATIC + 'perturbation = { amplitude = 1e-4, of = "velocities" }\n' + SETTLED,
+            "[start]: the perturbation of velocities has no effect, as the run begins",
+        ),
+        (
+            BAR + '[start]\nkind = "relative-equilibrium"\nangular_velocity = [0, 0, 1]\n' + SETTLED,
+            "[start]: the rotation has no effect, as the run begins",
+        ),
+        (
+            BAR + HELD + PUSHED.replace("[0, 0, 1]\n", '[0, 0, 1]\ngroup = "x_min"\n') + RUN,
+            "[[velocity]] #1: has no effect, as supports hold all 4 nodes that it names in its direction",
+        ),
+        (
+            BAR + HELD + 'components = "yz"\n' + PUSHED.replace("[0, 0, 1]\n", '[0, 0, 1]\ngroup = "x_min"\n') + RUN,
+            "[[velocity]] #1: has no effect",
+        ),
+    ],
+)
+def test_velocities_without_effect_are_refused(text, told):
+    assert told in mistakes(text)
+
+
+def test_velocities_of_some_free_coordinates_are_not_refused():
+    some = PUSHED.replace("[0, 0, 1]\n", '[1, 0, 1]\ngroup = "x_min"\n')
+    for supports in (HELD + 'components = "yz"\n', HELD + "from = 0.02\n"):
+        assert parse(BAR + supports + some + RUN).build().state.v.any()
+    assert parse(BAR + HELD + PUSHED + stage(0.02, "newmark") + SETTLED).build().state.v.any()
+
+
+@pytest.mark.parametrize("status", ["failed", "interrupted", None])
+def test_only_what_has_ended_is_begun_from(status, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    simulate(parse(BAR + HELD + WEIGHT + RUN), "first", progress=False)
+    file = Path("first/summary.json")
+    if status is None:
+        file.unlink()
+    else:
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"status": status}))
+    how = f"{status} at t = 0.04 s" if status else "killed before its end"
+    assert (
+        f"[start]: the run in 'first' must be finished, got one that is {how}. Resume it, or give the time of"
+        in mistakes(BAR + HELD + WEIGHT + FROM + RUN)
+    )
+    assert parse(BAR + HELD + WEIGHT + FROM + "time = 0.03\n" + RUN).build().state.v.any()
+
+
 def test_what_is_no_start_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "[start]: kind is missing; known are: static, relative-equilibrium, result." in mistakes(

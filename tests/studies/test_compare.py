@@ -1,6 +1,7 @@
 """Two results beside each other."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -38,10 +39,17 @@ def results(tmp_path_factory):
         "finer": {"body.block.mesh.cells": [3, 2, 1]},
         "spun": {"body.block.angular_velocity": [0, 0, 2]},
         "later": {"body.block.translate": [10, 0, 0]},
+        "without a field": {"output.fields": ["von_mises"]},
     }
-    for name, values in changes.items():
+    texts = {
+        "probed": BLOCK + '[[probe]]\nname = "tip"\nbody = "block"\npoints = [[1, 0, 0]]\n',
+        "falling": BLOCK + "[gravity]\nacceleration = [0, 0, 0]\n",
+        "renamed": BLOCK.replace('"block"', '"brick"'),
+    }
+    for name in (*changes, *texts):
         found[name] = folder / name
-        sx.simulate(sx.Scenario.parse(BLOCK.replace("VX", "3")).with_values(values), folder / name, progress=False)
+        scenario = sx.Scenario.parse(texts.get(name, BLOCK).replace("VX", "3")).with_values(changes.get(name, {}))
+        sx.simulate(scenario, folder / name, progress=False)
     return found
 
 
@@ -171,6 +179,38 @@ def test_other_meshes_are_interpolated_and_it_is_told(results):
 def test_vectors_are_compared_by_their_lengths(results):
     """Beside one that flies, one that also turns: |ω × r| at the farthest corner is ω √2/2."""
     assert sx.compare(results["a"], results["spun"])["velocity"].largest >= 2.0 * np.sqrt(0.5) * (1 - 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "lacking"),
+    [
+        ("a", "longer", ""),
+        ("a", "probed", ""),
+        ("a", "falling", ""),
+        ("longer", "a", "rows of the history: 20 of 41 (the other is from t = 0 s to 0.02 s); frames: 4 of 9"),
+        ("probed", "a", "lacks: probe tip."),
+        ("falling", "a", "lacks: column gravity of the history."),
+        ("a", "renamed", "lacks: column block of the history; body block; fields of cells, as the meshes differ: von"),
+        ("a", "without a field", "lacks: field velocity."),
+        ("a", "finer", "lacks: fields of cells, as the meshes differ: von_mises."),
+    ],
+)
+def test_a_tolerance_is_met_only_if_all_of_the_first_was_compared(first, second, lacking, results, capsys):
+    words = ["compare", str(results[first]), str(results[second])]
+    assert main(words) == 0
+    assert capsys.readouterr().err == ""
+    assert main([*words, "--tolerance", "1e-5"]) == (1 if lacking else 0)
+    complaint = capsys.readouterr().err
+    assert lacking in complaint
+    assert complaint.count("\n") == (1 if lacking else 0)
+
+
+def test_a_history_that_stops_early_does_not_meet_a_tolerance(results, tmp_path, capsys):
+    shutil.copytree(results["a"], tmp_path / "b")
+    lines = (tmp_path / "b" / "history.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "b" / "history.csv").write_text("".join(lines[: len(lines) // 3]))
+    assert main(["compare", str(results["a"]), str(tmp_path / "b"), "--tolerance", "1"]) == 1
+    assert "but lacks: rows of the history: " in capsys.readouterr().err
 
 
 def test_the_command_line_tells_and_fails_beyond_a_tolerance(results, capsys, tmp_path):

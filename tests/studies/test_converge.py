@@ -45,7 +45,6 @@ def converge(text, key="integrator.dt", **keys):
     [
         ("newmark", 2, "final(bar)"),
         pytest.param("energy-momentum", 2, "final(bar)", marks=pytest.mark.slow),
-        ("variational-euler", 1, "final(kinetic)"),  # by its velocities
     ],
 )
 def test_the_order_of_a_method_is_observed(kind, order, name, tmp_path, monkeypatch):

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import symplex as sx
+import symplex.studies.workers
 from symplex.commands.cli import main
 
 OSCILLATOR = """\
@@ -117,6 +118,69 @@ def test_what_is_finished_is_kept_and_the_rest_goes_on(oscillator):
     assert [one.numbers for one in study.members] == [one.numbers for one in whole.members]
     assert Path("osc-study/members/001/history.csv").stat().st_mtime_ns == before
     assert Path("osc-study/members/002/history.csv").read_bytes() == history
+
+
+PULLED = OSCILLATOR.replace(
+    "[integrator]",
+    """[[load]]
+name = "pull"
+kind = "nodal"
+body = "mass"
+force = [1, 0, 0]
+history = { kind = "table", file = "pull.csv" }
+[[truss]]
+name = "rod"
+mesh = "rod.inp"
+stiffness = 100.0
+member_mass = 1.0
+[integrator]""",
+)
+
+
+@pytest.fixture
+def pulled(tmp_path, monkeypatch):
+    """A scenario whose load is in a file, and whose truss in a file that another one includes."""
+    monkeypatch.chdir(tmp_path)
+    Path("osc.toml").write_text(PULLED)
+    Path("pull.csv").write_text("0, 0\n0.1, 1\n")
+    Path("rod.inp").write_text("*INCLUDE, INPUT=mesh.inp\n")
+    Path("mesh.inp").write_text("*NODE\n1, 0, 0, 0\n2, 1, 0, 0\n*ELEMENT, TYPE=T3D2\n1, 1, 2\n")
+
+
+@pytest.mark.parametrize("name", ["pull.csv", "mesh.inp"])
+def test_members_of_other_files_are_not_mixed_with_those_of_before(pulled, name):
+    keys = {"over": {"define.k": [100, 400]}, "quantities": [FINAL]}
+    sweep(**keys)
+    (Path("osc-study/members/002/summary.json")).unlink()  # as it is while it runs
+    before = table()
+    Path(name).write_text(Path(name).read_text().replace("0, 0, 0\n", "0.5, 0, 0\n").replace("0.1, 1", "0.1, 2"))
+    told = "the file pull.csv has changed since" if name == "pull.csv" else "the meshes are no longer those of the run"
+    with pytest.raises(sx.SymplexError, match=f"cannot be resumed: {told}"):
+        sweep(**keys, resume=True)
+    assert table() == before
+
+
+def test_a_study_of_another_version_is_not_resumed(oscillator, monkeypatch):
+    sweep(over={"define.k": [100, 400]})
+    monkeypatch.setattr("symplex.studies.study_file.VERSION", "9.8.7")
+    with pytest.raises(
+        sx.SymplexError, match=r"osc-study cannot be resumed: it was computed by symplex .* is symplex 9"
+    ):
+        sweep(over={"define.k": [100, 400]}, resume=True)
+
+
+def test_a_file_that_changes_while_a_study_runs_is_told(pulled, monkeypatch):
+    finished = symplex.studies.workers.run_member
+
+    def changing(task):
+        outcome = finished(task)
+        Path("pull.csv").write_text("0, 0\n0.1, 2\n")
+        return outcome
+
+    monkeypatch.setattr(symplex.studies.workers, "run_member", changing)
+    study = sweep(over={"define.k": [100, 400]}, quantities=[FINAL])
+    assert [one.status for one in study.members] == ["finished", "failed"]
+    assert study.members[1].reason.startswith("the file pull.csv has changed while the study was running")
 
 
 @pytest.mark.parametrize("content", ["[]", "[" * 100_000, '{"members'])
@@ -346,6 +410,7 @@ def test_sixty_members_killed_in_the_middle_and_resumed(oscillator):
     check_resumed()
 
 
+@pytest.mark.usefixtures("signals")
 @pytest.mark.slow
 def test_an_interrupted_study_can_be_resumed(oscillator):
     process = begun("--workers", "2")

@@ -17,7 +17,6 @@ from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.constraints.rattle import Rattle, Shake
 from symplex.time.events import lattice_motion
-from symplex.time.events.energy_stepping import EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha
@@ -76,9 +75,7 @@ CASES = {
     "Langevin": (Langevin(Newmark(0.02), 0.3, rate=1.0, boltzmann=1.0, seed=3), free),
     "Langevin over Rattle": (Langevin(Rattle(0.02, RODS), 0.3, rate=1.0, boltzmann=1.0), triangle),
     "Langevin over a composition": (Langevin(Composition(EnergyMomentum(0.04)), 0.3, rate=1.0, boltzmann=1.0), free),
-    "EnergyStepping": (EnergyStepping(0.01), argon),
     "JacobiReduction of a composition": (JacobiReduction(Composition(Newmark(0.02))), argon),
-    "JacobiReduction of energy-stepping": (JacobiReduction(EnergyStepping(0.05)), argon),
     "PolarReduction": (PolarReduction(ForceStepping(0.02)), two_bodies),
     "PolarReduction, conjugate": (PolarReduction(ForceStepping(0.02), conjugate_angle=True), two_bodies),
     "PolarReduction of Newmark": (PolarReduction(Newmark(0.02)), two_bodies),

@@ -10,7 +10,7 @@ from symplex.fem.system import System
 from symplex.time.composition import Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.constraints.rattle import Rattle, Shake
-from symplex.time.events.energy_stepping import EnergyStepping
+from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import Integrator
@@ -168,8 +168,8 @@ def test_parameters_that_cannot_be(options, text):
 
 def test_methods_that_cannot_be_followed():
     system, state = cluster()
-    with pytest.raises(InvalidSystem, match="EnergyStepping has no fixed step"):
-        Langevin(EnergyStepping(0.1), 1.0, rate=1.0).start(system, state)
+    with pytest.raises(InvalidSystem, match="ForceStepping has no fixed step"):
+        Langevin(ForceStepping(0.1), 1.0, rate=1.0).start(system, state)
     rods = {"rods": RigidBars([[0, 1]], np.linalg.norm(state.q[1] - state.q[0]))}
     still = system.state(state.q)
     with pytest.raises(InvalidSystem, match="take Rattle"):

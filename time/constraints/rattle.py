@@ -327,8 +327,7 @@ class RattleMotion(ConstrainedMotion):
         self._at_once = self._small.at_once
         self._prepare()
         known = self._applied, self._gradients, self._impulses, self._sizes
-        work = self._work.acting, self._work.done
-        taken = self._small.take(n, steps, self._q, self._v, known, self._corrections, *work)
+        taken = self._small.take(n, steps, self._q, self._v, known, self._corrections, *self._work.buffers())
         self._ready = taken == n
         return taken
 

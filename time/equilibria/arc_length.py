@@ -131,8 +131,7 @@ class _Tangent:
             moved = float(np.linalg.norm(correction))
             if not moved < 2.0 * reach:
                 return None
-            balanced = float(np.abs(residual).max()) <= _BALANCED * balance.size
-            if balanced and moved <= 1e-6 * reach:
+            if moved <= 1e-6 * reach and balance.is_balanced(new, residual, _BALANCED):
                 return new, new_part, count
             if count > 3 and moved > 0.9 * last:
                 return None

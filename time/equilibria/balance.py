@@ -11,8 +11,8 @@ from symplex.fem.changing import IncompleteStencils
 from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.solvers.direct import SparseSolver
+from symplex.time.solvers.newton import EPS, FLOOR, masses_of_norms
 
-_ROUNDING = 1e-13  # of the forces that cancel, what inner forces leave of each other
 _TINY = float(np.finfo(float).tiny)
 _NEARLY = 1e-7  # of the largest number of a tangent: stiffness that decides nothing
 
@@ -54,6 +54,7 @@ class StaticBalance:
         self.constant = np.zeros_like(q)
         self.symmetric = not system.differentiable_loads
         self.size = _TINY
+        self._mass = masses_of_norms(system)[:, None]
         self.unbalanced = self.residual(q)
         spans = np.ptp(np.where(np.isfinite(q), q, 0.0), axis=0)
         self.length = float(np.linalg.norm(spans)) or float(np.abs(way).max(initial=0.0)) or 1.0
@@ -79,14 +80,31 @@ class StaticBalance:
         system, pattern = self.system, self.system.pattern
         if self.way.any() or any(load(self.t, q, self._rest).any() for load in system.loads.values()):
             return False
-        span = np.abs(q - q.mean(axis=0)).ravel()
         for energy, slots in zip(system.energies.values(), pattern.slots, strict=False):
             forces, blocks = np.zeros_like(q), pattern.zeros(system.dim)
             energy.add_gradient(q, forces)
             energy.add_hessian(q, slots, blocks)
-            if np.abs(forces).max() > _ROUNDING * (abs(pattern.matrix(blocks)) @ span).max():
+            if self._norm(forces) > self._round_off(q, forces, blocks):
                 return False
         return True
+
+    def is_balanced(self, q: Array, residual: Array, tolerance: float) -> bool:
+        """Return whether a residual [n, dim] at positions q is a part of the forces, or no more than round-off."""
+        if np.abs(residual).max(initial=0.0) <= tolerance * self.size:
+            return True
+        forces = np.zeros_like(q)
+        self.write_forces(q, forces)
+        return self._norm(residual) <= self._round_off(q, forces, self._stiffness(q))
+
+    def _norm(self, forces: Array) -> float:
+        """Return |M^(−1/2) forces| in N/√kg."""
+        return float(np.sqrt((forces * forces / self._mass).sum()))
+
+    def _round_off(self, q: Array, forces: Array, blocks: Array) -> float:
+        """Return the norm of what may be round-off of forces [n, dim] at positions q, as Newton's method takes it."""
+        summed = abs(self.system.pattern.matrix(blocks)) @ np.abs(q).reshape(-1)
+        summed = np.abs(forces) + summed.reshape(q.shape)
+        return FLOOR * EPS * self._norm(summed)
 
     def is_far(self, q: Array, times: float) -> bool:
         """Return whether a node has moved by so many times the size of the system, and of the way of its supports."""
@@ -120,6 +138,16 @@ class StaticBalance:
     def stiffness(self, q: Array) -> tuple[Array, Array]:
         """Return the blocks [nnz, dim, dim] in N/m, fixed coordinates taken out, and the derivative [n, dim] by λ."""
         system = self.system
+        blocks = self._stiffness(q)
+        by_part = self.unbalanced.copy()
+        if self.way.any():
+            by_part += (system.pattern.matrix(blocks) @ self.way.reshape(-1)).reshape(q.shape)
+        by_part[system.fixed] = 0.0
+        return self._supported(blocks), by_part
+
+    def _stiffness(self, q: Array) -> Array:
+        """Return the blocks [nnz, dim, dim] in N/m at the positions q, supports not yet taken out."""
+        system = self.system
         blocks = system.pattern.zeros(system.dim)
         try:
             self.write_stiffness(q, blocks)
@@ -127,11 +155,7 @@ class StaticBalance:
             system.cover(error.ends)
             blocks = system.pattern.zeros(system.dim)
             self.write_stiffness(q, blocks)
-        by_part = self.unbalanced.copy()
-        if self.way.any():
-            by_part += (system.pattern.matrix(blocks) @ self.way.reshape(-1)).reshape(q.shape)
-        by_part[system.fixed] = 0.0
-        return self._supported(blocks), by_part
+        return blocks
 
     def is_stable(self, q: Array) -> bool | None:
         """Return whether the pivots of a tangent that is not symmetric are positive at q; None if that is not known.

@@ -14,7 +14,7 @@ _STEPS = 400
 _FIRST = 0.01  # of the size of the system, by which the first step lets it move
 _LONGER, _SHORTER = 4.0, 1.0 / 16.0
 _SHORTEST = 1e-16  # of the square of the first step
-_BALANCED = 1e-9  # residual relative to the forces
+_BALANCED = 1e-9  # of the forces, that inertia may be
 _FAR = 100.0  # sizes of the system that a node may move
 
 
@@ -24,7 +24,8 @@ def relaxed(balance: StaticBalance, q: Array, part: float, solver: NewtonSolver)
     Steps of the implicit Euler method, each from rest: M Δq/τ² + ∇V(q + Δq) − f = 0. Each lowers V by more than
     |M^½ Δq|²/2τ², if there is a potential, so that none leads to an equilibrium that is not stable; and what is loose,
     a body that has to fall on its support, has inertia. τ grows as long as steps can be taken; in the end they are
-    those of Newton's method.
+    those of Newton's method. It is at rest where the forces of inertia are small: all others balance them to round-off,
+    of which stiff members can leave more than that.
 
     Parameters
     ----------
@@ -62,12 +63,14 @@ def relaxed(balance: StaticBalance, q: Array, part: float, solver: NewtonSolver)
             continue
         finally:
             balance.inertia = 0.0
-        moved = solver.increment.copy()
+        moved, taken = solver.increment.copy(), square
         q, part = q + moved, part + stride
         stride, square = min(2.0 * stride, 1.0 - part), square * _LONGER
         system.settle(q)
         residual = balance.residual(q)
-        if part >= 1.0 and np.abs(residual).max() <= _BALANCED * balance.size:
+        # Forces that no step could be told from round-off are not balanced by that; others are, to round-off.
+        left = np.where(system.fixed, 0.0, system.apply_mass(moved)) / taken if corrections else residual
+        if part >= 1.0 and np.abs(left).max() <= _BALANCED * balance.size:
             return q, corrections
         if balance.is_far(q, _FAR):
             raise _moves_away(balance, q)

@@ -1,5 +1,4 @@
-"""Methods that go from event to event: force-stepping and energy-stepping."""
+"""Force-stepping: a method that moves from event to event."""
 
 # Made by tests/write_stubs.py.
-from symplex.time.events.energy_stepping import EnergyStepping as EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping as ForceStepping

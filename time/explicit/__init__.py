@@ -1,4 +1,4 @@
-"""Explicit methods: central differences, also in local time steps, and the symplectic Euler method."""
+"""Explicit methods: central differences, also in local time steps."""
 
 from symplex.base.lazy import public
 
@@ -7,6 +7,5 @@ __all__, __getattr__, __dir__ = public(
     {
         ".multirate": ("Multirate",),
         ".newmark": ("Newmark",),
-        ".variational_euler": ("VariationalEuler",),
     },
 )

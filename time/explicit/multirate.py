@@ -46,7 +46,9 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
     ----------
     dt : float or "auto"
         The largest step in s, and the grid of times at which there are states; ``"auto"`` takes that which costs
-        least: on meshes of nearly equal elements that of one level for all, which is explicit Newmark.
+        least: on meshes of nearly equal elements that of one level for all, which is explicit Newmark. Half of it alone
+        leaves elements above level 0 their steps, as their levels are one lower: halve ``safety`` with it for a quarter
+        of the error.
     levels : int, default 10
         How many times dt may be halved.
     layers : int, default 2
@@ -108,7 +110,9 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
         rates = self.rates(system, state)
         if self.dt == "auto":
             if rates.whole == math.inf:
-                raise StepFailed('Multirate: dt = "auto" needs an energy with stiffness; give dt in seconds.')
+                raise StepFailed(
+                    'Multirate: dt = "auto" needs an energy with stiffness where something is free; give dt in seconds.'
+                )
             return best_step(wanted_steps(system, rates), rates, self.levels)
         if rates.whole < np.inf and finest(rates, self.dt) > self.levels:
             raise UnstableStep(

@@ -18,8 +18,9 @@ from symplex.fem.kernels import formula, inlined, kernel
 from symplex.fem.load_table import load_loops, write_load
 from symplex.fem.system import State, System
 from symplex.fem.team import Phases
-from symplex.time.implicit.generalized_alpha import Coefficients, GeneralizedAlphaMotion
-from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS
+from symplex.time.implicit.generalized_alpha import newmark_scheme
+from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS, ImplicitMotion
+from symplex.time.implicit.scheme import Scheme
 from symplex.time.integrator import STEPS, FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
@@ -34,7 +35,7 @@ _NUMBERS_AT_ONCE = 512
 @checked
 @final
 @dataclass(frozen=True)
-class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
+class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion"]):
     """Newmark's method: explicit with β = 0 and γ = ½ (the default), otherwise implicit.
 
     q1 = q0 + dt v0 + dt² [(½ − β) a0 + β a1],  v1 = v0 + dt [(1 − γ) a0 + γ a1],  M a1 = f(t1, q1, v1) − ∇V(q1)
@@ -150,11 +151,12 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
             allowed = ', or "auto"' if self.explicit else " with an implicit member"
             raise ValueError(f"Newmark: dt must be positive{allowed}; it is {self.dt!r}.")
 
-    def _motion(self, system: System, t0: float, dt: float, n: int) -> NewmarkMotion | GeneralizedAlphaMotion:
-        if self.explicit:
-            return NewmarkMotion(system, t0, dt, n)
-        coefficients = Coefficients(0.0, 0.0, self.beta, self.gamma)
-        return GeneralizedAlphaMotion("Newmark", system, t0, dt, n, coefficients, self.newton)
+    def scheme(self, h: float) -> Scheme:
+        """Return a step of size h in s of an implicit member."""
+        return newmark_scheme(h, self.beta, self.gamma)
+
+    def _motion(self, system: System, t0: float, dt: float, n: int) -> NewmarkMotion | ImplicitMotion:
+        return NewmarkMotion(system, t0, dt, n) if self.explicit else ImplicitMotion(self, system, t0, dt, n)
 
     def _step_size(self, system: System, state: State) -> float:
         """Return dt in s, checked against the stability limit where there is one."""
@@ -166,7 +168,9 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | GeneralizedAlphaMotion"]):
         advised = min(self.safety * limit, self.contact_safety * 2.0 / contact if contact > 0 else math.inf)
         if self.dt == "auto":
             if advised == math.inf:
-                raise StepFailed('Newmark: dt = "auto" needs an energy with stiffness; give dt in seconds.')
+                raise StepFailed(
+                    'Newmark: dt = "auto" needs an energy with stiffness where something is free; give dt in seconds.'
+                )
             return advised
         if self.dt > limit:
             raise UnstableStep(
@@ -222,8 +226,7 @@ class NewmarkMotion(FixedStepMotion):
         if not self.system.loads:
             return _steps(n, steps.sizes, *arrays)
         n, factors = steps.load_factors(n, loads, 1.0)
-        work = self._work.acting, self._work.done
-        return _loaded_steps(n, steps.sizes, *arrays, loads.table, factors, self._rooms, *work)
+        return _loaded_steps(n, steps.sizes, *arrays, loads.table, factors, self._rooms, *self._work.buffers())
 
     def _step(self, t: float, h: float) -> None:
         if self._compiled_steps(1, Steps.one(t, h)):

@@ -6,7 +6,6 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".generalized_alpha": ("GeneralizedAlpha", "HilberHughesTaylor"),
-        ".linearly_implicit": ("LinearlyImplicitNewmark",),
         ".midpoint": ("Midpoint",),
     },
 )

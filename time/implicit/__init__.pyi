@@ -3,5 +3,4 @@
 # Made by tests/write_stubs.py.
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
 from symplex.time.implicit.generalized_alpha import HilberHughesTaylor as HilberHughesTaylor
-from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark as LinearlyImplicitNewmark
 from symplex.time.implicit.midpoint import Midpoint as Midpoint

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,48 +12,65 @@ from symplex.base.columns import count_column
 from symplex.errors import StepFailed
 from symplex.fem.assembly import Pattern
 from symplex.fem.energy import Array
+from symplex.fem.kernels import kernel
 from symplex.fem.system import System
 from symplex.time.implicit.halving import in_parts
-from symplex.time.implicit.small_steps import Scheme, SmallSteps
-from symplex.time.integrator import STEPS, FixedMotion, FixedStepIntegrator, require_step
+from symplex.time.implicit.scheme import OneStep, Scheme
+from symplex.time.implicit.small_steps import SmallSteps
+from symplex.time.integrator import STEPS, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion, with_context
 from symplex.time.solvers.linear_solver import COUNTS, LinearSolver
 from symplex.time.solvers.newton import Newton, NewtonSolver
 from symplex.time.steps import Steps
 from symplex.time.traits import Trait
 
+_LITTLE = 0.1  # of how far all else moves in a step: supports that move less are not what tears elements
 _RARE = ("linear_iterations", *COUNTS[2:])
 IMPLICIT_COLUMNS = (STEPS, *map(count_column, ("corrections", "halved", "factorisations", *_RARE)))
 
 
 class ImplicitMotion(FixedStepMotion):
-    """A motion whose steps solve equations for the increment of positions (`symplex.time.solvers.newton`)."""
+    """A motion by a method that is its scheme.
 
+    Each step solves the equations of the scheme for the increment of positions (`symplex.time.solvers.newton`).
+
+    Parameters
+    ----------
+    method : OneStep
+    system : System
+    t0, dt : float
+        Time of the start and step in s.
+    n : int, default 0
+        Number of steps already taken.
+    compensated : bool, default False
+        Whether positions carry the digits that rounding cuts off; with discrete gradients.
+    """
+
+    filters_steps = True
     inertia: float
     impulse: float
-    symmetric: bool
-    at: tuple[float, float] = (1.0, 1.0)
-    seen: tuple[float, ...] = (1.0,)
-    filters_steps = True
-    _h: float  # the step that is being taken, in s
-    _seen_at: float = 1.0  # after which part of the step inelastic parts are seen, if not by their mean forces
-    _own_accelerations: tuple[Array, Array] | None = None  # those at the end of a step and the method's, if it has them
-    _by_ends: bool | None = None  # if compiled loops can take steps: whether of discrete gradients
-    _small: SmallSteps | None = None
-    _secant = False  # whether loads give secants for their derivatives with the velocity
 
-    def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton):
+    def __init__(self, method: OneStep, system: System, t0: float, dt: float, n: int = 0, *, compensated: bool = False):
+        self.name = type(method).__name__
         super().__init__(system, t0, dt, n)
+        self._scheme, self._newton = method.scheme, method.newton
+        self._now = scheme = method.scheme(dt)  # of the step that is being taken
+        self.symmetric = not (scheme.discrete or system.differentiable_loads)
+        self.at = (0.5, 1.0) if scheme.discrete else (scheme.alpha, scheme.alpha)
+        self.seen = tuple({1.0: None, scheme.alpha: None})
         shape = (system.n_nodes, system.dim)
         self.constant, self._buffer = np.zeros(shape), np.zeros(shape)
+        self._own_a = np.zeros(shape) if scheme.carries else None
+        self._compensation = np.zeros(shape) if compensated else None
         self._corrections, self._halved, self._linear = np.zeros(1), np.zeros(1), np.zeros(len(COUNTS))
         # Where bodies collide, steps are halved by default: which step can be solved is not known before.
-        self._halvings = (6 if system.impassable else 0) if newton.halvings is None else newton.halvings
-        self._solver = NewtonSolver(system, newton)
-        # Of supports that move, zero elsewhere: increments and changes of velocity in the step
-        self._given_dq, self._given_dv = (np.zeros(shape if self._moving else 0) for _ in range(2))
-        self.symmetric = self.symmetric and not system.differentiable_loads
-        self._newton = newton
+        self._halvings = (6 if system.impassable else 0) if self._newton.halvings is None else self._newton.halvings
+        self._solver = NewtonSolver(system, self._newton)
+        # Of supports that move, zero elsewhere: increments, changes of velocity and accelerations of the step
+        self._given_dq, self._given_dv, self._given_a = (np.zeros(shape if self._moving else 0) for _ in range(3))
+        self._given = self._moving.mask  # the coordinates of supports that move
+        self._small: SmallSteps | None = None
+        self._secant = False  # whether loads give secants for their derivatives with the velocity
 
     def solve_by(self, solver: Callable[[Pattern, int], LinearSolver], symmetric: bool) -> None:
         """Take another linear solver, which a function returns for a pattern and a dimension.
@@ -63,38 +80,22 @@ class ImplicitMotion(FixedStepMotion):
         self._solver = NewtonSolver(self.system, self._newton, solver)
         self.symmetric = symmetric
 
-    @abstractmethod
-    def _loaded(self, dq: Array) -> tuple[float, Array, Array]:
-        """Return the time, positions and velocities at which the step sees the loads."""
+    def begin(self, q: Array, v: Array) -> None:
+        """Take positions and velocities [n, dim] of the start, and find all else that moves."""
+        super().begin(q, v)
+        if self._own_a is not None:
+            self._own_a[...] = self._a
 
-    def _ends(self, dq: Array) -> tuple[Array, Array] | None:
-        """Return the positions between which loads act, if their middle is where the step sees the loads."""
-        return None
-
-    @abstractmethod
-    def forces(self, dq: Array, out: Array) -> None:
-        """Write the forces of the step [n, dim] in N for the increment Δq to out."""
-
-    @abstractmethod
-    def blocks(self, dq: Array, out: Array) -> None:
-        """Write the blocks [nnz, dim, dim] in N/m of the derivative of the forces to out."""
-
-    @abstractmethod
-    def _begin(self, t: float, h: float) -> None:
-        """Set up the equations of a step of size h in s from the time t."""
-
-    def _scheme(self, h: float) -> Scheme:
-        """Return a step of size h in s as compiled loops take it, where `_by_ends` is set."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def _finish(self, h: float, dq: Array, forces: Array) -> None:
-        """Move by the increment Δq with the forces there (zero where fixed), which may be overwritten."""
+    def observe(self, t: float) -> None:
+        """Set the accelerations of the state, unless steps carry them."""
+        if self._own_a is None:
+            super().observe(t)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, and counts."""
         counts = {"corrections": self._corrections, "halved": self._halved, "linear": self._counted()}
-        return super().arrays() | counts
+        more = {"own_a": self._own_a, "compensation": self._compensation}
+        return super().arrays() | counts | {name: array for name, array in more.items() if array is not None}
 
     def statistics(self) -> dict[str, float]:
         """Return the number of ``steps``, of ``corrections`` by Newton's method, and of ``halved`` steps if allowed.
@@ -129,8 +130,9 @@ class ImplicitMotion(FixedStepMotion):
             return 0
         schemes = [self._scheme(float(h)) for h in steps.sizes]
         before = small.counts.copy()
-        works = self._work.done[: len(self._work.loads)]
-        taken = small.take(n, steps, schemes, self._q, self._v, self._own_accelerations, works)
+        works = self._work.buffers()[1][: len(self._work.loads)]
+        accelerations = None if self._own_a is None else (self._a, self._own_a)
+        taken = small.take(n, steps, schemes, self._q, self._v, accelerations, works)
         corrections, factorisations = small.counts - before
         self._corrections += corrections
         self._solver.counts["factorisations"] += int(factorisations)
@@ -138,8 +140,8 @@ class ImplicitMotion(FixedStepMotion):
 
     def _small_steps(self) -> SmallSteps | None:
         """Return what takes steps in compiled loops, looked for at the first: of many motions none is ever taken."""
-        if self._small is None and self._by_ends is not None:
-            self._small = SmallSteps(self.system, self._newton, self._by_ends)
+        if self._small is None and self._compensation is None:
+            self._small = SmallSteps(self.system, self._newton, self._now.discrete)
             self._at_once = self._small.at_once
         return self._small or None
 
@@ -151,9 +153,16 @@ class ImplicitMotion(FixedStepMotion):
 
     def _set_up(self, t: float, h: float) -> float:
         """Set up the equations of a step, with the supports at its end; return 0."""
+        self._now = scheme = self._scheme(h)
+        self._t, self.inertia, self.impulse = t, scheme.inertia, scheme.impulse
+        momentum = scheme.by_v * self._v
+        if self._own_a is not None:
+            momentum += scheme.by_a * self._a + scheme.by_own * self._own_a
         if self._moving:
             self._move_supports(t + h)
-        self._begin(t, h)
+            # The values at supports for which the equations hold with the given increments and accelerations
+            np.copyto(momentum, scheme.inertia * self._given_dq - scheme.impulse * self._given_a, where=self._given)
+        self.constant[...] = self.system.apply_mass(momentum)
         return 0.0
 
     def _solve(self, h: float) -> None:
@@ -170,6 +179,10 @@ class ImplicitMotion(FixedStepMotion):
                 self._corrections += self._found_from(carried)
             except StepFailed as error:
                 _, far, _ = self.system.foremost(np.abs(self._given_dq).max(axis=1))
+                free = np.where(self.system.fixed, 0.0, h * self._v)
+                _, most, _ = self.system.foremost(np.abs(free).max(axis=1))
+                if far <= _LITTLE * most:
+                    raise  # they are not what moves far
                 raise with_context(error, f"{error} In this step the supports move by up to {far:.3g} m.") from None
 
     def _found_from(self, start: Array | float) -> int:
@@ -200,71 +213,151 @@ class ImplicitMotion(FixedStepMotion):
         supports, work = self._moving, self._work
         v0 = self._v.copy() if supports else self._v
         if work.loads:
-            work.add_loads(self._works_of_loads(h, dq))
+            work.add_loads(self._works_of_loads(dq))
         if supports:
             work.add_supports(self._forces_of_supports(dq, forces) * dq)
         if self._internal:
             work.add_dissipated(self._internal.advance(self._q, self._q + dq, h))
         if self.system.has_supports:
             forces[self.system.fixed] = 0.0
-        self._finish(h, dq, forces)
+        self._finish(dq, forces)
         if supports:
-            np.copyto(self._v, v0 + self._given_dv, where=supports.mask)
+            np.copyto(self._v, v0 + self._given_dv, where=self._given)
             # On the mass it is [M (v1 − v0)]·(v0 + v1)/2, so that all energy balances. The same forces on the increment
             # would do the work of the mean velocity Δq/h, from which that of the ends differs by O(h²).
             work.add_supports(0.5 * self.system.apply_mass(self._v - v0) * (v0 + self._v))
 
     def _move_supports(self, t1: float) -> None:
-        """Set the increments and changes of velocity of the supports in a step that ends at the time t1."""
-        mask = self._moving.mask
-        np.copyto(self._given_dq, self._origin + self._moving.displacements(t1) - self._q, where=mask)
-        np.copyto(self._given_dv, self._moving.velocities(t1) - self._v, where=mask)
+        """Set the increments, changes of velocity and accelerations of the supports in a step that ends at t1."""
+        h = self._now.h
+        np.copyto(self._given_dq, self._origin + self._moving.displacements(t1) - self._q, where=self._given)
+        np.copyto(self._given_dv, self._moving.velocities(t1) - self._v, where=self._given)
+        self._given_a = self._given_dv / h if self._own_a is None else self._moving.accelerations(t1)
 
-    def _carry(self, x: Array, change: Array) -> Array:
-        """Return x with the values at supports for which inertia · M Δq − M x is M times the given change."""
-        return np.where(self._moving.mask, self.inertia * self._given_dq - change, x) if self._moving else x
+    # -- the equations --------------------------------------------------------------------------------------
 
-    def _accelerated(self, forces: Array, given: Array) -> Array:
-        """Return M⁻¹ forces [n, dim] beside what is given at supports; also for impulses and changes of velocity."""
-        return self.system.response(forces, given) if self._moving else self.system.accelerations(forces, self._buffer)
-
-    def _subtract_loads(self, dq: Array, out: Array) -> None:
-        """Take the loads off the forces of the step."""
-        if self._work.loads:
-            for force in self._forces_of_loads(dq):
-                out -= force
+    def forces(self, dq: Array, out: Array) -> None:
+        """Write the forces of the step [n, dim] in N for the increment Δq to out."""
+        if self._compensation is not None:
+            self.system.increment_gradient(self._q, self._compensation, dq, out)
+        elif self._now.discrete:
+            self.system.discrete_gradient(self._q, np.add(self._q, dq, out=self._buffer), out)
+        else:
+            self.system.gradient(self._between(dq), out)
+        for force in self._forces_of_loads(dq):
+            out -= force
         if self._internal:
-            q1, h, mean = self._inelastic_at(dq)
-            self._internal.subtract_forces(self._q, q1, h, out, mean=mean)
+            self._internal.subtract_forces(self._q, *self._inelastic(dq), out, mean=self._now.discrete)
 
-    def _inelastic_at(self, dq: Array) -> tuple[Array, float, bool]:
-        """Return where the step sees inelastic parts, after which time in s, and whether by their mean forces."""
-        ends = self._ends(dq)
-        if ends is not None:
-            return ends[1], self._h, True
-        return self._loaded(dq)[1], self._h * self._seen_at, False
-
-    def _forces_of_loads(self, dq: Array) -> Iterator[Array]:
-        """Yield the force [n, dim] of each load."""
-        (t, q, v), ends = self._loaded(dq), self._ends(dq)
-        for load in self._work.loads:
-            yield load(t, q, v) if ends is None else self.system.load_over(load, t, ends, v)
-
-    def _subtract_load_derivatives(self, dq: Array, by_q: float, by_v: float, out: Array) -> None:
-        """Take their derivatives off the blocks, where q and v change by by_q and by_v (in 1/s) times Δq."""
-        if self.system.differentiable_loads:
-            self.system.add_load_derivatives(*self._loaded(dq), -by_q, -by_v, out, self._ends(dq), self._secant)
+    def blocks(self, dq: Array, out: Array) -> None:
+        """Write the blocks [nnz, dim, dim] in N/m of the derivative of the forces to out."""
+        scheme, system = self._now, self.system
+        if scheme.discrete:
+            system.discrete_hessian_blocks(self._q, np.add(self._q, dq, out=self._buffer), out)
+        else:
+            system.hessian_blocks(self._between(dq), out)
+            if scheme.alpha != 1.0:
+                out *= scheme.alpha
+        if system.differentiable_loads:
+            seen = *self._seen(dq), -scheme.seen, -scheme.rate
+            system.add_load_derivatives(*seen, out, self._ends(dq), self._secant)
         if self._internal:
-            q1, h, mean = self._inelastic_at(dq)
-            self._internal.subtract_derivatives(self._q, q1, h, 1.0 if mean else by_q, out, mean=mean)
+            q1, h = self._inelastic(dq)
+            by_q = 1.0 if scheme.discrete else scheme.alpha
+            self._internal.subtract_derivatives(self._q, q1, h, by_q, out, mean=scheme.discrete)
 
-    def _works_of_loads(self, h: float, dq: Array) -> list[float]:
-        """Return the work in J of each load in a step of size h in s, before the motion has moved."""
-        return [self.system.dot(force, dq) for force in self._forces_of_loads(dq)]
+    def _between(self, dq: Array) -> Array:
+        """Return the positions [n, dim] at which the step takes gradients."""
+        np.multiply(dq, self._now.alpha, out=self._buffer)
+        return np.add(self._q, self._buffer, out=self._buffer)
+
+    def _ends(self, dq: Array) -> tuple[Array, Array] | None:
+        """Return the positions between which loads act, if forces are discrete gradients."""
+        return (self._q, self._q + dq) if self._now.discrete else None
+
+    def _seen(self, dq: Array) -> tuple[float, Array, Array]:
+        """Return the time, positions and velocities at which the step evaluates loads."""
+        scheme = self._now
+        v = scheme.rate * dq
+        if self._own_a is not None:
+            v += scheme.seen_v * self._v + scheme.seen_own * self._own_a
+            if self._moving:
+                np.copyto(v, self._v + self._given_dv, where=self._given)
+        return self._t + scheme.seen * scheme.h, self._q + scheme.seen * dq, v
+
+    def _inelastic(self, dq: Array) -> tuple[Array, float]:
+        """Return where the step evaluates inelastic parts, and after which time in s."""
+        part = self._now.alpha
+        return self._q + part * dq, part * self._now.h
+
+    def _forces_of_loads(self, dq: Array) -> list[Array]:
+        """Return the force [n, dim] of each load."""
+        if not self._work.loads:
+            return []
+        (t, q, v), ends = self._seen(dq), self._ends(dq)
+        return [load(t, q, v) if ends is None else self.system.load_over(load, t, ends, v) for load in self._work.loads]
+
+    # -- what follows from the solution ---------------------------------------------------------------------
+
+    def _working_loads(self, dq: Array) -> list[Array]:
+        """Return the force [n, dim] of each load that does its work in the step, before the motion has moved."""
+        forces = self._forces_of_loads(dq)
+        if not self._now.work_at_ends:
+            return forces
+        at_start = [load(self._t, self._q, self._v) for load in self._work.loads]
+        return [0.5 * (one + other) for one, other in zip(at_start, forces, strict=True)]
+
+    def _works_of_loads(self, dq: Array) -> list[float]:
+        """Return the work in J of each load in the step, before the motion has moved."""
+        return [self.system.dot(force, dq) for force in self._working_loads(dq)]
 
     def _forces_of_supports(self, dq: Array, forces: Array) -> Array:
         """Return the mean forces [n, dim] in N that supports do work against in a step, before the motion has moved."""
-        return forces
+        if not self._now.work_at_ends:
+            return forces
+        q1 = self._q + dq
+        ends = self.system.gradient(self._q) + self.system.gradient(q1)
+        self._internal.subtract_forces(self._q, self._q, 0.0, ends, mean=False)
+        self._internal.subtract_forces(self._q, q1, self._now.h, ends, mean=False)
+        return 0.5 * ends - sum(self._working_loads(dq))
+
+    def _finish(self, dq: Array, forces: Array) -> None:
+        """Move by the increment Δq with the forces there (zero where fixed), which may be overwritten.
+
+        Accelerations and velocities follow from the forces and not from Δq: their sum is zero to round-off.
+        """
+        scheme, system = self._now, self.system
+        np.negative(forces, out=forces)
+        moving = bool(self._moving)
+        a = system.response(forces, self._given_a) if moving else system.accelerations(forces, self._buffer)
+        if self._compensation is None:
+            self._q += dq
+        else:
+            _add(self._q, self._compensation, dq)
+        if self._own_a is None:
+            self._v += scheme.h * a
+            if system.massless.any():
+                self._v[system.massless] = dq[system.massless] / scheme.h
+            return
+        own_a = scheme.own_a1 * a + scheme.own_a0 * self._a + scheme.own_own * self._own_a
+        if moving:
+            np.copyto(own_a, a, where=self._given)
+        self._v += scheme.h * ((1.0 - scheme.gamma) * self._own_a + scheme.gamma * own_a)
+        self._a[...], self._own_a[...] = a, own_a
+        for carried in (self._v, self._a, self._own_a):  # which the loads of the next step see
+            system.share(carried)
+
+
+@kernel
+def _add(q, compensation, dq):
+    """Add dq to the positions q + compensation; compensation is what their sum, rounded to q, has left over."""
+    for n in range(q.shape[0]):
+        for i in range(q.shape[1]):
+            step = compensation[n, i] + dq[n, i]
+            total = q[n, i] + step
+            part = total - q[n, i]
+            compensation[n, i] = (q[n, i] - (total - part)) + (step - part)
+            q[n, i] = total
 
 
 # What implicit methods take as a rule.
@@ -277,8 +370,8 @@ IMPLICIT: frozenset[Trait] = frozenset(
 
 
 @dataclass(frozen=True)
-class ImplicitIntegrator(FixedStepIntegrator[FixedMotion]):
-    """A method with implicit steps of one size.
+class ImplicitIntegrator(FixedStepIntegrator[ImplicitMotion]):
+    """A method with implicit steps of one size, which its `scheme` describes.
 
     Parameters
     ----------
@@ -302,3 +395,10 @@ class ImplicitIntegrator(FixedStepIntegrator[FixedMotion]):
 
     def __post_init__(self):
         require_step(self, self.dt)
+
+    @abstractmethod
+    def scheme(self, h: float) -> Scheme:
+        """Return a step of size h in s, of either sign."""
+
+    def _motion(self, system: System, t0: float, dt: float, n: int) -> ImplicitMotion:
+        return ImplicitMotion(self, system, t0, dt, n)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from numba import typeof, types
@@ -12,6 +12,7 @@ from symplex.fem.call import address_of, call_testing_kernel
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.load_table import write_load
 from symplex.fem.system import System
+from symplex.time.implicit.scheme import Scheme, impulsive
 from symplex.time.solvers.newton import Newton
 from symplex.time.solvers.small_newton import (
     FORCES,
@@ -26,56 +27,6 @@ from symplex.time.solvers.small_newton import (
     write_seen_load,
 )
 from symplex.time.steps import Steps
-
-
-class Scheme(NamedTuple):
-    """A step of a method, h its size: an increment, and what follows from the forces F at it.
-
-    inertia M Δq + impulse F − momentum = 0,  momentum = M (by_v v0 + by_a a0 + by_own α0)
-    a1 = −M⁻¹F,  α1 = own_a1 a1 + own_a0 a0 + own_own α0,  v1 = v0 + h [(1 − γ) α0 + γ α1]
-
-    Attributes
-    ----------
-    alpha, inertia, impulse : float
-        F is the gradient at q0 + alpha Δq, or the discrete one from q0 to there, less the loads; inertia in 1/s,
-        impulse in s.
-    symmetric : bool
-        Whether the derivative of F is.
-    h, by_v, by_a, by_own, own_a1, own_a0, own_own, gamma : float
-    seen, rate, seen_v, seen_own : float
-        Loads are seen at q0 + seen Δq and the velocities seen_v v0 + seen_own α0 + rate Δq.
-    work_at_ends : bool
-        Whether their work is that of the mean of their forces there and at q0 and v0, or of those there.
-    """
-
-    alpha: float
-    inertia: float
-    impulse: float
-    symmetric: bool
-    h: float
-    by_v: float
-    by_a: float
-    by_own: float
-    own_a1: float
-    own_a0: float
-    own_own: float
-    gamma: float
-    seen: float
-    rate: float
-    seen_v: float
-    seen_own: float
-    work_at_ends: bool
-
-
-def impulsive(h: float, alpha: float, inertia: float, impulse: float, seen: float, symmetric: bool) -> Scheme:
-    """Return a scheme with v1 = v0 − h M⁻¹F, of a step h of either sign, whose equations have inertia M v0.
-
-    Loads are seen at the part ``seen`` of the increment, with the mean velocity.
-    """
-    side = float(np.copysign(1.0, h))
-    by_v = inertia * abs(h) * side
-    of_loads = seen, 1.0 / h, 0.0, 0.0, False
-    return Scheme(alpha, inertia, impulse, symmetric, h, by_v, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, *of_loads)
 
 
 @final
@@ -144,7 +95,7 @@ class SmallSteps:
     def _equations(self) -> tuple[types.Type, ...]:
         """Return the types of what Newton's method takes."""
         assert self.newton is not None, "it is asked for where there is one"
-        scheme, vectors = typeof(impulsive(1.0, 1.0, 1.0, 1.0, 1.0, symmetric=True)), types.float64[:, ::1]
+        scheme, vectors = typeof(impulsive(1.0, 1.0, 1.0, 1.0, 1.0, discrete=False)), types.float64[:, ::1]
         parts = typeof(self.newton.system), typeof(self.newton.factors), scheme, types.float64[::1], *[vectors] * 3
         return *parts, types.float64[:, :, ::1], types.float64[:, :, ::1], types.int64, types.int64[::1]
 

@@ -6,7 +6,6 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".manifold": ("ComposedMethod", "ManifoldMethod"),
-        ".planar_pendulum": ("PlanarMethod", "PlanarState", "SwingPlane"),
         ".rigid_body": ("BodyPotential", "BodyState", "RelaxedBody", "RelaxedState", "RigidBody", "UniformField"),
         ".rigid_body_methods": ("BodyCayley", "BodyZhangSkeel"),
         ".sphere": ("AxialPotential", "SpherePotential", "SphereState", "SphericalPendulum"),

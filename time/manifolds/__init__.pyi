@@ -3,9 +3,6 @@
 # Made by tests/write_stubs.py.
 from symplex.time.manifolds.manifold import ComposedMethod as ComposedMethod
 from symplex.time.manifolds.manifold import ManifoldMethod as ManifoldMethod
-from symplex.time.manifolds.planar_pendulum import PlanarMethod as PlanarMethod
-from symplex.time.manifolds.planar_pendulum import PlanarState as PlanarState
-from symplex.time.manifolds.planar_pendulum import SwingPlane as SwingPlane
 from symplex.time.manifolds.rigid_body import BodyPotential as BodyPotential
 from symplex.time.manifolds.rigid_body import BodyState as BodyState
 from symplex.time.manifolds.rigid_body import RelaxedBody as RelaxedBody

@@ -166,9 +166,9 @@ def solve_increment(equations: Equations, size: int) -> Array:
     history = [norm]
     while norm > 0.0:
         floor = _FLOOR * _EPS * scale
-        if len(history) > _CORRECTIONS:
-            raise _failure(history, floor)
         at_floor = norm <= floor
+        if len(history) > _CORRECTIONS and not at_floor:
+            raise _failure(history, floor)
         try:
             correction: Array = np.linalg.solve(jacobian, -residual).astype(float, copy=False)
         except np.linalg.LinAlgError:

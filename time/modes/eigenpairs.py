@@ -39,6 +39,8 @@ def lowest(motions: SmallMotions, n: int, solver: LinearOfModes) -> tuple[Array,
         If they are not found.
     """
     free, moving = motions.free, motions.n_moving
+    if not moving:
+        raise InvalidSystem("natural_modes: no free coordinate has mass, so there are no modes. Let some be free.")
     if not 1 <= n <= moving:
         raise InvalidSystem(
             f"natural_modes: n is {n}, must be from 1 to {moving}, the number of free coordinates"

@@ -11,6 +11,8 @@ from symplex.time.rigid_rotation import centre_of_mass
 
 _ZERO = 1e-12  # of the largest ω², below which that of a rigid motion is zero to rounding
 _NOTHING = 1e-14  # below which those of other motions are: slender bodies have vibrations between the two
+_SLOW = 1e-6  # of the largest ω², above which none is zero for any rounding
+_MARGIN = 10.0  # of errors that are computed for one rounding of many
 _SAME = 1e-6  # of a rigid motion that may be missing
 _HELD = 1e-9  # of a motion that supports may see
 _ALONG = 1e-6  # by which a direction may differ from an axis
@@ -39,7 +41,8 @@ def sorted_rigid(
 
     Of equal ω², as those that are zero, a method finds any mixture. Here the rigid motions in it that supports allow
     come first: shifts, along axes if there are such, and turns. What is left of the mixture are mechanisms, and slow
-    vibrations as of a thin strip, which have an ω² beyond rounding. That of all others is set to zero.
+    vibrations as of a thin strip, which have an ω² beyond rounding. That of all others is set to zero. If all given
+    modes are zero, there may be more of these, and rigid motions without stiffness take the place of mechanisms.
 
     Parameters
     ----------
@@ -52,11 +55,16 @@ def sorted_rigid(
         A measure of the largest ω² in 1/s².
     """
     kinds = ["vibration" if square >= 0.0 else "unstable" for square in squares]
-    zero = np.flatnonzero(np.abs(squares) <= _ZERO * largest)
+    slow = np.abs(squares) <= _SLOW * largest
+    if not slow.any():
+        return squares, shapes, kinds
+    round_off = _round_off(motions, shapes[slow])
+    zero = np.flatnonzero(np.abs(squares) <= max(_ZERO * largest, round_off))
     if not len(zero):
         return squares, shapes, kinds
     system = motions.system
     basis = shapes[zero].reshape(len(zero), -1)
+    may_be_more = len(zero) == len(squares)
     allowed, names = allowed_motions(motions)
     found: list[Array] = []
     told: list[str] = []
@@ -69,13 +77,13 @@ def sorted_rigid(
             continue
         motion = motion / size
         within = basis @ system.apply_mass(motion).ravel()
-        if within @ within < 1.0 - _SAME:
+        if within @ within < 1.0 - _SAME and not (may_be_more and _is_without_stiffness(motions, motion, largest)):
             continue  # it is not among these modes
         found.append(motion)
         told.append(name)
     rigid = np.reshape([motion.ravel() for motion in found], (len(found), system.fixed.size))
     left, rest = _complement(system, squares[zero], basis, rigid)
-    left[np.abs(left) <= _NOTHING * largest] = 0.0
+    left[np.abs(left) <= max(_NOTHING * largest, round_off)] = 0.0
     is_unstable = left < 0.0
     told += [MECHANISM if square == 0.0 else "vibration" for square in left[~is_unstable]]
     squares, shapes = squares.copy(), shapes.copy()
@@ -86,19 +94,41 @@ def sorted_rigid(
     return squares, shapes, kinds
 
 
+def _is_without_stiffness(motions: SmallMotions, motion: Array, largest: float) -> bool:
+    """Return whether the stiffness takes a motion [n, dim] to zero where coordinates are free."""
+    forces = motions.pattern.matrix(motions.symmetric_stiffness) @ motion.ravel()
+    size = np.linalg.norm(motions.system.apply_mass(motion))
+    return bool(np.linalg.norm(forces[motions.free]) <= _ZERO * largest * size)
+
+
+def _round_off(motions: SmallMotions, shapes: Array) -> float:
+    """Return the error in 1/s² of ω² of shapes [k, n, dim] from positions rounded to the last digit of the largest.
+
+    Lengths of members rounded so leave stresses, and these a stiffness against motions that have none.
+    """
+    q = motions.q
+    rounded = q + np.spacing(np.abs(q).max()) * np.random.default_rng(0).choice([-1.0, 1.0], q.shape)
+    change = motions.pattern.matrix(motions.system.hessian_blocks(rounded) - motions.system.hessian_blocks(q))
+    flat = shapes.reshape(len(shapes), -1)
+    return _MARGIN * float(np.abs(np.einsum("ki,ki->k", flat, (change @ flat.T).T)).max(initial=0.0))
+
+
 def _complement(system: System, squares: Array, basis: Array, rigid: Array) -> tuple[Array, Array]:
-    """Return ω² and shapes, ascending, of what is left of M-orthonormal modes [k, n·dim] without rigid ones in them."""
+    """Return ω² and shapes, ascending, of k − r combinations of M-orthonormal modes [k, n·dim] without rigid ones."""
     if not len(rigid):
         return squares.copy(), basis
     weighed = np.array([system.apply_mass(row.reshape(system.fixed.shape)).ravel() for row in rigid])
-    within = weighed @ basis.T  # [r, k], with rows of length 1
+    within = weighed @ basis.T  # [r, k], with rows of length 1 unless a rigid motion takes the place of a mechanism
     turn = np.linalg.svd(within)[2][len(rigid) :]
     left, again = np.linalg.eigh((turn * squares) @ turn.T)
     return left, again.T @ turn @ basis
 
 
 def allowed_motions(motions: SmallMotions) -> tuple[Array, list[str]]:
-    """Return the rigid motions [r, n, dim] that no support sees, shifts first, and their names."""
+    """Return the rigid motions [r, n, dim] of masses that no support constrains, shifts first, and their names.
+
+    A rotation about a straight line moves no mass on it, and is none of them.
+    """
     system, dim = motions.system, motions.system.dim
     every = rigid_motions(motions.q, centre_of_mass(system, motions.q))
     size = float(np.abs(motions.q - motions.q.mean(axis=0)).max(initial=0.0)) or 1.0
@@ -106,12 +136,13 @@ def allowed_motions(motions: SmallMotions) -> tuple[Array, list[str]]:
     at_supports = every[:, system.fixed].T  # [held, d]
     shifts = _null(at_supports[:, :dim])
     turns = _null(at_supports)
-    # Of all that is allowed, what is no shift alone.
-    if len(shifts):
-        padded = np.hstack([shifts, np.zeros((len(shifts), len(every) - dim))])
-        turns = turns - (turns @ padded.T) @ padded
+    padded = np.hstack([shifts, np.zeros((len(shifts), len(every) - dim))])
+    still = _null(every[:, ~system.massless].reshape(len(every), -1).T)
+    # Of all that is allowed, what is no shift alone and moves a mass.
+    for others in (padded, still):
+        turns = turns - (turns @ others.T) @ others
     turns = _independent(turns)
-    combined = [*np.hstack([shifts, np.zeros((len(shifts), len(every) - dim))]), *turns]
+    combined = [*padded, *turns]
     names = [_named("translation", shift, dim) for shift in shifts]
     names += [_named("rotation", turn[dim:], dim) for turn in turns]
     return np.array([np.tensordot(c, every, 1) for c in combined]).reshape(-1, *system.fixed.shape), names

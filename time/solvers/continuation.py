@@ -9,7 +9,8 @@ import numpy as np
 from symplex.fem.energy import Array
 
 _FIRST = 1.0 / 8.0  # of a step
-_LEAST = 1.0 / 512.0  # below which a branch of roots is at its end
+_LEAST = 1.0 / 512.0  # of what has been reached, below which a branch of roots is at its end,
+_SHORTEST = 2.0**-20  # and of a step: at the start of the branch parts must resolve what is fast
 _PARTS = 64  # of a step, at most, those that were too long included
 _GROWTH = 2.0
 
@@ -38,7 +39,7 @@ def followed(root: Root, none: Array, slope: Array | None = None) -> Array | Non
         found = root(part, at + (part - reached) * slope)
         if found is None:
             size *= 0.5
-            if size < _LEAST:
+            if size < max(_LEAST * reached, _SHORTEST):
                 return None
             continue
         if part == 1.0:

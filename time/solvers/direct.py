@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from symplex.fem.assembly import Array, IntArray, Pattern
+from symplex.fem.inner_products import norm
 from symplex.fem.kernels import kernel
 from symplex.time.solvers.conjugate_residuals import conjugate_residuals
 from symplex.time.solvers.fill import coordinates_of, minimum_degree_order
@@ -117,11 +118,11 @@ class SparseSolver(LinearSolver):
         """Return x [n, dim], improved by iterative refinement where little pivoting has lost digits."""
         rhs = b.reshape(-1)[self._order]
         x = self._lu.solve(rhs)
-        size = np.linalg.norm(rhs)
+        size = norm(rhs)
         residual = rhs - self._matrix @ x
-        if np.linalg.norm(residual) > _REFINE * size:
+        if norm(residual) > _REFINE * size:
             x += self._lu.solve(residual)
-            if not np.linalg.norm(rhs - self._matrix @ x) <= _BROKEN * size:
+            if not norm(rhs - self._matrix @ x) <= _BROKEN * size:
                 x = self._with_full_pivoting(rhs)
         return self._in_given_order(x, b.shape)
 
@@ -152,7 +153,7 @@ class SparseSolver(LinearSolver):
 
         self._lu = self._guarded(splu, permc_spec="COLAMD")
         x = self._lu.solve(rhs)
-        if not np.linalg.norm(rhs - self._matrix @ x) <= _SINGULAR * np.linalg.norm(rhs):
+        if not norm(rhs - self._matrix @ x) <= _SINGULAR * norm(rhs):
             raise singular(self._pattern, self._blocks)
         return x
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from symplex.errors import MissingPackage, StepFailed
 from symplex.fem.assembly import Array, Pattern
+from symplex.fem.inner_products import inner, norm
 from symplex.time.solvers.automatic import LARGEST_DIRECT
 from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.krylov import LIMIT
@@ -74,7 +75,7 @@ class MultigridSolver(LinearSolver):
         x, _ = method(
             self._matrix, rhs, rtol=_ROUNDING * tolerance, maxiter=LIMIT, M=self._preconditioner, callback=self._count
         )
-        left, size = np.linalg.norm(rhs - self._matrix @ x), np.linalg.norm(rhs)
+        left, size = norm(rhs - self._matrix @ x), norm(rhs)
         if not left <= tolerance * size:
             loose = loose_part(self._pattern, self._blocks)
             if loose is not None:
@@ -85,7 +86,7 @@ class MultigridSolver(LinearSolver):
                     'Try a smaller step, or linear="auto".'
                 )
             return self._factors().solve(b, tolerance)
-        self._positive &= bool(rhs @ x >= 0.0)
+        self._positive &= inner(rhs, x) >= 0.0
         return x.reshape(b.shape)
 
     def _factors(self) -> SparseSolver:

@@ -77,6 +77,12 @@ class Newton:
             raise ValueError(f"Newton: linear must be one of {', '.join(Linear.__args__)}; it is {self.linear!r}.")
 
 
+def masses_of_norms(system: System) -> Array:
+    """Return the masses [n] in kg that norms |M^(−1/2) r| are weighted by; a massless node counts like the others."""
+    lumped = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())  # row sums may be negative
+    return np.where(system.massless, lumped[~system.massless].mean(), lumped)
+
+
 @final
 class NewtonSolver:
     """Solves the equations of one step after the other of a system.
@@ -115,14 +121,12 @@ class NewtonSolver:
         self._pattern: Pattern | None = None  # until it is needed: it takes long to find
         self._none_yet: dict[str, int] = dict.fromkeys(COUNTS, 0)
         self._linearised = False
-        lumped = np.asarray(system.mass if system.is_lumped else system.mass.diagonal())  # row sums may be negative
-        # Weights of norms; a massless node counts like the others.
-        self._mass = np.where(system.massless, lumped[~system.massless].mean(), lumped)
+        self._mass = masses_of_norms(system)
         shape = (system.n_nodes, system.dim)
         self.increment, self.forces, self._residual = (np.zeros(shape) for _ in range(3))
         self._trial, self._trial_forces, self._trial_residual = (np.zeros(shape) for _ in range(3))
         # Of M Δq = factor · x: the masses and Δq, or ones and M Δq for a consistent mass.
-        self._factor = lumped if system.is_lumped else np.ones(system.n_nodes)
+        self._factor = np.asarray(system.mass) if system.is_lumped else np.ones(system.n_nodes)
 
     def _take_pattern(self, system: System) -> None:
         """Take a linear solver for the pattern as it is now."""

@@ -50,6 +50,8 @@ class SmallSystem(NamedTuple):
     fixed : bool [n, dim]
     indptr, indices : int32 [n + 1], [nnz]
         The pattern.
+    symmetric : bool
+        Whether the matrix of a step is.
     """
 
     form: FormTable
@@ -59,6 +61,7 @@ class SmallSystem(NamedTuple):
     fixed: NDArray[np.bool_]
     indptr: IntArray
     indices: IntArray
+    symmetric: bool
 
 
 # Vectors [n, dim] that compiled Newton iterations write to, as places in one array: the increment, its forces and its
@@ -124,7 +127,8 @@ def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
     mass, form = np.array(system.mass), form_table(system, table, by_ends)
     # Copies, so that addresses and layouts are those of arrays that nothing else changes.
     fixed, indptr, indices = np.array(system.fixed), pattern.indptr.copy(), pattern.indices.copy()
-    small = SmallSystem(form, loads.table, mass, np.array(system.mass_values), fixed, indptr, indices)
+    symmetric = not (by_ends or system.differentiable_loads)
+    small = SmallSystem(form, loads.table, mass, np.array(system.mass_values), fixed, indptr, indices, symmetric)
     vectors = np.zeros((LOAD + 1, system.n_nodes, system.dim))
     return SmallNewton(small, factors, vectors, pattern.zeros(system.dim), (table, pattern, loads))
 
@@ -271,7 +275,7 @@ def find_increment(system, factors, scheme, load_factors, momentum, q, start, ve
     system, factors, vectors, blocks
         Those of a `SmallNewton`.
     scheme
-        With the attributes ``inertia``, ``impulse``, ``symmetric`` of `StepEquations`
+        With the attributes ``inertia`` and ``impulse`` of `StepEquations`
         (`symplex.time.solvers.step_equations`), ``alpha``, at which part of the increment forces are, ``seen``, at
         which loads are, and ``rate``, by how much velocities that these see change with it.
     load_factors : float64 [l]
@@ -291,7 +295,7 @@ def find_increment(system, factors, scheme, load_factors, momentum, q, start, ve
         if not improved < (1.0 - DESCENT) * norm:
             if at_floor:
                 break
-            smooth = not scheme.symmetric
+            smooth = not system.symmetric
             if not _next_is_shorter(system, factors, improved, vectors):
                 return False
         _take_trial(vectors)
@@ -308,7 +312,7 @@ def find_increment(system, factors, scheme, load_factors, momentum, q, start, ve
         if corrections >= limit and not at_floor and norm > FALLING * before:
             return False
         if _correct(factors, 1.0, vectors) < 0.0:
-            smooth = not scheme.symmetric
+            smooth = not system.symmetric
     if not (smooth or is_definite(factors)):
         return False
     counts[0] += corrections
@@ -354,7 +358,7 @@ def find_increment_by_kept(
         at_floor = norm <= kept[KEPT_FLOOR]
         if corrections >= limit and not at_floor:
             return False
-        if _correct(factors, scheme.h / kept[KEPT_SIZE], vectors) < 0.0 and scheme.symmetric:
+        if _correct(factors, scheme.h / kept[KEPT_SIZE], vectors) < 0.0 and system.symmetric:
             return False
     counts[0] += corrections
     return True

@@ -22,7 +22,7 @@ from symplex.time.solvers.newton import Newton
 from symplex.time.totals import DISCRETE_BALANCE, DISCRETE_ENERGY
 from symplex.time.variational.small_adaptive import SmallSearch
 from symplex.time.variational.step_search import StepSearch
-from symplex.time.variational.variational import Attempt, VariationalMidpointMotion
+from symplex.time.variational.variational import Attempt, VariationalMidpoint, VariationalMidpointMotion
 from symplex.time.work import with_work
 
 _EPS = float(np.finfo(float).eps)
@@ -168,7 +168,9 @@ class AdaptiveVariationalMotion(Motion):
         self.system = system
         self.integrator = integrator
         self.held: list[Held] = []
-        self._inner = VariationalMidpointMotion(system, t, integrator.dt, 0, integrator.newton)
+        self._inner = VariationalMidpointMotion(
+            VariationalMidpoint(integrator.dt, newton=integrator.newton), system, t, integrator.dt
+        )
         self._shown = self._t = float(t)  # of the last state shown, and of the beginning of the next step
         self._h = float(integrator.dt)
         self._wanted = self._discrete = 0.0  # discrete energies: to be kept, and of the last step at its end

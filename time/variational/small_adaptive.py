@@ -17,7 +17,8 @@ from symplex.fem.gradient_table import EnergyTable, energy_table, write_derivati
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.load_table import write_load
 from symplex.fem.system import System
-from symplex.time.implicit.small_steps import Scheme, SmallSteps, dot
+from symplex.time.implicit.scheme import Scheme
+from symplex.time.implicit.small_steps import SmallSteps, dot
 from symplex.time.solvers.small_newton import (
     FORCES,
     INCREMENT,
@@ -103,7 +104,7 @@ class SmallSearch:
         numbers = np.zeros(2, np.int64), np.zeros(6), np.zeros(2)
         self._search = Search(*small.find_both(), limit, energies.table, *arrays, *numbers)
         self._kept = small, energies
-        self._resolved, self._symmetric = resolved, not system.loads
+        self._resolved = resolved
 
     def __bool__(self) -> bool:
         """Whether the system is one for it."""
@@ -120,7 +121,7 @@ class SmallSearch:
         search, newton = self._search, self._newton
         if search is None or newton is None:
             return None
-        numbers = h, *bounds, wanted, self._resolved, self._symmetric
+        numbers = h, *bounds, wanted, self._resolved
         if not _search(search, newton.system, newton.factors, newton.vectors, newton.blocks, q, v, *numbers):
             return None
         size, middle, energy = (float(search.best[place]) for place in (_H, _MIDDLE, _SIZE))
@@ -174,7 +175,7 @@ def _indicator(system, vectors, blocks, q, v):
 
 
 @formula
-def _excess(search, system, factors, vectors, blocks, q, v, h, wanted, symmetric):
+def _excess(search, system, factors, vectors, blocks, q, v, h, wanted):
     """Return E(h) less the wanted energy, NaN where there is no step; keep it if it is the best."""
     rooms, best = search.rooms, search.best
     part = h / best[_H] if best[_H] > 0.0 and abs(h / best[_H] - 1.0) < NEAR else 0.0
@@ -183,9 +184,7 @@ def _excess(search, system, factors, vectors, blocks, q, v, h, wanted, symmetric
             rooms[_START, i, k] = part * rooms[_BEST, i, k]
             vectors[VELOCITIES, i, k] = 0.0
     # That of `impulsive`, which is not compiled.
-    scheme = Scheme(
-        0.5, 1.0 / h, 0.5 * h, symmetric, h, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.5, 1.0 / h, 0.0, 0.0, False
-    )
+    scheme = Scheme(0.5, 1.0 / h, 0.5 * h, False, h, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.5, 1.0 / h, 0.0, 0.0, False)
     equations = system, factors, scheme, search.load_factors, search.momentum, q, rooms[_START]
     arguments = *equations, vectors, blocks, search.limit, search.counts
     if not call_testing_kernel(search.find_by_kept, (*arguments, search.kept)):
@@ -224,7 +223,7 @@ def _is_exact(best):
 
 
 @kernel
-def _search(search, system, factors, vectors, blocks, q, v, h, low, high, wanted, resolved, symmetric):
+def _search(search, system, factors, vectors, blocks, q, v, h, low, high, wanted, resolved):
     """Find the step; return whether there is one. See `StepSearch.nearest`."""
     best = search.best
     best[:] = 0.0
@@ -239,16 +238,16 @@ def _search(search, system, factors, vectors, blocks, q, v, h, low, high, wanted
     if not h * h * abs(slope) > resolved * EPS * size:
         return False
     enough = ROUGH * abs(slope) * h * h
-    excess = _excess(search, system, factors, vectors, blocks, q, v, h, wanted, symmetric)
+    excess = _excess(search, system, factors, vectors, blocks, q, v, h, wanted)
     if not (np.isnan(excess) or _is_exact(best)):
         known = still, slope, excess
-        _interpolate(search, system, factors, vectors, blocks, q, v, (h, low, high), wanted, symmetric, known)
+        _interpolate(search, system, factors, vectors, blocks, q, v, (h, low, high), wanted, known)
     best[_CORRECTIONS] = search.counts[0]
     return _is_exact(best) or (best[_H] > 0.0 and abs(best[_EXCESS]) <= enough)
 
 
 @formula
-def _interpolate(search, system, factors, vectors, blocks, q, v, sizes, wanted, symmetric, known):
+def _interpolate(search, system, factors, vectors, blocks, q, v, sizes, wanted, known):
     """Interpolate h² as a function of E by parabolas, until excesses fall no more (`StepSearch`)."""
     h, low, high = sizes
     still, slope, excess = known
@@ -264,7 +263,7 @@ def _interpolate(search, system, factors, vectors, blocks, q, v, sizes, wanted, 
     for _ in range(ITERATIONS):
         if not low * low <= following <= high * high:
             return
-        new = _excess(search, system, factors, vectors, blocks, q, v, np.sqrt(following), wanted, symmetric)
+        new = _excess(search, system, factors, vectors, blocks, q, v, np.sqrt(following), wanted)
         if _is_exact(search.best) or np.isnan(new):
             return
         if abs(new) < least:

@@ -10,10 +10,10 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS, ImplicitIntegrator
-from symplex.time.implicit.midpoint import MidpointRuleMotion
+from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS, ImplicitIntegrator, ImplicitMotion
+from symplex.time.implicit.midpoint import Midpoint
+from symplex.time.implicit.scheme import Scheme
 from symplex.time.implicit.small_steps import SmallSteps
-from symplex.time.solvers.newton import Newton
 from symplex.time.steps import Steps
 from symplex.time.totals import DISCRETE_ENERGY
 
@@ -21,7 +21,7 @@ from symplex.time.totals import DISCRETE_ENERGY
 @checked
 @final
 @dataclass(frozen=True)
-class VariationalMidpoint(ImplicitIntegrator["VariationalMidpointMotion"]):
+class VariationalMidpoint(ImplicitIntegrator):
     """The forced variational integrator of the midpoint Lagrangian, in steps of one size.
 
     L_d = dt [½ vᵀ M v − V(q_m)],  f_d⁺ = f_d⁻ = (dt/2) f(t_m, q_m, v),
@@ -51,8 +51,12 @@ class VariationalMidpoint(ImplicitIntegrator["VariationalMidpointMotion"]):
     columns = (*IMPLICIT_COLUMNS, DISCRETE_ENERGY)
     takes = IMPLICIT - {"moving supports", "internal variables"} | {"composition"}
 
+    def scheme(self, h: float) -> Scheme:
+        """Return (1/h) M Δq + (h/2) [∇V(q0 + Δq/2) − f] = M v0."""
+        return Midpoint(abs(h)).scheme(h)
+
     def _motion(self, system: System, t0: float, dt: float, n: int) -> VariationalMidpointMotion:
-        return VariationalMidpointMotion(system, t0, dt, n, self.newton)
+        return VariationalMidpointMotion(self, system, t0, dt, n)
 
 
 @final
@@ -96,14 +100,11 @@ class Attempt:
 
 
 @final
-class VariationalMidpointMotion(MidpointRuleMotion):
-    """A motion by the variational midpoint rule; see `VariationalMidpoint`.
+class VariationalMidpointMotion(ImplicitMotion):
+    """A motion by the variational midpoint rule; see `VariationalMidpoint`."""
 
-    (1/h) M Δq + (h/2) [∇V(q0 + Δq/2) − f] = M v0
-    """
-
-    def __init__(self, system: System, t0: float, dt: float, n: int, newton: Newton):
-        super().__init__(system, t0, dt, n, newton, alpha=0.5)
+    def __init__(self, method: VariationalMidpoint, system: System, t0: float, dt: float, n: int = 0):
+        super().__init__(method, system, t0, dt, n)
         self._discrete = np.full(1, np.nan)  # at the end of the last step, if there was one
 
     # -- a step of any size -----------------------------------------------------------------------------------
@@ -122,16 +123,17 @@ class VariationalMidpointMotion(MidpointRuleMotion):
         dq, forces, corrections = self._solved(t, h, start, follow=near is None)
         forces[self.system.fixed] = 0.0
         middle, size = self._middle(h, dq, self._between(dq))
-        return Attempt(h, dq, forces, middle, size, self._works_of_loads(h, dq), corrections)
+        return Attempt(h, dq, forces, middle, size, self._works_of_loads(dq), corrections)
 
     def _solved(self, t: float, h: float, start: Array, follow: bool) -> tuple[Array, Array, int]:
         """Return the increment of a step and the forces there, and the corrections of an increment to start with."""
         small = self._small_steps()
-        found = small.solve(self._scheme(h), t, self._q, self._v, start) if small else None
+        scheme = self._scheme(h)
+        found = small.solve(scheme, t, self._q, self._v, start) if small else None
         if found is not None:
-            self._t, self._h = t, h
+            self._t, self._now = t, scheme
             return found
-        self._begin(t, h)
+        self._set_up(t, h)
         corrections = self._solver.solve(self, self._q, start, follow=follow)
         return self._solver.increment.copy(), self._solver.forces.copy(), corrections
 
@@ -188,9 +190,10 @@ class VariationalMidpointMotion(MidpointRuleMotion):
             self._discrete[0] = self._middle(h, dq, q)[0] + 0.5 * sum(works)
         return taken
 
-    def _finish(self, h: float, dq: Array, forces: Array) -> None:
-        self._discrete[0] = self._middle(h, dq, self._between(dq))[0] + 0.5 * sum(self._works_of_loads(h, dq))
-        super()._finish(h, dq, forces)
+    def _finish(self, dq: Array, forces: Array) -> None:
+        middle, _ = self._middle(self._now.h, dq, self._between(dq))
+        self._discrete[0] = middle + 0.5 * sum(self._works_of_loads(dq))
+        super()._finish(dq, forces)
 
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J as all implicit methods do, with ``discrete_energy`` at the end of the last step.

@@ -23,7 +23,6 @@ from symplex.meshes.generate import box
 from symplex.time.composition import Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.dense_output import Interpolant
-from symplex.time.events.energy_stepping import EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
@@ -319,15 +318,21 @@ def test_a_ram_presses_a_block_on_a_floor(mass_of, linear):
     assert system.reactions(end)[top, 2].sum() < -500.0
 
 
-def test_a_jump_that_tears_elements_says_how_far_it_is():
+@pytest.mark.parametrize("speed", [200.0, 0.1, 0.0])
+def test_a_jump_that_tears_elements_says_how_far_it_is(speed):
+    """Not so where something else tears them, as here a body that is thrown at the support."""
     mesh = box((1.0, 0.5, 0.5), (1, 1, 1))
     cells, face = mesh.cells["tetra"], np.flatnonzero(mesh.points[:, 0] < 1e-9)
-    ram = SupportTranslation(face, [1.0, 0.0, 0.0], TimeFunction.steady(200.0))
+    ram = SupportTranslation(face, [1.0, 0.0, 0.0], TimeFunction.steady(speed))
     solid = Solid(mesh.points, cells, NeoHookean(2e3, 1e3, 1.0))
     mass = lumped_mass(mesh.points, cells, 1.0, len(mesh.points))
     system = System(mass, {"solid": solid}, moving={"ram": ram})
-    with pytest.raises(StepFailed, match=r"EnergyMomentum stopped .* the supports move by up to 2 m"):
-        EnergyMomentum(0.01).start(system, system.state(mesh.points)).advance(0.1)
+    thrown = np.where(mesh.points[:, :1] > 0.9, [-200.0 if speed < 1.0 else 0.0, 0.0, 0.0], 0.0)
+    method = EnergyMomentum(0.01, newton=Newton(iterations=1 if speed < 1.0 else 25))
+    with pytest.raises(StepFailed, match=r"EnergyMomentum (stopped|did not converge)") as caught:
+        method.start(system, system.state(mesh.points, thrown)).advance(0.1)
+    assert ("the supports move by up to 2 m" in str(caught.value)) == (speed == 200.0)
+    assert ("the supports move" in str(caught.value)) == (speed == 200.0)
 
 
 def test_a_turning_support_carries_a_body_round_with_the_work_of_speeding_it_up():
@@ -480,7 +485,6 @@ def test_wrong_input_is_refused(make, text):
     "integrator",
     [
         ForceStepping(0.1),
-        EnergyStepping(0.1),
         JacobiReduction(Newmark(0.1)),
         PolarReduction(ForceStepping(0.1)),
     ],

@@ -32,7 +32,6 @@ def rod(system, state):
 STEP = 0.01
 METHODS = {
     "Newmark": lambda *_: sx.Newmark(STEP),
-    "VariationalEuler": lambda *_: sx.explicit.VariationalEuler(STEP),
     "trapezoidal": lambda *_: sx.Newmark.trapezoidal(STEP),
     "Midpoint": lambda *_: sx.Midpoint(STEP),
     "VariationalMidpoint": lambda *_: sx.VariationalMidpoint(STEP),
@@ -44,7 +43,6 @@ METHODS = {
     "HilberHughesTaylor": lambda *_: sx.HilberHughesTaylor(STEP),
     "ZhangSkeel": lambda *_: sx.ZhangSkeel(STEP),
     "ZhangSkeel simplified": lambda *_: sx.ZhangSkeel(STEP, variant="simplified"),
-    "LinearlyImplicitNewmark": lambda *_: sx.implicit.LinearlyImplicitNewmark(STEP),
     "GrahamJelenic": lambda *_: sx.GrahamJelenic(STEP, "energy-momentum"),
     "GrahamJelenic CM4": lambda *_: sx.GrahamJelenic(STEP, "cayley-magnus-4"),
     "Composition of CM4": lambda *_: sx.Composition(sx.GrahamJelenic(STEP, "cayley-magnus-4"), 6),
@@ -54,7 +52,6 @@ METHODS = {
     "Langevin": lambda *_: sx.Langevin(sx.Newmark(STEP), 0.5, rate=0.3, boltzmann=1.0),
 }
 OTHERS = {
-    "EnergyStepping": sx.EnergyStepping(0.1),
     "JacobiReduction": sx.reductions.JacobiReduction(sx.Newmark(STEP)),
     "AdaptiveVariational": sx.AdaptiveVariational(STEP),
     "GrahamJelenic kappa": sx.GrahamJelenic(STEP, "kappa"),

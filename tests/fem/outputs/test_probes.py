@@ -181,6 +181,7 @@ def test_what_a_probe_cannot_tell_is_refused():
         (lambda: sx.outputs.BarProbe("p", bars, ["axial_stress"]), "give section=A"),
         (lambda: sx.outputs.BarProbe("p", bars, ["elongation"]), "give reference=points"),
         (lambda: sx.outputs.BarProbe("p", bars, members=[3]), "members must be some of 0 to 0"),
+        (lambda: sx.outputs.BarProbe("p", bars, reference=[[np.inf, 0.0, 0.0]] * 2), "must be finite"),
         (
             lambda: sx.outputs.ReactionProbe(
                 "p", {"a": np.ones((2, 3), bool)}, changes=[(1.0, {"b": np.ones((2, 3))})]

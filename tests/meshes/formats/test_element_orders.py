@@ -6,6 +6,7 @@ import pyvista
 
 from reference.boxes import QUADRATIC, SOLID_KINDS, box_of
 from symplex.errors import MeshError
+from symplex.meshes.formats.by_meshio import _TURNED
 from symplex.meshes.formats.gmsh_order import from_gmsh_order, to_gmsh_order
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.formats.save import save_mesh
@@ -44,6 +45,23 @@ def test_vtk_files_have_cells_as_vtk_does(tmp_path, kind):
     theirs = read_mesh(tmp_path / "theirs.vtu")
     check_mesh(theirs)
     assert describe(theirs).volume == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize("suffix", [".vtu", ".vtk"])
+@pytest.mark.parametrize("kind", ["wedge", "wedge15", "wedge18"])
+def test_vtk_wedges_may_look_either_way(tmp_path, kind, suffix):
+    """With bases that look inward, as VTK 9.7 takes them, or outward, as it is documented; one may be inverted."""
+    mesh = box_of(kind, (1.0, 2.0, 3.0), (2, 1, 1))
+    cells = mesh.cells[kind]
+    outward = cells[:, _TURNED[kind]]
+    for rows in (cells, outward, np.concatenate([outward[:1], cells[1:]])):
+        padded = np.insert(rows.astype(np.int64), 0, rows.shape[1], axis=1)
+        path = tmp_path / f"theirs{suffix}"
+        pyvista.UnstructuredGrid(padded.ravel(), [VTK_TYPES[kind]] * len(rows), mesh.points).save(path)
+        theirs = read_mesh(path)
+        assert describe(theirs).inverted == int((rows != cells).any(axis=1).sum() == 1)
+        mended = np.where((rows != cells).any(axis=1).sum() == 1, rows, cells)
+        np.testing.assert_array_equal(theirs.cells[kind], mended)
 
 
 @pytest.mark.parametrize("kind", QUADRATIC)

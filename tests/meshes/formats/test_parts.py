@@ -151,3 +151,93 @@ def test_sizes_of_a_box(tmp_path):
     rows = ["".join(f"{n:10d}" for n in (k, *row)) for k, row in enumerate((mesh.cells["hexahedron"] + 1).tolist(), 1)]
     path = written(tmp_path, "part.rad", radioss(mesh, left(mesh) + 1, "BRICK", rows))
     assert describe(sx.read_mesh(path, scale=1e-3)).volume == pytest.approx(2e-9)
+
+
+def one_brick(number=1, part=7, width=8):
+    """Return a brick of a unit box, and its line."""
+    mesh = sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="hexahedra")
+    head = (number, part) if width == 8 else (number,)
+    return mesh, "".join(f"{n:{width}d}" for n in (*head, *(mesh.cells["hexahedron"][0] + 1)))
+
+
+def test_the_end_of_an_included_file_ends_that_file_only(tmp_path):
+    mesh, row = one_brick()
+    head, tail = lsdyna(mesh, left(mesh) + 1, [row]).split("*PART")
+    written(tmp_path, "nodes.k", head + "*END\njunk\n")
+    path = written(tmp_path, "part.k", "*KEYWORD\n*INCLUDE\nnodes.k\n*PART" + tail)
+    check(path, mesh, "hexahedron")
+    assert [line.split(", ", 1)[1] for line in sx.read_mesh(path).unknown] == [
+        "nodes.k, line 13: a line after *END: it is not known (2 times)"
+    ]
+    mesh, row = one_brick(width=10)
+    head, tail = radioss(mesh, left(mesh) + 1, "BRICK", [row]).split("/PART")
+    written(tmp_path, "nodes.inc", "\n".join(head.split("\n")[3:]) + "/END\n")
+    check(written(tmp_path, "part.rad", "/BEGIN\na model\n#include nodes.inc\n/PART" + tail), mesh, "hexahedron")
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "says"),
+    [
+        ("part.k", "*INCLUDE_AUTO_OFFSET\nmore.k\n", r"uses \*INCLUDE_AUTO_OFFSET"),
+        ("part.k", "*DELETE_PART\n         7\n", r"uses \*DELETE_PART"),
+        ("part.k", "*CASE_BEGIN_1\n", r"uses \*CASE_BEGIN_1"),
+        ("part.k", "*ELEMENT_SOLID CID=2\n", r"uses \*ELEMENT_SOLID for one case only"),
+        ("part.k", "*NODE%\n", "wider than the standard"),
+        ("part.k", "*PART\nrubber\n", "a title has no part"),
+        ("part.rad", "//SUBMODEL/3\nother\n", "uses /SUBMODEL"),
+        ("part.rad", "/MERGE/NODE/1\n", "uses /MERGE"),
+        ("part.rad", "/NODE/2\n        20                  1.\n", "/NODE/2 is in units that the file does not define"),
+        ("part.rad", "/UNIT/2\nlocal\n kg mm\n", "units of mass, length and time are 'kg mm'"),
+        ("part.rad", "/UNIT/2\nlocal\n kg parsec s\n", "unit 'parsec' is not known"),
+    ],
+)
+def test_what_changes_a_mesh_is_refused(tmp_path, name, more, says):
+    mesh, row = one_brick(width=8 if name.endswith("k") else 10)
+    text = lsdyna(mesh, [1], [row]) if name.endswith("k") else radioss(mesh, [1], "BRICK", [row])
+    end = "*END" if name.endswith("k") else "/END"
+    with pytest.raises(MeshError, match=says):
+        sx.read_mesh(written(tmp_path, name, text.replace(end, more + end)))
+
+
+def test_what_is_not_read_is_listed_and_refused_when_strict(tmp_path):
+    mesh, row = one_brick()
+    text = lsdyna(mesh, left(mesh) + 1, [row]).replace("junk\n", "")
+    more = "*MAT_ELASTIC\n1\n*SET_SEGMENT\n1\n*ELEMENT_BEAM\n1\n*ELEMENT_BEAM\n2\n*NOVEL_KEYWORD\n1\n"
+    path = written(tmp_path, "part.k", text)
+    assert sx.read_mesh(path, strict=True).unknown == ()
+    path = written(tmp_path, "part.k", text.replace("*END", more + "*END"))
+    assert sx.read_mesh(path).unknown == (
+        "part.k, line 23: *SET_SEGMENT: such sets are not read",
+        "part.k, line 25: *ELEMENT_BEAM: such elements are not read (2 times)",
+        "part.k, line 29: *NOVEL_KEYWORD: it is not known",
+    )
+    with pytest.raises(MeshError, match=r"part\.k: all lines must be known, got line 23: \*SET_SEGMENT"):
+        sx.read_mesh(path, strict=True)
+
+
+def test_lsdyna_thick_shells_and_orthotropic_solids(tmp_path):
+    """Thick shells are hexahedra of a formulation; directions of materials are below the nodes of solids."""
+    mesh, row = one_brick()
+    text = lsdyna(mesh, left(mesh) + 1, [row])
+    thick = written(tmp_path, "thick.k", text.replace("*ELEMENT_SOLID", "*ELEMENT_TSHELL"))
+    check(thick, mesh, "hexahedron")
+    assert sx.read_mesh(thick).formulations == {"hexahedron": ("ELEMENT_TSHELL",)}
+    below = "\n       1.0       0.0       0.0\n       0.0       1.0       0.0"
+    lines = text.replace("*ELEMENT_SOLID", "*ELEMENT_SOLID_ORTHO").replace(row, row[:16] + "\n" + row[16:] + below)
+    check(written(tmp_path, "ortho.k", lines), mesh, "hexahedron")
+
+
+def test_radioss_units(tmp_path):
+    """Coordinates are in the unit of /BEGIN, those of /NODE/2 in that of /UNIT/2; a scale must agree."""
+    mesh, row = one_brick(width=10)
+    text = radioss(mesh, left(mesh) + 1, "BRICK", [row])
+    units = "a model\n      2018         0\n                  kg                  mm                  ms\n"
+    text = text.replace("a model\n", units + "                   g                   m                   s\n")
+    path = written(tmp_path, "part.rad", text)
+    assert describe(sx.read_mesh(path)).volume == pytest.approx(1e-9)
+    assert describe(sx.read_mesh(path, scale=1e-3)).volume == pytest.approx(1e-9)
+    with pytest.raises(MeshError, match=r"part\.rad: scale must be 0\.001 m per unit of length, .* got 0\.0254"):
+        sx.read_mesh(path, scale=0.0254)
+    local = "/UNIT/2\nlocal\n kg cm s\n/NODE/2\n"
+    path = written(tmp_path, "part.rad", text.replace("/NODE\n", local))
+    assert describe(sx.read_mesh(path)).volume == pytest.approx(1e-6)

@@ -175,6 +175,16 @@ def test_gmsh_22_with_an_element_in_two_groups(tmp_path):
         assert describe(mesh).cells["tetra"] == 2
 
 
+def test_gmsh_sections_and_groups_that_are_not_read_are_listed(tmp_path):
+    more = "$Comments\nhere\n$EndComments\n$Novel\n1\n$EndNovel\n$Nodes"
+    text = changed(changed(GMSH22, "$Nodes", more), '2\n2 7 "base"', '3\n1 4 "edge"\n2 7 "base"')
+    assert read_text(tmp_path, text).unknown == (
+        "part.msh, line 13: $Novel: it is not known",
+        "part.msh, line 6: group 'edge': it has no elements",
+    )
+    assert read_text(tmp_path, GMSH22).unknown == read_text(tmp_path, GMSH41).unknown == ()
+
+
 def test_gmsh_22_binary_ends(tmp_path):
     import meshio
 
@@ -192,7 +202,8 @@ def test_gmsh_22_binary_ends(tmp_path):
 
 
 def test_other_versions_of_gmsh(tmp_path):
-    assert "of version 1 of Gmsh's format; save it" in refusal(tmp_path, "$NOD\n1\n1 0 0 0\n$ENDNOD\n")
+    many = "".join(f"{k} 0 0 0\n" for k in range(1, 2001))
+    assert "of version 1 of Gmsh's format; save it" in refusal(tmp_path, f"$NOD\n2000\n{many}$ENDNOD\n")
     raw = read_text(tmp_path, changed(GMSH22, "2.2 0 8", "2 0 8"))
     assert len(raw.cells["tetra"]) == 2
     assert "on another kind of machine" in refusal(tmp_path, changed(GMSH22, "2.2 0 8", "2.2 0 4"))
@@ -236,7 +247,6 @@ two cells
         ("*ELSET, ELSET=ONE", "*NFILL\n1, 9, 1\n*ELSET, ELSET=ONE", r"uses \*NFILL"),
         ("*ELSET, ELSET=ONE", "*NCOPY, CHANGE NUMBER=5\n*ELSET, ELSET=ONE", r"uses \*NCOPY"),
         ("*HEADING", "*PARAMETER\nx = 1\n*HEADING", r"uses \*PARAMETER"),
-        ("9, 2., 0., 0.", "9, 2., 0.", "node 9 has 2 coordinates"),
         ("9, 2., 0., 0.", "9.6, 2., 0., 0.", r"the line of a node is '9\.6"),
         ("9, 2., 0., 0.", "-9, 2., 0., 0.", r"the line of a node is '-9"),
         ("9, 2., 0., 0.", "0, 2., 0., 0.", "a node has the number 0"),
@@ -244,7 +254,6 @@ two cells
         ("9, 2., 0., 0.", "9, 2., 0., 0x1", "the line of a node is"),
         ("2, 2, 9, 10, 3, 6, 11, 12, 7", "2, 2, 9, 10, 3, 6, 11, 12", "element 2 of type C3D8 has 7 nodes, not 8"),
         ("1, 1, 2, 3, 4, 5, 6, 7, 8", "1, 1, 2, 3, 4, 5, 6, 7", "element 1 of type C3D8 has more numbers than 9"),
-        ("1, 1, 2, 3, 4, 5, 6, 7, 8", "1, 1, 2, 3, 4, 5, 6, 7, 8, 9", "element 1 of type C3D8 has more numbers"),
         ("1, 1, 2, 3, 4, 5, 6, 7, 8", "1, 1, 2, 3, 4, 5, 6, 7, 8.5", "the line of an element is"),
         ("*ELSET, ELSET=ONE\n1", "*ELSET, ELSET=ONE, GENERATE\n2, 1, 1", "a range of a set is '2, 1, 1'"),
         ("*ELSET, ELSET=ONE\n1", "*ELSET, ELSET=ONE, GENERATE\n1, 2, 0", "a range of a set is '1, 2, 0'"),
@@ -266,8 +275,30 @@ def test_abaqus_is_read_strictly(tmp_path, old, new, says):
 
 
 def test_abaqus_numbers_of_all_kinds(tmp_path):
+    """Coordinates of 0 may be left out between commas, and at the end of the line."""
     text = DECK.replace("9, 2., 0., 0.\n", "9, 2.D0, , +0.e0,\n").replace("4, 0., 1., 0.\n", "4, ,1,0, 0, 0, 1\n")
+    text = text.replace("10, 2., 1., 0.\n", "10, 2., 1.\n").replace("2, 1., 0., 0.\n", "2, 1.\n")
     assert np.array_equal(read_text(tmp_path, text, "deck.inp").points, read_text(tmp_path, DECK, "deck.inp").points)
+
+
+def test_abaqus_keywords_that_are_not_read_are_listed(tmp_path):
+    more = "*MATERIAL, NAME=A\n*ELASTIC\n1., 0.\n*MODEL CHANGE, REMOVE\nONE\n*NODE, NOVEL=1\n99, 0.\n"
+    lines = read_text(tmp_path, "1, 2\n" + DECK + more, "deck.inp").unknown
+    assert [line.split(": ", 1)[1] for line in lines] == [
+        "a line before the first keyword: it is not known",
+        "*MODEL CHANGE: it is not known",
+        "*NODE, NOVEL: the parameter is not known",
+    ]
+    more = changed(DECK, "1, 1, 2, 3, 4, 5, 6, 7, 8", "1, 1, 2, 3, 4, 5, 6, 7, 8, 9")
+    mesh = read_text(tmp_path, more, "deck.inp")
+    assert mesh.cells["hexahedron"][0].tolist() == [*range(8)]
+    assert mesh.unknown[0].endswith("*ELEMENT, TYPE=C3D8: lines have more numbers than 9, which are not read")
+    part = (
+        "*PART, NAME=A\n{}*END PART\n*PART, NAME=B\n*NODE\n1, 9.\n*END PART\n*INSTANCE, NAME=I, PART=A\n*END INSTANCE\n"
+    )
+    mesh = read_text(tmp_path, part.format(DECK.replace("*HEADING\ntwo cells\n", "")), "parts.inp")
+    assert len(mesh.points) == 12
+    assert any(line.endswith("*NODE: its part has no instance") for line in mesh.unknown)
 
 
 def test_abaqus_cylindrical_coordinates(tmp_path):
@@ -510,6 +541,24 @@ def test_exodus_blocks_and_sets_are_groups(tmp_path, classic):
     assert area(read, "shell") == pytest.approx(1)
 
 
+def test_exodus_variables_that_are_not_read_are_listed(tmp_path):
+    import h5py
+
+    write_exodus(tmp_path / "two.exo", classic=False)
+    assert read_mesh(tmp_path / "two.exo", strict=True).unknown == ()
+    with h5py.File(tmp_path / "two.exo", "r+") as file:
+        file["elem_els1"] = file["time_whole"] = np.array([1])
+        file["num_dim"] = np.zeros(3)
+        file["num_dim"].attrs["NAME"] = np.bytes_("This is a netCDF dimension but not a netCDF variable.         3")
+    assert read_mesh(tmp_path / "two.exo").unknown == ("two.exo, the variable elem_els1: it is not known",)
+
+
+def test_tetgen_files_that_are_not_read_are_listed(tmp_path):
+    for suffix, text in ((".node", NODE), (".ele", ELE), (".face", "0 1\n")):
+        (tmp_path / f"part{suffix}").write_text(text)
+    assert read_mesh(tmp_path / "part.ele").unknown == ("part.ele, part.face: such files are not read",)
+
+
 def test_exodus_faults_are_named(tmp_path):
     import h5py
 
@@ -567,17 +616,19 @@ def test_nastran_fields_of_all_kinds(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("GRID,2,,1.", "GRID,2,5,1.", "point 2 is in the coordinate system 5; write the points in the global one"),
-        ("GRID,2,,1.", "GRDSET,,5\nGRID,2,,1.", "its points are in the coordinate system 5"),
+        ("GRID,2,,1.", "GRID,2,5,1.", "point '2' is in the coordinate system '5'; write the points in the global one"),
+        ("GRID,2,,1.", "GRDSET,,5\nGRID,2,,1.", "its points are in the coordinate system '5'"),
         ("GRID,2,,1.", "GRID,2.0,,1.", r"a GRID has '2\.0' where a whole number must be"),
         ("GRID,2,,1.", "GRID,2,,one", "a GRID has 'one' where a coordinate must be"),
         ("GRID,2,,1.", "GRID,1,,1.", "node 1 is defined twice"),
-        ("CTETRA,2,8,2,9,3,4", "CTETRA,2,8,2,9,3", "CTETRA 2 has 3 nodes; it can have 4 or 10"),
-        ("CTETRA,2,8,2,9,3,4", "CTETRA,2,8,2,9,3,4,1", "CTETRA 2 has 5 nodes"),
+        ("CTETRA,2,8,2,9,3,4", "CTETRA,2,8,2,9,3", "CTETRA '2' has 3 nodes; it can have 4 or 10"),
+        ("CTETRA,2,8,2,9,3,4", "CTETRA,2,8,2,9,3,4,1", "CTETRA '2' has 5 nodes"),
         ("CTETRA,2,8,2,9,3,4", "CTETRA,2,8,2,9,3,5", r"refers to a node that is not in the file \(5\)"),
         ("CTETRA,2,8,2,9,3,4", "CTETRA,1,8,2,9,3,4", "element 1 is defined twice"),
         ("CTETRA,2,8,2,9,3,4", "CIHEX1,2,8,2,9,3,4", "elements CIHEX1 are not known"),
         ("ENDDATA\n", "", "it ends without ENDDATA"),
+        ("ENDDATA\n", "=,*(1),=,*(1.),==\nENDDATA\n", "it replicates cards"),
+        ("ENDDATA\n", "BEGIN SUPER=1\nENDDATA\n", "it uses BEGIN SU"),
         ("BEGIN BULK\n", "BEGIN BULK\nINCLUDE 'more.bdf'\n", "the included file more.bdf is not there"),
         ("BEGIN BULK\n", "BEGIN BULK\nINCLUDE 'part.bdf'\n", "the file part.bdf includes itself"),
     ],
@@ -593,6 +644,23 @@ def test_nastran_includes(tmp_path):
     (tmp_path / "cells.bdf").write_text("CTETRA" + tail.replace("ENDDATA\n", ""))
     mesh = read_text(tmp_path, head + "INCLUDE 'cells.bdf'\nCQUAD8,4,5,1,2,3,9,,,+\n,,\nENDDATA\n", "part.bdf")
     assert describe(mesh).cells == {"tetra": 2, "triangle": 1, "quad": 1}
+    # An ENDDATA of an included file ends that file.
+    (tmp_path / "cells.bdf").write_text("CTETRA" + tail + "junk\n")
+    again = read_text(tmp_path, head + "INCLUDE 'cells.bdf'\nCQUAD8,4,5,1,2,3,9,,,+\n,,\nENDDATA\n", "part.bdf")
+    assert describe(again).cells == {"tetra": 2, "triangle": 1, "quad": 1}
+    assert [line.split(", ", 1)[1] for line in again.unknown] == [
+        "cells.bdf, line 7: a line after ENDDATA: it is not known"
+    ]
+
+
+def test_nastran_cards_that_are_not_read_are_listed(tmp_path):
+    more = (
+        "PSOLID,7,1\nDEQATN  5       F(A,B,C)=A+B+C,\n+       +A\nMAT1,1,2e11,,0.3\nCELAS2,9,1.,1,1\nNOVEL,1\nENDDATA\n"
+    )
+    assert read_text(tmp_path, changed(BULK, "ENDDATA\n", more), "part.bdf").unknown == (
+        "part.bdf, line 22: CELAS2: such elements are not read",
+        "part.bdf, line 23: NOVEL: it is not known",
+    )
 
 
 def test_nastran_quadratic_elements(tmp_path):
@@ -807,3 +875,26 @@ def test_boxes_beyond_memory_are_refused(monkeypatch, cells, split):
     monkeypatch.setattr("symplex.meshes.memory.memory_of_machine", lambda: 64e9)
     with pytest.raises(MeshError, match=r"would need about .* of memory, but this machine has 64 GB; take fewer cells"):
         box((1, 1, 1), cells, split=split)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.bdf", "BEGIN BULK\nGRID,1,,0.,0.,0.\nINCLUDE 'passwd'\nENDDATA\n"),
+        ("a.k", "*KEYWORD\n*NODE\n1,0.,0.,0.\n*INCLUDE\npasswd\n*END\n"),
+        ("a.k", "*KEYWORD\n*ELEMENT_SOLID\n*INCLUDE\npasswd\n*END\n"),
+        ("a.rad", "#RADIOSS STARTER\n/BEGIN\nrun\n/NODE\n#include passwd\n/END\n"),
+        ("a.inp", "*NODE\n1, 0., 0., 0.\n*ELEMENT, TYPE=C3D4\n*INCLUDE, INPUT=passwd\n"),
+        ("a.inp", "*NODE\n1, 0., 0., 0.\n*ELEMENT, TYPE=C3D4, INPUT=passwd\n"),
+    ],
+)
+@pytest.mark.parametrize("secret", ["hush:x:0:0:O'Neil:/hush:/bin/sh", "GRID,hush,2,'hush',4,5", "CTETRA,hush,1,1,1,1"])
+def test_included_files_are_not_quoted(tmp_path, name, text, secret):
+    (tmp_path / "passwd").write_text(secret + "\n")
+    (tmp_path / name).write_text(text)
+    try:
+        told = "; ".join(read_mesh(tmp_path / name, require_volume=False).unknown)
+    except MeshError as error:
+        told = str(error)
+    assert told
+    assert "hush" not in told.lower()

@@ -92,6 +92,10 @@ def test_units_and_groups(tmp_path):
     assert mesh.nodes_of("left side.nodes").tolist() == [0, 2]
     assert mesh.nodes_of("held").tolist() == [3]
     assert len(mesh.cells_of("tetra", "left side")) == 1
+    assert mesh.unknown == ()
+    np.testing.assert_array_equal(read_mesh(tmp_path / "part.unv", scale=1e-3).points, mesh.points)
+    with pytest.raises(MeshError, match=r"scale must be 0\.001 m per unit of length, as the file says, got 0\.0254"):
+        read_mesh(tmp_path / "part.unv", scale=0.0254)
     (tmp_path / "part.unv").write_text(NODES + ELEMENTS)
     assert read_mesh(tmp_path / "part.unv").points.max() == 3000.0
 
@@ -124,3 +128,17 @@ def test_broken_files_are_told_in_a_sentence(tmp_path, text, told):
     (tmp_path / "part.unv").write_text(text)
     with pytest.raises(MeshError, match=told):
         read_mesh(tmp_path / "part.unv")
+
+
+def test_elements_of_both_datasets_and_others_that_are_listed(tmp_path):
+    """Those of 780 have the number of their nodes in the eighth field."""
+    old = "    -1\n   780\n         9       111         1         1         1         1         7         4\n"
+    old += "         4         3         2         1\n    -1\n"
+    results, novel = "    -1\n  2414\n1\n    -1\n", "    -1\n  9999\n1\n    -1\n"
+    (tmp_path / "part.unv").write_text("junk\n" + NODES + ELEMENTS + old + results + novel)
+    mesh = read_mesh(tmp_path / "part.unv")
+    assert mesh.cells["tetra"].tolist() == [[0, 1, 2, 3], [3, 2, 1, 0]]
+    assert [line.split(": ", 1)[1] for line in mesh.unknown] == [
+        "a line outside of datasets: it is not known",
+        "dataset 9999: it is not known",
+    ]

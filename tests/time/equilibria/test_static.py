@@ -93,6 +93,30 @@ def test_a_bar_sags_under_its_weight_as_it_must():
     assert found.way == "load steps"
 
 
+@pytest.mark.parametrize("young", [1e9, 3e12, 1e14])
+def test_a_string_sags_however_stiff_it_is(young):
+    """Of no force at first; s³ = 3 w L³/(64 EA) with H = w L²/8s and ε = 8s²/3L², to the order of (s/L)² and 1/n².
+
+    What round-off leaves of the forces of its bars is more than a part of its weight that is small.
+    """
+    n, area, weight = 40, 1e-6, 0.0765
+    points = np.column_stack([np.linspace(0.0, 1.0, n + 1), np.zeros(n + 1)])
+    bars = sx.Bars(
+        np.column_stack([np.arange(n), np.arange(1, n + 1)]),
+        sx.measures.EngineeringStrain(young * area * n, 1.0 / n),
+        dim=2,
+    )
+    mass = np.full(n + 1, weight / 9.81 / n)
+    fixed = np.zeros(points.shape, bool)
+    fixed[[0, n]] = True
+    system = sx.System(mass, {"bars": bars, "weight": sx.Gravity(mass, [0.0, -9.81])}, dim=2, fixed=fixed)
+    found = sx.equilibria.static_equilibrium(system, points)
+    sag = (3.0 * weight / (64.0 * young * area)) ** (1.0 / 3.0)
+    assert -found.state.q[:, 1].min() == pytest.approx(sag, rel=max(2e-3, 2.0 * sag**2))
+    # 16 ε |K||q| of what is summed up at a node, as Newton's method takes it
+    assert found.residual <= 16.0 * np.finfo(float).eps * 4.0 * young * area * n
+
+
 @pytest.mark.parametrize("part", [0.5, 0.99, 1.01, 3.0])
 def test_a_shallow_truss_is_where_its_exact_path_is(part):
     """Below the limit load before the snap, above it after."""

@@ -241,12 +241,21 @@ def test_a_bound_that_is_hard_to_find_does_not_give_up_all_levels_below():
     assert motion.gain > 1.8
 
 
-def test_the_order_is_two_with_the_levels_that_are_found():
+@pytest.mark.parametrize("kept", ["given", "safety"])
+def test_the_order_is_two_with_the_levels_that_are_found(kept):
+    """They stay where they are given, or where safety is halved with the step."""
     system, state = horn(ratio=8.0, n=2, long=8)
     first = in_levels(system, state, times=8.0)
-    t, levels, ends = 8.0 * first.dt, None, []
+    t, levels, ends = 8.0 * first.dt, {}, []
     for halvings in range(4):
-        motion = Multirate(first.dt / 2**halvings, given={} if levels is None else levels).start(system, state)
+        part = 0.5**halvings
+        if kept == "given":
+            method = Multirate(part * first.dt, given=levels)
+        else:
+            method = Multirate(part * first.dt, safety=part * first.safety, contact_safety=part * first.contact_safety)
+        motion = method.start(system, state)
+        for name, level in levels.items():
+            np.testing.assert_array_equal(motion.levels[name], level)
         levels = motion.levels
         assert len(motion.division.parts) >= 3
         ends.append(motion.advance(t).q)

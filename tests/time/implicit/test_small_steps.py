@@ -51,7 +51,8 @@ def test_steps_are_those_of_the_general_method(make):
     assert small._small
     assert not general._small
     counts = [motion.statistics() for motion in (small, general)]
-    assert counts[0]["corrections"] == pytest.approx(counts[1]["corrections"], rel=0.1)
+    # Round-off decides whether a step takes one more at the floor.
+    assert counts[0]["corrections"] == pytest.approx(counts[1]["corrections"], abs=50)
     assert counts[0]["factorisations"] == pytest.approx(counts[1]["factorisations"], rel=0.1)
 
 

@@ -1,7 +1,7 @@
 """The spherical pendulum: its potentials, its methods and what they keep, its reduction (Simo and Gonzalez 1993)."""
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
 import pytest
@@ -9,9 +9,9 @@ from hypothesis import given, settings, strategies as st
 from scipy.integrate import solve_ivp
 from scipy.special import ellipkinc
 
+from papers.planar_pendulum import PlanarMethod, PlanarState, SwingPlane, planar_energies
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.time.manifolds.manifold import ComposedMethod, ManifoldMethod, solve_increment
-from symplex.time.manifolds.planar_pendulum import PlanarMethod, PlanarState, SwingPlane, planar_energies
 from symplex.time.manifolds.sphere import AxialPotential, SpherePotential, SphereState, SphericalPendulum, hat
 from symplex.time.manifolds.sphere_form import symplectic_defect, tangent_basis, two_form
 from symplex.time.manifolds.sphere_methods import SphereEnergyMomentum, SphereMidpoint, SphereSymplectic
@@ -653,6 +653,16 @@ def test_small_equations_are_solved_or_refused():
         solve_increment(parabola(-0.35), 1)  # no root: the least residual is 0.35 − 0.25
     with pytest.raises(StepFailed, match="small steps do not lead to"):
         solve_increment(lambda x: (-x - 1.0, np.array([[-1.0]]), 1.0), 1)
+
+
+def test_a_residual_that_goes_on_falling_below_round_off_is_solved():
+    """As at rest, where the root is zero: what is left is never the same again."""
+    left = count(1)
+
+    def equations(x):
+        return np.array([0.01 ** next(left)]), np.eye(1), 1.0
+
+    assert np.abs(solve_increment(equations, 1)).max() < 0.02
 
 
 def test_marching_shows_the_start_and_each_so_many_steps():

@@ -5,6 +5,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import brentq
 
+from papers.energy_stepping import EnergyStepping
+from papers.level_crossings import Look, stretch
 from symplex.contact.obstacles import Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, StepFailed
@@ -12,9 +14,7 @@ from symplex.fem.actions.loads import NodalForce
 from symplex.fem.measures.bars import Bars, EngineeringStrain, InverseDistance, LennardJones, all_pairs
 from symplex.fem.system import System
 from symplex.time.conserving.energy_momentum import EnergyMomentum
-from symplex.time.events.energy_stepping import EnergyStepping
 from symplex.time.events.force_stepping import ForceStepping
-from symplex.time.events.level_crossings import Look, stretch
 from symplex.time.explicit.newmark import Newmark
 
 ECCENTRICITY = 0.85

@@ -13,17 +13,17 @@ from time import perf_counter
 
 import numpy as np
 
+from papers.level_crossings import Look, stretch
 from symplex.base.arguments import checked
-from symplex.base.columns import count_column
+from symplex.base.columns import count_column, total_column
 from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.events.level_crossings import Look, stretch
 from symplex.time.integrator import Integrator
 from symplex.time.motion import Motion, require_time
-from symplex.time.totals import TERRACED_TOTAL
 
+TERRACED_TOTAL = total_column("terraced_total")  # K + V_h
 _REACH = 0.25  # how far two nodes of a stencil may move to each other between looks, in distances between them
 _RESOLUTION = 1e-11  # the least step, relative to the energies it is told from
 _STUCK_AFTER = 1000  # events without any time between them

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from papers.linearly_implicit import LinearlyImplicitNewmark
+from papers.variational_euler import VariationalEuler
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
 from symplex.fem.actions.loads import Gravity
 from symplex.fem.actions.mass import consistent_bar_mass
@@ -11,8 +13,6 @@ from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain
 from symplex.fem.system import State, System
 from symplex.time.composition import Composition
 from symplex.time.explicit.newmark import Newmark
-from symplex.time.explicit.variational_euler import VariationalEuler
-from symplex.time.implicit.linearly_implicit import LinearlyImplicitNewmark
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.langevin import Langevin
 from symplex.time.variational.zhang_skeel import ZhangSkeel

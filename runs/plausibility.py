@@ -1,0 +1,150 @@
+"""What of a valid scenario is implausible, with numbers: odd units, bodies in one place, velocities that are lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from symplex.contact.solid_obstacles import obstacle_mass
+from symplex.errors import SymplexError
+from symplex.fem.energy import Array
+from symplex.fem.mass_properties import MassProperties
+from symplex.meshes.location import are_in_cells
+from symplex.runs.progress import si
+from symplex.scenario.obstacles import ShapedTable, obstacle_of
+from symplex.scenario.scenario import Problem
+from symplex.scenario.sentences import place
+from symplex.scenario.start import ResultStart, RotationStart
+
+SLOWEST, FASTEST = 1.0, 2e4  # m/s: waves in gels, and in diamond
+LIGHTEST, HEAVIEST = 1.0, 2.5e4  # kg/m³: aerogel and balloons, and beyond osmium
+_LOST = 1e-6  # of the kinetic energy, below which it is round-off or the edge of a field that vanishes at supports
+_SAME = 1e-9  # of the size of all: points that are one
+_SAMPLE = 64  # elements of a body that are looked for in another one
+_TOLD = 3  # warnings of a kind
+
+
+def doubts(problem: Problem) -> list[str]:
+    """Return a sentence for each thing that is implausible, the first of each kind."""
+    kinds = (_materials(problem), _masses(problem), _overlaps(problem), _lost_velocities(problem))
+    return [line for found in kinds for line in _first(list(found))]
+
+
+def _first(lines: Sequence[str]) -> list[str]:
+    """Return the first of some lines, the last of these with how many there are."""
+    more = len(lines) - _TOLD
+    return [*lines[: _TOLD - 1], f"{lines[_TOLD - 1]} ({more} more like this.)"] if more > 0 else list(lines)
+
+
+def _materials(problem: Problem) -> Iterator[str]:
+    """Yield what is odd about the densities of materials and the waves in them."""
+    tables = problem.scenario.tables
+    for k, body in enumerate(tables.body):
+        for group, table in body.material_of_group.items():
+            material = table.material()
+            of = place("body", k, body.name) + (f": material '{group}'" if group is not None else "")
+            yield from _odd(of, material.density, material.wave_speed, material.young)
+    for k, truss in enumerate(tables.truss):
+        if (bar := truss.material) is not None:
+            yield from _odd(place("truss", k, truss.name), bar.density, (bar.young / bar.density) ** 0.5, bar.young)
+
+
+def _odd(of: str, density: float, speed: float, young: float) -> Iterator[str]:
+    """Yield a sentence if a density in kg/m³, or a speed of waves in m/s, is out of the range of materials."""
+    heavy, fast = not LIGHTEST <= density <= HEAVIEST, not SLOWEST <= speed <= FASTEST
+    found = [f"density = {density:.4g} kg/m³ (materials have {LIGHTEST:g} to {HEAVIEST:,.0f} kg/m³)"] if heavy else []
+    if fast:
+        why = f"with E = {si(young, 'Pa', 4)}" + ("" if heavy else f" and density = {density:.4g} kg/m³")
+        found.append(f"waves of {speed:.4g} m/s {why} (materials have {SLOWEST:g} to {FASTEST:,.0f} m/s)")
+    if found:
+        yield f"{of}: implausible {' and '.join(found)}. Check the units: Pa and kg/m³."
+
+
+def _masses(problem: Problem) -> Iterator[str]:
+    """Yield what is odd about the masses of rigid bodies against their volumes."""
+    tables, riders = problem.scenario.tables, problem.riders
+    for key in ("obstacle", "rigid_body"):
+        for k, table in enumerate(getattr(tables, key)):
+            if not table.is_free or table.name not in riders.riders:
+                continue
+            try:
+                if isinstance(table, ShapedTable):
+                    volume = obstacle_mass(obstacle_of(table), density=1.0).mass
+                else:
+                    surface = riders.surface(table.name)
+                    points = riders.points(riders.positions(problem.mesh.points))
+                    volume = MassProperties.of_surface(points, surface.triangles, 1.0).mass
+            except SymplexError:  # vessels have no volume
+                continue
+            mass = riders.riders[table.name].mass
+            if not LIGHTEST <= mass / volume <= HEAVIEST:
+                yield (
+                    f"{place(key, k, table.name)}: implausible mass of {mass:.4g} kg in a volume of "
+                    f"{volume:.4g} m³, {mass / volume:.4g} kg/m³ (materials: {LIGHTEST:g} to {HEAVIEST:,.0f} kg/m³). "
+                    "Check the units of mass and lengths."
+                )
+
+
+def _overlaps(problem: Problem) -> Iterator[str]:
+    """Yield which bodies, trusses and point masses are in one place."""
+    mesh, tables = problem.mesh, problem.scenario.tables
+    size = float(np.abs(mesh.points).max(initial=0.0))
+    places = {table.name: place("body", k, table.name) for k, table in enumerate(tables.body)}
+    nodes = {name: mesh.nodes_of(name) for name in tables.names}
+    boxes = {name: (mesh.points[own].min(axis=0), mesh.points[own].max(axis=0)) for name, own in nodes.items()}
+    for one, other in combinations(tables.names, 2):
+        (low, high), (bottom, top) = boxes[one], boxes[other]
+        low, high = np.maximum(low, bottom), np.minimum(high, top)
+        if (low > high + _SAME * size).any():
+            continue
+        if one in places and other in places:
+            part = _part_within(problem, one, other, low, high)
+            if part > 0.0:
+                yield (
+                    f"{places[other]} is in the same place as body '{one}': {100.0 * part:.2g} % of its elements are "
+                    "within that. Move one of them (translate), or leave one out."
+                )
+        elif one not in places and other not in places and _coincide(mesh.points, nodes[one], nodes[other], size):
+            yield f"'{one}' and '{other}' are in one place. Move one of them, or leave one out."
+
+
+def _part_within(problem: Problem, one: str, other: str, low: Array, high: Array) -> float:
+    """Return which part of the elements of a body is within another one, estimated; they may be within a box only."""
+    points = problem.mesh.points
+    centres = [points[solid.nodes].mean(axis=1) for solid in problem.parts[other].values()]
+    every = np.concatenate(centres)
+    near = every[((every > low) & (every < high)).all(axis=1)]
+    if not len(near):
+        return 0.0
+    chosen = near[:: -(-len(near) // _SAMPLE)]
+    return float(are_in_cells(problem.mesh, chosen, one).mean()) * len(near) / len(every)
+
+
+def _coincide(points: Array, one: Array, other: Array, size: float) -> bool:
+    """Return whether all nodes of one of two parts are where nodes of the other are, and are not these."""
+    few, many = sorted((one, other), key=len)
+    if len(np.intersect1d(few, many)):
+        return False
+    return all(np.abs(points[many] - x).max(axis=1).min() <= _SAME * size for x in points[few])
+
+
+def _lost_velocities(problem: Problem) -> Iterator[str]:
+    """Yield which part of the velocities that are given supports take away at the start."""
+    tables, system, given = problem.scenario.tables, problem.system, problem.velocities
+    if given is None or given.shape != problem.state.v.shape or isinstance(tables.start, ResultStart | RotationStart):
+        return
+    held = system.fixed & (given != system.held(0.0, given))
+    lost = system.kinetic(np.where(held, given, 0.0))
+    total = system.kinetic(given)
+    if not lost > _LOST * total:
+        return
+    names = [name for name in tables.names if held[problem.mesh.nodes_of(name)].any()]
+    speed = float(np.linalg.norm(np.where(held, given, 0.0), axis=1).max())
+    yield (
+        f"[[support]]: nodes of {', '.join(map(repr, names[:_TOLD]))} that are held are given velocities of up to "
+        f"{speed:.4g} m/s, which are lost at the start, and with them {100.0 * lost / total:.2g} % of the kinetic "
+        f"energy ({lost:.4g} of {total:.4g} J). Give velocities that vanish there ([[velocity]]), or let the "
+        "support begin later."
+    )

@@ -1,0 +1,224 @@
+"""Every table of a scenario with every other, and every command with every kind of result.
+
+Each pair runs for two steps, or is refused in clear sentences by `symplex check`: what that accepts, the run does too,
+with its pictures and reports.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import re
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+def _module(name: str) -> ModuleType:
+    """Return a module of this folder, which is no package."""
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+isolated, scenario_pairs, fuzz_scenarios = map(_module, ("isolated", "scenario_pairs", "test_fuzz_scenarios"))
+result_kinds = _module("result_kinds")
+
+SECONDS = 120.0  # of processor time for one trial, compiling included
+
+
+def trials(seed: int, count: int) -> Iterator[tuple[str, str]]:
+    """Yield so many pairs of tables, drawn by chance, and of commands and results, and their outcomes."""
+    every = list(scenario_pairs.pairs())
+    chosen = random.Random(seed).sample(every, min(count, len(every)))
+    for what, _, outcome in tried(chosen):
+        yield f"pairs: a table [{what[1:].partition(']')[0]}] with another", outcome
+
+    with tempfile.TemporaryDirectory() as folder:
+        found = list(called(Path(folder)))
+    for command, _, outcome in random.Random(seed).sample(found, min(count, len(found))):
+        yield f"pairs: symplex {command} of a result", outcome
+
+
+def called(folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield each command, what it is called with, and the outcome."""
+    with isolated.Isolated(Path(__file__)) as attempt:
+        names = result_kinds.make(folder, fuzz_scenarios.toml, complete_sample)
+        for command, name, words in result_kinds.calls(names):
+            yield command, name, attempt(result_kinds.as_task(folder, name, words))
+
+
+def complete_sample(key: tuple[str, str]) -> Any:
+    """Return the scenario of a sample, with a body where nothing has nodes."""
+    data = scenario_pairs.samples()[key]
+    host = {} if any(table in data for table in scenario_pairs.WITH_NODES) else {"body": [scenario_pairs.CUBE]}
+    return scenario_pairs.complete(data | host, scenario_pairs.ENERGY_MOMENTUM)
+
+
+def tried(pairs: list[tuple[str, Any]], pictures: bool = True) -> Iterator[tuple[str, str, str]]:
+    """Yield what each pair is, its text, and its outcome."""
+    with tempfile.TemporaryDirectory() as folder, isolated.Isolated(Path(__file__)) as attempt:
+        furnish(Path(folder))
+        for what, data in pairs:
+            text = fuzz_scenarios.toml(data)
+            yield what, text, attempt({"text": text, "folder": folder, "pictures": pictures})
+
+
+def furnish(folder: Path) -> None:
+    """Put the results into a folder that scenarios begin from."""
+    from symplex.runs.run import simulate
+    from symplex.scenario.scenario import Scenario
+
+    earlier = scenario_pairs.complete({"body": [scenario_pairs.CUBE]}, scenario_pairs.ENERGY_MOMENTUM)
+    scenario = Scenario.parse(fuzz_scenarios.toml(earlier), folder / "earlier.toml")
+    simulate(scenario, folder / "earlier", progress=False, pictures=False)
+
+
+def trial(task: dict[str, Any]) -> str:
+    """Return the outcome of a command, or of a scenario (in a process of its own)."""
+    if "words" not in task:
+        return tried_pair(task)
+    with tempfile.TemporaryDirectory() as out:
+        judged = isolated.judged_message
+        return result_kinds.outcome_of(Path(task["folder"]), task["name"], task["words"], judged, Path(out))
+
+
+def tried_pair(task: dict[str, Any]) -> str:
+    """Return the outcome of a scenario."""
+    from symplex.errors import SymplexError
+    from symplex.runs import check
+    from symplex.scenario.scenario import Scenario
+
+    check._TRIAL, check._WARM_UP = 0.0, 60.0
+    folder = Path(task["folder"])
+    try:
+        scenario = Scenario.parse(task["text"], folder / "pair.toml")
+        told, fails = check.check_report(scenario.build())
+    except SymplexError as error:
+        return isolated.judged(error, "pair.toml: ")
+    if re.search(r"\b(nan|inf)\b", told) or max(map(len, told.split("\n"))) > 1000:
+        return f"bad report: {told}"
+    if scenario.tables.response is not None and (outcome := responded(scenario)) != isolated.RAN:
+        return outcome
+    return isolated.judged_message(fails) if fails else run(scenario, folder / "results", task["pictures"])
+
+
+def responded(scenario: Any) -> str:
+    """Return the outcome of a harmonic response, which is refused by itself where a run is not."""
+    from symplex.errors import SymplexError
+    from symplex.runs.response import find_response
+
+    try:
+        find_response(scenario)
+    except SymplexError as error:
+        outcome = isolated.judged(error)
+        return isolated.RAN if outcome == isolated.REFUSED else outcome
+    return isolated.RAN
+
+
+def run(scenario: Any, folder: Path, pictures: bool) -> str:
+    """Return the outcome of a run that `symplex check` has found in order, with all that is made of it."""
+    import numpy as np
+
+    from symplex.errors import SymplexError
+    from symplex.runs.conservation_report import conservation
+    from symplex.runs.history import read_history
+    from symplex.runs.page.write import write_page
+    from symplex.runs.pictures import draw_all
+    from symplex.runs.report import run_report
+    from symplex.runs.result import read_result
+    from symplex.runs.results import Folder
+    from symplex.runs.run import simulate
+
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        summary = simulate(scenario, folder, progress=False, pictures=False)
+        reports = run_report(summary, folder) + conservation(read_result(folder)).text()
+        write_page(folder, folder / "view.html")
+        skipped = draw_all(Folder(folder), film="none").skipped if pictures else ""
+    except SymplexError as error:
+        return f"refused after check: {error}"
+    if skipped:
+        return f"no pictures: {skipped}"
+    if not all(np.isfinite(column).all() for column in read_history(folder / "history.csv").values()):
+        return "wrong result: the history is not finite"
+    return f"bad report: {reports}" if re.search(r"\b(nan|inf)\b", reports) else isolated.RAN
+
+
+# -- tests ----------------------------------------------------------------------------------------------------------
+
+
+def test_there_is_a_sample_of_every_table_and_kind():
+    from symplex.scenario.tables import MODELS
+
+    tried_ = {(table, variant.partition(",")[0]) for table, variant in scenario_pairs.samples()}
+    for table, model in MODELS.items():
+        for kind in model if isinstance(model, dict) else [""]:
+            named = {variant for of, variant in tried_ if of == table}
+            assert kind in named if kind else named, f"[{table}] {kind}"
+
+
+# A few that cost little; the first five were tracebacks once.
+FEW = {
+    "[rigid_body] free with [obstacle] half-space, energy-momentum": isolated.RAN,
+    "[contact] penalty with [obstacle] surface, energy-momentum": isolated.RAN,
+    "[rigid_body] pivot with [start] result, energy-momentum": isolated.REFUSED,
+    "[contact] of rigid bodies with [start] static, disturbed, energy-momentum": isolated.REFUSED,
+    "[point_mass] free with [obstacle] half-space, energy-momentum": isolated.RAN,
+    "[body] tetrahedra with [probe] obstacle, newmark": isolated.RAN,
+    "[load] nodal with [integrator] force-stepping": isolated.RAN,
+    "[body] consistent mass with [integrator] newmark": isolated.REFUSED,
+}
+
+
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pairs")
+    furnish(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_a_few_pairs(name, furnished):
+    data = dict(scenario_pairs.pairs())[name]
+    task = {"text": fuzz_scenarios.toml(data), "folder": str(furnished), "pictures": False}
+    assert tried_pair(task) == FEW[name]
+
+
+def test_there_is_a_call_of_every_command():
+    from symplex.commands.cli import _COMMANDS
+
+    named = {module.__name__.rpartition(".")[2].replace("importing", "import") for module in _COMMANDS}
+    assert named == set(result_kinds.CALLS)
+
+
+@pytest.mark.slow
+def test_commands_take_every_kind_of_result_or_refuse_it_in_clear_sentences(tmp_path):
+    for command, name, outcome in called(tmp_path):
+        assert outcome in (isolated.RAN, isolated.REFUSED), f"symplex {command} {name}\n{outcome}"
+
+
+@pytest.mark.slow
+def test_pairs_of_tables_run_or_are_refused_in_clear_sentences():
+    outcomes: Counter[str] = Counter()
+    for what, text, outcome in tried(list(scenario_pairs.pairs())):
+        assert outcome in (isolated.RAN, isolated.REFUSED), f"{what}\n{text}\n{outcome}"
+        outcomes[outcome] += 1
+    assert min(outcomes.values()) > 100
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["--serve"]:
+    isolated.serve(trial, SECONDS)

@@ -1,0 +1,84 @@
+"""What `symplex check` and the start of a run say of valid scenarios that can hardly be meant."""
+
+import pytest
+
+from symplex.commands.cli import main
+from symplex.runs.plausibility import doubts
+from symplex.scenario.scenario import Scenario
+
+BODY = """
+[[body]]
+name = "{name}"
+mesh = {{ box = [0.1, 0.1, 0.1], cells = [2, 2, 2], split = "hexahedra" }}
+material = {{ young = {young}, poisson = 0.3, density = {density} }}
+translate = [{x}, 0, 0]
+velocity = [0, 0, {v}]
+"""
+REST = '[integrator]\nkind = "energy-momentum"\ndt = 1e-6\n[run]\nduration = 2e-6\nframes = 2\n'
+HELD = '[[support]]\nbody = "a"\ngroup = "z_min"\n'
+BALL = '[[rigid_body]]\nname = "ball"\nmesh = {{ sphere = 0.01 }}\nmass = {mass}\ntranslate = [1, 0, 0]\n'
+POINT = '[[point_mass]]\nname = "{name}"\nposition = [{x}, 0, 1]\nmass = 1\n'
+
+
+def body(name="a", young=210e9, density=7850.0, x=0.0, v=0.0):
+    return BODY.format(name=name, young=young, density=density, x=x, v=v)
+
+
+def doubts_of(text):
+    return doubts(Scenario.parse(text + REST).build())
+
+
+def test_a_plausible_scenario_has_no_doubts():
+    points = POINT.format(name="p", x=0) + POINT.format(name="q", x=1)
+    assert doubts_of(body() + body("b", x=0.1, v=1.0) + BALL.format(mass=0.03) + points + HELD) == []
+
+
+@pytest.mark.parametrize(
+    ("material", "told"),
+    [
+        ({"density": 7.85}, ("waves of 1.898e+05 m/s", "E = 210 GPa", "density = 7.85 kg/m³")),
+        ({"young": 210.0}, ("waves of 0.1898 m/s", "E = 210 Pa")),
+        ({"young": 2.1e12, "density": 0.5}, ("density = 0.5 kg/m³", "and waves of 2.378e+06 m/s")),
+        ({"density": 7.35e8}, ("density = 7.35e+08 kg/m³ (materials have 1 to 25,000 kg/m³)",)),
+    ],
+)
+def test_units_that_do_not_fit_are_told_with_what_follows_from_them(material, told):
+    (line,) = doubts_of(body(**material))
+    assert line.startswith("[[body]] #1 'a': implausible ")
+    assert all(part in line for part in told), line
+
+
+def test_a_mass_that_does_not_fit_its_volume_is_told():
+    (line,) = doubts_of(BALL.format(mass=30))
+    assert "'ball'" in line
+    assert "30 kg in a volume of" in line
+
+
+def test_bodies_in_one_place_are_told_with_how_much_of_them_is():
+    (line,) = doubts_of(body() + body("b", x=0.05))
+    assert line.startswith("[[body]] #2 'b' is in the same place as body 'a': 50 % of its elements")
+    (line,) = doubts_of(body() + POINT.format(name="p", x=2) + POINT.format(name="q", x=2))
+    assert line.startswith("'p' and 'q' are in one place")
+
+
+def test_of_many_doubts_of_a_kind_the_first_are_told():
+    lines = doubts_of("".join(body(f"b{k}") for k in range(4)))  # six pairs
+    assert len(lines) == 3
+    assert lines[-1].endswith("(3 more like this.)")
+
+
+def test_velocities_that_supports_take_away_are_told():
+    (line,) = doubts_of(body(v=2.0) + HELD)
+    assert "of up to 2 m/s" in line
+    assert "25 % of the kinetic energy (3.925 of 15.7 J)" in line
+    assert doubts_of(body(v=2.0) + HELD + "velocity = [0, 0, 2]\n") == []
+
+
+def test_check_and_run_begin_with_them(tmp_path, capsys):
+    path = tmp_path / "steel.toml"
+    path.write_text(body(density=7.85) + REST, encoding="utf-8")
+    assert main(["check", str(path)]) == 0
+    assert "\nwarning: [[body]] #1 'a': implausible waves" in capsys.readouterr().out
+    assert main(["run", str(path), "--output", str(tmp_path / "out"), "--no-pictures"]) == 0
+    out = capsys.readouterr()
+    assert "warning: [[body]] #1 'a': implausible waves" in out.out + out.err

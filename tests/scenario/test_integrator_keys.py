@@ -1,0 +1,117 @@
+"""Keys of [integrator] and [thermostat] against the parameters of the classes that they describe: neither has more."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from symplex.errors import ScenarioError
+from symplex.scenario.integrators import integrator_of
+from symplex.scenario.methods import METHODS, HalvedTable, Thermostat
+from symplex.scenario.sampling import Run
+from symplex.scenario.scenario import Scenario
+from symplex.scenario.tables import Tables
+from symplex.time.composition import Composition
+from symplex.time.langevin import Langevin
+from symplex.time.solvers.newton import Newton
+
+# Parameters that a scenario gives under another name, or by a table of another kind.
+CALLED = {"linear": "solver", "axes": "align", "constraints": None}
+# Keys that are no parameters of the method itself: of its composition, and where it runs.
+AROUND = {"kind", "order", "substeps", "device"}
+# Values of all keys other than their defaults, and what else must be given with them.
+OTHER = {
+    **{"dt": 0.25, "grid": 0.25, "step": 0.25, "solver": "dense", "iterations": 7, "halvings": 3},
+    **{"safety": 0.5, "contact_safety": 0.4, "levels": 3, "layers": 1, "given": {"a": 1}, "compensated": True},
+    **{"rho_inf": 0.3, "bounds": (0.5, 2.0), "hold": False, "carry": False, "variant": "simplified", "stiff": ["a"]},
+    **{"guess": "predicted", "accelerations": "evaluated", "seed": 5, "offset": (0.1, 0.2, 0.3), "mirrored": True},
+    **{"count_crossings": True, "stride": 0.5, "scheme": "kappa", "external": ["a"], "angle": "nodes"},
+    **{"interpolant": "hermite", "gamma": 0.7, "beta": 0.3},
+}
+BY_KIND = {("hht", "alpha"): -0.2, ("midpoint", "alpha"): 0.3}
+WITH = {
+    ("newmark", "contact_safety"): {"dt": "auto"},
+    ("newmark", "iterations"): {"beta": 0.25},
+    ("newmark", "gamma"): {"beta": 0.5},
+    ("graham-jelenic", "angle"): {"scheme": "exact-steady-motion"},
+    ("zhang-skeel", "iterations"): {"variant": "push-forward"},
+}
+
+
+def method_of(kind, **keys):
+    sizes = {name: 1.0 for name, field in METHODS[kind].model_fields.items() if field.is_required() and name != "kind"}
+    sizes |= {"dt": 1.0} if "dt" in METHODS[kind].model_fields else {}
+    table = METHODS[kind].model_validate({"kind": kind, **sizes, **keys})
+    return integrator_of(Tables(integrator=table, run=Run(duration=1.0)))
+
+
+def parameters(method, table):
+    """The values of the parameters of a method by the keys that give them."""
+    found = {}
+    for field in fields(method):
+        value = getattr(method, field.name)
+        if isinstance(value, Newton):
+            found |= {"iterations": value.iterations, "solver": value.linear}
+            # Others refuse halvings, or have none.
+            found |= {"halvings": value.halvings} if issubclass(table, HalvedTable) else {}
+        elif CALLED.get(field.name, field.name) is not None:
+            found[CALLED.get(field.name, field.name)] = value
+    return found
+
+
+@pytest.mark.parametrize("kind", METHODS)
+def test_keys_and_parameters_are_the_same_and_reach_each_other(kind):
+    table, method = METHODS[kind], method_of(kind)
+    assert set(table.model_fields) - AROUND == set(parameters(method, table))
+    defaults = parameters(type(method)(**required(method)), table)
+    for key in set(table.model_fields) - AROUND - {"align"}:  # which is the normal of an obstacle
+        if not table.model_fields[key].is_required() and key != "dt":
+            assert parameters(method, table)[key] == defaults[key], key
+        value = BY_KIND.get((kind, key), OTHER.get(key))
+        given = parameters(method_of(kind, **{**WITH.get((kind, key), {}), key: value}), table)[key]
+        assert np.array_equal(given, value) if isinstance(given, np.ndarray) else given == type(given)(value)
+        assert key == "dt" or not np.array_equal(given, defaults[key])
+
+
+def required(method):
+    """Values for the parameters of a method that have no default."""
+    from dataclasses import MISSING
+
+    bare = [f for f in fields(method) if f.default is MISSING and f.default_factory is MISSING]
+    return {field.name: {} if field.name == "constraints" else 1.0 for field in bare}
+
+
+def test_the_thermostat_and_compositions_have_all_parameters():
+    assert set(Thermostat.model_fields) == {field.name for field in fields(Langevin)} - {"integrator"}
+    assert {field.name for field in fields(Composition)} == {"integrator", "order", "scheme"}
+    assert method_of("variational-midpoint", order=4, substeps="suzuki").scheme == "suzuki"
+
+
+BODY = '[[body]]\nname = "a"\nmesh = { cube = "I" }\nmaterial = { young = 1e6, poisson = 0.3, density = 1000 }\n'
+RUN = "[run]\nduration = 0.01\nframes = 1\n"
+
+
+@pytest.mark.parametrize("bath", ["rate = 0", "friction = 0"])
+def test_a_thermostat_may_be_without_friction_as_in_python(bath):
+    text = BODY + RUN + '[integrator]\nkind = "newmark"\n[thermostat]\ntemperature = 300\n' + bath
+    assert isinstance(Scenario.parse(text).build().integrator, Langevin)
+
+
+@pytest.mark.parametrize(
+    ("keys", "why"),
+    [
+        ('kind = "newmark"\ndt = 1e-4\ncontact_safety = 0.1', 'contact_safety goes with dt = "auto"; dt is 0.0001 s'),
+        ('kind = "newmark"\niterations = 9', "iterations goes with beta above 0"),
+        ('kind = "newmark"\ncontact_safety = 1.5', "contact_safety is 1.5, must be at most 1"),
+        ('kind = "multirate"\ncontact_safety = 1.5', "contact_safety is 1.5, must be at most 1"),
+        ('kind = "midpoint"\ndt = 1e-4\nalpha = 0.3\norder = 4', "order is 4, for which alpha must be 0.5; it is 0.3"),
+        (
+            'kind = "graham-jelenic"\ndt = 1e-4\nangle = "nodes"',
+            "angle is for energy-momentum-exact-angle, exact-steady",
+        ),
+        ('kind = "zhang-skeel"\ndt = 1e-4\niterations = 9', 'iterations is for the variant "push-forward"'),
+    ],
+)
+def test_keys_that_would_have_no_effect_are_refused(keys, why):
+    with pytest.raises(ScenarioError, match=f"\\[integrator\\]: {why}"):
+        Scenario.parse(f"{BODY}{RUN}[integrator]\n{keys}\n")
