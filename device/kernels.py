@@ -25,9 +25,13 @@ from symplex.fem.kernels import device_formula, device_kernel
 from symplex.fem.logarithm import log
 from symplex.fem.measures import cut_off, relative
 from symplex.fem.solids import linear_loops, neo_hookean
-from symplex.fem.solids.chunks import along_fibre
-from symplex.fem.solids.edge_algebra import dot
 from symplex.fem.solids.law_gradients import isotropic_forces, strains, with_fibre
+from symplex.fem.vectors import (
+    Mat3,
+    Sym3,
+    Vec3,
+    dot,
+)
 from symplex.time.explicit.newmark import drifted, kicked
 
 
@@ -104,11 +108,12 @@ def kick(v, a, inverse_mass, constant, forces, first, entries, dt, stopped):
 @device_formula
 def _edges(q, nodes, e):
     """Return the edges of a tetrahedron of nodes [4, m]."""
-    o, x, y, z = nodes[0, e], nodes[1, e], nodes[2, e], nodes[3, e]
-    return (
-        (q[x, 0] - q[o, 0], q[x, 1] - q[o, 1], q[x, 2] - q[o, 2]),
-        (q[y, 0] - q[o, 0], q[y, 1] - q[o, 1], q[y, 2] - q[o, 2]),
-        (q[z, 0] - q[o, 0], q[z, 1] - q[o, 1], q[z, 2] - q[o, 2]),
+    o = nodes[0, e]
+    u, v, w = nodes[1, e], nodes[2, e], nodes[3, e]
+    return Mat3(
+        *(q[u, 0] - q[o, 0], q[u, 1] - q[o, 1], q[u, 2] - q[o, 2]),
+        *(q[v, 0] - q[o, 0], q[v, 1] - q[o, 1], q[v, 2] - q[o, 2]),
+        *(q[w, 0] - q[o, 0], q[w, 1] - q[o, 1], q[w, 2] - q[o, 2]),
     )
 
 
@@ -124,12 +129,12 @@ def _set_forces(t, forces, first):
 
 @device_formula
 def _three(rows, row, e):
-    return rows[row, e], rows[row + 1, e], rows[row + 2, e]
+    return Vec3(rows[row, e], rows[row + 1, e], rows[row + 2, e])
 
 
 @device_formula
 def _six(rows, e):
-    return rows[0, e], rows[1, e], rows[2, e], rows[3, e], rows[4, e], rows[5, e]
+    return Sym3(rows[0, e], rows[1, e], rows[2, e], rows[3, e], rows[4, e], rows[5, e])
 
 
 @cache
@@ -141,12 +146,10 @@ def of_neo_hookean() -> Any:
     def write(q, nodes, rows, numbers, forces, first, step, stopped):
         e = cuda.grid(1)
         if e < nodes.shape[1] and stopped[0] < 0:
-            d1, d2, d3 = _edges(q, nodes, e)
-            k = rows[0, e], rows[1, e], rows[2, e], rows[3, e], rows[4, e], rows[5, e], rows[6, e]
-            J, f1, f2, f3 = of_edges(d1, d2, d3, k, numbers[0], numbers[1])
+            J, f = of_edges(_edges(q, nodes, e), _six(rows, e), rows[6, e], numbers[0], numbers[1])
             if not J > 0.0:
                 stopped[0] = step
-            _set_forces((f1, f2, f3), forces, first + 4 * e)
+            _set_forces(f, forces, first + 4 * e)
 
     return write
 
@@ -160,8 +163,8 @@ def of_linear(law: tuple[float, ...]) -> Any:
     def write(q, nodes, rows, forces, first, step, stopped):
         e = cuda.grid(1)
         if e < nodes.shape[1] and stopped[0] < 0:
-            x, y, z = _three(rows, 0, e), _three(rows, 3, e), _three(rows, 6, e)
-            t, W = of_point(_edges(q, nodes, e), x, y, z, rows[9, e], law)
+            xi = Mat3(_three(rows, 0, e), _three(rows, 3, e), _three(rows, 6, e))
+            t, W = of_point(_edges(q, nodes, e), xi, rows[9, e], law)
             if not abs(W) < inf:
                 stopped[0] = step
             _set_forces(t, forces, first + 4 * e)
@@ -195,8 +198,8 @@ def of_invariants(module: str, fibres: int, has_i2: bool) -> Any:
             I1, I2, J = strains(d, M, rows[6, e], has_i2)
             invariants[0], invariants[1], invariants[2] = I1, I2, log(J)
             for f in range(fibres):
-                along = along_fibre(d, _three(rows, 8 + 3 * f, e))
-                invariants[3 + f] = dot(along, along)
+                v = _three(rows, 8 + 3 * f, e) @ d
+                invariants[3 + f] = dot(v, v)
             law(numbers, invariants, W)
             t = isotropic_forces(d, M, V, has_i2, W[0], W[1], W[2])
             valid = J > 0.0 and abs(W[0] + W[1] + W[2]) < inf

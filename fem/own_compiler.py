@@ -26,6 +26,7 @@ from numba.core.typed_passes import (
     NativeLowering,
     NoPythonSupportedFeatureValidation,
 )
+from numba.core.typing import templates
 from numba.core.untyped_passes import (
     InlineClosureLikes,
     InlineInlinables,
@@ -149,6 +150,7 @@ def require_numba() -> None:
     needed: list[tuple[object, str]] = [
         (JITCodeLibrary, "_optimize_final_module _finalize_final_module get_pointer_to_function _finalized"),
         (NativeLowering, "run_pass"),
+        (templates, "AbstractTemplate infer_global"),  # of `symplex.fem.vectors`
         (_LowerResult, "_replace cfunc fndesc"),
         (PassManager("needed"), "passes finalize"),
         (Flags, "options"),

@@ -38,20 +38,25 @@ from symplex.fem.grid.lattice_hourglass import hourglass_difference, hourglass_m
 from symplex.fem.kernels import c_function, inlined
 from symplex.fem.logarithm import artanh_ratio
 from symplex.fem.solids.chunks import GEOMETRY
-from symplex.fem.solids.edge_algebra import (
-    cofactors,
-    combined,
-    contracted,
-    cross,
+from symplex.fem.solids.increments import (
     determinants,
-    dot,
-    gram,
-    gram_slopes,
-    linear,
-    mixed,
-    products,
 )
 from symplex.fem.solids.law_functions import LawFunctions
+from symplex.fem.vectors import (
+    Vec3,
+    cofactors,
+    contracted,
+    cross,
+    dot,
+    expanded,
+    gram,
+    gram_slopes,
+    mat3_at,
+    mixed,
+    outer,
+    sym3_at,
+    vec3_at,
+)
 from symplex.meshes.quadrature import gauss_between
 
 _VALUE, _FIRST, _SECOND, _SWITCHES, _NODES, _POINTS, _FIBRES, _COUNT = range(8)
@@ -83,79 +88,56 @@ def _tangent_vectors(x, p, slopes, g, k):
         for a in range(3):
             for i in range(3):
                 d[a, i] += p[slopes + (g * k + n) * 3 + a] * (x[3 * n + i] - x[i])
-    return (d[0, 0], d[0, 1], d[0, 2]), (d[1, 0], d[1, 1], d[1, 2]), (d[2, 0], d[2, 1], d[2, 2])
+    return mat3_at(d.ravel(), 0, 1)
 
 
 @inlined
 def _moves(p, slopes, g, k, i, h):
     """Return how a step h of coordinate i changes the tangent vectors."""
     first, c = slopes + (g * k + i // 3) * 3, i % 3
-    x, y, z = h * (c == 0), h * (c == 1), h * (c == 2)
-    s, t, u = p[first], p[first + 1], p[first + 2]
-    return (s * x, s * y, s * z), (t * x, t * y, t * z), (u * x, u * y, u * z)
+    return outer(vec3_at(p, first, 1), Vec3(h * (c == 0), h * (c == 1), h * (c == 2)))
 
 
 @inlined
 def _point(p, first):
     """Return M, N = cof M and D of a point."""
-    M = p[first], p[first + 1], p[first + 2], p[first + 3], p[first + 4], p[first + 5]
+    M = sym3_at(p, first, 1)
     return M, cofactors(M), p[first + 6]
 
 
 @inlined
 def _fibre(p, first, f, d):
     """Return v = Σ_a (a0·∇ξ_a) d_a."""
-    to = first + GEOMETRY + 3 * f
-    return combined(p[to], d[0], p[to + 1], d[1], p[to + 2], d[2])
+    return vec3_at(p, first + GEOMETRY + 3 * f, 1) @ d
 
 
-@inlined
-def _sum(d, i, r):
-    """Return d + r i."""
-    return (
-        (d[0][0] + r * i[0][0], d[0][1] + r * i[0][1], d[0][2] + r * i[0][2]),
-        (d[1][0] + r * i[1][0], d[1][1] + r * i[1][1], d[1][2] + r * i[1][2]),
-        (d[2][0] + r * i[2][0], d[2][1] + r * i[2][1], d[2][2] + r * i[2][2]),
-    )
+@expanded
+def _changes(d, c, u, v):
+    """Return how the determinant changes by u, by v, and by both more than by each; c are the cofactors of d.
 
-
-@inlined
-def _mixed_product(u, v, a, b):
-    """Return u_a × v_b + v_a × u_b."""
-    s, t = cross(u[a], v[b]), cross(v[a], u[b])
-    return s[0] + t[0], s[1] + t[1], s[2] + t[2]
+    Products of moves of one component vanish, as those of one coordinate with itself.
+    """
+    both = [cross(u[a], v[b]) + cross(v[a], u[b]) for a, b in ((1, 2), (2, 0), (0, 1))]
+    return tuple([dot(x[0], y[0]) + dot(x[1], y[1]) + dot(x[2], y[2]) for x, y in ((c, u), (c, v), (d, both))])
 
 
 @inlined
 def _set_patch(p, first, fibres, d, u, v, start, A, B, Q):
     """Set the invariants at d, their changes by u and by v, and mixed differences; return if no corner is inverted."""
     M, N, D = _point(p, first)
-    G, P, R, X = (
-        gram(d),
-        linear(1.0, gram_slopes(d, u), 1.0, gram(u)),
-        linear(1.0, gram_slopes(d, v), 1.0, gram(v)),
-        gram_slopes(u, v),
-    )
+    G, P, R, X = gram(d), gram_slopes(d, u) + gram(u), gram_slopes(d, v) + gram(v), gram_slopes(u, v)
     start[0], A[0], B[0], Q[0] = contracted(M, G), contracted(M, P), contracted(M, R), contracted(M, X)
     start[1] = contracted(N, cofactors(G))
-    A[1] = contracted(N, linear(1.0, mixed(G, P), 1.0, cofactors(P)))
-    B[1] = contracted(N, linear(1.0, mixed(G, R), 1.0, cofactors(R)))
-    both = linear(1.0, mixed(linear(1.0, G, 1.0, linear(1.0, P, 1.0, R)), X), 1.0, cofactors(X))
-    Q[1] = contracted(N, linear(1.0, mixed(P, R), 1.0, both))
+    A[1] = contracted(N, mixed(G, P) + cofactors(P))
+    B[1] = contracted(N, mixed(G, R) + cofactors(R))
+    Q[1] = contracted(N, mixed(P, R) + (mixed(G + (P + R), X) + cofactors(X)))
     for f in range(fibres):
         w, wi, wj = _fibre(p, first, f, d), _fibre(p, first, f, u), _fibre(p, first, f, v)
         start[3 + f], Q[3 + f] = dot(w, w), 2.0 * dot(wi, wj)
         A[3 + f], B[3 + f] = 2.0 * dot(w, wi) + dot(wi, wi), 2.0 * dot(w, wj) + dot(wj, wj)
-    # Changes of the determinant: products of moves of one component vanish, as those of one coordinate with itself.
-    c = products(d)
+    c = cofactors(d)
     J = dot(d[0], c[0])
-    Ji = dot(c[0], u[0]) + dot(c[1], u[1]) + dot(c[2], u[2])
-    Jj = dot(c[0], v[0]) + dot(c[1], v[1]) + dot(c[2], v[2])
-    J_both = (
-        dot(d[0], _mixed_product(u, v, 1, 2))
-        + dot(d[1], _mixed_product(u, v, 2, 0))
-        + dot(d[2], _mixed_product(u, v, 0, 1))
-    )
+    Ji, Jj, J_both = _changes(d, c, u, v)
     J10, J01 = J + Ji, J + Jj
     if not (J > 0.0 and J10 > 0.0 and J01 > 0.0 and J10 + Jj + J_both > 0.0):
         return False
@@ -225,14 +207,14 @@ def _difference(p_, x_, i, h):
         first = geometry + g * row
         M, N, D = _point(p, first)
         step = _moves(p, slopes, g, k, i, h)
-        mean = _sum(_tangent_vectors(x, p, slopes, g, k), step, 0.5)
-        _, delta, s = determinants(mean, products(mean), step)
+        mean = _tangent_vectors(x, p, slopes, g, k) + 0.5 * step
+        _, delta, s = determinants(mean, cofactors(mean), step)
         if not abs(delta) < s:
             return inf
-        G, X = linear(1.0, gram(mean), 0.25, gram(step)), gram_slopes(mean, step)
+        G, X = gram(mean) + 0.25 * gram(step), gram_slopes(mean, step)
         ratio, _ = artanh_ratio(delta / s)
         middle[0], change[0] = contracted(M, G), contracted(M, X)
-        middle[1] = contracted(N, linear(1.0, cofactors(G), 0.25, cofactors(X)))
+        middle[1] = contracted(N, cofactors(G) + 0.25 * cofactors(X))
         change[1] = contracted(mixed(G, N), X)
         middle[2], change[2] = 0.5 * log(0.25 * (s - delta) * (s + delta) / (D * D)), 2.0 * delta / s * ratio
         for f in range(fibres):

@@ -30,7 +30,9 @@ from symplex.fem.kernels import formula, inlined
 from symplex.fem.lanes import LANES, add_lanes
 from symplex.fem.prefetch import prefetch
 from symplex.fem.solids.brick_sums import POINTS, integrate_bricks, interpolate_bricks
-from symplex.fem.solids.edge_algebra import combined
+from symplex.fem.vectors import (
+    vec3_at,
+)
 
 CHUNK = 128
 MOST_POINTS = 8  # of an element in a chunk
@@ -88,32 +90,6 @@ def place(row, p):
 
 
 @inlined
-def vector(rows, row, p):
-    """Return the vector in three rows from one on."""
-    return rows[place(row, p)], rows[place(row + 1, p)], rows[place(row + 2, p)]
-
-
-@inlined
-def vectors(rows, p):
-    """Return the three vectors in rows 0–2, 3–5 and 6–8 of rows [9, CHUNK]."""
-    return vector(rows, 0, p), vector(rows, 3, p), vector(rows, 6, p)
-
-
-@inlined
-def set_vectors(rows, p, u):
-    """Set what `vectors` returns."""
-    rows[place(0, p)], rows[place(1, p)], rows[place(2, p)] = u[0]
-    rows[place(3, p)], rows[place(4, p)], rows[place(5, p)] = u[1]
-    rows[place(6, p)], rows[place(7, p)], rows[place(8, p)] = u[2]
-
-
-@inlined
-def matrix(rows, p):
-    """Return the symmetric matrix in rows 0–5."""
-    return (*vector(rows, 0, p), *vector(rows, 3, p))
-
-
-@inlined
 def volume(weights, geometry, p):
     """Return the undeformed volume of a point."""
     return weights[np.uint64(p)] * geometry[place(6, p)]
@@ -122,13 +98,7 @@ def volume(weights, geometry, p):
 @inlined
 def direction(geometry, f, p):
     """Return a0·∇ξ_a of a family of fibres."""
-    return vector(geometry, GEOMETRY + 3 * f, p)
-
-
-@inlined
-def along_fibre(d, alpha):
-    """Return v = Σ α_a d_a."""
-    return combined(alpha[0], d[0], alpha[1], d[1], alpha[2], d[2])
+    return vec3_at(geometry, (GEOMETRY + 3 * f) * CHUNK + p, CHUNK)
 
 
 # -- nodes ----------------------------------------------------------------------------------------------------

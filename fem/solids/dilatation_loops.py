@@ -33,30 +33,31 @@ from symplex.fem.solids.chunks import (
     gather,
     gather_changes,
     gather_compensated,
-    matrix,
     place,
     room_of_hourglasses,
     scatter,
-    set_vectors,
-    vectors,
     volume,
     work,
 )
-from symplex.fem.solids.edge_algebra import (
-    applied,
+from symplex.fem.solids.increments import (
+    determinants,
+)
+from symplex.fem.solids.law_segments import set_ends
+from symplex.fem.vectors import (
+    add_at,
     cofactors,
     contracted,
     cross,
-    determinants,
     dot,
+    expanded,
     gram,
     gram_slopes,
-    linear,
+    mat3_at,
     mixed,
-    products,
-    scaled,
+    set_at,
+    square,
+    sym3_at,
 )
-from symplex.fem.solids.law_segments import set_ends
 
 
 @inlined
@@ -64,19 +65,12 @@ def set_segments(means, increments, middle, change):
     """Set the rows of G half way between two positions and of its change; return how many are inverted at no end."""
     valid = 0
     for p in range(CHUNK):
-        m, i = vectors(means, p), vectors(increments, p)
-        set_matrix(middle, p, linear(1.0, gram(m), 0.25, gram(i)))
-        set_matrix(change, p, gram_slopes(m, i))
-        _, delta, total = determinants(m, products(m), i)
+        m, i = mat3_at(means, p, CHUNK), mat3_at(increments, p, CHUNK)
+        set_at(middle, p, CHUNK, gram(m) + 0.25 * gram(i))
+        set_at(change, p, CHUNK, gram_slopes(m, i))
+        _, delta, total = determinants(m, cofactors(m), i)
         valid += abs(delta) < total
     return valid
-
-
-@inlined
-def set_matrix(rows, p, A):
-    """Set the symmetric matrix in rows 0–5."""
-    rows[place(0, p)], rows[place(1, p)], rows[place(2, p)] = A[0], A[1], A[2]
-    rows[place(3, p)], rows[place(4, p)], rows[place(5, p)] = A[3], A[4], A[5]
 
 
 @inlined
@@ -130,20 +124,11 @@ def set_rule(rule, i, piece, points, room):
     return s, w, w_end
 
 
-@inlined
-def of_fibre(alpha):
-    """Return α ⊗ α."""
-    return (
-        *(alpha[0] * alpha[0], alpha[1] * alpha[1], alpha[2] * alpha[2]),
-        *(alpha[0] * alpha[1], alpha[0] * alpha[2], alpha[1] * alpha[2]),
-    )
-
-
-@inlined
+@expanded
 def inverse(G):
     """Return G⁻¹."""
     K = cofactors(G)
-    return scaled(1.0 / (G[0] * K[0] + G[3] * K[3] + G[4] * K[4]), K)
+    return 1.0 / (G[0] * K[0] + G[3] * K[3] + G[4] * K[4]) * K
 
 
 @inlined
@@ -151,14 +136,14 @@ def set_dilated(G, geometry, weights, fibres, points, invariants, rho, share):
     """Set the rows of the invariants of C̃, and ρ and π/w [CHUNK]."""
     size = elements_per_chunk(points)
     for p in range(CHUNK):
-        g, M = matrix(G, p), matrix(geometry, p)
+        g, M = sym3_at(G, p, CHUNK), sym3_at(geometry, p, CHUNK)
         K = cofactors(g)
         invariants[p] = contracted(M, g)
         invariants[place(1, p)] = contracted(cofactors(M), K)
         share[p] = np.sqrt(g[0] * K[0] + g[3] * K[3] + g[4] * K[4]) / geometry[place(6, p)]  # J
     for f in range(fibres):
         for p in range(CHUNK):
-            invariants[place(3 + f, p)] = contracted(matrix(G, p), of_fibre(direction(geometry, f, p)))
+            invariants[place(3 + f, p)] = contracted(sym3_at(G, p, CHUNK), square(direction(geometry, f, p)))
     for p in range(points * size, CHUNK):  # of no element
         invariants[place(2, p)], rho[p], share[p] = log(share[p]), 1.0, 0.0
     for e in range(size):
@@ -217,14 +202,12 @@ def set_pressures(a, share, sums, points, W):
 def add_stresses(w, G, geometry, fibres, W, rho, S):
     """Add w S, w [CHUNK], to the rows of S, given the first derivatives with the pressure."""
     for p in range(CHUNK):
-        g, M, r = matrix(G, p), matrix(geometry, p), rho[p]
-        T = linear(2.0 * r * W[p], M, 2.0 * r * r * W[place(1, p)], mixed(g, cofactors(M)))
-        T = linear(1.0, T, W[place(2, p)], inverse(g))
-        set_matrix(S, p, linear(1.0, matrix(S, p), w[p], T))
+        g, M, r = sym3_at(G, p, CHUNK), sym3_at(geometry, p, CHUNK), rho[p]
+        T = 2.0 * r * W[p] * M + 2.0 * r * r * W[place(1, p)] * mixed(g, cofactors(M))
+        add_at(S, p, CHUNK, w[p] * (T + W[place(2, p)] * inverse(g)))
     for f in range(fibres):
         for p in range(CHUNK):
-            r = 2.0 * w[p] * rho[p] * W[place(3 + f, p)]
-            set_matrix(S, p, linear(1.0, matrix(S, p), r, of_fibre(direction(geometry, f, p))))
+            add_at(S, p, CHUNK, 2.0 * w[p] * rho[p] * W[place(3 + f, p)] * square(direction(geometry, f, p)))
 
 
 @inlined
@@ -232,8 +215,8 @@ def _set_forces(means, geometry, weights, S):
     """Replace the mean tangent vectors by the forces t_a; return at how many points these are finite."""
     finite = 0
     for p in range(CHUNK):
-        T = scaled(volume(weights, geometry, p), matrix(S, p))
-        set_vectors(means, p, applied(T, vectors(means, p)))
+        T = volume(weights, geometry, p) * sym3_at(S, p, CHUNK)
+        set_at(means, p, CHUNK, T @ mat3_at(means, p, CHUNK))
         finite += abs(T[0] + T[1] + T[2] + T[3] + T[4] + T[5]) < np.inf
     return finite
 
@@ -307,8 +290,8 @@ def set_values(q, nodes, counts, geometry, weights, slopes, fibres, law, paramet
         gather(q, nodes[chunk], n, slopes, constants, x, d)
         valid = 0
         for p in range(CHUNK):
-            t = vectors(d, p)
-            set_matrix(G, p, gram(t))
+            t = mat3_at(d, p, CHUNK)
+            set_at(G, p, CHUNK, gram(t))
             valid += dot(t[0], cross(t[1], t[2])) > 0.0
         if valid < CHUNK:
             return np.nan

@@ -30,17 +30,13 @@ from symplex.fem.solids.chunks import (
     elements_per_chunk,
     gather_changes,
     integrate,
-    matrix,
     place,
-    set_vectors,
-    vectors,
     volume,
     work,
 )
 from symplex.fem.solids.dilatation_loops import (
     add_stresses,
     inverse,
-    of_fibre,
     room_of_pieces,
     set_between,
     set_dilated,
@@ -51,9 +47,33 @@ from symplex.fem.solids.dilatation_loops import (
     set_work,
     sum_over_points,
 )
-from symplex.fem.solids.edge_algebra import applied, cofactors, linear, mixed, scaled, symmetric_times
+from symplex.fem.solids.increments import (
+    PLACES,
+    SYMMETRIC,
+    stress_of,
+)
 from symplex.fem.solids.law_hessians import all_finite, second_row
-from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, scatter_of_nodes, set_block
+from symplex.fem.solids.tangent_blocks import (
+    BLOCK,
+    PART,
+    accumulate,
+    scatter_of_nodes,
+)
+from symplex.fem.vectors import (
+    Mat3,
+    added,
+    cofactors,
+    full,
+    mat3_at,
+    mixed,
+    set_at,
+    shifted,
+    square,
+    stored,
+    sym3_at,
+    transposed,
+    vec3_at,
+)
 
 NUMBERS = 21  # of a symmetric matrix of 6 × 6
 
@@ -85,21 +105,27 @@ def _set_slopes(invariants, W, m, y, kappa):
         W[place(second_row(m, 2, 2), p)] += kappa[p]
 
 
-@inlined
-def _add_product(L, p, u, v):
+@added
+def _add_product(u, v):
     """Add u ⊗ v of six numbers each, of which the sum is symmetric."""
-    row = 0
     for i in range(6):
         for j in range(i, 6):
-            L[place(row, p)] += u[i] * v[j]
-            row += 1
+            yield u[i] * v[j]
 
 
-@inlined
-def _add_rows(L, p, first, A):
-    """Add numbers to rows from one on."""
-    for i in range(len(A)):
-        L[place(first + i, p)] += A[i]
+@added
+def _add_curvature(A, N, n, s):
+    """Add n {·, N} + 2 s A ⊙ A, A of order 3."""
+    a, b, c, d, e, f = A
+    yield 2.0 * s * a * a, n * N[2] + 2.0 * s * d * d, n * N[1] + 2.0 * s * e * e
+    yield 2.0 * s * a * d, 2.0 * s * a * e, 2.0 * s * d * e - n * N[5]
+    yield 2.0 * s * b * b, n * N[0] + 2.0 * s * f * f
+    yield 2.0 * s * d * b, 2.0 * s * d * f - n * N[4], 2.0 * s * b * f
+    yield 2.0 * s * c * c, 2.0 * s * e * f - n * N[3], 2.0 * s * e * c, 2.0 * s * f * c
+    n = 0.5 * n
+    yield s * (a * b + d * d) - n * N[2], s * (a * f + e * d) + n * N[5]
+    yield s * (d * f + e * b) + n * N[4], s * (a * c + e * e) - n * N[1]
+    yield s * (d * c + e * f) + n * N[3], s * (b * c + f * f) - n * N[0]
 
 
 @inlined
@@ -109,56 +135,40 @@ def _add_elasticities(w, G, geometry, fibres, W, rho, L):
     r11, r12, r13 = second_row(m, 0, 0), second_row(m, 0, 1), second_row(m, 0, 2)
     r22, r23, r33 = second_row(m, 1, 1), second_row(m, 1, 2), second_row(m, 2, 2)
     for p in range(CHUNK):
-        g, M, r = matrix(G, p), matrix(geometry, p), rho[p]
+        g, M, r = sym3_at(G, p, CHUNK), sym3_at(geometry, p, CHUNK), rho[p]
         N, A = cofactors(M), inverse(g)
-        g1, g2 = scaled(2.0 * r, M), scaled(2.0 * r * r, mixed(g, N))
+        g1, g2 = 2.0 * r * M, 2.0 * r * r * mixed(g, N)
         W12, W13, W23 = w[p] * W[place(r12, p)], w[p] * W[place(r13, p)], w[p] * W[place(r23, p)]
-        u1 = linear(1.0, linear(w[p] * W[place(r11, p)], g1, W12, g2), W13, A)
-        u2 = linear(1.0, linear(W12, g1, w[p] * W[place(r22, p)], g2), W23, A)
-        u3 = linear(1.0, linear(W13, g1, W23, g2), w[p] * W[place(r33, p)], A)
-        _add_product(L, p, g1, u1)
-        _add_product(L, p, g2, u2)
-        _add_product(L, p, A, u3)
-        n = 4.0 * w[p] * r * r * W[place(1, p)]
-        s = -w[p] * W[place(2, p)]
-        a, b, c, d, e, f = A
-        _add_rows(L, p, 0, (2.0 * s * a * a, n * N[2] + 2.0 * s * d * d, n * N[1] + 2.0 * s * e * e))
-        _add_rows(L, p, 3, (2.0 * s * a * d, 2.0 * s * a * e, 2.0 * s * d * e - n * N[5]))
-        _add_rows(L, p, 6, (2.0 * s * b * b, n * N[0] + 2.0 * s * f * f))
-        _add_rows(L, p, 8, (2.0 * s * d * b, 2.0 * s * d * f - n * N[4], 2.0 * s * b * f))
-        _add_rows(L, p, 11, (2.0 * s * c * c, 2.0 * s * e * f - n * N[3], 2.0 * s * e * c, 2.0 * s * f * c))
-        n *= 0.5
-        _add_rows(L, p, 15, (s * (a * b + d * d) - n * N[2], s * (a * f + e * d) + n * N[5]))
-        _add_rows(L, p, 17, (s * (d * f + e * b) + n * N[4], s * (a * c + e * e) - n * N[1]))
-        _add_rows(L, p, 19, (s * (d * c + e * f) + n * N[3], s * (b * c + f * f) - n * N[0]))
+        _add_product(L, p, CHUNK, g1, w[p] * W[place(r11, p)] * g1 + W12 * g2 + W13 * A)
+        _add_product(L, p, CHUNK, g2, W12 * g1 + w[p] * W[place(r22, p)] * g2 + W23 * A)
+        _add_product(L, p, CHUNK, A, W13 * g1 + W23 * g2 + w[p] * W[place(r33, p)] * A)
+        _add_curvature(L, p, CHUNK, A, N, 4.0 * w[p] * r * r * W[place(1, p)], -w[p] * W[place(2, p)])
     for i in range(fibres):
         for p in range(CHUNK):
-            g, M, r = matrix(G, p), matrix(geometry, p), rho[p]
-            g1, g2 = scaled(2.0 * r, M), scaled(2.0 * r * r, mixed(g, cofactors(M)))
-            g4 = scaled(2.0 * r, of_fibre(direction(geometry, i, p)))
-            u = linear(W[place(second_row(m, 0, 3 + i), p)], g1, W[place(second_row(m, 1, 3 + i), p)], g2)
-            u = linear(1.0, u, W[place(second_row(m, 2, 3 + i), p)], inverse(g))
+            g, M, r = sym3_at(G, p, CHUNK), sym3_at(geometry, p, CHUNK), rho[p]
+            g4 = 2.0 * r * square(direction(geometry, i, p))
+            u = W[place(second_row(m, 0, 3 + i), p)] * (2.0 * r * M)
+            u = u + W[place(second_row(m, 1, 3 + i), p)] * (2.0 * r * r * mixed(g, cofactors(M)))
+            u = u + W[place(second_row(m, 2, 3 + i), p)] * inverse(g)
             for j in range(i):
-                beta = of_fibre(direction(geometry, j, p))
-                u = linear(1.0, u, 2.0 * r * W[place(second_row(m, 3 + j, 3 + i), p)], beta)
-            v = linear(1.0, u, W[place(second_row(m, 3 + i, 3 + i), p)], g4)
-            _add_product(L, p, g4, scaled(w[p], v))
-            _add_product(L, p, scaled(w[p], u), g4)
+                u = u + 2.0 * r * W[place(second_row(m, 3 + j, 3 + i), p)] * square(direction(geometry, j, p))
+            _add_product(L, p, CHUNK, g4, w[p] * (u + W[place(second_row(m, 3 + i, 3 + i), p)] * g4))
+            _add_product(L, p, CHUNK, w[p] * u, g4)
 
 
 @inlined
 def _set_coupled(vectors_of, G, geometry, weights, fibres, y, kappa, rho, share, tu, tz):
     """Set tu and tz [9, CHUNK] to the forces V Σ_b U_ab d_b and V Σ_b Z_ab d_b."""
     for p in range(CHUNK):
-        g, M, r, V = matrix(G, p), matrix(geometry, p), rho[p], volume(weights, geometry, p)
+        g, M, r, V = sym3_at(G, p, CHUNK), sym3_at(geometry, p, CHUNK), rho[p], volume(weights, geometry, p)
         A = inverse(g)
-        Z = linear(2.0 * r * y[p], M, 2.0 * r * r * y[place(1, p)], mixed(g, cofactors(M)))
-        Z = linear(1.0, Z, y[place(2, p)] - kappa[p], A)
+        Z = 2.0 * r * y[p] * M + 2.0 * r * r * y[place(1, p)] * mixed(g, cofactors(M))
+        Z = Z + (y[place(2, p)] - kappa[p]) * A
         for f in range(fibres):
-            Z = linear(1.0, Z, 2.0 * r * y[place(3 + f, p)], of_fibre(direction(geometry, f, p)))
-        d = vectors(vectors_of, p)
-        set_vectors(tu, p, applied(scaled(V * share[p], A), d))
-        set_vectors(tz, p, applied(scaled(V, Z), d))
+            Z = Z + 2.0 * r * y[place(3 + f, p)] * square(direction(geometry, f, p))
+        d = mat3_at(vectors_of, p, CHUNK)
+        set_at(tu, p, CHUNK, V * share[p] * A @ d)
+        set_at(tz, p, CHUNK, V * Z @ d)
 
 
 @inlined
@@ -180,51 +190,18 @@ def _set_blocks(means, ends, geometry, weights, S, L, geometric, first, H):
     """Set H of the points first … first + PART − 1."""
     for j in range(PART):
         p = first + j
-        V = volume(weights, geometry, p)
-        m, d = vectors(means, p), vectors(ends, p)
-        T = scaled(V * geometric, matrix(S, p))
-        D = (
-            *(L[place(0, p)], L[place(1, p)], L[place(2, p)], L[place(3, p)], L[place(4, p)], L[place(5, p)]),
-            *(L[place(6, p)], L[place(7, p)], L[place(8, p)], L[place(9, p)], L[place(10, p)], L[place(11, p)]),
-            *(L[place(12, p)], L[place(13, p)], L[place(14, p)], L[place(15, p)], L[place(16, p)]),
-            *(L[place(17, p)], L[place(18, p)], L[place(19, p)], L[place(20, p)]),
-        )
-        x, y, z = (d[0][0], d[1][0], d[2][0]), (d[0][1], d[1][1], d[2][1]), (d[0][2], d[1][2], d[2][2])
-        u, v, w = _first(D, V, x, m), _first(D, V, y, m), _first(D, V, z, m)
-        _set_column(H, j, u, v, w, T[0], T[3], T[4])
-        u, v, w = _second(D, V, x, m), _second(D, V, y, m), _second(D, V, z, m)
-        _set_column(H, j + BLOCK, u, v, w, T[3], T[1], T[5])
-        u, v, w = _third(D, V, x, m), _third(D, V, y, m), _third(D, V, z, m)
-        _set_column(H, j + 2 * BLOCK, u, v, w, T[4], T[5], T[2])
+        V, m, d = volume(weights, geometry, p), mat3_at(means, p, CHUNK), mat3_at(ends, p, CHUNK)
+        D = mat3_at(L, p, CHUNK), mat3_at(L, 9 * CHUNK + p, CHUNK), vec3_at(L, 18 * CHUNK + p, CHUNK)
+        _set_blocks_of_point(H, j, PART, m, d, D, V, V * geometric * sym3_at(S, p, CHUNK))
 
 
-@inlined
-def _first(D, V, x, m):
-    """Return how t_a changes with one component of d_1, x that component of all three."""
-    return applied(symmetric_times(D, (V * x[0], 0.0, 0.0, V * x[1], V * x[2], 0.0)), m)
-
-
-@inlined
-def _second(D, V, x, m):
-    return applied(symmetric_times(D, (0.0, V * x[1], 0.0, V * x[0], 0.0, V * x[2])), m)
-
-
-@inlined
-def _third(D, V, x, m):
-    return applied(symmetric_times(D, (0.0, 0.0, V * x[2], 0.0, V * x[0], V * x[1])), m)
-
-
-@inlined
-def _set_column(H, first, u, v, w, s1, s2, s3):
-    """Set the blocks (a, b) for a = 1, 2, 3, of which u, v and w are the columns."""
-    set_block(H, first, _of_columns(u[0], v[0], w[0]), s1)
-    set_block(H, first + 3 * BLOCK, _of_columns(u[1], v[1], w[1]), s2)
-    set_block(H, first + 6 * BLOCK, _of_columns(u[2], v[2], w[2]), s3)
-
-
-@inlined
-def _of_columns(u, v, w):
-    return u[0], v[0], w[0], u[1], v[1], w[1], u[2], v[2], w[2]
+@stored
+def _set_blocks_of_point(m, d, L, V, T):
+    """Set the blocks, of which column r is how t_a changes with component r of d_b."""
+    D, T = [x for part in L for x in part.parts], full(T)
+    columns = [[stress_of(D, {row[c]: V * x[c] for c in range(3)}) @ m for x in transposed(d)] for row in SYMMETRIC]
+    for a, b in PLACES:
+        yield shifted(transposed(Mat3(*[column[a] for column in columns[b]])), T[a][b])
 
 
 @inlined

@@ -6,7 +6,7 @@ Between two positions with the mean tangent vectors m_a and their increments i_a
     G_m = mᵀm + ¼ iᵀi = (G0 + G1)/2,    X = mᵀi + iᵀm = G1 − G0,    z = δ/s,  A(z) = artanh(z)/z,
 
 δ and s the difference and the sum of det d1 and det d0, without cancellation (see
-`symplex.fem.solids.edge_algebra`). With the means W̄_i of the first derivatives of W along the straight segment
+`symplex.fem.solids.increments`). With the means W̄_i of the first derivatives of W along the straight segment
 of the invariants, by Gauss' rule, W̄_i ΔI_i is the change of W, and it is the work of
 
     t_a = V Σ_b (2 W̄_1 M + 2 W̄_2 {G_m, N} + W̄_θ τ K)_ab m_b + 2 V W̄_4 α_a v_m,
@@ -35,42 +35,41 @@ from symplex.fem.solids.chunks import (
     CHUNK,
     NO_COMPENSATION,
     add_hourglasses,
-    along_fibre,
     direction,
     gather_changes,
     gather_compensated,
-    matrix,
     place,
     room_of_hourglasses,
     scatter,
-    set_vectors,
-    vector,
-    vectors,
     volume,
     work,
 )
-from symplex.fem.solids.edge_algebra import (
-    along,
-    applied,
+from symplex.fem.solids.increments import (
     average_cofactors,
-    cofactors,
-    contracted,
     determinants,
-    dot,
-    gram,
-    gram_slopes,
-    linear,
-    mixed,
-    products,
 )
 from symplex.fem.solids.law_segments import average, room_of_ends
+from symplex.fem.vectors import (
+    cofactors,
+    contracted,
+    dot,
+    expanded,
+    gram,
+    gram_slopes,
+    mat3_at,
+    mixed,
+    outer,
+    set_at,
+    sym3_at,
+    vec3_at,
+)
 
 
-@inlined
+@expanded
 def mean_matrices(m, i):
     """Return G_m, X and H."""
     A, B, X = gram(m), gram(i), gram_slopes(m, i)
-    return linear(1.0, A, 0.25, B), X, average_cofactors(A, B, X)
+    return A + 0.25 * B, X, average_cofactors(A, B, X)
 
 
 @inlined
@@ -81,15 +80,15 @@ def set_segments(means, increments, geometry, fibres, segments, tau):
     """
     valid, middle, change = 0, segments, segments[(3 + fibres) * CHUNK :]
     for p in range(CHUNK):
-        m, i, M = vectors(means, p), vectors(increments, p), matrix(geometry, p)
+        m, i, M = mat3_at(means, p, CHUNK), mat3_at(increments, p, CHUNK), sym3_at(geometry, p, CHUNK)
         N, D = cofactors(M), geometry[place(6, p)]
         X = gram_slopes(m, i)
-        G = linear(1.0, gram(m), 0.25, gram(i))
-        _, delta, s = determinants(m, products(m), i)
+        G = gram(m) + 0.25 * gram(i)
+        _, delta, s = determinants(m, cofactors(m), i)
         z = delta / s
         ratio, _ = artanh_ratio(z)
         middle[p], change[p] = contracted(M, G), contracted(M, X)
-        middle[place(1, p)] = contracted(N, linear(1.0, cofactors(G), 0.25, cofactors(X)))
+        middle[place(1, p)] = contracted(N, cofactors(G) + 0.25 * cofactors(X))
         change[place(1, p)] = contracted(mixed(G, N), X)
         middle[place(2, p)] = 0.5 * log(0.25 * (s - delta) * (s + delta) / (D * D))
         change[place(2, p)] = 2.0 * z * ratio
@@ -98,7 +97,7 @@ def set_segments(means, increments, geometry, fibres, segments, tau):
     for f in range(fibres):
         for p in range(CHUNK):
             alpha = direction(geometry, f, p)
-            v, w = along_fibre(vectors(means, p), alpha), along_fibre(vectors(increments, p), alpha)
+            v, w = alpha @ mat3_at(means, p, CHUNK), alpha @ mat3_at(increments, p, CHUNK)
             middle[place(3 + f, p)] = dot(v, v) + 0.25 * dot(w, w)
             change[place(3 + f, p)] = 2.0 * dot(v, w)
     return valid
@@ -111,28 +110,22 @@ def _set_forces(means, increments, geometry, weights, fibres, W, tau):
     v = np.empty(3 * fibres * CHUNK)
     for f in range(fibres):
         for p in range(CHUNK):
-            v[place(3 * f, p)], v[place(3 * f + 1, p)], v[place(3 * f + 2, p)] = along_fibre(
-                vectors(means, p), direction(geometry, f, p)
-            )
+            set_at(v, 3 * f * CHUNK + p, CHUNK, direction(geometry, f, p) @ mat3_at(means, p, CHUNK))
     for p in range(CHUNK):
-        m, i, M = vectors(means, p), vectors(increments, p), matrix(geometry, p)
+        m, i, M = mat3_at(means, p, CHUNK), mat3_at(increments, p, CHUNK), sym3_at(geometry, p, CHUNK)
         V = volume(weights, geometry, p)
-        c = products(m)
+        c = cofactors(m)
         G, _, H = mean_matrices(m, i)
         W1, W2, W3 = V * W[p], V * W[place(1, p)], V * W[place(2, p)]
         P = W3 * tau[p]
-        S = linear(1.0, linear(2.0 * W1, M, 2.0 * W2, mixed(G, cofactors(M))), P, H)
-        u, r = applied(S, m), P * dot(m[0], c[0])
-        set_vectors(means, p, (along(u[0], r, c[0]), along(u[1], r, c[1]), along(u[2], r, c[2])))
+        S = 2.0 * W1 * M + 2.0 * W2 * mixed(G, cofactors(M)) + P * H
+        set_at(means, p, CHUNK, S @ m + P * dot(m[0], c[0]) * c)
         finite += abs(W1 + W2 + W3) < np.inf
     for f in range(fibres):
         for p in range(CHUNK):
-            alpha, t = direction(geometry, f, p), vectors(means, p)
             r = 2.0 * volume(weights, geometry, p) * W[place(3 + f, p)]
-            u = vector(v, 3 * f, p)
-            set_vectors(
-                means, p, (along(t[0], r * alpha[0], u), along(t[1], r * alpha[1], u), along(t[2], r * alpha[2], u))
-            )
+            t = mat3_at(means, p, CHUNK)
+            set_at(means, p, CHUNK, t + outer(r * direction(geometry, f, p), vec3_at(v, 3 * f * CHUNK + p, CHUNK)))
             finite -= not abs(r) < np.inf
     return finite
 

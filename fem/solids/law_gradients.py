@@ -26,31 +26,26 @@ from symplex.fem.solids.chunks import (
     AT,
     CHUNK,
     add_hourglasses,
-    along_fibre,
     direction,
     elements_per_chunk,
     gather,
-    matrix,
     place,
     room_of_hourglasses,
     scatter,
-    set_vectors,
-    vectors,
     volume,
     work,
 )
-from symplex.fem.solids.edge_algebra import (
-    along,
-    applied,
+from symplex.fem.vectors import (
     cofactors,
     contracted,
     cross,
     dot,
     gram,
-    linear,
+    mat3_at,
     mixed,
-    products,
-    scaled,
+    outer,
+    set_at,
+    sym3_at,
 )
 
 
@@ -62,7 +57,7 @@ def set_invariants(d, geometry, fibres, has_i2, invariants):
         invariants[place(2, p)] = log(invariants[place(2, p)])
     for f in range(fibres):
         for p in range(CHUNK):
-            v = along_fibre(vectors(d, p), direction(geometry, f, p))
+            v = direction(geometry, f, p) @ mat3_at(d, p, CHUNK)
             invariants[place(3 + f, p)] = dot(v, v)
     return valid
 
@@ -72,7 +67,7 @@ def _set_strains(d, geometry, has_i2, invariants):
     """Set the rows of I1, I2 and, for θ, J."""
     valid = 0
     for p in range(CHUNK):
-        I1, I2, J = strains(vectors(d, p), matrix(geometry, p), geometry[place(6, p)], has_i2)
+        I1, I2, J = strains(mat3_at(d, p, CHUNK), sym3_at(geometry, p, CHUNK), geometry[place(6, p)], has_i2)
         invariants[place(0, p)] = I1
         if has_i2:
             invariants[place(1, p)] = I2
@@ -99,8 +94,8 @@ def _set_forces(d, geometry, weights, fibres, has_i2, first, t):
     for f in range(fibres):
         for p in range(CHUNK):
             W4 = first[place(3 + f, p)]
-            V = volume(weights, geometry, p)
-            set_vectors(t, p, with_fibre(vectors(t, p), vectors(d, p), direction(geometry, f, p), V, W4))
+            V, alpha = volume(weights, geometry, p), direction(geometry, f, p)
+            set_at(t, p, CHUNK, with_fibre(mat3_at(t, p, CHUNK), mat3_at(d, p, CHUNK), alpha, V, W4))
             finite -= not abs(W4) < np.inf
     return finite
 
@@ -112,7 +107,8 @@ def _set_isotropic_forces(d, geometry, weights, has_i2, first, t):
     for p in range(CHUNK):
         V = volume(weights, geometry, p)
         W1, W2, W3 = first[place(0, p)], first[place(1, p)], first[place(2, p)]
-        set_vectors(t, p, isotropic_forces(vectors(d, p), matrix(geometry, p), V, has_i2, W1, W2, W3))
+        e, M = mat3_at(d, p, CHUNK), sym3_at(geometry, p, CHUNK)
+        set_at(t, p, CHUNK, isotropic_forces(e, M, V, has_i2, W1, W2, W3))
         finite += abs(W1 + W2 + W3) < np.inf
     return finite
 
@@ -120,21 +116,17 @@ def _set_isotropic_forces(d, geometry, weights, has_i2, first, t):
 @inlined
 def isotropic_forces(d, M, V, has_i2, W1, W2, W3):
     """Return t_a at a point with the tangent vectors d, but for what concerns fibres."""
-    c = products(d)
-    S = scaled(2.0 * V * W1, M)
+    c = cofactors(d)
+    S = 2.0 * V * W1 * M
     if has_i2:
-        S = linear(1.0, S, 2.0 * V * W2, mixed(gram(d), cofactors(M)))
-    u = applied(S, d)
-    r = V * W3 / dot(d[0], c[0])
-    return along(u[0], r, c[0]), along(u[1], r, c[1]), along(u[2], r, c[2])
+        S = S + 2.0 * V * W2 * mixed(gram(d), cofactors(M))
+    return S @ d + V * W3 / dot(d[0], c[0]) * c
 
 
 @inlined
 def with_fibre(t, d, alpha, V, W4):
     """Return t_a with that of a family of fibres."""
-    v = along_fibre(d, alpha)
-    r = 2.0 * V * W4
-    return along(t[0], r * alpha[0], v), along(t[1], r * alpha[1], v), along(t[2], r * alpha[2], v)
+    return t + outer(2.0 * V * W4 * alpha, alpha @ d)
 
 
 @kernel

@@ -21,29 +21,17 @@ from symplex.fem.solids.chunks import (
     AT,
     CHUNK,
     add_hourglasses,
-    along_fibre,
     are_edges,
     direction,
     elements_per_chunk,
     gather,
-    matrix,
     place,
-    vectors,
     volume,
     work,
 )
-from symplex.fem.solids.edge_algebra import (
-    applied,
-    cofactors,
-    combined,
-    dot,
-    gram,
-    linear,
-    mixed,
-    outer,
-    products,
-    scaled,
-    times,
+from symplex.fem.solids.increments import (
+    PLACES,
+    SlopeOfMixed,
 )
 from symplex.fem.solids.law_gradients import set_invariants
 from symplex.fem.solids.tangent_blocks import (
@@ -51,16 +39,25 @@ from symplex.fem.solids.tangent_blocks import (
     PART,
     accumulate,
     add_fibre_blocks,
-    add_nine,
-    nine,
-    plus,
     scatter_of_edges,
     scatter_of_nodes,
-    set_block,
-    set_nine,
-    set_transposed_block,
-    slope_block,
-    slope_of_mixed,
+)
+from symplex.fem.vectors import (
+    Sym3,
+    add_at,
+    cofactors,
+    dot,
+    expanded,
+    full,
+    gram,
+    mat3_at,
+    mixed,
+    outer,
+    set_at,
+    shifted,
+    stored,
+    sym3_at,
+    transposed,
 )
 
 
@@ -79,25 +76,28 @@ def all_finite(rows, count):
     return finite == count * CHUNK
 
 
-@inlined
+@expanded
 def invariant_slopes(d, M):
     """Return N, {G, N}, g1, g2 and gθ = h of a point."""
-    c = products(d)
-    r = 1.0 / dot(d[0], c[0])
-    N = cofactors(M)
+    c, N = cofactors(d), cofactors(M)
     GN = mixed(gram(d), N)
-    g1, g2 = applied(scaled(2.0, M), d), applied(scaled(2.0, GN), d)
-    return N, GN, g1, g2, (times(r, c[0]), times(r, c[1]), times(r, c[2]))
+    return N, GN, 2.0 * M @ d, 2.0 * GN @ d, 1.0 / dot(d[0], c[0]) * c
 
 
-@inlined
-def of_each(A11, g1, A12, g2, A13, g3):
-    """Return A11 g1_a + A12 g2_a + A13 g3_a for a = 1, 2, 3."""
-    return (
-        combined(A11, g1[0], A12, g2[0], A13, g3[0]),
-        combined(A11, g1[1], A12, g2[1], A13, g3[1]),
-        combined(A11, g1[2], A12, g2[2], A13, g3[2]),
-    )
+@stored
+def _set_blocks(d, M, W1, W2, W3, second):
+    """Set H of a point, given the derivatives of V W, those of second order as a symmetric matrix."""
+    N, GN, g1, g2, h = invariant_slopes(d, M)
+    S = full(2.0 * W1 * M + 2.0 * W2 * GN)
+    y1, y2, y3 = (row[0] * g1 + row[1] * g2 + row[2] * h for row in full(second))
+    Z, n = SlopeOfMixed(2.0 * W2 * N, d, d), -W3 * h
+    upper = {}
+    for a, b in PLACES:
+        if a <= b:
+            B = Z.added(Z.products(a, b) + outer(h[b], n[a]), a, b)
+            B = B + (outer(g1[a], y1[b]) + outer(g2[a], y2[b]) + outer(h[a], y3[b]))
+            upper[a, b] = shifted(B, S[a][b])
+        yield upper[a, b] if a <= b else transposed(upper[b, a])
 
 
 @inlined
@@ -108,36 +108,11 @@ def _set_tangents(d, geometry, weights, fibres, W, first, H):
     r22, r23, r33 = second_row(m, 1, 1), second_row(m, 1, 2), second_row(m, 2, 2)
     for j in range(PART):
         p = first + j
-        e, M = vectors(d, p), matrix(geometry, p)
         V = volume(weights, geometry, p)
-        N, GN, g1, g2, h = invariant_slopes(e, M)
-        W2, W3 = V * W[place(1, p)], V * W[place(2, p)]
-        S = linear(2.0 * V * W[place(0, p)], M, 2.0 * W2, GN)
-        W11, W12, W13 = V * W[place(r11, p)], V * W[place(r12, p)], V * W[place(r13, p)]
-        W22, W23, W33 = V * W[place(r22, p)], V * W[place(r23, p)], V * W[place(r33, p)]
-        y1 = of_each(W11, g1, W12, g2, W13, h)
-        y2 = of_each(W12, g1, W22, g2, W23, h)
-        y3 = of_each(W13, g1, W23, g2, W33, h)
-        Q, Y = slope_of_mixed(scaled(2.0 * W2, N), e, e)
-        n1, n2, n3 = times(-W3, h[0]), times(-W3, h[1]), times(-W3, h[2])
-        B = slope_block(Q[1][0], e[2], Q[2][0], e[1], h[0], n1)
-        set_block(H, j, plus(B, 1.0, outer(g1[0], y1[0], g2[0], y2[0], h[0], y3[0])), S[0])
-        B = slope_block(Q[2][1], e[0], Q[0][1], e[2], h[1], n2)
-        set_block(H, j + 4 * BLOCK, plus(B, 1.0, outer(g1[1], y1[1], g2[1], y2[1], h[1], y3[1])), S[1])
-        B = slope_block(Q[0][2], e[1], Q[1][2], e[0], h[2], n3)
-        set_block(H, j + 8 * BLOCK, plus(B, 1.0, outer(g1[2], y1[2], g2[2], y2[2], h[2], y3[2])), S[2])
-        B = plus(slope_block(Q[1][1], e[2], Q[2][1], e[1], h[1], n1), -1.0, Y[2])
-        B = plus(B, 1.0, outer(g1[0], y1[1], g2[0], y2[1], h[0], y3[1]))
-        set_block(H, j + BLOCK, B, S[3])
-        set_transposed_block(H, j + 3 * BLOCK, B, S[3])
-        B = plus(slope_block(Q[1][2], e[2], Q[2][2], e[1], h[2], n1), 1.0, Y[1])
-        B = plus(B, 1.0, outer(g1[0], y1[2], g2[0], y2[2], h[0], y3[2]))
-        set_block(H, j + 2 * BLOCK, B, S[4])
-        set_transposed_block(H, j + 6 * BLOCK, B, S[4])
-        B = plus(slope_block(Q[2][2], e[0], Q[0][2], e[2], h[2], n2), -1.0, Y[0])
-        B = plus(B, 1.0, outer(g1[1], y1[2], g2[1], y2[2], h[1], y3[2]))
-        set_block(H, j + 5 * BLOCK, B, S[5])
-        set_transposed_block(H, j + 7 * BLOCK, B, S[5])
+        W1, W2, W3 = V * W[place(0, p)], V * W[place(1, p)], V * W[place(2, p)]
+        W11, W22, W33 = V * W[place(r11, p)], V * W[place(r22, p)], V * W[place(r33, p)]
+        second = Sym3(W11, W22, W33, V * W[place(r12, p)], V * W[place(r13, p)], V * W[place(r23, p)])
+        _set_blocks(H, j, PART, mat3_at(d, p, CHUNK), sym3_at(geometry, p, CHUNK), W1, W2, W3, second)
 
 
 @kernel
@@ -207,21 +182,20 @@ def _add_fibre(d, geometry, weights, fibres, W, f, first, room, H):
     m = 3 + fibres
     for j in range(PART):
         p = first + j
-        e, M = vectors(d, p), matrix(geometry, p)
+        e, M = mat3_at(d, p, CHUNK), sym3_at(geometry, p, CHUNK)
         V = volume(weights, geometry, p)
         _, _, g1, g2, h = invariant_slopes(e, M)
         A1, A2 = V * W[place(second_row(m, 0, 3 + f), p)], V * W[place(second_row(m, 1, 3 + f), p)]
-        set_nine(room, j, of_each(A1, g1, A2, g2, V * W[place(second_row(m, 2, 3 + f), p)], h))
+        set_at(room, j, PART, A1 * g1 + A2 * g2 + V * W[place(second_row(m, 2, 3 + f), p)] * h)
     for other in range(f):
         for j in range(PART):
             p = first + j
             beta = direction(geometry, other, p)
-            w = along_fibre(vectors(d, p), beta)
             r = 2.0 * volume(weights, geometry, p) * W[place(second_row(m, 3 + other, 3 + f), p)]
-            add_nine(room, j, (r * beta[0], r * beta[1], r * beta[2]), w)
+            add_at(room, j, PART, outer(r * beta, beta @ mat3_at(d, p, CHUNK)))
     for j in range(PART):
         p = first + j
-        V, alpha, y = volume(weights, geometry, p), direction(geometry, f, p), nine(room, j)
-        v = along_fibre(vectors(d, p), alpha)
+        V, alpha, y = volume(weights, geometry, p), direction(geometry, f, p), mat3_at(room, j, PART)
+        v = alpha @ mat3_at(d, p, CHUNK)
         W4, W44 = 2.0 * V * W[place(3 + f, p)], 4.0 * V * W[place(second_row(m, 3 + f, 3 + f), p)]
-        add_fibre_blocks(H, j, alpha, v, v, y, y, W4, W44)
+        add_fibre_blocks(H, j, PART, alpha, v, v, y, y, W4, W44)

@@ -21,54 +21,48 @@ from symplex.fem.solids.chunks import (
     BETWEEN,
     CHUNK,
     add_hourglasses,
-    along_fibre,
     direction,
     gather_changes,
-    matrix,
     place,
     room_of_hourglasses,
     scatter,
-    set_vectors,
-    vectors,
     volume,
     work,
 )
-from symplex.fem.solids.edge_algebra import (
-    along,
-    applied,
-    cofactors,
-    contracted,
+from symplex.fem.solids.increments import (
     determinants,
-    dot,
-    gram,
-    linear,
-    mixed,
-    outer,
-    products,
-    scaled,
 )
 from symplex.fem.solids.law_hessians import all_finite
+from symplex.fem.vectors import (
+    cofactors,
+    contracted,
+    dot,
+    expanded,
+    gram,
+    mat3_at,
+    mixed,
+    outer,
+    set_at,
+    sym3_at,
+)
 
 
-@inlined
-def _square(N):
-    """Return the sum of the squares of nine numbers."""
-    first = N[0] * N[0] + N[1] * N[1] + N[2] * N[2]
-    second = N[3] * N[3] + N[4] * N[4] + N[5] * N[5]
-    return first + second + (N[6] * N[6] + N[7] * N[7] + N[8] * N[8])
+@expanded
+def _square(a, b):
+    """Return |Σ_i a_i ⊗ b_i|²."""
+    N = outer(a[0], b[0]) + outer(a[1], b[1]) + outer(a[2], b[2])
+    return dot(N[0], N[0]) + dot(N[1], N[1]) + dot(N[2], N[2])
 
 
-@inlined
+@expanded
 def _strains(m, i):
-    """Return G_m, H = cof G_m − cof A, the products c, det m, g, and whether both ends are not inverted."""
-    c, e = products(m), products(i)
+    """Return G_m, H = cof G_m − cof A, the cofactors c, det m, g, and δ and s of `determinants`."""
+    c, e = cofactors(m), cofactors(i)
     A, B = gram(m), gram(i)
     determinant, delta, s = determinants(m, c, i)
-    first = _square(outer(i[0], c[0], i[1], c[1], i[2], c[2]))
-    second = _square(outer(m[0], e[0], m[1], e[1], m[2], e[2]))
-    g = determinant * determinant + 0.25 * first + 0.0625 * second + 0.015625 * dot(i[0], e[0]) ** 2
-    H = scaled(0.25, mixed(linear(1.0, A, 0.125, B), B))
-    return linear(1.0, A, 0.25, B), H, c, determinant, g, abs(delta) < s
+    last = dot(i[0], e[0])
+    g = determinant * determinant + 0.25 * _square(i, c) + 0.0625 * _square(m, e) + 0.015625 * (last * last)
+    return A + 0.25 * B, 0.25 * mixed(A + 0.125 * B, B), c, determinant, g, delta, s
 
 
 @inlined
@@ -76,16 +70,16 @@ def _set_invariants(means, increments, geometry, fibres, invariants):
     """Set the rows of the invariants of C_m; return how many points are inverted at neither end."""
     valid = 0
     for p in range(CHUNK):
-        M, D = matrix(geometry, p), geometry[place(6, p)]
-        G, _, _, _, g, good = _strains(vectors(means, p), vectors(increments, p))
+        M, D = sym3_at(geometry, p, CHUNK), geometry[place(6, p)]
+        G, _, _, _, g, delta, s = _strains(mat3_at(means, p, CHUNK), mat3_at(increments, p, CHUNK))
         invariants[p] = contracted(M, G)
         invariants[place(1, p)] = contracted(cofactors(M), cofactors(G))
         invariants[place(2, p)] = 0.5 * log(g / (D * D))
-        valid += good
+        valid += abs(delta) < s
     for f in range(fibres):
         for p in range(CHUNK):
             alpha = direction(geometry, f, p)
-            v, w = along_fibre(vectors(means, p), alpha), along_fibre(vectors(increments, p), alpha)
+            v, w = alpha @ mat3_at(means, p, CHUNK), alpha @ mat3_at(increments, p, CHUNK)
             invariants[place(3 + f, p)] = dot(v, v) + 0.25 * dot(w, w)
     return valid
 
@@ -94,21 +88,17 @@ def _set_invariants(means, increments, geometry, fibres, invariants):
 def _set_forces(means, increments, geometry, weights, fibres, W, t):
     """Set t [9, CHUNK] to the forces, given the first derivatives of W."""
     for p in range(CHUNK):
-        m, M = vectors(means, p), matrix(geometry, p)
+        m, M = mat3_at(means, p, CHUNK), sym3_at(geometry, p, CHUNK)
         V = volume(weights, geometry, p)
-        G, H, c, determinant, g, _ = _strains(m, vectors(increments, p))
+        G, H, c, determinant, g, _, _ = _strains(m, mat3_at(increments, p, CHUNK))
         P = V * W[place(2, p)] / g
-        S = linear(2.0 * V * W[p], M, 2.0 * V * W[place(1, p)], mixed(G, cofactors(M)))
-        u, r = applied(linear(1.0, S, P, H), m), P * determinant
-        set_vectors(t, p, (along(u[0], r, c[0]), along(u[1], r, c[1]), along(u[2], r, c[2])))
+        S = 2.0 * V * W[p] * M + 2.0 * V * W[place(1, p)] * mixed(G, cofactors(M)) + P * H
+        set_at(t, p, CHUNK, S @ m + P * determinant * c)
     for f in range(fibres):
         for p in range(CHUNK):
-            alpha, u = direction(geometry, f, p), vectors(t, p)
-            v = along_fibre(vectors(means, p), alpha)
+            alpha = direction(geometry, f, p)
             r = 2.0 * volume(weights, geometry, p) * W[place(3 + f, p)]
-            set_vectors(
-                t, p, (along(u[0], r * alpha[0], v), along(u[1], r * alpha[1], v), along(u[2], r * alpha[2], v))
-            )
+            set_at(t, p, CHUNK, mat3_at(t, p, CHUNK) + outer(r * alpha, alpha @ mat3_at(means, p, CHUNK)))
 
 
 @kernel

@@ -26,72 +26,67 @@ from symplex.fem.solids.chunks import (
     AT,
     CHUNK,
     add_hourglasses,
-    along_fibre,
     are_edges,
     direction,
     elements_per_chunk,
     gather,
     have_own_slopes,
-    matrix,
     own_slopes,
     place,
-    vectors,
     volume,
     work,
 )
-from symplex.fem.solids.edge_algebra import (
+from symplex.fem.solids.law_gradients import set_invariants
+from symplex.fem.solids.law_hessians import all_finite, second_row
+from symplex.fem.vectors import (
+    Sym3,
+    Vec3,
     cofactors,
     contracted,
     dot,
+    expanded,
+    full,
     gram,
     gram_slopes,
-    linear,
+    mat3_at,
     mixed,
-    products,
-    scaled,
+    set_at,
+    square,
+    sym3_at,
 )
-from symplex.fem.solids.law_gradients import set_invariants
-from symplex.fem.solids.law_hessians import all_finite, second_row
 
 
-@inlined
+@expanded
 def _inverse(d):
     """Return Γ."""
-    c = products(d)
+    c = cofactors(d)
     r = 1.0 / dot(d[0], c[0])
-    return scaled(r * r, gram(c))
-
-
-@inlined
-def _set_matrix(s, p, A):
-    s[p], s[place(1, p)], s[place(2, p)] = A[0], A[1], A[2]
-    s[place(3, p)], s[place(4, p)], s[place(5, p)] = A[3], A[4], A[5]
+    return r * r * gram(c)
 
 
 @inlined
 def _set_secants(d, geometry, weights, W, s):
     """Set s [6, CHUNK], but for what concerns fibres."""
     for p in range(CHUNK):
-        e, M = vectors(d, p), matrix(geometry, p)
+        e, M = mat3_at(d, p, CHUNK), sym3_at(geometry, p, CHUNK)
         V = volume(weights, geometry, p)
-        GN = mixed(gram(e), cofactors(M))
-        A = linear(2.0 * V * W[p], M, 2.0 * V * W[place(1, p)], GN)
-        _set_matrix(s, p, linear(1.0, A, V * W[place(2, p)], _inverse(e)))
+        A = 2.0 * V * W[p] * M + 2.0 * V * W[place(1, p)] * mixed(gram(e), cofactors(M))
+        set_at(s, p, CHUNK, A + V * W[place(2, p)] * _inverse(e))
 
 
 @inlined
 def _set_rates_of_invariants(d, w, geometry, fibres, rates):
     """Set the rows İ_j of the invariants."""
     for p in range(CHUNK):
-        e, M = vectors(d, p), matrix(geometry, p)
-        slope = gram_slopes(e, vectors(w, p))
+        e, M = mat3_at(d, p, CHUNK), sym3_at(geometry, p, CHUNK)
+        slope = gram_slopes(e, mat3_at(w, p, CHUNK))
         rates[p] = contracted(M, slope)
         rates[place(1, p)] = contracted(mixed(gram(e), cofactors(M)), slope)
         rates[place(2, p)] = 0.5 * contracted(_inverse(e), slope)
     for f in range(fibres):
         for p in range(CHUNK):
             alpha = direction(geometry, f, p)
-            v, u = along_fibre(vectors(d, p), alpha), along_fibre(vectors(w, p), alpha)
+            v, u = alpha @ mat3_at(d, p, CHUNK), alpha @ mat3_at(w, p, CHUNK)
             rates[place(3 + f, p)] = 2.0 * dot(v, u)
 
 
@@ -111,28 +106,20 @@ def set_rates(m, W, rates, out):
 def _add_changes(d, w, geometry, weights, W, s):
     """Add the changes of {G, N} and Γ to s [6, CHUNK]."""
     for p in range(CHUNK):
-        e, M = vectors(d, p), matrix(geometry, p)
+        e, M = mat3_at(d, p, CHUNK), sym3_at(geometry, p, CHUNK)
         V = volume(weights, geometry, p)
-        slope, inverse = gram_slopes(e, vectors(w, p)), _inverse(e)
-        A = linear(
-            2.0 * V * W[place(1, p)], mixed(slope, cofactors(M)), -V * W[place(2, p)], _sandwiched(inverse, slope)
-        )
-        _set_matrix(s, p, linear(1.0, matrix(s, p), 1.0, A))
+        slope = gram_slopes(e, mat3_at(w, p, CHUNK))
+        A = 2.0 * V * W[place(1, p)] * mixed(slope, cofactors(M))
+        A = A + -V * W[place(2, p)] * _sandwiched(_inverse(e), slope)
+        set_at(s, p, CHUNK, sym3_at(s, p, CHUNK) + A)
 
 
-@inlined
+@expanded
 def _sandwiched(A, B):
     """Return A B A for symmetric matrices."""
-    u = _column(B, A[0], A[3], A[4])
-    v = _column(B, A[3], A[1], A[5])
-    w = _column(B, A[4], A[5], A[2])
-    a, b, c = (A[0], A[3], A[4]), (A[3], A[1], A[5]), (A[4], A[5], A[2])
-    return dot(a, u), dot(b, v), dot(c, w), dot(a, v), dot(a, w), dot(b, w)
-
-
-@inlined
-def _column(B, x, y, z):
-    return B[0] * x + B[3] * y + B[4] * z, B[3] * x + B[1] * y + B[5] * z, B[4] * x + B[5] * y + B[2] * z
+    a = full(A)
+    u = [B @ row for row in a]
+    return Sym3(*[dot(a[i], u[j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))])
 
 
 @inlined
@@ -142,8 +129,7 @@ def _add_fibres(geometry, weights, fibres, W, s):
         for p in range(CHUNK):
             a = direction(geometry, f, p)
             r = 2.0 * volume(weights, geometry, p) * W[place(3 + f, p)]
-            A = a[0] * a[0], a[1] * a[1], a[2] * a[2], a[0] * a[1], a[0] * a[2], a[1] * a[2]
-            _set_matrix(s, p, linear(1.0, matrix(s, p), r, A))
+            set_at(s, p, CHUNK, sym3_at(s, p, CHUNK) + r * square(a))
 
 
 @inlined
@@ -168,7 +154,7 @@ def _scatter(s, local, n, slopes, elements, start, slots, out):
 def _scatter_edges(s, n, elements, start, slots, out):
     """Add those of linear tetrahedra: whatever concerns node 0 is minus the sum of the others."""
     for e in range(n):
-        A = matrix(s, e)
+        A = sym3_at(s, e, CHUNK)
         s1, s2, s3 = A[0] + A[3] + A[4], A[3] + A[1] + A[5], A[4] + A[5] + A[2]
         rows = (s1 + s2 + s3, -s1, -s2, -s3), (-s1, A[0], A[3], A[4]), (-s2, A[3], A[1], A[5]), (-s3, A[4], A[5], A[2])
         to = slots[elements[start + e]]
@@ -186,12 +172,7 @@ def _integrate_apart(s, k, geometry, first, local):
             for p in range(CHUNK):
                 x, y, z = geometry[of_b + p], geometry[of_b + CHUNK + p], geometry[of_b + 2 * CHUNK + p]
                 u, v, w = geometry[of_a + p], geometry[of_a + CHUNK + p], geometry[of_a + 2 * CHUNK + p]
-                A = matrix(s, p)
-                local[to + p] = (
-                    u * (A[0] * x + A[3] * y + A[4] * z)
-                    + v * (A[3] * x + A[1] * y + A[5] * z)
-                    + w * (A[4] * x + A[5] * y + A[2] * z)
-                )
+                local[to + p] = dot(Vec3(u, v, w), sym3_at(s, p, CHUNK) @ Vec3(x, y, z))
 
 
 @inlined

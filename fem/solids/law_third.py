@@ -27,47 +27,47 @@ from symplex.fem.solids.chunks import (
     ALONG,
     CHUNK,
     add_hourglasses,
-    along_fibre,
     direction,
     gather,
-    matrix,
     place,
     room_of_hourglasses,
     scatter,
-    set_vectors,
-    vectors,
     volume,
     work,
-)
-from symplex.fem.solids.edge_algebra import (
-    along,
-    applied,
-    combined,
-    contracted,
-    dot,
-    gram,
-    gram_slopes,
-    mixed,
-    scaled,
 )
 from symplex.fem.solids.law_gradients import set_invariants
 from symplex.fem.solids.law_hessians import all_finite, invariant_slopes
 from symplex.fem.solids.law_secants import set_rates
+from symplex.fem.vectors import (
+    Mat3,
+    Vec3,
+    add_at,
+    contracted,
+    dot,
+    expanded,
+    gram,
+    gram_slopes,
+    mat3_at,
+    mixed,
+    outer,
+    set_at,
+    sym3_at,
+)
 
 
-@inlined
+@expanded
 def _transposed(h, b, u):
     """Return Lᵀ u."""
-    return combined(dot(b[0], u), h[0], dot(b[1], u), h[1], dot(b[2], u), h[2])
+    return Vec3(dot(b[0], u), dot(b[1], u), dot(b[2], u)) @ h
 
 
 @inlined
 def _set_rates_of_invariants(d, b, geometry, fibres, once, twice):
     """Set the rows I_j' and I_j''."""
     for p in range(CHUNK):
-        e, u, M = vectors(d, p), vectors(b, p), matrix(geometry, p)
+        e, u, M = mat3_at(d, p, CHUNK), mat3_at(b, p, CHUNK), sym3_at(geometry, p, CHUNK)
         N, GN, _, _, h = invariant_slopes(e, M)
-        slope, curvature = gram_slopes(e, u), scaled(2.0, gram(u))
+        slope, curvature = gram_slopes(e, u), 2.0 * gram(u)
         once[p], twice[p] = contracted(M, slope), contracted(M, curvature)
         once[place(1, p)] = contracted(GN, slope)
         twice[place(1, p)] = contracted(mixed(slope, N), slope) + contracted(GN, curvature)
@@ -80,7 +80,7 @@ def _set_rates_of_invariants(d, b, geometry, fibres, once, twice):
     for f in range(fibres):
         for p in range(CHUNK):
             alpha = direction(geometry, f, p)
-            v, w = along_fibre(vectors(d, p), alpha), along_fibre(vectors(b, p), alpha)
+            v, w = alpha @ mat3_at(d, p, CHUNK), alpha @ mat3_at(b, p, CHUNK)
             once[place(3 + f, p)], twice[place(3 + f, p)] = 2.0 * dot(v, w), 2.0 * dot(w, w)
 
 
@@ -107,7 +107,7 @@ def _set_second_rates(m, W, once, twice, out):
 def _set_forces(d, b, geometry, weights, W, once, twice):
     """Replace the tangent vectors d by t'', but for what concerns fibres."""
     for p in range(CHUNK):
-        e, u, M = vectors(d, p), vectors(b, p), matrix(geometry, p)
+        e, u, M = mat3_at(d, p, CHUNK), mat3_at(b, p, CHUNK), sym3_at(geometry, p, CHUNK)
         V = volume(weights, geometry, p)
         N, GN, _, _, h = invariant_slopes(e, M)
         slope = mixed(gram_slopes(e, u), N)
@@ -116,39 +116,18 @@ def _set_forces(d, b, geometry, weights, W, once, twice):
         A1, B1 = 2.0 * V * twice[p], 4.0 * V * once[p]
         A2, B2, C2 = 2.0 * V * twice[place(1, p)], 4.0 * V * once[place(1, p)], 4.0 * V * W[place(1, p)]
         T, curved = V * twice[place(2, p)], mixed(gram(u), N)
-        of_d = applied(_sum(A1, M, A2, GN, B2, slope, C2, curved), e)
-        of_b = applied(_sum(B1, M, B2, GN, C2, slope, 0.0, slope), u)
+        of_d = (A1 * M + A2 * GN + B2 * slope + C2 * curved) @ e
+        of_b = (B1 * M + B2 * GN + C2 * slope) @ u
         T1, T2 = -2.0 * V * once[place(2, p)], 2.0 * V * W[place(2, p)]
-        set_vectors(
-            d,
-            p,
-            (
-                _force(of_d[0], of_b[0], h, u, h[0], T, T1, T2),
-                _force(of_d[1], of_b[1], h, u, h[1], T, T1, T2),
-                _force(of_d[2], of_b[2], h, u, h[2], T, T1, T2),
-            ),
-        )
+        set_at(d, p, CHUNK, _forces(of_d + of_b, h, u, T, T1, T2))
 
 
-@inlined
-def _sum(a, A, b, B, c, C, d, D):
-    """Return a A + b B + c C + d D for symmetric matrices."""
-    return (
-        a * A[0] + b * B[0] + c * C[0] + d * D[0],
-        a * A[1] + b * B[1] + c * C[1] + d * D[1],
-        a * A[2] + b * B[2] + c * C[2] + d * D[2],
-        a * A[3] + b * B[3] + c * C[3] + d * D[3],
-        a * A[4] + b * B[4] + c * C[4] + d * D[4],
-        a * A[5] + b * B[5] + c * C[5] + d * D[5],
-    )
-
-
-@inlined
-def _force(of_d, of_b, h, b, h_a, identity, once, twice):
-    """Return of_d + of_b + (identity + once · Lᵀ + twice · (Lᵀ)²) h_a."""
-    u = _transposed(h, b, h_a)
-    w = _transposed(h, b, u)
-    return along(along(along(along(of_d, 1.0, of_b), identity, h_a), once, u), twice, w)
+@expanded
+def _forces(t, h, b, identity, once, twice):
+    """Return t_a + (identity + once · Lᵀ + twice · (Lᵀ)²) h_a."""
+    L = [_transposed(h, b, row) for row in h]
+    LL = [_transposed(h, b, row) for row in L]
+    return t + identity * h + once * Mat3(*L) + twice * Mat3(*LL)
 
 
 @inlined
@@ -156,12 +135,10 @@ def _add_fibre_forces(d, b, geometry, weights, f, once, twice, t):
     """Add to t [9, CHUNK] 2 V α_a (W_4'' v + 2 W_4' v')."""
     for p in range(CHUNK):
         alpha = direction(geometry, f, p)
-        v, w = along_fibre(vectors(d, p), alpha), along_fibre(vectors(b, p), alpha)
+        v, w = alpha @ mat3_at(d, p, CHUNK), alpha @ mat3_at(b, p, CHUNK)
         V = 2.0 * volume(weights, geometry, p)
         r, s = V * twice[place(3 + f, p)], 2.0 * V * once[place(3 + f, p)]
-        u = r * v[0] + s * w[0], r * v[1] + s * w[1], r * v[2] + s * w[2]
-        e = vectors(t, p)
-        set_vectors(t, p, (along(e[0], alpha[0], u), along(e[1], alpha[1], u), along(e[2], alpha[2], u)))
+        add_at(t, p, CHUNK, outer(alpha, r * v + s * w))
 
 
 @kernel

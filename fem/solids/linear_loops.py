@@ -21,60 +21,76 @@ from symplex.fem.kernels import inlined, kernel
 from symplex.fem.solids.chunks import (
     AT,
     CHUNK,
+    GEOMETRY,
     NO_COMPENSATION,
     add_hourglasses,
     are_edges,
-    direction,
     elements_per_chunk,
     gather,
     gather_changes,
     gather_compensated,
-    matrix,
     room_of_hourglasses,
     scatter,
-    set_vectors,
-    vectors,
     volume,
     work,
 )
-from symplex.fem.solids.edge_algebra import combined, dot, symmetric_times
+from symplex.fem.solids.increments import (
+    PLACES,
+    SYMMETRIC,
+    stress_of,
+)
 from symplex.fem.solids.tangent_blocks import (
     BLOCK,
     PART,
     accumulate,
     scatter_of_edges,
     scatter_of_nodes,
-    set_block,
+)
+from symplex.fem.vectors import (
+    Mat3,
+    Sym3,
+    expanded,
+    full,
+    mat3_at,
+    outer,
+    set_at,
+    shifted,
+    stored,
+    sym3_at,
+    transposed,
 )
 
 AXES = 3  # families of fibres that the geometry has
 
 
-@inlined
-def _strain(d, x, y, z):
-    """Return e at a point with the tangent vectors d and ∂ξ_a/∂X_K in x, y, z."""
-    a, b, c = (d[0][0], d[1][0], d[2][0]), (d[0][1], d[1][1], d[2][1]), (d[0][2], d[1][2], d[2][2])
-    return (
-        *(dot(a, x) - 1.0, dot(b, y) - 1.0, dot(c, z) - 1.0),
-        *(dot(a, y) + dot(b, x), dot(a, z) + dot(c, x), dot(b, z) + dot(c, y)),
-    )
+@expanded
+def _strain(d, xi):
+    """Return e at a point with the tangent vectors d and ∂ξ_a/∂X_K in the rows K of ξ."""
+    F = xi @ d
+    shear = [F[i][j] + F[j][i] for i, j in ((1, 0), (2, 0), (2, 1))]
+    return Sym3(F[0][0] - 1.0, F[1][1] - 1.0, F[2][2] - 1.0, *shear)
 
 
-@inlined
+@expanded
 def _stress(e, law):
     """Return σ in the order of e."""
     if len(law) == 2:
         mu = law[1]
         pressure = law[0] * (e[0] + e[1] + e[2])
-        normal = pressure + 2.0 * mu * e[0], pressure + 2.0 * mu * e[1], pressure + 2.0 * mu * e[2]
-        return (*normal, mu * e[3], mu * e[4], mu * e[5])
-    return symmetric_times(law, e)
+        return Sym3(*[pressure + 2.0 * mu * e[i] for i in range(3)], *[mu * e[i] for i in range(3, 6)])
+    return stress_of(law, dict(enumerate(e)))
 
 
-@inlined
+@expanded
 def _energy(e, s):
     """Return W."""
     return 0.5 * (s[0] * e[0] + s[1] * e[1] + s[2] * e[2] + s[3] * e[3] + s[4] * e[4] + s[5] * e[5])
+
+
+@inlined
+def _directions(geometry, p):
+    """Return ξ."""
+    return mat3_at(geometry, GEOMETRY * CHUNK + p, CHUNK)
 
 
 @inlined
@@ -82,23 +98,18 @@ def _set_forces(d, geometry, weights, law):
     """Replace the tangent vectors by the forces t_a; return at how many points these are finite."""
     finite = 0
     for p in range(CHUNK):
-        x, y, z = direction(geometry, 0, p), direction(geometry, 1, p), direction(geometry, 2, p)
-        t, W = forces(vectors(d, p), x, y, z, volume(weights, geometry, p), law)
-        set_vectors(d, p, t)
+        t, W = forces(mat3_at(d, p, CHUNK), _directions(geometry, p), volume(weights, geometry, p), law)
+        set_at(d, p, CHUNK, t)
         finite += abs(W) < np.inf
     return finite
 
 
-@inlined
-def forces(d, x, y, z, V, law):
-    """Return t_a and W at a point with the tangent vectors d and ∂ξ_a/∂X_K in x, y, z."""
-    e = _strain(d, x, y, z)
+@expanded
+def forces(d, xi, V, law):
+    """Return t_a and W at a point with the tangent vectors d and ∂ξ_a/∂X_K in the rows K of ξ."""
+    e = _strain(d, xi)
     s = _stress(e, law)
-    s1, s2, s3 = (s[0], s[3], s[4]), (s[3], s[1], s[5]), (s[4], s[5], s[2])
-    t1 = combined(V * x[0], s1, V * y[0], s2, V * z[0], s3)
-    t2 = combined(V * x[1], s1, V * y[1], s2, V * z[1], s3)
-    t3 = combined(V * x[2], s1, V * y[2], s2, V * z[2], s3)
-    return (t1, t2, t3), _energy(e, s)
+    return transposed(V * xi) @ full(s), _energy(e, s)
 
 
 @kernel
@@ -157,8 +168,7 @@ def set_values(q, nodes, counts, geometry, weights, slopes, law, hourglass, elem
         gather(q, nodes[chunk], n, slopes, constants, x, d)
         finite = 0
         for p in range(CHUNK):
-            a, b, c = direction(constants, 0, p), direction(constants, 1, p), direction(constants, 2, p)
-            e = _strain(vectors(d, p), a, b, c)
+            e = _strain(mat3_at(d, p, CHUNK), _directions(constants, p))
             W[p] = volume(weights, constants, p) * _energy(e, _stress(e, law))
             finite += abs(W[p]) < np.inf
         if finite < CHUNK:
@@ -186,62 +196,31 @@ def _set_isotropic_tangents(geometry, weights, lmbda, mu, first, H):
     for j in range(PART):
         p = first + j
         V = volume(weights, geometry, p)
-        M = matrix(geometry, p)
-        x, y, z = direction(geometry, 0, p), direction(geometry, 1, p), direction(geometry, 2, p)
-        g1, g2, g3 = (x[0], y[0], z[0]), (x[1], y[1], z[1]), (x[2], y[2], z[2])
-        l, m = V * lmbda, V * mu  # noqa: E741
-        set_block(H, j, _products(l, m, g1, g1), m * M[0])
-        set_block(H, j + BLOCK, _products(l, m, g1, g2), m * M[3])
-        set_block(H, j + 2 * BLOCK, _products(l, m, g1, g3), m * M[4])
-        set_block(H, j + 3 * BLOCK, _products(l, m, g2, g1), m * M[3])
-        set_block(H, j + 4 * BLOCK, _products(l, m, g2, g2), m * M[1])
-        set_block(H, j + 5 * BLOCK, _products(l, m, g2, g3), m * M[5])
-        set_block(H, j + 6 * BLOCK, _products(l, m, g3, g1), m * M[4])
-        set_block(H, j + 7 * BLOCK, _products(l, m, g3, g2), m * M[5])
-        set_block(H, j + 8 * BLOCK, _products(l, m, g3, g3), m * M[2])
+        M, xi = sym3_at(geometry, p, CHUNK), _directions(geometry, p)
+        _set_isotropic_blocks(H, j, PART, M, xi, V * lmbda, V * mu)
 
 
-@inlined
-def _products(a, b, g, h):
-    """Return a g ⊗ h + b h ⊗ g by rows."""
-    return (
-        *(a * g[0] * h[0] + b * h[0] * g[0], a * g[0] * h[1] + b * h[0] * g[1], a * g[0] * h[2] + b * h[0] * g[2]),
-        *(a * g[1] * h[0] + b * h[1] * g[0], a * g[1] * h[1] + b * h[1] * g[1], a * g[1] * h[2] + b * h[1] * g[2]),
-        *(a * g[2] * h[0] + b * h[2] * g[0], a * g[2] * h[1] + b * h[2] * g[1], a * g[2] * h[2] + b * h[2] * g[2]),
-    )
+@stored
+def _set_isotropic_blocks(M, xi, lmbda, mu):
+    g, D = transposed(xi), full(mu * M)
+    for a, b in PLACES:
+        yield shifted(outer(lmbda * g[a], g[b]) + outer(mu * g[b], g[a]), D[a][b])
 
 
 @inlined
 def _set_anisotropic_tangents(geometry, weights, D, factor, first, H):
     for j in range(PART):
         p = first + j
-        V = factor * volume(weights, geometry, p)
-        x, y, z = direction(geometry, 0, p), direction(geometry, 1, p), direction(geometry, 2, p)
-        g1, g2, g3 = (x[0], y[0], z[0]), (x[1], y[1], z[1]), (x[2], y[2], z[2])
-        _set_row(H, j, V, g1, D, g1, g2, g3)
-        _set_row(H, j + 3 * BLOCK, V, g2, D, g1, g2, g3)
-        _set_row(H, j + 6 * BLOCK, V, g3, D, g1, g2, g3)
+        _set_anisotropic_blocks(H, j, PART, _directions(geometry, p), factor * volume(weights, geometry, p), D)
 
 
-@inlined
-def _set_row(H, first, V, g, D, g1, g2, g3):
-    """Set V B_aᵀ D B_b for b = 1, 2, 3, with ∇ξ_a = g."""
-    u = symmetric_times(D, (V * g[0], 0.0, 0.0, V * g[1], V * g[2], 0.0))
-    v = symmetric_times(D, (0.0, V * g[1], 0.0, V * g[0], 0.0, V * g[2]))
-    w = symmetric_times(D, (0.0, 0.0, V * g[2], 0.0, V * g[0], V * g[1]))
-    set_block(H, first, (*_along(u, g1), *_along(v, g1), *_along(w, g1)), 0.0)
-    set_block(H, first + BLOCK, (*_along(u, g2), *_along(v, g2), *_along(w, g2)), 0.0)
-    set_block(H, first + 2 * BLOCK, (*_along(u, g3), *_along(v, g3), *_along(w, g3)), 0.0)
-
-
-@inlined
-def _along(s, g):
-    """Return the traction of a stress on ∇ξ_b = g."""
-    return (
-        s[0] * g[0] + s[3] * g[1] + s[4] * g[2],
-        s[3] * g[0] + s[1] * g[1] + s[5] * g[2],
-        s[4] * g[0] + s[5] * g[1] + s[2] * g[2],
-    )
+@stored
+def _set_anisotropic_blocks(xi, V, D):
+    """Set V B_aᵀ D B_b, of which row i is the traction on ∇ξ_b of the stress of the strain e_i ⊗ ∇ξ_a."""
+    for g in transposed(xi):
+        stresses = [stress_of(D, {row[j]: V * g[j] for j in range(3)}) for row in SYMMETRIC]
+        for h in transposed(xi):
+            yield Mat3(*[s @ h for s in stresses])
 
 
 @kernel

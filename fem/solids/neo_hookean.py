@@ -23,89 +23,73 @@ import numpy as np
 from symplex.fem.blocks import SIZE
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import log
-from symplex.fem.solids.chunks import NINE, gather_edges, scatter_edges, set_vectors, vectors
-from symplex.fem.solids.edge_algebra import cross, dot
+from symplex.fem.solids.chunks import NINE, gather_edges, scatter_edges
+from symplex.fem.vectors import (
+    add_at,
+    cofactors,
+    contracted,
+    cross,
+    dot,
+    expanded,
+    full,
+    gram,
+    mat3_at,
+    outer,
+    set_at,
+    shifted,
+    sym3_at,
+    transposed,
+)
 
 CONSTANTS = 7
+INVERSE = 6 * SIZE  # where 1/D of a block begins
 
 
 # -- one element ----------------------------------------------------------------------------------------------
+# Of its edges d, k_ab and 1/D.
 
 
 @inlined
-def _sum(a, u, b, v, c, w, d, y):
-    """Return a u + b v + c w + d y."""
-    return (
-        a * u[0] + b * v[0] + c * w[0] + d * y[0],
-        a * u[1] + b * v[1] + c * w[1] + d * y[1],
-        a * u[2] + b * v[2] + c * w[2] + d * y[2],
-    )
-
-
-@inlined
-def _energy(d1, d2, d3, k, lmbda, mu):
+def _energy(d, k, inverse, lmbda, mu):
     """Return J and φ."""
-    J = dot(d1, cross(d2, d3)) * k[6]
+    J = dot(d[0], cross(d[1], d[2])) * inverse
     lnJ = log(J)
-    squares = k[0] * dot(d1, d1) + k[1] * dot(d2, d2) + k[2] * dot(d3, d3)
-    products = k[3] * dot(d1, d2) + k[4] * dot(d1, d3) + k[5] * dot(d2, d3)
-    return J, 0.5 * squares + products + ((0.5 * lmbda * lnJ - mu) * lnJ - 1.5 * mu) / (6.0 * k[6])
+    return J, 0.5 * contracted(k, gram(d)) + ((0.5 * lmbda * lnJ - mu) * lnJ - 1.5 * mu) / (6.0 * inverse)
 
 
 @inlined
-def forces(d1, d2, d3, k, lmbda, mu):
+def forces(d, k, inverse, lmbda, mu):
     """Return J and ∂φ/∂x_1, ∂φ/∂x_2, ∂φ/∂x_3."""
-    c1, c2, c3 = cross(d2, d3), cross(d3, d1), cross(d1, d2)
-    J = dot(d1, c1) * k[6]
-    p = (lmbda * log(J) - mu) / (6.0 * J)  # V (λ ln J − μ) g_a = p c_a
-    f1 = _sum(k[0], d1, k[3], d2, k[4], d3, p, c1)
-    f2 = _sum(k[3], d1, k[1], d2, k[5], d3, p, c2)
-    f3 = _sum(k[4], d1, k[5], d2, k[2], d3, p, c3)
-    return J, f1, f2, f3
+    c = cofactors(d)
+    J = dot(d[0], c[0]) * inverse
+    return J, k @ d + (lmbda * log(J) - mu) / (6.0 * J) * c  # V (λ ln J − μ) g_a
 
 
 @inlined
-def spatial_gradients(d1, d2, d3, k, lmbda):
+def spatial_gradients(d, inverse, lmbda):
     """Return J, V λ ln J and g_1, g_2, g_3."""
-    c1, c2, c3 = cross(d2, d3), cross(d3, d1), cross(d1, d2)
-    determinant = dot(d1, c1)
-    J = determinant * k[6]
-    r = 1.0 / determinant
-    g1, g2, g3 = (r * c1[0], r * c1[1], r * c1[2]), (r * c2[0], r * c2[1], r * c2[2]), (r * c3[0], r * c3[1], r * c3[2])
-    return J, lmbda * log(J) / (6.0 * k[6]), g1, g2, g3
+    c = cofactors(d)
+    determinant = dot(d[0], c[0])
+    J = determinant * inverse
+    return J, lmbda * log(J) / (6.0 * inverse), 1.0 / determinant * c
 
 
-@inlined
-def of_four_nodes(g1, g2, g3, k):
+@expanded
+def of_four_nodes(g, k):
     """Return g_a and the rows of k_ab of all four nodes."""
-    g0 = -(g1[0] + g2[0] + g3[0]), -(g1[1] + g2[1] + g3[1]), -(g1[2] + g2[2] + g3[2])
-    k01, k02, k03 = -(k[0] + k[3] + k[4]), -(k[3] + k[1] + k[5]), -(k[4] + k[5] + k[2])
-    row0, row1 = (-(k01 + k02 + k03), k01, k02, k03), (k01, k[0], k[3], k[4])
-    row2, row3 = (k02, k[3], k[1], k[5]), (k03, k[4], k[5], k[2])
-    return (g0, g1, g2, g3), (row0, row1, row2, row3)
+    first = [-(row[0] + row[1] + row[2]) for row in full(k)]
+    rows = [(one, *row) for one, row in zip(first, full(k), strict=True)]
+    return (-(g[0] + g[1] + g[2]), *g), ((-(first[0] + first[1] + first[2]), *first), *rows)
 
 
-@inlined
+@expanded
 def _block(alpha, beta, k_ab, g, h):
-    """Return k_ab 1 + α g ⊗ h + β h ⊗ g by rows."""
-    u, v = (alpha * g[0], alpha * g[1], alpha * g[2]), (beta * h[0], beta * h[1], beta * h[2])
-    return (
-        (u[0] * h[0] + v[0] * g[0] + k_ab, u[0] * h[1] + v[0] * g[1], u[0] * h[2] + v[0] * g[2]),
-        (u[1] * h[0] + v[1] * g[0], u[1] * h[1] + v[1] * g[1] + k_ab, u[1] * h[2] + v[1] * g[2]),
-        (u[2] * h[0] + v[2] * g[0], u[2] * h[1] + v[2] * g[1], u[2] * h[2] + v[2] * g[2] + k_ab),
-    )
+    """Return k_ab 1 + α g ⊗ h + β h ⊗ g."""
+    return shifted(outer(alpha * g, h) + outer(beta * h, g), k_ab)
 
 
 # -- blocks of elements -------------------------------------------------------------------------------------------
 # They return nan if an element is inverted, and what they set or add is then meaningless; else a finite number.
-
-
-@inlined
-def column(k, e):
-    return (
-        *(k[e], k[SIZE + e], k[2 * SIZE + e]),
-        *(k[3 * SIZE + e], k[4 * SIZE + e], k[5 * SIZE + e], k[6 * SIZE + e]),
-    )
 
 
 @kernel
@@ -120,19 +104,11 @@ def set_constants(points, nodes, counts, mu, out):
         k = out[block]
         gather_edges(x, nodes[block], counts[block], k, work)
         for e in range(counts[block]):
-            e1, e2, e3 = vectors(work, e)
-            c1, c2, c3 = cross(e2, e3), cross(e3, e1), cross(e1, e2)
-            D = dot(e1, c1)
-            r = mu / (6.0 * D)  # μ V ∇N_a·∇N_b = μ (D/6) (c_a/D)·(c_b/D)
-            _set_three(k, e, (r * dot(c1, c1), r * dot(c2, c2), r * dot(c3, c3)))
-            _set_three(k, e + 3 * SIZE, (r * dot(c1, c2), r * dot(c1, c3), r * dot(c2, c3)))
-            k[6 * SIZE + e] = 1.0 / D
-
-
-@inlined
-def _set_three(k, e, three):
-    """Set three constants of an element, a row after the other."""
-    k[e], k[SIZE + e], k[2 * SIZE + e] = three
+            edges = mat3_at(work, e, SIZE)
+            c = cofactors(edges)
+            D = dot(edges[0], c[0])
+            set_at(k, e, SIZE, mu / (6.0 * D) * gram(c))  # μ V ∇N_a·∇N_b = μ (D/6) (c_a/D)·(c_b/D)
+            k[INVERSE + e] = 1.0 / D
 
 
 @kernel
@@ -145,9 +121,9 @@ def add_gradient(q, nodes, counts, k, lmbda, mu, out, first, last):
         constants, valid = k[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
-            d1, d2, d3 = vectors(work, e)
-            J, f1, f2, f3 = forces(d1, d2, d3, column(constants, e), lmbda, mu)
-            set_vectors(work, e, (f1, f2, f3))
+            d, k_e, inverse = mat3_at(work, e, SIZE), sym3_at(constants, e, SIZE), constants[INVERSE + e]
+            J, f = forces(d, k_e, inverse, lmbda, mu)
+            set_at(work, e, SIZE, f)
             valid += J > 0.0
         if valid < n:
             return np.nan
@@ -165,8 +141,8 @@ def set_energies(q, nodes, counts, k, lmbda, mu, elements, out, first, last):
         constants, valid = k[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
-            d1, d2, d3 = vectors(work, e)
-            J, work[e] = _energy(d1, d2, d3, column(constants, e), lmbda, mu)
+            d, k_e, inverse = mat3_at(work, e, SIZE), sym3_at(constants, e, SIZE), constants[INVERSE + e]
+            J, work[e] = _energy(d, k_e, inverse, lmbda, mu)
             valid += J > 0.0
         if valid < n:
             return np.nan
@@ -188,28 +164,20 @@ def add_hessian(q, nodes, counts, k, lmbda, mu, elements, slots, out, first, las
         constants, valid = k[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
-            d1, d2, d3 = vectors(work, e)
-            J, lV[e], g1, g2, g3 = spatial_gradients(d1, d2, d3, column(constants, e), lmbda)
-            set_vectors(work, e, (g1, g2, g3))
+            J, lV[e], g = spatial_gradients(mat3_at(work, e, SIZE), constants[INVERSE + e], lmbda)
+            set_at(work, e, SIZE, g)
             valid += J > 0.0
         if valid < n:
             return np.nan
         for e in range(n):
-            k_e = column(constants, e)
-            g, stiffness = of_four_nodes(*vectors(work, e), k_e)
-            V = 1.0 / (6.0 * k_e[6])
+            g, stiffness = of_four_nodes(mat3_at(work, e, SIZE), sym3_at(constants, e, SIZE))
+            V = 1.0 / (6.0 * constants[INVERSE + e])
             alpha, beta = V * lmbda, V * mu - lV[e]
             to = slots[elements[block * SIZE + e]]
             for a in range(4):
                 for b in range(a + 1):
                     h = _block(alpha, beta, stiffness[a][b], g[a], g[b])
-                    start = NINE * np.uint64(to[a, b])
-                    for i in range(3):
-                        for j in range(3):
-                            out[start + np.uint64(3 * i + j)] += h[i][j]
-                    if b < a:  # the transposed block
-                        start = NINE * np.uint64(to[b, a])
-                        for i in range(3):
-                            for j in range(3):
-                                out[start + np.uint64(3 * i + j)] += h[j][i]
+                    add_at(out, NINE * np.uint64(to[a, b]), 1, h)
+                    if b < a:
+                        add_at(out, NINE * np.uint64(to[b, a]), 1, transposed(h))
     return 0.0

@@ -31,94 +31,73 @@ import numpy as np
 from symplex.fem.blocks import SIZE
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import artanh_ratio, log
-from symplex.fem.solids.chunks import edge_changes, edges_with_compensation, scatter_edges, set_vectors, vectors
-from symplex.fem.solids.edge_algebra import (
-    along,
-    applied,
-    average_cofactors,
-    determinants,
+from symplex.fem.solids.chunks import edge_changes, edges_with_compensation, scatter_edges
+from symplex.fem.solids.increments import PLACES, SlopeOfMixed, average_cofactors, determinants
+from symplex.fem.solids.neo_hookean import INVERSE
+from symplex.fem.solids.tangent_blocks import BLOCK, PART, scatter_of_edges
+from symplex.fem.vectors import (
+    cofactors,
+    full,
     gram,
     gram_slopes,
-    linear,
-    products,
-    scaled,
-    times,
-)
-from symplex.fem.solids.neo_hookean import column
-from symplex.fem.solids.tangent_blocks import (
-    BLOCK,
-    PART,
-    plus,
-    scatter_of_edges,
-    set_block,
-    slope_block,
-    slope_of_mixed,
+    mat3_at,
+    outer,
+    set_at,
+    shifted,
+    stored,
+    sym3_at,
 )
 
 # -- one element ----------------------------------------------------------------------------------------------
 
 
 @inlined
-def _pressure(delta, s, k, lmbda, mu):
+def _pressure(delta, s, inverse, lmbda, mu):
     """Return V (λ (ln J0 + ln J1)/2 − μ), 4/s², A(z) and A'(z)."""
-    p = (lmbda * 0.5 * log(0.25 * (s - delta) * (s + delta) * k[6] * k[6]) - mu) / (6.0 * k[6])
+    p = (lmbda * 0.5 * log(0.25 * (s - delta) * (s + delta) * inverse * inverse) - mu) / (6.0 * inverse)
     ratio, slope = artanh_ratio(delta / s)
     return p, 4.0 / (s * s), ratio, slope
 
 
 @inlined
-def _forces(m, i, k, lmbda, mu):
-    """Return whether det d0 and det d1 are positive, and f_1, f_2, f_3."""
-    c = products(m)
+def _forces(m, i, k, inverse, lmbda, mu):
+    """Return whether det d0 and det d1 are positive, and f."""
+    c = cofactors(m)
     H = average_cofactors(gram(m), gram(i), gram_slopes(m, i))
     determinant, delta, s = determinants(m, c, i)
-    p, r, ratio, _ = _pressure(delta, s, k, lmbda, mu)
+    p, r, ratio, _ = _pressure(delta, s, inverse, lmbda, mu)
     P = p * r * ratio
-    p = P * determinant
-    u = applied(linear(1.0, k, P, H), m)
-    return abs(delta) < s, along(u[0], p, c[0]), along(u[1], p, c[1]), along(u[2], p, c[2])
+    return abs(delta) < s, (k + P * H) @ m + P * determinant * c
 
 
 @inlined
-def _set_tangent(m, i, k, lmbda, mu, tangents, place):
-    """Set the blocks ∂f_a/∂x1_b for a, b = 1, 2, 3; return whether det d0 and det d1 are positive.
-
-    They are (½ k_ab + ½ P K_ab) 1 + ∂P/∂(det d1) Φ_a ⊗ c1_b + Z_ab, with Φ_a = K_ab m_b and the slope Z of {P T, G1}
-    (see `symplex.fem.solids.tangent_blocks`).
-    """
-    c = products(m)
-    A, E, X = gram(m), gram(i), gram_slopes(m, i)
-    H = average_cofactors(A, E, X)
+def _set_tangent(m, i, k, inverse, lmbda, mu, tangents, place):
+    """Set the blocks ∂f_a/∂x1_b for a, b = 1, 2, 3; return whether det d0 and det d1 are positive."""
+    c = cofactors(m)
     determinant, delta, s = determinants(m, c, i)
-    p, r, ratio, slope = _pressure(delta, s, k, lmbda, mu)
-    P = p * r * ratio
+    p, r, ratio, slope = _pressure(delta, s, inverse, lmbda, mu)
     # z = δ/s: ∂z/∂(det d1) = 2 det d0/s², and ∂ ln J/∂(det d1) = 1/det d1
     z_slope = (s - delta) / (s * s)
-    P_slope = r * (lmbda * ratio / (6.0 * k[6] * (s + delta)) + p * (slope * z_slope - 2.0 * ratio / s))
-    v = applied(H, m)
-    u1, u2, u3 = along(v[0], determinant, c[0]), along(v[1], determinant, c[1]), along(v[2], determinant, c[2])
-    d = along(m[0], 0.5, i[0]), along(m[1], 0.5, i[1]), along(m[2], 0.5, i[2])
-    T = linear(0.5, linear(1.0, A, 0.25, E), 1.0 / 12.0, X)
-    Q, Y = slope_of_mixed(scaled(P, T), m, d)
-    c1 = products(d)
-    g1, g2, g3 = times(P_slope, c1[0]), times(P_slope, c1[1]), times(P_slope, c1[2])
-    D = linear(0.5, k, 0.5 * P, linear(1.0, gram(c), 1.0, H))
-    set_block(tangents, place, slope_block(Q[1][0], d[2], Q[2][0], d[1], u1, g1), D[0])
-    B = slope_block(Q[1][1], d[2], Q[2][1], d[1], u1, g2)
-    set_block(tangents, place + BLOCK, plus(B, -1.0, Y[2]), D[3])
-    B = slope_block(Q[1][2], d[2], Q[2][2], d[1], u1, g3)
-    set_block(tangents, place + 2 * BLOCK, plus(B, 1.0, Y[1]), D[4])
-    B = slope_block(Q[2][0], d[0], Q[0][0], d[2], u2, g1)
-    set_block(tangents, place + 3 * BLOCK, plus(B, 1.0, Y[2]), D[3])
-    set_block(tangents, place + 4 * BLOCK, slope_block(Q[2][1], d[0], Q[0][1], d[2], u2, g2), D[1])
-    B = slope_block(Q[2][2], d[0], Q[0][2], d[2], u2, g3)
-    set_block(tangents, place + 5 * BLOCK, plus(B, -1.0, Y[0]), D[5])
-    B = slope_block(Q[0][0], d[1], Q[1][0], d[0], u3, g1)
-    set_block(tangents, place + 6 * BLOCK, plus(B, -1.0, Y[1]), D[4])
-    B = slope_block(Q[0][1], d[1], Q[1][1], d[0], u3, g2)
-    set_block(tangents, place + 7 * BLOCK, plus(B, 1.0, Y[0]), D[5])
-    set_block(tangents, place + 8 * BLOCK, slope_block(Q[0][2], d[1], Q[1][2], d[0], u3, g3), D[2])
+    P_slope = r * (lmbda * ratio / (6.0 * inverse * (s + delta)) + p * (slope * z_slope - 2.0 * ratio / s))
+    _set_blocks(tangents, place, PART, m, i, c, k, determinant, p * r * ratio, P_slope)
     return abs(delta) < s
+
+
+@stored
+def _set_blocks(m, i, c, k, determinant, P, P_slope):
+    """Set the blocks (½ k_ab + ½ P K_ab) 1 + ∂P/∂(det d1) Φ_a ⊗ c1_b + Z_ab.
+
+    Φ_a = K_ab m_b, and Z is the slope of {P T, G1}.
+    """
+    A, E, X = gram(m), gram(i), gram_slopes(m, i)
+    H = average_cofactors(A, E, X)
+    u = H @ m + determinant * c
+    d = m + 0.5 * i
+    Z = SlopeOfMixed(P * (0.5 * (A + 0.25 * E) + 1.0 / 12.0 * X), m, d)
+    g = P_slope * cofactors(d)
+    D = full(0.5 * k + 0.5 * P * (gram(c) + H))
+    for a, b in PLACES:
+        yield shifted(Z.added(Z.products(a, b) + outer(u[a], g[b]), a, b), D[a][b])
 
 
 # -- blocks of elements -------------------------------------------------------------------------------------------
@@ -127,11 +106,12 @@ def _set_tangent(m, i, k, lmbda, mu, tangents, place):
 
 @inlined
 def _turn_into_forces(means, increments, n, constants, lmbda, mu):
-    """Replace the means by f_1, f_2, f_3 of n elements; return how many of these are not inverted."""
+    """Replace the means by f of n elements; return how many of these are not inverted."""
     valid = 0
     for e in range(n):
-        good, f1, f2, f3 = _forces(vectors(means, e), vectors(increments, e), column(constants, e), lmbda, mu)
-        set_vectors(means, e, (f1, f2, f3))
+        m, i = mat3_at(means, e, SIZE), mat3_at(increments, e, SIZE)
+        good, f = _forces(m, i, sym3_at(constants, e, SIZE), constants[INVERSE + e], lmbda, mu)
+        set_at(means, e, SIZE, f)
         valid += good
     return valid
 
@@ -181,8 +161,9 @@ def add_hessian(q0, q1, nodes, counts, k, lmbda, mu, elements, slots, out, first
             size = min(PART, n - start)
             for j in range(size):
                 e = start + j
-                m, i, k_e = vectors(means, e), vectors(increments, e), column(constants, e)
-                valid += _set_tangent(m, i, k_e, lmbda, mu, tangents, j)
+                m, i = mat3_at(means, e, SIZE), mat3_at(increments, e, SIZE)
+                k_e, inverse = sym3_at(constants, e, SIZE), constants[INVERSE + e]
+                valid += _set_tangent(m, i, k_e, inverse, lmbda, mu, tangents, j)
             scatter_of_edges(tangents, elements[block * SIZE + start :], size, slots, out)
         if valid < n:
             return np.nan

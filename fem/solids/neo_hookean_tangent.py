@@ -11,10 +11,10 @@ import numpy as np
 from symplex.fem.blocks import SIZE
 from symplex.fem.kernels import kernel
 from symplex.fem.prefetch import prefetch
-from symplex.fem.solids.chunks import NINE, gather_edges, set_vectors, vectors
+from symplex.fem.solids.chunks import NINE, gather_edges
 from symplex.fem.solids.coupling_sums import BETA, RECORD, add_coupling
-from symplex.fem.solids.edge_algebra import times
-from symplex.fem.solids.neo_hookean import column, of_four_nodes, spatial_gradients
+from symplex.fem.solids.neo_hookean import INVERSE, of_four_nodes, spatial_gradients
+from symplex.fem.vectors import mat3_at, set_at, sym3_at
 
 _AHEAD = 24  # elements of couplings, whose records are fetched before they are needed
 _BLOCKS_AHEAD = 12  # couplings
@@ -30,21 +30,18 @@ def set_records(q, nodes, counts, k, lmbda, mu, elements, records, first, last):
         constants, valid = k[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
-            d1, d2, d3 = vectors(work, e)
-            k_e = column(constants, e)
-            J, lV, g1, g2, g3 = spatial_gradients(d1, d2, d3, k_e, lmbda)
-            root = np.sqrt(1.0 / (6.0 * k_e[6]))
-            beta[e] = mu - 6.0 * k_e[6] * lV
-            set_vectors(work, e, (times(root, g1), times(root, g2), times(root, g3)))
+            inverse = constants[INVERSE + e]
+            J, lV, g = spatial_gradients(mat3_at(work, e, SIZE), inverse, lmbda)
+            beta[e] = mu - 6.0 * inverse * lV
+            set_at(work, e, SIZE, np.sqrt(1.0 / (6.0 * inverse)) * g)
             valid += J > 0.0
         if valid < n:
             return np.nan
         for e in range(n):
-            g, stiffness = of_four_nodes(*vectors(work, e), column(constants, e))
+            g, stiffness = of_four_nodes(mat3_at(work, e, SIZE), sym3_at(constants, e, SIZE))
             at = np.uint64(RECORD) * np.uint64(elements[block * SIZE + e])
             for a in range(4):
-                for i in range(3):
-                    records[at + np.uint64(4 * a + i)] = g[a][i]
+                set_at(records, at + np.uint64(4 * a), 1, g[a])
                 records[at + np.uint64(19 + a)] = stiffness[a][a]
             records[at + np.uint64(BETA)] = beta[e]
             records[at + np.uint64(7)], records[at + np.uint64(11)] = stiffness[0][1], stiffness[0][2]

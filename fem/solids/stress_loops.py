@@ -16,18 +16,30 @@ import numpy as np
 
 from symplex.fem.blocks import SIZE
 from symplex.fem.kernels import inlined, kernel
-from symplex.fem.solids.chunks import gather_edges, set_vectors, vectors
-from symplex.fem.solids.edge_algebra import cross, dot
-from symplex.fem.solids.neo_hookean import column, forces
+from symplex.fem.solids.chunks import gather_edges
+from symplex.fem.solids.neo_hookean import INVERSE, forces
+from symplex.fem.vectors import (
+    Sym3,
+    add_at,
+    cross,
+    dot,
+    full,
+    mat3_at,
+    outer,
+    set_at,
+    sym3_at,
+    transposed,
+    vec3_of,
+)
 
 NINE = 9
 
 
 @inlined
-def _von_mises(xx, yy, zz, xy, yz, xz):
-    """Return √(3/2 s : s)."""
-    a, b, c = xx - yy, yy - zz, zz - xx
-    return sqrt(0.5 * (a * a + b * b + c * c) + 3.0 * (xy * xy + yz * yz + xz * xz))
+def _von_mises(s):
+    """Return √(3/2 s' : s'), s' the deviator."""
+    a, b, c = s[0] - s[1], s[1] - s[2], s[2] - s[0]
+    return sqrt(0.5 * (a * a + b * b + c * c) + 3.0 * (s[3] * s[3] + s[5] * s[5] + s[4] * s[4]))
 
 
 @kernel
@@ -44,26 +56,20 @@ def set_neo_hookean(q, nodes, counts, k, lmbda, mu, elements, out, first, last):
         constants, valid = k[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
-            d, of_e = vectors(work, e), column(constants, e)
-            J, u, v, w = forces(d[0], d[1], d[2], of_e, lmbda, mu)
-            r = 6.0 * of_e[6] / J  # 1/v
-            x, y, z = (d[0][0], d[1][0], d[2][0]), (d[0][1], d[1][1], d[2][1]), (d[0][2], d[1][2], d[2][2])
-            f, g, h = (u[0], v[0], w[0]), (u[1], v[1], w[1]), (u[2], v[2], w[2])
-            xx, yy, zz = r * dot(f, x), r * dot(g, y), r * dot(h, z)
-            xy, yz, xz = r * dot(f, y), r * dot(g, z), r * dot(f, z)
-            set_vectors(work, e, ((xx, yy, zz), (xy, yz, xz), (_von_mises(xx, yy, zz, xy, yz, xz), 0.0, 0.0)))
+            d, inverse = mat3_at(work, e, SIZE), constants[INVERSE + e]
+            J, f = forces(d, sym3_at(constants, e, SIZE), inverse, lmbda, mu)
+            s = 6.0 * inverse / J * (transposed(f) @ d)  # by 1/v
+            sigma = Sym3(s[0][0], s[1][1], s[2][2], s[0][1], s[0][2], s[1][2])
+            set_at(work, e, SIZE, (sigma, _von_mises(sigma)))
             valid += J > 0.0
         if valid < n:
             return np.nan
         for e in range(n):
             to = out[elements[block * SIZE + e]]
-            normal, shear, size = vectors(work, e)
             if whole:
-                to[0], to[1], to[2] = normal[0], shear[0], shear[2]
-                to[3], to[4], to[5] = shear[0], normal[1], shear[1]
-                to[6], to[7], to[8] = shear[2], shear[1], normal[2]
+                set_at(to, 0, 1, full(sym3_at(work, e, SIZE)))
             else:
-                to[0] = size[0]
+                to[0] = work[INVERSE + e]
     return 0.0
 
 
@@ -79,22 +85,17 @@ def set_means(forces, y, nodes, volumes, out):
         to = out[e]
         to[:] = 0.0
         for a in range(1, k):  # the forces of an element sum to zero
-            n = at[a]
-            d = (y[n, 0] - y[o, 0], y[n, 1] - y[o, 1], y[n, 2] - y[o, 2])
-            for i in range(3):
-                for j in range(3):
-                    to[3 * i + j] += forces[e, a, i] * d[j]
+            add_at(to, 0, 1, outer(vec3_of(forces[e], a), _edge(y, o, at[a])))
         if len(volumes) > 0:
             r = 1.0 / volumes[e]
         else:
             r = 6.0 / dot(_edge(y, o, at[1]), cross(_edge(y, o, at[2]), _edge(y, o, at[3])))
-        for i in range(9):
-            to[i] *= r
+        set_at(to, 0, 1, r * mat3_at(to, 0, 1))
 
 
 @inlined
 def _edge(y, o, n):
-    return y[n, 0] - y[o, 0], y[n, 1] - y[o, 1], y[n, 2] - y[o, 2]
+    return vec3_of(y, n) - vec3_of(y, o)
 
 
 @kernel
@@ -102,4 +103,4 @@ def set_von_mises(sigma, out):
     """Set out [m] to the von Mises stress of σ [m, 9]."""
     for e in range(len(sigma)):
         s = sigma[e]
-        out[e] = _von_mises(s[0], s[4], s[8], s[1], s[5], s[2])
+        out[e] = _von_mises((s[0], s[4], s[8], s[1], s[2], s[5]))
