@@ -13,33 +13,18 @@ Positions are taken relative to the first node: only differences count.
 """
 
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined
-from symplex.fem.solids.edge_algebra import along, cross, dot, times
+from symplex.fem.vectors import cross, dot, expanded
 
 # sin² of the angle between two edges below which they are taken for parallel, and a face for its three edges: nearest
 # are then points of an edge and an end of the other. Those differ by some 1e-20 of squared lengths.
 DEGENERATE = 1e-20
+_NOWHERE = (0.0, 0.0, 0.0, 0.0)
 
 
-@inlined
-def row(x, a):
-    """The vector x_a."""
-    return x[a, 0], x[a, 1], x[a, 2]
-
-
-@inlined
-def minus(u, v):
-    """Return u − v."""
-    return u[0] - v[0], u[1] - v[1], u[2] - v[2]
-
-
-@inlined
+@expanded
 def combined(c, x):
-    """Return Σ c_a x_a of positions x [4, 3] relative to the first one."""
-    return (
-        c[1] * x[1, 0] + c[2] * x[2, 0] + c[3] * x[3, 0],
-        c[1] * x[1, 1] + c[2] * x[2, 1] + c[3] * x[3, 1],
-        c[1] * x[1, 2] + c[2] * x[2, 2] + c[3] * x[3, 2],
-    )
+    """Return Σ c_a x_a of positions relative to the first one."""
+    return c[1] * x[1] + c[2] * x[2] + c[3] * x[3]
 
 
 @inlined
@@ -50,22 +35,18 @@ def moved(edge_edge, c0, c1, x):
     that rounding makes its sum differ from zero.
     """
     if edge_edge:
-        u, v = c1[1] - c0[1], c1[3] - c0[3]
-        return along(times(u, minus(row(x, 1), row(x, 0))), v, minus(row(x, 3), row(x, 2)))
-    i = 2 if c0[1] == 0.0 and c1[1] == 0.0 else 1
-    u, v = c1[3 - i] - c0[3 - i], c1[3] - c0[3]
-    return along(times(u, minus(row(x, 3 - i), row(x, i))), v, minus(row(x, 3), row(x, i)))
+        return (c1[1] - c0[1]) * (x[1] - x[0]) + (c1[3] - c0[3]) * (x[3] - x[2])
+    if c0[1] == 0.0 and c1[1] == 0.0:
+        return (c1[1] - c0[1]) * (x[1] - x[2]) + (c1[3] - c0[3]) * (x[3] - x[2])
+    return (c1[2] - c0[2]) * (x[2] - x[1]) + (c1[3] - c0[3]) * (x[3] - x[1])
 
 
-@formula
-def closest(edge_edge, x, c):
-    """Set c [4] for positions x [4, 3] relative to the first one; return s."""
-    if edge_edge:
-        _edge_edge(x, c)
-    else:
-        _vertex_face(x, c)
+@inlined
+def closest(edge_edge, x):
+    """Return s and c for positions relative to the first one."""
+    c = _edge_edge(x) if edge_edge else _vertex_face(x)
     p = combined(c, x)
-    return dot(p, p)
+    return dot(p, p), c
 
 
 @formula
@@ -78,110 +59,109 @@ def _foot(r, e):
 
 
 @formula
-def _vertex_face(x, c):
-    """The interior of the face if the vertex is above it, otherwise the nearest of its edges."""
-    a, b, r = minus(row(x, 2), row(x, 1)), minus(row(x, 3), row(x, 1)), minus(row(x, 0), row(x, 1))
+def _on_edge(x, a, b):
+    """Return which share of the edge a b is nearest to x, and its squared distance."""
+    r, e = x - a, b - a
+    t = _foot(r, e)
+    p = r - t * e
+    return t, dot(p, p)
+
+
+@inlined
+def _vertex_face(x):
+    """Return c: in the interior of the face if the vertex is above it, otherwise on the nearest of its edges."""
+    a, b, r = x[2] - x[1], x[3] - x[1], x[0] - x[1]
     n = cross(a, b)
     squared = dot(n, n)
-    c[0] = 1.0
     if squared > DEGENERATE * dot(a, a) * dot(b, b):
         second, third = dot(cross(r, b), n) / squared, dot(cross(a, r), n) / squared
         first = 1.0 - second - third
         if first > 0.0 and second > 0.0 and third > 0.0:
-            c[1], c[2], c[3] = -first, -second, -third
-            return
-    nearest = -1.0
-    for i in range(1, 4):
-        j = i % 3 + 1
-        r, e = minus(row(x, 0), row(x, i)), minus(row(x, j), row(x, i))
-        t = _foot(r, e)
-        p = along(r, -t, e)
-        s = dot(p, p)
-        if not (nearest >= 0.0 and s >= nearest):
-            nearest = s
-            c[1] = c[2] = c[3] = 0.0
-            c[i], c[j] = t - 1.0, -t
+            return 1.0, -first, -second, -third
+    t, nearest = _on_edge(x[0], x[1], x[2])
+    c = (1.0, t - 1.0, -t, 0.0)
+    t, s = _on_edge(x[0], x[2], x[3])
+    if not s >= nearest:
+        nearest, c = s, (1.0, 0.0, t - 1.0, -t)
+    t, s = _on_edge(x[0], x[3], x[1])
+    if not s >= nearest:
+        c = (1.0, -t, 0.0, t - 1.0)
+    return c
 
 
-@formula
-def _edge_edge(x, c):
-    """The interiors of both edges if the nearest points are there, otherwise an end of one and the other edge."""
-    a, b, r = minus(row(x, 1), row(x, 0)), minus(row(x, 3), row(x, 2)), minus(row(x, 0), row(x, 2))
+@inlined
+def _edge_edge(x):
+    """Return c: in the interiors of both edges if the nearest points are there, otherwise at an end of one."""
+    a, b, r = x[1] - x[0], x[3] - x[2], x[0] - x[2]
     n = cross(a, b)
     squared = dot(n, n)
     if squared > DEGENERATE * dot(a, a) * dot(b, b):
         # r + u a − v b is parallel to n.
         u, v = -dot(cross(r, b), n) / squared, -dot(cross(r, a), n) / squared
         if 0.0 < u < 1.0 and 0.0 < v < 1.0:
-            c[0], c[1], c[2], c[3] = 1.0 - u, u, v - 1.0, -v
-            return
-    nearest = -1.0
+            return 1.0 - u, u, v - 1.0, -v
+    nearest, c = -1.0, _NOWHERE
     for end in range(4):
         if end < 2:
             u = 1.0 * end
-            v = _foot(along(r, u, a), b)
+            v = _foot(r + u * a, b)
         else:
             v = 1.0 * (end - 2)
-            u = _foot(minus(times(v, b), r), a)
-        p = along(along(r, u, a), -v, b)
+            u = _foot(v * b - r, a)
+        p = r + u * a - v * b
         s = dot(p, p)
         if not (nearest >= 0.0 and s >= nearest):
-            nearest = s
-            c[0], c[1], c[2], c[3] = 1.0 - u, u, v - 1.0, -v
+            nearest, c = s, (1.0 - u, u, v - 1.0, -v)
+    return c
 
 
-@formula
-def directions(edge_edge, c, E):
-    """Set in E [2, 4] the directions in which c can move within C; return how many there are."""
-    E[:] = 0.0
+@inlined
+def directions(edge_edge, c):
+    """Return the directions E, zeros if there are less than two, in which c can move within C, and their number."""
     if edge_edge:
-        count = 0
-        if c[0] != 0.0 and c[1] != 0.0:
-            E[0, 0], E[0, 1] = -1.0, 1.0
-            count = 1
-        if c[2] != 0.0 and c[3] != 0.0:
-            E[count, 2], E[count, 3] = 1.0, -1.0
-            count += 1
-        return count
-    count, first = -1, 0
-    for i in range(1, 4):
-        if c[i] != 0.0:
-            if count >= 0:
-                E[count, first], E[count, i] = 1.0, -1.0
-            else:
-                first = i
-            count += 1
-    return count
+        one, other = (-1.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, -1.0)
+        first, second = c[0] != 0.0 and c[1] != 0.0, c[2] != 0.0 and c[3] != 0.0
+    else:
+        one, other = (0.0, 1.0, -1.0, 0.0), (0.0, 1.0, 0.0, -1.0)
+        first, second = c[1] != 0.0 and c[2] != 0.0, c[1] != 0.0 and c[3] != 0.0
+        if c[1] == 0.0 and c[2] != 0.0 and c[3] != 0.0:
+            first, one = True, (0.0, 0.0, 1.0, -1.0)
+    if first and second:
+        return one, other, 2
+    if first:
+        return one, _NOWHERE, 1
+    if second:
+        return other, _NOWHERE, 1
+    return _NOWHERE, _NOWHERE, 0
 
 
-@formula
-def inverse_gram(x, E, count):
-    """Return the inverse of G_kl = t_k·t_l, t_k = Σ E_ka x_a, as (G⁻¹_00, G⁻¹_01, G⁻¹_11); zeros beyond the count."""
+@inlined
+def inverse_gram(t, u, count):
+    """Return the inverse of G_kl = t_k·t_l of t and u as (G⁻¹_00, G⁻¹_01, G⁻¹_11); zeros beyond the count."""
     if count == 0:
         return 0.0, 0.0, 0.0
-    t = combined(E[0], x)
     if count == 1:
         return 1.0 / dot(t, t), 0.0, 0.0
-    u = combined(E[1], x)
     n = cross(t, u)
     d = 1.0 / dot(n, n)
     return d * dot(u, u), -d * dot(t, u), d * dot(t, t)
 
 
-@formula
-def slide(edge_edge, x, c, p, E, W, V):
-    """Set the derivative of c with the positions, ∂c_a/∂x_bj = −Σ_k E_ka V_k,bj; return the count of directions.
+@inlined
+def slide(edge_edge, x, c, p):
+    """Return the directions E, and W and V of the derivative of c with the positions, ∂c_a/∂x_bj = −Σ_k E_ka V_k,bj.
 
-    V = G⁻¹ W,  W_l,bj = E_lb p_j + t_lj c_b, for W and V [2, 12] with bj = 3 b + j: c keeps p orthogonal to all t_l.
+    V = G⁻¹ W,  W_l,bj = E_lb p_j + t_lj c_b,  t_l = Σ E_la x_a, for W and V two tuples of four vectors each: c keeps p
+    orthogonal to all t_l.
     """
-    count = directions(edge_edge, c, E)
-    g00, g01, g11 = inverse_gram(x, E, count)
-    t, u = combined(E[0], x), combined(E[1], x)
-    for b in range(4):
-        for j in range(3):
-            first = E[0, b] * p[j] + t[j] * c[b]
-            second = E[1, b] * p[j] + u[j] * c[b]
-            i = 3 * b + j
-            W[0, i], W[1, i] = first, second
-            V[0, i], V[1, i] = g00 * first + g01 * second, g01 * first + g11 * second
-    return count
+    one, other, count = directions(edge_edge, c)
+    t, u = combined(one, x), combined(other, x)
+    W, V = _slide(one, other, inverse_gram(t, u, count), t, u, c, p)
+    return (one, other), W, V
+
+
+@expanded
+def _slide(one, other, inverse, t, u, c, p):
+    W0, W1 = ([E[b] * p + c[b] * v for b in range(4)] for E, v in ((one, t), (other, u)))
+    V0, V1 = ([g * W0[b] + h * W1[b] for b in range(4)] for g, h in (inverse[:2], inverse[1:]))
+    return (tuple(W0), tuple(W1)), (tuple(V0), tuple(V1))

@@ -18,11 +18,18 @@ from symplex.contact.grid import (
     most_rows,
     overlap,
 )
+from symplex.contact.pairs import relative
 from symplex.contact.passing import free_way, meeting, without_mean
 from symplex.contact.search import SurfacePairs, edges_through_faces, find_swept
 from symplex.contact.surfaces import Surface, components_of, is_closed
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.kernels import formula, kernel
+from symplex.fem.vectors import (
+    Vec3,
+    cross,
+    dot,
+    vec3_of,
+)
 
 _KEPT = 0.1  # of the distance at the beginning of a way
 _MET = 1e-7  # of the size of a pair: what comes nearer has met
@@ -90,39 +97,34 @@ def largest_step(surface: Surface, q0: Array, q1: Array, between: NDArray[np.boo
 def free_share(nodes, edge_edge, q0, q1):
     """Return the share in [0, 1] of the way from q0 to q1 [n, 3] on which pairs [m, 4] keep a tenth of their gap."""
     share = 1.0
-    x, w, c = np.empty((4, 3)), np.empty((4, 3)), np.empty(4)
     for i in range(len(nodes)):
-        _set_way(nodes, i, q0, q1, x, w)
-        gap = _KEPT * np.sqrt(closest(edge_edge[i], x, c))
-        share = free_way(edge_edge[i], x, w, gap, share, c)
+        x, w = _way(nodes, i, q0, q1)
+        s, _ = closest(edge_edge[i], x)
+        share = free_way(edge_edge[i], x, w, _KEPT * np.sqrt(s), share)
     return share
 
 
 @kernel
 def first_meeting(nodes, edge_edge, q0, q1):
     """Return the first pair in the list that meets on the way from q0 to q1 [n, 3], or −1, and at which share of it."""
-    x, w, c = np.empty((4, 3)), np.empty((4, 3)), np.empty(4)
     for i in range(len(nodes)):
-        _set_way(nodes, i, q0, q1, x, w)
-        size = 0.0
-        for a in range(1, 4):
-            size = max(size, x[a, 0] * x[a, 0] + x[a, 1] * x[a, 1] + x[a, 2] * x[a, 2])
-        share = meeting(edge_edge[i], x, w, _MET * np.sqrt(size), c)
+        x, w = _way(nodes, i, q0, q1)
+        size = max(dot(x[1], x[1]), dot(x[2], x[2]), dot(x[3], x[3]))
+        share = meeting(edge_edge[i], x, w, _MET * np.sqrt(size))
         if share <= 1.0:
             return i, share
     return -1, 1.0
 
 
 @formula
-def _set_way(nodes, i, q0, q1, x, w):
-    """Set positions x [4, 3] of a pair, relative to its first node, and displacements w [4, 3] without their mean."""
-    first = nodes[i, 0]
-    for a in range(4):
-        n = nodes[i, a]
-        for j in range(3):
-            x[a, j] = q0[n, j] - q0[first, j]
-            w[a, j] = q1[n, j] - q0[n, j]
-    without_mean(w)
+def _way(nodes, i, q0, q1):
+    """Return positions of a pair, relative to its first node, and displacements without their mean."""
+    a, b, c, d = nodes[i]
+    w = (
+        *(vec3_of(q1, a) - vec3_of(q0, a), vec3_of(q1, b) - vec3_of(q0, b)),
+        *(vec3_of(q1, c) - vec3_of(q0, c), vec3_of(q1, d) - vec3_of(q0, d)),
+    )
+    return relative(q0, a, b, c, d), without_mean(w)
 
 
 def crossing(surface: Surface, pairs: SurfacePairs, q0: Array, q1: Array) -> str | None:
@@ -302,10 +304,8 @@ def _passes(x, y, z, nodes, q):
     if beyond != 1:
         return 0
     a, b, c = nodes
-    e0, e1, e2 = q[b, 0] - q[a, 0], q[b, 1] - q[a, 1], q[b, 2] - q[a, 2]
-    f0, f1, f2 = q[c, 0] - q[a, 0], q[c, 1] - q[a, 1], q[c, 2] - q[a, 2]
-    n0, n1, n2 = e1 * f2 - e2 * f1, e2 * f0 - e0 * f2, e0 * f1 - e1 * f0
-    above = (x - q[a, 0]) * n0 + (y - q[a, 1]) * n1 + (z - q[a, 2]) * n2
+    x_a = vec3_of(q, a)
+    above = dot(Vec3(x, y, z) - x_a, cross(vec3_of(q, b) - x_a, vec3_of(q, c) - x_a))
     return sign if above * sign < 0.0 else 0
 
 
@@ -313,8 +313,8 @@ def _passes(x, y, z, nodes, q):
 def distances_to(points, boxes, triangles, q):
     """Return the distances [p] in m of points [p, 3] from the nearest of triangles [f, 3], in boxes [f, 6]."""
     result = np.empty(len(points))
-    x, c = np.zeros((4, 3)), np.empty(4)
     for i in range(len(points)):
+        point = vec3_of(points, i)
         least = np.inf
         for f in range(len(triangles)):
             apart = 0.0
@@ -322,9 +322,10 @@ def distances_to(points, boxes, triangles, q):
                 d = max(boxes[f, j] - points[i, j], points[i, j] - boxes[f, 3 + j], 0.0)
                 apart += d * d
             if apart < least:
-                for a in range(3):
-                    for j in range(3):
-                        x[1 + a, j] = q[triangles[f, a], j] - points[i, j]
-                least = min(least, closest(False, x, c))
+                a, b, c = triangles[f]
+                s, _ = closest(
+                    False, (point - point, vec3_of(q, a) - point, vec3_of(q, b) - point, vec3_of(q, c) - point)
+                )
+                least = min(least, s)
         result[i] = np.sqrt(least)
     return result

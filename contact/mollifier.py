@@ -13,7 +13,7 @@ bars the means of both ends: forces along it have no moment about the midpoints.
 """
 
 from symplex.fem.kernels import uncounted_formula as formula
-from symplex.fem.solids.edge_algebra import along, cross, dot, times
+from symplex.fem.vectors import cross, dot, expanded, outer, shifted
 
 
 @formula
@@ -62,32 +62,27 @@ def quotient_slope(chi0, chi1):
     return 0.0
 
 
-@formula
+@expanded
 def gradient(e1, e2):
-    """∂c/∂e1 and ∂c/∂e2, from n = e1 × e2."""
+    """Return ∂c/∂e1 and ∂c/∂e2, from n = e1 × e2."""
     n = cross(e1, e2)
-    return times(2.0, cross(e2, n)), times(2.0, cross(n, e1))
+    return 2.0 * cross(e2, n), 2.0 * cross(n, e1)
 
 
-@formula
+@expanded
 def mean_gradient(a0, b0, a1, b1):
-    """Dc, for the first and the second edge, from the edges a0 and b0 to a1 and b1."""
+    """Return Dc, for the first and the second edge, from the edges a0 and b0 to a1 and b1."""
     alpha, beta, gamma = dot(a0, a0) + dot(a1, a1), dot(b0, b0) + dot(b1, b1), dot(a0, b0) + dot(a1, b1)
-    a, b = along(a0, 1.0, a1), along(b0, 1.0, b1)
-    first = along(times(0.5 * beta, a), -0.5 * gamma, b)
-    return first, along(times(0.5 * alpha, b), -0.5 * gamma, a)
+    a, b = a0 + a1, b0 + b1
+    return 0.5 * beta * a - 0.5 * gamma * b, 0.5 * alpha * b - 0.5 * gamma * a
 
 
-@formula
-def mean_bend(a0, b0, a1, b1, B):
-    """Set in B [6, 6] the derivative of Dc, first edge and second edge, with the edges a1 and b1."""
+def mean_bend(a0, b0, a1, b1):
+    """Return the derivatives of Dc with the edges a1 and b1, first edge and second edge, in an expanded function."""
     alpha, beta = 0.5 * (dot(a0, a0) + dot(a1, a1)), 0.5 * (dot(b0, b0) + dot(b1, b1))
     gamma = 0.5 * (dot(a0, b0) + dot(a1, b1))
-    for i in range(3):
-        a, b = 0.5 * (a0[i] + a1[i]), 0.5 * (b0[i] + b1[i])
-        for j in range(3):
-            unit = 1.0 * (i == j)
-            B[i, j] = beta * unit - b * b1[j]
-            B[i, 3 + j] = 2.0 * a * b1[j] - gamma * unit - b * a1[j]
-            B[3 + i, j] = 2.0 * b * a1[j] - gamma * unit - a * b1[j]
-            B[3 + i, 3 + j] = alpha * unit - a * a1[j]
+    a, b = 0.5 * (a0 + a1), 0.5 * (b0 + b1)
+    return (
+        (shifted(-outer(b, b1), beta), shifted(outer(2.0 * a, b1) - outer(b, a1), -gamma)),
+        (shifted(outer(2.0 * b, a1) - outer(a, b1), -gamma), shifted(-outer(a, a1), alpha)),
+    )

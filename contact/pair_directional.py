@@ -16,47 +16,49 @@ Scalars are carried as (value, first derivative, second derivative).
 
 from symplex.contact import laws, mollifier
 from symplex.contact.closest import closest, combined, directions, inverse_gram
-from symplex.contact.pairs import add_force, edges, gather
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined, uncounted_kernel as kernel
-from symplex.fem.solids.edge_algebra import along, cross, dot, times
+from symplex.contact.pairs import add_forces, edges, gather
+from symplex.fem.kernels import uncounted_inlined as formula, uncounted_kernel as kernel
+from symplex.fem.vectors import Vec3, cross, dot, expanded, scattered
 
 
-@inlined
+@expanded
 def _product(a, b):
-    """The product of two scalars with their derivatives."""
+    """Return the product of two scalars with their derivatives."""
     return a[0] * b[0], a[1] * b[0] + a[0] * b[1], a[2] * b[0] + 2.0 * a[1] * b[1] + a[0] * b[2]
 
 
-@formula
+@expanded
 def _inner(u, v, du, dv):
-    """u·v of vectors that change at constant rates."""
+    """Return u·v of vectors that change at constant rates."""
     return dot(u, v), dot(du, v) + dot(u, dv), 2.0 * dot(du, dv)
 
 
 @formula
-def _move(edge_edge, work):
-    """Set ċ in work.c1 and c̈ in work.c along the velocities work.x1; return p, ṗ and p̈."""
-    x, v, c, dc, ddc, E = work.x0, work.x1, work.c0, work.c1, work.c, work.E
-    count = directions(edge_edge, c, E)
-    g00, g01, g11 = inverse_gram(x, E, count)
-    t, u = combined(E[0], x), combined(E[1], x)
-    dt, du = combined(E[0], v), combined(E[1], v)
-    p, drift = combined(c, x), combined(c, v)
-    first, second = dot(t, drift) + dot(dt, p), dot(u, drift) + dot(du, p)
-    for a in range(4):
-        dc[a] = -(g00 * first + g01 * second) * E[0, a] - (g01 * first + g11 * second) * E[1, a]
-    dp = along(combined(dc, x), 1.0, drift)
-    drift = combined(dc, v)
-    first, second = 2.0 * (dot(dt, dp) + dot(t, drift)), 2.0 * (dot(du, dp) + dot(u, drift))
-    for a in range(4):
-        ddc[a] = -(g00 * first + g01 * second) * E[0, a] - (g01 * first + g11 * second) * E[1, a]
-    return p, dp, along(combined(ddc, x), 2.0, drift)
+def _move(edge_edge, x, v, c):
+    """Return p, ṗ and p̈, ċ and c̈ along velocities v."""
+    one, other, count = directions(edge_edge, c)
+    return _rates(x, v, c, one, other, inverse_gram(combined(one, x), combined(other, x), count))
+
+
+@expanded
+def _rates(x, v, c, one, other, inverse):
+    t, dt = [combined(E, x) for E in (one, other)], [combined(E, v) for E in (one, other)]
+    (g00, g01, g11), p, drift = inverse, combined(c, x), combined(c, v)
+
+    def changes(first, second):
+        of_one, of_other = g00 * first + g01 * second, g01 * first + g11 * second
+        return tuple([-of_one * one[a] - of_other * other[a] for a in range(4)])
+
+    dc = changes(*[dot(t[k], drift) + dot(dt[k], p) for k in range(2)])
+    dp, drift = combined(dc, x) + drift, combined(dc, v)
+    ddc = changes(*[2.0 * (dot(dt[k], dp) + dot(t[k], drift)) for k in range(2)])
+    return p, dp, combined(ddc, x) + 2.0 * drift, dc, ddc
 
 
 @formula
-def _factors(w, threshold, law, s, ds, dds, work):
+def _factors(w, threshold, law, s, ds, dds, x, v):
     """Return A, P, α, β and γ with their derivatives."""
-    (e1, e2), (de1, de2) = edges(work.x0), edges(work.x1)
+    (e1, e2), (de1, de2) = edges(x), edges(v)
     alpha, beta, gamma = _inner(e1, e1, de1, de1), _inner(e2, e2, de2, de2), _inner(e1, e2, de1, de2)
     b1, b2 = laws.slope(law.kind, law.stiffness, law.reach, s), laws.curvature(law.kind, law.stiffness, law.reach, s)
     b3 = laws.third_slope(law.kind, law.stiffness, law.reach, s)
@@ -64,7 +66,7 @@ def _factors(w, threshold, law, s, ds, dds, work):
     chi = mollifier.ratio(threshold, e1, e2)
     if not chi < 1.0:
         return pull, (0.0, 0.0, 0.0), alpha, beta, gamma
-    n, dn = cross(e1, e2), along(cross(de1, e2), 1.0, cross(e1, de2))
+    n, dn = cross(e1, e2), cross(de1, e2) + cross(e1, de2)
     dchi = 2.0 * dot(n, dn) / threshold
     ddchi = 2.0 * (dot(dn, dn) + 2.0 * dot(n, cross(de1, de2))) / threshold
     m1 = mollifier.slope(chi)
@@ -78,90 +80,87 @@ def _factors(w, threshold, law, s, ds, dds, work):
 # -- secant forms -----------------------------------------------------------------------------------------------------
 
 
-@inlined
-def _edge(a, b, alpha, beta, gamma):
-    """The entry (a, b) of β δ1 δ1ᵀ − γ (δ1 δ2ᵀ + δ2 δ1ᵀ) + α δ2 δ2ᵀ."""
-    signed = 1.0 if a % 2 == b % 2 else -1.0
-    if a // 2 != b // 2:
-        return -signed * gamma
-    return signed * (beta if a < 2 else alpha)
+def _symmetric(entry, alpha, beta, gamma):
+    """Yield the entries of a matrix with those of 2 (β δ1 δ1ᵀ − γ (δ1 δ2ᵀ + δ2 δ1ᵀ) + α δ2 δ2ᵀ)."""
+    for a in range(4):
+        for b in range(a, 4):
+            edge = -gamma if a // 2 != b // 2 else beta if a < 2 else alpha
+            found = entry(a, b) + (2.0 if a % 2 == b % 2 else -2.0) * edge
+            yield a, b, found
+            if a != b:
+                yield b, a, found
+
+
+@scattered
+def _add_secants(A, c, alpha, beta, gamma):
+    yield from _symmetric(lambda a, b: A * (c[a] * c[b]), alpha, beta, gamma)
+
+
+@scattered
+def _add_rates(A, dA, c, dc, alpha, beta, gamma):
+    yield from _symmetric(lambda a, b: dA * (c[a] * c[b]) + A * (dc[a] * c[b] + c[a] * dc[b]), alpha, beta, gamma)
 
 
 @kernel
-def add_secant(q, pairs, law, work, slots, out):
+def add_secant(q, pairs, law, slots, out):
     """Add 𝓕 to the values [nnz]."""
-    check = 0.0
-    work.x1[:] = 0.0
+    check, still = 0.0, Vec3(0.0, 0.0, 0.0)
     for e in range(len(pairs.nodes)):
-        gather(q, pairs.nodes, e, work.x0)
-        s = closest(pairs.edge_edge[e], work.x0, work.c0)
+        x, v = gather(q, pairs.nodes, e), (still, still, still, still)
+        s, c = closest(pairs.edge_edge[e], x)
         if s >= law.reach * law.reach:
             continue
-        c = work.c0
-        A, P, alpha, beta, gamma = _factors(pairs.weights[e], pairs.parallel[e], law, s, 0.0, 0.0, work)
-        for a in range(4):
-            for b in range(a, 4):
-                entry = A[0] * (c[a] * c[b]) + 2.0 * P[0] * _edge(a, b, alpha[0], beta[0], gamma[0])
-                check += entry
-                out[slots[e, a, b]] += entry
-                if a != b:
-                    out[slots[e, b, a]] += entry
+        A, P, alpha, beta, gamma = _factors(pairs.weights[e], pairs.parallel[e], law, s, 0.0, 0.0, x, v)
+        check += _add_secants(out, slots, e, A[0], c, P[0] * alpha[0], P[0] * beta[0], P[0] * gamma[0])
     return check
 
 
 @kernel
-def add_secant_rate(q, v, pairs, law, work, slots, out):
+def add_secant_rate(q, v, pairs, law, slots, out):
     """Add 𝓕̇ along velocities v [n, 3] to the values [nnz]."""
     check = 0.0
     for e in range(len(pairs.nodes)):
-        gather(q, pairs.nodes, e, work.x0)
-        s = closest(pairs.edge_edge[e], work.x0, work.c0)
+        x, w = gather(q, pairs.nodes, e), gather(v, pairs.nodes, e)
+        s, c = closest(pairs.edge_edge[e], x)
         if s >= law.reach * law.reach:
             continue
-        gather(v, pairs.nodes, e, work.x1)
-        p, dp, _ = _move(pairs.edge_edge[e], work)
-        c, dc = work.c0, work.c1
-        A, P, alpha, beta, gamma = _factors(pairs.weights[e], pairs.parallel[e], law, s, 2.0 * dot(p, dp), 0.0, work)
+        p, dp, _, dc, _ = _move(pairs.edge_edge[e], x, w, c)
+        A, P, alpha, beta, gamma = _factors(pairs.weights[e], pairs.parallel[e], law, s, 2.0 * dot(p, dp), 0.0, x, w)
         alpha, beta, gamma = _product(P, alpha), _product(P, beta), _product(P, gamma)
-        for a in range(4):
-            for b in range(a, 4):
-                entry = A[1] * (c[a] * c[b]) + A[0] * (dc[a] * c[b] + c[a] * dc[b])
-                entry += 2.0 * _edge(a, b, alpha[1], beta[1], gamma[1])
-                check += entry
-                out[slots[e, a, b]] += entry
-                if a != b:
-                    out[slots[e, b, a]] += entry
+        check += _add_rates(out, slots, e, A[0], A[1], c, dc, alpha[1], beta[1], gamma[1])
     return check
 
 
 # -- third derivatives ------------------------------------------------------------------------------------------------
 
 
+@expanded
+def _second_rates(A, alpha, beta, gamma, c, dc, ddc, p, dp, ddp, x, v):
+    """Return the second derivatives of the forces, from those of A and of P α, P β and P γ."""
+    (e1, e2), (de1, de2) = edges(x), edges(v)
+    first = beta[2] * e1 + 2.0 * beta[1] * de1 - gamma[2] * e2 - 2.0 * gamma[1] * de2
+    second = alpha[2] * e2 + 2.0 * alpha[1] * de2 - gamma[2] * e1 - 2.0 * gamma[1] * de1
+    forces = []
+    for a in range(4):
+        pull = _product(A, (c[a], dc[a], ddc[a]))
+        along = pull[2] * p + 2.0 * pull[1] * dp + pull[0] * ddp
+        forces.append(along + (2.0 if a % 2 == 1 else -2.0) * (first if a < 2 else second))
+    return tuple(forces)
+
+
 @kernel
-def add_third(q, direction, pairs, law, work, out):
+def add_third(q, direction, pairs, law, out):
     """Add ∇³φ[a, a] [n, 3] along a direction a [n, 3]: the second derivative of the gradient."""
     check = 0.0
     for e in range(len(pairs.nodes)):
-        gather(q, pairs.nodes, e, work.x0)
-        s = closest(pairs.edge_edge[e], work.x0, work.c0)
+        x, v = gather(q, pairs.nodes, e), gather(direction, pairs.nodes, e)
+        s, c = closest(pairs.edge_edge[e], x)
         if s >= law.reach * law.reach:
             continue
-        gather(direction, pairs.nodes, e, work.x1)
-        p, dp, ddp = _move(pairs.edge_edge[e], work)
+        p, dp, ddp, dc, ddc = _move(pairs.edge_edge[e], x, v, c)
         ds, dds = 2.0 * dot(p, dp), 2.0 * (dot(dp, dp) + dot(p, ddp))
-        A, P, alpha, beta, gamma = _factors(pairs.weights[e], pairs.parallel[e], law, s, ds, dds, work)
+        A, P, alpha, beta, gamma = _factors(pairs.weights[e], pairs.parallel[e], law, s, ds, dds, x, v)
         alpha, beta, gamma = _product(P, alpha), _product(P, beta), _product(P, gamma)
-        (e1, e2), (de1, de2) = edges(work.x0), edges(work.x1)
-        first = along(times(beta[2], e1), 2.0 * beta[1], de1)
-        first = along(along(first, -gamma[2], e2), -2.0 * gamma[1], de2)
-        second = along(times(alpha[2], e2), 2.0 * alpha[1], de2)
-        second = along(along(second, -gamma[2], e1), -2.0 * gamma[1], de1)
-        for a in range(4):
-            pull = _product(A, (work.c0[a], work.c1[a], work.c[a]))
-            force = along(along(times(pull[2], p), 2.0 * pull[1], dp), pull[0], ddp)
-            edge = 2.0 if a % 2 == 1 else -2.0
-            force = along(force, edge, first if a < 2 else second)
-            for i in range(3):
-                work.force[a, i] = force[i]
-        check += add_force(work.force, pairs.nodes, e, out)
+        f = _second_rates(A, alpha, beta, gamma, c, dc, ddc, p, dp, ddp, x, v)
+        check += add_forces(out, pairs.nodes, e, f)
     return check

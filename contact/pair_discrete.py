@@ -20,21 +20,19 @@ Pairs that are beyond d̂ at both ends have no share, whatever happens in betwee
 
 from symplex.contact import laws, mollifier
 from symplex.contact.closest import closest, combined, moved, slide
-from symplex.contact.pairs import add_force, add_matrix, edges, expand, gather, sign
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
-from symplex.fem.solids.edge_algebra import along, dot, times
+from symplex.contact.pairs import add_forces, along_distance, edges, gather, middle, with_edges
+from symplex.fem.kernels import uncounted_inlined as formula, uncounted_kernel as kernel
+from symplex.fem.vectors import dot, expanded, outer, scattered, shifted
 
 _UNDECIDED = 1e-15  # relative to s0 + s1: where all of κ, λ and A are below it they are round-off, and θ is ½
 
 
 @formula
-def mean_coefficients(edge_edge, s0, s1, work):
-    """Set c̄; return θ, 1 − θ and r, which is zero where it is round-off."""
-    c, c0, c1 = work.c, work.c0, work.c1
-    p0, p1 = combined(c0, work.x0), combined(c1, work.x1)
-    u0, u1 = moved(edge_edge, c0, c1, work.x0), moved(edge_edge, c0, c1, work.x1)
-    kappa = max(dot(u1, u1) - 2.0 * dot(p1, u1), 0.0)
-    lmbda = max(dot(u0, u0) + 2.0 * dot(p0, u0), 0.0)
+def mean_coefficients(edge_edge, s0, s1, x0, x1, c0, c1):
+    """Return c̄, θ, 1 − θ and r, which is zero where it is round-off."""
+    u0, u1 = moved(edge_edge, c0, c1, x0), moved(edge_edge, c0, c1, x1)
+    kappa = max(dot(u1, u1) - 2.0 * dot(combined(c1, x1), u1), 0.0)
+    lmbda = max(dot(u0, u0) + 2.0 * dot(combined(c0, x0), u0), 0.0)
     A = dot(u1, u1) - dot(u0, u0)
     root = ((A + lmbda - kappa) ** 2 + 4.0 * kappa * lmbda) ** 0.5
     known = _UNDECIDED * (s0 + s1)
@@ -48,64 +46,66 @@ def mean_coefficients(edge_edge, s0, s1, work):
         theta = 1.0 - rest
     if root <= known:
         root = 0.0
-    for a in range(1, 4):
-        c[a] = rest * c0[a] + theta * c1[a]
-    c[0] = -(c[1] + c[2] + c[3])
-    return theta, rest, root
+    return _between(rest, c0, theta, c1), theta, rest, root
+
+
+@expanded
+def _between(rest, c0, theta, c1):
+    c = [rest * c0[a] + theta * c1[a] for a in range(1, 4)]
+    return (-(c[0] + c[1] + c[2]), *c)
+
+
+@expanded
+def mean_distance(c, x0, x1):
+    """Return p̄."""
+    return 0.5 * (combined(c, x0) + combined(c, x1))
 
 
 @formula
-def mean_distance(work):
-    """p̄."""
-    return times(0.5, along(combined(work.c, work.x0), 1.0, combined(work.c, work.x1)))
+def mollifiers(threshold, x0, x1):
+    """Return χ at both ends."""
+    (a0, b0), (a1, b1) = edges(x0), edges(x1)
+    return mollifier.ratio(threshold, a0, b0), mollifier.ratio(threshold, a1, b1)
 
 
 @formula
-def _discrete_gradient(edge_edge, w, threshold, law, s0, s1, work):
-    """Set DG of the pair from work.x0 to work.x1 with nearest points work.c0 and work.c1."""
-    mean_coefficients(edge_edge, s0, s1, work)
-    p = mean_distance(work)
-    (a0, b0), (a1, b1) = edges(work.x0), edges(work.x1)
-    chi0, chi1 = mollifier.ratio(threshold, a0, b0), mollifier.ratio(threshold, a1, b1)
+def _discrete_gradient(edge_edge, w, threshold, law, s0, s1, x0, x1, c0, c1):
+    """Return DG of a pair from x0 to x1 with nearest points c0 and c1."""
+    c, _, _, _ = mean_coefficients(edge_edge, s0, s1, x0, x1, c0, c1)
+    chi0, chi1 = mollifiers(threshold, x0, x1)
     m = 0.5 * (mollifier.value(chi0) + mollifier.value(chi1))
     pull = 2.0 * w * m * laws.quotient(law.kind, law.stiffness, law.reach, s0, s1)
-    for a in range(4):
-        for i in range(3):
-            work.force[a, i] = pull * work.c[a] * p[i]
+    f = along_distance(pull, c, mean_distance(c, x0, x1))
     if chi0 < 1.0 or chi1 < 1.0:
         b = laws.value(law.kind, law.stiffness, law.reach, s0) + laws.value(law.kind, law.stiffness, law.reach, s1)
+        push = 0.5 * w * b * mollifier.quotient(chi0, chi1) / threshold
+        (a0, b0), (a1, b1) = edges(x0), edges(x1)
         first, second = mollifier.mean_gradient(a0, b0, a1, b1)
-        expand(0.5 * w * b * mollifier.quotient(chi0, chi1) / threshold, first, second, work.D)
-        for a in range(4):
-            for i in range(3):
-                work.force[a, i] += work.D[3 * a + i]
+        f = with_edges(f, push * first, push * second)
+    return f
 
 
-@formula
-def _gather_ends(q, change, low, is_increment, nodes, e, work):
-    """Set both ends: q and ``change``, or q + ``low`` and q + ``low`` + ``change`` if that is an increment."""
-    gather(q, nodes, e, work.x0)
-    gather(change, nodes, e, work.x1)
-    if is_increment:
-        gather(low, nodes, e, work.middle)
-        for a in range(4):
-            for i in range(3):
-                work.x0[a, i] += work.middle[a, i]
-                work.x1[a, i] += work.x0[a, i]
+@expanded
+def _plus(x, y):
+    return tuple([u + v for u, v in zip(x, y, strict=True)])
 
 
 @kernel
-def add_discrete_gradient(q, change, low, is_increment, pairs, law, work, out):
-    """Add DG [n, 3] from q to ``change``, or along an increment (see `_gather_ends`)."""
+def add_discrete_gradient(q, change, low, is_increment, pairs, law, out):
+    """Add DG [n, 3] from q to ``change``, or from q + ``low`` to q + ``low`` + ``change`` if that is an increment."""
     check, square = 0.0, law.reach * law.reach
     for e in range(len(pairs.nodes)):
-        _gather_ends(q, change, low, is_increment, pairs.nodes, e, work)
-        s0 = closest(pairs.edge_edge[e], work.x0, work.c0)
-        s1 = closest(pairs.edge_edge[e], work.x1, work.c1)
+        x0, x1 = gather(q, pairs.nodes, e), gather(change, pairs.nodes, e)
+        if is_increment:
+            x0 = _plus(x0, gather(low, pairs.nodes, e))
+            x1 = _plus(x1, x0)
+        s0, c0 = closest(pairs.edge_edge[e], x0)
+        s1, c1 = closest(pairs.edge_edge[e], x1)
         if s0 >= square and s1 >= square:
             continue
-        _discrete_gradient(pairs.edge_edge[e], pairs.weights[e], pairs.parallel[e], law, s0, s1, work)
-        check += add_force(work.force, pairs.nodes, e, out)
+        w, threshold = pairs.weights[e], pairs.parallel[e]
+        f = _discrete_gradient(pairs.edge_edge[e], w, threshold, law, s0, s1, x0, x1, c0, c1)
+        check += add_forces(out, pairs.nodes, e, f)
     return check
 
 
@@ -118,78 +118,70 @@ def add_discrete_gradient(q, change, low, is_increment, pairs, law, work, out):
 #   ∂c̄ = θ ∂c1 + d ∂θ,    ∂p̄ = ∂c̄·x̄ + ½ c̄,    ∂Q = 2 Q' c1 ⊗ p1,    Q' = ∂Q/∂s1.
 
 
-@formula
-def _discrete_hessian(edge_edge, w, threshold, law, s0, s1, work):
-    """Set ∂DG/∂x1 of the pair from work.x0 to work.x1 with nearest points work.c0 and work.c1."""
-    c, c0, c1, E, V, T, K = work.c, work.c0, work.c1, work.E, work.V, work.T, work.matrix
-    theta, rest, root = mean_coefficients(edge_edge, s0, s1, work)
-    p, p1 = mean_distance(work), combined(c1, work.x1)
-    slide(edge_edge, work.x1, c1, p1, E, work.W, V)
+@scattered
+def _add_blocks(x0, x1, c, c0, c1, theta, rest, over, u, u1, E, V, normal, turn):
+    """Add the tangent but for what the mollifier adds, ``over`` 1/r or zero."""
+    p, p1, x = mean_distance(c, x0, x1), combined(c1, x1), middle(x0, x1)
+    end0, end1 = combined(c, x0), combined(c, x1)
+    R = [dot(combined(one, x1), end1) - dot(combined(one, x0), end0) for one in E]
+    t = [combined(one, x) for one in E]
+    for b in range(4):
+        V0, V1 = V[0][b], V[1][b]
+        ends = rest * ((c1[b] - c0[b]) * p1 + c[b] * u1)
+        T = -2.0 * over * (ends + theta * (R[0] * V0 + R[1] * V1))
+        dp = shifted(outer(u, T) - theta * (outer(t[0], V0) + outer(t[1], V1)), 0.5 * c[b])
+        for a in range(4):
+            dc = (c1[a] - c0[a]) * T - theta * (E[0][a] * V0 + E[1][a] * V1)
+            yield a, b, outer(normal * c[a] * p, c1[b] * p1) + turn * (outer(p, dc) + c[a] * dp)
+
+
+@scattered
+def _add_mollified(x0, x1, c, c1, threshold, of_b, of_m, curved, bend):
+    """Add w [DG(b) ⊗ ∂m̄ + DG(m) ⊗ ∂b̄ + b̄ ∂DG(m)] to ∂DG/∂x1."""
+    p, p1, (a0, b0), (a1, b1) = mean_distance(c, x0, x1), combined(c1, x1), edges(x0), edges(x1)
+    first, second = mollifier.mean_gradient(a0, b0, a1, b1)
+    one, other = mollifier.gradient(a1, b1)
+    D = [1.0 / threshold * v for v in (-first, first, -second, second)]
+    g = [1.0 / threshold * v for v in (-one, one, -other, other)]
+    B = mollifier.mean_bend(a0, b0, a1, b1)
     for a in range(4):
-        for i in range(3):
-            work.middle[a, i] = 0.5 * (work.x0[a, i] + work.x1[a, i])
-    end0, end1 = combined(c, work.x0), combined(c, work.x1)
-    r0 = dot(combined(E[0], work.x1), end1) - dot(combined(E[0], work.x0), end0)
-    r1 = dot(combined(E[1], work.x1), end1) - dot(combined(E[1], work.x0), end0)
-    t0, t1 = combined(E[0], work.middle), combined(E[1], work.middle)
-    u, u1 = moved(edge_edge, c0, c1, work.middle), moved(edge_edge, c0, c1, work.x1)
-    for t in range(12):
-        b, j = t // 3, t % 3
-        ends = rest * ((c1[b] - c0[b]) * p1[j] + c[b] * u1[j])
-        T[t] = -2.0 * (ends + theta * (r0 * V[0, t] + r1 * V[1, t])) / root if root > 0.0 else 0.0
-    (a0, b0), (a1, b1) = edges(work.x0), edges(work.x1)
-    chi0, chi1 = mollifier.ratio(threshold, a0, b0), mollifier.ratio(threshold, a1, b1)
+        for b in range(4):
+            K = outer(of_b * c[a] * p, g[b]) + outer(of_m * D[a], c1[b] * p1) + outer(curved * D[a], g[b])
+            yield a, b, K + (bend if a % 2 == b % 2 else -bend) * B[a // 2][b // 2]
+
+
+@formula
+def _add_tangent(edge_edge, w, threshold, law, s0, s1, x0, x1, c0, c1, slots, e, out):
+    """Add ∂DG/∂x1 of a pair from x0 to x1 with nearest points c0 and c1; return the sum of its numbers."""
+    c, theta, rest, root = mean_coefficients(edge_edge, s0, s1, x0, x1, c0, c1)
+    E, _, V = slide(edge_edge, x1, c1, combined(c1, x1))
+    u, u1 = moved(edge_edge, c0, c1, middle(x0, x1)), moved(edge_edge, c0, c1, x1)
+    over = 1.0 / root if root > 0.0 else 0.0
+    chi0, chi1 = mollifiers(threshold, x0, x1)
     m = 0.5 * (mollifier.value(chi0) + mollifier.value(chi1))
     Q = laws.quotient(law.kind, law.stiffness, law.reach, s0, s1)
     normal = 4.0 * w * m * laws.quotient_slope(law.kind, law.stiffness, law.reach, s0, s1)
-    turn = 2.0 * w * m * Q
-    for t in range(12):
-        b, j = t // 3, t % 3
-        slope = c1[b] * p1[j]
-        for i in range(3):
-            dp = u[i] * T[t] - theta * (t0[i] * V[0, t] + t1[i] * V[1, t]) + 0.5 * c[b] * (1.0 * (i == j))
-            for a in range(4):
-                dc = (c1[a] - c0[a]) * T[t] - theta * (E[0, a] * V[0, t] + E[1, a] * V[1, t])
-                K[3 * a + i, t] = normal * c[a] * p[i] * slope + turn * (dc * p[i] + c[a] * dp)
+    check = _add_blocks(out, slots, e, x0, x1, c, c0, c1, theta, rest, over, u, u1, E, V, normal, 2.0 * w * m * Q)
     if chi0 < 1.0 or chi1 < 1.0:
-        _add_mollified(w, threshold, law, s0, s1, Q, p, p1, work)
-
-
-@formula
-def _add_mollified(w, threshold, law, s0, s1, Q, p, p1, work):
-    """Add w [DG(b) ⊗ ∂m̄ + DG(m) ⊗ ∂b̄ + b̄ ∂DG(m)] to ∂DG/∂x1."""
-    c, c1, g, D, B, K = work.c, work.c1, work.g, work.D, work.B, work.matrix
-    (a0, b0), (a1, b1) = edges(work.x0), edges(work.x1)
-    chi0, chi1 = mollifier.ratio(threshold, a0, b0), mollifier.ratio(threshold, a1, b1)
-    b = laws.value(law.kind, law.stiffness, law.reach, s0) + laws.value(law.kind, law.stiffness, law.reach, s1)
-    first, second = mollifier.mean_gradient(a0, b0, a1, b1)
-    expand(1.0 / threshold, first, second, D)
-    first, second = mollifier.gradient(a1, b1)
-    expand(1.0 / threshold, first, second, g)
-    mollifier.mean_bend(a0, b0, a1, b1, B)
-    of_b = w * Q * mollifier.slope(chi1)
-    quotient = mollifier.quotient(chi0, chi1)
-    of_m = w * quotient * laws.slope(law.kind, law.stiffness, law.reach, s1)
-    curved, bend = 0.5 * w * b * mollifier.quotient_slope(chi0, chi1), 0.5 * w * b * quotient / threshold
-    for r in range(12):
-        a, i = r // 3, r % 3
-        for t in range(12):
-            d, j = t // 3, t % 3
-            K[r, t] += of_b * c[a] * p[i] * g[t] + of_m * D[r] * c1[d] * p1[j] + curved * D[r] * g[t]
-            K[r, t] += bend * sign(a) * sign(d) * B[3 * (a // 2) + i, 3 * (d // 2) + j]
+        b = laws.value(law.kind, law.stiffness, law.reach, s0) + laws.value(law.kind, law.stiffness, law.reach, s1)
+        quotient = mollifier.quotient(chi0, chi1)
+        of_b = w * Q * mollifier.slope(chi1)
+        of_m = w * quotient * laws.slope(law.kind, law.stiffness, law.reach, s1)
+        curved, bend = 0.5 * w * b * mollifier.quotient_slope(chi0, chi1), 0.5 * w * b * quotient / threshold
+        check += _add_mollified(out, slots, e, x0, x1, c, c1, threshold, of_b, of_m, curved, bend)
+    return check
 
 
 @kernel
-def add_discrete_hessian(q0, q1, pairs, law, work, slots, out):
+def add_discrete_hessian(q0, q1, pairs, law, slots, out):
     """Add ∂DG/∂q1 to the blocks [nnz, 3, 3]."""
     check, square = 0.0, law.reach * law.reach
     for e in range(len(pairs.nodes)):
-        gather(q0, pairs.nodes, e, work.x0)
-        gather(q1, pairs.nodes, e, work.x1)
-        s0 = closest(pairs.edge_edge[e], work.x0, work.c0)
-        s1 = closest(pairs.edge_edge[e], work.x1, work.c1)
+        x0, x1 = gather(q0, pairs.nodes, e), gather(q1, pairs.nodes, e)
+        s0, c0 = closest(pairs.edge_edge[e], x0)
+        s1, c1 = closest(pairs.edge_edge[e], x1)
         if s0 >= square and s1 >= square:
             continue
-        _discrete_hessian(pairs.edge_edge[e], pairs.weights[e], pairs.parallel[e], law, s0, s1, work)
-        check += add_matrix(work.matrix, slots, e, out)
+        w, threshold = pairs.weights[e], pairs.parallel[e]
+        check += _add_tangent(pairs.edge_edge[e], w, threshold, law, s0, s1, x0, x1, c0, c1, slots, e, out)
     return check

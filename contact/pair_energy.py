@@ -10,7 +10,7 @@ import numpy as np
 from symplex.contact.pair_directional import add_secant, add_secant_rate, add_third
 from symplex.contact.pair_discrete import add_discrete_gradient, add_discrete_hessian
 from symplex.contact.pair_loops import add_gradient, add_hessian, set_nearest, set_values
-from symplex.contact.pairs import Law, scratch
+from symplex.contact.pairs import Law
 from symplex.contact.search import SurfacePairs
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, StepFailed
@@ -49,7 +49,7 @@ class PairEnergy(ChangingEnergy):
     def value(self, x: Array) -> Array:
         """Return φ [m] in J at the positions x [m, 4, 3] in m."""
         phi = np.empty(len(x))
-        set_values(_apart(x), self._pairs_apart(len(x)), self._law, scratch(), phi)
+        set_values(_apart(x), self._pairs_apart(len(x)), self._law, phi)
         return phi
 
     def gradient(self, x: Array) -> Array:
@@ -103,7 +103,7 @@ class PairEnergy(ChangingEnergy):
         one, pairs = slice(stencil, stencil + 1), self.pairs
         nodes = np.arange(4, dtype=np.int32)[None]
         pair = SurfacePairs(nodes, pairs.edge_edge[one], pairs.weights[one], pairs.parallel[one])
-        return float(set_values(_apart(x), pair, self._law, scratch(), np.empty(1)))
+        return float(set_values(_apart(x), pair, self._law, np.empty(1)))
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled functions of one pair of the list, the same in any axes."""
@@ -125,7 +125,7 @@ class PairEnergy(ChangingEnergy):
             super().add_listed(form, nodal, out, slots)
 
     def _total(self, q: Array, pairs: SurfacePairs) -> float:
-        total = set_values(q, pairs, self._law, scratch(), np.empty(len(pairs.nodes)))
+        total = set_values(q, pairs, self._law, np.empty(len(pairs.nodes)))
         return self._finite(total, pairs, q)
 
     def _add(
@@ -142,7 +142,7 @@ class PairEnergy(ChangingEnergy):
         elif form is forms.INCREMENT_GRADIENT:
             nodal = nodal[0], nodal[2], nodal[1], True  # pyright: ignore[reportAssignmentType]
         into = [slots, out] if form.is_matrix else [out]
-        return _LOOPS[form.name](*nodal, pairs, self._law, scratch(), *into)
+        return _LOOPS[form.name](*nodal, pairs, self._law, *into)
 
     def _finite(self, result: float, pairs: SurfacePairs, *ends: Array) -> float:
         if isfinite(result):
@@ -163,7 +163,7 @@ class PairEnergy(ChangingEnergy):
 def nearest(q: Array, pairs: SurfacePairs) -> tuple[Array, Array]:
     """Return the coefficients c [m, 4] of the nearest points of pairs and their distances [m] in m at q [n, 3]."""
     c, gaps = np.empty((len(pairs.nodes), 4)), np.empty(len(pairs.nodes))
-    set_nearest(q, pairs, scratch(), c, gaps)
+    set_nearest(q, pairs, c, gaps)
     return c, gaps
 
 

@@ -13,7 +13,7 @@ from numba import carray
 
 from symplex.contact import laws, mollifier
 from symplex.contact.closest import closest
-from symplex.contact.pairs import Law, edges
+from symplex.contact.pairs import Law, edges, relative
 from symplex.contact.search import SurfacePairs
 from symplex.fem.energy import LatticeFunctions
 from symplex.fem.kernels import c_function, formula
@@ -23,11 +23,8 @@ from symplex.fem.kernels import c_function, formula
 def _energy(p_, x_):
     """φ at coordinates x [12]."""
     p, q = carray(p_, (6,)), carray(x_, (4, 3))
-    x, c = np.empty((4, 3)), np.empty(4)
-    for a in range(4):
-        for i in range(3):
-            x[a, i] = q[a, i] - q[0, i]
-    s = closest(p[0] != 0.0, x, c)
+    x = relative(q, 0, 1, 2, 3)
+    s, _ = closest(p[0] != 0.0, x)
     if s >= p[5] * p[5]:
         return 0.0
     m = 1.0

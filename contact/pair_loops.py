@@ -11,21 +11,22 @@ What is not finite spreads to the returned sums.
 
 from symplex.contact import laws, mollifier
 from symplex.contact.closest import closest, combined, slide
-from symplex.contact.pairs import add_force, add_matrix, edges, expand, gather, sign
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.contact.pairs import add_forces, along_distance, edges, gather, with_edges
+from symplex.fem.kernels import uncounted_inlined as formula, uncounted_kernel as kernel
+from symplex.fem.vectors import mirrored, outer, scattered, shifted, transposed
 
 
 @kernel
-def set_values(q, pairs, law, work, out):
+def set_values(q, pairs, law, out):
     """Set φ [m]; return Σ φ."""
     total = 0.0
     for e in range(len(pairs.nodes)):
-        gather(q, pairs.nodes, e, work.x0)
-        s = closest(pairs.edge_edge[e], work.x0, work.c0)
+        x = gather(q, pairs.nodes, e)
+        s, _ = closest(pairs.edge_edge[e], x)
         out[e] = 0.0
         if s >= law.reach * law.reach:
             continue
-        e1, e2 = edges(work.x0)
+        e1, e2 = edges(x)
         m = mollifier.value(mollifier.ratio(pairs.parallel[e], e1, e2))
         # Not a number times zero where edges are parallel and touch: that is contact.
         out[e] = pairs.weights[e] * m * laws.value(law.kind, law.stiffness, law.reach, s)
@@ -34,95 +35,94 @@ def set_values(q, pairs, law, work, out):
 
 
 @kernel
-def set_nearest(q, pairs, work, coefficients, distances):
+def set_nearest(q, pairs, coefficients, distances):
     """Set the coefficients c [m, 4] of nearest points, and their distances [m]."""
     for e in range(len(pairs.nodes)):
-        gather(q, pairs.nodes, e, work.x0)
-        distances[e] = closest(pairs.edge_edge[e], work.x0, coefficients[e]) ** 0.5
+        s, c = closest(pairs.edge_edge[e], gather(q, pairs.nodes, e))
+        coefficients[e, 0], coefficients[e, 1], coefficients[e, 2], coefficients[e, 3] = c
+        distances[e] = s**0.5
 
 
 @formula
-def _gradient(w, threshold, law, s, work):
-    """Set ∂φ/∂x of the pair at work.x0 with nearest points work.c0."""
-    p, (e1, e2), c = combined(work.c0, work.x0), edges(work.x0), work.c0
+def _gradient(w, threshold, law, s, x, c):
+    """Return ∂φ/∂x of a pair with nearest points c."""
+    e1, e2 = edges(x)
     chi = mollifier.ratio(threshold, e1, e2)
     pull = 2.0 * w * mollifier.value(chi) * laws.slope(law.kind, law.stiffness, law.reach, s)
-    for a in range(4):
-        for i in range(3):
-            work.force[a, i] = pull * c[a] * p[i]
+    f = along_distance(pull, c, combined(c, x))
     if chi < 1.0:
         push = w * laws.value(law.kind, law.stiffness, law.reach, s) * mollifier.slope(chi) / threshold
         first, second = mollifier.gradient(e1, e2)
-        expand(push, first, second, work.g)
-        for a in range(4):
-            for i in range(3):
-                work.force[a, i] += work.g[3 * a + i]
+        f = with_edges(f, push * first, push * second)
+    return f
 
 
 @kernel
-def add_gradient(q, pairs, law, work, out):
+def add_gradient(q, pairs, law, out):
     """Add ∂φ/∂q [n, 3]."""
     check = 0.0
     for e in range(len(pairs.nodes)):
-        gather(q, pairs.nodes, e, work.x0)
-        s = closest(pairs.edge_edge[e], work.x0, work.c0)
+        x = gather(q, pairs.nodes, e)
+        s, c = closest(pairs.edge_edge[e], x)
         if s >= law.reach * law.reach:
             continue
-        _gradient(pairs.weights[e], pairs.parallel[e], law, s, work)
-        check += add_force(work.force, pairs.nodes, e, out)
+        check += add_forces(out, pairs.nodes, e, _gradient(pairs.weights[e], pairs.parallel[e], law, s, x, c))
     return check
 
 
-@formula
-def _hessian(edge_edge, w, threshold, law, s, work):
-    """Set ∂²φ/∂x² of the pair at work.x0 with nearest points work.c0."""
-    c, W, V, H = work.c0, work.W, work.V, work.matrix
-    p, (e1, e2) = combined(c, work.x0), edges(work.x0)
-    slide(edge_edge, work.x0, c, p, work.E, W, V)
-    chi = mollifier.ratio(threshold, e1, e2)
-    m, b1 = mollifier.value(chi), laws.slope(law.kind, law.stiffness, law.reach, s)
-    normal = 4.0 * w * m * laws.curvature(law.kind, law.stiffness, law.reach, s)
-    turn = 2.0 * w * m * b1
-    for r in range(12):
-        a, i = r // 3, r % 3
-        for t in range(r, 12):
-            b, j = t // 3, t % 3
-            bend = c[a] * c[b] * (1.0 * (i == j)) - W[0, r] * V[0, t] - W[1, r] * V[1, t]
-            H[r, t] = normal * (c[a] * p[i]) * (c[b] * p[j]) + turn * bend
-    if chi < 1.0:
-        _add_mollified(w, threshold, chi, b1, laws.value(law.kind, law.stiffness, law.reach, s), p, e1, e2, work)
-    for r in range(12):
-        for t in range(r):
-            H[r, t] = H[t, r]
+def _symmetric(block):
+    """Yield the blocks of a symmetric matrix."""
+    for a in range(4):
+        yield a, a, mirrored(block(a, a))
+        for b in range(a + 1, 4):
+            B = block(a, b)
+            yield a, b, B
+            yield b, a, transposed(B)
 
 
-@formula
-def _add_mollified(w, threshold, chi, b1, b, p, e1, e2, work):
-    """Add w (∇m ⊗ ∇b + ∇b ⊗ ∇m + b ∇²m) to the upper half of ∂²φ/∂x²."""
-    c, g, B, H = work.c0, work.g, work.B, work.matrix
+@scattered
+def _add_blocks(c, p, W, V, normal, turn):
+    """Add normal (c_a p) ⊗ (c_b p) + turn (c_a c_b 1 − Σ_k W_k,a ⊗ V_k,b)."""
+
+    def block(a, b):
+        bend = shifted(-outer(W[0][a], V[0][b]) - outer(W[1][a], V[1][b]), c[a] * c[b])
+        return outer(normal * (c[a] * p), c[b] * p) + turn * bend
+
+    yield from _symmetric(block)
+
+
+@scattered
+def _add_mollified(c, p, e1, e2, threshold, w, of_both, curved):
+    """Add w (∇m ⊗ ∇b + ∇b ⊗ ∇m + b ∇²m), the first two of_both, the third by Dc and curved of its square."""
     first, second = mollifier.gradient(e1, e2)
-    expand(1.0 / threshold, first, second, g)
-    mollifier.mean_bend(e1, e2, e1, e2, B)
-    m1 = mollifier.slope(chi)
-    bend = 2.0 * w * b * m1 / threshold
-    for r in range(12):
-        a, i = r // 3, r % 3
-        for t in range(r, 12):
-            d, j = t // 3, t % 3
-            mixed = 2.0 * w * b1 * m1 * (g[r] * c[d] * p[j] + c[a] * p[i] * g[t])
-            curved = bend * sign(a) * sign(d) * B[3 * (a // 2) + i, 3 * (d // 2) + j]
-            H[r, t] += mixed + curved - 2.0 * w * b * g[r] * g[t]
+    first, second = 1.0 / threshold * first, 1.0 / threshold * second
+    g, bend = (-first, first, -second, second), mollifier.mean_bend(e1, e2, e1, e2)
+
+    def block(a, b):
+        signed = w if a % 2 == b % 2 else -w
+        mixed = of_both * (outer(g[a], c[b] * p) + outer(c[a] * p, g[b]))
+        return mixed + signed * bend[a // 2][b // 2] - curved * outer(g[a], g[b])
+
+    yield from _symmetric(block)
 
 
 @kernel
-def add_hessian(q, pairs, law, work, slots, out):
+def add_hessian(q, pairs, law, slots, out):
     """Add ∂²φ/∂q² to the blocks [nnz, 3, 3]."""
     check = 0.0
     for e in range(len(pairs.nodes)):
-        gather(q, pairs.nodes, e, work.x0)
-        s = closest(pairs.edge_edge[e], work.x0, work.c0)
+        w, threshold, x = pairs.weights[e], pairs.parallel[e], gather(q, pairs.nodes, e)
+        s, c = closest(pairs.edge_edge[e], x)
         if s >= law.reach * law.reach:
             continue
-        _hessian(pairs.edge_edge[e], pairs.weights[e], pairs.parallel[e], law, s, work)
-        check += add_matrix(work.matrix, slots, e, out)
+        p, (e1, e2) = combined(c, x), edges(x)
+        _, W, V = slide(pairs.edge_edge[e], x, c, p)
+        chi = mollifier.ratio(threshold, e1, e2)
+        m, b1 = mollifier.value(chi), laws.slope(law.kind, law.stiffness, law.reach, s)
+        normal = 4.0 * w * m * laws.curvature(law.kind, law.stiffness, law.reach, s)
+        check += _add_blocks(out, slots, e, c, p, W, V, normal, 2.0 * w * m * b1)
+        if chi < 1.0:
+            b, m1 = laws.value(law.kind, law.stiffness, law.reach, s), mollifier.slope(chi)
+            bend = 2.0 * w * b * m1 / threshold
+            check += _add_mollified(out, slots, e, c, p, e1, e2, threshold, bend, 2.0 * w * b1 * m1, 2.0 * w * b)
     return check

@@ -6,6 +6,7 @@ import numpy as np
 
 from symplex.contact.closest import closest, combined
 from symplex.fem.kernels import formula
+from symplex.fem.vectors import cross, dot, expanded, vec3_of
 
 TOUCHING = 1e-12  # of the longest edge: an edge that reaches less far through a triangle only touches it
 _INSIDE = 1e-9  # what its barycentric coordinates exceed where an edge passes through a triangle
@@ -14,30 +15,24 @@ _MOST_STEPS = 256
 _MOST_TO_MEET = 2000  # pairs that graze each other take hundreds; a false alarm ends a run
 
 
-@formula
+@expanded
 def without_mean(w):
-    """Subtract the mean of displacements w [4, 3] from them."""
-    for j in range(3):
-        mean = 0.25 * (w[0, j] + w[1, j] + w[2, j] + w[3, j])
-        for a in range(4):
-            w[a, j] -= mean
+    """Return four displacements without their mean."""
+    mean = 0.25 * (w[0] + w[1] + w[2] + w[3])
+    return tuple([one - mean for one in w])
 
 
 @formula
 def relative_way(edge_edge, w):
-    """Return a bound in m of how far the two move towards each other in displacements w [4, 3], without their mean."""
-    one, other = 0.0, 0.0
-    for a in range(4):
-        squared = w[a, 0] * w[a, 0] + w[a, 1] * w[a, 1] + w[a, 2] * w[a, 2]
-        if a == 0 or (a == 1 and edge_edge):
-            one = max(one, squared)
-        else:
-            other = max(other, squared)
-    return np.sqrt(one) + np.sqrt(other)
+    """Return a bound in m of how far the two move towards each other in displacements w without their mean."""
+    first, second, third, fourth = dot(w[0], w[0]), dot(w[1], w[1]), dot(w[2], w[2]), dot(w[3], w[3])
+    if edge_edge:
+        return np.sqrt(max(first, second)) + np.sqrt(max(third, fourth))
+    return np.sqrt(first) + np.sqrt(max(second, third, fourth))
 
 
 @formula
-def free_way(edge_edge, x, w, gap, most, c):
+def free_way(edge_edge, x, w, gap, most):
     """Return a share t of displacements, at most ``most``, up to which the two stay farther apart than about a gap.
 
     Additive advancement (Li, Kaufman and Jiang, Codimensional incremental potential contact, 2021, algorithm 1): no
@@ -49,17 +44,16 @@ def free_way(edge_edge, x, w, gap, most, c):
     Parameters
     ----------
     edge_edge : bool
-    x : float64 [4, 3]
-        Positions relative to the first one; what is left in them is of no use.
-    w : float64 [4, 3]
+    x : tuple of four Vec3
+        Positions relative to the first one.
+    w : tuple of four Vec3
         Displacements without their mean.
     gap, most : float
         In m; as a share.
-    c : float64 [4]
-        Room for the closest points.
     """
     way = relative_way(edge_edge, w)
-    d = np.sqrt(closest(edge_edge, x, c))
+    s, c = closest(edge_edge, x)
+    d = np.sqrt(s)
     t = 0.0
     for step in range(_MOST_STEPS):
         if not d > 0.0:
@@ -70,8 +64,9 @@ def free_way(edge_edge, x, w, gap, most, c):
         # No later step on the way to ``most`` is longer than this one and a share of the way to there.
         if _way_along(edge_edge, x, w, combined(c, x), gap) >= forward + (1.0 + _SHARE) * (most - t):
             return most
-        _advance(x, w, forward)
-        d = np.sqrt(closest(edge_edge, x, c))
+        x = _advanced(x, w, forward)
+        s, c = closest(edge_edge, x)
+        d = np.sqrt(s)
         if step > 0 and d < gap:
             return t
         t += forward
@@ -81,7 +76,7 @@ def free_way(edge_edge, x, w, gap, most, c):
 
 
 @formula
-def meeting(edge_edge, x, w, gap, c):
+def meeting(edge_edge, x, w, gap):
     """Return the share of displacements after which the two are nearer than a gap, or 2 if they never are up to 1.
 
     Steps are as long as they surely do not meet: by the sum of displacements, or in the present direction of their
@@ -91,7 +86,8 @@ def meeting(edge_edge, x, w, gap, c):
     way = relative_way(edge_edge, w)
     t = 0.0
     for _ in range(_MOST_TO_MEET):
-        d = np.sqrt(closest(edge_edge, x, c))
+        s, c = closest(edge_edge, x)
+        d = np.sqrt(s)
         if d <= gap:
             return t
         forward = _way_along(edge_edge, x, w, combined(c, x), 0.5 * gap)
@@ -100,28 +96,24 @@ def meeting(edge_edge, x, w, gap, c):
         t += forward
         if t > 1.0:
             return 2.0
-        _advance(x, w, forward)
+        x = _advanced(x, w, forward)
     return t
 
 
-@formula
-def _advance(x, w, share):
-    """Move positions x [4, 3] by a share of displacements w, but for the first one, to which they are relative."""
-    for a in range(1, 4):
-        for j in range(3):
-            x[a, j] += share * (w[a, j] - w[0, j])
+@expanded
+def _advanced(x, w, share):
+    """Return positions after a share of displacements w, but for the first one, to which they are relative."""
+    return (x[0], *[x[a] + share * (w[a] - w[0]) for a in range(1, 4)])
 
 
 @formula
 def _way_along(edge_edge, x, w, p, gap):
     """Return the share of displacements up to which the two stay a gap apart along p, from the second to the first."""
-    length = np.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2])
-    n0, n1, n2 = p[0] / length, p[1] / length, p[2] / length
+    n = p / np.sqrt(dot(p, p))
     share = np.inf
     for a in range(2 if edge_edge else 1):
         for b in range(2 if edge_edge else 1, 4):
-            apart = n0 * (x[a, 0] - x[b, 0]) + n1 * (x[a, 1] - x[b, 1]) + n2 * (x[a, 2] - x[b, 2])
-            closing = n0 * (w[b, 0] - w[a, 0]) + n1 * (w[b, 1] - w[a, 1]) + n2 * (w[b, 2] - w[a, 2])
+            apart, closing = dot(n, x[a] - x[b]), dot(n, w[b] - w[a])
             if closing > 0.0:
                 share = min(share, max(apart - gap, 0.0) / closing)
             elif not apart >= gap:
@@ -132,19 +124,15 @@ def _way_along(edge_edge, x, w, p, gap):
 @formula
 def cuts(q, a, b, t0, t1, t2):
     """Return whether the edge a b passes through the triangle t0 t1 t2, nodes at q [n, 3]; touching is not passing."""
-    e0, e1, e2 = q[t1, 0] - q[t0, 0], q[t1, 1] - q[t0, 1], q[t1, 2] - q[t0, 2]
-    f0, f1, f2 = q[t2, 0] - q[t0, 0], q[t2, 1] - q[t0, 1], q[t2, 2] - q[t0, 2]
-    g0, g1, g2 = q[b, 0] - q[a, 0], q[b, 1] - q[a, 1], q[b, 2] - q[a, 2]
-    r0, r1, r2 = q[a, 0] - q[t0, 0], q[a, 1] - q[t0, 1], q[a, 2] - q[t0, 2]
-    n0, n1, n2 = e1 * f2 - e2 * f1, e2 * f0 - e0 * f2, e0 * f1 - e1 * f0
-    above, rise = n0 * r0 + n1 * r1 + n2 * r2, n0 * g0 + n1 * g1 + n2 * g2
-    longest = max(e0 * e0 + e1 * e1 + e2 * e2, f0 * f0 + f1 * f1 + f2 * f2, g0 * g0 + g1 * g1 + g2 * g2)
-    least = TOUCHING * np.sqrt((n0 * n0 + n1 * n1 + n2 * n2) * longest)
+    e, f = vec3_of(q, t1) - vec3_of(q, t0), vec3_of(q, t2) - vec3_of(q, t0)
+    g, r = vec3_of(q, b) - vec3_of(q, a), vec3_of(q, a) - vec3_of(q, t0)
+    n = cross(e, f)
+    above, rise = dot(n, r), dot(n, g)
+    least = TOUCHING * np.sqrt(dot(n, n) * max(dot(e, e), dot(f, f), dot(g, g)))
     below = above + rise
     if not ((above > least and below < -least) or (above < -least and below > least)):
         return False
     # It meets the plane at t0 + λ e + μ f:  λ = f·(g × r)/(n·g),  μ = −e·(g × r)/(n·g).
-    h0, h1, h2 = g1 * r2 - g2 * r1, g2 * r0 - g0 * r2, g0 * r1 - g1 * r0
-    second = (h0 * f0 + h1 * f1 + h2 * f2) / rise
-    third = -(h0 * e0 + h1 * e1 + h2 * e2) / rise
+    h = cross(g, r)
+    second, third = dot(h, f) / rise, -dot(h, e) / rise
     return min(second, third, 1.0 - second - third) > _INSIDE

@@ -22,6 +22,7 @@ from symplex.contact.grid import (
     most_rows,
     overlap,
 )
+from symplex.contact.pairs import relative
 from symplex.contact.passing import cuts, relative_way, without_mean
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, StepFailed
@@ -212,7 +213,6 @@ def _keys(kind, way, turned, nodes, bodies, grid, others, of_others, among, near
     places, of another one unless the sides are turned.
     """
     keys, found, looked = np.empty(1024, np.int64), 0, 0
-    x, y, c = np.empty((4, 3)), np.empty((4, 3)), np.empty(4)
     stretches = np.empty((most_rows(among), 2), np.int64)
     itself = kind == _EDGE_EDGE
     for own in range(LEVELS):
@@ -231,10 +231,10 @@ def _keys(kind, way, turned, nodes, bodies, grid, others, of_others, among, near
                             continue
                         looked += 1
                         if turned or (itself and j < i):
-                            yes = _is_wanted(kind, way, others, j, nodes, i, q0, q1, distance, x, y, c)
+                            yes = _is_wanted(kind, way, others, j, nodes, i, q0, q1, distance)
                             key = (np.int64(j) << 32) + i
                         else:
-                            yes = _is_wanted(kind, way, nodes, i, others, j, q0, q1, distance, x, y, c)
+                            yes = _is_wanted(kind, way, nodes, i, others, j, q0, q1, distance)
                             key = (np.int64(i) << 32) + j
                         if yes:
                             if found == len(keys):
@@ -256,30 +256,26 @@ def _share_node(nodes, i, others, j):
 
 
 @formula
-def _is_wanted(kind, way, nodes, i, others, j, q0, q1, distance, x, y, c):
-    """Return whether a pair is what is sought; x [4, 3], y [4, 3] and c [4] are room to work in."""
+def _is_wanted(kind, way, nodes, i, others, j, q0, q1, distance):
+    """Return whether a pair is what is sought."""
     if kind == _EDGE_FACE:
         return cuts(q0, nodes[i, 0], nodes[i, 1], others[j, 0], others[j, 1], others[j, 2])
     edge_edge = kind == _EDGE_EDGE
-    _gather(nodes, i, others, j, q0, x)
-    s = closest(edge_edge, x, c)
+    x = _relative(nodes, i, others, j, q0)
+    s, _ = closest(edge_edge, x)
     if way == _NEAR_ONE or s < distance * distance:
         return s < distance * distance
-    _gather(nodes, i, others, j, q1, y)
+    y = _relative(nodes, i, others, j, q1)
     if way == _NEAR_EITHER:
-        return closest(edge_edge, y, c) < distance * distance
-    for a in range(4):
-        for k in range(3):
-            y[a, k] -= x[a, k]
-    without_mean(y)
-    return s <= relative_way(edge_edge, y) ** 2
+        t, _ = closest(edge_edge, y)
+        return t < distance * distance
+    w = without_mean((y[0] - x[0], y[1] - x[1], y[2] - x[2], y[3] - x[3]))
+    return s <= relative_way(edge_edge, w) ** 2
 
 
 @formula
-def _gather(nodes, i, others, j, q, x):
-    """Set the positions x [4, 3] of a pair, relative to its first node."""
-    first = nodes[i, 0]
-    k = nodes.shape[1]
-    for a in range(4):
-        n = nodes[i, a] if a < k else others[j, a - k]
-        x[a, 0], x[a, 1], x[a, 2] = q[n, 0] - q[first, 0], q[n, 1] - q[first, 1], q[n, 2] - q[first, 2]
+def _relative(nodes, i, others, j, q):
+    """Return the positions of a pair, relative to its first node."""
+    if nodes.shape[1] == 2:
+        return relative(q, nodes[i, 0], nodes[i, 1], others[j, 0], others[j, 1])
+    return relative(q, nodes[i, 0], others[j, 0], others[j, 1], others[j, 2])

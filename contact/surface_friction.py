@@ -9,8 +9,8 @@ import numpy as np
 from symplex.contact.bodies import BodyContact
 from symplex.contact.friction_law import FrictionLaw
 from symplex.contact.laws import LAWS
-from symplex.contact.pair_friction import add_friction, add_friction_derivatives, room
-from symplex.contact.pairs import Law, scratch
+from symplex.contact.pair_friction import add_friction, add_friction_derivatives
+from symplex.contact.pairs import Law
 from symplex.contact.search import SurfacePairs
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray
@@ -42,7 +42,7 @@ class SurfaceFriction(Copyable):
     def add(self, q0: Array, q1: Array, v: Array, out: Array) -> float:
         """Add the forces to out [n, 3]; return a sum that is finite if all are."""
         pairs = self._of(self._contact.near((q0,) if q1 is q0 else (q0, q1)))
-        return add_friction(q0, q1, v, pairs, self._law, self._friction, scratch(), room(), out)
+        return add_friction(q0, q1, v, pairs, self._law, self._friction, out)
 
     def add_derivatives(
         self, q0: Array, q1: Array, v: Array, by: tuple[float, float], secant: bool, slots: IntArray, out: Array
@@ -51,7 +51,7 @@ class SurfaceFriction(Copyable):
 
         The list must be complete, as it is where the Hessian of the contact is added.
         """
-        arguments = self._of(self._contact.pairs), self._law, self._friction, scratch(), room()
+        arguments = self._of(self._contact.pairs), self._law, self._friction
         return add_friction_derivatives(q0, q1, v, *by, secant, *arguments, slots, out)
 
     def _of(self, pairs: SurfacePairs) -> SurfacePairs:

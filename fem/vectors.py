@@ -21,6 +21,7 @@ from functools import wraps
 from itertools import count, islice
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -37,6 +38,7 @@ from numba.extending import (
 )
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_SUMS = 8  # under way at the same time
 _ANY = ((types.VarArg(types.Any),),)
 
 
@@ -175,6 +177,44 @@ def added(function: Callable[..., Iterator[Any]]) -> Callable[..., None]:
     return stored(function, add=True)
 
 
+def scattered(function: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
+    """Let kernels add what a function yields to rows of an array: ``f(out, rows, e, *args)``.
+
+    The function yields indices and a value, and ``yield a, b, K`` adds K to out[rows[e, a, b]]. Returned is the sum of
+    all numbers, which is finite if all of them are.
+    """
+
+    @wraps(function)
+    def scatter(out: Any, rows: Any, e: int, *args: Any) -> Any:
+        total = 0.0
+        for *index, value in function(*args):
+            numbers = np.array(_flat(value))
+            out[rows[(e, *index)]] += numbers.reshape(out.shape[1:])
+            total += numbers.sum()
+        return total
+
+    def signature_of(args: Sequence[types.Type]) -> Any:
+        return types.float64(*args[:2], types.intp, *map(_as_numbers, args[3:]))
+
+    def code(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+        symbols = [_symbols(kind, builder, value) for kind, value in zip(signature.args[3:], args[3:], strict=True)]
+        out, rows = signature.args[:2]
+        sums: list[Any] = []  # several, as an addition has to wait for the one before
+        for *index, value in function(*symbols):
+            at = [args[2], *map(_INDEX, index)]
+            place = cgutils.get_item_pointer(context, builder, rows, _array(context, builder, rows, args[1]), at)
+            row = _as_index(context, builder, rows.dtype, builder.load(place))
+            numbers = _flat(value)
+            for x, to in zip(numbers, _places_of_row(context, builder, out, args[0], row, len(numbers)), strict=True):
+                builder.store((_Number(builder, builder.load(to)) + x).value, to)
+                sums = [*sums, x] if len(sums) < _SUMS else [*sums[1:], sums[0] + x]
+        total: Any = sum(sums[1:], sums[0])
+        return total.value
+
+    _teach(scatter, signature_of, code)
+    return scatter
+
+
 def _teach(function: Callable, signature_of: Callable, code: Callable, operands: Sequence[tuple] = _ANY) -> None:
     """Let numba know the type and the code of a function's calls in kernels."""
 
@@ -218,6 +258,12 @@ def square(v):
 @expanded
 def transposed(A):
     return Mat3(*[A[j][i] for i in range(3) for j in range(3)])
+
+
+@expanded
+def mirrored(A):
+    """Return the symmetric matrix with the numbers on and above the diagonal of A."""
+    return Mat3(*[A[min(i, j)][max(i, j)] for i in range(3) for j in range(3)])
 
 
 @expanded

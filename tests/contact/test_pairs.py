@@ -195,7 +195,16 @@ def test_tangent_is_the_slope_of_the_discrete_gradient(law):
 
 def test_tangent_of_no_increment_is_half_the_hessian(pairs):
     tangent, hessian = pairs.discrete_hessian(pairs.x, pairs.x), pairs.hessian(pairs.x)
-    assert (size(tangent - 0.5 * hessian) <= 1e-12 * (size(hessian) + 1.0)).all()
+    # Round-off ε |x| of p, relative to |p|, times the terms of the Hessian, which grow with 1/|p|; ten times that.
+    near = (
+        10.0
+        * np.finfo(float).eps
+        * pairs.law.stiffness
+        * pairs.law.reach
+        * size(pairs.x)
+        / pairs.nearest(pairs.x)[1] ** 2
+    )
+    assert (size(tangent - 0.5 * hessian) <= 1e-12 * (size(hessian) + 1.0) + near).all()
 
 
 def test_pairs_that_are_apart_at_both_ends_have_no_share():

@@ -6,7 +6,7 @@ import numpy as np
 
 from symplex.contact import pair_directional, pair_discrete, pair_loops
 from symplex.contact.laws import LAWS
-from symplex.contact.pairs import Law, scratch
+from symplex.contact.pairs import Law
 from symplex.contact.search import SurfacePairs
 
 
@@ -23,9 +23,7 @@ class Sample:
         return np.arange(16 * len(self.x), dtype=np.int32).reshape(-1, 4, 4)
 
     def _run(self, loop, out, *arguments):
-        loop(
-            *[a if isinstance(a, bool) else a.reshape(-1, 3) for a in arguments], self.pairs, self.law, scratch(), *out
-        )
+        loop(*[a if isinstance(a, bool) else a.reshape(-1, 3) for a in arguments], self.pairs, self.law, *out)
         return out[-1]
 
     def value(self, x):
@@ -60,7 +58,7 @@ class Sample:
 
     def nearest(self, x):
         c, distances = np.empty((len(x), 4)), np.empty(len(x))
-        pair_loops.set_nearest(x.reshape(-1, 3), self.pairs, scratch(), c, distances)
+        pair_loops.set_nearest(x.reshape(-1, 3), self.pairs, c, distances)
         return c, distances
 
     def _blocks(self, loop, *arguments):
