@@ -174,7 +174,8 @@ def own_cases() -> Iterator[Data]:
     yield case({"kind": "graham-jelenic", "dt": dt} | angles, body=moving)
     adaptive = {"iterations": 40, "bounds": [0.25, 4], "hold": True, "carry": True, "solver": "auto"}
     yield case({"kind": "adaptive-variational", "dt": dt} | adaptive, gravity=GRAVITY, body={"material": linear})
-    skeel = {"iterations": 40, "beta": 0.4, "variant": "full", "stiff": ["cube"], "order": 4, "substeps": "suzuki", "solver": "auto"}
+    skeel = {"beta": 0.4, "variant": "full", "stiff": ["cube"], "order": 4, "substeps": "suzuki", "solver": "auto"}
+    skeel["iterations"] = 40
     yield case({"kind": "zhang-skeel", "dt": dt} | skeel, gravity=GRAVITY, load=[PULL])
     bath = {"temperature": 300, "rate": 1.0, "seed": 3, "boltzmann": 1.38e-23}
     rattle = {"dt": 1e-4, "beta": 0, "order": 4, "substeps": "triple jump"}
