@@ -71,7 +71,7 @@ def test_velocities_that_supports_take_away_are_told():
     (line,) = doubts_of(body(v=2.0) + HELD)
     assert "of up to 2 m/s" in line
     assert "25 % of the kinetic energy (3.925 of 15.7 J)" in line
-    assert doubts_of(body(v=2.0) + HELD + "velocity = [0, 0, 2]\n") == []
+    assert doubts_of(body(v=2.0) + HELD + 'name = "ram"\nvelocity = [0, 0, 2]\n') == []
 
 
 def test_check_and_run_begin_with_them(tmp_path, capsys):

@@ -33,6 +33,9 @@ WITH = {
     ("newmark", "contact_safety"): {"dt": "auto"},
     ("newmark", "iterations"): {"beta": 0.25},
     ("newmark", "gamma"): {"beta": 0.5},
+    ("newmark", "solver"): {"beta": 0.25},
+    ("newmark", "halvings"): {"beta": 0.25},
+    ("newmark", "safety"): {"dt": "auto"},
     ("graham-jelenic", "angle"): {"scheme": "exact-steady-motion"},
     ("zhang-skeel", "iterations"): {"variant": "push-forward"},
 }

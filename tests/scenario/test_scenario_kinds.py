@@ -440,7 +440,7 @@ def test_mistakes_are_named(system, kind, keys, told):
         (BODY, "newmark", "", {"temperature": None}, "temperature is missing (K)"),
         (BODY, "newmark", "", {"friction": 1}, "needs one damping of rate, friction; given are rate and friction"),
         (BODY, "newmark", "", {"rate": None}, "needs one damping of rate, friction; none is given"),
-        (BODY, "newmark", "", {"rate": 0}, "rate is 0, must be positive (1/s)"),
+        (BODY, "newmark", "", {"rate": -1}, "rate is -1, must not be negative (1/s)"),
         (BODY, "newmark", "", {"seed": 2**63}, "seed is 9223372036854775808, must be at most"),
         (BODY, "newmark", "", {"sead": 1}, "unknown key 'sead'; did you mean 'seed'?"),
         (BODY, "force-stepping", "grid = 0.1", {}, "after steps of one size, which force-stepping has not"),

@@ -32,6 +32,7 @@ _STALE = 1.5  # how much more iterations than with new factors are worth new one
 _FEW = 3  # iterations for which no factors are worth it
 _EASY = 10  # residuals of a step with factors that leave no doubt about its root
 _MOST_NODES = 5000  # of a system for compiled loops: beyond that the calls from Python take no time beside
+_SHORTEST_PART = 2.0**-20  # of a step by which a root is followed
 _EFFORT = 5  # times the residuals of a step that may be spent to follow a root
 _CLOSE = 0.1  # part of the motion in a step by which a root that is followed may be off its prediction
 
@@ -248,7 +249,7 @@ class GrahamJelenicMotion(FixedStepMotion):
 
         slope = np.stack([whole[1], h * h * self._a])
         try:
-            return followed(root, whole, slope)
+            return followed(root, whole, slope, _SHORTEST_PART)
         finally:
             self._begin(t, h)
             self._renew(self._q)

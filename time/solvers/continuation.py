@@ -9,8 +9,7 @@ import numpy as np
 from symplex.fem.energy import Array
 
 _FIRST = 1.0 / 8.0  # of a step
-_LEAST = 1.0 / 512.0  # of what has been reached, below which a branch of roots is at its end,
-_SHORTEST = 2.0**-20  # and of a step: at the start of the branch parts must resolve what is fast
+_LEAST = 1.0 / 512.0  # of what has been reached, below which a branch of roots is at its end
 _PARTS = 64  # of a step, at most, those that were too long included
 _GROWTH = 2.0
 
@@ -18,7 +17,7 @@ _GROWTH = 2.0
 Root = Callable[[float, Array], Array | None]
 
 
-def followed(root: Root, none: Array, slope: Array | None = None) -> Array | None:
+def followed(root: Root, none: Array, slope: Array | None = None, shortest: float = _LEAST) -> Array | None:
     """Return what is nearly the root of a whole step, by those of parts of it, or None if they do not reach it.
 
     Parts grow from λ = 0, each begun on the line through the last two roots, and shortened where that is not near
@@ -31,6 +30,8 @@ def followed(root: Root, none: Array, slope: Array | None = None) -> Array | Non
         The root of λ = 0.
     slope : float64 array, optional
         Its derivative with respect to λ there, if it is known.
+    shortest : float, default 1/512
+        The smallest part at the start of the branch: without a tangent it must resolve the fastest vibrations.
     """
     reached, size, at = 0.0, _FIRST, none
     slope = np.zeros_like(none) if slope is None else slope
@@ -39,7 +40,7 @@ def followed(root: Root, none: Array, slope: Array | None = None) -> Array | Non
         found = root(part, at + (part - reached) * slope)
         if found is None:
             size *= 0.5
-            if size < max(_LEAST * reached, _SHORTEST):
+            if size < max(_LEAST * reached, shortest):
                 return None
             continue
         if part == 1.0:
