@@ -213,11 +213,12 @@ def test_commands_take_every_kind_of_result_or_refuse_it_in_clear_sentences(tmp_
 
 @pytest.mark.slow
 def test_pairs_of_tables_run_or_are_refused_in_clear_sentences():
+    """Of some 9 000 pairs these; `python tests/fuzz/write_table.py` tries as many others as it is told."""
     outcomes: Counter[str] = Counter()
-    for what, text, outcome in tried(list(scenario_pairs.pairs())):
+    for what, text, outcome in tried(random.Random(1).sample(list(scenario_pairs.pairs()), 300), pictures=False):
         assert outcome in (isolated.RAN, isolated.REFUSED), f"{what}\n{text}\n{outcome}"
         outcomes[outcome] += 1
-    assert min(outcomes.values()) > 100
+    assert min(outcomes.values()) > 50
 
 
 if __name__ == "__main__" and sys.argv[1:] == ["--serve"]:
