@@ -47,12 +47,14 @@ class PartLedger(WorkLedger):
 
     def add_mean(self, dq: Array) -> None:
         """Add the work of the mean forces at the ends of a step of increment Δq [l, dim]."""
+        self._missing.discard("loads")
         own = self._own
         for words, f0, f1 in zip(self.words, self._before, self.acting, strict=False):
             add_numbers((0.5 * (f0[:own] + f1[:own]) * dq[:own]).ravel(), words)
 
     def add_supports(self, products: Array) -> None:
         """Add the work of each support that moves nodes of this rank."""
+        self._missing.discard("supports")
         for name, numbers in self.moving.products(products).items():
             add_numbers(numbers.ravel(), self.words[len(self.loads) + self.supports.index(name)])
 

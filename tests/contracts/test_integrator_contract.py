@@ -15,8 +15,6 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import symplex.time
-from papers.linearly_implicit import LinearlyImplicitNewmark
-from papers.variational_euler import VariationalEuler
 from symplex.contact.friction import Friction
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
@@ -149,31 +147,6 @@ CASES |= {
         sizes=(0.02, 0.01, 0.005),
         size=0.05,
         impossible=lambda: Multirate(2.0, levels=1),
-        refusal=UnstableStep,
-    ),
-}
-
-
-def linearly_implicit(**options):
-    """A case of Newmark's method with one iteration a step."""
-    return implicit(lambda dt: LinearlyImplicitNewmark(dt, **options), sizes=(0.02, 0.01, 0.005))
-
-
-CASES |= {
-    "VariationalEuler": Case(
-        make=lambda dt, seed: VariationalEuler(dt),
-        sizes=(0.004, 0.002, 0.001),
-        size=0.05,
-        impossible=lambda: VariationalEuler(1.0),
-        refusal=UnstableStep,
-        looks=8,
-    ),
-    "LinearlyImplicitNewmark": linearly_implicit(),
-    "LinearlyImplicitNewmark, evaluated": linearly_implicit(beta=0.4, accelerations="evaluated"),
-    "LinearlyImplicitNewmark, predicted": linearly_implicit(guess="predicted"),
-    "LinearlyImplicitNewmark, beta = 0.1": replace(
-        linearly_implicit(beta=0.1, guess="predicted", accelerations="evaluated"),
-        impossible=lambda: LinearlyImplicitNewmark(2.0, beta=0.1),
         refusal=UnstableStep,
     ),
 }

@@ -148,7 +148,7 @@ def run(scenario: Any, folder: Path, pictures: bool) -> str:
         summary = simulate(scenario, folder, progress=False, pictures=False)
         reports = run_report(summary, folder) + conservation(read_result(folder)).text()
         write_page(folder, folder / "view.html")
-        skipped = draw_all(Folder(folder), film="none").skipped if pictures else ""
+        skipped = draw_all(Folder(folder), film="none", seconds=60.0).skipped if pictures else ""
     except SymplexError as error:
         return f"refused after check: {error}"
     if skipped:

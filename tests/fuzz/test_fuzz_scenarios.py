@@ -71,7 +71,7 @@ DIE |= {"bodies": ["cube"], "self": False, "factor": 1, "speed": 1, "velocity": 
 TOP = {"name": "top", "mesh": {"sphere": 0.02}, "translate": [0.6, 0, 0], "mass": 1, "angular_velocity": [0, 0, 9]}
 TOP |= {"pivot": [0.6, 0, -0.05]}
 ARM = {"name": "arm", "mesh": {"box": [0.1, 0.1, 0.1]}, "translate": [-1, 0, 0], "displacement": [0, 0, 0.01]}
-ARM |= {"rotation": STAMP["rotation"], "history": SINE, "interpolation": "linear", "flip": False, "scale": 1.0}
+ARM |= {"rotation": STAMP["rotation"], "history": TABLE, "interpolation": "linear", "flip": False, "scale": 1.0}
 SLED = {"name": "sled", "mesh": {"box": [0.1, 0.1, 0.1]}, "rotate": BRICK["rotate"], "translate": [-2, 0, 0]}
 SLED |= {"acceleration": [1, 0, 0], "history": TABLE}
 GRAVITY = {"acceleration": [0, 0, -9.81]}
@@ -111,7 +111,7 @@ def own_cases() -> Iterator[Data]:
         "history": TABLE,
         "interpolation": "linear",
     }
-    quake = STILL | {"name": "ground", "acceleration": [1, 0, 0], "history": RECORD, "interpolation": "spline"}
+    quake = STILL | {"name": "ground", "acceleration": [1, 0, 0], "history": RECORD}
     drawn = STILL | {"name": "grip", "velocity": [0.01, 0, 0]}
     ramp, pulse = {"kind": "smooth-ramp", "duration": 0.005}, {"kind": "half-sine", "duration": 0.002}
     output = {"directory": "here", "format": "pvd", "fields": ["velocity"], "pictures": False, "film": "none"}
@@ -175,7 +175,8 @@ def own_cases() -> Iterator[Data]:
     adaptive = {"iterations": 40, "bounds": [0.25, 4], "hold": True, "carry": True, "solver": "auto"}
     yield case({"kind": "adaptive-variational", "dt": dt} | adaptive, gravity=GRAVITY, body={"material": linear})
     skeel = {"beta": 0.4, "variant": "full", "stiff": ["cube"], "order": 4, "substeps": "suzuki", "solver": "auto"}
-    skeel["iterations"] = 40
+    newton = {"variant": "push-forward", "iterations": 40}
+    yield case({"kind": "zhang-skeel", "dt": dt} | newton, gravity=GRAVITY)
     yield case({"kind": "zhang-skeel", "dt": dt} | skeel, gravity=GRAVITY, load=[PULL])
     bath = {"temperature": 300, "rate": 1.0, "seed": 3, "boltzmann": 1.38e-23}
     rattle = {"dt": 1e-4, "beta": 0, "order": 4, "substeps": "triple jump"}
@@ -188,7 +189,7 @@ def own_cases() -> Iterator[Data]:
     local = {"levels": 3, "layers": 1, "safety": 0.5, "contact_safety": 0.3, "given": {"cube": 1}}
     yield case({"kind": "multirate", "dt": 1e-4} | local, body=moving, obstacle=[FLOOR], gravity=GRAVITY)
     yield case({"kind": "newmark", "dt": "auto"}, obstacle=[FLYING, DIE], gravity=GRAVITY)
-    yield case({"kind": "energy-momentum"} | implicit, support=[STILL], obstacle=[STAMP | {"history": SINE}])
+    yield case({"kind": "energy-momentum"} | implicit, support=[STILL], obstacle=[STAMP | {"history": TABLE}])
     record = {"kind": "table", "times": [0, 0.005, 0.02], "factors": [0, 1, 1]}
     yield case(
         {"kind": "energy-momentum"} | implicit,
@@ -226,14 +227,16 @@ def own_cases() -> Iterator[Data]:
 def cases_of_starts_and_stages(dt: float) -> Iterator[Data]:
     """Yield scenarios that begin in all ways, and in which things begin and end."""
     newmark = {"kind": "newmark"}
-    disturbed = {"amplitude": 1e-4, "of": "velocities", "seed": 3, "body": "cube", "group": "z_max"}
+    disturbed = {"amplitude": 1e-4, "of": "velocities", "body": "cube", "group": "z_max"}
     static = {"kind": "static", "solver": "auto", "perturbation": disturbed | {"direction": [1, 0, 0]}}
     sag = GRAVITY | {"from": 0, "until": 0}
     held, pull = STILL | {"from": 0.0, "until": 0.008}, PULL | {"from": 0.002, "until": 0.006}
     yield case(newmark, support=[held], load=[pull], gravity=sag, start=static)
     turning = {"kind": "relative-equilibrium", "angular_velocity": [0, 0, 2], "tilt": 0.1}
     even = {"mesh": BOX | {"split": "hexahedra"}}
-    yield case({"kind": "midpoint", "dt": dt}, body=even, start=turning | {"perturbation": {"amplitude": 1e-4}})
+    yield case(
+        {"kind": "midpoint", "dt": dt}, body=even, start=turning | {"perturbation": {"amplitude": 1e-4, "seed": 3}}
+    )
     yield case(newmark, body=even, start={"kind": "relative-equilibrium", "angular_momentum": [0, 0, 1e-3]})
     yield case(newmark, start={"kind": "result", "from": "earlier", "time": 0.01})
     slow = {"kind": "static", "iterations": 40, "dt": 2e-3, "solver": "dense"}

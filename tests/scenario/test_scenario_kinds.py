@@ -95,6 +95,7 @@ COMMON = {
 UNHEATED = {"force-stepping", "adaptive-variational", "shake", "static"}
 # What each kind runs here, and the columns that it adds to those of any history.
 IMPLICIT = {"steps", "corrections", "factorisations"}
+REST = BODY.partition("angular_velocity")[0]
 KINDS = {
     "newmark": (BODY + FLOOR, "dt = 0.05", {"steps"}),
     "multirate": (BODY + FLOOR, "dt = 0.05", {"steps", "substeps"}),
@@ -117,7 +118,7 @@ KINDS = {
     "zhang-skeel": (BODY + FLOOR, "dt = 0.05", {"steps", "modified_total"}),
     "rattle": (HUNG, "dt = 0.05", {"steps", "corrections"}),
     "static": (
-        BODY + FLOOR + HELD + PUSH,
+        REST + FLOOR + HELD + PUSH,
         "dt = 0.1",
         {"steps", "corrections", "load_steps", "balance", "work_push", "work_rest"},
     ),

@@ -94,6 +94,8 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
             raise ValueError(f"Multirate: levels must be from 0 to {MOST}; it is {self.levels}.")
         if self.layers < 0:
             raise ValueError(f"Multirate: layers must not be negative; it is {self.layers}.")
+        if not isinstance(self.given, Mapping):
+            raise ValueError(f"Multirate: given must be a mapping of names of energies to levels, got {self.given!r}.")
         if self.dt != "auto":
             require_step(self, self.dt)
 
