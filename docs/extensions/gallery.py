@@ -64,7 +64,8 @@ def all_examples() -> list[Example]:
     paths = sorted(path for path in (ROOT / "examples").iterdir() if path.suffix in (".py", ".toml"))
     stems = {path.stem for path in paths}
     pictures = sorted((ROOT / "docs" / "pictures").glob("*.png"))
-    pages = {page: page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("*.md"))}
+    docs = ROOT / "docs"
+    pages = {page: page.read_text(encoding="utf-8") for page in sorted([*docs.glob("*.md"), *docs.glob("benchmarks/*.md")])}
     found = []
     for path in paths:
         source = path.read_text(encoding="utf-8")
