@@ -50,21 +50,25 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def _cells(one: Problem, row: Row) -> tuple[str, ...]:
+    """Return the cells of a row of a problem's table."""
+    scaled = f" of {number(row.scale)}" if row.scale not in (None, 1.0) else ""
+    measured = (number(row.target), number(row.found), deviation(row) + scaled)
+    return row.by, row.what, *measured, limit(one.limit(row))
+
+
 def entry(one: Problem, record: Mapping) -> str:
-    """Return the section of a problem."""
-    lines = [f"## {one.title}", "", one.model, "", f"*Target:* {one.source}", ""]
-    lines += ["| by | quantity | target | found | deviation | accepted |", "| --- | --- | --- | --- | --- | --- |"]
-    for row in rows_of(record):
-        scaled = f" of {number(row.scale)}" if row.scale not in (None, 1.0) else ""
-        cells = [
-            row.by,
-            row.what,
-            number(row.target),
-            number(row.found),
-            deviation(row) + scaled,
-            limit(one.limit(row)),
-        ]
-        lines.append("| " + " | ".join(map(cell, cells)) + " |")
+    """Return the section of a problem; columns with one value only are stated once, above the table."""
+    heads = ("method", "quantity", "target", "found", "deviation", "accepted")
+    columns = list(zip(*(_cells(one, row) for row in rows_of(record)), strict=True))
+    several = len(columns[0]) > 1
+    same = [several and head != "found" and len(set(column)) == 1 for head, column in zip(heads, columns, strict=True)]
+    facts = [f"{head}: {column[0]}" for head, column, all_same in zip(heads, columns, same, strict=True) if all_same]
+    stated = f" All rows: {'; '.join(facts)}." if facts else ""
+    lines = [f"## {one.title}", "", one.model, "", f"*Target:* {one.source}.{stated}", ""]
+    kept = [(head, column) for head, column, all_same in zip(heads, columns, same, strict=True) if not all_same]
+    lines += [f"| {' | '.join(head for head, _ in kept)} |", f"|{' --- |' * len(kept)}"]
+    lines += [f"| {' | '.join(map(cell, row))} |" for row in zip(*(column for _, column in kept), strict=True)]
     return "\n".join([*lines, "", f"    {COMMAND} --only {one.name}", ""])
 
 
@@ -88,17 +92,15 @@ def written(records: Mapping[str, Mapping]) -> dict[str, str]:
     lines = [
         "# Verification manual",
         "",
-        f"{count} problems with known answers, {numbers} numbers beside their targets. Each has its model, the source",
-        "of the target, and what every element, law or method gives that was tried. The largest deviation of each",
-        "stands in the table; the pages have all. A dash for what is accepted: a number that is shown, but not judged,",
-        "as of elements that are known to lock. All is computed and written anew by",
+        f"{count} problems with known solutions and {numbers} compared numbers. Each page gives the models, the sources",
+        "of the targets and the result of every element, law or method; the table below has the largest deviation of each",
+        "problem. A dash under *accepted*: shown but not judged, e.g. elements that are known to lock. Recompute with",
         "",
         f"    {COMMAND}                      all",
-        f"    {COMMAND} --only NAME ...      some of them",
+        f"    {COMMAND} --only NAME ...      some problems",
         f"    {COMMAND} --list               their names",
         "",
-        "which also says which numbers are not within what is accepted. Numbers are kept in `records.json`, from which",
-        "these pages are written.",
+        "Results are stored in `records.json`, from which these pages are written.",
         "",
         "| problem | largest deviation | of | accepted |",
         "| --- | --- | --- | --- |",
