@@ -65,7 +65,8 @@ def all_examples() -> list[Example]:
     stems = {path.stem for path in paths}
     pictures = sorted((ROOT / "docs" / "pictures").glob("*.png"))
     docs = ROOT / "docs"
-    pages = {page: page.read_text(encoding="utf-8") for page in sorted([*docs.glob("*.md"), *docs.glob("benchmarks/*.md")])}
+    prose = sorted([*docs.glob("*.md"), *docs.glob("benchmarks/*.md")])
+    pages = {page: page.read_text(encoding="utf-8") for page in prose}
     found = []
     for path in paths:
         source = path.read_text(encoding="utf-8")
