@@ -364,10 +364,10 @@ def draw(problem: Problem, results: list[Result], file: Path) -> None:
 
 INTRODUCTION = """# All integrators on three problems
 
-Written by `python benchmarks/comparison.py --docs docs`. Errors are root mean squares over nodes of the final positions,
-relative to the size of the body; times are processor times of one core. Energy, momentum and angular momentum are the
-largest changes at any step size that ran, relative to the initial kinetic energy and to momenta of its size; for methods
-with their own energy (lattice, discrete) it is that one. Against a wall, momentum along it.
+Written by `python benchmarks/comparison.py --docs docs`. Errors are root mean squares over nodes of the final
+positions, relative to the size of the body; times are processor times of one core. Energy, momentum and angular
+momentum are the largest changes at any step size that ran, relative to the initial kinetic energy and to momenta of
+its size; for methods with their own energy (lattice, discrete) it is that one. Against a wall, momentum along it.
 
 """
 

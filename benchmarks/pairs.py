@@ -228,9 +228,9 @@ def page(found: Mapping[tuple[str, str], tuple[str, str]]) -> str:
         "",
         f"{len(INTEGRATORS)} integrators and {len(SYSTEMS)} systems: {words.count(RUNS)} of {len(words)} pairs run "
         f"({RUNS}), {words.count(EXTERNAL)} more if",
-        f"energies without a secant form are named in `external` ({EXTERNAL}). {words.count(REFUSED)} are refused at the "
-        f"start ({REFUSED}); the message names",
-        "integrators that support the system. Written by `benchmarks/pairs.py`, which tries each pair on a tiny system.",
+        f"energies without a secant form are named in `external` ({EXTERNAL}). {words.count(REFUSED)} are refused at",
+        f"the start ({REFUSED}); the message names integrators that support the system.",
+        "Written by `benchmarks/pairs.py`, which tries each pair on a tiny system.",
         "",
         f"|  | {' | '.join(str(k + 1) for k in range(len(SYSTEMS)))} |",
         f"| --- |{' --- |' * len(SYSTEMS)}",
