@@ -115,7 +115,7 @@ def written(records: Mapping[str, Mapping]) -> dict[str, str]:
         "",
         f"{count} problems with known solutions and {numbers} compared numbers. Each page gives the models, the",
         "sources of the targets and the result of every element, law or method; the table below has the largest",
-        "deviation of each problem. A dash under *accepted*: shown but not judged, e.g. elements that are known to lock.",
+        "deviation of each problem. A dash under *accepted*: shown but not judged, e.g. elements known to lock.",
         "Recompute with",
         "",
         f"    {COMMAND}                      all",
