@@ -13,7 +13,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.files import damage_reported, read_whole, write_text
-from symplex.base.representation import table_html
+from symplex.base.representation import Tabled
 from symplex.errors import InvalidArgument, OutputError, SymplexError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
@@ -34,7 +34,7 @@ _NAMED = 6  # rows of a ledger in a line
 @checked
 @final
 @dataclass(frozen=True, repr=False)
-class Conservation:
+class Conservation(Tabled):
     """What a motion has kept, part by part; see `conservation`.
 
     Attributes
@@ -62,7 +62,7 @@ class Conservation:
         rows = self.rows()
         width = max(len(name) for name, _ in rows) if rows else 0
         lines = [f"  {name:<{width}}  {words}".rstrip() for name, words in rows]
-        return "\n".join([f"Conservation: {self.title}" if self.title else "Conservation", *lines])
+        return "\n".join([self._caption(), *lines])
 
     def plain(self) -> dict[str, Any]:
         """Return the report as JSON has it."""
@@ -107,8 +107,11 @@ class Conservation:
         found = "; ".join(f"{name}: {words}" for part in self.parts for name, words, _ in words_of(part.quantities))
         return f"Conservation({found})"
 
-    def _repr_html_(self) -> str:
-        return table_html(f"Conservation: {self.title}" if self.title else "Conservation", self.rows())
+    def _told(self) -> list[tuple[str, str]]:
+        return self.rows()
+
+    def _caption(self) -> str:
+        return f"Conservation: {self.title}" if self.title else "Conservation"
 
 
 @checked

@@ -1,19 +1,26 @@
-"""A folder with the results of a study other than a run: modes, or a harmonic response."""
+"""What all studies have – a table, a figure, what they print of themselves –, and folders that keep them."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from symplex.base.columns import Column
 from symplex.base.files import is_file, read_whole, reason_of, write_text
+from symplex.base.representation import Tabled
 from symplex.base.version import VERSION
 from symplex.errors import OutputError
+from symplex.meshes.pictures.figures import Panel, Sheet, draw_page
+from symplex.runs.history import loaded_pandas
 from symplex.runs.progress import si
+
+if TYPE_CHECKING:
+    import pandas
 
 STUDY, COMPARISON, MEMBERS = "study.json", "comparison.json", "members"
 WHAT_IS_OF = {  # folders that are of no run
@@ -47,6 +54,56 @@ def told_about(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return rows of a report on what small motions are about, by a summary."""
     about = "; ".join([f"the state at t = {si(summary['t'], 's')}", *summary["notes"]])
     return [("scenario", str(summary["scenario"])), ("about", about)]
+
+
+class Study(Tabled):
+    """A study: rows of a table, and a figure of them."""
+
+    @abstractmethod
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows of its table."""
+
+    @abstractmethod
+    def panels(self) -> Sequence[Panel] | Sequence[Sequence[Panel]]:
+        """Return what its figure shows.
+
+        Raises
+        ------
+        OutputError
+            If there is nothing to show.
+        """
+
+    @abstractmethod
+    def _picture(self) -> tuple[Path, str]:
+        """Return where its figure is by default, and the title."""
+
+    def plot(self, path: str | Path | None = None, sheet: Sheet | None = None) -> Path:
+        """Draw its figure, by default into its folder, and return the file.
+
+        Parameters
+        ----------
+        path : path-like, optional
+        sheet : Sheet, optional
+            The size.
+
+        Raises
+        ------
+        OutputError
+            If there is nothing to show, or the figure cannot be written, or not in the size of the sheet.
+        """
+        panels = self.panels()
+        usual, title = self._picture()
+        return draw_page(panels, usual if path is None else Path(path), title, sheet)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the rows as a frame of pandas.
+
+        Raises
+        ------
+        OutputError
+            If pandas is not installed.
+        """
+        return loaded_pandas().DataFrame(self.rows())
 
 
 class StudyFolder:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from symplex.base.files import damage_reported, is_file, read_whole
-from symplex.runs.plots import Sheet
+from symplex.meshes.pictures.figures import Sheet
 from symplex.runs.progress import si
 from symplex.runs.study_folder import COMPARISON, STUDY, kind_of, told_about
 from symplex.runs.tables import table, told_as_table

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from symplex.errors import OutputError
-from symplex.meshes.pictures.figures import FORMATS
-from symplex.runs import plots
+from symplex.meshes.pictures.figures import FORMATS, figure_of_page
 from symplex.runs.history import columns_of
-from symplex.runs.plots import compare_histories, plot_history
+from symplex.runs.plots import compare_histories, panels_of, plot_history
 from symplex.runs.summary import drifts
 from symplex.time.totals import kept_energy
 from symplex.units import si_scale
@@ -60,15 +59,8 @@ def test_si_prefixes(largest, unit, expected):
 
 def panels(*histories):
     """Return the lines [2, rows] of each panel of a plot by title and label."""
-    figure = plots._figure(
-        {f"run {k}": history for k, history in enumerate(histories)}, None, {}, plots.Sheet(None, None, 120)
-    )
-    return {
-        axes.get_title(loc="left"): {
-            line.get_label(): line.get_xydata().T for line in axes.get_lines() if len(line.get_xydata())
-        }
-        for axes in figure.axes
-    }
+    found = panels_of({f"run {k}": history for k, history in enumerate(histories)})
+    return {panel.title: {curve.label: (curve.x, curve.y) for curve in panel.curves if len(curve.x)} for panel in found}
 
 
 def from_rest():
@@ -149,7 +141,7 @@ def test_formats_that_are_no_pictures_are_refused(tmp_path):
 
 
 def test_lines_mark_where_stages_begin():
-    figure = plots._figure({"": history()}, None, {"press": 0.0, "let go": 3e-5}, plots.Sheet(None, None, 120))
+    figure = figure_of_page(panels_of({"": history()}, {"press": 0.0, "let go": 3e-5}))
     drawn = [axes for axes in figure.axes if axes.lines]
     assert len(drawn) > 2
     scale, _ = si_scale(float(history()["t"].max()), "s")
