@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.base.columns import AXES, ENERGIES, Column, constant_totals
+from symplex.base.columns import AXES, ENERGIES, WORK, Column, constant_totals
 from symplex.errors import OutputError
 from symplex.meshes.pictures.figures import (
     AXIS_COLOURS,
@@ -222,7 +222,7 @@ def _panel(
     if several and several_runs:
         none = np.empty(0)
         curves += [Curve(none, none, label, "#595959", STYLES[k % len(STYLES)]) for k, label in enumerate(values)]
-    axis = "" if several else _axis(columns[0])
+    axis = "" if several else _words(columns[0]) if panel.title == WORK else _axis(columns[0])
     return replace(panel, title=f"{panel.title}, {axis}" if axis else panel.title, unit=unit, curves=curves)
 
 

@@ -34,6 +34,7 @@ _NARROW = 7.0  # inches; on narrower paper panels are not next to each other
 # Inches next to numbers, at the right where half of the last number is, above, below and between panels.
 _PAD, _RIGHT, _TITLE, _HEAD, _FOOT, _BETWEEN, _NUMBERS = 0.06, 0.22, 0.34, 0.36, 0.55, 0.42, 0.4
 _ENTRY = 0.19  # inches of a line of a legend
+_FLAT = 1e-9  # of their size, a range of values that is round-off
 _WIDE = 30.0  # the ratio of the largest to the smallest positive value from which an axis is logarithmic
 
 
@@ -208,6 +209,10 @@ def _draw(panel: Panel, axes: Axes, lowest: bool) -> None:
     if panel.log:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(_power)
+    else:
+        low, high = axes.get_ylim()
+        if high - low < _FLAT * max(abs(low), abs(high)):  # the numbers on the axis would not be told apart
+            axes.set_ylim(*sorted((0.95 * low, 1.05 * high) if low > 0.0 else (1.05 * low, 0.95 * high)))
     if panel.log_x:
         axes.set_xscale("log")
     if panel.ticks:
@@ -277,6 +282,12 @@ def _legend(panel: Panel, axes: Axes, down: float, drawn: object) -> float:
     legend = axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.4, frameon=False,
                          fontsize=9, handlelength=1.4, labelspacing=0.35, borderpad=0.2)  # fmt: skip
     return float(legend.get_window_extent(drawn).width) + 0.08 * axes.figure.dpi  # type: ignore[arg-type]
+
+
+def tint(colour: str) -> str:
+    """Return a colour of the palette as surfaces have it, on which edges are seen."""
+    parts = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return "#" + "".join(f"{round(0.6 * part + 0.4 * 255):02x}" for part in parts)
 
 
 def is_wide(values: Sequence[float] | NDArray[np.float64]) -> bool:
