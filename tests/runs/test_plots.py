@@ -7,9 +7,10 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+from symplex.base.columns import Column, count_column, vector_columns
 from symplex.errors import OutputError
-from symplex.meshes.pictures.figures import FORMATS, figure_of_page
-from symplex.runs.history import columns_of
+from symplex.meshes.pictures.figures import FORMATS, figure_of_page, plain_style
+from symplex.runs.history import History, columns_of
 from symplex.runs.plots import compare_histories, panels_of, plot_history
 from symplex.runs.summary import drifts
 from symplex.time.totals import kept_energy
@@ -147,3 +148,44 @@ def test_lines_mark_where_stages_begin():
     scale, _ = si_scale(float(history()["t"].max()), "s")
     for axes in drawn:
         assert {text.get_text(): text.xy[0] for text in axes.texts} == {"press": 0.0, "let go": 3e-5 * scale}
+
+
+def test_constant_steps_have_no_panel_and_others_have():
+    steps = history()["steps"]
+    counted = count_column("steps", plotted=True)
+    for values, is_there in ((steps, False), (np.floor(7.3 * steps), False), (steps**2, True)):
+        rows = History(history() | {"steps": values}, {"steps": counted})
+        assert ("steps" in [panel.title for panel in panels_of({"": rows})]) is is_there
+
+
+def test_phase_planes_are_those_of_one_or_two_coordinates():
+    t = np.linspace(0.0, 6.0, 601)
+    rows = {"t": t, "kinetic": t, "total": t, "position_bob_x": 2.0 * np.cos(t), "position_bob_y": 0 * t}
+
+    def planes(history):
+        columns = [*vector_columns("position_bob", "m", "length"), *vector_columns("velocity_bob", "m/s", "other")]
+        told = History(history, {column.name: column for column in columns if column.name in history})
+        return [panel.curves[0] for panel in panels_of({"": told}) if panel.title.startswith("phase plane")]
+
+    (plane,) = planes(rows)  # velocities are differences of samples
+    np.testing.assert_allclose(plane.x, 2.0 * np.cos(t))
+    np.testing.assert_allclose(plane.y, -2.0 * np.sin(t), atol=1e-3)
+    (plane,) = planes(rows | {"velocity_bob_x": 3.0 + t, "velocity_bob_y": 0 * t})
+    np.testing.assert_allclose(plane.y, 3.0 + t)
+    three = {f"position_{name}_x": np.sin(t) for name in ("a", "b", "c")}
+    declared = {name: Column(name, "m", "length") for name in three}
+    panels = panels_of({"": History({"t": t, "kinetic": t, "total": t} | three, declared)})
+    assert not [panel for panel in panels if "phase" in panel.title]
+
+
+def test_legends_are_next_to_panels_which_fill_the_page():
+    with plain_style():
+        for count in (1, 2, 3):
+            panels = panels_of({"": history()})[:count]
+            figure = figure_of_page(panels)
+            drawn = figure.canvas.get_renderer()
+            for axes in figure.axes:
+                if axes.get_legend() is not None:
+                    assert axes.get_legend().get_window_extent(drawn).x0 >= axes.bbox.x1
+                    assert axes.get_legend().get_window_extent(drawn).x1 <= figure.bbox.x1
+            assert max(axes.bbox.x1 for axes in figure.axes[-1:]) > 0.85 * figure.bbox.x1
