@@ -50,6 +50,12 @@ class Tabled(ABC):
     def _repr_html_(self) -> str:
         return table_html(self._caption(), self._told())
 
+    def text(self) -> str:
+        """Return the same as lines, aligned, below a title."""
+        rows = self._told()
+        width = max((len(name) for name, _ in rows), default=0)
+        return "\n".join([self._caption(), *(f"  {name:<{width}}  {value}".rstrip() for name, value in rows)])
+
 
 class Described:
     """An object that prints its class and its public attributes, in one line."""

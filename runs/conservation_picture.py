@@ -58,7 +58,7 @@ def _changes(report: Conservation) -> Panel:
             t = rows.t[0] + steps * (rows.t[-1] - rows.t[0])
             curves.append(Curve(t * scale, floor, "", colour, _DASHES, 0.9))
     title = "relative changes of what can be kept; dashed: round-off"
-    return Panel(title, x=f"time ({unit})", curves=curves, log=bool(curves))
+    return Panel(title, x=f"time ({unit})", curves=curves, log=True)
 
 
 def _works(report: Conservation) -> Panel:

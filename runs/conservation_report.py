@@ -57,13 +57,6 @@ class Conservation(Tabled):
             found += _rows(part, several=len(self.parts) > 1)
         return found
 
-    def text(self) -> str:
-        """Return the report as lines."""
-        rows = self.rows()
-        width = max(len(name) for name, _ in rows) if rows else 0
-        lines = [f"  {name:<{width}}  {words}".rstrip() for name, words in rows]
-        return "\n".join([self._caption(), *lines])
-
     def plain(self) -> dict[str, Any]:
         """Return the report as JSON has it."""
         return {"title": self.title, "parts": [_plain_part(part) for part in self.parts]}

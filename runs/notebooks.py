@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +44,10 @@ def _coordinates(trajectory: Trajectory) -> list[tuple[Column, NDArray[np.float6
     free = np.argwhere(~trajectory.motion.system.fixed)
     found = []
     for node, k in free if len(free) <= 2 else []:
-        for what, unit, kind, values in (
-            ("position", "m", "length", trajectory.q),
-            ("velocity", "m/s", "other", trajectory.v),
-        ):
-            of = f"{what}_{node}"
-            found.append(
-                (Column(f"{of}_{AXES[k]}", unit, kind, f"{what} of node {node}", vector=of), values[:, node, k])
-            )
+        q, v = Column(f"position_{node}_{AXES[k]}", "m", "length"), Column(f"velocity_{node}_{AXES[k]}", "m/s")
+        for column, what, values in ((q, "position", trajectory.q), (v, "velocity", trajectory.v)):
+            told = replace(column, plot=f"{what} of node {node}", vector=f"{what}_{node}")
+            found.append((told, values[:, node, k]))
     return found
 
 

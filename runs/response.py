@@ -80,7 +80,7 @@ class ResponseFound(Study):
                     colour = next(colours)
                     shown.append(Curve(self.frequencies, np.where(size > 0.0, size, np.nan), label, colour))
                     phases.append(Curve(self.frequencies, np.degrees(np.angle(curve.values)), colour=colour))
-            found.append([Panel("amplitude", unit or "1", curves=shown, log=bool(shown), **over)])
+            found.append([Panel("amplitude", unit or "1", curves=shown, log=True, **over)])
         phase = Panel("phase", "°", curves=phases, height=0.6, draw=_quarters, **over)
         return [*found, [phase]]
 

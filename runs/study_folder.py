@@ -18,6 +18,7 @@ from symplex.errors import OutputError
 from symplex.meshes.pictures.figures import Panel, Sheet, draw_page
 from symplex.runs.history import loaded_pandas
 from symplex.runs.progress import si
+from symplex.runs.tables import told_as_table
 
 if TYPE_CHECKING:
     import pandas
@@ -30,6 +31,7 @@ WHAT_IS_OF = {  # folders that are of no run
     "comparison": "a comparison of two results",
 }
 _SUMMARY = "summary.json"
+_MOST_TOLD = 30  # rows of a table as text
 
 
 def kind_of(path: Path) -> str | None:
@@ -72,6 +74,21 @@ class Study(Tabled):
         OutputError
             If there is nothing to show.
         """
+
+    def _listed(self) -> dict[str, str]:
+        """Return the columns of its table as text, with what is above each."""
+        return {name: name for name in next(iter(self.rows()), {})}
+
+    def _notes(self) -> list[str]:
+        """Return what there is to add to the table."""
+        return []
+
+    def report(self) -> str:
+        """Return its table as text – the first rows of many –, and what there is to add."""
+        rows, listed = self.rows(), self._listed()
+        shown = [{head: row.get(name) for name, head in listed.items()} for row in rows[:_MOST_TOLD]]
+        more = [f"… {len(rows) - _MOST_TOLD} more"] if len(rows) > _MOST_TOLD else []
+        return "\n".join([told_as_table([*listed.values()], shown), *more, *self._notes()])
 
     @abstractmethod
     def _picture(self) -> tuple[Path, str]:

@@ -97,6 +97,13 @@ class Comparison(Study):
             )
         return difference_panels(self.times, self.over_time, self.differences)
 
+    def _listed(self) -> dict[str, str]:
+        names = ("name", "where", "unit", "rms", "largest", "t", "relative")
+        return {name: "largest at t" if name == "t" else name for name in names}
+
+    def _notes(self) -> list[str]:
+        return [*self.notes, *(f"not compared: {what}" for what in self.left_out)]
+
     def _picture(self) -> tuple[Path, str]:
         return Path(DIFFERENCES_PLOT), "differences"
 

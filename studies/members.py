@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import StringIO
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import pandas
 
 NOT_RUN = "not run yet"
+_MOST_TOLD = 30  # members of which it is told why they are not finished
 _AROUND = ("member", "status", "reason")  # columns of the table beside values and numbers
 
 
@@ -139,10 +141,22 @@ class Sweep(Study):
     def _picture(self) -> tuple[Path, str]:
         return self.path / PLOT, read_study(self.path).title
 
+    def _listed(self) -> dict[str, str]:
+        return {name: name for name in ("member", *self.keys, *self.quantities, "status")}
+
+    def _notes(self) -> list[str]:
+        odd = [one for one in self.members if one.status != FINISHED or one.reason]  # or without a number
+        return [f"member {one.name}: {one.status}: {one.reason}" for one in odd[:_MOST_TOLD]]
+
     def _told(self) -> list[tuple[str, str]]:
-        done = len(self.members) - len(self.failed)
-        told = [("folder", str(self.path)), ("members", f"{len(self.members)}, {done} finished")]
-        return [*told, ("over", listed(self.keys)), ("numbers", listed(self.quantities))]
+        counted = Counter(member.status for member in self.members)
+        members = f"{len(self.members)}, {', '.join(f'{n} {status}' for status, n in counted.items())}"
+        return [
+            ("folder", str(self.path)),
+            ("members", members),
+            ("over", listed(self.keys)),
+            ("numbers", listed(self.quantities)),
+        ]
 
 
 @checked

@@ -40,11 +40,12 @@ def _over(rows: Sequence[Row], key: str, name: str, unit: str, keys: Sequence[st
     if len(groups) <= len(COLOURS) and len(groups) < len(rows):
         lines = {label if len(groups) > 1 else "": np.array(sorted(group)) for label, group in groups.items()}
         curves = [
-            Curve(*line.T, label, colour, mark="o")
+            Curve(line[:, 0], line[:, 1], label, colour, mark="o")
             for colour, (label, line) in zip(COLOURS, lines.items(), strict=False)
         ]
     else:
-        curves = [Curve(*np.array([one for group in groups.values() for one in group]).T, style="", mark="o")]
+        points = np.array([one for group in groups.values() for one in group])
+        curves = [Curve(points[:, 0], points[:, 1], style="", mark="o")]
     x, y = np.concatenate([one.x for one in curves]), np.concatenate([one.y for one in curves])
     title = f"{name}{f' in {unit}' if unit else ''}"
     return Panel(
@@ -76,9 +77,8 @@ def convergence_panels(
             order = round(float(np.log(one.y[-1] / one.y[0]) / np.log(one.x[-1] / one.x[0])))
             axes.annotate(str(order), (one.x[-1], one.y[-1]), fontsize=9, color=one.colour, va="top")
 
-    some = any(len(one.y) for one in curves)
     x = "size of steps or elements, relative to the coarsest"
-    return [Panel("error", x=x, curves=[*curves, *slopes], log=some, log_x=True, draw=numbers)]
+    return [Panel("error", x=x, curves=[*curves, *slopes], log=True, log_x=True, draw=numbers)]
 
 
 def difference_panels(
@@ -100,6 +100,6 @@ def difference_panels(
         axes.grid(alpha=0.25)
 
     return [
-        Panel("fields: root mean square", x=f"time ({unit})", curves=curves, log=bool(curves)),
+        Panel("fields: root mean square", x=f"time ({unit})", curves=curves, log=True),
         Panel("largest differences, relative", log_x=bool(largest), draw=bars),
     ]

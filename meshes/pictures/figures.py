@@ -95,7 +95,7 @@ class Curve(NamedTuple):
     y: NDArray[np.float64]
     label: str = ""
     colour: str = COLOURS[0]
-    style: str = "-"
+    style: str | tuple[int, tuple[int, ...]] = "-"
     width: float = 1.4
     mark: str = ""
 
@@ -171,9 +171,10 @@ def figure_of_page(
 
     sheet = sheet or Sheet()
     most = 2 if sheet.inches(_WIDTH, _ROW)[0] >= _NARROW else 1
-    flat = [one for row in rows for one in ([row] if isinstance(row, Panel) else row)]
+    given = [[row] if isinstance(row, Panel) else list(row) for row in rows]
+    flat = [one for row in given for one in row]
     alone = any(isinstance(row, Panel) for row in rows)
-    placed = [flat[k : k + most] for k in range(0, len(flat), most)] if alone or most == 1 else [*map(list, rows)]
+    placed = [flat[k : k + most] for k in range(0, len(flat), most)] if alone or most == 1 else given
     heights = [max(panel.height for panel in row) for row in placed]
     size = sheet.inches(_WIDTH, _ROW * sum(heights) + (_TITLE + 0.16 if title else 0.0))
     figure = Figure(figsize=size, dpi=sheet.dpi)
@@ -206,14 +207,14 @@ def _draw(panel: Panel, axes: Axes, lowest: bool) -> None:
         axes.set_ylabel(panel.unit)
         axes.grid(alpha=0.25)
         axes.margins(x=0.01 if not panel.ticks and not any(curve.mark for curve in panel.curves) else 0.05)
-    if panel.log:
+    if panel.log and _has_positive([curve.y for curve in panel.curves]):
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(_power)
     else:
         low, high = axes.get_ylim()
         if high - low < _FLAT * max(abs(low), abs(high)):  # the numbers on the axis would not be told apart
             axes.set_ylim(*sorted((0.95 * low, 1.05 * high) if low > 0.0 else (1.05 * low, 0.95 * high)))
-    if panel.log_x:
+    if panel.log_x and _has_positive([curve.x for curve in panel.curves]):
         axes.set_xscale("log")
     if panel.ticks:
         axes.set_xticks(range(len(panel.ticks)), panel.ticks)
@@ -227,6 +228,11 @@ def _draw(panel: Panel, axes: Axes, lowest: bool) -> None:
         panel.draw(axes)
     axes.set_xlabel(panel.x if lowest else "")
     axes.tick_params(labelbottom=lowest)
+
+
+def _has_positive(values: Sequence[NDArray[np.float64]]) -> bool:
+    """Return whether a logarithmic axis has anything to show of curves, or whether there are none."""
+    return not values or any((np.asarray(one) > 0.0).any() for one in values)
 
 
 def _place(
