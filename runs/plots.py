@@ -211,18 +211,20 @@ def _panel(
     scale, unit = (1.0, "") if panel.log else si_scale(largest, panel.unit)
     several_runs, several = len(values) > 1, len(columns) > 1
     described = {column.name: column for column in columns}
+    words = dict(zip(described, _told_apart([_words(column) for column in columns]), strict=True))
     curves = []
     for run, (label, by_name) in enumerate(values.items()):
         for k, (name, y) in enumerate(by_name.items()):
-            words = (_words(described[name]) if run == 0 else "") if several else label
+            said = (words[name] if run == 0 else "") if several else label
             style = STYLES[run % len(STYLES)] if several else "-"
             # Later curves are thinner, so that those beneath show where they coincide.
             colour, width = _colour(columns, described[name], run, panel.log), max(1.2, 2.6 - 0.5 * k)
-            curves.append(Curve(times[label], y * scale, words, colour, style, width))
+            curves.append(Curve(times[label], y * scale, said, colour, style, width))
     if several and several_runs:
         none = np.empty(0)
         curves += [Curve(none, none, label, "#595959", STYLES[k % len(STYLES)]) for k, label in enumerate(values)]
-    axis = "" if several else _words(columns[0]) if panel.title == WORK else _axis(columns[0])
+    alone = columns[0].name.removeprefix("work_").replace("_", " ") if panel.title == WORK else _axis(columns[0])
+    axis = "" if several else alone
     return replace(panel, title=f"{panel.title}, {axis}" if axis else panel.title, unit=unit, curves=curves)
 
 
@@ -290,6 +292,13 @@ def _phases(history: Rows) -> list[Panel]:
         ]
         panels.append(Panel(f"phase plane: {words}", speed, f"{words} ({length})", curves))
     return panels
+
+
+def _told_apart(labels: list[str]) -> list[str]:
+    """Return labels without the words with which all begin, and which the title of their panel has."""
+    while len(labels) > 1 and all(" " in one for one in labels) and len({one.partition(" ")[0] for one in labels}) == 1:
+        labels = [label.partition(" ")[2] for label in labels]
+    return labels
 
 
 def _words(column: Column) -> str:

@@ -78,7 +78,7 @@ def convergence_panels(
             axes.annotate(str(order), (one.x[-1], one.y[-1]), fontsize=9, color=one.colour, va="top")
 
     x = "size of steps or elements, relative to the coarsest"
-    return [Panel("error", x=x, curves=[*curves, *slopes], log=True, log_x=True, draw=numbers)]
+    return [Panel("error", x=x, curves=[*curves, *slopes], log=True, log_x=True, height=1.6, draw=numbers)]
 
 
 def difference_panels(

@@ -282,8 +282,6 @@ def _legend(panel: Panel, axes: Axes, down: float, drawn: object) -> float:
     most = max(2, int(down / _ENTRY))
     if len(handles) > most:
         handles, labels = handles[:most], [*labels[: most - 1], f"… {len(labels) - most + 1} more"]
-    while len({label.partition(" ")[0] for label in labels}) == 1 < len(labels) and all(" " in one for one in labels):
-        labels = [label.partition(" ")[2] for label in labels]  # what all begin with, the title says
     labels = [label if len(label) <= 32 else f"{label[:31]}…" for label in labels]
     legend = axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.4, frameon=False,
                          fontsize=9, handlelength=1.4, labelspacing=0.35, borderpad=0.2)  # fmt: skip
