@@ -202,24 +202,12 @@ def report_of(problem: Problem, history: Rows, folder: Folder) -> Conservation:
 
 
 def write_expected(problem: Problem, path: Path) -> None:
-    """Write what a run can keep, before it begins: of a run that is killed a report can be made.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write what a run can keep, before it begins: of a run that is killed a report can be made."""
     _write(path, {"expected": [one.plain() for one in expected_of(problem)]})
 
 
 def renew_expected(problem: Problem, folder: Folder) -> None:
-    """Write again what a run can keep that goes on beyond the end that it had before.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write again what a run can keep that goes on beyond the end that it had before."""
     try:
         before = _read_expected(folder)[-1].end
     except (OutputError, IndexError):  # of an earlier version, or damaged: the report tells what it needs
@@ -254,13 +242,7 @@ def _read_expected(folder: Folder) -> list[Expected]:
 
 
 def write_report(report: Conservation, path: Path) -> None:
-    """Write a report to ``conservation.json``.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write a report to ``conservation.json``."""
     expected = [part.expected.plain() for part in report.parts]
     _write(path, {"expected": expected, **report.plain()})
 

@@ -70,24 +70,12 @@ def draw_snapshots(
     *,
     progress: Callable[[float], None] | None = None,
 ) -> Path:
-    """Draw snapshots of a run, with up where its gravity has it; see `symplex.runs.drawing.snapshots_in`.
-
-    Raises
-    ------
-    RenderError, OutputError
-        As that.
-    """
+    """Draw snapshots of a run, with up where its gravity has it; see `symplex.runs.drawing.snapshots_in`."""
     return snapshots_in(folder, _upright_in(look, folder), output, progress=progress)
 
 
 def draw_film(folder: Folder, kind: str = "auto", look: Look | None = None) -> Path:
-    """Draw a film of a run to ``film.mp4`` or ``film.gif`` in its folder, and return the file.
-
-    Raises
-    ------
-    RenderError, OutputError
-        As `draw_snapshots`; also if an .mp4 is asked for and cannot be encoded here.
-    """
+    """Draw a film of a run to ``film.mp4`` or ``film.gif`` in its folder, and return the file."""
     return film_in(folder, kind, _upright_in(look, folder))
 
 

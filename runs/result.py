@@ -277,11 +277,6 @@ class ResultFrame:
         """Return a field by name: of all points, or of the cells of all bodies, one body after the other.
 
         Where bodies have no values, they are NaN.
-
-        Raises
-        ------
-        OutputError
-            If there is no such field.
         """
         if name == "displacement":
             return self.displacement

@@ -59,7 +59,10 @@ def told_about(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 class Study(Tabled):
-    """A study: rows of a table, and a figure of them."""
+    """A result with a table and a figure: a sweep, a convergence study, a comparison, or a harmonic response.
+
+    What a kind of study states is its rows, the panels of its figure, and what it prints of itself.
+    """
 
     @abstractmethod
     def rows(self) -> list[dict[str, Any]]:
@@ -67,13 +70,7 @@ class Study(Tabled):
 
     @abstractmethod
     def panels(self) -> Sequence[Panel] | Sequence[Sequence[Panel]]:
-        """Return what its figure shows.
-
-        Raises
-        ------
-        OutputError
-            If there is nothing to show.
-        """
+        """Return what its figure shows."""
 
     def _listed(self) -> dict[str, str]:
         """Return the columns of its table as text, with what is above each."""
@@ -95,31 +92,13 @@ class Study(Tabled):
         """Return where its figure is by default, and the title."""
 
     def plot(self, path: str | Path | None = None, sheet: Sheet | None = None) -> Path:
-        """Draw its figure, by default into its folder, and return the file.
-
-        Parameters
-        ----------
-        path : path-like, optional
-        sheet : Sheet, optional
-            The size.
-
-        Raises
-        ------
-        OutputError
-            If there is nothing to show, or the figure cannot be written, or not in the size of the sheet.
-        """
+        """Draw its figure, by default into its folder, and return the file."""
         panels = self.panels()
         usual, title = self._picture()
         return draw_page(panels, usual if path is None else Path(path), title, sheet)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the rows as a frame of pandas.
-
-        Raises
-        ------
-        OutputError
-            If pandas is not installed.
-        """
+        """Return the rows as a frame of pandas."""
         return loaded_pandas().DataFrame(self.rows())
 
 
@@ -173,13 +152,7 @@ class StudyFolder:
         return [*files, _SUMMARY] if plain else None
 
     def begin(self, scenario: str) -> None:
-        """Make the folder, remove what an earlier study has left in it, and write a copy of the scenario.
-
-        Raises
-        ------
-        OutputError
-            If that cannot be done.
-        """
+        """Make the folder, remove what an earlier study has left in it, and write a copy of the scenario."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             for name in self._own:
@@ -190,13 +163,7 @@ class StudyFolder:
         self._write("scenario.toml", scenario)
 
     def file(self, name: str) -> Path:
-        """Return the place of a file of the study.
-
-        Raises
-        ------
-        OutputError
-            If there is one already that is not of the study.
-        """
+        """Return the place of a file of the study."""
         path = self.path / name
         if path.exists() and name not in self._own:
             raise OutputError(f"{path} is there already; move it away, or choose another folder with --output.")

@@ -72,13 +72,7 @@ class Comparison(Study):
         return [one for one in self.differences if not one.relative <= tolerance]
 
     def __getitem__(self, name: str) -> Difference:
-        """Return the difference of a column or a field.
-
-        Raises
-        ------
-        OutputError
-            If there is none of this name.
-        """
+        """Return the difference of a column or a field."""
         for one in self.differences:
             if one.name == name:
                 return one

@@ -21,13 +21,7 @@ _MOST_TOLD = 30  # rows of a table
 
 
 def study_report(path: Path) -> str | None:
-    """Return what is in a folder of a study as lines, or None if it is none.
-
-    Raises
-    ------
-    OutputError
-        If it is one, and damaged.
-    """
+    """Return what is in a folder of a study as lines, or None if it is none."""
     if (kind := kind_of(path)) is None:
         return None
     name, tell = _KINDS[kind]
@@ -38,13 +32,7 @@ def study_report(path: Path) -> str | None:
 def plot_study(
     path: Path, output: str | None = None, width: int | None = None, height: int | None = None, dpi: float | None = None
 ) -> Path | None:
-    """Plot the sweep, convergence study or comparison that is in a folder, and return the file; None if there is none.
-
-    Raises
-    ------
-    OutputError
-        If it is damaged, or the picture cannot be written.
-    """
+    """Plot the sweep, convergence study or comparison in a folder, and return the file; None if there is none."""
     kind, sheet = kind_of(path), Sheet(width, height) if dpi is None else Sheet(width, height, dpi)
     if kind == "comparison":
         return read_comparison(path).plot(path / DIFFERENCES_PLOT if output is None else output, sheet)
