@@ -106,13 +106,7 @@ class Expected:
 
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> Expected:
-        """Return what `plain` has written.
-
-        Raises
-        ------
-        LookupError, TypeError, ValueError
-            If it is not that.
-        """
+        """Return what `plain` has written."""
         known = dict(plain)
         known["conserves"] = tuple(map(str, known["conserves"]))
         known["momenta"] = tuple(

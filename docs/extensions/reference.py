@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 import symplex
+from symplex.base.representation import Tabled
 
 TITLES = {
     "actions": "Masses, loads and supports",
@@ -118,7 +119,8 @@ def _page(family: str, names: list[str]) -> str:
         if symplex._FAMILY_OF.get(name) == family:
             lines += [f"Also ``symplex.{name}``.", ""]
         if inspect.isclass(value):
-            lines += [f".. autoclass:: {module}.{name}", "   :members:", "   :show-inheritance:", ""]
+            inherited = ["   :inherited-members:"] if issubclass(value, Tabled) else []
+            lines += [f".. autoclass:: {module}.{name}", "   :members:", *inherited, "   :show-inheritance:", ""]
         elif callable(value):
             lines += [f".. autofunction:: {module}.{name}", ""]
         else:

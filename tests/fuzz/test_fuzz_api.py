@@ -43,7 +43,7 @@ NOT_CALLED = {
     *("BodyState", "Recorder", "RelativeEquilibrium", "RelativePath", "RelaxedState", "SphereState"),
     *("EquilibriumPath", "StaticEquilibrium"),
     *("Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
-    *("Imported", "Modes", "ComplexModes", "FrequencyResponse", "ModesFound", "ResponseFound"),
+    *("Imported", "Modes", "ComplexModes", "FrequencyResponse", "ModesFound", "ResponseFound", "Study"),
     *("Observation", "Probe", "write_page"),
     "Ranks",  # of processes that mpiexec starts
 }
