@@ -29,7 +29,6 @@ from symplex.time.variational.adaptive_variational import AdaptiveVariational
 from symplex.time.variational.variational import VariationalMidpoint
 from symplex.time.variational.zhang_skeel import ZhangSkeel
 
-
 CASES = {
     "Newmark": Case(
         make=lambda dt, seed: Newmark(dt=dt),
@@ -83,7 +82,7 @@ CASES |= {
     "EnergyMomentum": implicit(EnergyMomentum),
     "Midpoint": implicit(Midpoint),
     "VariationalMidpoint": implicit(VariationalMidpoint),
-    "AdaptiveVariational": replace(implicit(AdaptiveVariational), looks=2, exact_loads=False)  # of loads nearly,
+    "AdaptiveVariational": replace(implicit(AdaptiveVariational), looks=2, exact_loads=False),  # of loads nearly
     "Midpoint, alpha = 0.3": implicit(lambda dt: Midpoint(dt, alpha=0.3), sizes=(0.004, 0.002, 0.001)),
     "Newmark, trapezoidal": implicit(Newmark.trapezoidal),
     "Newmark, damped": implicit(lambda dt: Newmark(dt, beta=0.36, gamma=0.7), sizes=(0.004, 0.002, 0.001)),
@@ -202,6 +201,7 @@ CASES |= {
     }.items()
 }
 
+
 @pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] * made.slow) for name, made in CASES.items()])
 def case(request):
     return CASES[request.param]
@@ -225,7 +225,6 @@ def test_every_integrator_is_held_to_it():
     assert {kind.__name__ for kind in ours - held} == others
     schemes = {method.scheme for made in CASES.values() if isinstance(method := made.make(made.size, 0), GrahamJelenic)}
     assert schemes == set(Scheme.__args__)
-
 
 
 def test_a_method_that_is_not_symplectic_is_found_out():
