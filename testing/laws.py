@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.contact.gap_law import ContactLaw
 from symplex.errors import CheckFailed, MaterialError
 from symplex.fem.assembly import Array
 from symplex.fem.measures.pair_laws import PairLaw
@@ -51,7 +52,7 @@ def check_material(material: Material) -> None:
 
 
 @checked
-def check_law(law: PairLaw, at: ArrayLike) -> None:
+def check_law(law: PairLaw | ContactLaw, at: ArrayLike) -> None:
     """Check a law of two points, or of contact: its slopes by differences, and its quotients.
 
     Parameters

@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import symplex.time
