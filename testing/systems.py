@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from symplex.contact.gap_law import ContactLaw
 from symplex.errors import CheckFailed
 from symplex.fem.copying import own_parts
 from symplex.fem.energy import Energy
@@ -16,8 +17,10 @@ from symplex.fem.solids.constitutive import Material
 from symplex.fem.state import State
 from symplex.fem.system import System
 from symplex.testing.energies import Subject, check_constraint, check_energy
-from symplex.testing.laws import check_material
+from symplex.testing.laws import check_law, check_material
 from symplex.testing.loads import check_load
+
+_DEPTHS = np.outer([-1.0, 1.0], np.geomspace(1e-4, 1e-2, 6)).ravel()  # gaps in parts of the size of a system
 
 
 def check_system(system: System, state: State, constraints: Mapping[str, Constraint] = MappingProxyType({})) -> None:
@@ -50,6 +53,17 @@ def check_system(system: System, state: State, constraints: Mapping[str, Constra
             check_load(load, state.q, state.v, state.t, f"load '{name}'")
 
 
+def _check_contact(law: ContactLaw, q: np.ndarray) -> bool:
+    """Check a contact law at gaps of up to a hundredth of a body; return whether it acts there."""
+    depths = _DEPTHS * (float(np.ptp(q, axis=0).max()) or 1.0)
+    with np.errstate(all="ignore"):  # a barrier is infinite inside
+        energy = law.energy(depths)
+    acting = depths[np.isfinite(energy) & (energy != 0.0)]
+    if len(acting):
+        check_law(law, acting)
+    return len(acting) > 0
+
+
 def _named(place: str, check: Callable[[], None]) -> None:
     try:
         check()
@@ -59,15 +73,18 @@ def _named(place: str, check: Callable[[], None]) -> None:
 
 def _check_energy(name: str, energy: Energy, q: np.ndarray) -> None:
     """Check what an energy is made of, and itself where it acts."""
-    inside = [part for part in own_parts(energy) if isinstance(part, Constraint | Material)]
-    for part in inside:
+    checked = False
+    for part in own_parts(energy):
         if isinstance(part, Constraint):
             check_constraint(part, q)
-        else:
+        elif isinstance(part, Material):
             check_material(part)
+        elif not isinstance(part, ContactLaw) or not _check_contact(part, q):
+            continue
+        checked = True
     if len(energy.nodes) and Subject(energy, np.ascontiguousarray(q)).acts:
         check_energy(energy, q)
-    elif not inside:
+    elif not checked:
         warnings.warn(
             f"energy '{name}' ({type(energy).__name__}) does not act near the start, and is not checked. Call "
             "symplex.testing.check_energy with positions at which it acts.",

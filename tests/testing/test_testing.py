@@ -242,7 +242,7 @@ def test_a_law_of_hertz_conserves_energy_and_runs_with_friction():
     path = sx.record(system, sx.EnergyMomentum(0.01), state, 0.1 * np.arange(21), check=True)
     assert path.energies["floor"].max() > 0.1
     assert np.ptp(path.energies["total"]) < 1e-11 * path.energies["total"][0]
-    assert np.ptp(sx.record(system, sx.Newmark("auto"), state, 0.1 * np.arange(21)).energies["total"]) < 0.02
+    assert np.ptp(sx.record(system, sx.Newmark("auto"), state, 0.1 * np.arange(21)).energies["total"]) < 0.05
     rubbing = sx.System([1.0, 1.0], parts, loads={"friction": sx.contact.Friction(floor, 0.3)})
     path = sx.record(rubbing, sx.EnergyMomentum(0.01), state, 0.1 * np.arange(21))
     assert path.energies["work_friction"][-1] < -0.01
@@ -256,7 +256,7 @@ def test_mistakes_in_contact_laws_are_named_and_compiled_loops_refuse_them():
     with pytest.raises(CheckFailed, match="Power: slope must be the derivative of energy"):
         check_law(Power(1e3, 2.5, sign=1.0), gaps)
     mesh = sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="6")
-    with pytest.raises(InvalidSystem, match=r"BodyContact: law must be .*'penalty'.*'barrier'"):
+    with pytest.raises(InvalidSystem, match=r"BodyContact: law must be one of 'barrier', 'penalty', got a Power"):
         sx.contact.BodyContact(sx.contact.Surface.of(mesh), 1e3, law=Power(1e3, 2.5))
     with pytest.raises(InvalidSystem, match="not supported by the inside of a box"):
         sx.RigidContact([0], sx.contact.Box((0, 0, 0), (1, 1, 1), inside=True), Power(1e3, 2.5))
@@ -275,8 +275,8 @@ def test_check_finds_mistakes_at_the_start_by_the_names_of_parts():
     sx.record(*start({"rods": rods, "angles": Angles(STENCILS)}, {"air": lambda t, q, v: -0.1 * v}), check=True)
     with pytest.raises(CheckFailed, match="energy 'angles': Angles: gradient must be the slope of value"):
         sx.record(*start({"rods": rods, "angles": Angles(STENCILS, sign=-1.0)}), check=True)
-    with pytest.raises(CheckFailed, match="load 'air': forces must be finite"):
-        sx.record(*start({"rods": rods}, {"air": lambda t, q, v: np.nan * v}), check=True)
+    with pytest.raises(CheckFailed, match="load 'pull': ∂f/∂v of derivatives must be the slope of forces"):
+        sx.record(*start({"rods": rods}, {"pull": Follower(-1.0)}), check=True)
 
 
 def test_check_looks_into_penalties_and_solids_where_they_do_not_act():
