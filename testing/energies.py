@@ -548,7 +548,7 @@ def secant_forms_are_scattered_and_added(s: Subject) -> None:
         before = np.random.default_rng(15).standard_normal(len(pattern.indices)) * np.abs(matrices).max()
         expected, out = before.copy(), before.copy()
         np.add.at(expected, slots, matrices)
-        add(*motion, slots, out)
+        add(*motion, slots, out)  # pyright: ignore[reportCallIssue]
         _require_added(s, add.__name__, out, expected)
 
 

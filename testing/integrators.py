@@ -145,7 +145,7 @@ def body(cells: slice = slice(None)) -> tuple[System, Array, Array]:
     mesh = box((1.0, 0.8, 0.6), (1, 1, 1), split="6")
     tetrahedra = mesh.cells["tetra"][cells]
     kept, tetrahedra = np.unique(tetrahedra, return_inverse=True)
-    points, tetrahedra = mesh.points[kept], tetrahedra.reshape(-1, 4)
+    points, tetrahedra = mesh.points[kept], tetrahedra.reshape(-1, 4).astype(np.int32)
     solid = Solid(points, tetrahedra, NeoHookean(2.0, 1.0, 1.0))
     system = System(lumped_mass(points, tetrahedra, 1.0, len(points)), {"solid": solid})
     centre = points.mean(axis=0)
@@ -193,7 +193,7 @@ def conserves_what_it_says_and_nothing_else(case: Case) -> None:
     # All conserved quantities must be there: a body at rest would keep its momentum with any method.
     integrator = case.method
     motion = integrator.start(system, system.state(q, v))
-    drift = dict.fromkeys(("energy", "momentum", "angular momentum"), 0.0)
+    drift: dict[str, float] = dict.fromkeys(("energy", "momentum", "angular momentum"), 0.0)
     start = None
     for t in case.size * 100 * np.arange(case.looks + 1):
         now = _conserved(system, motion, motion.advance(t), integrator.energy)
@@ -265,7 +265,7 @@ def symplectic_defect(
     system: System, q: Array, v: Array, advance: Callable[[Array, Array], tuple[Array, Array]], nudge: float = 1e-6
 ) -> float:
     """Return max |Jᵀ Ω J − Ω| for the Jacobian J of (q, p) -> advance(q, p), by central differences."""
-    mass = np.repeat(system.mass, system.dim)
+    mass = np.repeat(np.asarray(system.mass), system.dim)
     size = q.size
 
     def flow(y: Array) -> Array:

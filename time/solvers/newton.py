@@ -427,10 +427,9 @@ class NewtonSolver:
 def _advice(energies: Iterable[Energy | None]) -> str:
     """Return what else may be wrong where an energy that acts is not of the package."""
     own = next((part for energy in energies if energy is not None for part in own_parts(energy)), None)
+    if own is None:
+        return ""
     return (
-        own
-        and (
-            f" If that does not help, the gradient or Hessian of {type(own).__name__} may be inexact: "
-            "symplex.testing.check_energy finds where."
-        )
-    ) or ""
+        f" If that does not help, the gradient or Hessian of {type(own).__name__} may be inexact: "
+        "symplex.testing.check_energy finds where."
+    )
