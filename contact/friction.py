@@ -94,8 +94,10 @@ class Friction(CompiledLoad, IncrementLoad):
         else:
             if between is not None:
                 raise InvalidSystem("Friction: bodies are named, but the contact is with an obstacle; leave them out.")
-            of_measure = isinstance(contact, RigidContact)
-            self._forces = MeasureFriction(contact, self.law) if of_measure else NodeFriction(contact, self.law)
+            if isinstance(contact, RigidContact) and contact.law is None:  # else its law is not compiled
+                self._forces = MeasureFriction(contact, self.law)
+            else:
+                self._forces = NodeFriction(contact, self.law)
 
     @property
     def nodes(self) -> IntArray:

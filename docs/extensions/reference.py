@@ -46,13 +46,14 @@ TITLES = {
     "solids": "Solids and materials",
     "solvers": "Solvers",
     "studies": "Studies",
+    "testing": "Checks of your own code",
     "time": "Integrators and trajectories",
     "variational": "Variational methods",
 }
 _ORDER = (
     *("fem", "meshes", "solids", "measures", "actions", "contact", "grid", "time", "explicit", "implicit"),
     *("conserving", "events", "variational", "constraints", "reductions", "manifolds", "equilibria", "modes"),
-    *("solvers", "outputs", "scenario", "decks", "runs", "studies", "parallel", "device", "errors"),
+    *("solvers", "outputs", "scenario", "decks", "runs", "studies", "testing", "parallel", "device", "errors"),
 )
 
 # Public names by what else names them: where they are defined, in symplex itself, their last part if only one has it.

@@ -24,6 +24,7 @@ from symplex.fem.measures.composition import MeasureLaw
 from symplex.fem.measures.law_formulas import IDENTITY, LENGTH
 from symplex.fem.measures.relative import axes_from, core, distance, faces
 from symplex.fem.nodes import Nodes, node_indices, node_pairs, require_nodes
+from symplex.fem.projected_gradient import difference_slope
 from symplex.meshes.quadrature import gauss_between
 
 # Of the mean of a gradient along a segment: exact for polynomials of degree 15, to round-off for what is smooth.
@@ -54,9 +55,13 @@ class Constraint(Copyable, ABC):
     def gradient(self, x: Array) -> Array:
         """Return ∂g/∂x [c, k, dim] at the positions x [c, k, dim] in m."""
 
-    @abstractmethod
     def hessian(self, x: Array) -> Array:
-        """Return ∂²g/∂x² [c, k·dim, k·dim] at the positions x [c, k, dim] in m."""
+        """Return ∂²g/∂x² [c, k·dim, k·dim] at the positions x [c, k, dim] in m.
+
+        Here by differences of the gradient, with an error of some 1e-9 of the curvature.
+        """
+        slope = difference_slope(self.gradient, x)
+        return 0.5 * (slope + slope.swapaxes(1, 2))
 
     def third(self, x: Array, a: Array) -> Array:
         """Return ∇³g[a, a] [c, k, dim], the second derivative of the gradient along a [c, k, dim], at x.

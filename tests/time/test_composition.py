@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from reference import round_off
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
 from symplex.fem.actions.damping import Drag
 from symplex.fem.actions.loads import Gravity
@@ -12,6 +11,7 @@ from symplex.fem.energy import Energy
 from symplex.fem.measures.bars import Bars, EngineeringStrain, InverseDistance
 from symplex.fem.measures.constraints import RigidBars
 from symplex.fem.system import System
+from symplex.testing import round_off
 from symplex.time.composition import Composition, kicks, substeps
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic

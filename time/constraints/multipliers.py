@@ -21,6 +21,7 @@ from symplex.time.constraints import multiplier_loops as loops
 from symplex.time.constraints.multiplier_matrix import BandMatrix, SparseMatrix
 from symplex.time.constraints.small_conditions import Conditions
 
+_STRAIGHT = 1e-6  # part of a gradient that changes over all positions by less: that of differences errs by some 1e-9
 _FEASIBLE = 1e-8  # how far from the constraints a start may be, relative to the positions
 _BAND = 64  # half the bandwidth up to which a banded factorisation is faster than a sparse one
 _SHIFT = 4e-15  # of a matrix with ones on the diagonal, to factorise it also where it is singular
@@ -212,7 +213,10 @@ class Multipliers:
         self.write_gradients(q, gradients)
         np.add.at(out, self._rows, np.einsum("ei,ei->e", gradients, gradients))
         for constraint, part in zip(self.constraints.values(), self._parts, strict=True):
-            bend = np.abs(constraint.hessian(q[constraint.nodes])).max(axis=(1, 2), initial=0.0)
+            x = q[constraint.nodes]
+            bend = np.abs(constraint.hessian(x)).max(axis=(1, 2), initial=0.0)
+            if type(constraint).hessian is Constraint.hessian:  # by differences, whose errors are no curvature
+                bend[bend * (np.ptp(q) or 1.0) < _STRAIGHT * np.sqrt(out[part])] = 0.0
             out[part] = np.divide(out[part], bend, out=np.zeros(len(bend)), where=bend > 0.0)
         return out
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import symplex as sx
-from reference import round_off
 from reference.boxes import FORMULATIONS, box_of, is_linear
 from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed
 from symplex.fem import forms, threads
@@ -18,6 +17,7 @@ from symplex.fem.solids.elements import Element, Rule
 from symplex.fem.solids.isoparametric import Isoparametric
 from symplex.fem.solids.law_elements import LawElements
 from symplex.meshes.generate import box
+from symplex.testing import round_off
 
 # Formulas are compiled when their materials are made: not before a test needs them.
 SLACK = "fibres that go slack"  # where second derivatives of the law jump
