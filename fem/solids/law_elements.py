@@ -44,6 +44,7 @@ def _between(order: str, hourglass: str = "forces") -> Callable[[Any], tuple[Any
     """Return what gives a loop the law with its derivatives of an order, along increments, and the hourglass energy."""
     return lambda elements: (
         elements.law.fibres,
+        elements.law.has_i2,
         getattr(elements.law, order),
         elements.law.parameters,
         elements.rule,
