@@ -95,7 +95,7 @@ def room_of_pieces(switches, points, fibres):
 def set_pieces(switches, middle, change, geometry, weights, points, room):
     """Set the ends of the pieces of each element's segments, and return how many pieces there are at most.
 
-    ``switches`` is that of `symplex.fem.solids.dilated_elements`, empty if the law has none.
+    ``switches`` is that of `symplex.fem.solids.solid_forms`, empty if the law has none.
     """
     ends, known, size = room[0], room[4], elements_per_chunk(points)
     if len(switches) > 0:
@@ -243,7 +243,7 @@ def add_increment_gradient(
     """Add the discrete gradient of the chunks first … last − 1 to out [n, 3]; see `law_discrete`.
 
     ``rule`` [3, g] are the points s in [0, 1], their weights, and those of what changes with the end; ``switches`` is
-    that of `symplex.fem.solids.dilated_elements`.
+    that of `symplex.fem.solids.solid_forms`.
     """
     q, compensation, q1, out = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel()
     m, points = 3 + fibres, len(slopes)

@@ -38,7 +38,7 @@ def _set_switches(address, p, way, fibres, points, places, room, out):
 def split_dilated(p_, x_, ends_):
     """Set the rows of ends [rows, E] to the ends of the pieces of each element's way, 0 = s_0 ≤ s_1 ≤ … = 1.
 
-    The parameters are those of `symplex.fem.solids.dilated_elements`; x has the rows of the middle and of the change
+    The parameters are those of `symplex.fem.solids.solid_forms`; x has the rows of the middle and of the change
     of the metrics, those of the geometry, and the weights. Up to two changes of sign are looked for of each switch at
     each point. Where there are fewer the last pieces are empty.
     """

@@ -33,7 +33,6 @@ from symplex.fem.logarithm import artanh_ratio, log
 from symplex.fem.solids.chunks import (
     BETWEEN,
     CHUNK,
-    NO_COMPENSATION,
     add_hourglasses,
     direction,
     gather_changes,
@@ -196,8 +195,3 @@ def add_increment_gradient(
             return np.nan
         scatter(means, nodes[chunk], n, slopes, constants, x, u, out)
     return 0.0
-
-
-def add_discrete_gradient(q0, q1, *others):
-    """Add the discrete gradient from q0 to q1 [n, 3]; see `add_increment_gradient`."""
-    return add_increment_gradient(q0, NO_COMPENSATION, q1, *others)

@@ -22,7 +22,6 @@ from symplex.fem.solids.chunks import (
     AT,
     CHUNK,
     GEOMETRY,
-    NO_COMPENSATION,
     add_hourglasses,
     are_edges,
     elements_per_chunk,
@@ -149,11 +148,6 @@ def add_increment_gradient(
             return np.nan
         scatter(d, nodes[chunk], n, slopes, constants, x, u, out)
     return 0.0
-
-
-def add_discrete_gradient(q0, q1, *others):
-    """Add the discrete gradient from q0 to q1 [n, 3]; see `add_increment_gradient`."""
-    return add_increment_gradient(q0, NO_COMPENSATION, q1, *others)
 
 
 @kernel
