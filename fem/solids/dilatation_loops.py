@@ -31,8 +31,7 @@ from symplex.fem.solids.chunks import (
     direction,
     elements_per_chunk,
     gather,
-    gather_changes,
-    gather_compensated,
+    gather_increments,
     place,
     room_of_hourglasses,
     scatter,
@@ -255,10 +254,7 @@ def add_increment_gradient(
     room, gauss = room_of_pieces(switches, points, fibres), rule.shape[1]
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
-        if len(compensation) > 0:
-            gather_compensated(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
-        else:
-            gather_changes(q, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
+        gather_increments(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
         if set_segments(means, increments, middle, change) < CHUNK:
             return np.nan
         S[:] = 0.0

@@ -35,8 +35,7 @@ from symplex.fem.solids.chunks import (
     CHUNK,
     add_hourglasses,
     direction,
-    gather_changes,
-    gather_compensated,
+    gather_increments,
     place,
     room_of_hourglasses,
     scatter,
@@ -183,10 +182,7 @@ def add_increment_gradient(
     W, averages, tau = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
-        if len(compensation) > 0:
-            gather_compensated(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
-        else:
-            gather_changes(q, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
+        gather_increments(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
         if set_segments(means, increments, constants, fibres, has_i2, rule.shape[1] > 1, segments, tau) < CHUNK:
             return np.nan
         average(law, parameters.ctypes.data, rule, switches, m, m, segments, room, at, W, averages)

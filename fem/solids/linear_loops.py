@@ -26,8 +26,7 @@ from symplex.fem.solids.chunks import (
     are_edges,
     elements_per_chunk,
     gather,
-    gather_changes,
-    gather_compensated,
+    gather_increments,
     room_of_hourglasses,
     scatter,
     volume,
@@ -139,10 +138,7 @@ def add_increment_gradient(
     d, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
-        if len(compensation) > 0:
-            gather_compensated(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, d, increments)
-        else:
-            gather_changes(q, q1, nodes[chunk], n, slopes, constants, x, y, d, increments)
+        gather_increments(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, d, increments)
         add_hourglasses(hourglass, AT, 1, 0, 1.0, AXES, slopes, constants, x, d, x, d, u)
         if _set_forces(d, constants, weights, law) < CHUNK:
             return np.nan

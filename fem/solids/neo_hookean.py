@@ -25,9 +25,12 @@ from symplex.fem.solids.chunks import CHUNK, NINE, gather_edges, scatter_edges
 from symplex.fem.vectors import (
     add_at,
     cofactors,
+    contracted,
+    cross,
     dot,
     expanded,
     full,
+    gram,
     mat3_at,
     outer,
     set_at,
@@ -48,6 +51,14 @@ def constants_of(geometry, e, mu):
     """Return k_ab and 1/D of an element of a chunk."""
     D = geometry[DETERMINANT + e]
     return mu * D / 6.0 * sym3_at(geometry, e, CHUNK), 1.0 / D
+
+
+@inlined
+def _energy(d, k, inverse, lmbda, mu):
+    """Return J and φ."""
+    J = dot(d[0], cross(d[1], d[2])) * inverse
+    lnJ = log(J)
+    return J, 0.5 * contracted(k, gram(d)) + ((0.5 * lmbda * lnJ - mu) * lnJ - 1.5 * mu) / (6.0 * inverse)
 
 
 @inlined
@@ -102,6 +113,26 @@ def add_gradient(q, nodes, counts, geometry, weights, slopes, lmbda, mu, out, fi
         if valid < n:
             return np.nan
         scatter_edges(work, nodes[block], n, out)
+    return 0.0
+
+
+@kernel
+def set_energies(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements, out, first, last):
+    """Set the energies [m] of the elements of the blocks first … last − 1 at q [n, 3]; ``elements`` names them."""
+    q = q.ravel()
+    work = np.empty(9 * CHUNK)
+    for block in range(first, last):
+        n = counts[block]
+        constants, valid = geometry[block], 0
+        gather_edges(q, nodes[block], n, constants, work)
+        for e in range(n):
+            k, inverse = constants_of(constants, e, mu)
+            J, work[e] = _energy(mat3_at(work, e, CHUNK), k, inverse, lmbda, mu)
+            valid += J > 0.0
+        if valid < n:
+            return np.nan
+        for e in range(n):
+            out[elements[block * CHUNK + e]] = work[e]
     return 0.0
 
 

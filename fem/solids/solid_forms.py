@@ -177,6 +177,7 @@ _NEO_HOOKEAN = _OF_INVARIANTS._replace(
         forms.INCREMENT_GRADIENT: (Loop(neo_hookean_discrete.add_increment_gradient, _moduli),),
         forms.DISCRETE_HESSIAN: (Loop(neo_hookean_discrete.add_hessian, _moduli),),
     },
+    values=(Loop(neo_hookean.set_energies, _moduli),),
     forces=_BY_HAND,
     cauchy=Loop(stress_loops.set_neo_hookean, _moduli),
     lattice=_neo_hookean_lattice,
