@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from math import inf
 from typing import Any, Literal, final
@@ -412,6 +412,11 @@ class Solid(Energy):
     @cached_property
     def _least_nodes(self) -> int:
         return int(self.nodes.max(initial=-1)) + 1
+
+
+def solids_of(energies: Mapping[str, Energy]) -> dict[str, Solid]:
+    """Return those of energies that are of solids, by name."""
+    return {name: energy for name, energy in energies.items() if isinstance(energy, Solid)}
 
 
 def _formulation_of(element: Element, formulation: Formulation | None, material: Material) -> Formulation:
