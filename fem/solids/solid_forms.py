@@ -37,7 +37,7 @@ from symplex.fem.solids.chunks import GEOMETRY, NO_COMPENSATION
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.element_loops import CoupledHessian, Loop, NumpyLoop
 from symplex.fem.solids.elements import TETRAHEDRON, Element
-from symplex.fem.solids.law_segments import known_of, switches_of
+from symplex.fem.solids.law_segments import switches_of
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.numpy_forms import Part
 from symplex.fem.solids.solid_elements import SolidElements, parts_of_rule
@@ -234,11 +234,7 @@ def _dilated_along(order: str, *others: Any) -> Constants:
     """Return what gives a loop the law along segments, and where its second derivatives jump there."""
 
     def constants(elements: Any) -> tuple[Any, ...]:
-        law, switches = elements.law, np.empty(0)
-        if law.switch_count:
-            from symplex.fem.solids.dilatation_switches import split_dilated  # is compiled when it is imported
-
-            switches = known_of(law, split_dilated.address, law.fibres, elements.chunk_points)
+        switches = switches_of(elements.law, elements.chunk_points)
         return *_dilated(order)(elements), _MEANS, switches, *others
 
     return constants
