@@ -12,7 +12,7 @@ those of C̃ = ρ C. The forces on the tangent vectors are t_a = V Σ_b S_ab d_b
 
 the formulas of `symplex.fem.solids.mean_dilatation` in the tangent vectors. Between two positions G goes straight from
 its start to its end, and S is the mean by Gauss' rule, on each of the pieces between places where second derivatives of
-W jump at a point of the element (`symplex.fem.solids.dilatation_switches`); the forces act along the mean tangent
+W jump at a point of the element (`symplex.fem.solids.law_switches`); the forces act along the mean tangent
 vectors. At one position both ends are the same, and the rule has one point.
 
 All sums over the points of an element are within a chunk: rules have up to 8 points.
