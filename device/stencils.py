@@ -101,9 +101,8 @@ def _of_solid(solid: Solid) -> Stencils:
     known, weight, law = elements.at_points()[:, 0].T, elements.point_weights[0], elements.law
     det = known[GEOMETRY - 1 : GEOMETRY]
     if isinstance(material, NeoHookean):
-        rows = np.concatenate([material.mu * weight * det * known[: GEOMETRY - 1], 1.0 / det])
         moduli = np.array([material.lmbda, material.mu])
-        return Stencils(solid.nodes, "of_neo_hookean", (), (nodes, np.ascontiguousarray(rows), moduli))
+        return Stencils(solid.nodes, "of_neo_hookean", (), (nodes, np.ascontiguousarray(known[:GEOMETRY]), moduli))
     if isinstance(law, tuple):
         rows = np.concatenate([known[GEOMETRY:], weight * det])
         return Stencils(solid.nodes, "of_linear", (law,), (nodes, np.ascontiguousarray(rows)))

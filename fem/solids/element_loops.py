@@ -62,7 +62,7 @@ class Loop:
         """Return one number of each element [m] at the positions q."""
         out = np.empty((len(elements.rules), len(elements.nodes)))
         self._run(elements, (q,), (q,), apart, elements.blocks.elements, each=out)
-        return out.sum(axis=0)
+        return out[0] if len(out) == 1 else out.sum(axis=0)
 
     def set_each(self, elements: SolidElements, q: Array, out: Array) -> None:
         """Set rows of out [m, …], one for each element, at the positions q."""

@@ -43,39 +43,38 @@ DETERMINANT = 6 * CHUNK  # where D of a chunk begins
 
 
 # -- one element ----------------------------------------------------------------------------------------------
-# Of its edges d, k_ab and 1/D.
+# Of its edges d, M_ab = ∇N_a·∇N_b and D.
 
 
 @inlined
-def constants_of(geometry, e, mu):
-    """Return k_ab and 1/D of an element of a chunk."""
-    D = geometry[DETERMINANT + e]
-    return mu * D / 6.0 * sym3_at(geometry, e, CHUNK), 1.0 / D
+def constants_of(geometry, e):
+    """Return M_ab and D of an element of a chunk."""
+    return sym3_at(geometry, e, CHUNK), geometry[DETERMINANT + e]
 
 
 @inlined
-def _energy(d, k, inverse, lmbda, mu):
+def _energy(d, M, D, lmbda, mu):
     """Return J and φ."""
-    J = dot(d[0], cross(d[1], d[2])) * inverse
+    J = dot(d[0], cross(d[1], d[2])) / D
     lnJ = log(J)
-    return J, 0.5 * contracted(k, gram(d)) + ((0.5 * lmbda * lnJ - mu) * lnJ - 1.5 * mu) / (6.0 * inverse)
+    return J, D / 6.0 * (0.5 * mu * contracted(M, gram(d)) + ((0.5 * lmbda * lnJ - mu) * lnJ - 1.5 * mu))
 
 
 @inlined
-def forces(d, k, inverse, lmbda, mu):
+def forces(d, M, D, lmbda, mu):
     """Return J and ∂φ/∂x_1, ∂φ/∂x_2, ∂φ/∂x_3."""
     c = cofactors(d)
-    J = dot(d[0], c[0]) * inverse
-    return J, k @ d + (lmbda * log(J) - mu) / (6.0 * J) * c  # V (λ ln J − μ) g_a
+    J = dot(d[0], c[0]) / D
+    return J, D / 6.0 * mu * M @ d + (lmbda * log(J) - mu) / (6.0 * J) * c  # V (λ ln J − μ) g_a
 
 
 @inlined
-def spatial_gradients(d, inverse, lmbda):
+def spatial_gradients(d, D, lmbda):
     """Return J, V λ ln J and g_1, g_2, g_3."""
     c = cofactors(d)
     determinant = dot(d[0], c[0])
-    J = determinant * inverse
-    return J, lmbda * log(J) / (6.0 * inverse), 1.0 / determinant * c
+    J = determinant / D
+    return J, D / 6.0 * lmbda * log(J), 1.0 / determinant * c
 
 
 @expanded
@@ -106,8 +105,8 @@ def add_gradient(q, nodes, counts, geometry, weights, slopes, lmbda, mu, out, fi
         constants, valid = geometry[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
-            k, inverse = constants_of(constants, e, mu)
-            J, f = forces(mat3_at(work, e, CHUNK), k, inverse, lmbda, mu)
+            M, D = constants_of(constants, e)
+            J, f = forces(mat3_at(work, e, CHUNK), M, D, lmbda, mu)
             set_at(work, e, CHUNK, f)
             valid += J > 0.0
         if valid < n:
@@ -126,8 +125,8 @@ def set_energies(q, nodes, counts, geometry, weights, slopes, lmbda, mu, element
         constants, valid = geometry[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
-            k, inverse = constants_of(constants, e, mu)
-            J, work[e] = _energy(mat3_at(work, e, CHUNK), k, inverse, lmbda, mu)
+            M, D = constants_of(constants, e)
+            J, work[e] = _energy(mat3_at(work, e, CHUNK), M, D, lmbda, mu)
             valid += J > 0.0
         if valid < n:
             return np.nan
@@ -149,15 +148,15 @@ def add_hessian(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements
         constants, valid = geometry[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
-            J, lV[e], g = spatial_gradients(mat3_at(work, e, CHUNK), 1.0 / constants[DETERMINANT + e], lmbda)
+            J, lV[e], g = spatial_gradients(mat3_at(work, e, CHUNK), constants[DETERMINANT + e], lmbda)
             set_at(work, e, CHUNK, g)
             valid += J > 0.0
         if valid < n:
             return np.nan
         for e in range(n):
-            k, _ = constants_of(constants, e, mu)
-            g, stiffness = of_four_nodes(mat3_at(work, e, CHUNK), k)
-            V = constants[DETERMINANT + e] / 6.0
+            M, D = constants_of(constants, e)
+            V = D / 6.0
+            g, stiffness = of_four_nodes(mat3_at(work, e, CHUNK), mu * V * M)
             alpha, beta = V * lmbda, V * mu - lV[e]
             to = slots[elements[block * CHUNK + e]]
             for a in range(4):

@@ -50,6 +50,13 @@ from symplex.fem.vectors import (
 
 
 @inlined
+def _constants_of(geometry, e, mu):
+    """Return k_ab and 1/D of an element of a chunk."""
+    M, D = constants_of(geometry, e)
+    return mu * D / 6.0 * M, 1.0 / D
+
+
+@inlined
 def _pressure(delta, s, inverse, lmbda, mu):
     """Return V (λ (ln J0 + ln J1)/2 − μ), 4/s², A(z) and A'(z)."""
     p = (lmbda * 0.5 * log(0.25 * (s - delta) * (s + delta) * inverse * inverse) - mu) / (6.0 * inverse)
@@ -108,7 +115,7 @@ def _turn_into_forces(means, increments, n, constants, lmbda, mu):
     valid = 0
     for e in range(n):
         m, i = mat3_at(means, e, CHUNK), mat3_at(increments, e, CHUNK)
-        good, f = _forces(m, i, *constants_of(constants, e, mu), lmbda, mu)
+        good, f = _forces(m, i, *_constants_of(constants, e, mu), lmbda, mu)
         set_at(means, e, CHUNK, f)
         valid += good
     return valid
@@ -160,7 +167,7 @@ def add_hessian(q0, q1, nodes, counts, geometry, weights, slopes, lmbda, mu, ele
             for j in range(size):
                 e = start + j
                 m, i = mat3_at(means, e, CHUNK), mat3_at(increments, e, CHUNK)
-                valid += _set_tangent(m, i, *constants_of(constants, e, mu), lmbda, mu, tangents, j)
+                valid += _set_tangent(m, i, *_constants_of(constants, e, mu), lmbda, mu, tangents, j)
             scatter_of_edges(tangents, elements[block * CHUNK + start :], size, slots, out)
         if valid < n:
             return np.nan

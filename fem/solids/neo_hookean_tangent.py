@@ -29,15 +29,16 @@ def set_records(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements
         constants, valid = geometry[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
-            _, inverse = constants_of(constants, e, mu)
-            J, lV, g = spatial_gradients(mat3_at(work, e, CHUNK), inverse, lmbda)
-            beta[e] = mu - 6.0 * inverse * lV
-            set_at(work, e, CHUNK, np.sqrt(1.0 / (6.0 * inverse)) * g)
+            _, D = constants_of(constants, e)
+            J, lV, g = spatial_gradients(mat3_at(work, e, CHUNK), D, lmbda)
+            beta[e] = mu - 6.0 / D * lV
+            set_at(work, e, CHUNK, np.sqrt(D / 6.0) * g)
             valid += J > 0.0
         if valid < n:
             return np.nan
         for e in range(n):
-            g, stiffness = of_four_nodes(mat3_at(work, e, CHUNK), constants_of(constants, e, mu)[0])
+            M, D = constants_of(constants, e)
+            g, stiffness = of_four_nodes(mat3_at(work, e, CHUNK), D / 6.0 * mu * M)
             at = np.uint64(RECORD) * np.uint64(elements[block * CHUNK + e])
             for a in range(4):
                 set_at(records, at + np.uint64(4 * a), 1, g[a])

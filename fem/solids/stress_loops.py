@@ -55,9 +55,9 @@ def set_neo_hookean(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elem
         constants, valid = geometry[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
-            d, (k, inverse) = mat3_at(work, e, CHUNK), constants_of(constants, e, mu)
-            J, f = forces(d, k, inverse, lmbda, mu)
-            s = 6.0 * inverse / J * (transposed(f) @ d)  # by 1/v
+            d, (M, D) = mat3_at(work, e, CHUNK), constants_of(constants, e)
+            J, f = forces(d, M, D, lmbda, mu)
+            s = 6.0 / (D * J) * (transposed(f) @ d)  # by 1/v
             sigma = Sym3(s[0][0], s[1][1], s[2][2], s[0][1], s[0][2], s[1][2])
             set_at(work, e, CHUNK, (sigma, _von_mises(sigma)))
             valid += J > 0.0
