@@ -62,10 +62,6 @@ class SomeStencils:
             self.energy = energy.of_some(chosen, nodes)
         else:
             self.energy = _Renumbered(energy, nodes)
-        # Arrays of the right size are known to be there, at each of many small steps.
-        self._add_gradient = (
-            self.energy.loops.add_gradient if isinstance(self.energy, Solid) else self.energy.add_gradient
-        )
 
     def gradient_calls(self) -> list[StoredCall] | None:
         """Return the calls of compiled loops by which the gradient is added up on one thread; None if there are none.
@@ -82,8 +78,7 @@ class SomeStencils:
     @property
     def widest(self) -> int:
         """How many threads may add up the gradient together at most."""
-        chunked = self.energy.chunked if isinstance(self.energy, Solid) else None
-        return 1 if chunked is None else chunked.blocks.widest
+        return self.energy.elements.blocks.widest if isinstance(self.energy, Solid) else 1
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [l, dim] to out [l, dim].
@@ -94,7 +89,7 @@ class SomeStencils:
             As that of all stencils, with the numbers that these have there.
         """
         try:
-            self._add_gradient(q, out)
+            self.energy.add_gradient(q, out)
         except (InvertedElement, MaterialFailed) as error:
             raise named_in_all(error, self._nodes, self._chosen, self._named) from None
 

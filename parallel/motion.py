@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
-from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.solid import solids_of
 from symplex.fem.system import System
 from symplex.parallel.distant import DistantMotion
 from symplex.parallel.exact_sum import add_numbers, values_of, words_of
@@ -148,9 +148,8 @@ class MotionInParts(DistantMotion, NewmarkMotion):
         self._own = dict(enumerate(placement.own))
         self._lead()
         self._before[...] = self._words
-        for energy in self.system.energies.values():
-            if isinstance(energy, Solid):
-                energy.release()
+        for solid in solids_of(self.system.energies).values():
+            solid.release()
 
     def _release(self) -> None:
         """Give back the memory of arrays of all nodes, which the ranks have: of new ones no page is touched."""

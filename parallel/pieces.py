@@ -40,7 +40,7 @@ def require_parts(system: System, *, contact: bool = False) -> None:
         If something of it acts on nodes of several ranks in a way that parts do not know.
     """
     for name, energy in system.energies.items():
-        if isinstance(energy, Solid) and energy.chunked is None:
+        if isinstance(energy, Solid) and not energy.compiled:
             raise InvalidSystem(
                 f"'{name}' is of {type(energy.material).__name__}, a law that Python evaluates, not compiled loops: it "
                 f"cannot be divided among ranks. {_INSTEAD}"
@@ -122,8 +122,7 @@ class SolidPiece(Piece):
     def energy(self) -> Energy:
         """Return the strain energy of these elements."""
         solid = Solid(self.points, self.nodes, self.material, self.fibres, self.formulation)
-        assert solid.chunked is not None, "it would have been refused"
-        solid.chunked.slab = self.slab
+        solid.elements.slab = self.slab
         return solid
 
     def _more(self, other: Self, lacks: NDArray[np.bool_], nodes: IntArray) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from symplex.base.files import read_whole
 from symplex.base.streams import printable
 from symplex.base.toml import read_toml
 from symplex.errors import OutputError
-from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.solid import solids_of
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
 from symplex.runs.results import Folder
@@ -92,7 +92,7 @@ def fingerprint(mesh: Mesh, *systems: System) -> dict[str, str]:
 
 def _formulations(systems: Sequence[System]) -> dict[str, str]:
     """Return what elements are not computed with all points of quadrature, as all were in earlier versions."""
-    solids = {n: energy for system in systems for n, energy in system.energies.items() if isinstance(energy, Solid)}
+    solids = {name: solid for system in systems for name, solid in solids_of(system.energies).items()}
     return {f"formulation of '{name}'": s.formulation for name, s in solids.items() if s.formulation != "full"}
 
 

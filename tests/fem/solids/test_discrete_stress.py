@@ -160,7 +160,7 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
     monkeypatch.setattr(blocks, "SMALLEST_SLAB", 200)
     mesh = box((0.1, 0.5, 0.1), (3, 15, 3), split="6")
     large = Solid(mesh.points, mesh.cells["tetra"], ALUMINIUM)
-    assert len(large._elements.blocks.slabs) == 4
+    assert len(large.elements.blocks.slabs) == 4
     q1 = large.points + 1e-3 * np.random.default_rng(0).standard_normal(large.points.shape)
     pattern = Pattern(len(q1), [large.nodes])
     results = []
