@@ -156,6 +156,7 @@ class MotionInParts(DistantMotion, NewmarkMotion):
         """Give back the memory of arrays of all nodes, which the ranks have: of new ones no page is touched."""
         shape = self._q.shape
         self._q, self._v, self._a, self._gradient, self._inverse_mass = (np.zeros(shape) for _ in range(5))
+        self._rooms = np.zeros((0, *shape))
         self._work.release()
 
     def kept_by(self, command: Callable[[int], Command]) -> dict[str, np.ndarray]:

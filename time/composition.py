@@ -300,11 +300,14 @@ class CompositionMotion(FixedStepMotion):
         self, inner: FixedStepMotion, t0: float, dt: float, n: int, parts: list[float], changes: Sequence[float] = ()
     ):
         super().__init__(inner.system, t0, dt, n)
-        self._changes = np.array(changes)
         self.inner, self.filters_steps = inner, inner.filters_steps
         self._parts = parts
         self._starts = [math.fsum(parts[:i]) for i in range(len(parts))]
         self._sizes = np.array(parts)
+        halves = 0.5 * self._sizes
+        first = np.eye(1, len(parts))[0]
+        pairs = (changes[0] * first, changes[1:]) if changes else (halves, halves)
+        self._kicks = np.column_stack(pairs)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that the method moves."""
@@ -331,9 +334,7 @@ class CompositionMotion(FixedStepMotion):
         self._step(t, h)
 
     def _step(self, t: float, h: float) -> None:
-        if len(self._changes):
-            self.inner.split(t, h, self._sizes, self._changes)
-        else:
+        if not self._compiled_steps(1, Steps.one(t, h)):
             self._substeps(t, h, 0)
 
     def _substeps(self, t: float, h: float, first: int) -> None:
@@ -346,14 +347,11 @@ class CompositionMotion(FixedStepMotion):
         if len(steps.sizes) > 1:
             return 0
         h, parts = float(steps.sizes[0]), len(self._parts)
-        if len(self._changes):
-            self._at_once = max(self.inner._at_once // len(self._parts), 1)
-            return self.inner.compiled_splits(n, h, self._sizes, self._changes)
-        substeps = steps._replace(sizes=h * self._sizes, starts=h * np.array(self._starts))
+        substeps = steps._replace(sizes=h * self._sizes, starts=h * np.array(self._starts), kicks=h * self._kicks)
         whole, more = divmod(self.inner._compiled_steps(n * parts, substeps), parts)
         self._at_once = max(self.inner._at_once // parts, 1)
         if more:
-            self._substeps(self.t0 + (self.n + whole) * self.dt, h, more)
+            self._substeps(substeps.time(whole * parts), h, more)
         return whole + (more > 0)
 
     def energies(self, state: State) -> dict[str, float]:
