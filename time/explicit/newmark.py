@@ -17,7 +17,7 @@ from symplex.fem.callbacks import Callback
 from symplex.fem.energy import Array
 from symplex.fem.gradient_table import gradient_table, table_of, write_gradient
 from symplex.fem.kernels import formula, inlined, kernel, uncounted_formula
-from symplex.fem.load_table import NO_LOADS, load_loops, write_load
+from symplex.fem.load_table import NO_LOADS, LoadTable, load_loops, write_load
 from symplex.fem.system import State, System
 from symplex.fem.team import Phases
 from symplex.time.implicit.generalized_alpha import newmark_scheme
@@ -32,7 +32,7 @@ from symplex.time.traits import Form, Trait
 
 _STENCILS_AT_ONCE = 1_000_000  # in a compiled loop, which hears no signal: some 20 ms
 _NUMBERS_AT_ONCE = 512
-_NO_ROWS = table_of([])
+_NO_ROWS, _NO_FACTORS = table_of([]), np.ones((1, 0))
 
 
 @checked
@@ -183,9 +183,9 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion"]):
         return float(self.dt)
 
 
-# Rows of what steps with loads, inelastic parts or moving supports need: positions, velocities and the gradient at the
-# start, the velocities that loads see at the end, and the sum of compiled loads.
-START, VELOCITY, GRADIENT, SEEN, SUM = range(5)
+# Rows of what steps with loads or inelastic parts need: positions at the start, the velocities that loads see at the
+# end, and the sum of compiled loads; and with moving supports velocities and the gradient at the start.
+START, SEEN, SUM, VELOCITY, GRADIENT, _ROWS = range(6)
 # What the loop over steps calls back, in the order of a step (see `NewmarkMotion._called`).
 _PASS, _SUPPORTS, _ENERGIES, _ACTIONS, _KINDS = range(5)
 
@@ -205,7 +205,7 @@ class NewmarkMotion(FixedStepMotion):
         self._gradient = np.zeros(shape)  # less the loads
         self._mass = np.asarray(system.mass)[:, None]
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / self._mass)
-        self._rooms = np.zeros((SUM + 1 if self._work else 0, *shape))
+        self._rooms = np.zeros((_ROWS if self._moving else VELOCITY if self._work else 0, *shape))
         ranges = threads.parts(system.n_nodes)
         self._parts, self._is_large = Phases(ranges), len(ranges) > 1
         self._table, self._loads = gradient_table(system), load_loops(system, derivatives=False)
@@ -240,16 +240,16 @@ class NewmarkMotion(FixedStepMotion):
         if self._back.failed:
             return 0
         loads = self._loads or NO_LOADS
-        known, factors = steps.load_factors(n, loads, 1.0)
+        known, factors = steps.load_factors(n, loads, 1.0) if loads.histories else (n, _NO_FACTORS)
         if not known:  # the loads themselves say why
-            loads, known, factors = NO_LOADS, 1, np.ones((1, 0))
+            loads, known, factors = NO_LOADS, 1, _NO_FACTORS
         actions = bool(self._moving or self._internal) or len(loads.histories) < len(self._work.loads)
         calls = self._is_large, bool(self._moving), self._table is None, actions
         self._taking = steps, known, loads
         energies = (self._gradient, _NO_ROWS) if self._table is None else self._table[:2]
-        works = self._work.buffers()
+        works = loads.table.rows, loads.table.write, factors, *self._work.buffers()
         back = *calls, self._back.address
-        return _steps(known, steps.sizes, steps.kicks, *self._nodes, *energies, loads.table, factors, *works, *back)
+        return _steps(known, steps.sizes, steps.kicks, *self._nodes, *energies, *works, *back)
 
     @property
     def _nodes(self) -> tuple[Array, ...]:
@@ -266,7 +266,7 @@ class NewmarkMotion(FixedStepMotion):
         h = float(steps.sizes[k])
         if kind == _PASS:
             before, after = float(steps.kicks[k, 0]), float(steps.kicks[k - 1, 1])
-            self._parts.run(_pass_over, *self._nodes, step > 0, after, step < n, before, h)
+            self._parts.run(_pass_over, *self._nodes, step > 0, after, step < n, before, h, self._table is None)
             return
         t = steps.time(step) + h
         if kind == _SUPPORTS:
@@ -286,12 +286,13 @@ class NewmarkMotion(FixedStepMotion):
 
     def _act(self, h: float) -> None:
         """Take the forces of inelastic parts off the gradient in a step of h s, and add up their work and supports'."""
-        q, v, gradient, (q0, v0, gradient0, seen, _) = self._q, self._v, self._gradient, self._rooms
+        q, v, gradient, q0 = self._q, self._v, self._gradient, self._rooms[START]
         if self._internal:
             self._internal.subtract_forces(q0, q, h, gradient, mean=False)
             self._work.add_dissipated(self._internal.advance(q0, q, h))
         if self._moving:
-            np.copyto(v, seen, where=self._moving.mask)
+            v0, gradient0 = self._rooms[VELOCITY], self._rooms[GRADIENT]
+            np.copyto(v, self._rooms[SEEN], where=self._moving.mask)
             on_mass = 0.5 * self._mass * (v - v0) * (v + v0)
             self._work.add_supports(0.5 * (gradient0 + gradient) * (q - q0) + on_mass)
 
@@ -299,19 +300,20 @@ class NewmarkMotion(FixedStepMotion):
 @kernel
 def _steps(
     n, sizes, kicks, q, v, a, gradient, inverse_mass, before, constant, rows,
-    loads, factors, acting, works, is_large, supports, from_python, actions, back,
+    loads, write, factors, acting, works, is_large, supports, from_python, actions, back,
 ):  # fmt: skip
     """Take n steps; return how many were taken: all, unless what is called back fails in the next one.
 
     Each is a drift between two kicks. Loads act with the forces acting [l, n, dim] at the beginning, and with factors
     [s, l] at the ends of steps in turn; the work of each is added to works [l].
     """
+    table = LoadTable(loads, loads, write, 0)  # made here: to take one from Python takes longer than a short step
     numbers = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
     rooms = before.reshape((len(before), q.size))
     k, after = 0, 0.0
     for step in range(n + 1):
         if not is_large:
-            _pass(*numbers, rooms, step > 0, after, step < n, kicks[k, 0], sizes[k])
+            _pass(*numbers, rooms, step > 0, after, step < n, kicks[k, 0], sizes[k], from_python)
         elif call_back(back, step * _KINDS + _PASS):
             return step
         if step == n:
@@ -321,8 +323,8 @@ def _steps(
         if from_python or not np.isfinite(write_gradient(constant, rows, q, gradient)):  # noqa: SIM102
             if call_back(back, step * _KINDS + _ENERGIES):
                 return step
-        if len(loads.rows) > 0:
-            _subtract_loads(loads, factors[step % len(factors)], q, gradient, before, acting, works)
+        if len(loads) > 0:
+            _subtract_loads(table, factors[step % len(factors)], q, gradient, before, acting, works)
         if actions and call_back(back, step * _KINDS + _ACTIONS):
             return step
         after = kicks[k, 1]
@@ -352,7 +354,7 @@ def _subtract_loads(loads, factors, q, gradient, before, acting, works):
 
 
 @kernel
-def _pass_over(q, v, a, gradient, inverse_mass, before, has_kick, after, has_drift, kick, size, first, last):
+def _pass_over(q, v, a, gradient, inverse_mass, before, has_kick, after, has_drift, kick, size, clears, first, last):
     """Pass over the nodes first … last − 1 as `_pass` does; return 0."""
     q, v, a, gradient, inverse_mass, rooms = (
         q[first:last].ravel(),
@@ -365,12 +367,12 @@ def _pass_over(q, v, a, gradient, inverse_mass, before, has_kick, after, has_dri
     for i in range(0, len(q), _NUMBERS_AT_ONCE):  # which the first cache has
         end = min(i + _NUMBERS_AT_ONCE, len(q))
         numbers = q[i:end], v[i:end], a[i:end], gradient[i:end], inverse_mass[i:end], rooms[:, i:end]
-        _pass(*numbers, has_kick, after, has_drift, kick, size)
+        _pass(*numbers, has_kick, after, has_drift, kick, size, clears)
     return 0.0
 
 
 @uncounted_formula
-def _pass(q, v, a, gradient, inverse_mass, rooms, has_kick, after, has_drift, kick, size):
+def _pass(q, v, a, gradient, inverse_mass, rooms, has_kick, after, has_drift, kick, size, clears):
     """Kick coordinates for a time after a drift, if there was one, and let them do the next one, if there is one."""
     # Both have loops of their own: in one loop h a would be rounded before it is added, apart it is not, and a run
     # would depend on its portions.
@@ -382,15 +384,20 @@ def _pass(q, v, a, gradient, inverse_mass, rooms, has_kick, after, has_drift, ki
             _remember(q, v, a, gradient, rooms, size)
         for i in range(len(q)):
             q[i], v[i] = drifted(q[i], v[i], a[i], kick, size)
-            gradient[i] = 0.0  # for that at q
+        if clears:  # for that at q
+            for i in range(len(q)):
+                gradient[i] = 0.0
 
 
 @uncounted_formula
 def _remember(q, v, a, gradient, rooms, size):
     """Set what is there before the drift of a step of a size in s, and the velocities at its end that loads see."""
     for i in range(len(q)):
-        rooms[START, i], rooms[VELOCITY, i], rooms[GRADIENT, i] = q[i], v[i], gradient[i]
+        rooms[START, i] = q[i]
         rooms[SEEN, i] = v[i] + size * a[i]
+    if len(rooms) > VELOCITY:
+        for i in range(len(q)):
+            rooms[VELOCITY, i], rooms[GRADIENT, i] = v[i], gradient[i]
 
 
 @inlined
