@@ -92,6 +92,17 @@ def call_hourglass(typingctx, f, kind, frozen, start, factor, rows, x, d, y, e, 
     return types.void(*[types.int64] * 4, types.float64, *[types.int64] * 6), codegen
 
 
+@_compiled
+def call_back(typingctx, address, number):
+    """Return f(number), 0 unless it has failed, of a `symplex.fem.callbacks.Callback` f at an address (int64)."""
+
+    def codegen(context, builder, signature, args):
+        function = builder.inttoptr(args[0], ir.FunctionType(_INT, [_INT]).as_pointer())
+        return builder.call(function, args[1:])
+
+    return types.int64(types.int64, types.int64), codegen
+
+
 def _pointer(number: types.Type) -> Callable:
     """Return the intrinsic that makes a pointer to numbers of an address."""
 

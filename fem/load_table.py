@@ -19,7 +19,6 @@ from symplex.fem.system import System
 
 _ROWS, _NUMBERS, _SLOTS = types.int64[:, ::1], types.float64[::1], types.int32[:, :, ::1]
 _SEEN = types.float64, *[VECTORS] * 4
-_NO_ROWS = table_of([])
 
 
 class LoadTable(NamedTuple):
@@ -72,13 +71,16 @@ class LoadLoops(NamedTuple):
         return np.array([factors[:known] for factors in found]).reshape(len(found), known).T.copy()
 
 
+NO_LOADS = LoadLoops(LoadTable(table_of([]), np.zeros((0, 3), np.int64), 0, 0), 0, (), ())
+
+
 def load_loops(system: System, *, derivatives: bool) -> LoadLoops | None:
     """Return the table of a system's loads, with their derivatives on its pattern if wanted.
 
     None if a load has no loops.
     """
     if not system.loads:
-        return LoadLoops(LoadTable(_NO_ROWS, np.zeros((0, 3), np.int64), 0, 0), 0, (), ())
+        return NO_LOADS
     loads, found = [load for load in system.loads.values() if isinstance(load, CompiledLoad)], []
     for load in loads:
         loops = load.compiled_loops

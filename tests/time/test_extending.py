@@ -150,6 +150,19 @@ def test_work_that_a_step_adds_itself_is_not_found_once_more(monkeypatch):
     assert added["work_drag"] == pytest.approx(2.0 * found["work_drag"], rel=1e-3)
 
 
+def test_work_is_added_in_every_step_or_in_none(monkeypatch):
+    """The ends of steps are kept for the ledger only where it has to find the work."""
+
+    class Forgetful(MeanMotion):
+        def _step(self, t, h):
+            (MeanMotion if t < 0.5 else ExplicitMotion)._step(self, t, h)
+
+    system, state = dragged()
+    monkeypatch.setattr(Explicit, "_motion", lambda self, *arguments: Forgetful(*arguments))
+    with pytest.raises(InvalidSystem, match="must add the work of loads to the ledger, as the step before has"):
+        moved(Explicit(0.1), system, state)
+
+
 def test_methods_of_users_must_add_the_work_of_supports_that_they_move():
     ride = SupportTranslation([0], "x", ([0.0, 1.0, 3.0], [0.0, 0.1, 0.2]))
     system, state = dragged({}, moving={"table": ride})
