@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from symplex.errors import InvertedElement, MaterialFailed
 from symplex.fem import forms
 from symplex.fem.blocks import Blocks
+from symplex.fem.calls import Call
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.forms import Form
 from symplex.fem.solids import elements, failures, hourglass_functions, stress_loops, tensors, tetrahedra
@@ -23,7 +24,7 @@ from symplex.fem.solids.element_energy import ElementForms
 from symplex.fem.solids.elements import TETRAHEDRON, Element
 from symplex.fem.solids.hourglass import hourglass_patterns
 from symplex.fem.solids.hourglass_strains import matrices_of
-from symplex.fem.stored_calls import StoredCall, stored_call
+from symplex.fem.stored_calls import stored_call
 
 
 class Loop(NamedTuple):
@@ -286,7 +287,7 @@ class ChunkedElements(ElementForms):
             if not all(map(isfinite, results)):
                 raise self.failure(self.gathered(at, apart))
 
-    def gradient_calls(self) -> list[StoredCall] | None:
+    def gradient_calls(self) -> list[Call] | None:
         """Return the calls of the loop of the gradient, over all elements on one thread; None if Python is in it."""
         loop, blocks = self.loops[forms.GRADIENT], self.blocks
         if loop is None or not isinstance(loop.kernel, Dispatcher):

@@ -11,6 +11,7 @@ import numpy as np
 
 from symplex.fem import forms
 from symplex.fem.blocks import SIZE, Blocks
+from symplex.fem.calls import Call
 from symplex.fem.energy import Array, IntArray, LatticeFunctions
 from symplex.fem.forms import Form
 from symplex.fem.solids import neo_hookean, neo_hookean_discrete, neo_hookean_tangent, stress_loops, tetrahedra
@@ -18,7 +19,7 @@ from symplex.fem.solids.coupling_sums import PLACES
 from symplex.fem.solids.couplings import Couplings, couplings_of
 from symplex.fem.solids.law_elements import LawElements
 from symplex.fem.solids.materials import NeoHookean
-from symplex.fem.stored_calls import StoredCall, stored_call
+from symplex.fem.stored_calls import stored_call
 
 Kernel = Callable[..., Any]
 
@@ -76,7 +77,7 @@ class NeoHookeanTetrahedra:
         """Add the gradient in N at the nodal positions q [n, 3] to out [n, 3]."""
         self._add(forms.GRADIENT, (q,), out, None)
 
-    def gradient_calls(self) -> list[StoredCall]:
+    def gradient_calls(self) -> list[Call]:
         """Return the calls of the loop of the gradient, over all elements on one thread."""
         blocks = self._elements.blocks
         return [stored_call(neo_hookean.add_gradient, (blocks.nodes, *self._in_blocks), blocks.in_order)]

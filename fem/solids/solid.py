@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
+from symplex.fem.calls import Call
 from symplex.fem.energy import RIGID, Array, IntArray, Invariance, LatticeFunctions
 from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.nodes import Nodes, connectivity, require_nodes
@@ -32,7 +33,6 @@ from symplex.fem.solids.mean_dilatation import MeanDilatation
 from symplex.fem.solids.neo_hookean_tetrahedra import NeoHookeanTetrahedra
 from symplex.fem.solids.stabilized import StabilizedHexahedra
 from symplex.fem.solids.stress_loops import set_von_mises
-from symplex.fem.stored_calls import StoredCall
 
 Formulation = Literal["full", "stabilized", "mean-dilatation", "reduced"]
 
@@ -181,7 +181,7 @@ class Solid(ElementEnergy):
         found = self._elements.chunked if isinstance(self._elements, _WRAPPERS) else self._elements
         return found if isinstance(found, ChunkedElements) else None
 
-    def gradient_calls(self) -> list[StoredCall] | None:
+    def gradient_calls(self) -> list[Call] | None:
         """Return the calls of the loops that find its gradient, on one thread, for compiled loops over steps.
 
         None if there are none: where a law is written in Python.
