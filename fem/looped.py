@@ -109,12 +109,11 @@ class KernelEnergy(KernelForms, Energy):
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form to what is assembled (see `Energy`)."""
-        dim = out.shape[-1] if form.kind != "value" else nodal[0].shape[-1]
-        rows = self._rows_of(form, dim, slots)
+        nodal = tuple(map(self._checked, nodal))
+        rows = self._rows_of(form, nodal[0].shape[1], slots)
         if rows is None:
             super().add(form, nodal, out, slots)
             return
-        nodal = tuple(map(self._checked, nodal))
         wanted = form.shape(len(nodal[0]), len(out), nodal[0].shape[1])
         if out.shape != wanted or not out.flags.c_contiguous:
             raise InvalidSystem(
