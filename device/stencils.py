@@ -15,6 +15,7 @@ from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.solids.chunks import GEOMETRY
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
+from symplex.fem.some_stencils import is_divisible
 from symplex.fem.system import System
 
 _TAKEN = "linear tetrahedra, springs, bars, rigid obstacles that push back by a penalty, and constant forces"
@@ -62,7 +63,7 @@ def _why_not(energy: Energy, dim: int) -> str:
         if energy.kind != "tetra":
             return f"is of {energy.kind} elements"
         return "" if energy.compiled else f"is of {type(energy.material).__name__}, a law that Python evaluates"
-    known = isinstance(energy, DeadLoad) or (isinstance(energy, MeasureEnergy) and bool(energy.compiled_loops(dim)))
+    known = isinstance(energy, DeadLoad) or (isinstance(energy, MeasureEnergy) and is_divisible(energy, dim))
     return "" if known else f"is a {type(energy).__name__}"
 
 
@@ -112,6 +113,6 @@ def _of_solid(solid: Solid) -> Stencils:
 
 
 def _of_measure(energy: MeasureEnergy, dim: int) -> Stencils:
-    loops = energy.compiled_loops(dim)
-    assert loops is not None, "it would have been refused"
-    return Stencils(energy.nodes, "of_measure", (), loops.arguments)
+    our = energy.record
+    assert our is not None, "it would have been refused"
+    return Stencils(energy.nodes, "of_measure", (), (our.nodes, our.measure, our.law, our.a, our.b, our.end))

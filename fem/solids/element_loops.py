@@ -11,13 +11,14 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from symplex.fem import forms
+from symplex.fem.calls import Call
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.forms import Form
 from symplex.fem.solids import element_kernels, neo_hookean_tangent
 from symplex.fem.solids.coupling_sums import PLACES
 from symplex.fem.solids.numpy_forms import Part
 from symplex.fem.solids.solid_elements import SolidElements
-from symplex.fem.stored_calls import StoredCall, stored_call
+from symplex.fem.stored_calls import stored_call
 
 _TOGETHER = 512  # elements for which a law is called once, so that the call itself costs little
 
@@ -68,7 +69,7 @@ class Loop:
         """Set rows of out [m, …], one for each element, at the positions q."""
         self._run(elements, (q,), (q,), False, elements.blocks.elements, out)
 
-    def calls(self, elements: SolidElements) -> list[StoredCall] | None:
+    def calls(self, elements: SolidElements) -> list[Call] | None:
         """Return the calls of the loop of a gradient, on one thread; None if it takes other arrays than q."""
         if self.nodal is not None or not isinstance(self.kernel, Dispatcher):
             return None

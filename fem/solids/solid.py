@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem import forms
+from symplex.fem.calls import Call
 from symplex.fem.energy import RIGID, Array, Energy, IntArray, Invariance, LatticeFunctions
 from symplex.fem.forms import FORMS, Form, OptionalFunction
 from symplex.fem.nodes import Nodes, connectivity, require_nodes
@@ -30,7 +31,6 @@ from symplex.fem.solids.numpy_forms import Part
 from symplex.fem.solids.solid_elements import SolidElements
 from symplex.fem.solids.solid_forms import SolidForms, forms_of
 from symplex.fem.solids.stress_loops import NINE, set_means, set_von_mises
-from symplex.fem.stored_calls import StoredCall
 
 Formulation = Literal["full", "stabilized", "mean-dilatation", "reduced"]
 
@@ -173,7 +173,7 @@ class Solid(Energy):
         """Whether compiled loops find all forces: no law is asked in Python."""
         return all(isinstance(loop, Loop) for loop in self._found.loops[forms.GRADIENT])
 
-    def gradient_calls(self) -> list[StoredCall] | None:
+    def gradient_calls(self) -> list[Call] | None:
         """Return the calls of the loops that find its gradient, on one thread, for compiled loops over steps.
 
         None if there are none: where a law is written in Python.

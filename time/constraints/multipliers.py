@@ -123,14 +123,14 @@ class Multipliers:
 
     def compiled(self) -> Conditions | None:
         """Return the conditions as compiled loops take them, if all have such loops and the matrix is banded."""
-        matrix, table = self._matrix, condition_table(list(self.constraints.values()))
+        matrix, table = self._matrix, condition_table(list(self.constraints.values()), self.system.dim)
         if table is None or not isinstance(matrix, BandMatrix):
             return None
         pairs = self._first, self._second, matrix.slots
         floor, excess, solution, work = (np.zeros(self.size) for _ in range(4))
         rooms = floor, excess, solution, work, self.empty_gradients()
         factors = matrix.values, matrix.values.ravel(), matrix.order
-        return Conditions(table, self._rows, self._nodes, *pairs, self.inverse_mass, *factors, *rooms)
+        return Conditions(table.table, self._rows, self._nodes, *pairs, self.inverse_mass, *factors, *rooms)
 
     # -- values and gradients -----------------------------------------------------------------------------------
 

@@ -307,7 +307,9 @@ def _steps(
     Each is a drift between two kicks. Loads act with the forces acting [l, n, dim] at the beginning, and with factors
     [s, l] at the ends of steps in turn; the work of each is added to works [l].
     """
-    table = LoadTable(loads, loads, write, 0)  # made here: to take one from Python takes longer than a short step
+    table = LoadTable(
+        loads, loads, loads, write, 0
+    )  # made here: to take one from Python takes longer than a short step
     numbers = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
     rooms = before.reshape((len(before), q.size))
     k, after = 0, 0.0
