@@ -28,17 +28,22 @@ class KernelForms:
     nodes : int32 [m, k]
         The stencils.
     record : Record or None
-        What kernels read; None if there is none but for given positions.
+        What kernels read; None where that depends on positions.
     """
 
     kernels: ClassVar[Mapping[str, Any]]
     nodes: IntArray
-    record: Record | None
+    _record: Record | None
     _dim: int | None  # of space, if they are made for one
 
     def _compose(self, dim: int | None, record: Record | None) -> None:
-        self._dim, self.record = dim, record
+        self._dim, self._record = dim, record
         self._least_nodes = int(self.nodes.max(initial=-1)) + 1
+
+    @property
+    def record(self) -> Record | None:
+        """What kernels read."""
+        return self._record
 
     def calls(self, form: Form, dim: int) -> Sequence[Call] | None:
         """Return the calls by which a form is added up in a space; None if there is no kernel for it."""

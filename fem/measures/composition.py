@@ -54,7 +54,6 @@ class MeasureLaw(KernelForms):
     """
 
     kernels = forms.kernels_of(loops)
-    record: MeasureRecord | None  # pyright: ignore[reportIncompatibleVariableOverride]
     _measure: Array
     _law: PairLaw | None  # if it is not compiled
     _lattice_dim: int | None  # of space, for force-stepping
@@ -76,6 +75,11 @@ class MeasureLaw(KernelForms):
             a, b = (np.array(np.broadcast_to(values, len(nodes)), dtype=float) for values in constants)
             record = MeasureRecord(nodes=nodes, measure=measure, law=code, a=a, b=b, end=end)
         super()._compose(dim, record)
+
+    @property
+    def record(self) -> MeasureRecord | None:
+        """What kernels read; None if the law is not compiled."""
+        return self._record  # pyright: ignore[reportReturnType]
 
     def of_some(self, chosen: NDArray[np.integer], nodes: IntArray) -> Self:
         """Return the same law of some stencils, by their indices [s], on nodes [s, k] that may have other numbers.

@@ -351,7 +351,7 @@ class Solid(Energy):
         q = self._positions(q)
         if self._found.cauchy is not None:
             return self._set_stresses(self._found.cauchy, q, NINE).reshape(-1, 3, 3)
-        known = self.elements.element is TETRAHEDRON  # the loop finds deformed volumes itself
+        known = self.kind == "tetra"  # the loop finds deformed volumes itself
         return self._means(q, q, np.empty(0) if known else self.volumes * self.jacobians(q))
 
     def _means(self, q: Array, y: Array, volumes: Array) -> Array:

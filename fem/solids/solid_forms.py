@@ -36,7 +36,7 @@ from symplex.fem.solids import (
 from symplex.fem.solids.chunks import GEOMETRY, NO_COMPENSATION
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.element_loops import CoupledHessian, Loop, NumpyLoop
-from symplex.fem.solids.elements import TETRAHEDRON, Element
+from symplex.fem.solids.elements import Element
 from symplex.fem.solids.law_segments import switches_of
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.numpy_forms import Part
@@ -82,7 +82,7 @@ def forms_of(element: Element, material: Material, formulation: str) -> SolidFor
         one_chunk = len(parts_of_rule(len(element.stiffness.points))) == 1
         return _DILATED if of_invariants and one_chunk else _NUMPY_DILATED
     if of_invariants:
-        return _NEO_HOOKEAN if element is TETRAHEDRON and isinstance(material, NeoHookean) else _OF_INVARIANTS
+        return _NEO_HOOKEAN if element.kind == "tetra" and isinstance(material, NeoHookean) else _OF_INVARIANTS
     if material.linear_constants() is not None:
         return _LINEAR
     found = _NUMPY if material.objective else _NUMPY_SMALL

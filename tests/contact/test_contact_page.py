@@ -7,11 +7,12 @@ import symplex as sx
 
 def test_examples_of_the_page(pytestconfig, capsys):
     page = (pytestconfig.rootpath / "docs" / "contact.md").read_text("utf-8")
-    first, framed, second = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    first, framed, second, law = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names: dict = {}
     exec(first, names)
     assert names["contact"].deepest(names["mesh"].points)[1] < 0.0
     exec(framed, {})  # it asserts what it says
+    exec(law, names)
     assert len(second.splitlines()) <= 60
     exec(second, names)
     told = re.match(r"(\S+) J in the floor, the energy has changed by (\S+) J", capsys.readouterr().out)
