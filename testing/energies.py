@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
-from symplex.errors import StepFailed
+from symplex.errors import InvalidArgument, StepFailed
 from symplex.fem.assembly import Array, Pattern
 from symplex.fem.energy import Energy
 from symplex.fem.measures.constraints import Constraint
@@ -109,6 +109,15 @@ class Subject:
     given_length: float | None = None
     exact: frozenset[str] | None = None
     given_rounding: float | None = None
+
+    def __post_init__(self):
+        if self.given_length is not None and not 0.0 < self.given_length < np.inf:
+            raise InvalidArgument(
+                f"{type(self.energy).__name__}: length must be positive and finite, got {self.given_length} m. "
+                "Leave it out to take the size of the stencils."
+            )
+        if not np.isfinite(self.q).all():
+            raise InvalidArgument(f"{type(self.energy).__name__}: positions must be finite.")
 
     @property
     def place(self) -> str:

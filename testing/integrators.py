@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from symplex.base.arguments import checked
 from symplex.contact.friction import Friction
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
-from symplex.errors import InvalidSystem, StepFailed, SymplexError
+from symplex.errors import InvalidArgument, InvalidSystem, StepFailed, SymplexError
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.actions.support_motion import SupportTranslation
 from symplex.fem.actions.time_function import TimeFunction
@@ -30,9 +31,11 @@ from symplex.time.motion import Motion
 from symplex.time.traits import runs_on
 
 CHECKS: dict[str, Check] = {}  # by name, in the order in which they are run
+_MOST_LOOKS = 10_000
 _FIELDS = "t", "q", "v", "a"  # of states, for what must be bit-identical
 
 
+@checked
 def check_integrator(
     make: Callable[[float], Integrator],
     sizes: Sequence[float],
@@ -71,6 +74,15 @@ def check_integrator(
     CheckFailed
         If a promise is not kept.
     """
+    numbers = {"sizes": sizes, "size": [size], "order_tolerance": [order_tolerance], "round_off": [round_off]}
+    for name, values in numbers.items():
+        if not all(0.0 < value < np.inf for value in values):
+            raise InvalidArgument(f"check_integrator: {name} must be positive and finite, got {values}.")
+    if len(sizes) < 2 or not 1 <= looks <= _MOST_LOOKS:
+        raise InvalidArgument(
+            f"check_integrator: sizes must be two steps or more and looks from 1 to {_MOST_LOOKS}, got "
+            f"{len(sizes)} and {looks}."
+        )
     case = Case(
         make=lambda dt, seed: make(dt),
         sizes=tuple(sizes),

@@ -67,6 +67,11 @@ def check_law(law: PairLaw | ContactLaw, at: ArrayLike) -> None:
     CheckFailed
         If a function is not the derivative of another one, or a quotient not that of energies.
     """
+    with np.errstate(all="ignore"):  # what is not finite fails the checks
+        _check_law(law, at)
+
+
+def _check_law(law: PairLaw | ContactLaw, at: ArrayLike) -> None:
     place, s = type(law).__name__, np.atleast_1d(np.asarray(at, dtype=float))
     step = _STEP * float(np.abs(s).max(initial=0.0) or 1.0)
     energy, slope, curvature = (np.asarray(f(s), dtype=float) for f in (law.energy, law.slope, law.curvature))

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symplex.base.arguments import checked
+from symplex.errors import InvalidArgument
 from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.assembly import Array
@@ -17,6 +19,7 @@ Load = Callable[[float, Array, Array], Array]
 CHECKS: dict[str, Check] = {}
 
 
+@checked
 def check_load(load: Load, q: ArrayLike, v: ArrayLike, t: float = 0.0, name: str = "") -> None:
     """Check a load: that its forces are finite and depend on its arguments only, and its derivatives by differences.
 
@@ -37,7 +40,12 @@ def check_load(load: Load, q: ArrayLike, v: ArrayLike, t: float = 0.0, name: str
         If a promise is not kept.
     """
     called = name or getattr(load, "__name__", type(load).__name__)
-    subject = Subject(load, np.array(q, dtype=float), np.array(v, dtype=float), t, called)
+    positions, velocities = np.array(q, dtype=float), np.array(v, dtype=float)
+    if positions.ndim != 2 or positions.shape != velocities.shape:
+        raise InvalidArgument(
+            f"check_load: q and v must have one shape [n, dim], got {positions.shape} and {velocities.shape}."
+        )
+    subject = Subject(load, positions, velocities, t, called)
     for check in CHECKS.values():
         check(subject)
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from symplex.base.arguments import checked
 from symplex.contact.gap_law import ContactLaw
 from symplex.errors import CheckFailed
 from symplex.fem.copying import own_parts
@@ -23,6 +24,7 @@ from symplex.testing.loads import check_load
 _DEPTHS = np.outer([-1.0, 1.0], np.geomspace(1e-4, 1e-2, 6)).ravel()  # gaps in parts of the size of a system
 
 
+@checked
 def check_system(system: System, state: State, constraints: Mapping[str, Constraint] = MappingProxyType({})) -> None:
     """Check all energies, constraints, laws and loads of a system that are your own, at a state and near it.
 

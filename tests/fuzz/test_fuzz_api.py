@@ -194,8 +194,8 @@ def trial(task: list[str]) -> str:
     wrong = replaced(key, call.arguments[key])[what]
     try:
         call.use(call.function(**(call.arguments | {key: wrong})))
-    except AssertionError as error:
-        return f"wrong result: {error}"
+    except AssertionError as error:  # what a check of `symplex.testing` has found is its result
+        return isolated.RAN if name.startswith("check_") else f"wrong result: {error}"
     except Exception as error:
         return judged(error)
     return isolated.RAN
