@@ -17,7 +17,7 @@ from typing import NamedTuple
 from symplex.contact.friction_law import FrictionLaw, pull
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined, uncounted_kernel as kernel
 from symplex.fem.measures.cut_off import quotient, quotient_slope
-from symplex.fem.measures.loops import add_row, add_vector, unit_of
+from symplex.fem.measures.loops import MeasureRecord, add_row, add_vector, unit_of
 from symplex.fem.measures.relative import (
     difference,
     dot,
@@ -27,7 +27,7 @@ from symplex.fem.measures.relative import (
     relative,
     sum_of,
 )
-from symplex.fem.records import Integer, Nodes, Numbers, Record
+from symplex.fem.records import Integer, Numbers
 
 _ZERO = (0.0, 0.0, 0.0)
 Vector = tuple[float, float, float]
@@ -74,15 +74,9 @@ def friction_rows(slip, law, secant, j):
     return sum_of(_ZERO, -slip.pressing, plane), sum_of(by_force, -ratio * dot(velocity, unit), n)
 
 
-class FrictionRecord(Record):
-    """What the energy of the contact reads, the numbers of the law of friction [3], and whether secants are wanted."""
+class FrictionRecord(MeasureRecord):
+    """What the energy of the contact reads, the numbers of the law of friction [3], and whether to take secants."""
 
-    nodes: Nodes
-    measure: Numbers
-    law: Integer
-    a: Numbers
-    b: Numbers
-    end: Numbers
     friction: Numbers
     secant: Integer
 

@@ -13,9 +13,8 @@ from symplex.fem.assembly import Array
 from symplex.fem.copying import Copyable
 from symplex.fem.measures.law_formulas import COMPRESSION, PENALTY, TENSION
 from symplex.fem.measures.pair_laws import PairLaw
-from symplex.meshes.quadrature import gauss_between
+from symplex.meshes.quadrature import mean_along, mean_slope_along
 
-_GAUSS = gauss_between(8).T.tolist()
 _ROUNDING = 8.0 * float(np.finfo(float).eps)  # of a difference of energies, relative to these
 
 
@@ -58,13 +57,13 @@ class ContactLaw(Copyable, ABC):
         """Return the derivative [m] in N/m of the quotient with g1."""
         quotient, corrected = self._quotient(g0, g1)
         dg = g1 - g0
-        mean = np.sum([w * t * self.curvature(g0 + t * dg) for t, w in _GAUSS], axis=0)
+        mean = mean_slope_along(self.curvature, g0, g1)
         return np.where(corrected, (self.slope(g1) - quotient) / np.where(corrected, dg, 1.0), mean)
 
     def _quotient(self, g0: Array, g1: Array) -> tuple[Array, Array]:
         """Return Δw/Δg, and where it is that rather than the mean slope by Gauss' rule."""
         dg, w0, w1 = g1 - g0, self.energy(g0), self.energy(g1)
-        mean = np.sum([w * self.slope(g0 + t * dg) for t, w in _GAUSS], axis=0)
+        mean = mean_along(self.slope, g0, g1)
         corrected = np.abs(w1 - w0 - mean * dg) > _ROUNDING * (np.abs(w0) + np.abs(w1) + np.abs(mean * dg))
         return np.where(corrected, (w1 - w0) / np.where(corrected, dg, 1.0), mean), corrected
 

@@ -37,7 +37,7 @@ class MeasureFriction(Copyable):
         return self._contact.nodes
 
     def call(self, form: LoadForm, *, secant: bool = False) -> Call:
-        """Return the call of a form; of derivatives with secants if wanted."""
+        """Return the call of a form; ``secant``: of derivatives, with secants."""
         return Call(KERNELS[form.name], self._records[secant], whole(len(self.nodes)))
 
     @cached_property
@@ -45,9 +45,8 @@ class MeasureFriction(Copyable):
         """What the kernels read, without and with secants."""
         contact = self._contact.record
         assert contact is not None, "the law of a contact with an obstacle is compiled"
-        known = {name: getattr(contact, name) for name in ("nodes", "measure", "law", "a", "b", "end")}
         numbers = np.array(self._friction, float)
-        one, other = (FrictionRecord(**known, friction=numbers, secant=secant) for secant in (False, True))
+        one, other = (FrictionRecord(**contact.as_dict(), friction=numbers, secant=secant) for secant in (False, True))
         return one, other
 
     @cached_property

@@ -115,13 +115,13 @@ def add_matrix_rows(rows, nodal, out):
 
 @uncounted_kernel
 def run(rows, out, *nodal):
-    """Do as `add_rows`."""
+    """Do what `add_rows` does, from Python."""
     return add_rows(rows, nodal, out)
 
 
 @uncounted_kernel
 def run_matrix(rows, out, *nodal):
-    """Do as `add_matrix_rows`."""
+    """Do what `add_matrix_rows` does, from Python."""
     return add_matrix_rows(rows, nodal, out)
 
 
@@ -135,7 +135,7 @@ def run_apart(form: Form, calls: Sequence[Call], *gathered: Array) -> Array:
     apart = [call._replace(record=call.record.replace(nodes=own)) for call in calls]
     nodal = [np.ascontiguousarray(x, dtype=float).reshape(-1, dim) for x in gathered]
     if not form.is_matrix:
-        out = np.zeros(form.shape(m * k, 0, dim) if form.kind == "vector" else m)
+        out = np.zeros(m if form.kind == "number" else (m * k, dim))
         run(rows_of(form, apart), out, *nodal)
         return out.reshape(form.local_shape(m, k, dim))
     out = np.zeros(form.shape(m * k, m * k * k, dim))

@@ -14,7 +14,7 @@ from symplex.fem import equation_loops as loops
 from symplex.fem.assembly import Array
 from symplex.fem.energy import Invariance
 from symplex.fem.forms import kernels_of
-from symplex.fem.looped import KernelEnergy
+from symplex.fem.kernel_energy import KernelEnergy
 
 _ROUND_OFF = 1e-12  # of the factors of an equation: how far their sum may be from zero
 _MOST_NODES = 1000  # of an equation, whose Hessian is full

@@ -77,9 +77,9 @@ class Form(NamedTuple):
         return nodal[: self.ends]
 
     def shape(self, n: int, nnz: int, dim: int) -> tuple[int, ...]:
-        """Return the shape of what is assembled for n nodes, and nnz blocks of a pattern."""
-        if self.kind in ("number", "vector"):
-            return (n, dim) if self.kind == "vector" else (1,)
+        """Return the shape of the nodal vectors or matrix assembled for n nodes, and nnz blocks of a pattern."""
+        if self.kind == "vector":
+            return n, dim
         return (nnz, dim, dim) if self.kind == "block" else (nnz,)
 
 

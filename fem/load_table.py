@@ -19,6 +19,13 @@ from symplex.fem.system import System
 _SEEN = types.float64, *[VECTORS] * 4
 
 
+class ForceTable(NamedTuple):
+    """The forces of all loads, as compiled loops take them: what `write_load` needs of a `LoadTable`."""
+
+    rows: NDArray[np.int64]
+    write: int
+
+
 class LoadTable(NamedTuple):
     """All loads of a system, as compiled loops take them; what addresses lead to is the loads' and the pattern's.
 

@@ -15,6 +15,7 @@ Kernels are compiled for the type of a record (`type_of`); they must not change 
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Annotated, Any, ClassVar, Self, get_origin, get_type_hints
 
 import numpy as np
@@ -143,19 +144,21 @@ class Record:
         self._packed = np.array(words, np.int64)
         self.address: int = self._packed.__array_interface__["data"][0]
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return {name: getattr(self, name) for name, *_ in self._fields}
+
     def replace(self, **changes: Any) -> Self:
         """Return a record with other values for some fields."""
-        return type(self)(**{name: getattr(self, name) for name, *_ in self._fields} | changes)
+        return type(self)(**self.as_dict() | changes)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Return a record of copies, which has an address of its own."""
-        from copy import deepcopy
-
-        return type(self)(**{name: deepcopy(getattr(self, name), memo) for name, *_ in self._fields})
+        return type(self)(**deepcopy(self.as_dict(), memo))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let a pickle hold the fields: addresses are others where it is read."""
-        return _made, (type(self), {name: getattr(self, name) for name, *_ in self._fields})
+        """Return what a pickle is made of: the fields, as addresses differ where it is read."""
+        return _made, (type(self), self.as_dict())
 
 
 def _made(kind: type[Record], values: dict[str, Any]) -> Record:

@@ -12,7 +12,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem import rigidity_loops as loops
 from symplex.fem.energy import RIGID, Array
 from symplex.fem.forms import kernels_of
-from symplex.fem.looped import KernelEnergy
+from symplex.fem.kernel_energy import KernelEnergy
 from symplex.fem.nodes import Nodes, connectivity
 
 # Where the four particles of a body are along its principal axes, in radii of gyration: at corners of a cube, so that

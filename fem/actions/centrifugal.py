@@ -14,7 +14,7 @@ from symplex.fem.actions import centrifugal_loops
 from symplex.fem.actions.mass import nodal_masses
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.forms import kernels_of
-from symplex.fem.looped import KernelEnergy
+from symplex.fem.kernel_energy import KernelEnergy
 
 
 def centrifugal_matrix(omega: Array) -> Array:

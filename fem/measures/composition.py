@@ -19,7 +19,7 @@ from symplex.fem import forms
 from symplex.fem.calls import Call, run, whole
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions, OptionalFunction
 from symplex.fem.forms import Form
-from symplex.fem.looped import KernelEnergy, KernelForms
+from symplex.fem.kernel_energy import KernelEnergy, KernelForms
 from symplex.fem.measures import loops
 from symplex.fem.measures.cut_off import NO_END
 from symplex.fem.measures.law_formulas import GIVEN

@@ -26,11 +26,7 @@ from symplex.fem.measures.law_formulas import IDENTITY, LENGTH
 from symplex.fem.measures.relative import axes_from, core, distance, faces
 from symplex.fem.nodes import Nodes, node_indices, node_pairs, require_nodes
 from symplex.fem.projected_gradient import difference_slope
-from symplex.meshes.quadrature import gauss_between
-
-# Of the mean of a gradient along a segment: exact for polynomials of degree 15, to round-off for what is smooth.
-_GAUSS = gauss_between(8).T.tolist()
-
+from symplex.meshes.quadrature import mean_along, mean_slope_along
 
 _AT_NODES = forms.Form("at_nodes", "add_at_nodes", "gradient", "vector", False)
 
@@ -83,11 +79,11 @@ class Constraint(Copyable, ABC):
 
         Its product with x1 − x0 is g(x1) − g(x0): here by Gauss' rule of 8 points, to round-off where g is smooth.
         """
-        return np.sum([w * self.gradient(x0 + s * (x1 - x0)) for s, w in _GAUSS], axis=0)
+        return mean_along(self.gradient, x0, x1)
 
     def discrete_hessian(self, x0: Array, x1: Array) -> Array:
         """Return the derivative [c, k·dim, k·dim] of the discrete gradient with respect to x1."""
-        return np.sum([w * s * self.hessian(x0 + s * (x1 - x0)) for s, w in _GAUSS], axis=0)
+        return mean_slope_along(self.hessian, x0, x1)
 
     # What methods call at each step, written once here.
 
@@ -119,12 +115,13 @@ class MeasureConstraint(MeasureLaw, Constraint):
 
     def write_values(self, q: Array, out: Array) -> None:
         """Write g at the nodal positions q [n, dim] to out [c]."""
-        run(self._rows_of(forms.VALUE, q.shape[1]), out, self._checked(q))
+        q = self._checked(q)
+        run(self._rows_of(forms.VALUE, q.shape[1]), out, q)
 
     def write_gradients(self, q: Array, out: Array) -> None:
         """Write ∂g/∂x at the nodal positions q [n, dim] to out [c·k, dim], one row for each node of each stencil."""
-        out[...] = 0.0
-        run(self._rows_of(_AT_NODES, q.shape[1]), out, self._checked(q))
+        q, out[...] = self._checked(q), 0.0
+        run(self._rows_of(_AT_NODES, q.shape[1]), out, q)
 
     def condition_calls(self, dim: int) -> tuple[Call, Call] | None:
         """Return the calls of values and gradients."""

@@ -17,9 +17,8 @@ from symplex.fem.assembly import Array
 from symplex.fem.copying import Copyable
 from symplex.fem.solids import invariants
 from symplex.fem.solids.law_functions import LawFunctions
-from symplex.meshes.quadrature import gauss_between
+from symplex.meshes.quadrature import mean_along, mean_slope_along
 
-_GAUSS = gauss_between(8).T.tolist()
 _NO_FIBRES = np.empty((0, 3))
 
 
@@ -57,11 +56,11 @@ class Material(Copyable, ABC):
         for polynomials up to degree 16 along it. Of laws for rubber and foam the error is round-off where components
         of F change by up to 0.1, but 1e-7 of the stiffness at 0.2. Laws with a closed form override it.
         """
-        return np.sum([w * self.stress(C0 + t * (C1 - C0)) for t, w in _GAUSS], axis=0)
+        return mean_along(self.stress, C0, C1)
 
     def discrete_tangent(self, C0: Array, C1: Array) -> Array:
         """Return 2 ∂S*/∂C1 [p, 3, 3, 3, 3] in Pa."""
-        return np.sum([w * t * self.tangent(C0 + t * (C1 - C0)) for t, w in _GAUSS], axis=0)
+        return mean_slope_along(self.tangent, C0, C1)
 
     def stress_curvature(self, C: Array, H: Array) -> Array:
         """Return the second derivative D²S[H, H] of the stress along symmetric H [p, 3, 3] in Pa: optional.

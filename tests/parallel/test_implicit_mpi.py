@@ -6,6 +6,7 @@ import pytest
 import symplex as sx
 from reference.on_ranks import DROP, PUSHED, run
 from symplex.base.checkpoint import load_checkpoint
+from symplex.contact.friction import SLIP_SPEED
 
 BAR = (
     DROP.replace("stiffness = 1e5", "stiffness = 1e5\nfriction = 0.3")
@@ -37,9 +38,12 @@ def assert_close(one, other, most=1e-12):
     """Check that two folders tell the same motion, as far as Newton's method finds it."""
     first, second = (load_checkpoint(folder / "checkpoint.npz").motion for folder in (one, other))
     assert first.keys() | {"owner of each node"} == second.keys() | {"owner of each node"}
-    for name, times in (("q", 1.0), ("v", 20.0), ("a", 1000.0), ("work", 20.0)):
-        error = np.abs(second[name] - first[name]).max()
-        assert error <= times * most * np.abs(first[name]).max(), name
+    errors = {name: np.abs(second[name] - first[name]).max() for name in ("q", "v", "a", "work")}
+    # Nodes that stick on the floor have a friction −N μ ψ(|v|/v_s), ψ'(0) = 2, N of the size of their m a.
+    largest = np.abs(first["a"]).max()
+    sticking = 2.0 * 0.3 / SLIP_SPEED * largest * errors["v"]
+    for name, times, more in (("q", 1.0, 0.0), ("v", 20.0, 0.0), ("a", 100.0, sticking), ("work", 20.0, 0.0)):
+        assert errors[name] <= times * most * np.abs(first[name]).max() + more, name
     a, b = (sx.read_history(folder / "history.csv") for folder in (one, other))
     assert list(a) == list(b)
     energy = np.abs(a["kinetic"]).max()

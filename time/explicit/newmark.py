@@ -17,7 +17,7 @@ from symplex.fem.callbacks import Callback
 from symplex.fem.energy import Array
 from symplex.fem.gradient_table import gradient_table, table_of, write_gradient
 from symplex.fem.kernels import formula, inlined, kernel, uncounted_formula
-from symplex.fem.load_table import NO_LOADS, LoadTable, load_loops, write_load
+from symplex.fem.load_table import NO_LOADS, ForceTable, load_loops, write_load
 from symplex.fem.system import State, System
 from symplex.fem.team import Phases
 from symplex.time.implicit.generalized_alpha import newmark_scheme
@@ -307,9 +307,7 @@ def _steps(
     Each is a drift between two kicks. Loads act with the forces acting [l, n, dim] at the beginning, and with factors
     [s, l] at the ends of steps in turn; the work of each is added to works [l].
     """
-    table = LoadTable(
-        loads, loads, loads, write, 0
-    )  # made here: to take one from Python takes longer than a short step
+    table = ForceTable(loads, write)  # made here: to take one from Python takes longer than a short step
     numbers = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
     rooms = before.reshape((len(before), q.size))
     k, after = 0, 0.0

@@ -22,14 +22,11 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array
-from symplex.meshes.quadrature import gauss_between
+from symplex.meshes.quadrature import mean_along, mean_slope_along
 from symplex.time.manifolds.manifold import ManifoldState
 
 _ROUND_OFF = 1e-9  # how far |q| may be from 1, and momenta from directions they must have, relatively
 _NUDGE = 6e-6  # of central differences: about the cube root of the rounding unit
-
-# Gauss' rule with eight points on [0, 1], as pairs of a point and its weight.
-_RULE = gauss_between(8).T.tolist()
 
 
 def hat(a: Array) -> Array:
@@ -76,13 +73,11 @@ class SpherePotential(Copyable, ABC):
         By Gauss' rule with eight points: exact for polynomials of degree 16, and to round-off for every V that varies
         smoothly over a step.
         """
-        along = q1 - q0
-        return np.sum([weight * self.gradient(q0 + part * along) for part, weight in _RULE], axis=0)
+        return mean_along(self.gradient, q0, q1)
 
     def discrete_hessian(self, q0: Array, q1: Array) -> Array:
         """Return the derivative ∂G/∂q1 [3, 3] of the discrete gradient in J."""
-        along = q1 - q0
-        return np.sum([weight * part * self.hessian(q0 + part * along) for part, weight in _RULE], axis=0)
+        return mean_slope_along(self.hessian, q0, q1)
 
 
 @checked
@@ -149,11 +144,11 @@ class AxialPotential(SpherePotential):
 
     def quotient(self, s0: float, s1: float) -> float:
         """Return g[s0, s1] = (g(s1) − g(s0))/(s1 − s0) in J, as the mean of g', which has no cancellation."""
-        return sum(weight * self.slope(s0 + part * (s1 - s0)) for part, weight in _RULE)
+        return mean_along(self.slope, s0, s1)
 
     def quotient_slope(self, s0: float, s1: float) -> float:
         """Return ∂g[s0, s1]/∂s1 in J."""
-        return sum(weight * part * self.curvature(s0 + part * (s1 - s0)) for part, weight in _RULE)
+        return mean_slope_along(self.curvature, s0, s1)
 
 
 def _horner(coefficients: list[float], s: float) -> float:

@@ -101,9 +101,11 @@ class KernelForms:
 
     def _rows_of(self, form: Form, dim: int, slots: IntArray | None = None) -> NDArray[np.int64] | None:
         """Return the rows of the calls of a form; None if there is no kernel for it."""
-        rows = None if self.record is None else self.record.rows.get(form.name)
-        if rows is None or self._dim not in (None, dim):
-            if self.record is None or (calls := self.calls(form, dim)) is None:
+        if self.record is None:
+            return None
+        rows = self.record.rows.get(form.name)
+        if rows is None:
+            if (calls := self.calls(form, dim)) is None:
                 return None
             rows = self.record.rows[form.name] = rows_of(form, calls)
         return rows if slots is None else with_slots(rows, slots)
