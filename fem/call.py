@@ -132,7 +132,7 @@ def ranges_at(typingctx, address, n):
         data = builder.inttoptr(args[0], _INT.as_pointer())
         return array_of(context, builder, kind, data, [args[1], _INT(2)])
 
-    return types.int64[:, ::1](types.int64, types.int64), codegen
+    return types.uint64[:, ::1](types.int64, types.int64), codegen
 
 
 @_compiled

@@ -37,19 +37,20 @@ class Call(NamedTuple):
         A compiled kernel, which raises nothing (see `symplex.fem.forms` for what it takes and returns).
     record : Record
         What it reads.
-    ranges : int64 [r, 2]
-        The first stencil and the end of each range, in the order in which they are added up.
+    ranges : uint64 [r, 2]
+        The first stencil and the end of each range, in the order in which they are added up. Indices without a sign
+        save kernels the question whether they count from the end.
     """
 
     kernel: Any
     record: Record | Any
-    ranges: NDArray[np.int64]
+    ranges: NDArray[np.uint64]
 
 
 @cache
-def whole(m: int) -> NDArray[np.int64]:
+def whole(m: int) -> NDArray[np.uint64]:
     """Return the range of m stencils, all of them."""
-    return np.array([[0, m]], np.int64)
+    return np.array([[0, m]], np.uint64)
 
 
 def row_of(call: Call, given: tuple[Any, ...], to: tuple[Any, ...], slots: IntArray | None = None) -> list[int]:
@@ -64,7 +65,7 @@ def row_of(call: Call, given: tuple[Any, ...], to: tuple[Any, ...], slots: IntAr
     slots : int32 [m, k, k], optional
         The places of stencils, if it adds to a matrix.
     """
-    address = address_of(call.kernel, *given, call.record.type, *to, types.int64, types.int64)
+    address = address_of(call.kernel, *given, call.record.type, *to, types.uint64, types.uint64)
     places = [0, 0, 0] if slots is None else [slots.ctypes.data, *slots.shape[:2]]
     return [address, call.record.address, call.ranges.ctypes.data, len(call.ranges), *places]
 

@@ -41,7 +41,7 @@ def stored_call(kernel: Any, arguments: tuple[Any, ...], ranges: Sequence[tuple[
     ranges : sequence of (int, int)
         Of blocks of stencils, in the order in which they are added up.
     """
-    return Call(_run, _Arguments(kernel, arguments), np.array(ranges, np.int64).reshape(-1, 2))
+    return Call(_run, _Arguments(kernel, arguments), np.array(ranges, np.uint64).reshape(-1, 2))
 
 
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,4 +96,4 @@ def _store(address, value):
 @uncounted_kernel
 def _run(q, job, out, first, last):
     address, arguments = _read(job)
-    return call_kernel(address, (q, *arguments, out, first, last))
+    return call_kernel(address, (q, *arguments, out, np.int64(first), np.int64(last)))

@@ -124,13 +124,13 @@ def write_values(q, our, out, first, last):
 def add_at_nodes(q, our, out, first, last):
     """Add ∂φ/∂x to [m·k, dim], one row for each node of each stencil."""
     nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
-    k = nodes.shape[1]
+    k = np.uint64(nodes.shape[1])
     for e in range(first, last):
         m, n = gradient_of(measure, relative(q, nodes, e, measure))
         f = sum_of((0.0, 0.0, 0.0), slope(law, a[e], b[e], end, m), n)
         _add_to(f, 1.0, k * e, out)
         if k > 1:
-            _add_to(f, -1.0, k * e + 1, out)
+            _add_to(f, -1.0, k * e + np.uint64(1), out)
     return 0.0
 
 
