@@ -11,13 +11,13 @@ from typing import Any
 
 from symplex.base.arguments import checked
 from symplex.base.files import damage_reported, read_whole, write_text
+from symplex.base.quantities import listed, shown
 from symplex.base.representation import table_html
 from symplex.errors import OutputError
 from symplex.runs.history import loaded_pandas
 from symplex.runs.plots import Sheet
 from symplex.runs.result import Result
 from symplex.runs.results import Folder
-from symplex.scenario.quantities import listed, shown
 from symplex.studies.quantities import RunQuantity
 from symplex.studies.study_file import PLOT, TABLE, folder_of, read_study
 from symplex.studies.workers import FINISHED
