@@ -36,6 +36,7 @@ _FAMILIES = {
     "solids": "symplex.fem.solids",
     "solvers": "symplex.time.solvers",
     "studies": "symplex.studies",
+    "testing": "symplex.testing",
     "time": "symplex.time",
     "variational": "symplex.time.variational",
     "errors": "symplex.errors",

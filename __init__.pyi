@@ -14,6 +14,7 @@ from symplex import parallel as parallel
 from symplex import runs as runs
 from symplex import scenario as scenario
 from symplex import studies as studies
+from symplex import testing as testing
 from symplex import time as time
 from symplex.contact.obstacles import HalfSpace as HalfSpace
 from symplex.contact.obstacles import Sphere as Sphere

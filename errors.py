@@ -116,3 +116,7 @@ class InfeasibleStart(InvalidSystem):
 
 class RedundantConstraints(InvalidSystem):
     """Constraints of which some follow from the others, so that their forces are not determined."""
+
+
+class CheckFailed(SymplexError, AssertionError):
+    """Code of a user that a function of `symplex.testing` found to be wrong: what, where and by how much."""

@@ -168,6 +168,11 @@ def between(least: float, most: float = math.inf, unit: str = "1") -> Quantity:
     return _ranged(unit, bound, lambda x: least <= x <= most, range)
 
 
+def fraction() -> Quantity:
+    """A number from 0 to below 1."""
+    return _ranged("1", "at least 0 and below 1", lambda x: 0.0 <= x < 1.0, "≥ 0, < 1")
+
+
 def or_word(word: str, quantity: Quantity) -> Quantity:
     """Either a word, or something else."""
 

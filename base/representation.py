@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from html import escape
@@ -31,6 +32,29 @@ def table_html(title: str, rows: Iterable[tuple[str, str]]) -> str:
     """Return a table of HTML for notebooks."""
     body = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
     return f"<table><caption>{escape(title)}</caption><tbody>{body}</tbody></table>"
+
+
+class Tabled(ABC):
+    """An object that prints rows of names and values, in one line, and as a table in notebooks."""
+
+    @abstractmethod
+    def _told(self) -> list[tuple[str, str]]:
+        """Return names and values."""
+
+    def _caption(self) -> str:
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'; '.join(f'{name} {value}' for name, value in self._told())})"
+
+    def _repr_html_(self) -> str:
+        return table_html(self._caption(), self._told())
+
+    def text(self) -> str:
+        """Return the same as lines, aligned, below a title."""
+        rows = self._told()
+        width = max((len(name) for name, _ in rows), default=0)
+        return "\n".join([self._caption(), *(f"  {name:<{width}}  {value}".rstrip() for name, value in rows)])
 
 
 class Described:

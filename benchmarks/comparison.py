@@ -291,7 +291,7 @@ def table(problem: Problem, results: list[Result]) -> str:
     """Return the table of a problem in Markdown."""
     lines = [
         f"| method | largest step that ran | error there | error at the smallest step | s for an error of "
-        f"{problem.target:g} | energy | momentum | angular momentum | what happened |",
+        f"{problem.target:g} | energy | momentum | angular momentum | remark |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     keys = list(dict.fromkeys((r.family, r.method) for r in results))
@@ -299,8 +299,7 @@ def table(problem: Problem, results: list[Result]) -> str:
         runs = [r for r in results if (r.family, r.method) == (family, name)]
         done = [r for r in runs if not r.failure]
         shown = name if not name.startswith("–") else f"{family} {name}"
-        failures = sorted({r.failure for r in runs if r.failure})
-        remarks = [f"{len(runs) - len(done)} of {len(runs)} steps failed: {failures[0]}"] if failures else []
+        remarks = [f"{len(runs) - len(done)} of {len(runs)} step sizes failed"] if len(done) < len(runs) else []
         held = [r.counts["held"] / r.counts["steps"] for r in done if r.counts.get("held")]
         if held:
             remarks.append(f"up to {max(held):.0%} of the steps held")
@@ -363,13 +362,12 @@ def draw(problem: Problem, results: list[Result], file: Path) -> None:
     plt.close(figure)
 
 
-INTRODUCTION = """# All integrators on the same three problems
+INTRODUCTION = """# All integrators on three problems
 
-This page is written by `python benchmarks/comparison.py --docs docs`, which also has the problems in full. Errors are
-root mean squares over nodes of the positions at the end, as parts of the size of the body, against a reference; times
-are processor times of one core, good for ratios. Energy, momentum and angular momentum: the largest change seen on the
-way, at any step that ran, as parts of the initial kinetic energy and of momenta of its size; where the method keeps an
-energy of its own (that of the lattice, the discrete one), it is that. Against a wall only momentum along it is kept.
+Written by `python benchmarks/comparison.py --docs docs`. Errors are root mean squares over nodes of the final
+positions, relative to the size of the body; times are processor times of one core. Energy, momentum and angular
+momentum are the largest changes at any step size that ran, relative to the initial kinetic energy and to momenta of
+its size; for methods with their own energy (lattice, discrete) it is that one. Against a wall, momentum along it.
 
 """
 

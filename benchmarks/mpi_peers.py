@@ -22,7 +22,7 @@ import numpy as np
 from peers import NAMES, PROGRAMS, problem_of
 
 STEPS = 20
-PAGE = Path(__file__).parent.parent / "docs" / "mpi.md"
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "mpi.md"
 BEGIN, END = "<!-- beside others: python benchmarks/mpi_peers.py -->", "<!-- end of beside others -->"
 
 

@@ -224,30 +224,24 @@ def page(found: Mapping[tuple[str, str], tuple[str, str]]) -> str:
     """Return ``docs/pairs.md``."""
     words = [outcome for outcome, _ in found.values()]
     lines = [
-        "# What runs on what",
+        "# Integrators and systems: what runs on what",
         "",
         f"{len(INTEGRATORS)} integrators and {len(SYSTEMS)} systems: {words.count(RUNS)} of {len(words)} pairs run "
         f"({RUNS}), {words.count(EXTERNAL)} more if",
-        f"the energies without a secant form are named as external ({EXTERNAL}), {words.count(REFUSED)} are refused at "
-        f"the start in one sentence ({REFUSED}).",
-        "Written by `benchmarks/pairs.py`, which tries each pair on a tiny system; `pytest -m slow` does so as well.",
+        f"energies without a secant form are named in `external` ({EXTERNAL}). {words.count(REFUSED)} are refused at",
+        f"the start ({REFUSED}); the message names integrators that support the system.",
+        "Written by `benchmarks/pairs.py`, which tries each pair on a tiny system.",
         "",
         f"|  | {' | '.join(str(k + 1) for k in range(len(SYSTEMS)))} |",
         f"| --- |{' --- |' * len(SYSTEMS)}",
         *(f"| {name} | {' | '.join(found[s, name][0] for s in SYSTEMS)} |" for name in INTEGRATORS),
         "",
-        "The systems:",
+        "Systems:",
         "",
         *(f"{k + 1}. {name}" for k, name in enumerate(SYSTEMS)),
         "",
-        "`Rattle` and `Shake` have a rod between two nodes besides. `PolarReduction`, which is for two bodies, is not",
-        "in the table. What is refused, each with one of the sentences:",
-        "",
+        "`Rattle` and `Shake` have a rod between two nodes. `PolarReduction` is for two bodies only.",
     ]
-    for system in SYSTEMS:
-        refused = {i: sentence for (s, i), (outcome, sentence) in found.items() if (s, outcome) == (system, REFUSED)}
-        if refused:
-            lines.append(f"- **{system}** by {', '.join(refused)}: *{next(iter(refused.values()))}*")
     return "\n".join(lines) + "\n"
 
 

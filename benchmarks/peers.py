@@ -51,7 +51,7 @@ NAMES = {
 }
 WHAT = {"gradient": "forces", "tangent": "tangent", "iteration": "correction", "steps": "explicit step"}
 COURANT = 20.0  # explicit steps in that of the correction
-PAGE = HERE.parent / "docs" / "speed-assembly.md"
+PAGE = HERE.parent / "docs" / "benchmarks" / "explicit.md"
 BEGIN, END = "<!-- peers: python benchmarks/peers.py -->", "<!-- end of peers -->"
 
 

@@ -4,7 +4,7 @@
 
 The matrices are those of `benchmarks/implicit_step.py`: of the midpoint method (symmetric), and of energy-momentum,
 whose columns `KrylovSolver` turns back. Both solvers are called in turns in one process, with one thread; the least
-processor time of three calls counts. PETSc needs petsc4py (see docs/speed-implicit.md).
+processor time of three calls counts. PETSc needs petsc4py (see docs/benchmarks/implicit.md).
 """
 
 from __future__ import annotations

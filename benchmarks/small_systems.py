@@ -36,7 +36,7 @@ from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.constraints.multipliers import project
 from symplex.time.constraints.rattle import Rattle
-from symplex.time.explicit.newmark import Newmark
+from symplex.time.explicit.newmark import Newmark, NewmarkMotion
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import Integrator
 from symplex.time.modes.rotating import rotating_frame
@@ -190,8 +190,11 @@ def method(name: str, bars: int, steps: int) -> float:
     if loads := next((one for one in LOADS if plain.endswith(one)), None):
         system = loaded(system, loads)
     motion: Any = integrator.start(system, state)
-    if name != plain:
-        getattr(motion, "inner", motion)._compiled_steps = lambda n, sizes: 0
+    inner = getattr(motion, "inner", motion)
+    if name != plain and isinstance(inner, NewmarkMotion):
+        inner._table = inner._loads = None  # forces are called back
+    elif name != plain:
+        inner._compiled_steps = lambda n, sizes: 0
     if isinstance(integrator, AdaptiveVariational):
         return best(lambda n: [motion.step() for _ in range(n)], steps)
     reached = 0

@@ -27,10 +27,10 @@ NEEDED = {
 }
 COLUMNS = {
     "loads": "loads",
-    "moving supports": "supports that move",
+    "moving supports": "prescribed motion",
     "consistent mass": "consistent mass",
-    "massless nodes": "nodes without mass",
-    "changing stencils": "stencils that change",
+    "massless nodes": "zero-mass nodes",
+    "changing stencils": "neighbour lists",
     "barriers": "barriers",
     "constraints": "constraints",
     "composition": "`Composition`",
@@ -57,19 +57,19 @@ ROWS = (
     Row(("PolarReduction",), "reduction", "here of force-stepping; for two bodies"),
     Row(("Newmark",), "", "velocity Verlet; refuses a step above the stability limit, or chooses it"),
     Row(("EnergyMomentum",), "implicit", "implicit, contact included"),
-    Row(("Multirate",), "local-steps", "explicit, in local time steps"),
+    Row(("Multirate",), "local-steps", "explicit, local time steps"),
     Row(("Midpoint",), "implicit", "implicit"),
-    Row(("VariationalMidpoint",), "adaptive-variational", "implicit; tells its discrete energy"),
+    Row(("VariationalMidpoint",), "adaptive-variational", "implicit; reports its discrete energy"),
     Row(("Newmark.trapezoidal",), "implicit", "implicit; further members by β and γ"),
     Row(("GeneralizedAlpha", "HilberHughesTaylor"), "implicit", "implicit, with numerical damping"),
     Row(("GrahamJelenic symplectic-momentum",), "graham-jelenic", "implicit"),
     Row(
         ("GrahamJelenic energy-momentum", "GrahamJelenic energy-momentum-exact-angle"),
         "graham-jelenic",
-        "implicit; the second turns by the exact angle",
+        "implicit; the second rotates by the exact angle",
     ),
     Row(("GrahamJelenic assumed-distance",), "graham-jelenic", "implicit"),
-    Row(("GrahamJelenic kappa",), "graham-jelenic", "implicit; the force times a factor"),
+    Row(("GrahamJelenic kappa",), "graham-jelenic", "implicit; the force is scaled"),
     Row(("GrahamJelenic exact-steady-motion",), "graham-jelenic", "implicit; steady motions are exact"),
     Row(
         ("GrahamJelenic momentum-conserving-4", "GrahamJelenic cayley-magnus-4"),
@@ -81,7 +81,7 @@ ROWS = (
     Row(("ZhangSkeel",), "zhang-skeel", "one linear system a step, linearly stable at any for β ≥ ¼"),
     Row(("ZhangSkeel simplified",), "zhang-skeel", "the same"),
     Row(("ZhangSkeel push-forward",), "zhang-skeel", "nonlinear equations"),
-    Row(("Rattle",), "constraints", "explicit but for the multipliers"),
+    Row(("Rattle",), "constraints", "explicit except for the multipliers"),
     Row(("Rattle with beta > 0",), "constraints", "stiff energies as by `ZhangSkeel`"),
     Row(("Shake",), "constraints", "the positions of `Rattle`"),
     Row(("AdaptiveVariational",), "adaptive-variational", "implicit, chooses its steps; for smooth motions"),
@@ -100,7 +100,7 @@ def table() -> str:
     told = [name for row in ROWS for name in row.methods]
     if sorted(told) != sorted(known):
         raise ValueError(f"rows and catalogue differ by {sorted(set(told) ^ set(known))}.")
-    heads = ("", "order", "keeps to round-off", "needs of energies", *COLUMNS.values(), "")
+    heads = ("", "order", "conserves to round-off", "needs of energies", *COLUMNS.values(), "")
     lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
     for row in ROWS:
         cells = {_cells(known[name]) for name in row.methods}

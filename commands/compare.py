@@ -24,14 +24,12 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from symplex.runs.tables import told_as_table
     from symplex.studies.comparison import compare
 
     if arguments.tolerance is not None and not arguments.tolerance >= 0.0:
         raise InvalidArgument(f"--tolerance is {arguments.tolerance:g}, must be a number that is not negative.")
     found = compare(arguments.first, arguments.second, output=arguments.output)
-    rows = [{**row, "largest at t": row["t"]} for row in found.rows()]
-    lines = [told_as_table(["name", "where", "unit", "rms", "largest", "largest at t", "relative"], rows), *found.notes]
+    lines = [found.report()]
     if arguments.output is not None:
         lines.append(f"pictures and the differences of fields are in {arguments.output}")
     status = told("\n".join(lines))
@@ -41,8 +39,8 @@ def _compare(arguments: argparse.Namespace) -> int:
     if beyond:
         worst = max(beyond, key=lambda one: one.relative)
         complain(
-            f"error: {len(beyond)} of {len(rows)} differ by more than {arguments.tolerance:g}; most of all "
-            f"{worst.name}, by {worst.relative:.3g} at t = {worst.t:.6g} s."
+            f"error: {len(beyond)} of {len(found.differences)} differ by more than {arguments.tolerance:g}; most of "
+            f"all {worst.name}, by {worst.relative:.3g} at t = {worst.t:.6g} s."
         )
     if found.left_out:
         complain(

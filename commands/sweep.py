@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from symplex.base.streams import say
 from symplex.commands.common import FAILED, OK, add_command, add_scenario
 from symplex.commands.members import add_members, add_quantities, how_to_run, interrupted
-
-if TYPE_CHECKING:
-    from symplex.studies.members import Sweep
 
 _OVER = """\
 values: a list, 0.1,0.2,0.4; ranges with both ends, linear(FIRST, LAST, COUNT) or log(FIRST, LAST, COUNT); random
 numbers, uniform(LEAST, MOST), log-uniform(LEAST, MOST) or normal(MEAN, DEVIATION), with --samples
 """
 _SAMPLES = ("samples", "sampling", "seed")
-_MOST_TOLD = 30  # members that are listed
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -54,21 +49,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt as error:
         return interrupted(error, arguments, "sweep", "over", "quantity", *_SAMPLES, "zip", "pictures")
     if not arguments.quiet:
-        say(_report(study))
+        done = len(study.members) - len(study.failed)
+        say(study.report())
+        say(f"{done} of {len(study.members)} members finished; all of it is in {study.path}, as table.csv")
     return FAILED if study.failed else OK
-
-
-def _report(study: Sweep) -> str:
-    """Return a table of the members, and where all of it is."""
-    from symplex.runs.tables import told_as_table
-
-    columns = ["member", *study.keys, *study.quantities]
-    rows = [row if row["status"] == "finished" else row | {"note": row["status"]} for row in study.rows()]
-    lines = [told_as_table([*columns, *(["note"] if study.failed else [])], rows[:_MOST_TOLD])]
-    if len(rows) > _MOST_TOLD:
-        lines.append(f"… {len(rows) - _MOST_TOLD} more")
-    odd = [one for one in study.members if one.status != "finished" or one.reason]  # or without a number
-    lines += [f"member {one.name}: {one.status}: {one.reason}" for one in odd[:_MOST_TOLD]]
-    done = len(study.members) - len(study.failed)
-    lines.append(f"{done} of {len(study.members)} members finished; all of it is in {study.path}, as table.csv")
-    return "\n".join(lines)

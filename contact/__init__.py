@@ -8,6 +8,7 @@ __all__, __getattr__, __dir__ = public(
         ".bodies": ("BodyContact", "Contacts"),
         ".framed": ("FramedContact",),
         ".friction": ("Friction",),
+        ".gap_law": ("ContactLaw",),
         ".massless": ("mass_moved_inward", "redistributed_mass"),
         ".solid_obstacles": ("obstacle_mass",),
         ".offset": ("offset_contact",),

@@ -4,6 +4,7 @@
 from symplex.contact.bodies import BodyContact as BodyContact
 from symplex.contact.framed import FramedContact as FramedContact
 from symplex.contact.friction import Friction as Friction
+from symplex.contact.gap_law import ContactLaw as ContactLaw
 from symplex.contact.massless import mass_moved_inward as mass_moved_inward
 from symplex.contact.massless import redistributed_mass as redistributed_mass
 from symplex.contact.obstacles import Box as Box

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from functools import partial
 from math import isfinite, sqrt
 from typing import Literal, final
 
@@ -34,7 +35,7 @@ _AHEAD = 1.0  # d̂: how much farther the pairs reach that short steps look at
 _TOUCH = 1e-9  # of the distance at which forces begin: what is as near as that touches
 
 
-@checked
+@partial(checked, but=("law",))
 @final
 class BodyContact(PairEnergy):
     """Surfaces that push each other away where they are closer than a distance d̂: V = Σ w m b(s).
@@ -126,7 +127,7 @@ class BodyContact(PairEnergy):
         self._keep(_no_pairs())
 
     @classmethod
-    @checked
+    @partial(checked, but=("law",))
     def from_materials(
         cls,
         surface: Surface,

@@ -15,9 +15,9 @@ from symplex.contact.rigid import ObstacleContact, RigidContact
 from symplex.contact.surface_friction import SurfaceFriction
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.increment_load import IncrementLoad
-from symplex.fem.actions.looped_load import CompiledLoad
+from symplex.fem.actions.looped_load import CompiledLoad, LoadForm
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.forms import CompiledLoops
+from symplex.fem.calls import Call
 
 SLIP_SPEED = 1e-3  # m/s
 
@@ -94,8 +94,10 @@ class Friction(CompiledLoad, IncrementLoad):
         else:
             if between is not None:
                 raise InvalidSystem("Friction: bodies are named, but the contact is with an obstacle; leave them out.")
-            of_measure = isinstance(contact, RigidContact)
-            self._forces = MeasureFriction(contact, self.law) if of_measure else NodeFriction(contact, self.law)
+            if isinstance(contact, RigidContact) and contact.law is None:  # else its law is not compiled
+                self._forces = MeasureFriction(contact, self.law)
+            else:
+                self._forces = NodeFriction(contact, self.law)
 
     @property
     def nodes(self) -> IntArray:
@@ -103,9 +105,12 @@ class Friction(CompiledLoad, IncrementLoad):
         return self._forces.nodes
 
     @property
-    def compiled_loops(self) -> CompiledLoops | None:
-        """The loops, with obstacles that do not move or are carried by a node."""
-        return self._forces.compiled_loops
+    def record(self) -> None:
+        """None: its calls have their own."""
+
+    def call(self, form: LoadForm) -> Call | None:
+        """Return the call of a form, with obstacles that do not move or are carried by a node."""
+        return self._forces.call(form)
 
     def over(self, t: float, q0: Array, q1: Array, v: Array) -> Array:
         """Return the friction [n, dim] in N of an increment from q0 to q1 with the velocities v [n, dim] in m/s."""

@@ -8,8 +8,8 @@ the velocity of the node relative to the obstacle and P = 1 − n ⊗ n,
 With f = −N r σ, r of |σ|, and R = r 1 + (r'/|σ|) σ ⊗ σ: ∂f/∂w = −N R P, and as ∂n/∂F = P/N and
 ∂σ/∂n = −(w·n) 1 − n ⊗ w:  ∂f/∂F = −r σ ⊗ n + R [(w·n) P + n ⊗ σ]. With the secant r' is left out.
 
-The loops take what those of the contact's energy do (`symplex.fem.measures.loops`), with the numbers of the law of
-friction behind those of the measure, and are called as `symplex.fem.actions.looped_load` says.
+The kernels read what those of the contact's energy do (`symplex.fem.measures.loops`), and the law of friction; they are
+called as `symplex.fem.actions.looped_load` says.
 """
 
 from typing import NamedTuple
@@ -27,6 +27,7 @@ from symplex.fem.measures.relative import (
     relative,
     sum_of,
 )
+from symplex.fem.records import Integer, Nodes, Numbers, Record
 
 _ZERO = (0.0, 0.0, 0.0)
 Vector = tuple[float, float, float]
@@ -73,24 +74,37 @@ def friction_rows(slip, law, secant, j):
     return sum_of(_ZERO, -slip.pressing, plane), sum_of(by_force, -ratio * dot(velocity, unit), n)
 
 
+class FrictionRecord(Record):
+    """What the energy of the contact reads, the numbers of the law of friction [3], and whether secants are wanted."""
+
+    nodes: Nodes
+    measure: Numbers
+    law: Integer
+    a: Numbers
+    b: Numbers
+    end: Numbers
+    friction: Numbers
+    secant: Integer
+
+
 @formula
 def _law_of(numbers):
-    """Return the law of friction, and whether secants are wanted."""
-    last = len(numbers) - 1
-    return FrictionLaw(numbers[last - 3], numbers[last - 2], numbers[last - 1]), numbers[last] > 0.0
+    """Return the law of friction."""
+    return FrictionLaw(numbers[0], numbers[1], numbers[2])
 
 
 @kernel
-def add_friction(factor, q0, q1, q, v, nodes, numbers, law, a, b, end, out):
+def add_friction(factor, q0, q1, q, v, our, out, first, last):
     """Add f to the nodes, and take it from those that carry the obstacle."""
-    check, (friction, _) = 0.0, _law_of(numbers)
-    for e in range(len(nodes)):
-        d0, d1 = relative(q0, nodes, e, numbers), relative(q1, nodes, e, numbers)
-        (m0, _), (m1, _) = gradient_of(numbers, d0), gradient_of(numbers, d1)
+    nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
+    check, friction = 0.0, _law_of(our.friction)
+    for e in range(first, last):
+        d0, d1 = relative(q0, nodes, e, measure), relative(q1, nodes, e, measure)
+        (m0, _), (m1, _) = gradient_of(measure, d0), gradient_of(measure, d1)
         xi = quotient(law, a[e], b[e], end, m0, m1)
         if xi == 0.0:
             continue
-        F = sum_of(_ZERO, -0.5 * xi, mean_gradient_of(numbers, d0, d1))
+        F = sum_of(_ZERO, -0.5 * xi, mean_gradient_of(measure, d0, d1))
         if dot(F, F) == 0.0:
             continue
         f = friction_of(slip_of(F, difference(v, nodes, e)), friction)
@@ -100,16 +114,17 @@ def add_friction(factor, q0, q1, q, v, nodes, numbers, law, a, b, end, out):
 
 
 @kernel
-def add_friction_derivatives(factor, q0, q1, q, v, nodes, numbers, law, a, b, end, by_q, by_v, slots, out):
+def add_friction_derivatives(factor, q0, q1, q, v, by_q, by_v, our, slots, out, first, last):
     """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v, with ∂F/∂d1 = −½ (∂ξ/∂m1 G ⊗ n1 + ξ K)."""
-    check, (friction, secant) = 0.0, _law_of(numbers)
-    for e in range(len(nodes)):
-        d0, d1 = relative(q0, nodes, e, numbers), relative(q1, nodes, e, numbers)
-        (m0, _), (m1, n1) = gradient_of(numbers, d0), gradient_of(numbers, d1)
+    nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
+    check, friction, secant = 0.0, _law_of(our.friction), our.secant != 0
+    for e in range(first, last):
+        d0, d1 = relative(q0, nodes, e, measure), relative(q1, nodes, e, measure)
+        (m0, _), (m1, n1) = gradient_of(measure, d0), gradient_of(measure, d1)
         xi, rate = quotient(law, a[e], b[e], end, m0, m1), quotient_slope(law, a[e], b[e], end, m0, m1)
         if xi == 0.0:
             continue
-        G = mean_gradient_of(numbers, d0, d1)
+        G = mean_gradient_of(measure, d0, d1)
         F = sum_of(_ZERO, -0.5 * xi, G)
         if dot(F, F) == 0.0:
             continue
@@ -117,10 +132,10 @@ def add_friction_derivatives(factor, q0, q1, q, v, nodes, numbers, law, a, b, en
         for j in range(out.shape[1]):
             by_velocity, by_force = friction_rows(slip, friction, secant, j)
             row = sum_of(sum_of(_ZERO, by_v, by_velocity), -by_q * rate * dot(by_force, G), n1)
-            row = sum_of(row, -by_q * xi, mean_bend_of(numbers, d0, d1, by_force))
+            row = sum_of(row, -by_q * xi, mean_bend_of(measure, d0, d1, by_force))
             check += row[0] + row[1] + row[2]
             add_row(row, j, nodes, slots, e, out)
     return check
 
 
-LOOPS = {"forces": add_friction, "force_derivatives": add_friction_derivatives}
+KERNELS = {"forces": add_friction, "force_derivatives": add_friction_derivatives}

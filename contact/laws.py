@@ -33,7 +33,7 @@ BARRIER, PENALTY = 0, 1
 LAWS = {"barrier": BARRIER, "penalty": PENALTY}
 
 
-def require_law(wanted_by: str, law: str) -> None:
+def require_law(wanted_by: str, law: object) -> None:
     """Check that there is a law of a name.
 
     Raises
@@ -41,6 +41,11 @@ def require_law(wanted_by: str, law: str) -> None:
     InvalidSystem
         If there is none.
     """
+    if not isinstance(law, str):
+        raise InvalidSystem(
+            f"{wanted_by}: law must be one of {', '.join(map(repr, LAWS))}, got a {type(law).__name__}. A contact law "
+            "of your own is for RigidContact: loops over pairs of surfaces are compiled for these."
+        )
     if law not in LAWS:
         raise InvalidSystem(f"{wanted_by}: there is no law '{law}'; there are: {', '.join(LAWS)}.")
 

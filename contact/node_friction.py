@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.contact.friction_law import FrictionLaw
-from symplex.contact.friction_loops import LOOPS, friction_of, friction_rows, slip_of
+from symplex.contact.friction_loops import KERNELS, FrictionRecord, friction_of, friction_rows, slip_of
 from symplex.contact.rigid import ObstacleContact, RigidContact
 from symplex.errors import InvalidSystem
+from symplex.fem.actions.looped_load import DERIVATIVES, FORCES, LoadForm
 from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_vectors
+from symplex.fem.calls import Call, row_of, run, run_matrix, table_of, whole
 from symplex.fem.copying import Copyable
-from symplex.fem.forms import CompiledLoops
 from symplex.fem.kernels import formula, kernel
 
 
@@ -35,21 +36,19 @@ class MeasureFriction(Copyable):
         """The nodes [m, 1], or each with that which carries the obstacle [m, 2]."""
         return self._contact.nodes
 
-    @cached_property
-    def compiled_loops(self) -> CompiledLoops:
-        """The loops, and what they take."""
-        return self._taking(secant=False)
+    def call(self, form: LoadForm, *, secant: bool = False) -> Call:
+        """Return the call of a form; of derivatives with secants if wanted."""
+        return Call(KERNELS[form.name], self._records[secant], whole(len(self.nodes)))
 
     @cached_property
-    def _secants(self) -> CompiledLoops:
-        return self._taking(secant=True)
-
-    def _taking(self, *, secant: bool) -> CompiledLoops:
-        contact = self._contact.compiled_loops(self._contact.obstacle.dim)
+    def _records(self) -> tuple[FrictionRecord, FrictionRecord]:
+        """What the kernels read, without and with secants."""
+        contact = self._contact.record
         assert contact is not None, "the law of a contact with an obstacle is compiled"
-        nodes, measure, law, a, b, end = contact.arguments
-        numbers = np.array([*measure, *self._friction, float(secant)])
-        return CompiledLoops(LOOPS, (nodes, numbers, law, a, b, end))
+        known = {name: getattr(contact, name) for name in ("nodes", "measure", "law", "a", "b", "end")}
+        numbers = np.array(self._friction, float)
+        one, other = (FrictionRecord(**known, friction=numbers, secant=secant) for secant in (False, True))
+        return one, other
 
     @cached_property
     def _least_nodes(self) -> int:
@@ -64,23 +63,23 @@ class MeasureFriction(Copyable):
                     f"Friction: an array for nodes has shape {nodal.shape}, wanted (n, {self._contact.obstacle.dim}) "
                     f"with n at least {self._least_nodes}, the same for all."
                 )
-        loops, arguments = self.compiled_loops
-        return loops["forces"](1.0, q0, q1, q1, v, *arguments, out)
+        return run(table_of([row_of(self.call(FORCES), *FORCES[1:])]), out, 1.0, q0, q1, q1, v)
 
     def add_derivatives(
         self, q0: Array, q1: Array, v: Array, by: tuple[float, float], secant: bool, slots: IntArray, out: Array
     ) -> float:
         """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks [nnz, dim, dim]; return a sum that is finite if all are."""
         q0, q1, v = (np.ascontiguousarray(nodal, float) for nodal in (q0, q1, v))
-        loops, arguments = self._secants if secant else self.compiled_loops
-        return loops["force_derivatives"](1.0, q0, q1, q1, v, *arguments, *by, slots, out)
+        row = row_of(self.call(DERIVATIVES, secant=secant), *DERIVATIVES[1:], slots)
+        return run_matrix(table_of([row]), out, 1.0, q0, q1, q1, v, *by)
 
 
 @final
 class NodeFriction(Copyable):
     """The friction of the nodes of any contact with an obstacle."""
 
-    compiled_loops = None
+    def call(self, form: LoadForm) -> None:
+        """Return nothing: forces are found from Python."""
 
     def __init__(self, contact: ObstacleContact, friction: FrictionLaw):
         self._contact, self._friction = contact, friction

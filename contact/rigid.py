@@ -9,6 +9,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column, components, vector_columns
+from symplex.contact.gap_law import ContactLaw, MeasuredLaw
 from symplex.contact.obstacles import Obstacle
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, Energy
@@ -100,25 +101,29 @@ class RigidContact(MeasureEnergy, ObstacleContact):
     nodes : int [m]
         The nodes that may touch; usually those of the boundary.
     obstacle : Obstacle
-    stiffness : float
-        k in N/m (if the gap is a distance).
+    stiffness : float or ContactLaw
+        k in N/m (if the gap is a distance), or a law of your own, w(g) in place of ½ k ⟨−g⟩².
     carrier : int, optional
         The node that carries the obstacle; default: the obstacle stands still.
 
     Raises
     ------
     InvalidSystem
-        If a node is named twice, or the stiffness is not positive.
+        If a node is named twice, the stiffness is not positive, or the inside of a box has a law of your own.
     """
 
-    def __init__(self, nodes: Nodes, obstacle: Obstacle, stiffness: float, carrier: int | None = None):
+    def __init__(self, nodes: Nodes, obstacle: Obstacle, stiffness: float | ContactLaw, carrier: int | None = None):
         self.obstacle, self.carrier = obstacle, carrier
-        self.stiffness = positive_stiffness("RigidContact", stiffness)
+        self.law = stiffness if isinstance(stiffness, ContactLaw) else None
+        given = stiffness.stiffness if isinstance(stiffness, ContactLaw) else stiffness
+        self.bounded_stiffness = self.law is None or bool(np.isfinite(given))
+        self.stiffness = positive_stiffness("RigidContact", given) if self.bounded_stiffness else np.inf
         stencils = distinct_nodes("RigidContact", nodes)[:, None]
         if carrier is not None:
             stencils = node_pairs("RigidContact", np.column_stack([stencils, np.full(len(stencils), carrier)]))
         law, length = obstacle.law
-        self._compose(stencils, obstacle.measure, (law, self.stiffness, length), obstacle.dim)
+        formula = (law, self.stiffness, length) if self.law is None else MeasuredLaw(self.law, obstacle)
+        self._compose(stencils, obstacle.measure, formula, obstacle.dim)
 
     @classmethod
     @checked
@@ -133,7 +138,10 @@ class RigidContact(MeasureEnergy, ObstacleContact):
 
         A carrier has it of all nodes together: so many may come to touch at the same time.
         """
-        latent, stiffness = np.zeros(n_nodes), self.stiffness * self.obstacle.slope**2
+        latent = np.zeros(n_nodes)
+        if not self.bounded_stiffness:
+            return latent
+        stiffness = self.stiffness * self.obstacle.slope**2
         latent[self.nodes[:, 0]] = stiffness
         if self.carrier is not None:
             # ω² of nodes m and a carrier M is at most k/m + N k/M; asked for is what each has alone.

@@ -13,6 +13,7 @@ from symplex.contact.pair_friction import add_friction, add_friction_derivatives
 from symplex.contact.pairs import Law
 from symplex.contact.search import SurfacePairs
 from symplex.errors import InvalidSystem
+from symplex.fem.actions.looped_load import LoadForm
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.copying import Copyable
 
@@ -21,7 +22,8 @@ from symplex.fem.copying import Copyable
 class SurfaceFriction(Copyable):
     """The forces of `symplex.contact.pair_friction`, for all pairs of a contact or those of two bodies."""
 
-    compiled_loops = None  # for steps of small systems
+    def call(self, form: LoadForm) -> None:
+        """Return nothing: forces are found from Python."""
 
     def __init__(self, contact: BodyContact, friction: FrictionLaw, between: tuple[str, str] | None):
         self._contact, self._friction = contact, friction

@@ -51,10 +51,18 @@ KEYWORDS: dict[str, Keyword] = {
 }
 
 
+def _alike() -> dict[tuple[str, str], list[str]]:
+    """Return the keywords by their parameters and meaning; those that are ignored share a row."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, keyword in KEYWORDS.items():
+        parameters = "any" if keyword.take is None else ", ".join(f"`{word}`" for word in keyword.parameters)
+        found.setdefault((parameters or "–", keyword.means or "–"), []).append(name)
+    return found
+
+
 def documented() -> str:
     """Return the table of keywords as the documentation has it."""
     rows = ["| keyword | parameters | what becomes of it |", "| --- | --- | --- |"]
-    for name, keyword in KEYWORDS.items():
-        parameters = "any" if keyword.take is None else ", ".join(f"`{word}`" for word in keyword.parameters)
-        rows.append(f"| `*{name}` | {parameters or '–'} | {keyword.means or '–'} |")
+    for (parameters, means), names in _alike().items():
+        rows.append(f"| {', '.join(f'`*{name}`' for name in names)} | {parameters} | {means} |")
     return "\n".join(rows)

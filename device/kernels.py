@@ -73,7 +73,7 @@ def drift(q, v, a, dt, stopped):
     i = cuda.grid(1)
     if i < q.shape[0] * q.shape[1] and stopped[0] < 0:
         node, j = i // q.shape[1], i % q.shape[1]
-        q[node, j], v[node, j] = drifted(q[node, j], v[node, j], a[node, j], dt)
+        q[node, j], v[node, j] = drifted(q[node, j], v[node, j], a[node, j], 0.5 * dt, dt)
 
 
 @device_kernel
@@ -99,7 +99,7 @@ def kick(v, a, inverse_mass, constant, forces, first, entries, dt, stopped):
         gradient = constant[node, j]
         for k in range(first[node], first[node + 1]):
             gradient += forces[entries[k], j]
-        a[node, j], v[node, j] = kicked(v[node, j], gradient, inverse_mass[node, j], dt)
+        a[node, j], v[node, j] = kicked(v[node, j], gradient, inverse_mass[node, j], 0.5 * dt)
 
 
 # -- stencils -------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from symplex.device.stencils import require_stencils
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly import Array
 from symplex.fem.system import State, System
-from symplex.time.around import AroundMethod
+from symplex.time.around import AroundSteps
 from symplex.time.explicit.newmark import Newmark, NewmarkMotion
 from symplex.time.traits import Trait
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @checked
 @final
 @dataclass(frozen=True)
-class OnDevice(AroundMethod["DeviceMotion"]):
+class OnDevice(AroundSteps["DeviceMotion"]):
     """Explicit Newmark on a CUDA device, by numba-cuda (``pip install "symplex[cuda]"``).
 
     Laws and steps are those of processors, compiled for the device. Results are the same to the last bit in each run
@@ -50,6 +50,7 @@ class OnDevice(AroundMethod["DeviceMotion"]):
 
     method: Newmark = field(default=Newmark())
 
+    _field = "method"
     why_not = MappingProxyType(dict.fromkeys(("composition", "thermostat"), "all its steps are taken on the device"))
 
     def __post_init__(self):

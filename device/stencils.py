@@ -10,16 +10,12 @@ from numpy.typing import NDArray
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import DeadLoad
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.blocks import SIZE, Blocks
 from symplex.fem.energy import Energy
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.solids.chunks import GEOMETRY
-from symplex.fem.solids.law_elements import LawElements
-from symplex.fem.solids.linear_elements import LinearElements
 from symplex.fem.solids.materials import NeoHookean
-from symplex.fem.solids.neo_hookean import CONSTANTS
-from symplex.fem.solids.neo_hookean_tetrahedra import constants_in_blocks
 from symplex.fem.solids.solid import Solid
+from symplex.fem.some_stencils import is_divisible
 from symplex.fem.system import System
 
 _TAKEN = "linear tetrahedra, springs, bars, rigid obstacles that push back by a penalty, and constant forces"
@@ -66,9 +62,8 @@ def _why_not(energy: Energy, dim: int) -> str:
     if isinstance(energy, Solid):
         if energy.kind != "tetra":
             return f"is of {energy.kind} elements"
-        known = isinstance(energy.chunked, LawElements | LinearElements)
-        return "" if known else f"is of {type(energy.material).__name__}, a law that Python evaluates"
-    known = isinstance(energy, DeadLoad) or (isinstance(energy, MeasureEnergy) and bool(energy.compiled_loops(dim)))
+        return "" if energy.compiled else f"is of {type(energy.material).__name__}, a law that Python evaluates"
+    known = isinstance(energy, DeadLoad) or (isinstance(energy, MeasureEnergy) and is_divisible(energy, dim))
     return "" if known else f"is a {type(energy).__name__}"
 
 
@@ -103,31 +98,21 @@ def entries_of_nodes(stencils: list[Stencils], n_nodes: int) -> tuple[NDArray[np
 
 
 def _of_solid(solid: Solid) -> Stencils:
-    elements, nodes = solid.chunked, np.ascontiguousarray(solid.nodes.T)
-    material = solid.material
+    elements, nodes, material = solid.elements, np.ascontiguousarray(solid.nodes.T), solid.material
+    known, weight, law = elements.at_points()[:, 0].T, elements.point_weights[0], elements.law
+    det = known[GEOMETRY - 1 : GEOMETRY]
     if isinstance(material, NeoHookean):
         moduli = np.array([material.lmbda, material.mu])
-        return Stencils(solid.nodes, "of_neo_hookean", (), (nodes, _neo_hookean_rows(solid, material.mu), moduli))
-    assert isinstance(elements, LawElements | LinearElements), "it would have been refused"
-    known, weight = elements.at_points()[:, 0].T, elements.element.stiffness.weights[0]
-    det = known[GEOMETRY - 1 : GEOMETRY]
-    if isinstance(elements, LinearElements):
-        law, rows = elements.law, np.concatenate([known[GEOMETRY:], weight * det])
+        return Stencils(solid.nodes, "of_neo_hookean", (), (nodes, np.ascontiguousarray(known[:GEOMETRY]), moduli))
+    if isinstance(law, tuple):
+        rows = np.concatenate([known[GEOMETRY:], weight * det])
         return Stencils(solid.nodes, "of_linear", (law,), (nodes, np.ascontiguousarray(rows)))
-    law, rows = elements.law, np.concatenate([known[:GEOMETRY], weight * det, known[GEOMETRY:]])
+    rows = np.concatenate([known[:GEOMETRY], weight * det, known[GEOMETRY:]])
     arguments = nodes, np.ascontiguousarray(rows), law.parameters
     return Stencils(solid.nodes, "of_invariants", (law.module, law.fibres, law.has_i2), arguments)
 
 
-def _neo_hookean_rows(solid: Solid, mu: float) -> Array:
-    """Return the constants [7, m] of the elements."""
-    m = len(solid.nodes)
-    blocks = Blocks(solid.nodes, solid.points, slab=np.zeros(m, np.int32))  # in the order of the elements
-    constants = constants_in_blocks(solid.points, blocks, mu).reshape(-1, CONSTANTS, SIZE)
-    return np.ascontiguousarray(constants.transpose(1, 0, 2).reshape(CONSTANTS, -1)[:, :m])
-
-
 def _of_measure(energy: MeasureEnergy, dim: int) -> Stencils:
-    loops = energy.compiled_loops(dim)
-    assert loops is not None, "it would have been refused"
-    return Stencils(energy.nodes, "of_measure", (), loops.arguments)
+    our = energy.record
+    assert our is not None, "it would have been refused"
+    return Stencils(energy.nodes, "of_measure", (), (our.nodes, our.measure, our.law, our.a, our.b, our.end))

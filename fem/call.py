@@ -11,7 +11,9 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 _DOUBLE = ir.DoubleType()
 _INT = ir.IntType(64)
@@ -92,19 +94,57 @@ def call_hourglass(typingctx, f, kind, frozen, start, factor, rows, x, d, y, e, 
     return types.void(*[types.int64] * 4, types.float64, *[types.int64] * 6), codegen
 
 
-def _pointer(number: types.Type) -> Callable:
-    """Return the intrinsic that makes a pointer to numbers of an address."""
+@_compiled
+def call_back(typingctx, address, number):
+    """Return f(number), 0 unless it has failed, of a `symplex.fem.callbacks.Callback` f at an address (int64)."""
 
-    def at(typingctx, address):
-        def codegen(context, builder, signature, args):
-            return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
+    def codegen(context, builder, signature, args):
+        function = builder.inttoptr(args[0], ir.FunctionType(_INT, [_INT]).as_pointer())
+        return builder.call(function, args[1:])
 
-        return types.CPointer(number)(types.int64), codegen
-
-    return _compiled(at)
+    return types.int64(types.int64, types.int64), codegen
 
 
-float64_at, int32_at = _pointer(types.float64), _pointer(types.int32)  # of the array at an address (int64)
+def array_of(context: Any, builder: Any, kind: types.Array, data: Any, shape: list[Any]) -> Any:
+    """Return an array in C order of what is at a pointer, without an owner whose references would be counted."""
+    size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    strides = [_INT(size)]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], extent))
+    array = context.make_array(kind)(context, builder)
+    populate_array(
+        array,
+        data=data,
+        shape=cgutils.pack_array(builder, shape),
+        strides=cgutils.pack_array(builder, strides),
+        itemsize=_INT(size),
+        meminfo=None,
+    )
+    return array._getvalue()
+
+
+@_compiled
+def ranges_at(typingctx, address, n):
+    """Return the ranges [n, 2] at an address."""
+
+    def codegen(context, builder, signature, args):
+        kind = signature.return_type
+        data = builder.inttoptr(args[0], _INT.as_pointer())
+        return array_of(context, builder, kind, data, [args[1], _INT(2)])
+
+    return types.int64[:, ::1](types.int64, types.int64), codegen
+
+
+@_compiled
+def slots_at(typingctx, address, m, k):
+    """Return the places [m, k, k] of stencils on a pattern at an address."""
+
+    def codegen(context, builder, signature, args):
+        kind = signature.return_type
+        data = builder.inttoptr(args[0], ir.IntType(32).as_pointer())
+        return array_of(context, builder, kind, data, [args[1], args[2], args[2]])
+
+    return types.int32[:, :, ::1](types.int64, types.int64, types.int64), codegen
 
 
 @cache

@@ -14,6 +14,16 @@ from symplex.base.representation import Described
 from symplex.errors import InvalidSystem, SymplexError
 
 
+def own_parts(part: object) -> Iterator[object]:
+    """Yield a part of a system, and what it is made of, as far as their classes or functions are not of the package."""
+    kind = part if hasattr(part, "__code__") else type(part)
+    if str(getattr(kind, "__module__", "")).split(".")[0] != "symplex":
+        yield part
+    for inner in vars(part).values() if isinstance(part, Copyable) else ():
+        if isinstance(inner, Copyable):
+            yield from own_parts(inner)
+
+
 class Copyable(Described):
     """A base of systems and their parts: copied as any object is, with one sentence where it cannot be pickled.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -13,8 +14,9 @@ from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
+from symplex.fem.calls import Call
 from symplex.fem.copying import Copyable
-from symplex.fem.forms import CompiledLoops, Form, OptionalFunction
+from symplex.fem.forms import Form, OptionalFunction
 from symplex.fem.projected_gradient import difference_slope, projected_gradient, projected_hessian
 from symplex.fem.state import State
 
@@ -316,10 +318,11 @@ class Energy(Copyable, ABC):
         scatter = forms.SCATTER[form.kind]
         scatter(np.ascontiguousarray(local), slots if form.is_matrix else nodes, out)
 
-    def compiled_loops(self, dim: int) -> CompiledLoops | None:
-        """Return the loops by which forms are added up in a space, for others that are compiled to call; None: by none.
+    def calls(self, form: Form, dim: int) -> Sequence[Call] | None:
+        """Return the calls of kernels that add up a form in a space of a dimension; None if there are none.
 
-        By default there are none, and steps of small systems are taken one by one.
+        Compiled loops over steps read them (`symplex.fem.calls`): by default there are none, and steps are taken one
+        by one.
         """
         return None
 

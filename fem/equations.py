@@ -13,8 +13,8 @@ from symplex.errors import InvalidSystem
 from symplex.fem import equation_loops as loops
 from symplex.fem.assembly import Array
 from symplex.fem.energy import Invariance
-from symplex.fem.forms import loops_of
-from symplex.fem.looped import LoopedEnergy
+from symplex.fem.forms import kernels_of
+from symplex.fem.looped import KernelEnergy
 
 _ROUND_OFF = 1e-12  # of the factors of an equation: how far their sum may be from zero
 _MOST_NODES = 1000  # of an equation, whose Hessian is full
@@ -22,7 +22,7 @@ _MOST_NODES = 1000  # of an equation, whose Hessian is full
 
 @checked
 @final
-class LinearConstraints(LoopedEnergy):
+class LinearConstraints(KernelEnergy):
     """Equations Σ c u = b between displacements u = x − X, each with the energy φ = ½ k (Σ c u − b)².
 
     It is quadratic: the discrete gradient is the gradient at the midpoint. An equation whose factors sum to zero in
@@ -51,7 +51,7 @@ class LinearConstraints(LoopedEnergy):
         If shapes do not fit, numbers are not finite, a stiffness is not positive, or an equation has no factors.
     """
 
-    _LOOPS: ClassVar = loops_of(loops)
+    kernels: ClassVar = kernels_of(loops)
 
     def __init__(
         self, points: Array, factors: sp.sparray | ArrayLike, values: ArrayLike = 0.0, *, stiffness: ArrayLike
@@ -75,8 +75,16 @@ class LinearConstraints(LoopedEnergy):
         self._stiffness = self._for_each("stiffness", "N/m", stiffness)
         if not (self._stiffness > 0.0).all():
             raise InvalidSystem("LinearConstraints: each stiffness must be positive (N/m).")
-        numbers = np.concatenate([self.factors.ravel(), self._points.ravel()])
-        self._compose(points.shape[1], numbers, self._values, self._stiffness)
+        self._compose(
+            points.shape[1],
+            loops.EquationRecord(
+                nodes=self.nodes,
+                factors=self.factors,
+                points=np.ascontiguousarray(self._points, float),
+                values=self._values,
+                stiffness=self._stiffness,
+            ),
+        )
         largest = np.abs(self.factors).max(axis=(1, 2), initial=0.0)
         sums = np.abs(self.factors.sum(axis=1)).max(axis=1, initial=0.0)
         if (sums <= _ROUND_OFF * largest).all():

@@ -1,25 +1,32 @@
-"""The forms of energies: what is assembled from local functions, of three kinds of result, by one loop each.
+"""The forms of energies: what is assembled from local functions, by the kind of the result.
 
 ====================  ==============  ==========================================================
 kind                  local           assembled
 ====================  ==============  ==========================================================
+``number``            [m]             the sum
 ``vector``            [m, k, dim]     nodal vectors [n, dim]
 ``block``             [m, k·dim, …]   the blocks [nnz, dim, dim] of a matrix on a `Pattern`
 ``value``             [m, k, k]       the values [nnz] of a matrix of one number for each block
 ====================  ==============  ==========================================================
 
 A form has the name of the local function of `symplex.fem.energy.Energy`; the method ``add_`` and its name adds it up.
+Where an energy has a kernel for a form, that is called (see `symplex.fem.calls`)
+
+    kernel(*nodal, record, out, first, last)           numbers (out [m] or [0]) and nodal vectors
+    kernel(*nodal, record, slots, out, first, last)    matrices
+
+for the stencils first … last − 1, and returns their sum, or a number that is finite if all that it has added is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
-from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_values, scatter_vectors
+from symplex.fem.assembly import Array, scatter_blocks, scatter_values, scatter_vectors
 
-Kind = Literal["vector", "block", "value"]
+Kind = Literal["number", "vector", "block", "value"]
 # What an energy may have beyond the gradient, Hessian and discrete gradient, by the first function of each.
 OptionalFunction = Literal["mean_gradient", "secant", "third"]
 
@@ -36,7 +43,7 @@ class Form(NamedTuple):
     title : str
         For messages.
     kind : str
-        Of the result: ``"vector"``, ``"block"`` or ``"value"``.
+        Of the result: ``"number"``, ``"vector"``, ``"block"`` or ``"value"``.
     is_matrix : bool
         Whether that is a matrix on a pattern.
     optional : str, optional
@@ -44,6 +51,8 @@ class Form(NamedTuple):
     ends : int, default 1
         Of how many of the nodal arrays that it takes are positions: those at the start and end of an increment, or
         those at one point, before other arrays.
+    takes : int, default 1
+        How many nodal arrays it takes.
     """
 
     name: str
@@ -53,11 +62,12 @@ class Form(NamedTuple):
     is_matrix: bool
     optional: OptionalFunction | None = None
     ends: int = 1
+    takes: int = 1
 
     def local_shape(self, m: int, k: int, dim: int) -> tuple[int, ...]:
         """Return the shape of what the local function returns for m stencils of k nodes."""
-        if self.kind == "vector":
-            return m, k, dim
+        if self.kind in ("number", "vector"):
+            return (m, k, dim) if self.kind == "vector" else (m,)
         return (m, k * dim, k * dim) if self.kind == "block" else (m, k, k)
 
     def positions(self, nodal: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -68,50 +78,37 @@ class Form(NamedTuple):
 
     def shape(self, n: int, nnz: int, dim: int) -> tuple[int, ...]:
         """Return the shape of what is assembled for n nodes, and nnz blocks of a pattern."""
-        if self.kind == "vector":
-            return n, dim
+        if self.kind in ("number", "vector"):
+            return (n, dim) if self.kind == "vector" else (1,)
         return (nnz, dim, dim) if self.kind == "block" else (nnz,)
 
 
-class CompiledLoops(NamedTuple):
-    """The compiled loops of an energy over its stencils, by the names of forms, and what all of them take.
-
-    A loop is called ``loop(*nodal, *arguments, out)``, or ``loop(*nodal, *arguments, slots, out)`` for matrices (see
-    `symplex.fem.energy.Energy.add`), and returns a number that is finite if all that it has added is.
-
-    Attributes
-    ----------
-    loops : mapping
-    arguments : int32 [m, k], float64 [p], int, float64 [m], float64 [m], float64 [4]
-        The stencils, numbers of the energy, a number that tells its laws apart, two numbers for each stencil, and the
-        end of a law. An energy uses what it needs of them.
-    """
-
-    loops: Mapping[str, Any]
-    arguments: tuple[IntArray, Array, int, Array, Array, Array]
-
-
 # Nodal arrays:                                                                                  (q)
+VALUE = Form("value", "write_values", "energy", "number", False)
 GRADIENT = Form("gradient", "add_gradient", "gradient", "vector", False)
 HESSIAN = Form("hessian", "add_hessian", "Hessian", "block", True)
 SECANT = Form("secant", "add_secant", "secant", "value", True, "secant")
 # (q, v) and (q, a)
-SECANT_RATE = Form("secant_rate", "add_secant_rate", "secant rate", "value", True, "secant")
-THIRD = Form("third", "add_third", "third derivative", "vector", False, "third")
+SECANT_RATE = Form("secant_rate", "add_secant_rate", "secant rate", "value", True, "secant", takes=2)
+THIRD = Form("third", "add_third", "third derivative", "vector", False, "third", takes=2)
 # (q0, q1)
-DISCRETE_GRADIENT = Form("discrete_gradient", "add_discrete_gradient", "discrete gradient", "vector", False, ends=2)
-DISCRETE_HESSIAN = Form("discrete_hessian", "add_discrete_hessian", "discrete Hessian", "block", True, ends=2)
-MEAN_GRADIENT = Form("mean_gradient", "add_mean_gradient", "mean gradient", "vector", False, "mean_gradient", ends=2)
+DISCRETE_GRADIENT = Form(
+    "discrete_gradient", "add_discrete_gradient", "discrete gradient", "vector", False, ends=2, takes=2
+)
+DISCRETE_HESSIAN = Form("discrete_hessian", "add_discrete_hessian", "discrete Hessian", "block", True, ends=2, takes=2)
+MEAN_GRADIENT = Form(
+    "mean_gradient", "add_mean_gradient", "mean gradient", "vector", False, "mean_gradient", ends=2, takes=2
+)
 # (q, compensation of q, Δq)
-INCREMENT_GRADIENT = Form("increment_gradient", "add_increment_gradient", "discrete gradient", "vector", False)
+INCREMENT_GRADIENT = Form("increment_gradient", "add_increment_gradient", "discrete gradient", "vector", False, takes=3)
 
 FORMS = (GRADIENT, HESSIAN, SECANT, SECANT_RATE, THIRD)
 FORMS += (DISCRETE_GRADIENT, DISCRETE_HESSIAN, MEAN_GRADIENT, INCREMENT_GRADIENT)
 
 
-def loops_of(module: ModuleType) -> dict[str, Any]:
-    """Return the loops of a module by the names of their forms: those called as the methods that add forms up."""
-    return {form.name: getattr(module, form.add) for form in FORMS if hasattr(module, form.add)}
+def kernels_of(module: ModuleType) -> dict[str, Any]:
+    """Return the kernels of a module by the names of their forms: those called as the methods that add forms up."""
+    return {form.name: getattr(module, form.add) for form in (VALUE, *FORMS) if hasattr(module, form.add)}
 
 
 # The loop of each kind: scatter(local, nodes or slots, out)

@@ -1,25 +1,22 @@
-"""Loads with compiled loops, for loops over steps that evaluate them many times, as `symplex.fem.gradient_table`."""
+"""Loads with calls, for loops over steps that evaluate them many times, as `symplex.fem.gradient_table`."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, types  # pyright: ignore[reportPrivateImportUsage]
+from numba import types  # pyright: ignore[reportPrivateImportUsage]
 from numpy.typing import NDArray
 
 from symplex.fem.actions.histories import Factor
-from symplex.fem.actions.looped_load import CompiledLoad
+from symplex.fem.actions.looped_load import DERIVATIVES, FORCES, CompiledLoad
 from symplex.fem.assembly import Array
-from symplex.fem.call import address_of, call_kernel, call_writing_kernel, int32_at
-from symplex.fem.forms import CompiledLoops
-from symplex.fem.gradient_table import BLOCKS, LAW, VECTORS, arguments_of, row_of, table_of
+from symplex.fem.call import address_of, call_writing_kernel
+from symplex.fem.calls import BLOCKS, NUMBERS, ROWS, VECTORS, add_matrix_rows, add_rows, row_of, table_of
 from symplex.fem.kernels import kernel, uncounted_formula as formula
 from symplex.fem.system import System
 
-_ROWS, _NUMBERS, _SLOTS = types.int64[:, ::1], types.float64[::1], types.int32[:, :, ::1]
 _SEEN = types.float64, *[VECTORS] * 4
-_NO_ROWS = table_of([])
 
 
 class LoadTable(NamedTuple):
@@ -27,17 +24,19 @@ class LoadTable(NamedTuple):
 
     Attributes
     ----------
-    rows : int64 [l, 10]
-        Rows as those of a `symplex.fem.gradient_table.GradientTable`, with the loops of forces.
-    derivatives : int64 [d, 3]
-        Of each load that has derivatives its row, the address of their loop, and that of the places of its stencils on
-        the pattern; none [0, 3] without a pattern.
+    rows : int64 [l, 7]
+        The calls of the forces (see `symplex.fem.calls`), one for each load.
+    derivatives : int64 [d, 7]
+        Those of the loads that have derivatives; none without a pattern.
+    of_load : int64 [d]
+        Which loads these are.
     write, subtract : int
         The addresses of kernels: of the forces of one load, and of the derivatives of all.
     """
 
     rows: NDArray[np.int64]
     derivatives: NDArray[np.int64]
+    of_load: NDArray[np.int64]
     write: int
     subtract: int
 
@@ -52,13 +51,13 @@ class LoadLoops(NamedTuple):
         How many there are in all.
     histories : tuple of (Factor or None)
         By which each load changes with time, if it does.
-    kept : tuple of CompiledLoops
+    kept : tuple
     """
 
     table: LoadTable
     stencils: int
     histories: tuple[Factor | None, ...]
-    kept: tuple[CompiledLoops, ...]
+    kept: tuple[Any, ...]
 
     @property
     def change_with_time(self) -> bool:
@@ -72,38 +71,40 @@ class LoadLoops(NamedTuple):
         return np.array([factors[:known] for factors in found]).reshape(len(found), known).T.copy()
 
 
+NO_LOADS = LoadLoops(LoadTable(table_of([]), table_of([]), np.zeros(0, np.int64), 0, 0), 0, (), ())
+
+
 def load_loops(system: System, *, derivatives: bool) -> LoadLoops | None:
     """Return the table of a system's loads, with their derivatives on its pattern if wanted.
 
-    None if a load has no loops.
+    None if a load has no calls.
     """
     if not system.loads:
-        return LoadLoops(LoadTable(_NO_ROWS, np.zeros((0, 3), np.int64), 0, 0), 0, (), ())
+        return NO_LOADS
     loads, found = [load for load in system.loads.values() if isinstance(load, CompiledLoad)], []
     for load in loads:
-        loops = load.compiled_loops
-        if loops is None:
+        call = load.call(FORCES)
+        if call is None:
             return None
         load.require_dimension(system.dim)
-        found.append(loops)
+        found.append(call)
     if len(loads) < len(system.loads):
         return None
-    rows = [row_of(one, address_of(one.loops["forces"], *_SEEN, *LAW, VECTORS)) for one in found]
-    slopes: list[tuple[int, int, int]] = []
+    rows = [row_of(call, *FORCES[1:]) for call in found]
+    slopes, of_load, kept = [], [], []
     if derivatives and system.differentiable_loads:
-        kinds = *_SEEN, *LAW, types.float64, types.float64, _SLOTS, BLOCKS
         places = iter(system.pattern.slots[len(system.energies) :])
-        slopes = [
-            (row, address_of(one.loops["force_derivatives"], *kinds), next(places).ctypes.data)
-            for row, one in enumerate(found)
-            if "force_derivatives" in one.loops
-        ]
-    write = address_of(_write, _ROWS, types.int64, *_SEEN, VECTORS)
-    kinds = _ROWS, _ROWS, _NUMBERS, *[VECTORS] * 4, types.float64, types.float64, BLOCKS
+        for k, load in enumerate(loads):
+            if (call := load.call(DERIVATIVES)) is not None:
+                kept.append((call, next(places)))
+                slopes.append(row_of(call, *DERIVATIVES[1:], kept[-1][1]))
+                of_load.append(k)
+    write = address_of(_write, ROWS, types.int64, *_SEEN, VECTORS)
+    kinds = ROWS, types.int64[::1], NUMBERS, *[VECTORS] * 4, types.float64, types.float64, BLOCKS
     subtract = address_of(_subtract, *kinds) if slopes else 0
-    addresses = LoadTable(table_of(rows), np.array(slopes, np.int64).reshape(-1, 3), write, subtract)
-    stencils = sum(loops.arguments[0].size for loops in found)
-    return LoadLoops(addresses, stencils, tuple(load.history for load in loads), tuple(found))
+    addresses = LoadTable(table_of(rows), table_of(slopes), np.array(of_load, np.int64), write, subtract)
+    stencils = sum(call.record.nodes.size for call in found)
+    return LoadLoops(addresses, stencils, tuple(load.history for load in loads), (found, kept))
 
 
 @formula
@@ -118,20 +119,16 @@ def write_load(table, k, factor, q0, q1, q, v, out):
 @formula
 def subtract_load_derivatives(table, factors, q0, q1, q, v, by_q, by_v, out):
     """Take by_q ∂f/∂q + by_v ∂f/∂v of all loads, times factors [l], off the blocks out [nnz, dim, dim]."""
-    call_writing_kernel(table.subtract, (table.rows, table.derivatives, factors, q0, q1, q, v, by_q, by_v, out))
+    call_writing_kernel(table.subtract, (table.derivatives, table.of_load, factors, q0, q1, q, v, by_q, by_v, out))
 
 
 @kernel
 def _write(rows, k, factor, q0, q1, q, v, out):
-    for i in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            out[i, j] = 0.0
-    call_kernel(rows[k][9], (factor, q0, q1, q, v, *arguments_of(rows[k]), out))
+    out[:] = 0.0
+    add_rows(rows[k : k + 1], (factor, q0, q1, q, v), out)
 
 
 @kernel
-def _subtract(rows, derivatives, factors, q0, q1, q, v, by_q, by_v, out):
-    for k, loop, at_slots in derivatives:
-        row = rows[k]
-        places = carray(int32_at(at_slots), (row[1], row[2], row[2]))
-        call_kernel(loop, (factors[k], q0, q1, q, v, *arguments_of(row), -by_q, -by_v, places, out))
+def _subtract(rows, of_load, factors, q0, q1, q, v, by_q, by_v, out):
+    for d in range(len(rows)):
+        add_matrix_rows(rows[d : d + 1], (factors[of_load[d]], q0, q1, q, v, -by_q, -by_v), out)

@@ -1,52 +1,71 @@
-"""Energies whose forms are compiled loops over stencils, which loops over steps call by their addresses."""
+"""Energies whose forms are kernels over stencils."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
+from symplex.fem.calls import Call, rows_of, run, run_apart, run_matrix, whole, with_slots
 from symplex.fem.energy import Energy
-from symplex.fem.forms import CompiledLoops, Form
+from symplex.fem.forms import Form
+from symplex.fem.records import Record
 
-_NONE = np.zeros(4)  # in place of the end of a law
 
+class KernelForms:
+    """What has kernels for its gradient, Hessian, discrete gradient and that one's Hessian, and perhaps others.
 
-class LoopedEnergy(Energy):
-    """An energy with compiled loops for its gradient, Hessian, discrete gradient and that one's Hessian, and others."""
+    Attributes
+    ----------
+    kernels : mapping of str to callable
+        By the names of forms (see `symplex.fem.forms`).
+    nodes : int32 [m, k]
+        The stencils.
+    record : Record or None
+        What kernels read; None where that depends on positions.
+    """
 
-    _LOOPS: ClassVar[Mapping[str, Any]]
-    _arguments: tuple[IntArray, Array, int, Array, Array, Array]
-    _dim: int  # of space
+    kernels: ClassVar[Mapping[str, Any]]
+    nodes: IntArray
+    _record: Record | None
+    _dim: int | None  # of space, if they are made for one
 
-    def _compose(self, dim: int, numbers: Array, a: Array, b: Array) -> None:
-        """Take the numbers [p] of the energy and two [m] for each of its stencils."""
-        self._dim = dim
-        self._arguments = self.nodes, np.ascontiguousarray(numbers.ravel()), 0, a, b, _NONE
+    def _compose(self, dim: int | None, record: Record | None) -> None:
+        self._dim, self._record = dim, record
         self._least_nodes = int(self.nodes.max(initial=-1)) + 1
 
-    def compiled_loops(self, dim: int) -> CompiledLoops | None:
-        """Return the compiled loops, in the space that the energy is made for."""
-        return CompiledLoops(self._LOOPS, self._arguments) if dim == self._dim else None
+    @property
+    def record(self) -> Record | None:
+        """What kernels read."""
+        return self._record
+
+    def calls(self, form: Form, dim: int) -> Sequence[Call] | None:
+        """Return the calls by which a form is added up in a space; None if there is no kernel for it."""
+        kernel = self.kernels.get(form.name)
+        if kernel is None or self.record is None or (self._dim or dim) != dim or dim > 3:
+            return None
+        return [Call(kernel, self.record, whole(len(self.nodes)))]
 
     def gradient(self, x: Array) -> Array:
-        """Return ∂φ/∂x [m, k, dim] in N at the positions x [m, k, dim] in m."""
+        """Return ∂φ/∂x [m, k, dim] at the positions x [m, k, dim] in m."""
         return self._local(forms.GRADIENT, x)
 
     def hessian(self, x: Array) -> Array:
-        """Return ∂²φ/∂x² [m, k·dim, k·dim] in N/m at the positions x [m, k, dim] in m."""
+        """Return ∂²φ/∂x² [m, k·dim, k·dim] at the positions x [m, k, dim] in m."""
         return self._local(forms.HESSIAN, x)
 
     def discrete_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return the discrete gradient DG [m, k, dim] in N from x0 to x1 [m, k, dim] in m."""
+        """Return the discrete gradient DG [m, k, dim] from x0 to x1 [m, k, dim] in m."""
         return self._local(forms.DISCRETE_GRADIENT, x0, x1)
 
     def discrete_hessian(self, x0: Array, x1: Array) -> Array:
-        """Return ∂DG/∂x1 [m, k·dim, k·dim] in N/m."""
+        """Return ∂DG/∂x1 [m, k·dim, k·dim]."""
         return self._local(forms.DISCRETE_HESSIAN, x0, x1)
 
     def third(self, x: Array, a: Array) -> Array:
@@ -54,32 +73,57 @@ class LoopedEnergy(Energy):
         return self._local(forms.THIRD, x, a)
 
     def _local(self, form: Form, *gathered: Array) -> Array:
-        """Return what a loop adds up for stencils of their own, each of the arrays [m, k, dim] theirs."""
-        m, k, dim = (*self.nodes.shape, self._dim)
-        for x in gathered:
-            if x.shape != (m, k, dim):
-                name = type(self).__name__
-                raise InvalidSystem(f"{name}: gathered positions have shape {x.shape}, wanted {(m, k, dim)}.")
-        nodal = [np.ascontiguousarray(x, dtype=float).reshape(-1, dim) for x in gathered]
-        own = np.arange(m * k, dtype=np.int32).reshape(m, k), *self._arguments[1:]
-        slots = [np.arange(m * k * k, dtype=np.int32).reshape(m, k, k)] if form.is_matrix else []
-        out = np.zeros(form.shape(m * k, m * k * k, dim))
-        self._LOOPS[form.name](*nodal, *own, *slots, out)
-        if form.is_matrix:
-            out = out.reshape(m, k, k, dim, dim).transpose(0, 1, 3, 2, 4)
-        return out.reshape(form.local_shape(m, k, dim))
+        """Return a form of each stencil apart, each of the arrays [m, k, dim] theirs."""
+        x = gathered[0]
+        wanted = (*self.nodes.shape, self._dim or x.shape[-1])
+        for given in gathered:
+            if given.shape != wanted or wanted[-1] > 3:
+                raise InvalidSystem(
+                    f"{type(self).__name__}: gathered positions have shape {given.shape}, wanted {wanted}."
+                )
+        return run_apart(form, self._calls_at(form, wanted[-1], *gathered), *gathered)
+
+    def _calls_at(self, form: Form, dim: int, *gathered: Array) -> Sequence[Call]:
+        """Return the calls of a form for gathered positions [m, k, dim]."""
+        calls = self.calls(form, dim)
+        assert calls is not None, "there is a kernel of each form that a class has"
+        return calls
+
+    def _checked(self, q: Array) -> Array:
+        """Return nodal vectors that kernels can read: they would read beyond the end."""
+        shape = q.shape
+        if len(shape) != 2 or shape[0] < self._least_nodes or shape[1] != (self._dim or shape[1]) or shape[1] > 3:
+            raise InvalidSystem(
+                f"{type(self).__name__}: an array for nodes has shape {shape}, wanted (n, {self._dim or 'dim'}) "
+                f"with n at least {self._least_nodes}."
+            )
+        return np.ascontiguousarray(q, dtype=float)
+
+    def _rows_of(self, form: Form, dim: int, slots: IntArray | None = None) -> NDArray[np.int64] | None:
+        """Return the rows of the calls of a form; None if there is no kernel for it."""
+        rows = None if self.record is None else self.record.rows.get(form.name)
+        if rows is None or self._dim not in (None, dim):
+            if self.record is None or (calls := self.calls(form, dim)) is None:
+                return None
+            rows = self.record.rows[form.name] = rows_of(form, calls)
+        return rows if slots is None else with_slots(rows, slots)
+
+
+class KernelEnergy(KernelForms, Energy):
+    """An energy by kernels over its stencils; what they do not have is found as any energy does."""
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form to what is assembled (see `Energy`)."""
-        loop = self._LOOPS.get(form.name)
-        if loop is None or out.shape != form.shape(len(nodal[0]), len(out), self._dim) or not out.flags.c_contiguous:
+        nodal = tuple(map(self._checked, nodal))
+        rows = self._rows_of(form, nodal[0].shape[1], slots)
+        if rows is None:
             super().add(form, nodal, out, slots)
             return
-        for x in nodal:  # compiled loops would read beyond the end
-            if x.ndim != 2 or len(x) < self._least_nodes or x.shape[1] != self._dim:
-                raise InvalidSystem(
-                    f"{type(self).__name__}: an array for nodes has shape {x.shape}, wanted (n, {self._dim}) with n "
-                    f"at least {self._least_nodes}."
-                )
-        matrix = [] if slots is None else [slots]
-        loop(*(np.ascontiguousarray(x, dtype=float) for x in nodal), *self._arguments, *matrix, out)
+        wanted = form.shape(len(nodal[0]), len(out), nodal[0].shape[1])
+        if out.shape != wanted or not out.flags.c_contiguous:
+            raise InvalidSystem(
+                f"{type(self).__name__}: the {form.title} has shape {out.shape}, wanted a contiguous array {wanted}."
+            )
+        assemble = run_matrix if form.is_matrix else run
+        if not isfinite(assemble(rows, out, *nodal)):
+            getattr(self, form.name)(*(values[self.nodes] for values in nodal))  # names the stencil

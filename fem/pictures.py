@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import RenderError
 from symplex.fem.energy import Energy
+from symplex.fem.measures.bars import Bars, CompiledLaw
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.pictures.picture import Picture, Still, picture_of_still
 from symplex.meshes.pictures.view import View
@@ -39,6 +40,10 @@ def picture_of_system(system: System, state: State, field: str | None, view: Vie
 def blocks_of(system: System) -> dict[str, Block]:
     """Return what of a system is drawn, by the names of its energies: if nothing, its nodes."""
     blocks = {name: block for name, energy in system.energies.items() if (block := _block(energy)) is not None}
+    drawn = np.concatenate([np.empty(0, np.int32), *(block.nodes for block in blocks.values())])
+    pairs = [energy.nodes.ravel() for energy in system.energies.values() if _is_of_particles(energy)]
+    particles = np.setdiff1d(np.concatenate([np.empty(0, np.int32), *pairs]), drawn)
+    blocks |= {"particles": _points(particles)} if len(particles) and "particles" not in blocks else {}
     return blocks or {"nodes": _points(np.arange(system.n_nodes))}
 
 
@@ -46,9 +51,15 @@ def _block(energy: Energy) -> Block | None:
     """Return what is drawn of an energy: nothing of those of single nodes, as gravity and obstacles."""
     if isinstance(energy, Solid):
         return Block.of({energy.kind: energy.nodes})
-    if len(energy.nodes) and energy.nodes.shape[1] == 2:
+    if len(energy.nodes) and energy.nodes.shape[1] == 2 and not _is_of_particles(energy):
         return Block.of({"line": energy.nodes})
     return None
+
+
+def _is_of_particles(energy: Energy) -> bool:
+    """Return whether an energy is of particles that attract or repel each other, with nothing between them."""
+    law = getattr(energy, "law", None)
+    return isinstance(energy, Bars) and isinstance(law, CompiledLaw) and "stiffness" not in law.names
 
 
 def _points(nodes: NDArray[np.integer]) -> Block:

@@ -11,8 +11,8 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem import rigidity_loops as loops
 from symplex.fem.energy import RIGID, Array
-from symplex.fem.forms import loops_of
-from symplex.fem.looped import LoopedEnergy
+from symplex.fem.forms import kernels_of
+from symplex.fem.looped import KernelEnergy
 from symplex.fem.nodes import Nodes, connectivity
 
 # Where the four particles of a body are along its principal axes, in radii of gyration: at corners of a cube, so that
@@ -23,7 +23,7 @@ _QUARTER = 0.25 * CORNERS
 
 @checked
 @final
-class Rigidity(LoopedEnergy):
+class Rigidity(KernelEnergy):
     """Bodies of four particles that are almost rigid: all of their elastic frequencies are equal.
 
     With p_k = ¼ Σ_a s_ak x_a, the vectors along the axes k of a body (`CORNERS` are the signs s_ak), at rest of the
@@ -56,7 +56,7 @@ class Rigidity(LoopedEnergy):
     """
 
     invariances = RIGID
-    _LOOPS: ClassVar = loops_of(loops)
+    kernels: ClassVar = kernels_of(loops)
 
     def __init__(self, nodes: Nodes, radii: ArrayLike, mass: ArrayLike, frequency: ArrayLike):
         self.nodes = connectivity("Rigidity", nodes)
@@ -70,7 +70,7 @@ class Rigidity(LoopedEnergy):
         self._rest = squares[:, :, None] * np.eye(3)
         stiffness = self.mass * self.frequency**2
         self._c = stiffness[:, None, None] / (squares[:, :, None] + squares[:, None, :])
-        self._compose(3, self.radii, self.mass, self.frequency)
+        self._compose(3, loops.RigidityRecord(nodes=self.nodes, radii=self.radii, stiffness=stiffness))
 
     def value(self, x: Array) -> Array:
         """Return φ [m] in J at the positions x [m, 4, 3] in m."""

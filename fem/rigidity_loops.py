@@ -6,10 +6,18 @@ With p_k the axes of a body, σ_kl = c_kl g_kl and s_ak the signs of its particl
     ∂t_k/∂p_l = σ_kl I + c_kl p_l ⊗ p_k + δ_kl Σ_n c_kn p_n ⊗ p_n,
 
 and for DG half of the last one, with the mean of σ, and the mean of p on the left of ⊗ and p1 on the right.
-Loops take radii [3 m] for the numbers, masses and frequencies [m] for those of stencils.
 """
 
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.records import Nodes, Numbers, Record, Rows
+
+
+class RigidityRecord(Record):
+    """Nodes [m, 4], radii r [m, 3] in m, and stiffnesses m ω² [m] in N/m."""
+
+    nodes: Nodes
+    radii: Rows
+    stiffness: Numbers
 
 
 @formula
@@ -45,14 +53,14 @@ def _dot(a, b):
 @formula
 def _weight(radii, e, stiffness, k, m):
     """Return c_km = m ω²/(r_k² + r_m²)."""
-    r, s = radii[3 * e + k], radii[3 * e + m]
+    r, s = radii[e, k], radii[e, m]
     return stiffness / (r * r + s * s)
 
 
 @formula
 def _strain(p, radii, e, k, m):
     """Return g_km = p_k · p_m − r_k² δ_km."""
-    return _dot(p[k], p[m]) - (radii[3 * e + k] * radii[3 * e + k] if k == m else 0.0)
+    return _dot(p[k], p[m]) - (radii[e, k] * radii[e, k] if k == m else 0.0)
 
 
 @formula
@@ -118,55 +126,55 @@ def _add_blocks(p0, p1, radii, stiffness, factor, e, slots, out):
 
 
 @kernel
-def add_gradient(q, nodes, radii, law, mass, frequency, end, out):
+def add_gradient(q, our, out, first, last):
     """Add ∂φ/∂q [n, 3]; return a sum that is finite if all forces are."""
-    check = 0.0
-    for e in range(len(nodes)):
+    nodes, radii, check = our.nodes, our.radii, 0.0
+    for e in range(first, last):
         p = _axes(q, nodes, e)
-        check += _add_forces(p, p, radii, mass[e] * frequency[e] * frequency[e], nodes, e, out)
+        check += _add_forces(p, p, radii, our.stiffness[e], nodes, e, out)
     return check
 
 
 @kernel
-def add_discrete_gradient(q0, q1, nodes, radii, law, mass, frequency, end, out):
+def add_discrete_gradient(q0, q1, our, out, first, last):
     """Add DG(q0, q1) [n, 3]; return a sum that is finite if all forces are."""
-    check = 0.0
-    for e in range(len(nodes)):
+    nodes, radii, check = our.nodes, our.radii, 0.0
+    for e in range(first, last):
         p0, p1 = _axes(q0, nodes, e), _axes(q1, nodes, e)
-        check += _add_forces(p0, p1, radii, mass[e] * frequency[e] * frequency[e], nodes, e, out)
+        check += _add_forces(p0, p1, radii, our.stiffness[e], nodes, e, out)
     return check
 
 
 @kernel
-def add_hessian(q, nodes, radii, law, mass, frequency, end, slots, out):
+def add_hessian(q, our, slots, out, first, last):
     """Add ∂²φ/∂q² to blocks; return a sum that is finite if all of it is."""
-    check = 0.0
-    for e in range(len(nodes)):
+    nodes, radii, check = our.nodes, our.radii, 0.0
+    for e in range(first, last):
         p = _axes(q, nodes, e)
-        check += _add_blocks(p, p, radii, mass[e] * frequency[e] * frequency[e], 1.0, e, slots, out)
+        check += _add_blocks(p, p, radii, our.stiffness[e], 1.0, e, slots, out)
     return check
 
 
 @kernel
-def add_discrete_hessian(q0, q1, nodes, radii, law, mass, frequency, end, slots, out):
+def add_discrete_hessian(q0, q1, our, slots, out, first, last):
     """Add ∂DG/∂q1 to blocks; return a sum that is finite if all of it is."""
-    check = 0.0
-    for e in range(len(nodes)):
+    nodes, radii, check = our.nodes, our.radii, 0.0
+    for e in range(first, last):
         p0, p1 = _axes(q0, nodes, e), _axes(q1, nodes, e)
-        check += _add_blocks(p0, p1, radii, mass[e] * frequency[e] * frequency[e], 0.5, e, slots, out)
+        check += _add_blocks(p0, p1, radii, our.stiffness[e], 0.5, e, slots, out)
     return check
 
 
 @kernel
-def add_third(q, along, nodes, radii, law, mass, frequency, end, out):
+def add_third(q, along, our, out, first, last):
     """Add ∇³V[along, along] [n, 3]; return a sum that is finite if all of it is.
 
     With the axes b of ``along``: t_k = 2 Σ_l c_kl [(b_k · b_l) p_l + (b_k · p_l + p_k · b_l) b_l].
     """
-    check = 0.0
-    for e in range(len(nodes)):
+    nodes, radii, check = our.nodes, our.radii, 0.0
+    for e in range(first, last):
         p, b = _axes(q, nodes, e), _axes(along, nodes, e)
-        stiffness = mass[e] * frequency[e] * frequency[e]
+        stiffness = our.stiffness[e]
         for k in range(3):
             x, y, z = 0.0, 0.0, 0.0
             for m in range(3):

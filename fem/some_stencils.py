@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
@@ -10,19 +11,19 @@ from numpy.typing import NDArray
 from symplex.errors import InvertedElement, MaterialFailed
 from symplex.fem import forms
 from symplex.fem.actions.loads import DeadLoad, NodalForce
+from symplex.fem.calls import Call
 from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import Array, Energy, IntArray
-from symplex.fem.forms import CompiledLoops
+from symplex.fem.forms import Form
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.solids.failures import named_in_all
 from symplex.fem.solids.solid import Solid
-from symplex.fem.stored_calls import StoredCall, stored_call
 
 
 def is_divisible(energy: Energy, dim: int) -> bool:
     """Return whether some stencils of an energy can be taken alone: others are known as a whole only."""
     if isinstance(energy, MeasureEnergy):
-        return energy.compiled_loops(dim) is not None and not isinstance(energy, ChangingEnergy)
+        return energy.calls(forms.GRADIENT, dim) is not None and not isinstance(energy, ChangingEnergy)
     return isinstance(energy, Solid | DeadLoad)
 
 
@@ -62,28 +63,20 @@ class SomeStencils:
             self.energy = energy.of_some(chosen, nodes)
         else:
             self.energy = _Renumbered(energy, nodes)
-        # Arrays of the right size are known to be there, at each of many small steps.
-        self._add_gradient = (
-            self.energy.loops.add_gradient if isinstance(self.energy, Solid) else self.energy.add_gradient
-        )
 
-    def gradient_calls(self) -> list[StoredCall] | None:
-        """Return the calls of compiled loops by which the gradient is added up on one thread; None if there are none.
+    def calls(self) -> Sequence[Call] | None:
+        """Return the calls by which the gradient is added up on one thread; None if there are none.
 
         They add what `add_gradient` adds, to the last bit.
         """
         if isinstance(self.energy, Solid):
             return self.energy.gradient_calls()
-        loops = self.energy.compiled_loops(self._dim)
-        if loops is None or forms.GRADIENT.name not in loops.loops:
-            return None
-        return [stored_call(loops.loops[forms.GRADIENT.name], loops.arguments)]
+        return self.energy.calls(forms.GRADIENT, self._dim)
 
     @property
     def widest(self) -> int:
         """How many threads may add up the gradient together at most."""
-        chunked = self.energy.chunked if isinstance(self.energy, Solid) else None
-        return 1 if chunked is None else chunked.blocks.widest
+        return self.energy.elements.blocks.widest if isinstance(self.energy, Solid) else 1
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [l, dim] to out [l, dim].
@@ -94,7 +87,7 @@ class SomeStencils:
             As that of all stencils, with the numbers that these have there.
         """
         try:
-            self._add_gradient(q, out)
+            self.energy.add_gradient(q, out)
         except (InvertedElement, MaterialFailed) as error:
             raise named_in_all(error, self._nodes, self._chosen, self._named) from None
 
@@ -114,10 +107,10 @@ class _Renumbered(Energy):
         """Return ∂φ/∂x [m, k, dim] in N at the positions x [m, k, dim] in m."""
         return self._energy.gradient(x)
 
-    def compiled_loops(self, dim: int) -> CompiledLoops | None:
+    def calls(self, form: Form, dim: int) -> Sequence[Call] | None:
         """Return those of the energy, over these nodes."""
-        loops = self._energy.compiled_loops(dim)
-        return None if loops is None else loops._replace(arguments=(self.nodes, *loops.arguments[1:]))
+        calls = self._energy.calls(form, dim)
+        return calls and [call._replace(record=call.record.replace(nodes=self.nodes)) for call in calls]
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return that of the energy per node [n] in N/m, on these nodes."""

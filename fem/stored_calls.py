@@ -1,43 +1,36 @@
-"""Loops over stencils with all that they take in memory, so that one compiled loop calls any of them alike.
+"""Calls of kernels that take arrays one by one, instead of a record.
 
-The loop of a gradient takes positions, what it needs to know of its stencils, and the result; what it needs differs
-from one kind of energy to the next. Stored at an address, all of it is one number beside the address of a kernel that
-fetches it, and a loop over steps calls loops of any kind, of which nothing is compiled for their combination.
+What such a kernel takes is stored at an address as the tuple that it is; a kernel for tuples of that type fetches it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import typeof, types  # pyright: ignore[reportPrivateImportUsage]
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
-from symplex.fem.call import address_of, call_kernel, float64_at
-from symplex.fem.kernels import uncounted_formula, uncounted_kernel
-
-_VECTORS = types.float64[:, ::1]
+from symplex.fem.call import address_of, call_kernel
+from symplex.fem.calls import VECTORS, Call
+from symplex.fem.kernels import uncounted_kernel
 
 
-class StoredCall(NamedTuple):
-    """The call of a loop that adds nodal vectors [n, dim] to others.
+class _Arguments:
+    """A kernel's address and its arguments, as a record that `_run` reads."""
 
-    Attributes
-    ----------
-    row : (int, int)
-        The addresses of the kernel that fetches the arguments and of these; see `add_stored`.
-    kept : tuple
-        What is at the addresses, to live as long.
-    """
-
-    row: tuple[int, int]
-    kept: tuple[Any, ...]
+    def __init__(self, kernel: Any, arguments: tuple[Any, ...]):
+        signature = VECTORS, *map(typeof, arguments), VECTORS, types.int64, types.int64
+        job = address_of(kernel, *signature), arguments
+        self.type = types.CPointer(typeof(job))
+        self._kept = job, np.empty(_words(job), np.int64)
+        self.address = self._kept[1].ctypes.data
+        _store(self.address, job)
 
 
-def stored_call(kernel: Any, arguments: tuple[Any, ...], ranges: Sequence[tuple[int, int]] | None = None) -> StoredCall:
-    """Return the call ``kernel(q, *arguments, out)``, or ``kernel(q, *arguments, out, first, last)`` for all ranges.
+def stored_call(kernel: Any, arguments: tuple[Any, ...], ranges: Sequence[tuple[int, int]]) -> Call:
+    """Return the call ``kernel(q, *arguments, out, first, last)`` for ranges of blocks of stencils.
 
     Parameters
     ----------
@@ -45,31 +38,10 @@ def stored_call(kernel: Any, arguments: tuple[Any, ...], ranges: Sequence[tuple[
         A compiled kernel; it returns a number, which is finite if all that it has added is, and raises nothing.
     arguments : tuple
         What it takes between the positions [n, dim] and the result [n, dim].
-    ranges : sequence of (int, int), optional
+    ranges : sequence of (int, int)
         Of blocks of stencils, in the order in which they are added up.
     """
-    ends = [types.int64] * 2 if ranges is not None else []
-    signature = _VECTORS, *map(typeof, arguments), _VECTORS, *ends
-    bounds = np.array([] if ranges is None else ranges, np.int64).reshape(-1, 2)
-    job = address_of(kernel, *signature), bounds, arguments
-    room = np.empty(_words(job), np.int64)
-    _store(room.ctypes.data, job)
-    run = _run_whole if ranges is None else _run_ranges
-    return StoredCall((address_of(run, _VECTORS, types.CPointer(typeof(job)), _VECTORS), room.ctypes.data), (job, room))
-
-
-def table_of_calls(calls: Sequence[StoredCall]) -> NDArray[np.int64]:
-    """Return the rows of calls as a table [k, 2]."""
-    return np.array([call.row for call in calls], np.int64).reshape(-1, 2)
-
-
-@uncounted_formula
-def add_stored(calls, q, out):
-    """Add what calls [k, 2] find at q [n, dim] to out [n, dim]; return a sum that is finite if all of it is."""
-    check = 0.0
-    for k in range(len(calls)):
-        check += call_kernel(calls[k, 0], (q, float64_at(calls[k, 1]), out))
-    return check
+    return Call(_run, _Arguments(kernel, arguments), np.array(ranges, np.int64).reshape(-1, 2))
 
 
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -122,15 +94,6 @@ def _store(address, value):
 
 
 @uncounted_kernel
-def _run_ranges(q, job, out):
-    address, bounds, arguments = _read(job)
-    check = 0.0
-    for k in range(len(bounds)):
-        check += call_kernel(address, (q, *arguments, out, bounds[k, 0], bounds[k, 1]))
-    return check
-
-
-@uncounted_kernel
-def _run_whole(q, job, out):
-    address, _, arguments = _read(job)
-    return call_kernel(address, (q, *arguments, out))
+def _run(q, job, out, first, last):
+    address, arguments = _read(job)
+    return call_kernel(address, (q, *arguments, out, first, last))

@@ -10,7 +10,7 @@ import numpy as np
 
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import Pressure
-from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.solid import solids_of
 from symplex.fem.system import System
 from symplex.parallel.actions import PartOfMotion
 from symplex.parallel.contact import ContactElsewhere, contact_around, is_shared_contact
@@ -160,9 +160,8 @@ class ImplicitMotionInParts(DistantMotion):
         self._take_counts(ranks.call(take))
         self._lead()
         self._whole, self._listed_at = None, {name: q[:0] for name, q in self._listed_at.items()}
-        for energy in system.energies.values():
-            if isinstance(energy, Solid):
-                energy.release()
+        for solid in solids_of(system.energies).values():
+            solid.release()
 
     def _gather(self) -> None:
         """Get all that moves from the ranks, and where contacts have found their pairs."""

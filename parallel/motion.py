@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
-from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.solid import solids_of
 from symplex.fem.system import System
 from symplex.parallel.distant import DistantMotion
 from symplex.parallel.exact_sum import add_numbers, values_of, words_of
@@ -20,7 +20,7 @@ from symplex.parallel.pieces import require_few, require_parts
 from symplex.parallel.placement import placed
 from symplex.parallel.ranks import Ranks
 from symplex.parallel.sums import RankSums
-from symplex.time.around import AroundMethod
+from symplex.time.around import AroundSteps
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.explicit.newmark import Newmark, NewmarkMotion
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
@@ -37,7 +37,7 @@ _WORK = "exact_work"  # in checkpoints
 
 
 @dataclass(frozen=True)
-class InParts(AroundMethod["MotionInParts | ImplicitMotionInParts"]):
+class InParts(AroundSteps["MotionInParts | ImplicitMotionInParts"]):
     """A method on several ranks; its motions are on the first of them, which leads the others.
 
     Of explicit Newmark positions, velocities and accelerations have the same bits as in one process, on any number of
@@ -57,6 +57,8 @@ class InParts(AroundMethod["MotionInParts | ImplicitMotionInParts"]):
 
     method: Newmark | Midpoint | EnergyMomentum | GeneralizedAlpha | HilberHughesTaylor
     ranks: Ranks
+
+    _field = "method"
 
     def __post_init__(self):
         if not isinstance(self.method, _METHODS):
@@ -148,14 +150,14 @@ class MotionInParts(DistantMotion, NewmarkMotion):
         self._own = dict(enumerate(placement.own))
         self._lead()
         self._before[...] = self._words
-        for energy in self.system.energies.values():
-            if isinstance(energy, Solid):
-                energy.release()
+        for solid in solids_of(self.system.energies).values():
+            solid.release()
 
     def _release(self) -> None:
         """Give back the memory of arrays of all nodes, which the ranks have: of new ones no page is touched."""
         shape = self._q.shape
         self._q, self._v, self._a, self._gradient, self._inverse_mass = (np.zeros(shape) for _ in range(5))
+        self._rooms = np.zeros((0, *shape))
         self._work.release()
 
     def kept_by(self, command: Callable[[int], Command]) -> dict[str, np.ndarray]:

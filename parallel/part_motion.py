@@ -13,7 +13,7 @@ from symplex.fem.system import System
 from symplex.parallel.contact import Crossed
 from symplex.parallel.exact_sum import WORDS, add_numbers
 from symplex.parallel.part import Part, PartEnergy
-from symplex.time.explicit.newmark import NewmarkMotion
+from symplex.time.explicit.newmark import SEEN, NewmarkMotion
 from symplex.time.work import WorkLedger
 
 
@@ -45,16 +45,12 @@ class PartLedger(WorkLedger):
         """Whether anything can do work, here or elsewhere."""
         return len(self.words) > 0
 
-    def add_mean(self, dq: Array) -> None:
-        """Add the work of the mean forces at the ends of a step of increment Δq [l, dim]."""
-        self._missing.discard("loads")
+    def _add_mean(self, dq: Array) -> None:
         own = self._own
         for words, f0, f1 in zip(self.words, self._before, self.acting, strict=False):
             add_numbers((0.5 * (f0[:own] + f1[:own]) * dq[:own]).ravel(), words)
 
-    def add_supports(self, products: Array) -> None:
-        """Add the work of each support that moves nodes of this rank."""
-        self._missing.discard("supports")
+    def _add_supports(self, products: Array) -> None:
         for name, numbers in self.moving.products(products).items():
             add_numbers(numbers.ravel(), self.words[len(self.loads) + self.supports.index(name)])
 
@@ -75,16 +71,11 @@ class PartMotion(NewmarkMotion):
     def __init__(self, system: System, t0: float, dt: float, n: int, part: Part):
         super().__init__(system, t0, dt, n)
         self._work = self._ledger = PartLedger(system, part.share.ghosts, part.supports)
-        self._sends_velocities = part.sends_velocities
-        if system.loads:
-            self._loads = None  # steps in compiled loops would not add up work as the ledger does
-
-    def _foresee(self, predicted: Array) -> None:
-        """Send the velocities that loads will see with the positions, and set those of ghosts."""
-        if self._sends_velocities:
-            energy = self.system.energies["part"]
+        self._loads = None  # work is added up by the ledger, not in the compiled loop
+        if part.sends_velocities:
+            energy = system.energies["part"]
             assert isinstance(energy, PartEnergy)
-            energy.seen = (predicted,)
+            energy.seen = (self._rooms[SEEN],)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, of own nodes and ghosts; work is apart."""

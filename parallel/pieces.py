@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
+from symplex.fem import some_stencils
 from symplex.fem.actions.loads import DeadLoad, NodalForce
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.blocks import SMALLEST_SLAB, slabs_of
@@ -40,13 +41,13 @@ def require_parts(system: System, *, contact: bool = False) -> None:
         If something of it acts on nodes of several ranks in a way that parts do not know.
     """
     for name, energy in system.energies.items():
-        if isinstance(energy, Solid) and energy.chunked is None:
+        if isinstance(energy, Solid) and not energy.compiled:
             raise InvalidSystem(
                 f"'{name}' is of {type(energy.material).__name__}, a law that Python evaluates, not compiled loops: it "
                 f"cannot be divided among ranks. {_INSTEAD}"
             )
         divisible = isinstance(energy, Solid | DeadLoad)
-        if isinstance(energy, MeasureEnergy) and energy.compiled_loops(system.dim) is not None:
+        if isinstance(energy, MeasureEnergy) and some_stencils.is_divisible(energy, system.dim):
             divisible = isinstance(energy, RigidContact) or not energy.columns  # what it tells is found in parts
         if not (divisible or (contact and is_shared_contact(energy))):
             raise InvalidSystem(f"'{name}' ({type(energy).__name__}) cannot be divided among ranks. {_INSTEAD}")
@@ -122,8 +123,7 @@ class SolidPiece(Piece):
     def energy(self) -> Energy:
         """Return the strain energy of these elements."""
         solid = Solid(self.points, self.nodes, self.material, self.fibres, self.formulation)
-        assert solid.chunked is not None, "it would have been refused"
-        solid.chunked.slab = self.slab
+        solid.elements.slab = self.slab
         return solid
 
     def _more(self, other: Self, lacks: NDArray[np.bool_], nodes: IntArray) -> dict[str, Any]:

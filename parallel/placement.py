@@ -9,7 +9,7 @@ from weakref import ref
 import numpy as np
 
 from symplex.fem.actions.loads import Pressure
-from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.solid import solids_of
 from symplex.fem.system import System
 from symplex.parallel.actions import part_of_motion
 from symplex.parallel.contact import ContactOfRank, is_shared_contact
@@ -143,10 +143,9 @@ def _made_of(system: System) -> dict[str, object]:
 def _places(system: System, q: Array) -> Array:
     """Return where nodes are [n, dim] in m for their division: undeformed as far as that is known, always alike."""
     places = q.copy()
-    for energy in system.energies.values():
-        if isinstance(energy, Solid):
-            nodes = np.unique(energy.nodes)
-            places[nodes] = energy.points[nodes]
+    for solid in solids_of(system.energies).values():
+        nodes = np.unique(solid.nodes)
+        places[nodes] = solid.points[nodes]
     return places
 
 

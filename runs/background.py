@@ -31,13 +31,7 @@ class Background:
             self._thread.start()
 
     def do(self, function: Callable[..., object], *arguments: Any) -> None:
-        """Call a function with arguments that nobody changes any more, after all that was given before.
-
-        Raises
-        ------
-        Exception
-            What came of an earlier call, or of this one where there is no thread.
-        """
+        """Call a function with arguments that nobody changes any more, after all that was given before."""
         if self._thread is None:
             function(*arguments)
             return
@@ -45,13 +39,7 @@ class Background:
         self._waiting.put((function, arguments))
 
     def wait(self) -> None:
-        """Wait until everything is done.
-
-        Raises
-        ------
-        Exception
-            What came of a call.
-        """
+        """Wait until everything is done."""
         self._waiting.join()
         self._raise()
 

@@ -22,13 +22,7 @@ from symplex.time.integrator import Integrator
 
 
 def default_folder(scenario: Scenario) -> Path:
-    """Return the results folder that a scenario names, which is beside or below it, or else ``NAME-results`` here.
-
-    Raises
-    ------
-    ScenarioError
-        If it names one elsewhere, which only the user may.
-    """
+    """Return the results folder that a scenario names, which is beside or below it, or else ``NAME-results`` here."""
     directory = scenario.tables.output.directory
     if directory is None:
         return Path(f"{scenario.name}-results")
@@ -46,13 +40,7 @@ def default_folder(scenario: Scenario) -> Path:
 
 
 def goes_beyond(scenario: Scenario, finished: Mapping[str, Any]) -> bool:
-    """Return whether a scenario goes on beyond the end of a finished run of it, by ``run.until``.
-
-    Raises
-    ------
-    OutputError
-        If it ends before.
-    """
+    """Return whether a scenario goes on beyond the end of a finished run of it, by ``run.until``."""
     end, reached = float(scenario.times[-1]), finished.get("t_end")
     if not isinstance(reached, int | float):
         return False
@@ -73,11 +61,6 @@ def refuse_other_inputs(scenario: Scenario, folder: Folder, finished: Mapping[st
     """Refuse a finished run, given its summary, if it was computed from other files or by another version.
 
     Files that mesh files include are not named by a scenario, so that the meshes are read where it names files.
-
-    Raises
-    ------
-    OutputError
-        If it was.
     """
     inputs, versions = finished.get("inputs"), finished.get("versions")
     if isinstance(versions, Mapping) and "symplex" in versions:
@@ -111,13 +94,7 @@ def _system_on(ranks: Ranks | None, scenario: Scenario) -> Callable[..., System]
 
 
 def last_checkpoint(scenario: Scenario, folder: Folder) -> Checkpoint | None:
-    """Return the checkpoint of a run, or None if it was killed before its first, with nothing computed.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be read, there is none though there was something computed, or the run is of other files.
-    """
+    """Return the checkpoint of a run, or None if it was killed before its first, with nothing computed."""
     if not folder.is_of_run:
         raise OutputError(f"{folder.path} holds no run to resume; start one without --resume.")
     if folder.checkpoint.exists():
@@ -140,13 +117,7 @@ def last_checkpoint(scenario: Scenario, folder: Folder) -> Checkpoint | None:
 
 
 def device_of(scenario: Scenario) -> str | None:
-    """Return the name of the device that a scenario wants for its steps, if it wants one.
-
-    Raises
-    ------
-    MissingPackage, ScenarioError
-        If there is none.
-    """
+    """Return the name of the device that a scenario wants for its steps, if it wants one."""
     tables = scenario.tables
     wanting = [tables.integrator, *(stage.integrator for stage in tables.stage)]
     if not any(getattr(table, "device", "cpu") != "cpu" for table in wanting):

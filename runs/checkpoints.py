@@ -39,13 +39,7 @@ class CheckpointsOfRun:
         self.last: Parts | None = None
 
     def save(self, moment: Checkpoint, motion: Motion) -> None:
-        """Keep a moment, with its motion.
-
-        Raises
-        ------
-        OutputError
-            If it cannot be written; the one before is then untouched.
-        """
+        """Keep a moment, with its motion."""
         path, parts = self._path, None
         if self._ranks is not None and self.in_parts:
             from symplex.parallel.distant import DistantMotion

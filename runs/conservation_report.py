@@ -13,7 +13,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.files import damage_reported, read_whole, write_text
-from symplex.base.representation import table_html
+from symplex.base.representation import Tabled
 from symplex.errors import InvalidArgument, OutputError, SymplexError
 from symplex.fem.energy import Array
 from symplex.fem.system import State
@@ -34,7 +34,7 @@ _NAMED = 6  # rows of a ledger in a line
 @checked
 @final
 @dataclass(frozen=True, repr=False)
-class Conservation:
+class Conservation(Tabled):
     """What a motion has kept, part by part; see `conservation`.
 
     Attributes
@@ -56,13 +56,6 @@ class Conservation:
         for part in self.parts:
             found += _rows(part, several=len(self.parts) > 1)
         return found
-
-    def text(self) -> str:
-        """Return the report as lines."""
-        rows = self.rows()
-        width = max(len(name) for name, _ in rows) if rows else 0
-        lines = [f"  {name:<{width}}  {words}".rstrip() for name, words in rows]
-        return "\n".join([f"Conservation: {self.title}" if self.title else "Conservation", *lines])
 
     def plain(self) -> dict[str, Any]:
         """Return the report as JSON has it."""
@@ -107,8 +100,11 @@ class Conservation:
         found = "; ".join(f"{name}: {words}" for part in self.parts for name, words, _ in words_of(part.quantities))
         return f"Conservation({found})"
 
-    def _repr_html_(self) -> str:
-        return table_html(f"Conservation: {self.title}" if self.title else "Conservation", self.rows())
+    def _told(self) -> list[tuple[str, str]]:
+        return self.rows()
+
+    def _caption(self) -> str:
+        return f"Conservation: {self.title}" if self.title else "Conservation"
 
 
 @checked
@@ -206,24 +202,12 @@ def report_of(problem: Problem, history: Rows, folder: Folder) -> Conservation:
 
 
 def write_expected(problem: Problem, path: Path) -> None:
-    """Write what a run can keep, before it begins: of a run that is killed a report can be made.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write what a run can keep, before it begins: of a run that is killed a report can be made."""
     _write(path, {"expected": [one.plain() for one in expected_of(problem)]})
 
 
 def renew_expected(problem: Problem, folder: Folder) -> None:
-    """Write again what a run can keep that goes on beyond the end that it had before.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write again what a run can keep that goes on beyond the end that it had before."""
     try:
         before = _read_expected(folder)[-1].end
     except (OutputError, IndexError):  # of an earlier version, or damaged: the report tells what it needs
@@ -258,13 +242,7 @@ def _read_expected(folder: Folder) -> list[Expected]:
 
 
 def write_report(report: Conservation, path: Path) -> None:
-    """Write a report to ``conservation.json``.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write a report to ``conservation.json``."""
     expected = [part.expected.plain() for part in report.parts]
     _write(path, {"expected": expected, **report.plain()})
 

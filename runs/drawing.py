@@ -85,16 +85,7 @@ class Drawn(NamedTuple):
 
 
 def plot_run(folder: Folder, title: str, show: Show) -> Drawn:
-    """Plot the history of a run and what its probes have told, and return why if that could not be.
-
-    Parameters
-    ----------
-    folder : Folder
-    title : str
-        Over the plots; none if it is empty.
-    show : callable
-        Told the name of the picture that is being drawn, and the part of it that is done.
-    """
+    """Plot the history of a run and what its probes have told, and return why if that could not be."""
     show(folder.plot.name, 0.0)
     try:
         history, stages = read_history(folder.history), _stages(folder.read_summary())
@@ -184,23 +175,7 @@ def draw_plot(
     height: int | None = None,
     dpi: float | None = None,
 ) -> Path:
-    """Plot the history of one run, or those of several over each other, and return the file.
-
-    Parameters
-    ----------
-    folders : sequence of Folder
-    output : path-like, optional
-        Default: ``history.png`` in the folder of one run, ``comparison.png`` here for several.
-    width, height : int, optional
-        Of the picture in pixels.
-    dpi : float, optional
-        Pixels in an inch.
-
-    Raises
-    ------
-    OutputError
-        If a history cannot be read or the picture cannot be written.
-    """
+    """Plot the history of one run, or those of several over each other, and return the file."""
     if len(folders) == 1:
         if output is None:
             folders[0].refuse_links()
@@ -222,15 +197,7 @@ def snapshots_in(
     *,
     progress: Callable[[float], None] | None = None,
 ) -> Path:
-    """Draw snapshots of a run, by default to ``snapshots.png`` in its folder, and return the file.
-
-    Raises
-    ------
-    RenderError
-        If nothing can be drawn here, there is no such field, or a section meets no body.
-    OutputError
-        If the frames cannot be read, a time is outside the run, or the picture cannot be written, or not in this size.
-    """
+    """Draw snapshots of a run, by default to ``snapshots.png`` in its folder, and return the file."""
     if output is None:
         folder.refuse_links()
     series = read_series(folder.series)
@@ -261,11 +228,6 @@ def film_in(
         Told of it once it is clear that it will be drawn.
     most : float, optional
         How long it may take in s.
-
-    Raises
-    ------
-    RenderError, OutputError
-        As `snapshots_in`; also if an .mp4 is asked for and cannot be encoded here.
     """
     folder.refuse_links()
     series = read_series(folder.series)

@@ -49,13 +49,7 @@ class History(dict[str, NDArray[np.float64]]):
         return f"History({rows:,} rows; columns: {names(self)})"
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the columns as a frame of pandas with the time in s as its index, and the units in ``attrs``.
-
-        Raises
-        ------
-        OutputError
-            If pandas is not installed.
-        """
+        """Return the columns as a frame of pandas with the time in s as its index, and the units in ``attrs``."""
         pandas = loaded_pandas()
         frame = pandas.DataFrame({name: rows for name, rows in self.items() if name != "t"})
         frame.index = pandas.Index(self.get("t", np.arange(float(len(frame)))), name="t")
@@ -64,13 +58,7 @@ class History(dict[str, NDArray[np.float64]]):
 
 
 def loaded_pandas() -> ModuleType:
-    """Return pandas, which is heavy, and optional.
-
-    Raises
-    ------
-    OutputError
-        If it is not installed.
-    """
+    """Return pandas, which is heavy, and optional."""
     try:
         import pandas
     except ImportError:
@@ -150,13 +138,7 @@ class HistoryWriter:
         *,
         units: bool = False,
     ) -> HistoryWriter:
-        """Reopen a history to append to it, without the rows whose ``t`` is later than ``up_to``.
-
-        Raises
-        ------
-        OutputError
-            If there is no history or it cannot be read.
-        """
+        """Reopen a history to append to it, without the rows whose ``t`` is later than ``up_to``."""
         path = Path(path)
         lines = _whole_lines(path)
         past = _parsed(path, lines)
@@ -170,14 +152,7 @@ class HistoryWriter:
         return writer
 
     def append(self, row: Mapping[str, float]) -> None:
-        """Append a row; the first one names the columns, beginning with ``t``.
-
-        Raises
-        ------
-        OutputError
-            If the columns differ from those of the first row, a value is not finite or beyond 1e150, or the row cannot
-            be written.
-        """
+        """Append a row; the first one names the columns, beginning with ``t``."""
         if not self.columns:
             self._begin(row)
         if row.keys() != set(self.columns):
@@ -186,13 +161,7 @@ class HistoryWriter:
         self.extend(np.array([[row[name] for name in self.columns]], dtype=float))
 
     def extend(self, rows: NDArray[np.float64]) -> None:
-        """Append rows [s, columns] of the columns that the first row has named, or of those that are declared.
-
-        Raises
-        ------
-        OutputError
-            As `append`; the rows before the one that is refused are written.
-        """
+        """Append rows [s, columns] of the columns that the first row has named, or of those that are declared."""
         if not self.columns:
             self._begin(dict.fromkeys(self._declared, 0.0))
         good = np.abs(rows) <= _LARGEST

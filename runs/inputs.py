@@ -13,7 +13,7 @@ from symplex.base.files import read_whole
 from symplex.base.streams import printable
 from symplex.base.toml import read_toml
 from symplex.errors import OutputError
-from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.solid import solids_of
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
 from symplex.runs.results import Folder
@@ -92,18 +92,12 @@ def fingerprint(mesh: Mesh, *systems: System) -> dict[str, str]:
 
 def _formulations(systems: Sequence[System]) -> dict[str, str]:
     """Return what elements are not computed with all points of quadrature, as all were in earlier versions."""
-    solids = {n: energy for system in systems for n, energy in system.energies.items() if isinstance(energy, Solid)}
+    solids = {name: solid for system in systems for name, solid in solids_of(system.energies).items()}
     return {f"formulation of '{name}'": s.formulation for name, s in solids.items() if s.formulation != "full"}
 
 
 def refuse_changed_scenario(scenario: Scenario, folder: Folder) -> None:
-    """Refuse to go on with the run in a folder if its scenario was another.
-
-    Raises
-    ------
-    OutputError
-        If there is no run, or a value differs.
-    """
+    """Refuse to go on with the run in a folder if its scenario was another."""
     try:
         stored = read_toml(read_whole(folder.scenario).decode())
     except FileNotFoundError:
@@ -126,13 +120,7 @@ def refuse_changed_scenario(scenario: Scenario, folder: Folder) -> None:
 
 
 def refuse_other_version(before: str, now: str, path: Path) -> None:
-    """Refuse to go on with what another version of symplex has computed.
-
-    Raises
-    ------
-    OutputError
-        If it is.
-    """
+    """Refuse to go on with what another version of symplex has computed."""
     if before != now:
         raise OutputError(
             f"{path} cannot be resumed: it was computed by symplex {printable(before)}, and this is "
@@ -141,13 +129,7 @@ def refuse_other_version(before: str, now: str, path: Path) -> None:
 
 
 def refuse_changed_files(before: Mapping[str, str], now: Mapping[str, str], path: Path) -> None:
-    """Refuse to go on in a folder if a file or the meshes that there are now are not those that it was computed from.
-
-    Raises
-    ------
-    OutputError
-        If one differs.
-    """
+    """Refuse to go on in a folder if a file or the meshes are not those that it was computed from."""
     if name := changed(before, now):
         what = "the meshes are no longer those of the run" if name == _MESHES else f"the {name} has changed since"
         raise OutputError(f"{path} cannot be resumed: {what}. Restore what it was, {_AGAIN}.")

@@ -17,7 +17,7 @@ from symplex.base.columns import AXES, Column, constant_totals
 from symplex.fem.actions.loads import DeadLoad
 from symplex.fem.energy import Array
 from symplex.fem.solids.constitutive import InvariantMaterial
-from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.solid import solids_of
 from symplex.fem.symmetries import Momentum, momenta
 from symplex.fem.system import State, System
 from symplex.runs.history import Rows, columns_of
@@ -106,13 +106,7 @@ class Expected:
 
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> Expected:
-        """Return what `plain` has written.
-
-        Raises
-        ------
-        LookupError, TypeError, ValueError
-            If it is not that.
-        """
+        """Return what `plain` has written."""
         known = dict(plain)
         known["conserves"] = tuple(map(str, known["conserves"]))
         known["momenta"] = tuple(
@@ -132,8 +126,7 @@ def _rounding(system: System, q: Array) -> float:
     there = system.potentials(q)
     moved = (q * (1.0 + EPSILON * rng.uniform(-1.0, 1.0, q.shape)) for _ in range(2))
     found = max(sum(abs(value - there[name]) for name, value in system.potentials(near).items()) for near in moved)
-    solids = [one for one in system.energies.values() if isinstance(one, Solid)]
-    solids = [solid for solid in solids if isinstance(solid.material, InvariantMaterial)]
+    solids = [one for one in solids_of(system.energies).values() if isinstance(one.material, InvariantMaterial)]
     return max(found, EPSILON * sum(solid.material.lame_constants[1] * float(solid.volumes.sum()) for solid in solids))
 
 

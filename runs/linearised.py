@@ -43,17 +43,7 @@ class Linearised(NamedTuple):
 
 
 def linearised(scenario: Scenario, at: str | float = "start") -> Linearised:
-    """Return the system and the state of a scenario at its start, or at a time in s, to which it is computed.
-
-    Raises
-    ------
-    ScenarioError
-        If there are rigid rods, or the scenario is not valid.
-    OutputError
-        If the time is not in the run.
-    StepFailed
-        If the motion does not come so far.
-    """
+    """Return the system and the state of a scenario at its start, or at a time in s, to which it is computed."""
     problem = scenario.build()
     if problem.n_rods:
         raise ScenarioError(

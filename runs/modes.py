@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Column
+from symplex.base.representation import Tabled, names
 from symplex.errors import RenderError
 from symplex.fem.energy import Array
 from symplex.fem.outputs.field_probes import NodalProbe
@@ -41,7 +43,8 @@ _ROUNDING = 1e-9  # a ratio of damping that is none
 ARTIFICIAL = "artificial"  # the kind of modes that rigid bodies do not have
 
 
-class ModesFound(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class ModesFound(Tabled):
     """The modes of a scenario.
 
     Attributes
@@ -57,6 +60,17 @@ class ModesFound(NamedTuple):
     about: Linearised
     natural: Modes
     complex: ComplexModes | None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each mode, as ``modes.csv`` has them."""
+        return table_of(self)[1]
+
+    def _told(self) -> list[tuple[str, str]]:
+        rows = self.rows()
+        listed = names(
+            [f"{_hertz(row['frequency'])}{'' if row['kind'] == 'vibration' else ' ' + row['kind']}" for row in rows]
+        )
+        return [("scenario", self.about.problem.scenario.path.name), ("modes", str(len(rows))), ("frequencies", listed)]
 
     @property
     def kinds(self) -> list[str]:
@@ -203,14 +217,14 @@ def table_of(found: ModesFound) -> tuple[list[Column], list[dict[str, Any]]]:
             )
         ]
         return columns, rows
-    names = [f"mass_{axis}" for axis in AXES] + [f"inertia_{axis}" for axis in AXES]
-    columns += [Column(f"participation_{name}", "kg^½" if name[0] == "m" else "kg^½ m") for name in names]
-    columns += [Column(f"effective_{name}", "kg" if name[0] == "m" else "kg m²") for name in names]
+    kept = [f"mass_{axis}" for axis in AXES] + [f"inertia_{axis}" for axis in AXES]
+    columns += [Column(f"participation_{name}", "kg^½" if name[0] == "m" else "kg^½ m") for name in kept]
+    columns += [Column(f"effective_{name}", "kg" if name[0] == "m" else "kg m²") for name in kept]
     rows = []
     for k, (frequency, kind) in enumerate(zip(natural.frequencies, found.kinds, strict=True)):
         row = {"mode": k + 1, "frequency": float(frequency), "kind": kind}
-        row |= {f"participation_{n}": float(x) for n, x in zip(names, natural.participation[k], strict=True)}
-        row |= {f"effective_{n}": float(x) for n, x in zip(names, natural.effective_masses[k], strict=True)}
+        row |= {f"participation_{n}": float(x) for n, x in zip(kept, natural.participation[k], strict=True)}
+        row |= {f"effective_{n}": float(x) for n, x in zip(kept, natural.effective_masses[k], strict=True)}
         rows.append(row)
     probed, values = _at_probes(found)
     for row, of_mode in zip(rows, values, strict=True):

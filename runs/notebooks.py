@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from symplex.base.columns import AXES, Column
 from symplex.errors import OutputError, RenderError
 from symplex.fem.pictures import blocks_of
 from symplex.meshes.pictures.picture import Picture, Still, film_of, snapshots_of
@@ -29,7 +32,23 @@ def plot_of_trajectory(trajectory: Trajectory, title: str | None = None) -> Pict
         raise OutputError("the trajectory has no states; there is nothing to plot.")
     history = trajectory_history(trajectory)
     told = {name: rows for name, rows in history.items() if history.columns[name].kind != "count"}
-    return plot_of(History(told, history.columns), title)
+    coordinates = _coordinates(trajectory)
+    columns = history.columns | {column.name: column for column, _ in coordinates}
+    return plot_of(History(told | {column.name: rows for column, rows in coordinates}, columns), title)
+
+
+def _coordinates(trajectory: Trajectory) -> list[tuple[Column, NDArray[np.float64]]]:
+    """Return what is in a phase plane: positions and velocities of a system of one or two coordinates."""
+    if trajectory.motion is None:
+        return []
+    free = np.argwhere(~trajectory.motion.system.fixed)
+    found = []
+    for node, k in free if len(free) <= 2 else []:
+        q, v = Column(f"position_{node}_{AXES[k]}", "m", "length"), Column(f"velocity_{node}_{AXES[k]}", "m/s")
+        for column, what, values in ((q, "position", trajectory.q), (v, "velocity", trajectory.v)):
+            told = replace(column, plot=f"{what} of node {node}", vector=f"{what}_{node}")
+            found.append((told, values[:, node, k]))
+    return found
 
 
 def film_of_trajectory(trajectory: Trajectory, **options: Any) -> Picture:

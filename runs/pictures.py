@@ -70,24 +70,12 @@ def draw_snapshots(
     *,
     progress: Callable[[float], None] | None = None,
 ) -> Path:
-    """Draw snapshots of a run, with up where its gravity has it; see `symplex.runs.drawing.snapshots_in`.
-
-    Raises
-    ------
-    RenderError, OutputError
-        As that.
-    """
+    """Draw snapshots of a run, with up where its gravity has it; see `symplex.runs.drawing.snapshots_in`."""
     return snapshots_in(folder, _upright_in(look, folder), output, progress=progress)
 
 
 def draw_film(folder: Folder, kind: str = "auto", look: Look | None = None) -> Path:
-    """Draw a film of a run to ``film.mp4`` or ``film.gif`` in its folder, and return the file.
-
-    Raises
-    ------
-    RenderError, OutputError
-        As `draw_snapshots`; also if an .mp4 is asked for and cannot be encoded here.
-    """
+    """Draw a film of a run to ``film.mp4`` or ``film.gif`` in its folder, and return the file."""
     return film_in(folder, kind, _upright_in(look, folder))
 
 
@@ -111,15 +99,17 @@ def view_table(folder: Folder) -> ViewTable:
 
 
 def upright_in(view: View | None, folder: Folder) -> View:
-    """Return a view in which the gravity of a run points down, if the view leaves open what points up."""
+    """Return the view of a run, with gravity pointing down where up is left open, and the pivots of its bodies."""
     scenario = _scenario_of(folder)  # without it the obstacles are left to tell what is up
     return (view or View()) if scenario is None else upright(view, scenario)
 
 
 def upright(view: View | None, scenario: Scenario) -> View:
-    """Return a view in which the gravity of a scenario points down, if the view leaves open what points up."""
-    view, gravity = view or View(), scenario.tables.gravity
-    if view.up is not None or gravity is None or not any(gravity.acceleration):
+    """Return a view with gravity pointing down where up is left open, and the pivots of a scenario."""
+    view, tables = view or View(), scenario.tables
+    pivots = tuple((one.name, one.pivot) for one in tables.rigid_body if one.pivot is not None)
+    view = replace(view, pivots=view.pivots or pivots)
+    if view.up is not None or tables.gravity is None or not any(tables.gravity.acceleration):
         return view
-    x, y, z = gravity.acceleration
+    x, y, z = tables.gravity.acceleration
     return replace(view, up=(-x, -y, -z))

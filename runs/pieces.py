@@ -26,13 +26,7 @@ _KEPT = "frames"
 
 
 def require_pieces(problem: Problem) -> None:
-    """Check that frames of a problem can be written in pieces.
-
-    Raises
-    ------
-    ScenarioError
-        If something is drawn that is not of the nodes of one rank.
-    """
+    """Check that frames of a problem can be written in pieces."""
     name, why = problem.scenario.path.name, ""
     moving = [*problem.riders.riders, *(spring for spring, one in problem.springs.items() if not isinstance(one, Bars))]
     if len(problem.stages) > 1:
@@ -50,13 +44,7 @@ def require_pieces(problem: Problem) -> None:
 
 
 def in_pieces(problem: Problem, points: int, ranks: Ranks | None) -> bool:
-    """Return whether a run writes frames in pieces: as the scenario says, or if there are many points and it can.
-
-    Raises
-    ------
-    ScenarioError
-        If it cannot as the scenario says.
-    """
+    """Return whether a run writes frames in pieces: as the scenario says, or if there are many points and it can."""
     wanted = problem.scenario.tables.output.partitioned
     if ranks is None or wanted is False:
         return False
@@ -108,13 +96,7 @@ class FramesOfRanks:
         self._index: PieceIndex | None = None
 
     def begin(self) -> FramesOfRanks:
-        """Begin the files.
-
-        Raises
-        ------
-        OutputError
-            If they cannot be written.
-        """
+        """Begin the files."""
         self._ranks.call(lambda rank: OpenPiece(self.path, self._numbers.get(rank), self._layout))
         self._index = PieceIndex(self.path, self._n_points, self._blocks, self._bodies)
         return self
@@ -126,25 +108,13 @@ class FramesOfRanks:
         return all(self._ranks.call(lambda rank: Fits(self.path, self._numbers.get(rank))))
 
     def resume(self, up_to: float, frames: int) -> FramesOfRanks:
-        """Go on with the files, without the frames later than a time in s.
-
-        Raises
-        ------
-        OutputError
-            If they cannot be read or written.
-        """
+        """Go on with the files, without the frames later than a time in s."""
         self._index = PieceIndex.resume(self.path, up_to, frames)  # first, so that no piece ever has fewer frames
         self._ranks.call(lambda rank: OpenPiece(self.path, self._numbers.get(rank), self._layout, (up_to, frames)))
         return self
 
     def append(self, t: float) -> None:
-        """Append a frame of the present state.
-
-        Raises
-        ------
-        OutputError
-            If it cannot be written.
-        """
+        """Append a frame of the present state."""
         assert self._index is not None, "it has begun"
         ends = [one for one in self._ranks.call(lambda rank: WritePiece(t)) if one is not None]
         self._index.append(t, *(how([one[k] for one in ends], axis=0) for k, how in enumerate((np.min, np.max))))

@@ -82,13 +82,7 @@ class Hdf5Writer:
 
     @classmethod
     def resume(cls, path: Path, rows: int) -> Hdf5Writer:
-        """Reopen a file to append to it, with its first rows only.
-
-        Raises
-        ------
-        OutputError
-            If it cannot be read or written.
-        """
+        """Reopen a file to append to it, with its first rows only."""
         past = read_probe(path)
         writer = cls.__new__(cls)
         writer.path, writer._names, writer._waiting = path, list(past), []
@@ -102,13 +96,7 @@ class Hdf5Writer:
         return writer
 
     def extend(self, rows: NDArray[np.float64]) -> None:
-        """Append rows [s, columns], which begin with the time.
-
-        Raises
-        ------
-        OutputError
-            If a value is not finite, those before it are kept; or if they cannot be written.
-        """
+        """Append rows [s, columns], which begin with the time."""
         good = np.isfinite(rows)
         count = len(rows) if good.all() else int(np.argmin(good.all(axis=1)))
         self._waiting += rows[:count].tolist()
@@ -118,13 +106,7 @@ class Hdf5Writer:
             refuse_row(self.path, self._names, rows[count], good[count])
 
     def flush(self) -> None:
-        """Write all rows to the disk.
-
-        Raises
-        ------
-        OutputError
-            If they cannot be written.
-        """
+        """Write all rows to the disk."""
         if not self._waiting:
             return
         try:
@@ -154,26 +136,14 @@ class Hdf5Writer:
 
 
 def open_probe(path: Path, declared: Mapping[str, Column]) -> ProbeWriter:
-    """Begin the file of a probe, whose suffix tells its format.
-
-    Raises
-    ------
-    OutputError
-        If it exists or cannot be written.
-    """
+    """Begin the file of a probe, whose suffix tells its format."""
     if path.suffix == SUFFIXES["hdf5"]:
         return Hdf5Writer(path, declared)
     return HistoryWriter(path, declared, units=True)
 
 
 def resume_probe(path: Path, declared: Mapping[str, Column], rows: int, up_to: float) -> ProbeWriter:
-    """Reopen the file of a probe with its first rows only, those up to a time in s.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be read or written.
-    """
+    """Reopen the file of a probe with its first rows only, those up to a time in s."""
     if path.suffix == SUFFIXES["hdf5"]:
         return Hdf5Writer.resume(path, rows)
     return HistoryWriter.resume(path, up_to, declared, units=True)

@@ -51,36 +51,18 @@ class ProbesOfRun:
         self._written = perf_counter()
 
     def begin(self, opened: ExitStack) -> None:
-        """Begin the files; what is opened is closed with the others of the run.
-
-        Raises
-        ------
-        OutputError
-            If they cannot be written.
-        """
+        """Begin the files; what is opened is closed with the others of the run."""
         for probe in self._probes:
             probe.writer = opened.enter_context(open_probe(probe.path, probe.columns))  # pyright: ignore
         opened.callback(self._write_at_end)
 
     def check(self, sample: int) -> None:
-        """Read all files up to a sample, and find the events of then again.
-
-        Raises
-        ------
-        OutputError
-            If one cannot be read, or is not as the run has left it.
-        """
+        """Read all files up to a sample, and find the events of then again."""
         for probe in self._probes:
             probe.replay(self._times[: sample + 1])
 
     def resume(self, sample: int, opened: ExitStack) -> None:
-        """Go on with the files, without the rows after a sample.
-
-        Raises
-        ------
-        OutputError
-            If they cannot be written.
-        """
+        """Go on with the files, without the rows after a sample."""
         for probe in self._probes:
             rows = int(probe.is_row[: sample + 1].sum())
             writer = resume_probe(probe.path, probe.columns, rows, float(self._times[sample]))

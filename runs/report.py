@@ -26,13 +26,7 @@ _UNITS = {
 
 
 def run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
-    """Return the summary of a run as lines.
-
-    Raises
-    ------
-    OutputError
-        If the summary is damaged or another version's.
-    """
+    """Return the summary of a run as lines."""
     try:
         return _run_report(summary, folder)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
@@ -161,13 +155,7 @@ def _files(folder: Path) -> list[str]:
 
 
 def result_report(path: Path) -> str:
-    """Return what is in a results folder.
-
-    Raises
-    ------
-    OutputError
-        If there is no run in it, or its summary is another version's.
-    """
+    """Return what is in a results folder."""
     folder = Folder.of_run(path)
     summary = folder.read_summary()
     title = summary.get("title") or path.name
@@ -186,11 +174,6 @@ def mesh_report(path: Path, *, strict: bool = False) -> str:
     path : Path
     strict : bool, default False
         Whether to refuse a mesh file with unknown lines; else they are listed.
-
-    Raises
-    ------
-    MeshError, OutputError
-        If it cannot be read.
     """
     if path.suffix in (".vtkhdf", ".pvd"):
         return _series_report(path)

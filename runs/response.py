@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import count, islice
+from dataclasses import dataclass, field
+from itertools import cycle, islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,10 +16,11 @@ from symplex.base.columns import AXES, Column, Kind
 from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.outputs.field_probes import NodalProbe
-from symplex.meshes.pictures.figures import plain_style, save_figure
+from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
 from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.runs.linearised import Linearised, linearised
-from symplex.runs.study_folder import StudyFolder, told_about
+from symplex.runs.progress import si
+from symplex.runs.study_folder import Study, StudyFolder, told_about
 from symplex.runs.swings import swings
 from symplex.scenario.response import Excitation, ProbePlace, ResponseTable, excitation
 from symplex.scenario.scenario import Scenario
@@ -29,11 +31,15 @@ from symplex.time.modes.quadratic import ComplexArray
 from symplex.time.modes.response import frequency_response
 from symplex.time.modes.small_motions import SmallMotions
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _KEPT = 2**22  # displacements at most that are kept at once
 _SEEN = 1e-6  # of the largest amplitude in its unit, below which a component is not plotted
 
 
-class ResponseFound(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class ResponseFound(Study):
     """The harmonic response of a scenario.
 
     Attributes
@@ -54,24 +60,62 @@ class ResponseFound(NamedTuple):
     frequencies: Array
     places: dict[str, ComplexArray]
     modes: Modes | None
-    probes: Mapping[str, dict[Column, ComplexArray]] = MappingProxyType({})
+    probes: Mapping[str, dict[Column, ComplexArray]] = field(default_factory=lambda: MappingProxyType({}))
+
+    def rows(self) -> list[dict[str, float]]:
+        """Return a row for each frequency: amplitudes and phases."""
+        return table_of(self)[1]
+
+    def panels(self) -> list[list[Panel]]:
+        """Return amplitudes, on a logarithmic scale, and phases over the frequency."""
+        table = self.about.problem.scenario.tables.response
+        over = {"x": "frequency (Hz)", "log_x": table is not None and table.spacing == "logarithmic"}
+        colours, found, phases = cycle(COLOURS), [], []  # by colours phases are told apart as well
+        for unit in dict.fromkeys(curve.unit for curve in self.curves):
+            curves, shown = [curve for curve in self.curves if curve.unit == unit], []
+            largest = max(float(np.abs(curve.values).max()) for curve in curves)
+            for curve in curves:
+                size, label = np.abs(curve.values), f"{curve.what}{curve.part and ', '}{curve.part}"
+                if size.max() > _SEEN * largest:
+                    colour = next(colours)
+                    shown.append(Curve(self.frequencies, np.where(size > 0.0, size, np.nan), label, colour))
+                    phases.append(Curve(self.frequencies, np.degrees(np.angle(curve.values)), colour=colour))
+            found.append([Panel("amplitude", unit or "1", curves=shown, log=True, **over)])
+        phase = Panel("phase", "°", curves=phases, height=0.6, draw=_quarters, **over)
+        return [*found, [phase]]
+
+    def _picture(self) -> tuple[Path, str]:
+        scenario = self.about.problem.scenario
+        return Path("response.png"), scenario.tables.title or scenario.name
+
+    def _told(self) -> list[tuple[str, str]]:
+        first, last = self.frequencies.min(), self.frequencies.max()
+        return [
+            ("scenario", self.about.problem.scenario.path.name),
+            ("frequencies", f"{len(self.frequencies)} from {first:g} to {last:g} Hz"),
+            *_peaks_told(self),
+        ]
 
     @property
-    def curves(self) -> list[Curve]:
+    def curves(self) -> list[Swing]:
         """All that swings: components of places, then the numbers of probes."""
         found = [
-            Curve(name, axis, f"{name}_{axis}", "m", "length", u[:, k])
+            Swing(name, axis, f"{name}_{axis}", "m", "length", u[:, k])
             for name, u in self.places.items()
             for k, axis in enumerate(AXES)
         ]
         for name, numbers in self.probes.items():
             for c, values in numbers.items():
                 part = next((axis for axis in AXES if c.name.replace(f"_{axis}", "", 1) == c.vector), "")
-                found.append(Curve(f"{name} {c.subject}", part, f"{name}_{c.name}", c.unit, c.kind, values))
+                found.append(Swing(f"{name} {c.subject}", part, f"{name}_{c.name}", c.unit, c.kind, values))
         return found
 
 
-class Curve(NamedTuple):
+def _quarters(axes: Axes) -> None:
+    axes.set_yticks([-180, -90, 0, 90, 180])
+
+
+class Swing(NamedTuple):
     """Complex amplitudes [m] by the frequency: of a component of what, of a column, in a unit."""
 
     what: str
@@ -212,7 +256,7 @@ def save_response(
     folder.write_table("response", columns, rows)
     if pictures:
         with pictures_if_possible(say):
-            plot_response(found, folder.file("response.png"))
+            found.plot(folder.file("response.png"))
     return folder.write_summary(
         {
             **found.about.summary(),
@@ -238,9 +282,9 @@ def table_of(found: ResponseFound) -> tuple[list[Column], list[dict[str, float]]
     return columns, rows
 
 
-def peaks(found: ResponseFound) -> dict[str, tuple[float, float, Curve]]:
+def peaks(found: ResponseFound) -> dict[str, tuple[float, float, Swing]]:
     """Return of each place, and each quantity of a probe, the frequency in Hz of the largest amplitude, and that."""
-    told: dict[str, tuple[float, float, Curve]] = {}
+    told: dict[str, tuple[float, float, Swing]] = {}
     for curve in found.curves:
         sizes = np.abs(curve.values)
         i = int(np.argmax(sizes))
@@ -251,7 +295,6 @@ def peaks(found: ResponseFound) -> dict[str, tuple[float, float, Curve]]:
 
 def response_report(found: ResponseFound, folder: str | Path | None = None) -> str:
     """Return what the response is, as text."""
-    from symplex.runs.progress import si
     from symplex.runs.tables import table
 
     how = "directly" if found.modes is None else f"by superposition of {len(found.modes.frequencies)} modes"
@@ -260,47 +303,18 @@ def response_report(found: ResponseFound, folder: str | Path | None = None) -> s
         *told_about(found.about.summary()),
         ("response", f"{how}, at {len(found.frequencies)} frequencies from {first:g} to {last:g} Hz"),
     ]
-    lines += [
-        (f"peak of {name}", f"{si(amplitude, curve.unit, 5).strip()}{_along(curve)} at {frequency:.6g} Hz")
-        for name, (frequency, amplitude, curve) in peaks(found).items()
-    ]
+    lines += _peaks_told(found)
     if folder is not None:
         lines.append(("results", str(folder)))
     return table(lines)
 
 
-def _along(curve: Curve) -> str:
+def _peaks_told(found: ResponseFound) -> list[tuple[str, str]]:
+    return [
+        (f"peak of {name}", f"{si(amplitude, curve.unit, 5).strip()}{_along(curve)} at {frequency:.6g} Hz")
+        for name, (frequency, amplitude, curve) in peaks(found).items()
+    ]
+
+
+def _along(curve: Swing) -> str:
     return f" along {curve.part}" if curve.part else ""
-
-
-def plot_response(found: ResponseFound, path: str | Path) -> Path:
-    """Plot amplitudes, on a logarithmic scale, and phases over the frequency, and return the file."""
-    path = Path(path)
-    with plain_style():
-        from matplotlib.figure import Figure
-
-        units = list(dict.fromkeys(curve.unit for curve in found.curves))
-        figure = Figure(figsize=(8.0, 3.0 + 3.0 * len(units)), layout="constrained")
-        *panels, below = figure.subplots(len(units) + 1, 1, sharex=True, height_ratios=(*[2] * len(units), 1))
-        colors = count()  # by which phases are told apart as well
-        for unit, above in zip(units, panels, strict=True):
-            curves = [curve for curve in found.curves if curve.unit == unit]
-            largest = max(float(np.abs(curve.values).max()) for curve in curves)
-            for curve in curves:
-                size, label = np.abs(curve.values), f"{curve.what}{curve.part and ', '}{curve.part}"
-                if not size.max() > _SEEN * largest:
-                    continue
-                color = f"C{next(colors)}"
-                above.plot(found.frequencies, np.where(size > 0.0, size, np.nan), color=color, label=label)
-                below.plot(found.frequencies, np.degrees(np.angle(curve.values)), color=color)
-            above.set_yscale("log")
-            above.set_ylabel(f"amplitude ({unit or '1'})")
-            if above.lines:
-                above.legend()
-        table = found.about.problem.scenario.tables.response
-        if table is not None and table.spacing == "logarithmic":
-            below.set_xscale("log")
-        below.set_ylabel("phase (°)")
-        below.set_yticks([-180, -90, 0, 90, 180])
-        below.set_xlabel("frequency (Hz)")
-        return save_figure(figure, path)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.files import damage_reported, read_whole
-from symplex.base.representation import names, table_html
+from symplex.base.representation import Tabled, names
 from symplex.errors import OutputError
 from symplex.meshes.pictures.packages import require_packages
 from symplex.meshes.series.frames import Block, Series
@@ -62,7 +62,7 @@ def read_result(path: str | Path) -> Result:
 
 
 @checked
-class Result:
+class Result(Tabled):
     """A run that has been made, in its results folder; see `read_result`.
 
     What cannot be read is refused with an `OutputError` when it is asked for.
@@ -197,13 +197,7 @@ class Result:
 
     # -- for people -------------------------------------------------------------------------------------------
 
-    def __repr__(self) -> str:
-        return f"Result({'; '.join(f'{name} {value}' for name, value in self._rows())})"
-
-    def _repr_html_(self) -> str:
-        return table_html("Result", self._rows())
-
-    def _rows(self) -> list[tuple[str, str]]:
+    def _told(self) -> list[tuple[str, str]]:
         rows = [("folder", str(self.path))]
         with suppress(OutputError):
             title = self.summary.get("title")
@@ -283,11 +277,6 @@ class ResultFrame:
         """Return a field by name: of all points, or of the cells of all bodies, one body after the other.
 
         Where bodies have no values, they are NaN.
-
-        Raises
-        ------
-        OutputError
-            If there is no such field.
         """
         if name == "displacement":
             return self.displacement

@@ -68,13 +68,7 @@ class Folder:
 
     @classmethod
     def of_run(cls, path: str | Path) -> Folder:
-        """Return the folder of a run that has been made.
-
-        Raises
-        ------
-        OutputError
-            If there is no run in it.
-        """
+        """Return the folder of a run that has been made."""
         folder = cls(path)
         if folder.path.is_file():
             raise OutputError(f"{path} is a file; name the results folder of a run.")
@@ -107,11 +101,6 @@ class Folder:
             Whether a run that is there may be replaced.
         resumable : bool, default True
             Whether who asks could go on with it.
-
-        Raises
-        ------
-        OutputError
-            If there is one, or there are files of the same names that are not of a run.
         """
         if self.is_of_run:
             if self.holds_run and not overwrite:
@@ -125,13 +114,7 @@ class Folder:
         self.refuse_links()
 
     def refuse_links(self) -> None:
-        """Refuse to write to a folder in which a name of a run's file is that of a link, a folder or the like.
-
-        Raises
-        ------
-        OutputError
-            If one is.
-        """
+        """Refuse to write to a folder in which a name of a run's file is that of a link, a folder or the like."""
         wanted_kinds = dict.fromkeys(self.files(), stat.S_ISREG)
         if self.series.suffix == ".pvd":
             wanted_kinds[self.series.with_suffix("")] = stat.S_ISDIR
@@ -199,13 +182,6 @@ class Folder:
 
         The operating system lets go of the lock when the process ends, however it ends. Where a file system knows no
         locks, nothing is kept out.
-
-        Raises
-        ------
-        FolderBusy
-            If a run is going on in it.
-        OutputError
-            If it cannot be written.
         """
         made = not self.path.exists()
         try:
@@ -244,11 +220,6 @@ class Folder:
         scenario_text : str
         overwrite : bool, default False
             Whether to remove a run that is there.
-
-        Raises
-        ------
-        OutputError
-            If it cannot be written; as `refuse_taken`.
         """
         self.refuse_taken(overwrite)
         try:
@@ -262,13 +233,7 @@ class Folder:
         write_text(self.scenario, scenario_text)
 
     def keep_scenario(self, scenario_text: str) -> None:
-        """Write the copy of the scenario anew, if it is another.
-
-        Raises
-        ------
-        OutputError
-            If it cannot be read or written.
-        """
+        """Write the copy of the scenario anew, if it is another."""
         with damage_reported(self.scenario, "scenario", "put it back as the run wrote it"):
             kept = read_whole(self.scenario)
         if kept != scenario_text.encode("utf-8", "backslashreplace"):
@@ -283,17 +248,7 @@ class Folder:
             self.series.with_name("motion").rmdir()
 
     def remove(self) -> None:
-        """Remove a run that is in the folder, and the folder if nothing else is in it.
-
-        Raises
-        ------
-        FolderBusy
-            If it is going on.
-        OutputError
-            If something is in the place of its files.
-        OSError
-            If they cannot be removed.
-        """
+        """Remove a run that is in the folder, and the folder if nothing else is in it."""
         if not self.is_of_run:
             return
         self.refuse_links()
@@ -307,23 +262,11 @@ class Folder:
             self.path.rmdir()
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
-        """Write ``summary.json``.
-
-        Raises
-        ------
-        OutputError
-            If it cannot be written.
-        """
+        """Write ``summary.json``."""
         write_text(self.summary, json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
     def read_summary(self) -> dict[str, Any]:
-        """Return the content of ``summary.json``, empty if there is none.
-
-        Raises
-        ------
-        OutputError
-            If it cannot be read.
-        """
+        """Return the content of ``summary.json``, empty if there is none."""
         with damage_reported(self.summary, "summary", "remove it, and --resume writes it anew"):
             try:
                 summary = json.loads(read_whole(self.summary))

@@ -93,13 +93,7 @@ class SamplesOfRun:
         self.record(0, state, motion)
 
     def resume(self, checkpoint: Checkpoint, motion: Motion) -> None:
-        """Open all files, and cut what is later than a checkpoint.
-
-        Raises
-        ------
-        OutputError
-            If they are not what the run wrote; nothing is cut then.
-        """
+        """Open all files, and cut what is later than a checkpoint."""
         problem, folder, opened = self._problem, self._folder, self._opened
         t = float(self._times[checkpoint.sample])
         self.columns, self._checkpoints.last = list(checkpoint.columns), checkpoint.parts

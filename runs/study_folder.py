@@ -1,19 +1,27 @@
-"""A folder with the results of a study other than a run: modes, or a harmonic response."""
+"""What all studies have – a table, a figure, what they print of themselves –, and folders that keep them."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from symplex.base.columns import Column
 from symplex.base.files import is_file, read_whole, reason_of, write_text
+from symplex.base.representation import Tabled
 from symplex.base.version import VERSION
 from symplex.errors import OutputError
+from symplex.meshes.pictures.figures import Panel, Sheet, draw_page
+from symplex.runs.history import loaded_pandas
 from symplex.runs.progress import si
+from symplex.runs.tables import told_as_table
+
+if TYPE_CHECKING:
+    import pandas
 
 STUDY, COMPARISON, MEMBERS = "study.json", "comparison.json", "members"
 WHAT_IS_OF = {  # folders that are of no run
@@ -23,6 +31,7 @@ WHAT_IS_OF = {  # folders that are of no run
     "comparison": "a comparison of two results",
 }
 _SUMMARY = "summary.json"
+_MOST_TOLD = 30  # rows of a table as text
 
 
 def kind_of(path: Path) -> str | None:
@@ -47,6 +56,50 @@ def told_about(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return rows of a report on what small motions are about, by a summary."""
     about = "; ".join([f"the state at t = {si(summary['t'], 's')}", *summary["notes"]])
     return [("scenario", str(summary["scenario"])), ("about", about)]
+
+
+class Study(Tabled):
+    """A result with a table and a figure: a sweep, a convergence study, a comparison, or a harmonic response.
+
+    What a kind of study states is its rows, the panels of its figure, and what it prints of itself.
+    """
+
+    @abstractmethod
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows of its table."""
+
+    @abstractmethod
+    def panels(self) -> Sequence[Panel] | Sequence[Sequence[Panel]]:
+        """Return what its figure shows."""
+
+    def _listed(self) -> dict[str, str]:
+        """Return the columns of its table as text, with what is above each."""
+        return {name: name for name in next(iter(self.rows()), {})}
+
+    def _notes(self) -> list[str]:
+        """Return what there is to add to the table."""
+        return []
+
+    def report(self) -> str:
+        """Return its table as text – the first rows of many –, and what there is to add."""
+        rows, listed = self.rows(), self._listed()
+        shown = [{head: row.get(name) for name, head in listed.items()} for row in rows[:_MOST_TOLD]]
+        more = [f"… {len(rows) - _MOST_TOLD} more"] if len(rows) > _MOST_TOLD else []
+        return "\n".join([told_as_table([*listed.values()], shown), *more, *self._notes()])
+
+    @abstractmethod
+    def _picture(self) -> tuple[Path, str]:
+        """Return where its figure is by default, and the title."""
+
+    def plot(self, path: str | Path | None = None, sheet: Sheet | None = None) -> Path:
+        """Draw its figure, by default into its folder, and return the file."""
+        panels = self.panels()
+        usual, title = self._picture()
+        return draw_page(panels, usual if path is None else Path(path), title, sheet)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the rows as a frame of pandas."""
+        return loaded_pandas().DataFrame(self.rows())
 
 
 class StudyFolder:
@@ -99,13 +152,7 @@ class StudyFolder:
         return [*files, _SUMMARY] if plain else None
 
     def begin(self, scenario: str) -> None:
-        """Make the folder, remove what an earlier study has left in it, and write a copy of the scenario.
-
-        Raises
-        ------
-        OutputError
-            If that cannot be done.
-        """
+        """Make the folder, remove what an earlier study has left in it, and write a copy of the scenario."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             for name in self._own:
@@ -116,13 +163,7 @@ class StudyFolder:
         self._write("scenario.toml", scenario)
 
     def file(self, name: str) -> Path:
-        """Return the place of a file of the study.
-
-        Raises
-        ------
-        OutputError
-            If there is one already that is not of the study.
-        """
+        """Return the place of a file of the study."""
         path = self.path / name
         if path.exists() and name not in self._own:
             raise OutputError(f"{path} is there already; move it away, or choose another folder with --output.")

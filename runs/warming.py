@@ -126,22 +126,6 @@ def warm_up(scenario: Scenario | str | Path | None = None, say: Say = lambda lin
 
     The run begins, with a row of its history and a frame, and goes on until for two seconds nothing was left to
     compile, or to its end. What a run needs only later, as for bodies that meet after a while, is compiled then.
-
-    Parameters
-    ----------
-    scenario : Scenario or path-like, optional
-        Default: the models and methods that the examples are made of.
-    say : callable, optional
-        Told after each part how many kernels were compiled for it, and how long it took.
-
-    Raises
-    ------
-    ScenarioError
-        If the scenario is not valid.
-    OutputError
-        If there is no folder that can be written and stays.
-    StepFailed
-        If the scenario's motion fails at its beginning.
     """
     folder, begun = lasting_cache(), perf_counter()
     if scenario is None:

@@ -13,15 +13,7 @@ from symplex.runs.results import Folder
 
 
 def open_window(folder: Folder, look: Look) -> None:
-    """Show a run in a window until it is closed.
-
-    Raises
-    ------
-    OutputError
-        If it has no frames, or they cannot be read.
-    RenderError
-        If there is no display, or no such field.
-    """
+    """Show a run in a window until it is closed."""
     series = read_series(folder.series)
     if not len(series):
         raise OutputError(f"{folder.series} has no frames to show.")

@@ -17,7 +17,7 @@ from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
-from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.solid import Solid, solids_of
 from symplex.fem.system import Load, State, System
 from symplex.meshes.joining import join_nodes
 from symplex.meshes.mesh import Mesh, distinct, merge
@@ -384,8 +384,7 @@ class Builder:
         contact = ContactParts(tables, self._mesh, self._riders, self._inertia.positions(), self._try)
         contact.add_obstacles(self._surface_nodes)
         self._raise_mistakes()  # contact needs all bodies
-        solids = {name: energy for name, energy in energies.items() if isinstance(energy, Solid)}
-        contact.add_surfaces(solids, self._inertia.velocities)
+        contact.add_surfaces(solids_of(energies), self._inertia.velocities)
         energies |= contact.energies
         loads |= contact.loads
         if tables.gravity is not None:

@@ -213,7 +213,7 @@ def _without_effect(method: Integrator) -> dict[str, str]:
     match method:
         case Newmark():
             if method.explicit:
-                keys = ("solver", "iterations", "halvings")
+                keys = ("solver", "iterations", "halvings", "tolerance")
                 found |= dict.fromkeys(keys, "the implicit members, which have a beta above 0")
             if method.dt != "auto":
                 found |= dict.fromkeys(("safety", "contact_safety"), f'dt = "auto"; dt is {method.dt:g} s')
@@ -222,7 +222,8 @@ def _without_effect(method: Integrator) -> dict[str, str]:
         case GrahamJelenic() if not method.scheme.startswith("cayley-magnus"):
             found["interpolant"] = "cayley-magnus schemes"
         case ZhangSkeel() if method.variant != "push-forward":
-            found["iterations"] = f'the variant "push-forward"; "{method.variant}" solves linear equations'
+            goes_with = f'the variant "push-forward"; "{method.variant}" solves linear equations'
+            found |= dict.fromkeys(("iterations", "tolerance"), goes_with)
         case ForceStepping():
             still = method.offset is None and np.all(method.mirrored)
             if still or isinstance(method.offset, np.ndarray):

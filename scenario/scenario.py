@@ -23,7 +23,7 @@ from symplex.fem.interpolation import ChangingInterpolatedEnergy, InterpolatedEn
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.outputs.solid_fields import SolidFields
-from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.solid import Solid, solids_of
 from symplex.fem.system import State, System
 from symplex.meshes.formats.account import refusal
 from symplex.meshes.mesh import Mesh
@@ -268,7 +268,7 @@ class Problem:
     @cached_property
     def solids(self) -> dict[str, Solid]:
         """The strain energies of bodies, or of their parts, by name."""
-        return {name: energy for name, energy in self.system.energies.items() if isinstance(energy, Solid)}
+        return solids_of(self.system.energies)
 
     @cached_property
     def solid_fields(self) -> SolidFields:

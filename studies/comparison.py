@@ -14,18 +14,19 @@ import numpy as np
 from symplex.base.arguments import checked, is_real
 from symplex.base.files import damage_reported, is_file, read_whole, reason_of, write_text
 from symplex.base.quantities import listed
-from symplex.base.representation import table_html
 from symplex.errors import OutputError, RenderError
 from symplex.fem.energy import Array
+from symplex.meshes.pictures.figures import Panel
 from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.meshes.pictures.render import render_still
 from symplex.meshes.series.series import read_series
 from symplex.runs.inputs import NAMED
-from symplex.runs.plots import Sheet, compare_histories
+from symplex.runs.plots import compare_histories
 from symplex.runs.result import Result, read_result
-from symplex.runs.study_folder import COMPARISON
+from symplex.runs.study_folder import COMPARISON, Study
 from symplex.studies.fields import FieldsCompared
 from symplex.studies.histories import SAME_TIME, Difference, common_times, compared_histories, left_out_of
+from symplex.studies.plots import difference_panels
 from symplex.studies.scales import Scales
 
 DIFFERENCES_PLOT = "differences.png"
@@ -33,7 +34,7 @@ _FILES = (COMPARISON, "histories.png", DIFFERENCES_PLOT, "difference.vtkhdf", "s
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Study):
     """How two results differ; see `compare`.
 
     Attributes
@@ -71,13 +72,7 @@ class Comparison:
         return [one for one in self.differences if not one.relative <= tolerance]
 
     def __getitem__(self, name: str) -> Difference:
-        """Return the difference of a column or a field.
-
-        Raises
-        ------
-        OutputError
-            If there is none of this name.
-        """
+        """Return the difference of a column or a field."""
         for one in self.differences:
             if one.name == name:
                 return one
@@ -87,28 +82,24 @@ class Comparison:
         """Return a row for each difference."""
         return [asdict(one) for one in self.differences]
 
-    def plot(self, path: str | Path = DIFFERENCES_PLOT, sheet: Sheet | None = None) -> Path:
-        """Plot the differences of fields over time, and the relative differences of all; return the file.
-
-        Raises
-        ------
-        OutputError
-            If fields were not compared, or the picture cannot be written, or not in the size of the sheet.
-        """
-        from symplex.studies.plots import plot_differences
-
+    def panels(self) -> list[Panel]:
+        """Return the differences of fields over time, and the relative differences of all."""
         if not len(self.times):
             raise OutputError(
                 f"{self.first} and {self.second} were compared without frames, or by an earlier version: there are no "
                 f"differences of fields over time; compare them again, or plot the histories of both."
             )
-        return plot_differences(self.times, self.over_time, self.differences, Path(path), sheet or Sheet())
+        return difference_panels(self.times, self.over_time, self.differences)
 
-    def __repr__(self) -> str:
-        return f"Comparison({'; '.join(f'{name} {value}' for name, value in self._told())})"
+    def _listed(self) -> dict[str, str]:
+        names = ("name", "where", "unit", "rms", "largest", "t", "relative")
+        return {name: "largest at t" if name == "t" else name for name in names}
 
-    def _repr_html_(self) -> str:
-        return table_html("Comparison", self._told())
+    def _notes(self) -> list[str]:
+        return [*self.notes, *(f"not compared: {what}" for what in self.left_out)]
+
+    def _picture(self) -> tuple[Path, str]:
+        return Path(DIFFERENCES_PLOT), "differences"
 
     def _told(self) -> list[tuple[str, str]]:
         worst = max(self.differences, key=lambda one: one.relative, default=None)

@@ -15,17 +15,18 @@ import numpy as np
 from symplex.base.arguments import checked, is_real
 from symplex.base.files import damage_reported, read_whole, write_text
 from symplex.base.quantities import shown
-from symplex.base.representation import table_html
 from symplex.base.toml import read_toml
 from symplex.errors import OutputError, RenderError, ScenarioError
 from symplex.fem.energy import Array
-from symplex.runs.plots import Sheet
+from symplex.meshes.pictures.figures import Panel
+from symplex.runs.study_folder import Study
 from symplex.runs.tables import told_as_table
 from symplex.scenario.changes import chosen
 from symplex.scenario.definitions import evaluated
 from symplex.scenario.integrators import step_of
 from symplex.scenario.scenario import Scenario
 from symplex.studies.members import Sweep, read_sweep
+from symplex.studies.plots import convergence_panels
 from symplex.studies.study_file import CONVERGENCE, CONVERGENCE_PLOT, read_study
 from symplex.studies.sweeping import sweep
 
@@ -34,7 +35,7 @@ _MOST = 12  # refinements
 
 
 @dataclass(frozen=True, repr=False)
-class Convergence:
+class Convergence(Study):
     """A convergence study; see `converge`.
 
     Attributes
@@ -69,8 +70,17 @@ class Convergence:
         """Return the order of a quantity that is observed on the finest levels."""
         return float(self.orders[name][-1])
 
-    def rows(self, name: str) -> list[dict[str, Any]]:
-        """Return a row for each level: its key's value, the quantity, its estimated error, and the observed order."""
+    def rows(self, name: str | None = None) -> list[dict[str, Any]]:
+        """Return a row for each level: its key's value, a quantity, its estimated error, and the observed order.
+
+        Parameters
+        ----------
+        name : str, optional
+            The quantity; without it, rows of all, each with the name of its own.
+        """
+        if name is None:
+            named = [(one, row) for one in self.values for row in self.rows(one)]
+            return [{"quantity": one} | {"value" if k == one else k: x for k, x in row.items()} for one, row in named]
         key = self.study.keys[0]
         columns = zip(self.study.members, self.values[name], self.errors(name), self.orders[name], strict=True)
         return [
@@ -106,26 +116,12 @@ class Convergence:
             plain["quantities"][name] = told
         write_text(self.study.path / CONVERGENCE, json.dumps(plain, indent=1, ensure_ascii=False) + "\n")
 
-    def plot(self, path: str | Path | None = None, sheet: Sheet | None = None) -> Path:
-        """Plot the errors over the sizes, by default into ``convergence.png`` in the folder; return the file.
+    def panels(self) -> list[Panel]:
+        """Return the errors over the sizes."""
+        return convergence_panels(self.sizes, {name: self.errors(name) for name in self.values}, self.orders)
 
-        Raises
-        ------
-        OutputError
-            If the picture cannot be written, or not in the size of the sheet.
-        """
-        from symplex.studies.plots import plot_convergence
-
-        errors = {name: self.errors(name) for name in self.values}
-        picture = self.study.path / CONVERGENCE_PLOT if path is None else Path(path)
-        title = read_study(self.study.path).title
-        return plot_convergence(self.sizes, errors, self.orders, picture, title, sheet or Sheet())
-
-    def __repr__(self) -> str:
-        return f"Convergence({'; '.join(f'{name} {value}' for name, value in self._told())})"
-
-    def _repr_html_(self) -> str:
-        return table_html("Convergence", self._told())
+    def _picture(self) -> tuple[Path, str]:
+        return self.study.path / CONVERGENCE_PLOT, read_study(self.study.path).title
 
     def _told(self) -> list[tuple[str, str]]:
         told = [(name, f"order {self.order(name):.3g}, tends to {self.limits[name]:.6g}") for name in self.values]

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from symplex.base.files import damage_reported, is_file, read_whole
-from symplex.runs.plots import Sheet
+from symplex.meshes.pictures.figures import Sheet
 from symplex.runs.progress import si
-from symplex.runs.study_folder import COMPARISON, STUDY, kind_of, told_about
+from symplex.runs.study_folder import COMPARISON, STUDY, Study, kind_of, told_about
 from symplex.runs.tables import table, told_as_table
 from symplex.studies.comparison import DIFFERENCES_PLOT, read_comparison
 from symplex.studies.convergence import read_convergence
 from symplex.studies.members import read_sweep
-from symplex.studies.study_file import CONVERGENCE, TABLE, read_study
+from symplex.studies.study_file import CONVERGENCE, TABLE
 
 _MOST_TOLD = 30  # rows of a table
 
 
 def study_report(path: Path) -> str | None:
-    """Return what is in a folder of a study as lines, or None if it is none.
-
-    Raises
-    ------
-    OutputError
-        If it is one, and damaged.
-    """
+    """Return what is in a folder of a study as lines, or None if it is none."""
     if (kind := kind_of(path)) is None:
         return None
     name, tell = _KINDS[kind]
@@ -39,13 +32,7 @@ def study_report(path: Path) -> str | None:
 def plot_study(
     path: Path, output: str | None = None, width: int | None = None, height: int | None = None, dpi: float | None = None
 ) -> Path | None:
-    """Plot the sweep, convergence study or comparison that is in a folder, and return the file; None if there is none.
-
-    Raises
-    ------
-    OutputError
-        If it is damaged, or the picture cannot be written.
-    """
+    """Plot the sweep, convergence study or comparison in a folder, and return the file; None if there is none."""
     kind, sheet = kind_of(path), Sheet(width, height) if dpi is None else Sheet(width, height, dpi)
     if kind == "comparison":
         return read_comparison(path).plot(path / DIFFERENCES_PLOT if output is None else output, sheet)
@@ -80,26 +67,18 @@ def _response(path: Path, summary: Mapping[str, Any]) -> str:
 
 
 def _study(path: Path, _: Mapping[str, Any]) -> str:
-    study, file = read_sweep(path), read_study(path)
-    head = [("scenario", file.scenario), ("members", str(len(study.members))), ("over", ", ".join(study.keys))]
+    study = read_convergence(path) if is_file(path / CONVERGENCE) else read_sweep(path)
     if not is_file(path / TABLE):
-        head.append(("status", "killed before its end; --resume goes on with it"))
-        return f"Study\n{table([*head, ('results', _files(path))])}"
-    counted = Counter(member.status for member in study.members)
-    head.append(("status", ", ".join(f"{n} {status}" for status, n in counted.items())))
-    if is_file(path / CONVERGENCE):
-        return f"Convergence\n{table([*head, ('results', _files(path))])}\n\n{read_convergence(path).report()}"
-    columns = ["member", *study.keys, *study.quantities, "status"]
-    failed = [f"member {member.name}: {member.reason}" for member in study.members if member.reason][:_MOST_TOLD]
-    return "\n".join([f"Study\n{table([*head, ('results', _files(path))])}\n\n{_some(columns, study.rows())}", *failed])
+        return f"{study.text()}\n{table([('status', 'killed before its end; --resume goes on with it')])}"
+    return _told(path, study)
 
 
-def _comparison(path: Path, found: Mapping[str, Any]) -> str:
-    head = [("first", str(found["first"])), ("second", str(found["second"])), ("results", _files(path))]
-    columns = ["name", "where", "unit", "rms", "largest", "relative"]
-    rows = [{name: row.get(name) for name in columns} for row in found["differences"]]
-    lost = [f"not compared: {what}" for what in found.get("left_out", [])]
-    return "\n".join([f"Comparison\n{table(head)}\n\n{_some(columns, rows)}", *map(str, found["notes"]), *lost])
+def _comparison(path: Path, _: Mapping[str, Any]) -> str:
+    return _told(path, read_comparison(path))
+
+
+def _told(path: Path, study: Study) -> str:
+    return f"{study.text()}\n{table([('results', _files(path))])}\n\n{study.report()}"
 
 
 def _some(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:

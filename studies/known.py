@@ -35,17 +35,6 @@ def require_told(quantities: Sequence[RunQuantity], scenarios: Iterable[Scenario
 
     Numbers of summaries are known afterwards only, but for drifts; and columns where the start of a run is an
     equilibrium, which takes long to find.
-
-    Parameters
-    ----------
-    quantities : sequence of RunQuantity
-    scenarios : iterable of Scenario
-        They are built one after the other until one has it.
-
-    Raises
-    ------
-    OutputError
-        If there is one.
     """
     left = [one for one in quantities if one.reduction or one.source.startswith(_DRIFT)]
     refused: OutputError | None = None

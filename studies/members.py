@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from symplex.base.arguments import checked
 from symplex.base.files import damage_reported, read_whole, write_text
 from symplex.base.quantities import listed, shown
-from symplex.base.representation import table_html
 from symplex.errors import OutputError
-from symplex.runs.history import loaded_pandas
-from symplex.runs.plots import Sheet
+from symplex.meshes.pictures.figures import Panel
 from symplex.runs.result import Result
 from symplex.runs.results import Folder
+from symplex.runs.study_folder import Study
+from symplex.studies.plots import sweep_panels
 from symplex.studies.quantities import RunQuantity
 from symplex.studies.study_file import PLOT, TABLE, folder_of, read_study
 from symplex.studies.workers import FINISHED
 
+if TYPE_CHECKING:
+    import pandas
+
 NOT_RUN = "not run yet"
+_MOST_TOLD = 30  # members of which it is told why they are not finished
 _AROUND = ("member", "status", "reason")  # columns of the table beside values and numbers
 
 
@@ -55,7 +60,7 @@ class Member:
 
 
 @dataclass(frozen=True, repr=False)
-class Sweep:
+class Sweep(Study):
     """A parameter study that has been run; see `sweep`.
 
     Attributes
@@ -108,15 +113,9 @@ class Sweep:
             for member in self.members
         ]
 
-    def to_pandas(self) -> Any:
-        """Return the rows as a pandas DataFrame.
-
-        Raises
-        ------
-        OutputError
-            If pandas is not installed.
-        """
-        return loaded_pandas().DataFrame(self.rows()).set_index("member")
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the rows as a frame of pandas, by the names of members; see `Study.to_pandas`."""
+        return super().to_pandas().set_index("member")
 
     def write_table(self) -> None:
         """Write the rows to the folder, as ``table.csv``.
@@ -133,31 +132,31 @@ class Sweep:
         writer.writerows({name: "" if value is None else value for name, value in row.items()} for row in self.rows())
         write_text(self.path / TABLE, text.getvalue())
 
-    def plot(self, path: str | Path | None = None, sheet: Sheet | None = None) -> Path:
-        """Plot the numbers over each parameter, by default into ``table.png`` in the folder; return the file.
-
-        Raises
-        ------
-        OutputError
-            If there are no numbers, or the picture cannot be written, or not in the size of the sheet.
-        """
-        from symplex.studies.plots import plot_sweep
-
+    def panels(self) -> list[list[Panel]]:
+        """Return its numbers over each parameter."""
         if not self.quantities:
             raise OutputError(f"{self.path}: no member has a number to plot.")
-        picture = self.path / PLOT if path is None else Path(path)
-        return plot_sweep(self.rows(), self.keys, self.units, picture, read_study(self.path).title, sheet or Sheet())
+        return sweep_panels(self.rows(), self.keys, self.units)
 
-    def __repr__(self) -> str:
-        return f"Sweep({'; '.join(f'{name} {value}' for name, value in self._told())})"
+    def _picture(self) -> tuple[Path, str]:
+        return self.path / PLOT, read_study(self.path).title
 
-    def _repr_html_(self) -> str:
-        return table_html("Sweep", self._told())
+    def _listed(self) -> dict[str, str]:
+        return {name: name for name in ("member", *self.keys, *self.quantities, "status")}
+
+    def _notes(self) -> list[str]:
+        odd = [one for one in self.members if one.status != FINISHED or one.reason]  # or without a number
+        return [f"member {one.name}: {one.status}: {one.reason}" for one in odd[:_MOST_TOLD]]
 
     def _told(self) -> list[tuple[str, str]]:
-        done = len(self.members) - len(self.failed)
-        told = [("folder", str(self.path)), ("members", f"{len(self.members)}, {done} finished")]
-        return [*told, ("over", listed(self.keys)), ("numbers", listed(self.quantities))]
+        counted = Counter(member.status for member in self.members)
+        members = f"{len(self.members)}, {', '.join(f'{n} {status}' for status, n in counted.items())}"
+        return [
+            ("folder", str(self.path)),
+            ("members", members),
+            ("over", listed(self.keys)),
+            ("numbers", listed(self.quantities)),
+        ]
 
 
 @checked

@@ -36,13 +36,7 @@ class StudyTable(Table):
 
 
 def plan_of(arguments: argparse.Namespace) -> tuple[Scenario, dict[str, Any]]:
-    """Return the scenario, and the other arguments of `sweep`; the command line comes before what a study file says.
-
-    Raises
-    ------
-    ScenarioError
-        If the file is neither a scenario nor a study file, or not valid.
-    """
+    """Return the scenario, and the other arguments of `sweep`; the command line comes before what a study file says."""
     path = Path(arguments.scenario)
     data = _read(path)
     changes, over = parsed_changes(arguments.set), parsed_choices(arguments.over)

@@ -54,13 +54,7 @@ class RunQuantity:
 
     @classmethod
     def of(cls, text: str) -> RunQuantity:
-        """Return the quantity that a text names.
-
-        Raises
-        ------
-        OutputError
-            If it names none.
-        """
+        """Return the quantity that a text names."""
         if match := _CALL.fullmatch(text):
             if match.group(1) not in _REDUCED:
                 raise OutputError(f"{shown(text)} is no quantity of a run; {_FORM}.")
@@ -70,13 +64,7 @@ class RunQuantity:
         return cls(text.strip(), "", text.strip())
 
     def value(self, result: Result) -> float:
-        """Return the number.
-
-        Raises
-        ------
-        OutputError
-            If the run does not have it.
-        """
+        """Return the number."""
         if not self.reduction:
             return self._in_summary(result)
         history, name = self._history(result)

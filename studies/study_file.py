@@ -55,13 +55,7 @@ class StudyFile:
         return cls(scenario.path.name, scenario.hash, title, plain, VERSION, named_inputs(scenarios))
 
     def write(self, home: Path) -> None:
-        """Write it to the folder of the study.
-
-        Raises
-        ------
-        OutputError
-            If it cannot be written.
-        """
+        """Write it to the folder of the study."""
         plain = {"format": _FORMAT, "scenario": self.scenario, "scenario_sha256": self.sha256, "title": self.title}
         plain |= {"symplex": self.version, "inputs": dict(self.inputs)}
         text = json.dumps(plain | {"members": self.members}, indent=1, ensure_ascii=False)
@@ -69,13 +63,7 @@ class StudyFile:
 
 
 def read_study(home: Path) -> StudyFile:
-    """Return what the file in the folder of a study says.
-
-    Raises
-    ------
-    OutputError
-        If there is none, or it is damaged.
-    """
+    """Return what the file in the folder of a study says."""
     path = home / STUDY
     if not path.exists():
         raise OutputError(f"{home} holds no study of symplex: there is no {STUDY}.")
@@ -101,13 +89,7 @@ def folder_of(home: Path, name: str) -> Path:
 
 
 def begin_study(home: Path, study: StudyFile, resume: bool, overwrite: bool) -> None:
-    """Begin a study in its folder, or make sure that it is the one that was begun there.
-
-    Raises
-    ------
-    OutputError
-        If there is another one that may not be replaced, or something else, or it cannot be written.
-    """
+    """Begin a study in its folder, or make sure that it is the one that was begun there."""
     if (home / STUDY).exists():
         before = read_study(home)
         if resume:

@@ -160,14 +160,7 @@ def _scenarios(
 
 
 def _unfinished(home: Path, scenarios: Mapping[str, Scenario]) -> list[str]:
-    """Return the members that have not been run to their ends with these scenarios.
-
-    Raises
-    ------
-    OutputError
-        If a finished one was computed from other files, or by another version; of those that name the same files one
-        tells whether what these include is the same.
-    """
+    """Return the members that have not been run to their ends with these scenarios."""
     left, read = [], set()
     for name, scenario in scenarios.items():
         folder = Folder(folder_of(home, name))

@@ -48,20 +48,7 @@ class Random:
 
 
 def choices_of(key: str, given: object) -> list[Any] | Random:
-    """Return what a key is to be: values, or a random number.
-
-    Parameters
-    ----------
-    key : str
-        For messages.
-    given : str, sequence or Random
-        A text as the command line has it.
-
-    Raises
-    ------
-    ScenarioError
-        If it is none of these.
-    """
+    """Return what a key is to be: values, or a random number."""
     if isinstance(given, Random):
         return given
     if isinstance(given, str):
@@ -74,13 +61,7 @@ def choices_of(key: str, given: object) -> list[Any] | Random:
 
 
 def parsed_choices(texts: Iterable[str]) -> dict[str, str]:
-    """Return the values of keys that are written ``table.key=VALUES``.
-
-    Raises
-    ------
-    ScenarioError
-        If one is not written so, or a key is given twice.
-    """
+    """Return the values of keys that are written ``table.key=VALUES``."""
     found: dict[str, str] = {}
     for text in texts:
         key, values = split_change(text)
@@ -97,11 +78,6 @@ def combined(
 
     Lists are combined each with each (``grid``) or one after the other (``zip``); random numbers are drawn together,
     ``samples`` of all of them for each combination of lists.
-
-    Raises
-    ------
-    ScenarioError
-        If nothing is varied, lists that go together differ in length, or there are too many members.
     """
     if not over:
         raise ScenarioError("nothing is varied; give at least one key and its values, as --over define.h=0.1,0.2,0.4.")

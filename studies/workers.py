@@ -165,11 +165,6 @@ def in_processes(tasks: Sequence[Task], workers: int, stop: Stop) -> Iterator[Ou
     When a signal asks for the end, members that are on the way keep a checkpoint, and are told as interrupted; those
     that have not begun are not told. Where a process dies, as those do that take too much memory, its member is run
     again, alone, and has failed if it dies again.
-
-    Raises
-    ------
-    OutputError
-        If no process lives long enough to run anything.
     """
     left = deque(tasks)
     done = False
@@ -258,13 +253,7 @@ def _environment_of_workers() -> Iterator[None]:
 
 
 def on_dask(tasks: Sequence[Task], address: str, stop: Stop) -> Iterator[Outcome]:
-    """Run members on a Dask cluster, as `in_processes` does; what has begun there goes on to its end.
-
-    Raises
-    ------
-    OutputError
-        If ``dask.distributed`` is not installed, or no scheduler answers at the address.
-    """
+    """Run members on a Dask cluster, as `in_processes` does; what has begun there goes on to its end."""
     try:
         from distributed import Client, as_completed
     except ImportError:

@@ -20,8 +20,11 @@ from symplex.time.catalogue import columns_of_methods
 
 ROOT = Path(__file__).parent.parent
 DOCS = {path.name: path for path in sorted((ROOT / "docs").glob("*.md"))}
-LEARN = {f"learn/{path.name}": path for path in sorted((ROOT / "docs" / "learn").glob("*.md"))}
-PAGES = {"README.md": ROOT / "README.md", "docs/README.md": DOCS.pop("README.md"), **DOCS, **LEARN}
+LEARN, MEASURED = (
+    {f"{folder}/{path.name}": path for path in sorted((ROOT / "docs" / folder).glob("*.md"))}
+    for folder in ("learn", "benchmarks")
+)
+PAGES = {"README.md": ROOT / "README.md", "docs/README.md": DOCS.pop("README.md"), **DOCS, **LEARN, **MEASURED}
 # Scenarios of files that the pages make on the way; test_learn.py follows these pages.
 WITH_FILES = {"learn/ten-minutes.md"}
 # Pages about the files of a run: the snippets stand in a results folder.

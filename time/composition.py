@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -17,12 +17,13 @@ from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.rigidity import Rigidity
 from symplex.fem.system import State, System
-from symplex.time.integrator import FixedStepIntegrator, dividing
+from symplex.time.around import AroundSteps
+from symplex.time.integrator import FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
 from symplex.time.reductions.jacobi_reduction import JacobiReduction
 from symplex.time.steps import Steps
 from symplex.time.totals import DISCRETE_ENERGY, MODIFIED_TOTAL
-from symplex.time.traits import Form, Trait
+from symplex.time.traits import Trait
 
 
 def _triple_jump(order: int) -> list[float]:
@@ -134,7 +135,7 @@ def kicks(order: int, scheme: str | None = None) -> list[float]:
 @partial(checked, but=("integrator",))
 @final
 @dataclass(frozen=True)
-class Composition(FixedStepIntegrator["CompositionMotion"]):
+class Composition(AroundSteps["CompositionMotion"]):
     """A symmetric method in substeps that cancel its errors up to a higher order.
 
     Whatever the method keeps in a step it keeps in all substeps: of energy-momentum it makes a method of order 4, 6 or
@@ -169,7 +170,7 @@ class Composition(FixedStepIntegrator["CompositionMotion"]):
     order: int = 4
     scheme: str | None = None
 
-    symmetric = True
+    symmetric = True  # pyright: ignore[reportAssignmentType]
     why_not = MappingProxyType({"composition": "it is one already"})
 
     def __post_init__(self):
@@ -197,11 +198,6 @@ class Composition(FixedStepIntegrator["CompositionMotion"]):
             )
 
     @property
-    def dt(self) -> float | Literal["auto"]:
-        """The step in s."""
-        return self.integrator.dt
-
-    @property
     def name(self) -> str:
         """How messages call the method inside, and a scheme that takes less than it does."""
         return f"{self.integrator.name} with the scheme '{self.scheme}'" if self._kicks else self.integrator.name
@@ -216,29 +212,6 @@ class Composition(FixedStepIntegrator["CompositionMotion"]):
         return kicks(self.order, self.scheme)
 
     @property
-    def needs(self) -> frozenset[Form]:
-        """What the method needs."""
-        return self.integrator.needs
-
-    @property
-    def named(self) -> Mapping[str, Sequence[str]]:
-        """The energies that parameters of the method name."""
-        return self.integrator.named
-
-    def needs_of(self, energy: str) -> frozenset[Form]:
-        """Return which forms the method needs of the energy of a name."""
-        return self.integrator.needs_of(energy)
-
-    def instead(self, form: Form, energy: str) -> str:
-        """Return how the method does with an energy that lacks a form."""
-        return self.integrator.instead(form, energy)
-
-    @property
-    def conserves(self) -> frozenset[str]:
-        """What the method conserves."""
-        return self.integrator.conserves
-
-    @property
     def columns(self) -> tuple[Column, ...]:
         """Those of the method, but for totals of one step size, and the number of substeps."""
         return (*(column for column in self.integrator.columns if column not in _OF_A_STEP), _SUBSTEPS)
@@ -247,17 +220,6 @@ class Composition(FixedStepIntegrator["CompositionMotion"]):
     def energy(self) -> str:
         """That of the method, but for those of one step size, where substeps have several."""
         return self.integrator.energy if "energy" in self.conserves else "total"
-
-    def fit(self, system: System, state: State, interval: float) -> Composition:
-        """Return the method with the largest step not above its own that divides an interval in s.
-
-        Raises
-        ------
-        UnstableStep, InvalidSystem, StepFailed
-            As `start`.
-        """
-        dt = dividing(self._step_size(system, state), interval)
-        return replace(self, integrator=replace(self.integrator, dt=dt))
 
     def _step_size(self, system: System, state: State) -> float:
         """Return the step in s, of which the largest substep meets the stability limit first."""
@@ -300,11 +262,14 @@ class CompositionMotion(FixedStepMotion):
         self, inner: FixedStepMotion, t0: float, dt: float, n: int, parts: list[float], changes: Sequence[float] = ()
     ):
         super().__init__(inner.system, t0, dt, n)
-        self._changes = np.array(changes)
         self.inner, self.filters_steps = inner, inner.filters_steps
         self._parts = parts
         self._starts = [math.fsum(parts[:i]) for i in range(len(parts))]
         self._sizes = np.array(parts)
+        halves = 0.5 * self._sizes
+        first = np.eye(1, len(parts))[0]
+        pairs = (changes[0] * first, changes[1:]) if changes else (halves, halves)
+        self._kicks = np.column_stack(pairs)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that the method moves."""
@@ -331,9 +296,7 @@ class CompositionMotion(FixedStepMotion):
         self._step(t, h)
 
     def _step(self, t: float, h: float) -> None:
-        if len(self._changes):
-            self.inner.split(t, h, self._sizes, self._changes)
-        else:
+        if not self._compiled_steps(1, Steps.one(t, h)):
             self._substeps(t, h, 0)
 
     def _substeps(self, t: float, h: float, first: int) -> None:
@@ -346,14 +309,11 @@ class CompositionMotion(FixedStepMotion):
         if len(steps.sizes) > 1:
             return 0
         h, parts = float(steps.sizes[0]), len(self._parts)
-        if len(self._changes):
-            self._at_once = max(self.inner._at_once // len(self._parts), 1)
-            return self.inner.compiled_splits(n, h, self._sizes, self._changes)
-        substeps = steps._replace(sizes=h * self._sizes, starts=h * np.array(self._starts))
+        substeps = steps._replace(sizes=h * self._sizes, starts=h * np.array(self._starts), kicks=h * self._kicks)
         whole, more = divmod(self.inner._compiled_steps(n * parts, substeps), parts)
         self._at_once = max(self.inner._at_once // parts, 1)
         if more:
-            self._substeps(self.t0 + (self.n + whole) * self.dt, h, more)
+            self._substeps(substeps.time(whole * parts), h, more)
         return whole + (more > 0)
 
     def energies(self, state: State) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, final
@@ -16,10 +16,11 @@ from symplex.base.quantities import LARGEST_SEED, not_negative, positive, whole
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
+from symplex.time.around import Around
 from symplex.time.integrator import Integrator
 from symplex.time.motion import FixedStepMotion, Motion
 from symplex.time.totals import BALANCE
-from symplex.time.traits import Form, Trait
+from symplex.time.traits import Trait
 
 _OWN = (work_column("heat"), Column("temperature", "K", "temperature", plot="temperature", summary="mean"), BALANCE)
 BOLTZMANN = 1.380649e-23  # J/K, exact since 2019
@@ -28,7 +29,7 @@ BOLTZMANN = 1.380649e-23  # J/K, exact since 2019
 @checked
 @final
 @dataclass(frozen=True)
-class Langevin(Integrator):
+class Langevin(Around):
     """M dv = (f − ∇V) dt − γ v dt + √(2 γ k_B T) dW: steps of a method, each followed by friction and noise.
 
     The friction and noise of a step dt alone have an exact solution (Ornstein and Uhlenbeck), for each coordinate
@@ -69,8 +70,8 @@ class Langevin(Integrator):
     seed: Annotated[int, whole(0, LARGEST_SEED)] = 0
     boltzmann: Annotated[float, positive("J/K")] = BOLTZMANN
 
-    conserves = frozenset()
-    symmetric = False
+    conserves = frozenset()  # pyright: ignore[reportAssignmentType]
+    symmetric = False  # pyright: ignore[reportAssignmentType]
     why_not = MappingProxyType({"composition": "noise has no direction in time"})
 
     def __post_init__(self):
@@ -84,38 +85,15 @@ class Langevin(Integrator):
             raise ValueError(f"Langevin: friction must be at least 0, got {described(self.friction)} kg/s.")
 
     @property
-    def order(self) -> float:
-        """The order of the method, that of the distribution; paths are of the first order."""
-        return self.integrator.order
-
-    @property
     def takes(self) -> frozenset[Trait]:
         """What the method takes, with lumped masses."""
         masses = {"consistent mass", "massless nodes", "jumping supports"}
         return self.integrator.takes - masses - {"composition", "thermostat"}
 
     @property
-    def needs(self) -> frozenset[Form]:
-        """What the method needs."""
-        return self.integrator.needs
-
-    @property
     def columns(self) -> tuple[Column, ...]:
         """Those of the method, what is put in, and the temperature, which needs to know of constraints."""
         return (*self.integrator.columns, *_OWN)
-
-    @property
-    def named(self) -> Mapping[str, Sequence[str]]:
-        """The energies that parameters of the method name."""
-        return self.integrator.named
-
-    def needs_of(self, energy: str) -> frozenset[Form]:
-        """Return which forms the method needs of the energy of a name."""
-        return self.integrator.needs_of(energy)
-
-    def instead(self, form: Form, energy: str) -> str:
-        """Return how the method does with an energy that lacks a form."""
-        return self.integrator.instead(form, energy)
 
     def start(self, system: System, state: State) -> LangevinMotion:
         """Return the motion that begins at the positions and velocities of a state.

@@ -180,19 +180,8 @@ class FixedStepMotion(Motion):
     def _compiled_steps(self, n: int, steps: Steps) -> int:
         """Take up to n steps, or parts of steps, in one call of a compiled loop, if the system has one.
 
-        Return how many it took: all is before the next one then, which `_step` takes.
+        Return how many it took: all is before the next one then, which `_step` takes, or says why it cannot be taken.
         """
-        return 0
-
-    def split(self, t: float, h: float, drifts: Array, changes: Array) -> None:
-        """Move by a step of the size h in s from the time t, in drifts [s] between changes of velocity [s + 1].
-
-        Both are parts of the step. Of methods that declare ``splits``.
-        """
-        raise NotImplementedError
-
-    def compiled_splits(self, n: int, h: float, drifts: Array, changes: Array) -> int:
-        """Take up to n steps as `split` does, in one call of a compiled loop; return how many it took."""
         return 0
 
     def begin(self, q: Array, v: Array) -> None:
@@ -236,13 +225,13 @@ class FixedStepMotion(Motion):
         InvalidSystem
             If supports move, and `_step` has not added their work.
         """
-        start = (self._q.copy(), self._v.copy()) if self._work else None
+        start = (self._q.copy(), self._v.copy()) if self._work.completes else None
         self._work.begin_step()
         try:
             self._step(t, h)
         except StepFailed as error:
             raise self._stopped(error, t, h) from None
-        if start is not None:
+        if self._work:
             self._work.complete(t, h, start, (self._q, self._v))
 
     def _stopped(self, error: StepFailed, t: float, h: float) -> StepFailed:
@@ -251,7 +240,7 @@ class FixedStepMotion(Motion):
 
     def _run(self, n_steps: int) -> None:
         """Take n_steps steps from the time t, counting them in ``n``: in compiled loops as far as these go."""
-        target, steps = self.n + n_steps, Steps(self.t0, self.dt, self.n, np.array([self.dt]), np.zeros(1))
+        target, steps = self.n + n_steps, Steps.one(self.t0, self.dt)
         few = n_steps  # after one that the loop left: what is found for steps ahead, such as histories, would be lost
         while self.n < target:
             wanted = min(self._at_once, few, target - self.n)

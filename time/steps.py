@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,8 @@ class Steps(NamedTuple):
         Whole steps before.
     sizes, starts : float64 [s]
         Of the parts of a whole step, in s: how long they are, and how long after its beginning they begin.
+    kicks : float64 [s, 2]
+        Of an explicit method, for how long in s accelerations act before and after the drift of each part.
     """
 
     t0: float
@@ -28,11 +31,17 @@ class Steps(NamedTuple):
     n: int
     sizes: Array
     starts: Array
+    kicks: Array
 
     @classmethod
     def one(cls, t: float, h: float) -> Steps:
         """Return one step of the size h in s from the time t."""
-        return cls(t, h, 0, np.array([h]), np.zeros(1))
+        return cls(t, h, 0, *_whole(h))
+
+    def time(self, part: int) -> float:
+        """Return the time in s at which a part begins, counted from the first one of the steps."""
+        whole, k = divmod(part, len(self.sizes))
+        return self.t0 + (self.n + whole) * self.dt + float(self.starts[k])
 
     def times(self, count: int, part: float) -> Array:
         """Return the times [count] in s after a part of each of the next steps, as steps from Python find them."""
@@ -49,3 +58,9 @@ class Steps(NamedTuple):
             return count, np.ones((1, len(loads.histories)))
         factors = loads.factors(self.times(count, part))
         return len(factors), factors
+
+
+@lru_cache(maxsize=16)  # of a step from Python, of which they would be a fourth
+def _whole(h: float) -> tuple[Array, Array, Array]:
+    """Return the size, the start and the kicks of a step in one part."""
+    return np.array([h]), np.zeros(1), np.array([[0.5 * h, 0.5 * h]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -54,12 +54,7 @@ def march(
     StepFailed
         If a step cannot be taken; all states before it have been yielded.
     """
-    for given, kind in ((system, System), (integrator, Integrator), (state, State)):
-        if not isinstance(given, kind):
-            raise InvalidSystem(
-                f"march takes a System, an Integrator, a State and times; for the {kind.__name__} there is "
-                f"{described(given)}. Systems on manifolds have methods that march themselves."
-            )
+    _require_marched(system, integrator, state)
     scalar = isinstance(times, str | bytes) or (isinstance(times, np.ndarray) and times.ndim == 0)
     if scalar or not isinstance(times, Iterable):
         raise InvalidSystem(f"march: times must be an iterable of numbers in s; it is {described(times)}.")
@@ -77,6 +72,16 @@ def march(
         for observer in observers:
             observer(motion, reached)
         yield reached
+
+
+def _require_marched(system: System, integrator: Integrator, state: State) -> None:
+    """Refuse what is no system, integrator or state."""
+    for given, kind in ((system, System), (integrator, Integrator), (state, State)):
+        if not isinstance(given, kind):
+            raise InvalidSystem(
+                f"march takes a System, an Integrator, a State and times; for the {kind.__name__} there is "
+                f"{described(given)}. Systems on manifolds have methods that march themselves."
+            )
 
 
 def common_divisor(times: Sequence[float] | Array, start: float) -> float | None:
@@ -196,7 +201,9 @@ class Recorder:
         )
 
 
-def record(system: System, integrator: Integrator, state: State, times: Iterable[float]) -> Trajectory:
+def record(
+    system: System, integrator: Integrator, state: State, times: Iterable[float], *, check: bool = False
+) -> Trajectory:
     """Return the trajectory through the given times in s.
 
     Parameters
@@ -207,12 +214,22 @@ def record(system: System, integrator: Integrator, state: State, times: Iterable
         Where the motion begins.
     times : iterable of float
         In s, as of `march`.
+    check : bool, default False
+        Whether to check your own energies, constraints, laws and loads first (`symplex.testing.check_system`).
 
     Raises
     ------
     StepFailed
         If a step cannot be taken. To keep what was computed until then, march with a `Recorder`.
+    CheckFailed
+        If ``check`` finds code that is wrong, such as a gradient with a wrong sign.
     """
+    if check:
+        from symplex.testing.systems import check_system
+
+        _require_marched(system, integrator, state)
+        constraints = getattr(integrator, "constraints", {})
+        check_system(system, state, constraints if isinstance(constraints, Mapping) else {})
     recorder = Recorder()
     for _ in march(system, integrator, state, times, observers=[recorder]):
         pass

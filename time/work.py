@@ -29,6 +29,8 @@ class WorkLedger:
         In J.
     acting : float64 [loads, n, dim]
         The force of each load in N where it was last evaluated, if loads are taken at the ends of steps.
+    completes : bool
+        Whether `complete` needs the ends of the next step: there are loads, and the last step has not added their work.
     """
 
     def __init__(self, system: System, at_ends: bool):
@@ -40,6 +42,7 @@ class WorkLedger:
         self.acting = np.zeros((len(self.loads) if at_ends else 0, system.n_nodes, system.dim))
         self._before = self.acting.copy()
         self._missing: set[str] = set()  # what the present step has not added yet
+        self.completes = len(self.loads) > 0
 
     def __bool__(self) -> bool:
         """Whether anything can do work."""
@@ -53,7 +56,7 @@ class WorkLedger:
         """Forget what was added before: `complete` adds what the step leaves out."""
         self._missing = {"loads", "supports"}
 
-    def complete(self, t: float, h: float, start: tuple[Array, Array], end: tuple[Array, Array]) -> None:
+    def complete(self, t: float, h: float, start: tuple[Array, Array] | None, end: tuple[Array, Array]) -> None:
         """Add the work of loads in a step of the size h in s from the time t, unless the step has added it itself.
 
         It is ∫ f·v dt by Simpson's rule along the cubics through the positions and velocities [n, dim] of both ends:
@@ -62,7 +65,7 @@ class WorkLedger:
         Raises
         ------
         InvalidSystem
-            If supports move, and the step has not added their work.
+            If supports move, and the step has not added their work; or that of loads, as the step before has.
         """
         if self.moving and "supports" in self._missing:
             name = next(iter(self.moving.motions))
@@ -70,8 +73,14 @@ class WorkLedger:
                 f"the step must add the work of the moving support '{name}' to the ledger. "
                 "Call self._work.add_supports(forces * increments) in it."
             )
-        if not self.loads or "loads" not in self._missing:
+        self.completes = bool(self.loads) and "loads" in self._missing
+        if not self.completes:
             return
+        if start is None:
+            raise InvalidSystem(
+                "the step must add the work of loads to the ledger, as the step before has. "
+                "Call self._work.add_loads(works) in every step or in none."
+            )
         (q0, v0), (q1, v1) = start, end
         q_mid = 0.5 * (q0 + q1) + 0.125 * h * (v0 - v1)
         v_mid = 1.5 / h * (q1 - q0) - 0.25 * (v0 + v1)
@@ -92,6 +101,10 @@ class WorkLedger:
 
     def add_mean(self, dq: Array) -> None:
         """Add the work of the mean forces at the ends of a step of increment Δq [n, dim]."""
+        self._missing.discard("loads")
+        self._add_mean(dq)
+
+    def _add_mean(self, dq: Array) -> None:
         dot = self._system.dot
         self.add_loads([0.5 * dot(f0 + f1, dq) for f0, f1 in zip(self._before, self.acting, strict=True)])
 
@@ -112,6 +125,9 @@ class WorkLedger:
     def add_supports(self, products: Array) -> None:
         """Add the work of each support that moves: the sum of its products [n, dim] of forces and increments in J."""
         self._missing.discard("supports")
+        self._add_supports(products)
+
+    def _add_supports(self, products: Array) -> None:
         self.done[self._inelastic.stop :] += self.moving.works(products)
 
 

@@ -50,22 +50,47 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def _cells(one: Problem, row: Row) -> tuple[str, ...]:
+    """Return the cells of a row of a problem's table."""
+    scaled = f" of {number(row.scale)}" if row.scale not in (None, 1.0) else ""
+    measured = (number(row.target), number(row.found), deviation(row) + scaled)
+    return row.by, row.what, *measured, limit(one.limit(row))
+
+
 def entry(one: Problem, record: Mapping) -> str:
-    """Return the section of a problem."""
-    lines = [f"## {one.title}", "", one.model, "", f"*Target:* {one.source}", ""]
-    lines += ["| by | quantity | target | found | deviation | accepted |", "| --- | --- | --- | --- | --- | --- |"]
-    for row in rows_of(record):
-        scaled = f" of {number(row.scale)}" if row.scale not in (None, 1.0) else ""
-        cells = [
-            row.by,
-            row.what,
-            number(row.target),
-            number(row.found),
-            deviation(row) + scaled,
-            limit(one.limit(row)),
-        ]
-        lines.append("| " + " | ".join(map(cell, cells)) + " |")
+    """Return the section of a problem; columns with one value only are stated once, above the table."""
+    heads = ("method", "quantity", "target", "found", "deviation", "accepted")
+    columns = dict(zip(heads, zip(*(_cells(one, row) for row in rows_of(record)), strict=True), strict=True))
+    several = len(columns["found"]) > 1
+    same = {
+        head: column[0] for head, column in columns.items() if several and head != "found" and len(set(column)) == 1
+    }
+    facts = "; ".join(f"{head}: {value}" for head, value in same.items())
+    stated = f" All rows: {facts}." if facts else ""
+    kept = {head: column for head, column in columns.items() if head not in same}
+    shown = _crossed(kept) or [list(kept), *(list(row) for row in zip(*kept.values(), strict=True))]
+    lines = [f"## {one.title}", "", one.model, "", f"*Target:* {one.source}.{stated}", ""]
+    lines += [f"| {' | '.join(map(cell, shown[0]))} |", f"|{' --- |' * len(shown[0])}"]
+    lines += [f"| {' | '.join(map(cell, row))} |" for row in shown[1:]]
     return "\n".join([*lines, "", f"    {COMMAND} --only {one.name}", ""])
+
+
+def _crossed(columns: Mapping[str, tuple[str, ...]]) -> list[list[str]]:
+    """Return deviations by quantity and method, where every method has every quantity; else nothing."""
+    if not {"method", "quantity", "target", "deviation"} <= set(columns):
+        return []
+    pairs = list(zip(columns["quantity"], columns["method"], strict=True))
+    quantities, methods = list(dict.fromkeys(columns["quantity"])), list(dict.fromkeys(columns["method"]))
+    fixed = [head for head in ("target", "accepted") if head in columns]
+    given: dict[str, set[tuple[str, ...]]] = {what: set() for what in quantities}
+    for what, *cells in zip(columns["quantity"], *(columns[head] for head in fixed), strict=True):
+        given[what].add(tuple(cells))
+    if len(set(pairs)) < len(quantities) * len(methods) or any(len(cells) > 1 for cells in given.values()):
+        return []
+    found = dict(zip(pairs, columns["deviation"], strict=True))
+    rows = [[what, *next(iter(given[what])), *(found[what, method] for method in methods)] for what in quantities]
+    table = [["deviation of", *fixed, *methods], *rows]
+    return table if len(methods) <= len(quantities) else [list(row) for row in zip(*table, strict=True)]
 
 
 def anchor(title: str) -> str:
@@ -88,17 +113,16 @@ def written(records: Mapping[str, Mapping]) -> dict[str, str]:
     lines = [
         "# Verification manual",
         "",
-        f"{count} problems with known answers, {numbers} numbers beside their targets. Each has its model, the source",
-        "of the target, and what every element, law or method gives that was tried. The largest deviation of each",
-        "stands in the table; the pages have all. A dash for what is accepted: a number that is shown, but not judged,",
-        "as of elements that are known to lock. All is computed and written anew by",
+        f"{count} problems with known solutions and {numbers} compared numbers. Each page gives the models, the",
+        "sources of the targets and the result of every element, law or method; the table below has the largest",
+        "deviation of each problem. A dash under *accepted*: shown but not judged, e.g. elements known to lock.",
+        "Recompute with",
         "",
         f"    {COMMAND}                      all",
-        f"    {COMMAND} --only NAME ...      some of them",
+        f"    {COMMAND} --only NAME ...      some problems",
         f"    {COMMAND} --list               their names",
         "",
-        "which also says which numbers are not within what is accepted. Numbers are kept in `records.json`, from which",
-        "these pages are written.",
+        "Results are stored in `records.json`, from which these pages are written.",
         "",
         "| problem | largest deviation | of | accepted |",
         "| --- | --- | --- | --- |",

@@ -64,7 +64,9 @@ def all_examples() -> list[Example]:
     paths = sorted(path for path in (ROOT / "examples").iterdir() if path.suffix in (".py", ".toml"))
     stems = {path.stem for path in paths}
     pictures = sorted((ROOT / "docs" / "pictures").glob("*.png"))
-    pages = {page: page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("*.md"))}
+    docs = ROOT / "docs"
+    prose = sorted([*docs.glob("*.md"), *docs.glob("benchmarks/*.md")])
+    pages = {page: page.read_text(encoding="utf-8") for page in prose}
     found = []
     for path in paths:
         source = path.read_text(encoding="utf-8")

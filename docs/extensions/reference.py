@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 import symplex
+from symplex.base.representation import Tabled
 
 TITLES = {
     "actions": "Masses, loads and supports",
@@ -45,13 +46,14 @@ TITLES = {
     "solids": "Solids and materials",
     "solvers": "Solvers",
     "studies": "Studies",
+    "testing": "Checks of your own code",
     "time": "Integrators and trajectories",
     "variational": "Variational methods",
 }
 _ORDER = (
     *("fem", "meshes", "solids", "measures", "actions", "contact", "grid", "time", "explicit", "implicit"),
     *("conserving", "events", "variational", "constraints", "reductions", "manifolds", "equilibria", "modes"),
-    *("solvers", "outputs", "scenario", "decks", "runs", "studies", "parallel", "device", "errors"),
+    *("solvers", "outputs", "scenario", "decks", "runs", "studies", "testing", "parallel", "device", "errors"),
 )
 
 # Public names by what else names them: where they are defined, in symplex itself, their last part if only one has it.
@@ -118,7 +120,8 @@ def _page(family: str, names: list[str]) -> str:
         if symplex._FAMILY_OF.get(name) == family:
             lines += [f"Also ``symplex.{name}``.", ""]
         if inspect.isclass(value):
-            lines += [f".. autoclass:: {module}.{name}", "   :members:", "   :show-inheritance:", ""]
+            inherited = ["   :inherited-members:"] if issubclass(value, Tabled) else []
+            lines += [f".. autoclass:: {module}.{name}", "   :members:", *inherited, "   :show-inheritance:", ""]
         elif callable(value):
             lines += [f".. autofunction:: {module}.{name}", ""]
         else:

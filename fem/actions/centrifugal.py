@@ -13,8 +13,8 @@ from symplex.errors import InvalidSystem
 from symplex.fem.actions import centrifugal_loops
 from symplex.fem.actions.mass import nodal_masses
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.forms import loops_of
-from symplex.fem.looped import LoopedEnergy
+from symplex.fem.forms import kernels_of
+from symplex.fem.looped import KernelEnergy
 
 
 def centrifugal_matrix(omega: Array) -> Array:
@@ -83,7 +83,7 @@ def _pairs(who: str, mass: sp.csr_array) -> tuple[IntArray, Array]:
 
 @checked
 @final
-class Centrifugal(LoopedEnergy):
+class Centrifugal(KernelEnergy):
     """The centrifugal potential of a frame that turns with ω about an axis through p.
 
     φ = −½ Σ_ab m_ab (x_a − p)·P (x_b − p) with P = |ω|² 1 − ω ⊗ ω and masses m_ab, so that the force
@@ -111,7 +111,7 @@ class Centrifugal(LoopedEnergy):
         If shapes do not fit, numbers are not finite, or there is no mass.
     """
 
-    _LOOPS: ClassVar = loops_of(centrifugal_loops)
+    kernels: ClassVar = kernels_of(centrifugal_loops)
 
     def __init__(self, mass: Array | sp.csr_array, angular_velocity: ArrayLike, point: ArrayLike | None = None):
         self._matrix = centrifugal_matrix(required_omega("Centrifugal", angular_velocity))
@@ -121,8 +121,15 @@ class Centrifugal(LoopedEnergy):
             raise InvalidSystem(f"Centrifugal: the point must be {dim} finite numbers (m); it is {point}.")
         nodes, self.weights = mass_stencils("Centrifugal", mass)
         self.nodes = np.ascontiguousarray(nodes, np.int32)
-        none = np.zeros(len(nodes))
-        self._compose(dim, np.concatenate([self._matrix.ravel(), self._point, self.weights.ravel()]), none, none)
+        self._compose(
+            dim,
+            centrifugal_loops.CentrifugalRecord(
+                nodes=self.nodes,
+                matrix=np.ascontiguousarray(self._matrix),
+                point=self._point,
+                weights=np.ascontiguousarray(self.weights, float),
+            ),
+        )
 
     def value(self, x: Array) -> Array:
         """Return φ [m] in J at the positions x [m, k, dim] in m."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,9 +12,8 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.actions import viscous_loops
 from symplex.fem.actions.centrifugal import cross_matrix, mass_stencils, required_omega
-from symplex.fem.actions.looped_load import NO_END, LoopedLoad
+from symplex.fem.actions.looped_load import LoopedLoad
 from symplex.fem.assembly import Array
-from symplex.fem.forms import CompiledLoops
 
 
 @checked
@@ -42,6 +40,8 @@ class Coriolis(LoopedLoad):
 
     gyroscopic = True
 
+    kernels: ClassVar = viscous_loops.LINEAR
+
     def __init__(self, mass: Array | sp.csr_array, angular_velocity: ArrayLike):
         self._hat = cross_matrix(required_omega("Coriolis", angular_velocity))
         self.nodes, weights = mass_stencils("Coriolis", mass)
@@ -55,8 +55,9 @@ class Coriolis(LoopedLoad):
                 "components; give three numbers in space, one in the plane (rad/s)."
             )
 
-    @cached_property
-    def compiled_loops(self) -> CompiledLoops:
-        """The loops, and what they take."""
-        none = np.zeros(len(self.nodes))
-        return CompiledLoops(viscous_loops.LINEAR, (self.nodes, self._resistance.ravel(), 0, none, none, NO_END))
+    @property
+    def record(self) -> viscous_loops.LinearRecord:
+        """What the kernels read."""
+        m, k = self.nodes.shape
+        size = k * len(self._hat)
+        return viscous_loops.LinearRecord(nodes=self.nodes, matrices=self._resistance.reshape(m, size, size).copy())

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from math import isfinite
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +13,6 @@ from symplex.errors import InvalidSystem
 from symplex.fem.actions import viscous_loops
 from symplex.fem.actions.looped_load import LoopedLoad
 from symplex.fem.assembly import Array
-from symplex.fem.forms import CompiledLoops
 from symplex.fem.nodes import Nodes, node_indices
 
 
@@ -44,6 +42,8 @@ class MeanDashpot(LoopedLoad):
     InvalidSystem
         If the viscosity is negative or not finite, the exponent is below 1, or an end has no nodes.
     """
+
+    kernels: ClassVar = viscous_loops.DASHPOTS
 
     def __init__(self, nodes: Nodes, to: ArrayLike, viscosity: float, exponent: float = 1.0, *, fixed: bool = False):
         if not (isfinite(viscosity) and viscosity >= 0.0):
@@ -78,11 +78,16 @@ class MeanDashpot(LoopedLoad):
                 f"MeanDashpot: the fixed point has {len(self._point)} coordinates, but nodes have {dim}."
             )
 
-    @cached_property
-    def compiled_loops(self) -> CompiledLoops:
-        """The loops, and what they take."""
-        constants = np.array([self.viscosity]), np.array([self.exponent]), _end(self._point)
-        return CompiledLoops(viscous_loops.DASHPOTS, (self.nodes, self._shares, 0, *constants))
+    @property
+    def record(self) -> viscous_loops.DashpotRecord:
+        """What the kernels read."""
+        return viscous_loops.DashpotRecord(
+            nodes=self.nodes,
+            shares=self._shares[None].astype(float),
+            c=np.array([self.viscosity]),
+            exponents=np.array([self.exponent]),
+            point=_padded(self._point),
+        )
 
 
 @checked
@@ -107,6 +112,8 @@ class QuadraticDrag(LoopedLoad):
         If a drag is negative or not finite, sizes do not fit, or the velocity is not finite.
     """
 
+    kernels: ClassVar = viscous_loops.DRAG
+
     def __init__(self, nodes: Nodes, drag: ArrayLike, velocity: ArrayLike | None = None):
         indices = node_indices("QuadraticDrag", nodes)
         drag = np.array(drag, dtype=float)
@@ -128,16 +135,16 @@ class QuadraticDrag(LoopedLoad):
                 f"have {dim}."
             )
 
-    @cached_property
-    def compiled_loops(self) -> CompiledLoops:
-        """The loops, and what they take."""
-        arguments = self.nodes, np.zeros(0), 0, np.zeros(len(self.nodes)), self.drag, _end(self.velocity)
-        return CompiledLoops(viscous_loops.DRAG, arguments)
+    @property
+    def record(self) -> viscous_loops.DragRecord:
+        """What the kernels read."""
+        none = np.zeros(len(self.nodes))
+        return viscous_loops.DragRecord(nodes=self.nodes, c=none, k=self.drag, u=_padded(self.velocity))
 
 
-def _end(vector: Array | None) -> Array:
-    """Return a vector of up to three components as loops take it, zero if there is none."""
-    end = np.zeros(4)
+def _padded(vector: Array | None) -> Array:
+    """Return a vector of up to three components with three, zero if there is none."""
+    padded = np.zeros(3)
     if vector is not None:
-        end[: len(vector)] = vector[:4]
-    return end
+        padded[: len(vector)] = vector[:3]
+    return padded

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,11 +11,10 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.actions import viscous_loops
-from symplex.fem.actions.looped_load import NO_END, LoopedLoad
+from symplex.fem.actions.looped_load import LoopedLoad
 from symplex.fem.actions.mass import nodal_masses
 from symplex.fem.assembly import Array
 from symplex.fem.energy import Energy
-from symplex.fem.forms import CompiledLoops
 from symplex.fem.nodes import Nodes, node_pairs, require_nodes
 
 
@@ -38,6 +36,8 @@ class Drag(LoopedLoad):
         If the rate is not finite, or a mass is negative or not finite.
     """
 
+    kernels: ClassVar = viscous_loops.DRAG
+
     def __init__(self, mass: Array | sp.csr_array, rate: float):
         if not np.isfinite(rate):
             raise InvalidSystem(f"Drag: the rate must be finite; it is {rate} 1/s.")
@@ -45,11 +45,11 @@ class Drag(LoopedLoad):
         self.nodes = np.arange(len(lumped), dtype=np.int32)[:, None]
         self.viscosity = rate * lumped
 
-    @cached_property
-    def compiled_loops(self) -> CompiledLoops:
-        """The loops, and what they take."""
-        arguments = self.nodes, np.zeros(0), 0, self.viscosity, np.zeros(len(self.viscosity)), NO_END
-        return CompiledLoops(viscous_loops.DRAG, arguments)
+    @property
+    def record(self) -> viscous_loops.DragRecord:
+        """What the kernels read."""
+        none = np.zeros(len(self.viscosity))
+        return viscous_loops.DragRecord(nodes=self.nodes, c=self.viscosity, k=none, u=np.zeros(3))
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return −α m v."""
@@ -84,6 +84,8 @@ class StiffnessDamping(LoopedLoad):
         If the time is negative or not finite, or the positions do not fit the energy.
     """
 
+    kernels: ClassVar = viscous_loops.LINEAR
+
     def __init__(self, energy: Energy, q: Array, time: float):
         if not (np.isfinite(time) and time >= 0):
             raise InvalidSystem(f"StiffnessDamping: the time must not be negative; it is {time} s.")
@@ -104,11 +106,10 @@ class StiffnessDamping(LoopedLoad):
                 "components."
             )
 
-    @cached_property
-    def compiled_loops(self) -> CompiledLoops:
-        """The loops, and what they take."""
-        none = np.zeros(len(self.nodes))
-        return CompiledLoops(viscous_loops.LINEAR, (self.nodes, self._viscosity.ravel(), 0, none, none, NO_END))
+    @property
+    def record(self) -> viscous_loops.LinearRecord:
+        """What the kernels read."""
+        return viscous_loops.LinearRecord(nodes=self.nodes, matrices=self._viscosity)
 
 
 @checked
@@ -130,6 +131,8 @@ class Dashpots(LoopedLoad):
         If a viscosity is not finite, sizes do not fit, or a pair joins a node with itself.
     """
 
+    kernels: ClassVar = viscous_loops.PAIR_DASHPOTS
+
     def __init__(self, pairs: Nodes, viscosity: ArrayLike):
         self.nodes = node_pairs("Dashpots", pairs)
         self.viscosity = np.array(viscosity, dtype=float)
@@ -140,9 +143,8 @@ class Dashpots(LoopedLoad):
         if not np.all(np.isfinite(self.viscosity)):
             raise InvalidSystem(f"Dashpots: the viscosity must be finite; it is {viscosity} N s/m.")
 
-    @cached_property
-    def compiled_loops(self) -> CompiledLoops:
-        """The loops, and what they take."""
-        m = len(self.nodes)
-        viscosity = np.broadcast_to(self.viscosity, m).astype(float)
-        return CompiledLoops(viscous_loops.PAIR_DASHPOTS, (self.nodes, np.zeros(0), 0, viscosity, np.zeros(m), NO_END))
+    @property
+    def record(self) -> viscous_loops.PairRecord:
+        """What the kernels read."""
+        viscosity = np.broadcast_to(self.viscosity, len(self.nodes)).astype(float)
+        return viscous_loops.PairRecord(nodes=self.nodes, c=viscosity)

@@ -1,29 +1,48 @@
-"""The forces of loads with a history, and the derivatives of pressure, in compiled loops over stencils.
+"""The forces of loads with a history, and the derivatives of pressure, in kernels over stencils.
 
 They are called as `symplex.fem.actions.looped_load` says.
 """
 
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined, uncounted_kernel as kernel
+from symplex.fem.records import Indices, Nodes, Number, Numbers, Record, Rows
 
-# -- forces of a given direction: those in the numbers [m, dim], times the factor ------------------------------------
+# -- forces of a given direction, times the factor -------------------------------------------------------------------
+
+
+class DeadRecord(Record):
+    """Nodes [m, 1] and forces [m, dim] in N."""
+
+    nodes: Nodes
+    forces: Rows
 
 
 @kernel
-def add_dead_forces(factor, q0, q1, q, v, nodes, forces, law, a, b, end, out):
+def add_dead_forces(factor, q0, q1, q, v, our, out, first, last):
     """Add factor · f."""
-    check, place = 0.0, 0
-    for e in range(len(nodes)):
+    nodes, forces, check = our.nodes, our.forces, 0.0
+    for e in range(first, last):
         for i in range(out.shape[1]):
-            force = factor * forces[place]
+            force = factor * forces[e, i]
             out[nodes[e, 0], i] += force
             check += force
-            place += 1
     return check
 
 
-# -- pressure on faces: F_a = −p ∫ N_a n da, p the factor times the first number of the end --------------------------
-# The numbers are tables, one for each type of face: how many Gauss points g, weights [g], shape functions [g, k] and
-# slopes [g, k, 2]. Each face has the place of its table in a [m], and its number of nodes k in b [m].
+# -- pressure on faces: F_a = −p ∫ N_a n da, p the pressure times the factor -----------------------------------------
+
+
+class PressureRecord(Record):
+    """Nodes [m, k] of faces, where their tables begin [m] and how many nodes they have [m], and p in Pa.
+
+    Tables, one for each type of face: how many Gauss points g, weights [g], shape functions [g, k] and slopes
+    [g, k, 2].
+    """
+
+    nodes: Nodes
+    tables: Numbers
+    at: Indices
+    counts: Indices
+    pressure: Number
 
 
 @inlined
@@ -50,11 +69,12 @@ def _tangents(q, nodes, numbers, e, table, k, points, g):
 
 
 @kernel
-def add_pressure(factor, q0, q1, q, v, nodes, numbers, law, a, b, end, out):
+def add_pressure(factor, q0, q1, q, v, our, out, first, last):
     """Add the forces of pressure."""
-    check, pressure = 0.0, factor * end[0]
-    for e in range(len(nodes)):
-        table, k = int(a[e]), int(b[e])
+    nodes, numbers = our.nodes, our.tables
+    check, pressure = 0.0, factor * our.pressure
+    for e in range(first, last):
+        table, k = our.at[e], our.counts[e]
         points = int(numbers[table])
         for g in range(points):
             s, t = _tangents(q, nodes, numbers, e, table, k, points, g)
@@ -71,14 +91,15 @@ def add_pressure(factor, q0, q1, q, v, nodes, numbers, law, a, b, end, out):
 
 
 @kernel
-def add_pressure_derivatives(factor, q0, q1, q, v, nodes, numbers, law, a, b, end, by_q, by_v, slots, out):
+def add_pressure_derivatives(factor, q0, q1, q, v, by_q, by_v, our, slots, out, first, last):
     """Add by_q ∂f/∂q.
 
     With the tangents t1 = Σ N_b,1 x_b and t2, n dA = t1 × t2 has the derivative ε_ijk (N_b,1 t2_k − N_b,2 t1_k).
     """
-    check, pressure = 0.0, by_q * factor * end[0]
-    for e in range(len(nodes)):
-        table, k = int(a[e]), int(b[e])
+    nodes, numbers = our.nodes, our.tables
+    check, pressure = 0.0, by_q * factor * our.pressure
+    for e in range(first, last):
+        table, k = our.at[e], our.counts[e]
         points = int(numbers[table])
         for g in range(points):
             s, t = _tangents(q, nodes, numbers, e, table, k, points, g)

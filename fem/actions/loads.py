@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from functools import cached_property
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,11 +15,10 @@ from symplex.base.representation import Described
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.faces import area_normals, face_parts, face_table
 from symplex.fem.actions.histories import Constant, Factor, History, factor_of, finite_numbers
-from symplex.fem.actions.load_loops import DEAD, PRESSURE
-from symplex.fem.actions.looped_load import NO_END, CompiledLoad, LoopedLoad
+from symplex.fem.actions.load_loops import DEAD, PRESSURE, DeadRecord, PressureRecord
+from symplex.fem.actions.looped_load import CompiledLoad, LoopedLoad
 from symplex.fem.actions.mass import nodal_masses, require_points
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
-from symplex.fem.forms import CompiledLoops
 from symplex.fem.nodes import Nodes, distinct_nodes, require_nodes
 
 # -- with a potential ----------------------------------------------------------------------------------------
@@ -153,6 +151,8 @@ class ProportionalLoad(CompiledLoad, Described):
         A function of t in s.
     """
 
+    kernels: ClassVar = DEAD
+
     @abstractmethod
     def __init__(self, nodes: IntArray, forces: Array, history: History):
         self.nodes = nodes
@@ -183,11 +183,10 @@ class ProportionalLoad(CompiledLoad, Described):
         return _changing(self.factor)
 
     @property
-    def compiled_loops(self) -> CompiledLoops:
-        """The loops, and what they take."""
-        none = np.zeros(len(self.nodes))
-        forces = np.ascontiguousarray(_constant_part(self.factor) * self.forces, float).ravel()
-        return CompiledLoops(DEAD, (np.ascontiguousarray(self.nodes[:, None]), forces, 0, none, none, NO_END))
+    def record(self) -> DeadRecord:
+        """What the kernel reads."""
+        forces = np.ascontiguousarray(_constant_part(self.factor) * self.forces, float)
+        return DeadRecord(nodes=np.ascontiguousarray(self.nodes[:, None], np.int32), forces=forces)
 
 
 @checked
@@ -287,6 +286,8 @@ class Pressure(LoopedLoad, Described):
         If there are no faces, or the table is not in order.
     """
 
+    kernels: ClassVar = PRESSURE
+
     def __init__(self, faces: Nodes | Mapping[str, IntArray], pressure: float, history: History = 1.0):
         self.faces = face_parts("Pressure", faces)
         self.pressure = float(finite_numbers("Pressure: pressure", [pressure])[0])
@@ -305,18 +306,22 @@ class Pressure(LoopedLoad, Described):
         if dim != 3:
             raise InvalidSystem(f"Pressure: faces are in space, but positions have {dim} components.")
 
-    @cached_property
-    def compiled_loops(self) -> CompiledLoops:
-        """The loops, and what they take: see `symplex.fem.actions.load_loops`."""
+    @property
+    def record(self) -> PressureRecord:
+        """What the kernels read."""
         tables, at, counts = [], [], []
         for cells in self.faces:
             table = face_table(cells.shape[1])
-            at.append(np.full(len(cells), float(sum(map(len, tables)))))
-            counts.append(np.full(len(cells), float(cells.shape[1])))
+            at.append(np.full(len(cells), sum(map(len, tables)), np.int32))
+            counts.append(np.full(len(cells), cells.shape[1], np.int32))
             tables.append(table)
-        end = np.array([_constant_part(self.factor) * self.pressure, 0.0, 0.0, 0.0])
-        numbers = np.concatenate(tables), 0, np.concatenate(at), np.concatenate(counts), end
-        return CompiledLoops(PRESSURE, (self.nodes, *numbers))
+        return PressureRecord(
+            nodes=self.nodes,
+            tables=np.concatenate(tables),
+            at=np.concatenate(at),
+            counts=np.concatenate(counts),
+            pressure=_constant_part(self.factor) * self.pressure,
+        )
 
 
 def _changing(factor: Factor) -> Factor | None:

@@ -1,56 +1,93 @@
-"""Loads whose forces, and their derivatives where they have any, are compiled loops over stencils.
+"""Loads whose forces, and their derivatives where they have any, are kernels over stencils.
 
-Loops over steps call these by their addresses (`symplex.fem.load_table`). A load may change with time by a factor, its
-history; compiled loops take the values of it.
+Loops over steps call these by rows of a table (`symplex.fem.load_table`). A load may change with time by a factor, its
+history; kernels take the value of it.
 
-A loop of forces is called ``loop(factor, q0, q1, q, v, *arguments, out)`` and adds to the forces out [n, dim] in N. It
-is given both ends q0 and q1 [n, dim] of an increment in m (of methods without discrete gradients they are one), the
-positions q where the load is seen, and velocities v in m/s. A loop of derivatives
-``loop(factor, q0, q1, q, v, *arguments, by_q, by_v, slots, out)`` adds by_q ∂f/∂q + by_v ∂f/∂v to blocks
-out [nnz, dim, dim]; of a load that sees both ends 2 by_q ∂f/∂q1. For the arguments see
-`symplex.fem.forms.CompiledLoops`. All return a sum that is finite if all that they add is.
+A kernel of forces is called ``kernel(factor, q0, q1, q, v, record, out, first, last)`` and adds to the forces
+out [n, dim] in N. It is given both ends q0 and q1 [n, dim] of an increment in m (of methods without discrete gradients
+they are one), the positions q where the load is seen, and velocities v in m/s. One of derivatives,
+``kernel(factor, q0, q1, q, v, by_q, by_v, record, slots, out, first, last)``, adds by_q ∂f/∂q + by_v ∂f/∂v to blocks
+out [nnz, dim, dim]; of a load that sees both ends 2 by_q ∂f/∂q1. Both return a sum that is finite if all that they add
+is (see `symplex.fem.calls`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numba import types  # pyright: ignore[reportPrivateImportUsage]
 
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.actions.histories import Factor
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.forms import CompiledLoops
+from symplex.fem.calls import BLOCKS, SLOTS, VECTORS, Call, row_of, run, run_matrix, table_of, whole
+from symplex.fem.records import Record
 
-NO_END = np.zeros(4)  # of a load that has no numbers beside those of its stencils
+
+class LoadForm(NamedTuple):
+    """What a kernel of a load finds.
+
+    Attributes
+    ----------
+    name : str
+    given, to : tuple of numba types
+        What it takes before its record, and after that.
+    """
+
+    name: str
+    given: tuple[Any, ...]
+    to: tuple[Any, ...]
+
+
+_SEEN = types.float64, *[VECTORS] * 4
+FORCES = LoadForm("forces", _SEEN, (VECTORS,))
+DERIVATIVES = LoadForm("force_derivatives", (*_SEEN, types.float64, types.float64), (SLOTS, BLOCKS))
 
 
 class CompiledLoad(ABC):
-    """A load that may have compiled loops, ``"forces"`` and, if it has derivatives, ``"force_derivatives"``."""
+    """A load that may have kernels of its forces and, if it has derivatives, of these.
+
+    Attributes
+    ----------
+    kernels : mapping of str to callable
+        By the names of the forms.
+    record : Record
+        What they read; its ``nodes`` [m, k] are the stencils.
+    """
+
+    kernels: ClassVar[Mapping[str, Any]] = {}
+
+    @property
+    @abstractmethod
+    def record(self) -> Record | None: ...
 
     @property
     def history(self) -> Factor | None:
         """The factor as a function of time; None if the load does not depend on it."""
         return None
 
-    @property
-    @abstractmethod
-    def compiled_loops(self) -> CompiledLoops | None:
-        """The loops, and what they take, if the load has any."""
+    @cached_property
+    def _calls(self) -> dict[str, Call]:
+        record = self.record
+        if record is None:
+            return {}
+        return {name: Call(kernel, record, whole(len(record.nodes))) for name, kernel in self.kernels.items()}
+
+    def call(self, form: LoadForm) -> Call | None:
+        """Return the call of a form, if the load has a kernel for it."""
+        return self._calls.get(form.name)
 
     def require_dimension(self, dim: int) -> None:  # noqa: B027 - most are loads in any space
         """Raise `InvalidSystem` if it is not one in ``dim`` dimensions."""
 
 
 class LoopedLoad(CompiledLoad, DifferentiableLoad):
-    """A load with derivatives that is nothing else than its loops."""
-
-    @property
-    @abstractmethod
-    def compiled_loops(self) -> CompiledLoops:
-        """The loops, and what they take."""
+    """A load with derivatives that is nothing else than its kernels."""
 
     @cached_property
     def _least_nodes(self) -> int:
@@ -61,28 +98,29 @@ class LoopedLoad(CompiledLoad, DifferentiableLoad):
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return the nodal forces [n, dim] in N at the time t in s, positions q and velocities v [n, dim]."""
-        if v.ndim != 2 or v.shape != q.shape or len(v) < self._least_nodes:  # loops would read beyond the end
+        if v.ndim != 2 or v.shape != q.shape or len(v) < self._least_nodes:  # kernels would read beyond the end
             raise InvalidSystem(
                 f"{type(self).__name__}: positions have shape {q.shape} and velocities {v.shape}, wanted (n, dim) with "
                 f"n at least {self._least_nodes}."
             )
         self.require_dimension(v.shape[1])
-        loops, arguments = self.compiled_loops
         out, q = np.zeros(q.shape), np.ascontiguousarray(q, float)
-        loops["forces"](self._factor(t), q, q, q, np.ascontiguousarray(v, float), *arguments, out)
+        row = row_of(self._calls["forces"], *FORCES[1:])
+        run(table_of([row]), out, self._factor(t), q, q, q, np.ascontiguousarray(v, float))
         return out
 
     def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
         """Return ∂f/∂x in N/m and ∂f/∂v in N s/m [m, k·dim, k·dim] at gathered x and v [m, k, dim]."""
         (m, k), dim = self.nodes.shape, x.shape[2]
         self.require_dimension(dim)
-        loops, (_, *arguments) = self.compiled_loops
         q, u = (np.ascontiguousarray(given, float).reshape(-1, dim) for given in (x, v))
-        own = np.arange(m * k, dtype=np.int32).reshape(m, k)
+        call = self._calls["force_derivatives"]
+        own = call._replace(record=call.record.replace(nodes=np.arange(m * k, dtype=np.int32).reshape(m, k)))
         slots = np.arange(m * k * k, dtype=np.int32).reshape(m, k, k)
+        rows = table_of([row_of(own, *DERIVATIVES[1:], slots)])
         found = np.zeros((2, m * k * k, dim, dim))
         for out, factors in zip(found, ((1.0, 0.0), (0.0, 1.0)), strict=True):
-            loops["force_derivatives"](self._factor(t), q, q, q, u, own, *arguments, *factors, slots, out)
+            run_matrix(rows, out, self._factor(t), q, q, q, u, *factors)
         blocks = found.reshape(2, m, k, k, dim, dim).transpose(0, 1, 2, 4, 3, 5).reshape(2, m, k * dim, k * dim)
         return blocks[0], blocks[1]
 
@@ -91,6 +129,6 @@ class LoopedLoad(CompiledLoad, DifferentiableLoad):
     ) -> None:
         """Add by_q ∂f/∂q + by_v ∂f/∂v at t, q and v [n, dim] to blocks out [nnz, dim, dim], at the places slots."""
         self.require_dimension(v.shape[1])
-        loops, arguments = self.compiled_loops
         q, v = np.ascontiguousarray(q, float), np.ascontiguousarray(v, float)
-        loops["force_derivatives"](self._factor(t), q, q, q, v, *arguments, by_q, by_v, slots, out)
+        row = row_of(self._calls["force_derivatives"], *DERIVATIVES[1:], slots)
+        run_matrix(table_of([row]), out, self._factor(t), q, q, q, v, by_q, by_v)

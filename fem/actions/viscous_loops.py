@@ -8,10 +8,20 @@ import numpy as np
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined, uncounted_kernel as kernel
 from symplex.fem.measures.loops import add_row, add_vector, unit_of
 from symplex.fem.measures.relative import difference, dot, sum_of
+from symplex.fem.records import Matrices, Nodes, Numbers, Record, Rows
 
 _ZERO = (0.0, 0.0, 0.0)
 
-# -- drag: f = −(c + k |w|) w with w = v − u, for c [m], k [m] and the end u of the law, of up to three components
+# -- drag: f = −(c + k |w|) w with w = v − u
+
+
+class DragRecord(Record):
+    """Nodes [m, 1], c [m] in N s/m, k [m] in kg/m, and u [3] in m/s."""
+
+    nodes: Nodes
+    c: Numbers
+    k: Numbers
+    u: Numbers
 
 
 @inlined
@@ -21,10 +31,11 @@ def _in_fluid(v, nodes, e, u):
 
 
 @kernel
-def add_drag(factor, q0, q1, q, v, nodes, numbers, law, c, k, u, out):
+def add_drag(factor, q0, q1, q, v, our, out, first, last):
     """Add the forces of drag; see the formula above."""
+    nodes, c, k, u = our.nodes, our.c, our.k, our.u
     check = 0.0
-    for e in range(len(nodes)):
+    for e in range(first, last):
         w, size = _in_fluid(v, nodes, e, u), c[e]
         if k[e] != 0.0:
             size += k[e] * np.sqrt(dot(w, w))
@@ -34,10 +45,11 @@ def add_drag(factor, q0, q1, q, v, nodes, numbers, law, c, k, u, out):
 
 
 @kernel
-def add_drag_derivatives(factor, q0, q1, q, v, nodes, numbers, law, c, k, u, by_q, by_v, slots, out):
+def add_drag_derivatives(factor, q0, q1, q, v, by_q, by_v, our, slots, out, first, last):
     """Add by_v ∂f/∂v, ∂f/∂v = −c 1 − k (|w| 1 + w ⊗ w/|w|)."""
+    nodes, c, k, u = our.nodes, our.c, our.k, our.u
     check = 0.0
-    for e in range(len(nodes)):
+    for e in range(first, last):
         w, same, along = _in_fluid(v, nodes, e, u), c[e], 0.0
         if k[e] != 0.0:
             speed = np.sqrt(dot(w, w))
@@ -51,14 +63,22 @@ def add_drag_derivatives(factor, q0, q1, q, v, nodes, numbers, law, c, k, u, by_
     return check
 
 
-# -- dashpots between two nodes: with d = x_0 − x_1, f_0 = −f_1 = −c d (d·ḋ)/d² for c [m] --------------------
+# -- dashpots between two nodes: with d = x_0 − x_1, f_0 = −f_1 = −c d (d·ḋ)/d² --------------------------------------
+
+
+class PairRecord(Record):
+    """Nodes [m, 2] and c [m] in N s/m."""
+
+    nodes: Nodes
+    c: Numbers
 
 
 @kernel
-def add_pair_dashpots(factor, q0, q1, q, v, nodes, numbers, law, c, b, end, out):
+def add_pair_dashpots(factor, q0, q1, q, v, our, out, first, last):
     """Add the forces of dashpots along pairs; none where one has no length."""
+    nodes, c = our.nodes, our.c
     check = 0.0
-    for e in range(len(nodes)):
+    for e in range(first, last):
         d = difference(q, nodes, e)
         squared = dot(d, d)
         if squared != 0.0:
@@ -69,13 +89,14 @@ def add_pair_dashpots(factor, q0, q1, q, v, nodes, numbers, law, c, b, end, out)
 
 
 @kernel
-def add_pair_dashpot_derivatives(factor, q0, q1, q, v, nodes, numbers, law, c, b, end, by_q, by_v, slots, out):
+def add_pair_dashpot_derivatives(factor, q0, q1, q, v, by_q, by_v, our, slots, out, first, last):
     """Add by_q ∂f/∂q + by_v ∂f/∂v.
 
     ∂f_0/∂d = −c [(d·ḋ) 1 + d ⊗ ḋ − 2 (d·ḋ) d ⊗ d/d²]/d² and ∂f_0/∂ḋ = −c d ⊗ d/d².
     """
+    nodes, c = our.nodes, our.c
     check = 0.0
-    for e in range(len(nodes)):
+    for e in range(first, last):
         d, rate = difference(q, nodes, e), difference(v, nodes, e)
         squared, product = dot(d, d), dot(d, rate)
         if squared == 0.0:
@@ -90,53 +111,67 @@ def add_pair_dashpot_derivatives(factor, q0, q1, q, v, nodes, numbers, law, c, b
     return check
 
 
-# -- linear in velocities: f = −C v for the matrices C [m, k·dim, k·dim] in the numbers ------------------------------
+# -- linear in velocities: f = −C v ----------------------------------------------------------------------------------
+
+
+class LinearRecord(Record):
+    """Nodes [m, k] and C [m, k·dim, k·dim] in N s/m."""
+
+    nodes: Nodes
+    matrices: Matrices
 
 
 @kernel
-def add_linear(factor, q0, q1, q, v, nodes, numbers, law, a, b, end, out):
+def add_linear(factor, q0, q1, q, v, our, out, first, last):
     """Add −C v."""
-    check, place = 0.0, 0
-    k, dim = nodes.shape[1], out.shape[1]
-    for e in range(len(nodes)):
+    nodes, matrices = our.nodes, our.matrices
+    check, k, dim = 0.0, nodes.shape[1], out.shape[1]
+    for e in range(first, last):
         for n in range(k):
             for i in range(dim):
                 force = 0.0
                 for m in range(k):
                     for j in range(dim):
-                        force += numbers[place] * v[nodes[e, m], j]
-                        place += 1
+                        force += matrices[e, n * dim + i, m * dim + j] * v[nodes[e, m], j]
                 out[nodes[e, n], i] -= force
                 check += force
     return check
 
 
 @kernel
-def add_linear_derivatives(factor, q0, q1, q, v, nodes, numbers, law, a, b, end, by_q, by_v, slots, out):
+def add_linear_derivatives(factor, q0, q1, q, v, by_q, by_v, our, slots, out, first, last):
     """Add −by_v C."""
-    place = 0
+    nodes, matrices = our.nodes, our.matrices
     k, dim = nodes.shape[1], out.shape[1]
-    for e in range(len(nodes)):
+    for e in range(first, last):
         for n in range(k):
             for i in range(dim):
                 for m in range(k):
                     for j in range(dim):
-                        out[slots[e, n, m], i, j] -= by_v * numbers[place]
-                        place += 1
+                        out[slots[e, n, m], i, j] -= by_v * matrices[e, n * dim + i, m * dim + j]
     return 0.0
 
 
 # -- dashpots between sets of nodes: with the way d = Σ s_a x_a + X, e = d/|d| and w = e·ḋ, ----------------------------
-# f_a = −s_a c |w|^(p − 1) w e for the shares s [m·k] in the numbers, c [m], the exponents p [m] and the end X of the
-# law, of up to three components.
+# f_a = −s_a c |w|^(p − 1) w e.
+
+
+class DashpotRecord(Record):
+    """Nodes and shares s [m, k], c [m] in N s/m (to the power p), exponents p [m], and X [3] in m."""
+
+    nodes: Nodes
+    shares: Rows
+    c: Numbers
+    exponents: Numbers
+    point: Numbers
 
 
 @formula
 def _along(x, nodes, shares, e, i):
     """Return the component i of Σ s_a x_a."""
-    d, first = 0.0, e * nodes.shape[1]
+    d = 0.0
     for a in range(nodes.shape[1]):
-        d += shares[first + a] * x[nodes[e, a], i]
+        d += shares[e, a] * x[nodes[e, a], i]
     return d
 
 
@@ -158,10 +193,11 @@ def _slope(w, c, exponent):
 
 
 @kernel
-def add_dashpots(factor, q0, q1, q, v, nodes, shares, law, c, exponents, point, out):
+def add_dashpots(factor, q0, q1, q, v, our, out, first, last):
     """Add the forces of dashpots; none where one has no length."""
+    nodes, shares, c, exponents, point = our.nodes, our.shares, our.c, our.exponents, our.point
     check, k, dim = 0.0, nodes.shape[1], out.shape[1]
-    for e in range(len(nodes)):
+    for e in range(first, last):
         length, product = _way(q, v, nodes, shares, point, e, dim)
         if length > 0.0 or np.isnan(length):
             w = product / length
@@ -170,19 +206,20 @@ def add_dashpots(factor, q0, q1, q, v, nodes, shares, law, c, exponents, point, 
             for i in range(dim):
                 force = pull * (_along(q, nodes, shares, e, i) + point[i])
                 for a in range(k):
-                    out[nodes[e, a], i] -= shares[e * k + a] * force
+                    out[nodes[e, a], i] -= shares[e, a] * force
     return check
 
 
 @kernel
-def add_dashpot_derivatives(factor, q0, q1, q, v, nodes, shares, law, c, exponents, point, by_q, by_v, slots, out):
+def add_dashpot_derivatives(factor, q0, q1, q, v, by_q, by_v, our, slots, out, first, last):
     """Add by_q ∂f/∂q + by_v ∂f/∂v.
 
     With P = (1 − e ⊗ e)/|d|, which is ∂e/∂d, and w' = P ḋ, which is ∂w/∂d: ∂(F e)/∂d = F P + F' e ⊗ w' and
     ∂(F e)/∂ḋ = F' e ⊗ e, F = c |w|^(p − 1) w.
     """
+    nodes, shares, c, exponents, point = our.nodes, our.shares, our.c, our.exponents, our.point
     check, k, dim = 0.0, nodes.shape[1], out.shape[1]
-    for e in range(len(nodes)):
+    for e in range(first, last):
         length, product = _way(q, v, nodes, shares, point, e, dim)
         if not length > 0.0:
             continue
@@ -200,7 +237,7 @@ def add_dashpot_derivatives(factor, q0, q1, q, v, nodes, shares, law, c, exponen
                 check += value
                 for a in range(k):
                     for b in range(k):
-                        out[slots[e, a, b], i, j] -= shares[e * k + a] * shares[e * k + b] * value
+                        out[slots[e, a, b], i, j] -= shares[e, a] * shares[e, b] * value
     return check
 
 

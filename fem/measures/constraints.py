@@ -8,28 +8,31 @@ their multipliers λ are forces in N. Methods that keep constraints to round-off
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
+from symplex.fem import forms
+from symplex.fem.calls import Call, run
 from symplex.fem.copying import Copyable
 from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array, IntArray
-from symplex.fem.forms import CompiledLoops
 from symplex.fem.measures import loops
 from symplex.fem.measures.composition import MeasureLaw
 from symplex.fem.measures.law_formulas import IDENTITY, LENGTH
 from symplex.fem.measures.relative import axes_from, core, distance, faces
 from symplex.fem.nodes import Nodes, node_indices, node_pairs, require_nodes
+from symplex.fem.projected_gradient import difference_slope
 from symplex.meshes.quadrature import gauss_between
 
 # Of the mean of a gradient along a segment: exact for polynomials of degree 15, to round-off for what is smooth.
 _GAUSS = gauss_between(8).T.tolist()
 
-_LOOPS = {"values": loops.write_values, "rows": loops.add_rows}
+
+_AT_NODES = forms.Form("at_nodes", "add_at_nodes", "gradient", "vector", False)
 
 
 class Constraint(Copyable, ABC):
@@ -54,9 +57,13 @@ class Constraint(Copyable, ABC):
     def gradient(self, x: Array) -> Array:
         """Return ∂g/∂x [c, k, dim] at the positions x [c, k, dim] in m."""
 
-    @abstractmethod
     def hessian(self, x: Array) -> Array:
-        """Return ∂²g/∂x² [c, k·dim, k·dim] at the positions x [c, k, dim] in m."""
+        """Return ∂²g/∂x² [c, k·dim, k·dim] at the positions x [c, k, dim] in m.
+
+        Here by differences of the gradient, with an error of some 1e-9 of the curvature.
+        """
+        slope = difference_slope(self.gradient, x)
+        return 0.5 * (slope + slope.swapaxes(1, 2))
 
     def third(self, x: Array, a: Array) -> Array:
         """Return ∇³g[a, a] [c, k, dim], the second derivative of the gradient along a [c, k, dim], at x.
@@ -82,7 +89,7 @@ class Constraint(Copyable, ABC):
         """Return the derivative [c, k·dim, k·dim] of the discrete gradient with respect to x1."""
         return np.sum([w * s * self.hessian(x0 + s * (x1 - x0)) for s, w in _GAUSS], axis=0)
 
-    # What methods call at each step, written once here; a constraint that fuses gather and function overrides them.
+    # What methods call at each step, written once here.
 
     def write_values(self, q: Array, out: Array) -> None:
         """Write g at the nodal positions q [n, dim] to out [c]."""
@@ -96,8 +103,8 @@ class Constraint(Copyable, ABC):
         self._require("gradient", gradients, (*self.nodes.shape, out.shape[1]))
         out[...] = gradients.reshape(out.shape)
 
-    def compiled_loops(self) -> CompiledLoops | None:
-        """Return the loops that these two call, ``values`` and ``rows``, if that is all there is to them."""
+    def condition_calls(self, dim: int) -> tuple[Call, Call] | None:
+        """Return the calls that write what these two do in a space, if that is all there is to them."""
         return None
 
     def _require(self, name: str, local: Array, shape: tuple[int, ...]) -> None:
@@ -108,20 +115,21 @@ class Constraint(Copyable, ABC):
 class MeasureConstraint(MeasureLaw, Constraint):
     """A constraint that is a law of a compiled measure: quadratic, so that its mean gradients are in closed form."""
 
+    kernels: ClassVar = {**MeasureLaw.kernels, _AT_NODES.name: loops.add_at_nodes}
+
     def write_values(self, q: Array, out: Array) -> None:
         """Write g at the nodal positions q [n, dim] to out [c]."""
-        q = self._checked(q)
-        loops.write_values(q, *self._at(("energy",), self.nodes, q), out)
+        run(self._rows_of(forms.VALUE, q.shape[1]), out, self._checked(q))
 
     def write_gradients(self, q: Array, out: Array) -> None:
         """Write ∂g/∂x at the nodal positions q [n, dim] to out [c·k, dim], one row for each node of each stencil."""
-        q = self._checked(q)
         out[...] = 0.0
-        loops.add_rows(q, *self._at(("slope",), self.nodes, q), out)
+        run(self._rows_of(_AT_NODES, q.shape[1]), out, self._checked(q))
 
-    def compiled_loops(self) -> CompiledLoops | None:
-        """Return the loops of values and gradients."""
-        return None if self._compiled is None else CompiledLoops(_LOOPS, self._compiled)
+    def condition_calls(self, dim: int) -> tuple[Call, Call] | None:
+        """Return the calls of values and gradients."""
+        values, gradients = self.calls(forms.VALUE, dim), self.calls(_AT_NODES, dim)
+        return None if values is None or gradients is None else (values[0], gradients[0])
 
 
 @checked

@@ -1,4 +1,4 @@
-"""Energies φ(m(d)) of laws of measures of relative positions: the chain rule, in compiled loops over stencils.
+"""Energies φ(m(d)) of laws of measures of relative positions: the chain rule, in kernels over stencils.
 
 With m, n = ∂m/∂d, H = ∂²m/∂d² of a measure (`symplex.fem.measures.relative`), its mean gradient G and K = ∂G/∂d1 along
 an increment, and ξ = Δφ/(½ Δm) of a law (`symplex.fem.measures.law_formulas`), which may have an end
@@ -44,6 +44,18 @@ from symplex.fem.measures.relative import (
     relative,
     sum_of,
 )
+from symplex.fem.records import Integer, Nodes, Numbers, Record
+
+
+class MeasureRecord(Record):
+    """Nodes [m, k] of stencils, a measure, and a law: its number, two constants [m] of each stencil, and its end."""
+
+    nodes: Nodes
+    measure: Numbers
+    law: Integer
+    a: Numbers
+    b: Numbers
+    end: Numbers
 
 
 @inlined
@@ -95,40 +107,38 @@ def measures(q, nodes, measure, out):
 
 
 @kernel
-def write_values(q, nodes, measure, law, a, b, end, out):
-    """Write φ of each stencil."""
-    for e in range(len(nodes)):
+def write_values(q, our, out, first, last):
+    """Write φ of each stencil, where there is room for it; return the sum."""
+    nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
+    total, each = 0.0, len(out) > 0
+    for e in range(first, last):
         m, _ = gradient_of(measure, relative(q, nodes, e, measure))
-        out[e] = energy(law, a[e], b[e], end, m)
+        phi = energy(law, a[e], b[e], end, m)
+        total += phi
+        if each:
+            out[e] = phi
+    return total
 
 
 @kernel
-def add_rows(q, nodes, measure, law, a, b, end, out):
+def add_at_nodes(q, our, out, first, last):
     """Add ∂φ/∂x to [m·k, dim], one row for each node of each stencil."""
+    nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
     k = nodes.shape[1]
-    for e in range(len(nodes)):
+    for e in range(first, last):
         m, n = gradient_of(measure, relative(q, nodes, e, measure))
         f = sum_of((0.0, 0.0, 0.0), slope(law, a[e], b[e], end, m), n)
         _add_to(f, 1.0, k * e, out)
         if k > 1:
             _add_to(f, -1.0, k * e + 1, out)
-
-
-@kernel
-def total(q, nodes, measure, law, a, b, end):
-    """Return Σ φ."""
-    result = 0.0
-    for e in range(len(nodes)):
-        m, _ = gradient_of(measure, relative(q, nodes, e, measure))
-        result += energy(law, a[e], b[e], end, m)
-    return result
+    return 0.0
 
 
 @inlined
-def _add_spring_forces(q, nodes, measure, a, b, out):
+def _add_spring_forces(q, nodes, measure, a, b, out, first, last):
     """Do as `add_gradient` for most trusses, springs of engineering strain: with the questions outside of the loop."""
     check = 0.0
-    for e in range(len(nodes)):
+    for e in range(first, last):
         d = relative(q, nodes, e, measure)
         pull = 2.0 * law_formulas.slope(ENGINEERING, a[e], b[e], dot(d, d))
         check += pull
@@ -137,10 +147,10 @@ def _add_spring_forces(q, nodes, measure, a, b, out):
 
 
 @inlined
-def _add_plane_forces(q, nodes, measure, a, b, out):
+def _add_plane_forces(q, nodes, measure, a, b, out, first, last):
     """Do as `add_gradient` for penalty contact with a half-space."""
     check, n = 0.0, normal(measure, 0)
-    for e in range(len(nodes)):
+    for e in range(first, last):
         m = face_value(measure, 0, relative(q, nodes, e, measure))
         if m < 0.0 or m != m:
             pull = law_formulas.slope(PENALTY, a[e], b[e], m)
@@ -150,14 +160,15 @@ def _add_plane_forces(q, nodes, measure, a, b, out):
 
 
 @kernel
-def add_gradient(q, nodes, measure, law, a, b, end, out):
+def add_gradient(q, our, out, first, last):
     """Add ∂φ/∂q [n, dim]; return a sum that is finite if all forces are."""
+    nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
     check = 0.0
     if law == ENGINEERING and measure[KIND] == DISTANCE and end[0] == np.inf:
-        return _add_spring_forces(q, nodes, measure, a, b, out)
+        return _add_spring_forces(q, nodes, measure, a, b, out, first, last)
     if law == PENALTY and measure[KIND] == FACES and measure[COUNT] == 1.0 and end[0] == np.inf:
-        return _add_plane_forces(q, nodes, measure, a, b, out)
-    for e in range(len(nodes)):
+        return _add_plane_forces(q, nodes, measure, a, b, out, first, last)
+    for e in range(first, last):
         m, n = gradient_of(measure, relative(q, nodes, e, measure))
         pull = slope(law, a[e], b[e], end, m)
         if pull != 0.0:
@@ -167,10 +178,11 @@ def add_gradient(q, nodes, measure, law, a, b, end, out):
 
 
 @kernel
-def add_hessian(q, nodes, measure, law, a, b, end, slots, out):
+def add_hessian(q, our, slots, out, first, last):
     """Add ∂²φ/∂q² to blocks; return a sum that is finite if all of it is."""
+    nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
     check, zero = 0.0, (0.0, 0.0, 0.0)
-    for e in range(len(nodes)):
+    for e in range(first, last):
         d = relative(q, nodes, e, measure)
         m, n = gradient_of(measure, d)
         first, second = slope(law, a[e], b[e], end, m), curvature(law, a[e], b[e], end, m)
@@ -185,10 +197,11 @@ def add_hessian(q, nodes, measure, law, a, b, end, slots, out):
 
 
 @kernel
-def add_discrete_gradient(q0, q1, nodes, measure, law, a, b, end, out):
+def add_discrete_gradient(q0, q1, our, out, first, last):
     """Add DG(q0, q1) [n, dim]; return a sum that is finite if all forces are."""
+    nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
     check = 0.0
-    for e in range(len(nodes)):
+    for e in range(first, last):
         d0, d1 = relative(q0, nodes, e, measure), relative(q1, nodes, e, measure)
         (m0, _), (m1, _) = gradient_of(measure, d0), gradient_of(measure, d1)
         xi = quotient(law, a[e], b[e], end, m0, m1)
@@ -199,10 +212,11 @@ def add_discrete_gradient(q0, q1, nodes, measure, law, a, b, end, out):
 
 
 @kernel
-def add_mean_gradient(q0, q1, nodes, measure, law, a, b, end, out):
+def add_mean_gradient(q0, q1, our, out, first, last):
     """Add the mean gradient of distances [n, dim]; return a sum that is finite if all forces are."""
+    nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
     check = 0.0
-    for e in range(len(nodes)):
+    for e in range(first, last):
         d0, d1 = relative(q0, nodes, e, measure), relative(q1, nodes, e, measure)
         xi = mean_slope(law, a[e], b[e], end, dot(d0, d0), dot(d1, d1))
         check += xi
@@ -211,10 +225,11 @@ def add_mean_gradient(q0, q1, nodes, measure, law, a, b, end, out):
 
 
 @kernel
-def add_discrete_hessian(q0, q1, nodes, measure, law, a, b, end, slots, out):
+def add_discrete_hessian(q0, q1, our, slots, out, first, last):
     """Add ∂DG/∂q1 to blocks; return a sum that is finite if all of it is."""
+    nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
     check, zero = 0.0, (0.0, 0.0, 0.0)
-    for e in range(len(nodes)):
+    for e in range(first, last):
         d0, d1 = relative(q0, nodes, e, measure), relative(q1, nodes, e, measure)
         (m0, _), (m1, n) = gradient_of(measure, d0), gradient_of(measure, d1)
         xi, rate = quotient(law, a[e], b[e], end, m0, m1), quotient_slope(law, a[e], b[e], end, m0, m1)
@@ -230,10 +245,11 @@ def add_discrete_hessian(q0, q1, nodes, measure, law, a, b, end, slots, out):
 
 
 @kernel
-def add_third(q, along, nodes, measure, law, a, b, end, out):
+def add_third(q, along, our, out, first, last):
     """Add ∇³V[along, along] [n, dim]; return a sum that is finite if all of it is."""
+    nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
     check = 0.0
-    for e in range(len(nodes)):
+    for e in range(first, last):
         d, v = relative(q, nodes, e, measure), difference(along, nodes, e)
         m, n = gradient_of(measure, d)
         second, third = curvature(law, a[e], b[e], end, m), third_slope(law, a[e], b[e], end, m)
@@ -257,10 +273,11 @@ def _spread_value(value, slots, e, out):
 
 
 @kernel
-def add_secant(q, nodes, measure, law, a, b, end, slots, out):
+def add_secant(q, our, slots, out, first, last):
     """Add 𝓕 to values; return a sum that is finite if all of it is."""
+    nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
     check = 0.0
-    for e in range(len(nodes)):
+    for e in range(first, last):
         m, _ = gradient_of(measure, relative(q, nodes, e, measure))
         pull = 2.0 * slope(law, a[e], b[e], end, m)
         check += pull
@@ -269,10 +286,11 @@ def add_secant(q, nodes, measure, law, a, b, end, slots, out):
 
 
 @kernel
-def add_secant_rate(q, v, nodes, measure, law, a, b, end, slots, out):
+def add_secant_rate(q, v, our, slots, out, first, last):
     """Add 𝓕̇ to values; return a sum that is finite if all of it is."""
+    nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
     check = 0.0
-    for e in range(len(nodes)):
+    for e in range(first, last):
         m, n = gradient_of(measure, relative(q, nodes, e, measure))
         rate = 2.0 * curvature(law, a[e], b[e], end, m) * dot(n, difference(v, nodes, e))
         check += rate
@@ -340,10 +358,11 @@ def _component(q, compensation, nodes, e, measure, i):
 
 
 @kernel
-def add_increment_gradient(q, compensation, dq, nodes, measure, law, a, b, end, out):
+def add_increment_gradient(q, compensation, dq, our, out, first, last):
     """Add DG(q + compensation, q + compensation + Δq) [n, dim]; return a sum that is finite if all forces are."""
+    nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
     check, dim, zero = 0.0, q.shape[1], (0.0, 0.0, 0.0)
-    for e in range(len(nodes)):
+    for e in range(first, last):
         excess, rest = _square(b[e])  # s0 − L² in two numbers, for the laws that have an L
         excess, rest = -excess, -rest
         s0, d0 = 0.0, zero

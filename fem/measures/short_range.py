@@ -9,7 +9,6 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, MaterialError, StepFailed
-from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import RIGID
@@ -100,10 +99,6 @@ class ShortRangeLennardJones(ChangingEnergy, MeasureEnergy):
     def _let_be(self, nodes: IntArray) -> None:
         """Let these be the pairs."""
         self._compose(nodes, relative.distance(), self.law.arguments(), self.dim, self._end)
-
-    def add_gradient(self, q: Array, out: Array) -> None:
-        """Add the gradient in N at the nodal positions q [n, dim] to out [n, dim], whatever the list is."""
-        self.add(forms.GRADIENT, (q,), out)
 
     def _away_from_poles(self, values: Array, x: Array) -> Array:
         """Return values [m, …] of the pairs at x, all of them finite."""

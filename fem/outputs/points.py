@@ -8,13 +8,11 @@ from typing import final
 import numpy as np
 
 from symplex.fem.assembly import Array
-from symplex.fem.solids import elements, mean_dilatation
-from symplex.fem.solids.constitutive import InvariantMaterial, Material, Oriented
 from symplex.fem.solids.elements import REDUCED_HEXAHEDRON, Element, element_of
 from symplex.fem.solids.failures import failure, strains
-from symplex.fem.solids.numpy_forms import Part, flat
+from symplex.fem.solids.numpy_forms import Part
 from symplex.fem.solids.solid import Solid
-from symplex.fem.solids.tensors import cofactors, determinants
+from symplex.fem.solids.tensors import determinants
 from symplex.meshes.shape_functions import SHAPE_FUNCTIONS
 
 
@@ -41,20 +39,15 @@ class SolidPoints:
         self.n_points = 1 if solid.formulation == "stabilized" else len(self.element.stiffness.points)
 
     @cached_property
-    def _geometry(self) -> tuple[Array, Array]:
-        """The gradients ∇N_a [m, g, k, 3] in 1/m, and the weights [m, g] in m³."""
-        solid, rule = self._solid, self.element.stiffness
-        _, slopes = self.element.shapes(rule.points)
-        J = elements.jacobians(solid.points, solid.nodes, slopes)
-        det = determinants(J)
-        inverse = cofactors(J.reshape(-1, 3, 3)).reshape(J.shape) / det[:, :, None, None]
-        return np.einsum("egij,gaj->egai", inverse, slopes, optimize=True), det * rule.weights
+    def _part(self) -> Part:
+        """What the law is asked at: the points of all elements."""
+        return self._solid.part()
 
     def deformation_gradients(self, q: Array) -> Array:
         """Return F [m, g, 3, 3] at the nodal positions q [n, 3]."""
         if self.n_points == 1:
             return self._solid.deformation_gradients(q)[:, None]
-        return np.einsum("eai,egaj->egij", q[self._solid.nodes], self._geometry[0], optimize=True)
+        return np.einsum("eai,egja->egij", q[self._solid.nodes], self._part.gradients, optimize=True)
 
     def cauchy(self, q: Array) -> Array:
         """Return σ [m, g, 3, 3] in Pa of the elastic law at the nodal positions q [n, 3].
@@ -66,28 +59,15 @@ class SolidPoints:
         solid = self._solid
         if self.n_points == 1:
             return solid.cauchy(q)[:, None]
-        F, law = self.deformation_gradients(q), self._law
+        F, part = self.deformation_gradients(q), self._part
         C = strains(solid.material, F)
         with np.errstate(all="ignore"):
-            if solid.formulation == "mean-dilatation":
-                gradients, weights = self._geometry
-                S = mean_dilatation.stress(Part(law, weights, gradients), C)
-            else:
-                S = law.stress(flat(C)).reshape(C.shape)
+            S = solid.stress_at_points(part, C)
             J = determinants(F)
             sigma = F @ S @ F.swapaxes(-1, -2) / J[..., None, None] if solid.material.objective else S
         if not np.isfinite(sigma).all() or (solid.material.objective and not (J > 0.0).all()):
-            raise failure(solid.material, solid.nodes, np.arange(len(F)), [F], law)
+            raise failure(solid.material, solid.nodes, np.arange(len(F)), [F], part.material)
         return sigma
-
-    @property
-    def _law(self) -> Material:
-        """The law as it is asked about all points: with the fibres of each element."""
-        material, fibres = self._solid.material, self._solid.fibres
-        if fibres is None:
-            return material
-        assert isinstance(material, InvariantMaterial)
-        return Oriented(material, np.repeat(fibres, self.n_points, axis=1))
 
     @cached_property
     def extrapolation(self) -> Array:

@@ -17,7 +17,7 @@ from symplex.fem.copying import Copyable
 from symplex.fem.nodes import node_indices
 from symplex.fem.outputs import tensors
 from symplex.fem.outputs.points import SolidPoints
-from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.solid import Solid, solids_of
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.system import State, System
 
@@ -95,7 +95,7 @@ class SolidFields(Copyable):
     """
 
     def __init__(self, system: System, names: Sequence[str] | None = None, near: ArrayLike | None = None):
-        solids = {name: energy for name, energy in system.energies.items() if isinstance(energy, Solid)}
+        solids = solids_of(system.energies)
         wanted = list(solids) if names is None else list(names)
         for name in wanted:
             if name not in solids:

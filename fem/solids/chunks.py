@@ -187,18 +187,28 @@ def gather_node_changes(q0, q1, nodes, n, k, size, means, increments):
 
 
 @inlined
-def gather_compensated(q, compensation, dq, nodes, n, slopes, geometry, x, y, means, increments):
-    """Do so for Δq from q + c, c the compensation, by differences no larger than an edge however far the body is."""
+def gather_increments(q, compensation, q1, nodes, n, slopes, geometry, x, y, means, increments):
+    """Do so from q to q1, or if there is a compensation c from q + c to q + c + q1."""
     if are_edges(slopes):
-        gather_compensated_nodes(q, compensation, dq, nodes, n, 4, CHUNK, means, increments)
+        _gather_node_increments(q, compensation, q1, nodes, n, 4, CHUNK, means, increments)
     else:
-        gather_compensated_nodes(q, compensation, dq, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), x, y)
+        k, size = slopes.shape[1], elements_per_chunk(len(slopes))
+        _gather_node_increments(q, compensation, q1, nodes, n, k, size, x, y)
         interpolate(x, slopes, geometry, means)
         interpolate(y, slopes, geometry, increments)
 
 
 @inlined
+def _gather_node_increments(q, compensation, q1, nodes, n, k, size, means, increments):
+    if len(compensation) > 0:
+        gather_compensated_nodes(q, compensation, q1, nodes, n, k, size, means, increments)
+    else:
+        gather_node_changes(q, q1, nodes, n, k, size, means, increments)
+
+
+@inlined
 def gather_compensated_nodes(q, compensation, dq, nodes, n, k, size, means, increments):
+    """Set them by differences no larger than an edge, however far the body is."""
     for e in range(size):
         first = k * min(e, n - 1)
         o = THREE * nodes[first]

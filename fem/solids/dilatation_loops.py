@@ -12,7 +12,7 @@ those of C̃ = ρ C. The forces on the tangent vectors are t_a = V Σ_b S_ab d_b
 
 the formulas of `symplex.fem.solids.mean_dilatation` in the tangent vectors. Between two positions G goes straight from
 its start to its end, and S is the mean by Gauss' rule, on each of the pieces between places where second derivatives of
-W jump at a point of the element (`symplex.fem.solids.dilatation_switches`); the forces act along the mean tangent
+W jump at a point of the element (`symplex.fem.solids.law_switches`); the forces act along the mean tangent
 vectors. At one position both ends are the same, and the rule has one point.
 
 All sums over the points of an element are within a chunk: rules have up to 8 points.
@@ -31,8 +31,7 @@ from symplex.fem.solids.chunks import (
     direction,
     elements_per_chunk,
     gather,
-    gather_changes,
-    gather_compensated,
+    gather_increments,
     place,
     room_of_hourglasses,
     scatter,
@@ -95,7 +94,7 @@ def room_of_pieces(switches, points, fibres):
 def set_pieces(switches, middle, change, geometry, weights, points, room):
     """Set the ends of the pieces of each element's segments, and return how many pieces there are at most.
 
-    ``switches`` is that of `symplex.fem.solids.dilated_elements`, empty if the law has none.
+    ``switches`` is that of `symplex.fem.solids.solid_forms`, empty if the law has none.
     """
     ends, known, size = room[0], room[4], elements_per_chunk(points)
     if len(switches) > 0:
@@ -243,7 +242,7 @@ def add_increment_gradient(
     """Add the discrete gradient of the chunks first … last − 1 to out [n, 3]; see `law_discrete`.
 
     ``rule`` [3, g] are the points s in [0, 1], their weights, and those of what changes with the end; ``switches`` is
-    that of `symplex.fem.solids.dilated_elements`.
+    that of `symplex.fem.solids.solid_forms`.
     """
     q, compensation, q1, out = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel()
     m, points = 3 + fibres, len(slopes)
@@ -255,10 +254,7 @@ def add_increment_gradient(
     room, gauss = room_of_pieces(switches, points, fibres), rule.shape[1]
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
-        if len(compensation) > 0:
-            gather_compensated(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
-        else:
-            gather_changes(q, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
+        gather_increments(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
         if set_segments(means, increments, middle, change) < CHUNK:
             return np.nan
         S[:] = 0.0

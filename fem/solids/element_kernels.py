@@ -1,4 +1,4 @@
-"""Compiled loops over the points of quadrature of elements, for `symplex.fem.solids.isoparametric`."""
+"""Compiled loops over the points of quadrature of elements, for `symplex.fem.solids.element_loops`."""
 
 from __future__ import annotations
 

@@ -32,9 +32,10 @@ import numpy as np
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.solids import elements, tensors
-from symplex.fem.solids.constitutive import Material
+from symplex.fem.solids.constitutive import InvariantMaterial, Material, Oriented
 from symplex.fem.solids.elements import HEXAHEDRON
 
+_LITTLE = 1e-6  # so that the mean is that of a smooth law to 1e-12
 _VOIGT = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
 # For ξ_m: (jj, kk, jk) among these. For the two others of ξ_k: (kk, ij).
 _OF_LINEAR = ((1, 2, 3), (0, 2, 4), (0, 1, 5))
@@ -178,3 +179,16 @@ def constants_of(geometry: Hexahedra, moduli: Array, objective: bool) -> Array:
     if not objective:
         known.append(geometry.frames.swapaxes(1, 2).reshape(m, 9))
     return np.concatenate(known, axis=1)
+
+
+def undeformed_elasticities(material: Material, fibres: Array | None) -> Array:
+    """Return ℂ in Pa of the undeformed material: [1, 3, 3, 3, 3], or [m, …] with fibres of each element [F, m, 3].
+
+    The mean of those stretched and compressed a little: with fibres that bear tension only, ℂ has a step there.
+    """
+    m = 1
+    if fibres is not None:
+        assert isinstance(material, InvariantMaterial)
+        material, m = Oriented(material, fibres), fibres.shape[1]
+    C = np.repeat(np.eye(3)[None], m, axis=0)
+    return 0.5 * (material.tangent((1.0 + _LITTLE) * C) + material.tangent((1.0 - _LITTLE) * C))

@@ -7,7 +7,6 @@ position times x1 − x0, and the same after rigid motions.
 
 from __future__ import annotations
 
-from copy import copy
 from typing import final
 
 import numpy as np
@@ -28,32 +27,17 @@ class HourglassStrains(Copyable):
     Parameters
     ----------
     geometry : Hexahedra
-    frozen : bool, default False
-        Whether the d_i are the undeformed ones, so that Q is linear.
     """
 
-    def __init__(self, geometry: Hexahedra, frozen: bool = False):
+    def __init__(self, geometry: Hexahedra):
         gamma = 0.125 * (hourglass_patterns().T - geometry.patterns @ geometry.slopes.swapaxes(1, 2))
         # g and d of the nodes, [m, 7, 8]
         self._linear = np.concatenate([gamma, geometry.slopes.swapaxes(1, 2)], axis=1)
-        self._undeformed = geometry.frames.swapaxes(1, 2) if frozen else None
-
-    @property
-    def frozen(self) -> bool:
-        """Whether the d_i are the undeformed ones."""
-        return self._undeformed is not None
-
-    def part(self, chosen: slice) -> HourglassStrains:
-        """Return those of some of the elements."""
-        part = copy(self)
-        part._linear = self._linear[chosen]
-        part._undeformed = None if self._undeformed is None else self._undeformed[chosen]
-        return part
 
     def _vectors(self, x: Array) -> tuple[Array, Array]:
         """Return g [m, 4, 3] and d [m, 3, 3]."""
         y = self._linear @ (x - x[:, :1])  # of differences, so that little is lost far from the origin
-        return y[:, :4], y[:, 4:] if self._undeformed is None else self._undeformed
+        return y[:, :4], y[:, 4:]
 
     def products(self, x: Array) -> Array:
         """Return Q in m² [m, 12] at x [m, 8, 3]."""
@@ -63,9 +47,7 @@ class HourglassStrains(Copyable):
     def slopes(self, x: Array) -> Array:
         """Return ∂Q/∂x in m [m, 12, 24] at x [m, 8, 3]."""
         g, d = self._vectors(x)
-        out = np.einsum("eij,eaA->eaiAj", d, self._linear[:, :4])
-        if self._undeformed is None:
-            out += np.einsum("eaj,eiA->eaiAj", g, self._linear[:, 4:])
+        out = np.einsum("eij,eaA->eaiAj", d, self._linear[:, :4]) + np.einsum("eaj,eiA->eaiAj", g, self._linear[:, 4:])
         return out.reshape(-1, PRODUCTS, 24)
 
     def forces(self, x: Array, T: Array) -> Array:
@@ -73,9 +55,7 @@ class HourglassStrains(Copyable):
         return -(self.slopes(x).swapaxes(1, 2) @ T[:, :, None]).reshape(x.shape)
 
     def secants(self, T: Array) -> Array:
-        """Return 𝓕 [m, 8, 8] of T, with Σ T_αi ∂²Q_αi/∂x∂x = 𝓕 1; zeros if Q is linear."""
-        if self._undeformed is not None:
-            return np.zeros((len(T), 8, 8))
+        """Return 𝓕 [m, 8, 8] of T, with Σ T_αi ∂²Q_αi/∂x∂x = 𝓕 1."""
         half = self._linear[:, :4].swapaxes(1, 2) @ T.reshape(-1, 4, 3) @ self._linear[:, 4:]
         return half + half.swapaxes(1, 2)  # symmetric to the last bit
 
@@ -93,8 +73,3 @@ def matrices_of(moduli: Array) -> Array:
         K += E.T @ moduli[:, 6 * m : 6 * m + 6][:, _PLACES] @ E
         K[:, 9 + m, 9 + m] += moduli[:, 18 + m]
     return K
-
-
-def gradients_of(geometry: Hexahedra) -> Array:
-    """Return the mean gradients b_a [m, 1, 3, 8]."""
-    return np.ascontiguousarray((geometry.slopes @ np.linalg.inv(geometry.frames)).swapaxes(1, 2)[:, None])

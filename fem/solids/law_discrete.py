@@ -33,11 +33,9 @@ from symplex.fem.logarithm import artanh_ratio, log
 from symplex.fem.solids.chunks import (
     BETWEEN,
     CHUNK,
-    NO_COMPENSATION,
     add_hourglasses,
     direction,
-    gather_changes,
-    gather_compensated,
+    gather_increments,
     place,
     room_of_hourglasses,
     scatter,
@@ -73,27 +71,34 @@ def mean_matrices(m, i):
 
 
 @inlined
-def set_segments(means, increments, geometry, fibres, segments, tau):
+def set_segments(means, increments, geometry, fibres, has_i2, whole, segments, tau):
     """Set the rows of the invariants half way between the two positions, and those of their changes.
 
+    Those of I2 are set if the law has it, those of changes if the ``whole`` segment is needed and not its middle only.
     tau [CHUNK] is set to τ. Return how many points are inverted at neither end.
     """
     valid, middle, change = 0, segments, segments[(3 + fibres) * CHUNK :]
     for p in range(CHUNK):
         m, i, M = mat3_at(means, p, CHUNK), mat3_at(increments, p, CHUNK), sym3_at(geometry, p, CHUNK)
-        N, D = cofactors(M), geometry[place(6, p)]
-        X = gram_slopes(m, i)
-        G = gram(m) + 0.25 * gram(i)
+        D = geometry[place(6, p)]
         _, delta, s = determinants(m, cofactors(m), i)
         z = delta / s
         ratio, _ = artanh_ratio(z)
-        middle[p], change[p] = contracted(M, G), contracted(M, X)
-        middle[place(1, p)] = contracted(N, cofactors(G) + 0.25 * cofactors(X))
-        change[place(1, p)] = contracted(mixed(G, N), X)
+        middle[p] = contracted(M, gram(m) + 0.25 * gram(i))
         middle[place(2, p)] = 0.5 * log(0.25 * (s - delta) * (s + delta) / (D * D))
         change[place(2, p)] = 2.0 * z * ratio
         tau[p] = 4.0 * ratio / (s * s)
         valid += abs(delta) < s
+    if whole:
+        for p in range(CHUNK):
+            X = gram_slopes(mat3_at(means, p, CHUNK), mat3_at(increments, p, CHUNK))
+            change[p] = contracted(sym3_at(geometry, p, CHUNK), X)
+    if has_i2:
+        for p in range(CHUNK):
+            m, i = mat3_at(means, p, CHUNK), mat3_at(increments, p, CHUNK)
+            N, X, G = cofactors(sym3_at(geometry, p, CHUNK)), gram_slopes(m, i), gram(m) + 0.25 * gram(i)
+            middle[place(1, p)] = contracted(N, cofactors(G) + 0.25 * cofactors(X))
+            change[place(1, p)] = contracted(mixed(G, N), X)
     for f in range(fibres):
         for p in range(CHUNK):
             alpha = direction(geometry, f, p)
@@ -104,13 +109,29 @@ def set_segments(means, increments, geometry, fibres, segments, tau):
 
 
 @inlined
-def _set_forces(means, increments, geometry, weights, fibres, W, tau):
+def _set_forces(means, increments, geometry, weights, fibres, has_i2, W, tau):
     """Replace the means by the forces t_a, given W̄_i; return at how many points these are finite."""
-    finite = 0
     v = np.empty(3 * fibres * CHUNK)
     for f in range(fibres):
         for p in range(CHUNK):
             set_at(v, 3 * f * CHUNK + p, CHUNK, direction(geometry, f, p) @ mat3_at(means, p, CHUNK))
+    if has_i2:
+        finite = _set_isotropic_forces(means, increments, geometry, weights, True, W, tau)
+    else:
+        finite = _set_isotropic_forces(means, increments, geometry, weights, False, W, tau)
+    for f in range(fibres):
+        for p in range(CHUNK):
+            r = 2.0 * volume(weights, geometry, p) * W[place(3 + f, p)]
+            t = mat3_at(means, p, CHUNK)
+            set_at(means, p, CHUNK, t + outer(r * direction(geometry, f, p), vec3_at(v, 3 * f * CHUNK + p, CHUNK)))
+            finite -= not abs(r) < np.inf
+    return finite
+
+
+@inlined
+def _set_isotropic_forces(means, increments, geometry, weights, has_i2, W, tau):
+    """Do so except for what concerns fibres."""
+    finite = 0
     for p in range(CHUNK):
         m, i, M = mat3_at(means, p, CHUNK), mat3_at(increments, p, CHUNK), sym3_at(geometry, p, CHUNK)
         V = volume(weights, geometry, p)
@@ -118,15 +139,11 @@ def _set_forces(means, increments, geometry, weights, fibres, W, tau):
         G, _, H = mean_matrices(m, i)
         W1, W2, W3 = V * W[p], V * W[place(1, p)], V * W[place(2, p)]
         P = W3 * tau[p]
-        S = 2.0 * W1 * M + 2.0 * W2 * mixed(G, cofactors(M)) + P * H
+        S = 2.0 * W1 * M + P * H
+        if has_i2:
+            S = S + 2.0 * W2 * mixed(G, cofactors(M))
         set_at(means, p, CHUNK, S @ m + P * dot(m[0], c[0]) * c)
         finite += abs(W1 + W2 + W3) < np.inf
-    for f in range(fibres):
-        for p in range(CHUNK):
-            r = 2.0 * volume(weights, geometry, p) * W[place(3 + f, p)]
-            t = mat3_at(means, p, CHUNK)
-            set_at(means, p, CHUNK, t + outer(r * direction(geometry, f, p), vec3_at(v, 3 * f * CHUNK + p, CHUNK)))
-            finite -= not abs(r) < np.inf
     return finite
 
 
@@ -141,6 +158,7 @@ def add_increment_gradient(
     weights,
     slopes,
     fibres,
+    has_i2,
     law,
     parameters,
     rule,
@@ -160,24 +178,16 @@ def add_increment_gradient(
     m = 3 + fibres
     x, y, u = work(slopes), work(slopes), room_of_hourglasses(slopes)
     means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    segments, at, room = np.empty(2 * m * CHUNK), np.empty(m * CHUNK), room_of_ends(switches)
+    segments, at, room = np.zeros(2 * m * CHUNK), np.empty(m * CHUNK), room_of_ends(switches)
     W, averages, tau = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
-        if len(compensation) > 0:
-            gather_compensated(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
-        else:
-            gather_changes(q, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
-        if set_segments(means, increments, constants, fibres, segments, tau) < CHUNK:
+        gather_increments(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
+        if set_segments(means, increments, constants, fibres, has_i2, rule.shape[1] > 1, segments, tau) < CHUNK:
             return np.nan
         average(law, parameters.ctypes.data, rule, switches, m, m, segments, room, at, W, averages)
         add_hourglasses(hourglass, BETWEEN, 0, 0, 1.0, fibres, slopes, constants, x, means, y, increments, u)
-        if _set_forces(means, increments, constants, weights, fibres, averages, tau) < CHUNK:
+        if _set_forces(means, increments, constants, weights, fibres, has_i2, averages, tau) < CHUNK:
             return np.nan
         scatter(means, nodes[chunk], n, slopes, constants, x, u, out)
     return 0.0
-
-
-def add_discrete_gradient(q0, q1, *others):
-    """Add the discrete gradient from q0 to q1 [n, 3]; see `add_increment_gradient`."""
-    return add_increment_gradient(q0, NO_COMPENSATION, q1, *others)

@@ -160,6 +160,7 @@ def add_discrete_hessian(
     weights,
     slopes,
     fibres,
+    has_i2,
     law,
     parameters,
     rule,
@@ -180,13 +181,13 @@ def add_discrete_hessian(
     m, k, points, edges = 3 + fibres, slopes.shape[1], len(slopes), are_edges(slopes)
     rows, size = m + m * (m + 1) // 2, elements_per_chunk(points)
     x, y, means, increments = work(slopes), work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    segments, at, room = np.empty(2 * m * CHUNK), np.empty(m * CHUNK), room_of_ends(switches)
+    segments, at, room = np.zeros(2 * m * CHUNK), np.empty(m * CHUNK), room_of_ends(switches)
     W, averages, tau = np.empty(rows * CHUNK), np.empty(rows * CHUNK), np.empty(CHUNK)
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
         gather_changes(q0, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
-        if set_segments(means, increments, constants, fibres, segments, tau) < CHUNK:
+        if set_segments(means, increments, constants, fibres, has_i2, rule.shape[1] > 1, segments, tau) < CHUNK:
             return np.nan
         average(law, parameters.ctypes.data, rule, switches, m, rows, segments, room, at, W, averages)
         if not all_finite(averages, rows):

@@ -18,18 +18,17 @@ from symplex.fem.solids.law_functions import CHUNK, LawFunctions
 from symplex.meshes.quadrature import gauss_between
 
 
-def switches_of(law: LawFunctions) -> Array:
-    """Return what `average` needs to know of the switches of a law; empty if there are none."""
+def switches_of(law: LawFunctions, points: int = 0) -> Array:
+    """Return what `set_ends` needs to know of the switches of a law; empty if there are none.
+
+    With so many points of an element of mean dilatation, for ways of its metrics.
+    """
     if not law.switch_count:
         return np.empty(0)
-    from symplex.fem.solids.law_switches import split  # is compiled when it is imported
+    from symplex.fem.solids.law_switches import split_at_switches  # with loops that other laws do not need
 
-    return known_of(law, split.address, law.invariants)
-
-
-def known_of(law: LawFunctions, split: int, *sizes: int) -> Array:
-    """Return the parameters of a C function at an address that splits ways at the switches of a law."""
-    header = [split, law.switches, law.switch_count, *sizes]  # addresses are below 2⁵³, and exact
+    address = split_at_switches(points > 0).address
+    header = [address, law.switches, law.switch_count, law.fibres, max(points, 1)]  # addresses are below 2⁵³, and exact
     return np.array([*header, *law.parameters], dtype=float)
 
 
@@ -42,7 +41,7 @@ def rule_of(law: LawFunctions) -> Array:
 def set_ends(switches, ways, n, ends):
     """Set the ends [rows, n] of the pieces of n ways, and return how many pieces there are at most.
 
-    ``switches`` is from `known_of`, empty if the law has none; ``ways`` are the rows that the C function there takes.
+    ``switches`` is from `switches_of`, empty if there are none; ``ways`` are the rows that the C function there takes.
     """
     if len(switches) == 0:
         ends[:n] = 0.0

@@ -22,13 +22,11 @@ from symplex.fem.solids.chunks import (
     AT,
     CHUNK,
     GEOMETRY,
-    NO_COMPENSATION,
     add_hourglasses,
     are_edges,
     elements_per_chunk,
     gather,
-    gather_changes,
-    gather_compensated,
+    gather_increments,
     room_of_hourglasses,
     scatter,
     volume,
@@ -140,20 +138,12 @@ def add_increment_gradient(
     d, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     for chunk in range(first, last):
         n, constants = counts[chunk], geometry[chunk]
-        if len(compensation) > 0:
-            gather_compensated(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, d, increments)
-        else:
-            gather_changes(q, q1, nodes[chunk], n, slopes, constants, x, y, d, increments)
+        gather_increments(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, d, increments)
         add_hourglasses(hourglass, AT, 1, 0, 1.0, AXES, slopes, constants, x, d, x, d, u)
         if _set_forces(d, constants, weights, law) < CHUNK:
             return np.nan
         scatter(d, nodes[chunk], n, slopes, constants, x, u, out)
     return 0.0
-
-
-def add_discrete_gradient(q0, q1, *others):
-    """Add the discrete gradient from q0 to q1 [n, 3]; see `add_increment_gradient`."""
-    return add_increment_gradient(q0, NO_COMPENSATION, q1, *others)
 
 
 @kernel

@@ -26,22 +26,15 @@ Source: Simo, Taylor and Pister (1985) for the mean dilatation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property
-from typing import ClassVar, NamedTuple, final
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from symplex.fem import forms
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.forms import Form, OptionalFunction
+from symplex.fem.assembly import Array
+from symplex.fem.forms import Form
 from symplex.fem.solids import element_kernels, tensors
-from symplex.fem.solids.chunked_elements import parts_of_rule
-from symplex.fem.solids.constitutive import InvariantMaterial, Material, Oriented
-from symplex.fem.solids.dilated_elements import DilatedElements
-from symplex.fem.solids.element_energy import ElementEnergy
-from symplex.fem.solids.elements import Element
-from symplex.fem.solids.isoparametric import Isoparametric
 from symplex.fem.solids.numpy_forms import Part, contiguous, flat, integrated_forces
 from symplex.meshes.quadrature import gauss_between
 
@@ -196,122 +189,3 @@ INTEGRALS: dict[Form, Callable[..., Array]] = {
     forms.INCREMENT_GRADIENT: _discrete_forces,
     forms.DISCRETE_HESSIAN: _discrete_stiffness,
 }
-
-
-class _NumpyDilatation(Isoparametric):
-    """The strain energy of elements of mean dilatation, of which laws are asked as NumPy functions."""
-
-    integrals: ClassVar[Mapping[Form, Callable[..., Array]]] = INTEGRALS
-    energies: ClassVar[Callable[..., Array]] = staticmethod(energies)
-    stress: ClassVar[Callable[..., Array]] = staticmethod(stress)
-
-    def __init__(self, element: Element, points: Array, nodes: IntArray, material: Material, directions: Array):
-        super().__init__(element, points, nodes, material)
-        self._directions = directions
-
-    def _part(self, part: slice) -> Part:
-        found = super()._part(part)
-        if self._directions.ndim == 2:
-            return found
-        assert isinstance(self.material, InvariantMaterial)
-        of_points = np.repeat(self._directions[:, self._order[part]], found.weights.shape[1], axis=1)
-        return found._replace(material=Oriented(self.material, of_points))
-
-
-@final
-class MeanDilatation(ElementEnergy):
-    """The strain energy of elements of mean dilatation.
-
-    `Solid` makes it. Laws of invariants run in compiled loops, where elements have up to 8 points of quadrature, but
-    for their secant forms; all else asks the law as NumPy functions.
-
-    Parameters
-    ----------
-    element, points, nodes, material
-        See `Isoparametric`.
-    directions : float64 [F, 3] or [F, m, 3]
-        Of the material's families of fibres, of length 1: in the whole body, or of each element.
-    """
-
-    def __init__(self, element: Element, points: Array, nodes: IntArray, material: Material, directions: Array):
-        self.nodes = nodes
-        self._known = element, points, nodes, material, directions
-        law = material.law_functions()
-        one_chunk = len(parts_of_rule(len(element.stiffness.points))) == 1
-        self._elements: ElementEnergy = (
-            DilatedElements(element, points, nodes, material, law, directions)
-            if law is not None and one_chunk
-            else self._numpy
-        )
-        self.volumes = self._elements.volumes
-
-    @property
-    def chunked(self) -> ElementEnergy:
-        """What finds the forces."""
-        return self._elements
-
-    @cached_property
-    def _numpy(self) -> _NumpyDilatation:
-        return _NumpyDilatation(*self._known)
-
-    def has(self, optional: OptionalFunction) -> bool:
-        """Return whether the energy has an optional method: all but the third derivative."""
-        return optional != "third" and super().has(optional)
-
-    def _of(self, form: Form) -> ElementEnergy:
-        """Return the elements that know a form."""
-        loops = self._elements.loops if isinstance(self._elements, DilatedElements) else INTEGRALS
-        return self._elements if form in loops else self._numpy
-
-    def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
-        """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`).
-
-        Raises
-        ------
-        InvertedElement, MaterialFailed
-        """
-        self._of(form).add(form, nodal, out, slots)
-
-    def local(self, form: Form, *x: Array) -> Array:
-        """Return a form of each element apart, as its local function does, for gathered arrays [m, k, 3]."""
-        return self._of(form).local(form, *x)
-
-    def value(self, x: Array) -> Array:
-        """Return the strain energies [m] in J of the elements with nodes at x [m, k, 3]."""
-        return self._elements.value(x)
-
-    def total(self, q: Array) -> float:
-        """Return the energy in J at the nodal positions q [n, 3]."""
-        return self._elements.total(q)
-
-    def local_value(self, stencil: int, x: Array) -> float:
-        """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
-        return self._numpy.local_value(stencil, x)
-
-    # -- strain and stress, for output --------------------------------------------------------------------------
-
-    def deformation_gradients(self, q: Array) -> Array:
-        """Return the mean over the undeformed volume of F [m, 3, 3] at the nodal positions q [n, 3]."""
-        return self._elements.deformation_gradients(q)
-
-    def jacobians(self, q: Array) -> Array:
-        """Return deformed over undeformed volume [m] at the nodal positions q [n, 3]."""
-        return self._elements.jacobians(q)
-
-    def first_piola(self, q: Array) -> Array:
-        """Return the mean over the undeformed volume of P = F S [m, 3, 3] in Pa at the nodal positions q [n, 3].
-
-        Raises
-        ------
-        InvertedElement, MaterialFailed
-        """
-        return self._elements.first_piola(q)
-
-    def cauchy(self, q: Array) -> Array:
-        """Return the mean over the deformed volume of σ = F S Fᵀ/J [m, 3, 3] in Pa at the nodal positions q [n, 3].
-
-        Raises
-        ------
-        InvertedElement, MaterialFailed
-        """
-        return self._elements.cauchy(q)

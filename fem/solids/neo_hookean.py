@@ -11,8 +11,7 @@ c_1 = d_2 × d_3 and cyclic, J = d_1·c_1 / D, and the deformed shape gradients 
 for a, b = 1, 2, 3, and whatever concerns node 0 is minus the sum of the others. It is F S ∇N_a with
 S = λ ln J C⁻¹ + μ (1 − C⁻¹) (Gonzalez, Schmidt and Ortiz, eq. 74), because Σ_b (∇N_a·∇N_b) d_b = F ∇N_a.
 
-The constants of an element are k_11, k_22, k_33, k_12, k_13, k_23 and 1/D. Kernels for assembly work on blocks of
-elements (see `symplex.fem.blocks`) and vectors are tuples, so that the arithmetic vectorises over the elements.
+The constants of an element are ∇N_a·∇N_b and D, the geometry of `symplex.fem.solids.chunks`.
 Where det F ≤ 0 (or is not a number) results are meaningless, and kernels say so by what they return.
 """
 
@@ -20,10 +19,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.blocks import SIZE
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import log
-from symplex.fem.solids.chunks import NINE, gather_edges, scatter_edges
+from symplex.fem.solids.chunks import CHUNK, NINE, gather_edges, scatter_edges
 from symplex.fem.vectors import (
     add_at,
     cofactors,
@@ -41,37 +39,42 @@ from symplex.fem.vectors import (
     transposed,
 )
 
-CONSTANTS = 7
-INVERSE = 6 * SIZE  # where 1/D of a block begins
+DETERMINANT = 6 * CHUNK  # where D of a chunk begins
 
 
 # -- one element ----------------------------------------------------------------------------------------------
-# Of its edges d, k_ab and 1/D.
+# Of its edges d, M_ab = ∇N_a·∇N_b and D.
 
 
 @inlined
-def _energy(d, k, inverse, lmbda, mu):
+def constants_of(geometry, e):
+    """Return M_ab and D of an element of a chunk."""
+    return sym3_at(geometry, e, CHUNK), geometry[DETERMINANT + e]
+
+
+@inlined
+def _energy(d, M, D, lmbda, mu):
     """Return J and φ."""
-    J = dot(d[0], cross(d[1], d[2])) * inverse
+    J = dot(d[0], cross(d[1], d[2])) / D
     lnJ = log(J)
-    return J, 0.5 * contracted(k, gram(d)) + ((0.5 * lmbda * lnJ - mu) * lnJ - 1.5 * mu) / (6.0 * inverse)
+    return J, D / 6.0 * (0.5 * mu * contracted(M, gram(d)) + ((0.5 * lmbda * lnJ - mu) * lnJ - 1.5 * mu))
 
 
 @inlined
-def forces(d, k, inverse, lmbda, mu):
+def forces(d, M, D, lmbda, mu):
     """Return J and ∂φ/∂x_1, ∂φ/∂x_2, ∂φ/∂x_3."""
     c = cofactors(d)
-    J = dot(d[0], c[0]) * inverse
-    return J, k @ d + (lmbda * log(J) - mu) / (6.0 * J) * c  # V (λ ln J − μ) g_a
+    J = dot(d[0], c[0]) / D
+    return J, D / 6.0 * mu * M @ d + (lmbda * log(J) - mu) / (6.0 * J) * c  # V (λ ln J − μ) g_a
 
 
 @inlined
-def spatial_gradients(d, inverse, lmbda):
+def spatial_gradients(d, D, lmbda):
     """Return J, V λ ln J and g_1, g_2, g_3."""
     c = cofactors(d)
     determinant = dot(d[0], c[0])
-    J = determinant * inverse
-    return J, lmbda * log(J) / (6.0 * inverse), 1.0 / determinant * c
+    J = determinant / D
+    return J, D / 6.0 * lmbda * log(J), 1.0 / determinant * c
 
 
 @expanded
@@ -93,37 +96,18 @@ def _block(alpha, beta, k_ab, g, h):
 
 
 @kernel
-def set_constants(points, nodes, counts, mu, out):
-    """Set the constants out [blocks, 7 · SIZE] of the elements of blocks, undeformed on points [n, 3].
-
-    The places of a block that isn't full stay as they are.
-    """
-    x = points.ravel()
-    work = np.empty(9 * SIZE)
-    for block in range(len(nodes)):
-        k = out[block]
-        gather_edges(x, nodes[block], counts[block], k, work)
-        for e in range(counts[block]):
-            edges = mat3_at(work, e, SIZE)
-            c = cofactors(edges)
-            D = dot(edges[0], c[0])
-            set_at(k, e, SIZE, mu / (6.0 * D) * gram(c))  # μ V ∇N_a·∇N_b = μ (D/6) (c_a/D)·(c_b/D)
-            k[INVERSE + e] = 1.0 / D
-
-
-@kernel
-def add_gradient(q, nodes, counts, k, lmbda, mu, out, first, last):
+def add_gradient(q, nodes, counts, geometry, weights, slopes, lmbda, mu, out, first, last):
     """Add the gradient of the blocks first … last − 1 at q [n, 3] to out [n, 3]."""
     q, out = q.ravel(), out.ravel()
-    work = np.empty(9 * SIZE)
+    work = np.empty(9 * CHUNK)
     for block in range(first, last):
         n = counts[block]
-        constants, valid = k[block], 0
+        constants, valid = geometry[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
-            d, k_e, inverse = mat3_at(work, e, SIZE), sym3_at(constants, e, SIZE), constants[INVERSE + e]
-            J, f = forces(d, k_e, inverse, lmbda, mu)
-            set_at(work, e, SIZE, f)
+            M, D = constants_of(constants, e)
+            J, f = forces(mat3_at(work, e, CHUNK), M, D, lmbda, mu)
+            set_at(work, e, CHUNK, f)
             valid += J > 0.0
         if valid < n:
             return np.nan
@@ -132,48 +116,49 @@ def add_gradient(q, nodes, counts, k, lmbda, mu, out, first, last):
 
 
 @kernel
-def set_energies(q, nodes, counts, k, lmbda, mu, elements, out, first, last):
+def set_energies(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements, out, first, last):
     """Set the energies [m] of the elements of the blocks first … last − 1 at q [n, 3]; ``elements`` names them."""
     q = q.ravel()
-    work = np.empty(9 * SIZE)
+    work = np.empty(9 * CHUNK)
     for block in range(first, last):
         n = counts[block]
-        constants, valid = k[block], 0
+        constants, valid = geometry[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
-            d, k_e, inverse = mat3_at(work, e, SIZE), sym3_at(constants, e, SIZE), constants[INVERSE + e]
-            J, work[e] = _energy(d, k_e, inverse, lmbda, mu)
+            M, D = constants_of(constants, e)
+            J, work[e] = _energy(mat3_at(work, e, CHUNK), M, D, lmbda, mu)
             valid += J > 0.0
         if valid < n:
             return np.nan
         for e in range(n):
-            out[elements[block * SIZE + e]] = work[e]
+            out[elements[block * CHUNK + e]] = work[e]
     return 0.0
 
 
 @kernel
-def add_hessian(q, nodes, counts, k, lmbda, mu, elements, slots, out, first, last):
+def add_hessian(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements, slots, out, first, last):
     """Add the Hessian of the blocks first … last − 1 at q [n, 3] to out [nnz, 3, 3].
 
     The block of the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements.
     """
     q, out = q.ravel(), out.ravel()
-    work, lV = np.empty(9 * SIZE), np.empty(SIZE)
+    work, lV = np.empty(9 * CHUNK), np.empty(CHUNK)
     for block in range(first, last):
         n = counts[block]
-        constants, valid = k[block], 0
+        constants, valid = geometry[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
-            J, lV[e], g = spatial_gradients(mat3_at(work, e, SIZE), constants[INVERSE + e], lmbda)
-            set_at(work, e, SIZE, g)
+            J, lV[e], g = spatial_gradients(mat3_at(work, e, CHUNK), constants[DETERMINANT + e], lmbda)
+            set_at(work, e, CHUNK, g)
             valid += J > 0.0
         if valid < n:
             return np.nan
         for e in range(n):
-            g, stiffness = of_four_nodes(mat3_at(work, e, SIZE), sym3_at(constants, e, SIZE))
-            V = 1.0 / (6.0 * constants[INVERSE + e])
+            M, D = constants_of(constants, e)
+            V = D / 6.0
+            g, stiffness = of_four_nodes(mat3_at(work, e, CHUNK), mu * V * M)
             alpha, beta = V * lmbda, V * mu - lV[e]
-            to = slots[elements[block * SIZE + e]]
+            to = slots[elements[block * CHUNK + e]]
             for a in range(4):
                 for b in range(a + 1):
                     h = _block(alpha, beta, stiffness[a][b], g[a], g[b])

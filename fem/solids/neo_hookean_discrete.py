@@ -28,12 +28,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.blocks import SIZE
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import artanh_ratio, log
-from symplex.fem.solids.chunks import edge_changes, edges_with_compensation, scatter_edges
+from symplex.fem.solids.chunks import CHUNK, edge_changes, edges_with_compensation, scatter_edges
 from symplex.fem.solids.increments import PLACES, SlopeOfMixed, average_cofactors, determinants
-from symplex.fem.solids.neo_hookean import INVERSE
+from symplex.fem.solids.neo_hookean import constants_of
 from symplex.fem.solids.tangent_blocks import BLOCK, PART, scatter_of_edges
 from symplex.fem.vectors import (
     cofactors,
@@ -45,10 +44,16 @@ from symplex.fem.vectors import (
     set_at,
     shifted,
     stored,
-    sym3_at,
 )
 
 # -- one element ----------------------------------------------------------------------------------------------
+
+
+@inlined
+def _constants_of(geometry, e, mu):
+    """Return k_ab and 1/D of an element of a chunk."""
+    M, D = constants_of(geometry, e)
+    return mu * D / 6.0 * M, 1.0 / D
 
 
 @inlined
@@ -109,62 +114,61 @@ def _turn_into_forces(means, increments, n, constants, lmbda, mu):
     """Replace the means by f of n elements; return how many of these are not inverted."""
     valid = 0
     for e in range(n):
-        m, i = mat3_at(means, e, SIZE), mat3_at(increments, e, SIZE)
-        good, f = _forces(m, i, sym3_at(constants, e, SIZE), constants[INVERSE + e], lmbda, mu)
-        set_at(means, e, SIZE, f)
+        m, i = mat3_at(means, e, CHUNK), mat3_at(increments, e, CHUNK)
+        good, f = _forces(m, i, *_constants_of(constants, e, mu), lmbda, mu)
+        set_at(means, e, CHUNK, f)
         valid += good
     return valid
 
 
 @kernel
-def add_gradient(q0, q1, nodes, counts, k, lmbda, mu, out, first, last):
+def add_gradient(q0, q1, nodes, counts, geometry, weights, slopes, lmbda, mu, out, first, last):
     """Add the discrete gradient of the blocks first … last − 1 from q0 to q1 [n, 3] to out [n, 3]."""
     q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
-    means, increments = np.empty(9 * SIZE), np.empty(9 * SIZE)
+    means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     for block in range(first, last):
         n = counts[block]
         edge_changes(q0, q1, nodes[block], n, means, increments)
-        if _turn_into_forces(means, increments, n, k[block], lmbda, mu) < n:
+        if _turn_into_forces(means, increments, n, geometry[block], lmbda, mu) < n:
             return np.nan
         scatter_edges(means, nodes[block], n, out)
     return 0.0
 
 
 @kernel
-def add_increment_gradient(q, compensation, dq, nodes, counts, k, lmbda, mu, out, first, last):
+def add_increment_gradient(q, compensation, dq, nodes, counts, geometry, weights, slopes, lmbda, mu, out, first, last):
     """Add the discrete gradient of the blocks first … last − 1 from q + c to q + c + Δq, c the compensation, to out."""
     q, compensation, dq, out = q.ravel(), compensation.ravel(), dq.ravel(), out.ravel()
-    means, increments = np.empty(9 * SIZE), np.empty(9 * SIZE)
+    means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     for block in range(first, last):
         n = counts[block]
         edges_with_compensation(q, compensation, dq, nodes[block], n, means, increments)
-        if _turn_into_forces(means, increments, n, k[block], lmbda, mu) < n:
+        if _turn_into_forces(means, increments, n, geometry[block], lmbda, mu) < n:
             return np.nan
         scatter_edges(means, nodes[block], n, out)
     return 0.0
 
 
 @kernel
-def add_hessian(q0, q1, nodes, counts, k, lmbda, mu, elements, slots, out, first, last):
+def add_hessian(q0, q1, nodes, counts, geometry, weights, slopes, lmbda, mu, elements, slots, out, first, last):
     """Add the tangent of the blocks first … last − 1 from q0 to q1 [n, 3] to out [nnz, 3, 3].
 
     The block of the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements.
     """
     q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
-    means, increments = np.empty(9 * SIZE), np.empty(9 * SIZE)
+    means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     tangents = np.empty(9 * BLOCK)
     for block in range(first, last):
         n = counts[block]
-        constants, valid = k[block], 0
+        constants, valid = geometry[block], 0
         edge_changes(q0, q1, nodes[block], n, means, increments)
         for start in range(0, n, PART):
             size = min(PART, n - start)
             for j in range(size):
                 e = start + j
-                m, i = mat3_at(means, e, SIZE), mat3_at(increments, e, SIZE)
-                k_e, inverse = sym3_at(constants, e, SIZE), constants[INVERSE + e]
-                valid += _set_tangent(m, i, k_e, inverse, lmbda, mu, tangents, j)
-            scatter_of_edges(tangents, elements[block * SIZE + start :], size, slots, out)
+                m, i = mat3_at(means, e, CHUNK), mat3_at(increments, e, CHUNK)
+                valid += _set_tangent(m, i, *_constants_of(constants, e, mu), lmbda, mu, tangents, j)
+            scatter_of_edges(tangents, elements[block * CHUNK + start :], size, slots, out)
         if valid < n:
             return np.nan
     return 0.0

@@ -8,38 +8,38 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.blocks import SIZE
 from symplex.fem.kernels import kernel
 from symplex.fem.prefetch import prefetch
-from symplex.fem.solids.chunks import NINE, gather_edges
+from symplex.fem.solids.chunks import CHUNK, NINE, gather_edges
 from symplex.fem.solids.coupling_sums import BETA, RECORD, add_coupling
-from symplex.fem.solids.neo_hookean import INVERSE, of_four_nodes, spatial_gradients
-from symplex.fem.vectors import mat3_at, set_at, sym3_at
+from symplex.fem.solids.neo_hookean import constants_of, of_four_nodes, spatial_gradients
+from symplex.fem.vectors import mat3_at, set_at
 
 _AHEAD = 24  # elements of couplings, whose records are fetched before they are needed
 _BLOCKS_AHEAD = 12  # couplings
 
 
 @kernel
-def set_records(q, nodes, counts, k, lmbda, mu, elements, records, first, last):
+def set_records(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements, records, first, last):
     """Write the records of the blocks first … last − 1 at q [n, 3]; return nan if an element is inverted, else 0."""
     q, records = q.ravel(), records.ravel()
-    work, beta = np.empty(9 * SIZE), np.empty(SIZE)
+    work, beta = np.empty(9 * CHUNK), np.empty(CHUNK)
     for block in range(first, last):
         n = counts[block]
-        constants, valid = k[block], 0
+        constants, valid = geometry[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
-            inverse = constants[INVERSE + e]
-            J, lV, g = spatial_gradients(mat3_at(work, e, SIZE), inverse, lmbda)
-            beta[e] = mu - 6.0 * inverse * lV
-            set_at(work, e, SIZE, np.sqrt(1.0 / (6.0 * inverse)) * g)
+            _, D = constants_of(constants, e)
+            J, lV, g = spatial_gradients(mat3_at(work, e, CHUNK), D, lmbda)
+            beta[e] = mu - 6.0 / D * lV
+            set_at(work, e, CHUNK, np.sqrt(D / 6.0) * g)
             valid += J > 0.0
         if valid < n:
             return np.nan
         for e in range(n):
-            g, stiffness = of_four_nodes(mat3_at(work, e, SIZE), sym3_at(constants, e, SIZE))
-            at = np.uint64(RECORD) * np.uint64(elements[block * SIZE + e])
+            M, D = constants_of(constants, e)
+            g, stiffness = of_four_nodes(mat3_at(work, e, CHUNK), D / 6.0 * mu * M)
+            at = np.uint64(RECORD) * np.uint64(elements[block * CHUNK + e])
             for a in range(4):
                 set_at(records, at + np.uint64(4 * a), 1, g[a])
                 records[at + np.uint64(19 + a)] = stiffness[a][a]

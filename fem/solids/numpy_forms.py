@@ -15,8 +15,14 @@ give f_a = Σ_b 𝓕_ab x_b, and their rates are
 
     𝓕_ab = Σ w ∇N_a·S ∇N_b,    𝓕̇_ab = Σ w ∇N_a·Ṡ ∇N_b,    Ṡ = ℂ : FᵀḞ.
 
-Laws that are not objective see C = 1 + 2 sym(F − 1), and 1 stands for all F in the sums, 0 for the δ. The third
-derivative is in `symplex.fem.solids.third_solid`.
+Laws that are not objective see C = 1 + 2 sym(F − 1), and 1 stands for all F in the sums, 0 for the δ.
+
+Along a direction a with A = Σ a_a ⊗ ∇N_a the strain C changes at the rates C' = AᵀF + FᵀA and C'' = 2 AᵀA, and
+P = F S(C) at the second rate P'', of which ∇³φ[a, a]_a = Σ w P'' ∇N_a:
+
+    P'' = 2 A S' + F S'',    S' = ½ ℂ : C',    S'' = D²S[C', C'] + ℂ : AᵀA,
+
+or P'' = D²S[C', C'] with C' = A + Aᵀ if the law is not objective.
 """
 
 from __future__ import annotations
@@ -29,7 +35,7 @@ import numpy as np
 from symplex.fem import forms
 from symplex.fem.assembly import Array
 from symplex.fem.forms import Form
-from symplex.fem.solids import element_kernels, third_solid
+from symplex.fem.solids import element_kernels
 from symplex.fem.solids.constitutive import Material
 
 
@@ -103,7 +109,20 @@ def _secant_rates(part: Part, F: Array, C: Array, v: Array) -> Array:
 
 
 def _third(part: Part, F: Array, C: Array, a: Array) -> Array:
-    return third_solid.third(part.material, F, C, a, part.weights, part.gradients)
+    A = np.einsum("eai,egKa->egiK", a, part.gradients, optimize=True)
+    law, transposed = part.material, A.swapaxes(-1, -2)
+    half = transposed @ F if law.objective else A  # of the symmetric C'
+    rate = half + half.swapaxes(-1, -2)
+    P = contiguous(law.stress_curvature(flat(C), flat(rate)), C.shape)
+    if law.objective:
+        T = contiguous(law.tangent(flat(C)), (*C.shape[:2], 9, 9))
+        P = A @ _contracted(T, rate) + F @ (P + _contracted(T, transposed @ A))
+    return np.ascontiguousarray(np.einsum("eg,egiK,egKa->eai", part.weights, P, part.gradients, optimize=True))
+
+
+def _contracted(T: Array, H: Array) -> Array:
+    """Return ℂ : H [e, g, 3, 3] for ℂ [e, g, 9, 9]."""
+    return (T @ H.reshape(*H.shape[:2], 9, 1)).reshape(H.shape)
 
 
 # Each takes a part, F and C at each of the positions of the form, and its other arrays [e, k, 3].
@@ -122,7 +141,7 @@ INTEGRALS: dict[Form, Callable[..., Array]] = {
 
 def flat(C: Array) -> Array:
     """Return C [e, g, 3, 3] as laws take it, [p, 3, 3]."""
-    return C.reshape(-1, 3, 3)
+    return np.ascontiguousarray(C).reshape(-1, 3, 3)
 
 
 def contiguous(values: Array, shape: tuple[int, ...]) -> Array:

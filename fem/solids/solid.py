@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Literal, final
+from math import inf
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import RIGID, Array, IntArray, Invariance, LatticeFunctions
-from symplex.fem.forms import Form, OptionalFunction
+from symplex.fem import forms
+from symplex.fem.calls import Call
+from symplex.fem.energy import RIGID, Array, Energy, IntArray, Invariance, LatticeFunctions
+from symplex.fem.forms import FORMS, Form, OptionalFunction
 from symplex.fem.nodes import Nodes, connectivity, require_nodes
-from symplex.fem.solids.chunked_elements import ChunkedElements
 from symplex.fem.solids.constitutive import InvariantMaterial, Material
-from symplex.fem.solids.element_energy import ElementEnergy
+from symplex.fem.solids.element_loops import Loop, NumpyLoop, strains_of
 from symplex.fem.solids.elements import (
     HEXAHEDRON,
     REDUCED_HEXAHEDRON,
@@ -24,30 +27,23 @@ from symplex.fem.solids.elements import (
     Element,
     element_of,
 )
-from symplex.fem.solids.isoparametric import Isoparametric
-from symplex.fem.solids.law_elements import LawElements
-from symplex.fem.solids.linear_elements import LinearElements
-from symplex.fem.solids.materials import NeoHookean
-from symplex.fem.solids.mean_dilatation import MeanDilatation
-from symplex.fem.solids.neo_hookean_tetrahedra import NeoHookeanTetrahedra
-from symplex.fem.solids.stabilized import StabilizedHexahedra
-from symplex.fem.solids.stress_loops import set_von_mises
-from symplex.fem.stored_calls import StoredCall
+from symplex.fem.solids.numpy_forms import Part
+from symplex.fem.solids.solid_elements import SolidElements
+from symplex.fem.solids.solid_forms import SolidForms, forms_of
+from symplex.fem.solids.stress_loops import NINE, set_means, set_von_mises
 
 Formulation = Literal["full", "stabilized", "mean-dilatation", "reduced"]
 
-_WRAPPERS = StabilizedHexahedra, MeanDilatation
 _WANTED = {"block": "(nnz, 3, 3)", "value": "(nnz,)"}
 
 
 @checked
 @final
-class Solid(ElementEnergy):
+class Solid(Energy):
     """The strain energy of elements of one type and one material, ∫ W dV.
 
-    Users name a body, not how it is computed: the elements are known by the number of their nodes. Laws of invariants
-    run in compiled loops (`LawElements`), but linear tetrahedra of a neo-Hookean material have kernels of their own
-    where these are faster (`NeoHookeanTetrahedra`); laws written in Python run through NumPy (`Isoparametric`).
+    Users name a body, not how it is computed: the elements are known by the number of their nodes, and a table has the
+    loops that find each form of them, by their law and formulation (`symplex.fem.solids.solid_forms`).
 
     Parameters
     ----------
@@ -81,6 +77,8 @@ class Solid(ElementEnergy):
         meshio's name of the elements, such as ``tetra`` or ``hexahedron``.
     volumes : float64 [m]
         Undeformed volumes in m³.
+    elements : SolidElements
+        What the loops know of the elements.
 
     Raises
     ------
@@ -106,26 +104,21 @@ class Solid(ElementEnergy):
         element = element_of("Solid", self.nodes)
         require_nodes("Solid", self.nodes, len(self.points))
         self.kind = element.kind
-        law, linear = material.law_functions(), material.linear_constants()
         self.fibres = None if fibres is None else self._directions(fibres)
         self.formulation: Formulation = _formulation_of(element, formulation, material)
         element = REDUCED_HEXAHEDRON if self.formulation == "reduced" else element
-        self._elements: LawElements | LinearElements | Isoparametric | StabilizedHexahedra | MeanDilatation
-        self._fast: NeoHookeanTetrahedra | None = None
-        directions = material.directions if self.fibres is None else self.fibres
-        if self.formulation == "stabilized":
-            self._elements = StabilizedHexahedra(self.points, self.nodes, material, directions)
-        elif self.formulation == "mean-dilatation":
-            self._elements = MeanDilatation(element, self.points, self.nodes, material, directions)
-        elif law is not None:
-            self._elements = LawElements(element, self.points, self.nodes, material, law, directions)
-            if element is TETRAHEDRON and isinstance(material, NeoHookean):
-                self._fast = NeoHookeanTetrahedra(self._elements, material)
-        elif linear is not None:
-            self._elements = LinearElements(element, self.points, self.nodes, material, linear)
-        else:
-            self._elements = Isoparametric(element, self.points, self.nodes, material)
-        self.volumes = self._elements.volumes
+        stabilized = self.formulation == "stabilized"
+        self.elements = SolidElements(element, self.points, self.nodes, material, self.fibres, stabilized)
+        self.volumes = self.elements.volumes
+
+    @cached_property
+    def _found(self) -> SolidForms:
+        """How everything is found."""
+        return forms_of(self.elements.element, self.material, self.formulation)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state of copies, which look the loops up again."""
+        return {name: value for name, value in self.__dict__.items() if name != "_found"}
 
     def __repr__(self) -> str:
         return f"Solid({len(self.nodes)} {self.kind} of {self.material!r})"
@@ -176,62 +169,130 @@ class Solid(ElementEnergy):
         return RIGID if self.material.objective else frozenset({"translations"})
 
     @property
-    def chunked(self) -> ChunkedElements | None:
-        """The compiled loops over chunks of its elements, if they find all forces."""
-        found = self._elements.chunked if isinstance(self._elements, _WRAPPERS) else self._elements
-        return found if isinstance(found, ChunkedElements) else None
+    def compiled(self) -> bool:
+        """Whether compiled loops find all forces: no law is asked in Python."""
+        return all(isinstance(loop, Loop) for loop in self._found.loops[forms.GRADIENT])
 
-    def gradient_calls(self) -> list[StoredCall] | None:
+    def gradient_calls(self) -> list[Call] | None:
         """Return the calls of the loops that find its gradient, on one thread, for compiled loops over steps.
 
         None if there are none: where a law is written in Python.
         """
-        found = self._fast or self.chunked
-        return None if found is None else found.gradient_calls()
-
-    @property
-    def loops(self) -> ElementEnergy | NeoHookeanTetrahedra:
-        """The loops that find its forms, for arrays of the right size: they write wherever they are told to."""
-        return self._computed
+        calls = [loop.calls(self.elements) for loop in self._found.loops[forms.GRADIENT]]
+        return None if None in calls else [call for of_loop in calls for call in of_loop or ()]
 
     def release(self) -> None:
         """Forget what is computed of the elements again when it is needed: constants, and the order of the loops."""
-        for owner in (self._fast, self._elements, self.chunked):
-            for name in [] if owner is None else list(vars(owner)):
-                if isinstance(getattr(type(owner), name, None), cached_property):
-                    del vars(owner)[name]
+        self.elements.release()
 
     # -- forms ------------------------------------------------------------------------------------------------
 
     def value(self, x: Array) -> Array:
         """Return the strain energies [m] in J of the elements with nodes at x [m, k, 3]."""
-        return self._elements.value(self._gathered(x))
+        return self._values(self._gathered(x), apart=True)
+
+    def gradient(self, x: Array) -> Array:
+        """Return ∂φ/∂x [m, k, 3] in N of the elements with nodes at x [m, k, 3]."""
+        return self.local(forms.GRADIENT, x)
+
+    def hessian(self, x: Array) -> Array:
+        """Return ∂²φ/∂x² [m, 3k, 3k] in N/m of the elements with nodes at x [m, k, 3]."""
+        return self.local(forms.HESSIAN, x)
+
+    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return DG [m, k, 3] in N with DG·(x1 − x0) = φ(x1) − φ(x0), for x0 and x1 [m, k, 3].
+
+        Of each element its forces sum to zero, and so do their moments at the mean positions (x0 + x1)/2, if the law is
+        objective.
+        """
+        return self.local(forms.DISCRETE_GRADIENT, x0, x1)
+
+    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return ∂DG/∂x1 [m, 3k, 3k] in N/m, which is not symmetric."""
+        return self.local(forms.DISCRETE_HESSIAN, x0, x1)
+
+    def mean_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return Σ w F_m S(C_m) ∇N_a [m, k, 3] in N for x0 and x1 [m, k, 3], F_m and C_m the means of F and C."""
+        return self.local(forms.MEAN_GRADIENT, x0, x1)
+
+    def secant(self, x: Array) -> Array:
+        """Return 𝓕 [m, k, k] in N/m, 𝓕_ab = ∫ ∇N_a·S ∇N_b, of the elements with nodes at x [m, k, 3].
+
+        Raises
+        ------
+        InvalidSystem
+            If the law is not objective: its forces do not turn with the body, as 𝓕 x does.
+        """
+        return self.local(forms.SECANT, x)
+
+    def secant_rate(self, x: Array, v: Array) -> Array:
+        """Return 𝓕̇ [m, k, k] in N/(m s), 𝓕̇_ab = ∫ ∇N_a·Ṡ ∇N_b with Ṡ = ℂ : Ċ/2, for x and v [m, k, 3]; see `secant`."""
+        return self.local(forms.SECANT_RATE, x, v)
+
+    def third(self, x: Array, a: Array) -> Array:
+        """Return ∇³φ[a, a] [m, k, 3] of the elements with nodes at x along a [m, k, 3].
+
+        Raises
+        ------
+        InvalidSystem
+            If the material has no second derivative of its stress.
+        """
+        return self.local(forms.THIRD, x, a)
 
     def local(self, form: Form, *x: Array) -> Array:
-        """Return a form of each element apart, as its local function does, for gathered arrays [m, k, 3]."""
+        """Return a form of each element apart, as its local function does, for gathered arrays [m, k, 3].
+
+        Raises
+        ------
+        InvertedElement, MaterialFailed
+        InvalidSystem
+            If the energy does not have the form.
+        """
         self._require(form)
-        return self._computed.local(form, *map(self._gathered, x))
+        return self._apart(form, tuple(map(self._gathered, x)), self._found.loops[form])
+
+    def _apart(self, form: Form, x: tuple[Array, ...], loops: Iterable[Loop | NumpyLoop]) -> Array:
+        """Return what loops add for a form, in place, if elements share no nodes."""
+        m, k = self.nodes.shape
+        out, nodal = np.zeros(form.shape(m * k, m * k * k, 3)), tuple(y.reshape(-1, 3) for y in x)
+        for loop in loops:
+            slots = self.elements.own_slots if form.is_matrix else None
+            loop.add(self.elements, form, nodal, out, slots, apart=True)
+        if form.kind == "block":
+            out = out.reshape(m, k, k, 3, 3).transpose(0, 1, 3, 2, 4)
+        return out.reshape(form.local_shape(m, k, 3))
 
     def has(self, optional: OptionalFunction) -> bool:
         """Return whether the energy has an optional method: a law that is not objective has no secant form."""
-        return self._elements.has(optional) and (optional != "secant" or self.material.objective)
+        return all(form in self._found.loops for form in FORMS if form.optional == optional)
 
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one element with nodes at x [k, 3]; infinite where it is inverted."""
-        return self._elements.local_value(stencil, x)
+        part = self.elements.part(slice(stencil, stencil + 1))
+        F, C, valid = strains_of(part, np.asarray(x, dtype=float)[None])
+        with np.errstate(all="ignore"):
+            W = float(self._found.energies(part, F, C)[0]) if valid else inf
+        return W + self.elements.hourglass_value(stencil, x)
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return functions of one element: compiled for laws of invariants, else evaluated in Python."""
-        return self._fast.lattice_functions() if self._fast else self._elements.lattice_functions(axes)
+        lattice = self._found.lattice
+        return super().lattice_functions(axes) if lattice is None else lattice(self.elements)
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
-        return self._computed.total(self._positions(q))
+        return float(self.local_energies(q).sum())
 
     def local_energies(self, q: Array) -> Array:
         """Return the energies [m] in J of the elements at the nodal positions q [n, 3]."""
-        found = self._fast or self.chunked
-        return super().local_energies(q) if found is None else found.local_energies(self._positions(q))
+        return self._values(self._positions(q), apart=False)
+
+    def _values(self, q: Array, apart: bool) -> Array:
+        first, *others = self._found.values
+        out = first.values(self.elements, q.reshape(-1, 3), apart)
+        for loop in others:
+            out += loop.values(self.elements, q.reshape(-1, 3), apart)
+        return out
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`)."""
@@ -241,21 +302,71 @@ class Solid(ElementEnergy):
         if out.shape != wanted or not out.flags.c_contiguous:  # the kernel would write elsewhere, or to a copy
             message = _WANTED[form.kind] if form.is_matrix else wanted
             raise InvalidSystem(f"Solid: the {form.title} has shape {out.shape}, wanted a contiguous array {message}.")
-        self._computed.add(form, tuple(arrays), out, slots)
+        for loop in self._found.loops[form]:
+            loop.add(self.elements, form, tuple(arrays), out, slots if form.is_matrix else None)
 
     # -- strain and stress, for output ------------------------------------------------------------------------
 
+    def part(self) -> Part:
+        """Return the law, the weights and the gradients of shape functions at all points of quadrature."""
+        return self.elements.part()
+
+    def stress_at_points(self, part: Part, C: Array) -> Array:
+        """Return S [m, g, 3, 3] in Pa at the points of `part`, given C there."""
+        return self._found.stress(part, C)
+
     def deformation_gradients(self, q: Array) -> Array:
-        return self._elements.deformation_gradients(self._positions(q))
+        """Return F [m, 3, 3] at the nodal positions q [n, 3], its mean over the undeformed element."""
+        F, volumes = self.elements.deformations(self._positions(q)[self.nodes])
+        return np.einsum("egij,eg->eij", F, volumes) / self.volumes[:, None, None]
 
     def jacobians(self, q: Array) -> Array:
-        return self._elements.jacobians(self._positions(q))
+        """Return deformed over undeformed volume [m] at the nodal positions q [n, 3]; det F if F is uniform."""
+        return self.elements.jacobians(self._positions(q))
 
     def first_piola(self, q: Array) -> Array:
-        return self._computed.first_piola(self._positions(q))
+        """Return P = ∂W/∂F [m, 3, 3] in Pa at the nodal positions q [n, 3], its mean over the undeformed element.
+
+        Raises
+        ------
+        InvertedElement
+            If det F ≤ 0 anywhere.
+        MaterialFailed
+            If the law has no finite stress.
+        """
+        return self._means(self._positions(q), self.points, self.volumes)
 
     def cauchy(self, q: Array) -> Array:
-        return self._computed.cauchy(self._positions(q))
+        """Return the Cauchy stress σ = P Fᵀ/J [m, 3, 3] in Pa at the positions q [n, 3], its mean over the element.
+
+        Small strains know one stress, that of `first_piola`.
+
+        Raises
+        ------
+        InvertedElement, MaterialFailed
+            As `first_piola`.
+        """
+        if not self.material.objective:
+            return self.first_piola(q)
+        q = self._positions(q)
+        if self._found.cauchy is not None:
+            return self._set_stresses(self._found.cauchy, q, NINE).reshape(-1, 3, 3)
+        known = self.kind == "tetra"  # the loop finds deformed volumes itself
+        return self._means(q, q, np.empty(0) if known else self.volumes * self.jacobians(q))
+
+    def _means(self, q: Array, y: Array, volumes: Array) -> Array:
+        """Return Σ f_n ⊗ y_n/V [m, 3, 3] of the forces at q, where Σ f_n ⊗ y_n is ∫ P ∂y/∂X dV (`stress_loops`)."""
+        forces, out = (
+            self._apart(forms.GRADIENT, (q[self.nodes],), [self._found.forces]),
+            np.empty((len(self.nodes), NINE)),
+        )
+        set_means(forces, y, self.nodes, volumes, out)
+        return out.reshape(-1, 3, 3)
+
+    def _set_stresses(self, loop: Loop, q: Array, numbers: int) -> Array:
+        out = np.empty((len(self.nodes), numbers))
+        loop.set_each(self.elements, q, out)
+        return out
 
     def von_mises(self, q: Array, overstress: Array | None = None) -> Array:
         """Return the von Mises stress √(3/2 s:s) [m] in Pa, s the deviator of the mean σ, at the positions q [n, 3].
@@ -271,8 +382,8 @@ class Solid(ElementEnergy):
         InvertedElement, MaterialFailed
             As `first_piola`.
         """
-        if overstress is None and self._fast is not None:
-            return self._fast.von_mises(self._positions(q))
+        if overstress is None and self._found.cauchy is not None:
+            return self._set_stresses(self._found.cauchy, self._positions(q), 1)[:, 0]
         sigma = self.cauchy(q)
         if overstress is not None:
             sigma += overstress
@@ -298,13 +409,14 @@ class Solid(ElementEnergy):
         if form.optional is not None and not self.has(form.optional):
             raise self.lacks(form.optional)
 
-    @property
-    def _computed(self) -> ElementEnergy | NeoHookeanTetrahedra:
-        return self._fast or self._elements
-
     @cached_property
     def _least_nodes(self) -> int:
         return int(self.nodes.max(initial=-1)) + 1
+
+
+def solids_of(energies: Mapping[str, Energy]) -> dict[str, Solid]:
+    """Return those of energies that are of solids, by name."""
+    return {name: energy for name, energy in energies.items() if isinstance(energy, Solid)}
 
 
 def _formulation_of(element: Element, formulation: Formulation | None, material: Material) -> Formulation:

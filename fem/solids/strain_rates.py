@@ -12,10 +12,8 @@ import numpy as np
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array
 from symplex.fem.copying import Copyable
-from symplex.fem.solids import element_kernels, elements, tensors
-from symplex.fem.solids.elements import REDUCED_HEXAHEDRON, element_of
+from symplex.fem.solids import element_kernels
 from symplex.fem.solids.hourglass import Hexahedra, hexahedra_of
-from symplex.fem.solids.hourglass_strains import gradients_of
 from symplex.fem.solids.solid import Solid
 
 _TOGETHER = 4096  # elements for which elasticities are laid out at once
@@ -51,17 +49,7 @@ class StrainPoints(Copyable):
         self.hexahedra: Hexahedra | None = None
         if solid.formulation == "stabilized":
             self.hexahedra = hexahedra_of(solid.points, solid.nodes)
-            self._gradients = gradients_of(self.hexahedra)
-            self.weights = self.hexahedra.volumes[:, None].copy()
-            return
-        element = REDUCED_HEXAHEDRON if solid.formulation == "reduced" else element_of(what, solid.nodes)
-        _, slopes = element.shapes(element.stiffness.points)
-        J = elements.jacobians(solid.points, solid.nodes, slopes)
-        det = tensors.determinants(J)
-        # ∇N_a = cof J ∂N_a/∂ξ / det J
-        cofactors = tensors.cofactors(J.reshape(-1, 3, 3)).reshape(J.shape) / det[:, :, None, None]
-        self._gradients = np.ascontiguousarray(np.einsum("egij,gaj->egia", cofactors, slopes, optimize=True))
-        self.weights = np.ascontiguousarray(det * element.stiffness.weights)
+        _, self.weights, self._gradients = solid.part()
 
     def deformations(self, x: Array) -> tuple[Array, Array]:
         """Return F and C [m, g, 3, 3] of elements with nodes at x [m, k, 3]."""

@@ -14,10 +14,9 @@ from math import sqrt
 
 import numpy as np
 
-from symplex.fem.blocks import SIZE
 from symplex.fem.kernels import inlined, kernel
-from symplex.fem.solids.chunks import gather_edges
-from symplex.fem.solids.neo_hookean import INVERSE, forces
+from symplex.fem.solids.chunks import CHUNK, gather_edges
+from symplex.fem.solids.neo_hookean import DETERMINANT, constants_of, forces
 from symplex.fem.vectors import (
     Sym3,
     add_at,
@@ -43,33 +42,33 @@ def _von_mises(s):
 
 
 @kernel
-def set_neo_hookean(q, nodes, counts, k, lmbda, mu, elements, out, first, last):
+def set_neo_hookean(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements, out, first, last):
     """Set out [m, 9] to σ, or out [m, 1] to the von Mises stress, of the blocks first … last − 1 at q [n, 3].
 
     ``elements`` names the elements; see `symplex.fem.solids.neo_hookean`.
     """
     q = q.ravel()
-    work = np.empty(9 * SIZE)
+    work = np.empty(9 * CHUNK)
     whole = out.shape[1] == NINE
     for block in range(first, last):
         n = counts[block]
-        constants, valid = k[block], 0
+        constants, valid = geometry[block], 0
         gather_edges(q, nodes[block], n, constants, work)
         for e in range(n):
-            d, inverse = mat3_at(work, e, SIZE), constants[INVERSE + e]
-            J, f = forces(d, sym3_at(constants, e, SIZE), inverse, lmbda, mu)
-            s = 6.0 * inverse / J * (transposed(f) @ d)  # by 1/v
+            d, (M, D) = mat3_at(work, e, CHUNK), constants_of(constants, e)
+            J, f = forces(d, M, D, lmbda, mu)
+            s = 6.0 / (D * J) * (transposed(f) @ d)  # by 1/v
             sigma = Sym3(s[0][0], s[1][1], s[2][2], s[0][1], s[0][2], s[1][2])
-            set_at(work, e, SIZE, (sigma, _von_mises(sigma)))
+            set_at(work, e, CHUNK, (sigma, _von_mises(sigma)))
             valid += J > 0.0
         if valid < n:
             return np.nan
         for e in range(n):
-            to = out[elements[block * SIZE + e]]
+            to = out[elements[block * CHUNK + e]]
             if whole:
-                set_at(to, 0, 1, full(sym3_at(work, e, SIZE)))
+                set_at(to, 0, 1, full(sym3_at(work, e, CHUNK)))
             else:
-                to[0] = work[INVERSE + e]
+                to[0] = work[DETERMINANT + e]
     return 0.0
 
 

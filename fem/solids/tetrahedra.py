@@ -27,11 +27,6 @@ def determinants(E: Array) -> Array:
     return np.einsum("ei,ei->e", E[:, 0], np.cross(E[:, 1], E[:, 2]))
 
 
-def volumes(points: Array, cells: IntArray) -> Array:
-    """Return the signed volumes [m] in m³ of the tetrahedra ``cells`` [m, 4] on ``points`` [n, 3]."""
-    return determinants(edges(points[cells])) / 6.0
-
-
 def checked_volumes(points: Array, cells: IntArray) -> Array:
     """Return the volumes [m] in m³ of undeformed tetrahedra, all positive.
 
@@ -124,8 +119,3 @@ def shape_gradients(points: Array, cells: IntArray) -> Array:
     G[:, 1:] /= determinants(E)[:, None, None]
     G[:, 0] = -G[:, 1:].sum(axis=1)
     return G
-
-
-def deformation_gradients(points: Array, cells: IntArray, q: Array) -> Array:
-    """Return F = Σ_a d_a ⊗ ∇N_a [m, 3, 3] for the positions q [n, 3] of the undeformed points [n, 3]."""
-    return np.einsum("eai,eaj->eij", edges(q[cells]), shape_gradients(points, cells)[:, 1:])

@@ -12,10 +12,9 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.inelastic import Inelastic
 from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_vectors
-from symplex.fem.solids.hourglass import moduli_of
+from symplex.fem.solids.hourglass import moduli_of, undeformed_elasticities
 from symplex.fem.solids.hourglass_strains import PRODUCTS, HourglassStrains, matrices_of
 from symplex.fem.solids.solid import Solid
-from symplex.fem.solids.stabilized import undeformed_elasticities
 from symplex.fem.solids.strain_rates import StrainPoints
 from symplex.fem.solids.viscous_stress import DEVIATOR
 

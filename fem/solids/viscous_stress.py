@@ -11,10 +11,9 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.assembly import Array, scatter_vectors
-from symplex.fem.solids.hourglass import moduli_change
+from symplex.fem.solids.hourglass import moduli_change, undeformed_elasticities
 from symplex.fem.solids.hourglass_strains import HourglassStrains, matrices_of
 from symplex.fem.solids.solid import Solid
-from symplex.fem.solids.stabilized import undeformed_elasticities
 from symplex.fem.solids.strain_rates import StrainPoints
 
 _UNIT = np.eye(3)

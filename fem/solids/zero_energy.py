@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from symplex.fem.energy import Array, Energy
-from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.solid import Solid, solids_of
 
 _RIGID = 1e-6  # of the motion of an element that may differ from a rigid one
 
@@ -39,7 +39,7 @@ def zero_energy_elements(solid: Solid, q: Array, u: Array) -> int:
 
 def has_reduced(energies: Mapping[str, Energy]) -> bool:
     """Return whether there are elements of reduced integration among the energies of a system."""
-    return any(isinstance(energy, Solid) and energy.formulation == "reduced" for energy in energies.values())
+    return any(solid.formulation == "reduced" for solid in solids_of(energies).values())
 
 
 def zero_energy_reason(energies: Mapping[str, Energy], q: Array, u: Array) -> str | None:
@@ -52,7 +52,7 @@ def zero_energy_reason(energies: Mapping[str, Energy], q: Array, u: Array) -> st
     q, u : float64 [n, 3]
         See `zero_energy_elements`.
     """
-    counts = {name: zero_energy_elements(e, q, u) for name, e in energies.items() if isinstance(e, Solid)}
+    counts = {name: zero_energy_elements(solid, q, u) for name, solid in solids_of(energies).items()}
     found = [f"{count} of {name!r}" for name, count in counts.items() if count]
     if not found:
         return None

@@ -21,7 +21,7 @@ from symplex.errors import OutputError, RenderError
 from symplex.meshes.pictures.figures import plain_style, require_format, save_figure
 from symplex.meshes.pictures.packages import require_packages
 from symplex.meshes.pictures.proven import is_proven, remember
-from symplex.meshes.pictures.scene import Scene, colours
+from symplex.meshes.pictures.scene import Scene
 from symplex.meshes.pictures.view import View
 from symplex.meshes.pictures.words import check_dpi, check_size
 from symplex.meshes.series.frames import Series
@@ -288,8 +288,8 @@ def add_key(figure: Figure, scene: Scene, place: tuple[float, float, float, floa
         figure.legend(handles=patches, loc="center left", bbox_to_anchor=(place[0], 0.5), frameon=False, fontsize=11,
                       borderaxespad=0.0, handlelength=1.0)  # fmt: skip
         return
-    shades = ScalarMappable(Normalize(*scene.limits), colours())
-    bar = figure.colorbar(shades, cax=figure.add_axes(place), extend="max" if scene.is_clipped else "neither")
+    shades = ScalarMappable(Normalize(*scene.limits), scene.colours)
+    bar = figure.colorbar(shades, cax=figure.add_axes(place), extend=scene.extend)
     bar.set_label(scene.label, fontsize=13)
     bar.ax.tick_params(labelsize=11)
 

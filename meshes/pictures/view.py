@@ -24,6 +24,7 @@ _FLOOR = 0.7
 _EDGE_ON = 0.02
 # The picture is at least so high and wide, relative to the size of what it shows: bodies may be flat or thin.
 _LEAST = 0.02
+_PLANAR = 1e-6  # of their size, how far points are out of a plane that are said to be in it
 _STATIONS = 25  # on the way of a camera, by which it is found how much it is to see
 
 
@@ -50,6 +51,8 @@ class View:
         In a film: where to the camera goes, as ``direction``, the shortest way.
     orbit : float, default 0
         In a film: by what angle in degrees the camera goes round the bodies, about the upward direction.
+    pivots : tuple of (str, tuple of 3 float), default ()
+        Points in m about which bodies turn, by the names of these: they are marked, and axes through them drawn.
     """
 
     direction: tuple[float, float, float] | None = None
@@ -60,6 +63,7 @@ class View:
     scale: float = 1.0
     to: tuple[float, float, float] | None = None
     orbit: float = 0.0
+    pivots: tuple[tuple[str, tuple[float, float, float]], ...] = ()
 
     def normal(self) -> Vector | None:
         """Return the unit normal of the section, or None.
@@ -130,12 +134,23 @@ class Camera:
         """Return about how long a pixel is in m."""
         return 2 * self._half_height / plotter.window_size[1]
 
-    def aim(self, plotter: pyvista.Plotter, plane: Plane | None, part: float = 0.0) -> None:
-        """Point the camera of a plotter at the box, or at the plane of a section, after a part of its way."""
+    def aim(
+        self, plotter: pyvista.Plotter, plane: Plane | None, part: float = 0.0, centre: Vector | None = None
+    ) -> None:
+        """Point the camera of a plotter at the box, or at its like about another centre, or at the plane of a section.
+
+        Parameters
+        ----------
+        plotter : Plotter
+        plane : Plane or None
+        part : float, default 0
+            What part of its way the camera has gone.
+        centre : float64 [3], optional
+        """
         eye, _, up = self._axes_at(part)
         width, height = plotter.window_size
         camera = plotter.camera
-        centre = self._centre
+        centre = self._centre if centre is None else centre
         if plane is not None:
             centre = centre + plane.normal * ((plane.origin - centre) @ plane.normal)
         camera.focal_point = centre
@@ -171,6 +186,26 @@ def _axes(view: View, facing: Sequence[Vector], part: float = 0.0) -> tuple[Vect
     right = np.cross(up, eye)
     right /= np.linalg.norm(right)
     return eye, right, np.cross(eye, right)
+
+
+def front_of(points: Vector) -> tuple[float, float, float] | None:
+    """Return the direction to an eye in front of the plane in which points [n, 3] are, None if they are in none.
+
+    Points on a line are seen across it. x goes to the right, or y where the plane is across x.
+    """
+    spread = points - points.mean(axis=0)
+    _, sizes, axes = np.linalg.svd(spread, full_matrices=False)
+    if len(sizes) < 3 or not sizes[0] > 0.0 or sizes[2] > _PLANAR * sizes[0]:
+        return None
+    if sizes[1] > _PLANAR * sizes[0]:
+        eye = axes[2]
+    else:
+        across = [np.array(axis) for axis in ((0.0, -1.0, 0.0), _AXES["z"], _AXES["x"])]
+        eye = min(across, key=lambda axis: round(abs(float(axis @ axes[0])), 3))
+    eye = np.where(np.abs(eye) < _PLANAR, 0.0, eye)
+    main = int(np.argmax(np.abs(eye)))
+    x, y, z = eye if (eye[main] > 0.0) != (main == 1) else -eye
+    return float(x), float(y), float(z)
 
 
 def _rotation_between(begin: Vector, end: Vector, up: Vector) -> tuple[Vector, float]:

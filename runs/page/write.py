@@ -31,7 +31,7 @@ from symplex.runs.conservation_report import conservation
 from symplex.runs.drawing import shown_field
 from symplex.runs.history import History, Rows, columns_of
 from symplex.runs.pictures import upright_in
-from symplex.runs.plots import plotted
+from symplex.runs.plots import panels_of
 from symplex.runs.progress import si
 from symplex.runs.report import result_report
 from symplex.runs.result import Result, read_result
@@ -183,7 +183,9 @@ def _panels(before: str, history: Rows, arrays: Arrays) -> list[dict[str, Any]]:
         return []
     all_rows = arrays.add(t)
     found = []
-    for plot in plotted(history):
+    for plot in panels_of({"": history}):
+        if not plot.x.startswith("time"):
+            continue
         times, curves = [all_rows], []
         for curve in plot.curves:
             rows = _telling(curve.y)
@@ -193,7 +195,7 @@ def _panels(before: str, history: Rows, arrays: Arrays) -> list[dict[str, Any]]:
                 y, k = curve.y[rows], len(times)
                 times.append(arrays.add(t[rows]))
             numbers = arrays.add(np.asarray(y, np.float32))
-            curves.append({"name": curve.name, "colour": curve.colour, "y": numbers, "rows": k})
+            curves.append({"name": curve.label or plot.title, "colour": curve.colour, "y": numbers, "rows": k})
         unit = _plain_unit(plot.unit)
         found.append({"title": before + plot.title, "unit": unit, "log": plot.log, "t": times, "curves": curves})
     return found

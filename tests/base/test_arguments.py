@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from reference import round_off
 from symplex.base.arguments import checked
 from symplex.contact.obstacles import HalfSpace
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed, SymplexError
@@ -27,6 +26,7 @@ from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.generate import box
+from symplex.testing import round_off
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.newmark import Newmark

@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from reference import round_off
 from reference.pair_samples import increments, sample
 from symplex.contact.laws import LAWS
+from symplex.testing import round_off
 
 MANY = 20000
 

@@ -10,6 +10,7 @@ from symplex.fem.actions.coriolis import Coriolis
 from symplex.fem.actions.dampers import MeanDashpot, QuadraticDrag
 from symplex.fem.actions.damping import Dashpots, Drag, StiffnessDamping
 from symplex.fem.measures.bars import Bars, GreenStrain
+from symplex.testing.loads import CHECKS, Subject
 
 PAIRS = [[0, 1], [1, 2], [2, 3], [0, 2], [1, 3]]
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
@@ -52,34 +53,10 @@ def case(request):
     return make(), *moving(dim), power
 
 
-def test_stencils_are_contiguous_int32(case):
-    nodes = case[0].nodes
-    assert nodes.dtype == np.int32
-    assert nodes.flags.c_contiguous
-    assert nodes.ndim == 2
-
-
-def test_derivatives_are_slopes_of_the_forces(case):
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+def test_loads_keep_what_they_promise(case, check):
     load, q, v, _ = case
-    dim, n, step = q.shape[1], q.size, 1e-6
-    f_q, f_v = np.zeros((2, n, n))
-    for nodes, by_q, by_v in zip(load.nodes, *load.derivatives(0.0, q[load.nodes], v[load.nodes]), strict=True):
-        places = (dim * nodes[:, None] + np.arange(dim)).ravel()
-        f_q[np.ix_(places, places)] += by_q
-        f_v[np.ix_(places, places)] += by_v
-    for i, e in enumerate(np.eye(n)):
-        e = step * e.reshape(q.shape)
-        np.testing.assert_allclose(f_q[:, i], ((load(0, q + e, v) - load(0, q - e, v)) / (2 * step)).ravel(), atol=1e-8)
-        np.testing.assert_allclose(f_v[:, i], ((load(0, q, v + e) - load(0, q, v - e)) / (2 * step)).ravel(), atol=1e-8)
-
-
-def test_forces_are_pure(case):
-    load, q, v, _ = case
-    before = q.copy(), v.copy()
-    first, again = load(0.3, q, v), load(0.3, q, v)
-    np.testing.assert_array_equal(first, again)
-    assert first is not again
-    np.testing.assert_array_equal((q, v), before)
+    check(Subject(load, q, v))
 
 
 def test_power_is_as_declared(case):

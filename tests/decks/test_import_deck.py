@@ -12,11 +12,11 @@ import pytest
 from write_deck_tables import PAGE, tables
 
 import symplex as sx
-from reference import round_off
 from reference.decks_written import bar, step, write
 from symplex.decks import import_deck
 from symplex.decks.keywords import KEYWORDS
 from symplex.errors import InvalidArgument, MeshError, OutputError, SymplexError
+from symplex.testing import round_off
 
 PULLED = step("*STATIC", "*DLOAD", "END, P4, -2.0e6")
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from reference import round_off
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.mass_properties import MassProperties
 from symplex.fem.rigidity import Rigidity
 from symplex.meshes.closed_surfaces import box_surface, cylinder_surface, sphere_surface
 from symplex.meshes.generate import box
+from symplex.testing import round_off
 
 TURNED, _ = np.linalg.qr(np.random.default_rng(3).standard_normal((3, 3)))
 TURNED *= np.linalg.det(TURNED)

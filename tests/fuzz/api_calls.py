@@ -627,6 +627,13 @@ def calls() -> dict[str, Call]:
                 sx.actions.SupportRotation([0], POINTS, RISE, center=(1.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0)),
             ],
         ),
+        "check_constraint": _call(sx.testing.check_constraint, constraint=ROD, q=POINTS, length=None),
+        "check_energy": _call(sx.testing.check_energy, energy=SPRINGS, q=POINTS),
+        "check_integrator": _call(sx.testing.check_integrator, make=sx.Newmark, sizes=(0.02, 0.01), size=0.05, looks=1),
+        "check_law": _call(sx.testing.check_law, law=sx.measures.EngineeringStrain(10.0, 1.0), at=[0.8, 1.0, 1.3]),
+        "check_load": _call(sx.testing.check_load, load=sx.actions.Drag(MASS, 1.0), q=POINTS, v=0.1 * POINTS),
+        "check_material": _call(sx.testing.check_material, material=sx.NeoHookean(lmbda=6.0, mu=4.0, density=1.0)),
+        "check_system": _call(sx.testing.check_system, system=system(), state=system().state(POINTS)),
         "RigidContact": _call(sx.RigidContact, carry, nodes=[0, 1], obstacle=WALL, stiffness=10.0, carrier=2),
         "AnisotropicElastic": _call(
             sx.AnisotropicElastic, fill, stiffness=np.diag([90.0, 70.0, 80.0, 20.0, 30.0, 25.0]), density=10.0

@@ -40,10 +40,10 @@ NOT_CALLED = {
     "Sweep",
     *("BodyPotential", "Constraint", "DifferentiableLoad", "Energy", "Integrator", "ManifoldMethod", "Material"),
     *("FormulaMaterial", "Motion", "PairLaw", "SpherePotential", "SupportMotion", "SymplexError", "Scenario"),
-    *("BodyState", "Recorder", "RelativeEquilibrium", "RelativePath", "RelaxedState", "SphereState"),
+    *("BodyState", "ContactLaw", "Recorder", "RelativeEquilibrium", "RelativePath", "RelaxedState", "SphereState"),
     *("EquilibriumPath", "StaticEquilibrium"),
     *("Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
-    *("Imported", "Modes", "ComplexModes", "FrequencyResponse", "ModesFound", "ResponseFound"),
+    *("Imported", "Modes", "ComplexModes", "FrequencyResponse", "ModesFound", "ResponseFound", "Study"),
     *("Observation", "Probe", "write_page"),
     "Ranks",  # of processes that mpiexec starts
 }

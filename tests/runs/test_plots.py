@@ -7,11 +7,11 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+from symplex.base.columns import Column, count_column, vector_columns
 from symplex.errors import OutputError
-from symplex.meshes.pictures.figures import FORMATS
-from symplex.runs import plots
-from symplex.runs.history import columns_of
-from symplex.runs.plots import compare_histories, plot_history
+from symplex.meshes.pictures.figures import FORMATS, figure_of_page, plain_style
+from symplex.runs.history import History, columns_of
+from symplex.runs.plots import compare_histories, panels_of, plot_history
 from symplex.runs.summary import drifts
 from symplex.time.totals import kept_energy
 from symplex.units import si_scale
@@ -60,15 +60,8 @@ def test_si_prefixes(largest, unit, expected):
 
 def panels(*histories):
     """Return the lines [2, rows] of each panel of a plot by title and label."""
-    figure = plots._figure(
-        {f"run {k}": history for k, history in enumerate(histories)}, None, {}, plots.Sheet(None, None, 120)
-    )
-    return {
-        axes.get_title(loc="left"): {
-            line.get_label(): line.get_xydata().T for line in axes.get_lines() if len(line.get_xydata())
-        }
-        for axes in figure.axes
-    }
+    found = panels_of({f"run {k}": history for k, history in enumerate(histories)})
+    return {panel.title: {curve.label: (curve.x, curve.y) for curve in panel.curves if len(curve.x)} for panel in found}
 
 
 def from_rest():
@@ -149,9 +142,50 @@ def test_formats_that_are_no_pictures_are_refused(tmp_path):
 
 
 def test_lines_mark_where_stages_begin():
-    figure = plots._figure({"": history()}, None, {"press": 0.0, "let go": 3e-5}, plots.Sheet(None, None, 120))
+    figure = figure_of_page(panels_of({"": history()}, {"press": 0.0, "let go": 3e-5}))
     drawn = [axes for axes in figure.axes if axes.lines]
     assert len(drawn) > 2
     scale, _ = si_scale(float(history()["t"].max()), "s")
     for axes in drawn:
         assert {text.get_text(): text.xy[0] for text in axes.texts} == {"press": 0.0, "let go": 3e-5 * scale}
+
+
+def test_constant_steps_have_no_panel_and_others_have():
+    steps = history()["steps"]
+    counted = count_column("steps", plotted=True)
+    for values, is_there in ((steps, False), (np.floor(7.3 * steps), False), (steps**2, True)):
+        rows = History(history() | {"steps": values}, {"steps": counted})
+        assert ("steps" in [panel.title for panel in panels_of({"": rows})]) is is_there
+
+
+def test_phase_planes_are_those_of_one_or_two_coordinates():
+    t = np.linspace(0.0, 6.0, 601)
+    rows = {"t": t, "kinetic": t, "total": t, "position_bob_x": 2.0 * np.cos(t), "position_bob_y": 0 * t}
+
+    def planes(history):
+        columns = [*vector_columns("position_bob", "m", "length"), *vector_columns("velocity_bob", "m/s", "other")]
+        told = History(history, {column.name: column for column in columns if column.name in history})
+        return [panel.curves[0] for panel in panels_of({"": told}) if panel.title.startswith("phase plane")]
+
+    (plane,) = planes(rows)  # velocities are differences of samples
+    np.testing.assert_allclose(plane.x, 2.0 * np.cos(t))
+    np.testing.assert_allclose(plane.y, -2.0 * np.sin(t), atol=1e-3)
+    (plane,) = planes(rows | {"velocity_bob_x": 3.0 + t, "velocity_bob_y": 0 * t})
+    np.testing.assert_allclose(plane.y, 3.0 + t)
+    three = {f"position_{name}_x": np.sin(t) for name in ("a", "b", "c")}
+    declared = {name: Column(name, "m", "length") for name in three}
+    panels = panels_of({"": History({"t": t, "kinetic": t, "total": t} | three, declared)})
+    assert not [panel for panel in panels if "phase" in panel.title]
+
+
+def test_legends_are_next_to_panels_which_fill_the_page():
+    with plain_style():
+        for count in (1, 2, 3):
+            panels = panels_of({"": history()})[:count]
+            figure = figure_of_page(panels)
+            drawn = figure.canvas.get_renderer()
+            for axes in figure.axes:
+                if axes.get_legend() is not None:
+                    assert axes.get_legend().get_window_extent(drawn).x0 >= axes.bbox.x1
+                    assert axes.get_legend().get_window_extent(drawn).x1 <= figure.bbox.x1
+            assert max(axes.bbox.x1 for axes in figure.axes[-1:]) > 0.85 * figure.bbox.x1

@@ -28,7 +28,7 @@ CALLED = {"linear": "solver", "axes": "align", "constraints": None}
 AROUND = {"kind", "order", "substeps", "device"}
 # Values of all keys other than their defaults, and what else must be given with them.
 OTHER = {
-    **{"dt": 0.25, "grid": 0.25, "step": 0.25, "solver": "dense", "iterations": 7, "halvings": 3},
+    **{"dt": 0.25, "grid": 0.25, "step": 0.25, "solver": "dense", "iterations": 7, "tolerance": 1e-3, "halvings": 3},
     **{"safety": 0.5, "contact_safety": 0.4, "levels": 3, "layers": 1, "given": {"a": 1}, "compensated": True},
     **{"rho_inf": 0.3, "bounds": (0.5, 2.0), "hold": False, "carry": False, "variant": "simplified", "stiff": ["a"]},
     **{"guess": "predicted", "accelerations": "evaluated", "seed": 5, "offset": (0.1, 0.2, 0.3), "mirrored": True},
@@ -39,6 +39,8 @@ BY_KIND = {("hht", "alpha"): -0.2, ("midpoint", "alpha"): 0.3}
 WITH = {
     ("newmark", "contact_safety"): {"dt": "auto"},
     ("newmark", "iterations"): {"beta": 0.25},
+    ("newmark", "tolerance"): {"beta": 0.25},
+    ("zhang-skeel", "tolerance"): {"variant": "push-forward"},
     ("newmark", "gamma"): {"beta": 0.5},
     ("newmark", "solver"): {"beta": 0.25},
     ("newmark", "halvings"): {"beta": 0.25},
@@ -61,7 +63,7 @@ def parameters(method, table):
     for field in fields(method):
         value = getattr(method, field.name)
         if isinstance(value, Newton):
-            found |= {"iterations": value.iterations, "solver": value.linear}
+            found |= {"iterations": value.iterations, "solver": value.linear, "tolerance": value.tolerance}
             # Others refuse halvings, or have none.
             found |= {"halvings": value.halvings} if "halvings" in table.keys else {}
         elif CALLED.get(field.name, field.name) is not None:
@@ -148,7 +150,7 @@ class Ours(ImplicitIntegrator):
 def test_a_class_declares_its_table():
     """Names, defaults, parts and composition follow from the class alone."""
     keys = keys_of(Ours)
-    assert [*keys] == ["dt", "iterations", "solver", "halvings", "size", "order", "substeps"]
+    assert [*keys] == ["dt", "iterations", "solver", "halvings", "tolerance", "size", "order", "substeps"]
     assert keys["dt"].default is ...
     assert (keys["size"].quantity.unit, keys["size"].quantity.range, keys["size"].default) == ("m", "> 0, ≤ 2", 0.5)
 

@@ -537,12 +537,13 @@ def test_an_automatic_step_is_that_of_the_shape_at_the_start_of_its_stage():
 
 
 def test_stages_are_marked_in_the_plot(whole, tmp_path, monkeypatch):
-    marks = []
-    monkeypatch.setattr("symplex.runs.plots._mark", lambda axes, stages: marks.append(stages))
+    pages = []
+    monkeypatch.setattr("symplex.runs.plots.draw_page", lambda panels, *others: pages.append(panels))
     draw_plot([Folder(whole[1])], tmp_path / "history.png")
-    assert marks
-    for stages in marks:  # on an axis in ms
-        assert stages == pytest.approx({"bend": 0.0, "hold": 20.0, "swing": 60.0})
+    (panels,) = pages
+    assert panels
+    for panel in panels:  # on an axis in ms
+        assert panel.marks == pytest.approx({"bend": 0.0, "hold": 20.0, "swing": 60.0})
 
 
 def test_overstress_goes_on_through_stages(tmp_path):

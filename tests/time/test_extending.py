@@ -13,19 +13,12 @@ from contracts import test_integrator_contract as contract
 import symplex as sx
 from symplex.errors import InvalidSystem, UnstableStep
 from symplex.fem.actions.support_motion import SupportTranslation
+from symplex.testing import integrators
 from symplex.time.integrator import FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
-CHECKS = (
-    contract.test_declared_order_on_a_nonlinear_problem,
-    contract.test_conserves_what_it_says_and_nothing_else,
-    contract.test_symmetric_methods_and_no_others_come_back_with_reversed_velocities,
-    contract.test_jacobian_is_symplectic,
-    contract.test_a_resumed_motion_is_bit_identical,
-    contract.test_supports_move_as_given_or_are_refused,
-    contract.test_an_impossible_size_is_refused,
-)
+CHECKS = integrators.CHECKS.values()
 
 
 def _written(module: str, folder: Path, heading: str, most_lines: int):
@@ -57,7 +50,7 @@ def backward_euler(tmp_path_factory):
         yield module.BackwardEuler
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("test_"))
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 def test_the_integrator_keeps_what_it_declares(check, position_verlet):
     verlet = replace(
         contract.CASES["Newmark"],
@@ -69,7 +62,7 @@ def test_the_integrator_keeps_what_it_declares(check, position_verlet):
     check(verlet)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("test_"))
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 def test_the_implicit_method_is_what_it_declares(check, backward_euler):
     check(contract.implicit(backward_euler, sizes=(0.0005, 0.00025, 0.000125)))
 
@@ -155,6 +148,19 @@ def test_work_that_a_step_adds_itself_is_not_found_once_more(monkeypatch):
     monkeypatch.setattr(Explicit, "_motion", lambda self, *arguments: MeanMotion(*arguments))
     added, _ = moved(Explicit(0.01), system, state)
     assert added["work_drag"] == pytest.approx(2.0 * found["work_drag"], rel=1e-3)
+
+
+def test_work_is_added_in_every_step_or_in_none(monkeypatch):
+    """The ends of steps are kept for the ledger only where it has to find the work."""
+
+    class Forgetful(MeanMotion):
+        def _step(self, t, h):
+            (MeanMotion if t < 0.5 else ExplicitMotion)._step(self, t, h)
+
+    system, state = dragged()
+    monkeypatch.setattr(Explicit, "_motion", lambda self, *arguments: Forgetful(*arguments))
+    with pytest.raises(InvalidSystem, match="must add the work of loads to the ledger, as the step before has"):
+        moved(Explicit(0.1), system, state)
 
 
 def test_methods_of_users_must_add_the_work_of_supports_that_they_move():

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from symplex.fem.energy import Array
-from symplex.fem.gradient_table import GradientTable
 from symplex.fem.system import System
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant
 from symplex.time.conserving.small_scheme_loops import SmallForces
@@ -69,7 +68,7 @@ class ConservingScheme(ABC):
     def add(self, z1: Array, out: Array) -> None:
         """Write C (Z0 + Z1)/2 + Z_a [2, n, dim] to out, if the step ends at z1."""
 
-    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[GradientTable, ...]] | None:
+    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[object, ...]] | None:
         """Return the scheme and the system as compiled loops take them, and what addresses lead to, if they do."""
         return None
 

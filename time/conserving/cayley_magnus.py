@@ -7,7 +7,6 @@ from typing import ClassVar, Literal, final
 import numpy as np
 
 from symplex.fem.energy import Array
-from symplex.fem.gradient_table import GradientTable
 from symplex.fem.system import System
 from symplex.time.conserving.algorithm_mc import ConservingScheme
 from symplex.time.conserving.cayley_words import apply_words
@@ -55,7 +54,7 @@ class CayleyMagnus(ConservingScheme):
         self._load_rule = GaussInterpolant(known, self._secant.points_for_forces(known), hermite=hermite)
         self._external = set(external)
 
-    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[GradientTable, ...]] | None:
+    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[object, ...]] | None:
         """Return the scheme and the system as compiled loops take them."""
         scheme = cayley_scheme(self.order, self._rule, self._load_rule, *self._rates_from_outside())
         return with_scheme(scheme, self.system, self._external)

@@ -14,7 +14,6 @@ from numba import typeof, types
 
 from symplex.fem.assembly import Array
 from symplex.fem.call import address_of, call_counting_kernel, call_kernel, call_writing_kernel
-from symplex.fem.gradient_table import GradientTable
 from symplex.fem.kernels import addressed_formula, uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.system import System
 from symplex.time.conserving.gauss_interpolant import hermite_weights
@@ -112,7 +111,7 @@ class SmallConserving:
         order: int,
         scheme: SmallScheme,
         forces: SmallForces,
-        kept: tuple[GradientTable, ...],
+        kept: tuple[object, ...],
         limit: int,
         most: int,
     ):

@@ -18,7 +18,6 @@ from symplex.fem.assembly import Array, IntArray
 from symplex.fem.call import address_of, call_kernel, call_writing_kernel
 from symplex.fem.gradient_table import (
     FormTable,
-    GradientTable,
     SecantTable,
     force_table,
     gradient_table,
@@ -95,7 +94,7 @@ class SmallRooms(NamedTuple):
 
 def with_scheme(
     scheme: SmallScheme, system: System, external: Set[str] = frozenset(), form: forms.Form = forms.GRADIENT
-) -> tuple[SmallScheme, SmallForces, tuple[GradientTable, ...]] | None:
+) -> tuple[SmallScheme, SmallForces, tuple[object, ...]] | None:
     """Return a scheme, a system's forces, and what addresses lead to; None if an energy has no loops.
 
     Parameters
@@ -117,8 +116,8 @@ def with_scheme(
     inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
     force = force_table(given)._replace(by_ends=form.ends == 2)
     tables = force, force_table(whole), force_table(outer)
-    found = SmallForces(inverse_mass, pattern.indptr, pattern.indices, *tables, bool(external), secant, *_loops())
-    return scheme, found, (whole, given, outer)
+    found = SmallForces(inverse_mass, pattern.indptr, pattern.indices, *tables, bool(external), secant.table, *_loops())
+    return scheme, found, (whole, given, outer, secant)
 
 
 @cache

@@ -21,6 +21,7 @@ from symplex.time.constraints import multiplier_loops as loops
 from symplex.time.constraints.multiplier_matrix import BandMatrix, SparseMatrix
 from symplex.time.constraints.small_conditions import Conditions
 
+_STRAIGHT = 1e-6  # part of a gradient that changes over all positions by less: that of differences errs by some 1e-9
 _FEASIBLE = 1e-8  # how far from the constraints a start may be, relative to the positions
 _BAND = 64  # half the bandwidth up to which a banded factorisation is faster than a sparse one
 _SHIFT = 4e-15  # of a matrix with ones on the diagonal, to factorise it also where it is singular
@@ -122,14 +123,14 @@ class Multipliers:
 
     def compiled(self) -> Conditions | None:
         """Return the conditions as compiled loops take them, if all have such loops and the matrix is banded."""
-        matrix, table = self._matrix, condition_table(list(self.constraints.values()))
+        matrix, table = self._matrix, condition_table(list(self.constraints.values()), self.system.dim)
         if table is None or not isinstance(matrix, BandMatrix):
             return None
         pairs = self._first, self._second, matrix.slots
         floor, excess, solution, work = (np.zeros(self.size) for _ in range(4))
         rooms = floor, excess, solution, work, self.empty_gradients()
         factors = matrix.values, matrix.values.ravel(), matrix.order
-        return Conditions(table, self._rows, self._nodes, *pairs, self.inverse_mass, *factors, *rooms)
+        return Conditions(table.table, self._rows, self._nodes, *pairs, self.inverse_mass, *factors, *rooms)
 
     # -- values and gradients -----------------------------------------------------------------------------------
 
@@ -212,7 +213,10 @@ class Multipliers:
         self.write_gradients(q, gradients)
         np.add.at(out, self._rows, np.einsum("ei,ei->e", gradients, gradients))
         for constraint, part in zip(self.constraints.values(), self._parts, strict=True):
-            bend = np.abs(constraint.hessian(q[constraint.nodes])).max(axis=(1, 2), initial=0.0)
+            x = q[constraint.nodes]
+            bend = np.abs(constraint.hessian(x)).max(axis=(1, 2), initial=0.0)
+            if type(constraint).hessian is Constraint.hessian:  # by differences, whose errors are no curvature
+                bend[bend * (np.ptp(q) or 1.0) < _STRAIGHT * np.sqrt(out[part])] = 0.0
             out[part] = np.divide(out[part], bend, out=np.zeros(len(bend)), where=bend > 0.0)
         return out
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from symplex.errors import StepFailed
 from symplex.fem.assembly import Array
+from symplex.fem.calls import Call
 from symplex.fem.changing import ChangingEnergy
-from symplex.fem.stored_calls import StoredCall
 from symplex.time.explicit.local_loops import copy_rows, move_rows
 
 
@@ -39,7 +39,7 @@ class ChangingStencils:
         # Of all nodes, in the order of the system; the others stay zero.
         self._q, self._before, self._out = (np.zeros((len(place), dim)) for _ in range(3))
 
-    def gradient_calls(self) -> list[StoredCall] | None:
+    def calls(self) -> list[Call] | None:
         """Return None: their loops do not know which stencils there are."""
         return None
 

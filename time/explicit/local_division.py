@@ -8,12 +8,12 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem import threads
+from symplex.fem import forms, threads
 from symplex.fem.actions.loads import DeadLoad
+from symplex.fem.calls import Call, rows_of
 from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.some_stencils import SomeStencils
-from symplex.fem.stored_calls import StoredCall, table_of_calls
 from symplex.fem.system import System
 from symplex.time.explicit.local_contact import ChangingStencils
 from symplex.time.explicit.local_levels import Levels, node_levels, stencil_levels
@@ -86,9 +86,9 @@ class Level:
                 self.stencils += len(some) if energy.nodes.shape[1] > 1 else 0
 
     @cached_property
-    def calls(self) -> list[StoredCall] | None:
+    def calls(self) -> list[Call] | None:
         """The calls by which compiled loops add the gradient to its constant part; None if they cannot."""
-        found = [part.gradient_calls() for part in self._parts]
+        found = [part.calls() for part in self._parts]
         return None if None in found else [call for calls in found for call in calls or ()]
 
     @property
@@ -192,7 +192,7 @@ class Division:
             part.gradient = gradients[first:end]
         first_nodes = [part.nodes.start for part in self.parts]
         spans = np.column_stack([first_nodes, rows[:-1], rows[1:], ends[:-1], ends[1:]]).astype(np.int64)
-        every = table_of_calls([call for of_level in calls for call in of_level])
+        every = rows_of(forms.GRADIENT, [call for of_level in calls for call in of_level])
         return LevelTable(self.bounds, spans, constants, gradients, every)
 
     @property

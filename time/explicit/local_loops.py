@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array
+from symplex.fem.calls import add_rows
 from symplex.fem.kernels import formula, kernel
-from symplex.fem.stored_calls import add_stored
 
 # Columns of the spans of a level: its first node, its rows in the gradients, and its calls.
 _NODE, _FIRST, _END, _CALL, _LAST_CALL = range(5)
@@ -27,8 +27,8 @@ class LevelTable(NamedTuple):
         the end.
     constants, gradients : float64 [rows, dim]
         Gradients in N, level by level, and their constant parts.
-    calls : int64 [k, 2]
-        The loops of energies (see `symplex.fem.stored_calls`).
+    calls : int64 [k, 7]
+        The calls of energies (see `symplex.fem.calls`).
     """
 
     bounds: NDArray[np.int64]
@@ -155,7 +155,7 @@ def _refresh(table, level, q):
     span, gradient = table.spans[level], _gradient(table, level)
     gradient[:] = table.constants[span[_FIRST] : span[_END]]
     at = q[span[_NODE] : span[_NODE] + len(gradient)]
-    return add_stored(table.calls[span[_CALL] : span[_LAST_CALL]], at, gradient)
+    return add_rows(table.calls[span[_CALL] : span[_LAST_CALL]], (at,), gradient)
 
 
 @formula

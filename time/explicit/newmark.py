@@ -13,10 +13,12 @@ from symplex.base.columns import Column
 from symplex.base.quantities import between, positive, positive_or_auto
 from symplex.errors import StepFailed, UnstableStep
 from symplex.fem import threads
+from symplex.fem.call import call_back
+from symplex.fem.callbacks import Callback
 from symplex.fem.energy import Array
-from symplex.fem.gradient_table import gradient_table, write_gradient
-from symplex.fem.kernels import formula, inlined, kernel
-from symplex.fem.load_table import load_loops, write_load
+from symplex.fem.gradient_table import gradient_table, table_of, write_gradient
+from symplex.fem.kernels import formula, inlined, kernel, uncounted_formula
+from symplex.fem.load_table import NO_LOADS, LoadTable, load_loops, write_load
 from symplex.fem.system import State, System
 from symplex.fem.team import Phases
 from symplex.time.implicit.generalized_alpha import newmark_scheme
@@ -31,6 +33,7 @@ from symplex.time.traits import Form, Trait
 
 _STENCILS_AT_ONCE = 1_000_000  # in a compiled loop, which hears no signal: some 20 ms
 _NUMBERS_AT_ONCE = 512
+_NO_ROWS, _NO_FACTORS = table_of([]), np.ones((1, 0))
 
 
 @checked
@@ -105,7 +108,7 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion"]):
 
     @property
     def splits(self) -> bool:
-        """Whether β = 0: of drifts and changes of velocity."""
+        """Whether β = 0: drifts between kicks."""
         return self.explicit
 
     @property
@@ -171,23 +174,36 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion"]):
         return float(self.dt)
 
 
+# Rows of what steps with loads or inelastic parts need: positions at the start, the velocities that loads see at the
+# end, and the sum of compiled loads; and with moving supports velocities and the gradient at the start.
+START, SEEN, SUM, VELOCITY, GRADIENT, _ROWS = range(6)
+# What the loop over steps calls back, in the order of a step (see `NewmarkMotion._called`).
+_PASS, _SUPPORTS, _ENERGIES, _ACTIONS, _KINDS = range(5)
+
+
 class NewmarkMotion(FixedStepMotion):
-    """A motion by explicit Newmark; see `Newmark`."""
+    """A motion by explicit Newmark; see `Newmark`.
+
+    All steps are taken by one compiled loop. Energies and loads in Python, moving supports and inelastic parts have no
+    compiled form, and are called back from it, and so is the pass over many nodes, which several threads share.
+    """
 
     loads_at_ends = True
 
     def __init__(self, system: System, t0: float, dt: float, n: int = 0):
         super().__init__(system, t0, dt, n)
-        self._gradient = np.zeros((system.n_nodes, system.dim))  # less the loads
+        shape = system.n_nodes, system.dim
+        self._gradient = np.zeros(shape)  # less the loads
         self._mass = np.asarray(system.mass)[:, None]
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / self._mass)
-        self._parts = Phases(threads.parts(system.n_nodes))
-        self._table, self._loads = gradient_table(system), None
-        if self._table is not None and not (self._moving or self._internal):
-            self._loads = load_loops(system, derivatives=False)
-        if self._table is not None and self._loads is not None:
-            self._at_once = max(_STENCILS_AT_ONCE // max(self._table.stencils + self._loads.stencils, 1), 1)
-            self._rooms = np.zeros((3, system.n_nodes, system.dim))
+        self._rooms = np.zeros((_ROWS if self._moving else VELOCITY if self._work else 0, *shape))
+        ranges = threads.parts(system.n_nodes)
+        self._parts, self._is_large = Phases(ranges), len(ranges) > 1
+        self._table, self._loads = gradient_table(system), load_loops(system, derivatives=False)
+        stencils = sum(len(energy.nodes) for energy in system.energies.values())
+        self._at_once = max(_STENCILS_AT_ONCE // max(stencils + (self._loads.stencils if self._loads else 0), 1), 1)
+        self._back = Callback(self._called)
+        self._taking = Steps.one(t0, dt), 1, NO_LOADS  # the steps in the loop, how many, and the loads in it
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, with the forces where supports do work against them."""
@@ -201,248 +217,191 @@ class NewmarkMotion(FixedStepMotion):
             self._gradient -= self._work.acting.sum(axis=0)
             self._internal.subtract_forces(q, q, 0.0, self._gradient, mean=False)
 
-    def _run(self, n_steps: int) -> None:
-        """Take n_steps steps, with one pass over the nodes in each where that is all there is to do."""
-        if self._work or self._loads is not None:
-            super()._run(n_steps)
-        elif n_steps:
-            self._run_over_nodes(n_steps)
-
-    def _compiled_steps(self, n: int, steps: Steps) -> int:
-        """Take up to n steps, as long as forces are finite: `_step` says of which stencil they are not, and stops."""
-        table, loads = self._table, self._loads
-        if table is None or loads is None:
-            return 0
-        arrays = self._q, self._v, self._a, self._gradient, self._inverse_mass, table.constant, table.rows
-        if not self.system.loads:
-            return _steps(n, steps.sizes, *arrays)
-        n, factors = steps.load_factors(n, loads, 1.0)
-        return _loaded_steps(n, steps.sizes, *arrays, loads.table, factors, self._rooms, *self._work.buffers())
+    def observe(self, t: float) -> None:
+        """Set the accelerations of moving supports; all others are there."""
+        if self._moving:
+            np.copyto(self._a, self._moving.accelerations(t), where=self._moving.mask)
 
     def _step(self, t: float, h: float) -> None:
-        if self._compiled_steps(1, Steps.one(t, h)):
+        if not self._compiled_steps(1, Steps.one(t, h)):
+            self._back.raise_failure()
+
+    def _compiled_steps(self, n: int, steps: Steps) -> int:
+        """Take n steps, or parts of steps, fewer if one fails, of which `_step` says why; return how many."""
+        if self._back.failed:
+            return 0
+        loads = self._loads or NO_LOADS
+        known, factors = steps.load_factors(n, loads, 1.0) if loads.histories else (n, _NO_FACTORS)
+        if not known:  # the loads themselves say why
+            loads, known, factors = NO_LOADS, 1, _NO_FACTORS
+        actions = bool(self._moving or self._internal) or len(loads.histories) < len(self._work.loads)
+        calls = self._is_large, bool(self._moving), self._table is None, actions
+        self._taking = steps, known, loads
+        energies = (self._gradient, _NO_ROWS) if self._table is None else self._table[:2]
+        works = loads.table.rows, loads.table.write, factors, *self._work.buffers()
+        back = *calls, self._back.address
+        return _steps(known, steps.sizes, steps.kicks, *self._nodes, *energies, *works, *back)
+
+    @property
+    def _nodes(self) -> tuple[Array, ...]:
+        """The arrays that passes over nodes take."""
+        return self._q, self._v, self._a, self._gradient, self._inverse_mass, self._rooms
+
+    # -- what the loop calls back -------------------------------------------------------------------------------------
+
+    def _called(self, number: int) -> None:
+        """Do what has no compiled form in a step: its number times `_KINDS`, plus the kind."""
+        step, kind = divmod(number, _KINDS)
+        steps, n, loads = self._taking
+        k = step % len(steps.sizes)
+        h = float(steps.sizes[k])
+        if kind == _PASS:
+            before, after = float(steps.kicks[k, 0]), float(steps.kicks[k - 1, 1])
+            self._parts.run(_pass_over, *self._nodes, step > 0, after, step < n, before, h, self._table is None)
             return
-        if self._work:
-            self._step_with_work(t + h, h)
-            return
-        self._move(h, kick=False, drift=True)
-        self.system.gradient(self._q, self._gradient)
-        self._move(h, kick=True, drift=False)
+        t = steps.time(step) + h
+        if kind == _SUPPORTS:
+            given = self._moving.mask
+            np.copyto(self._q, self._origin + self._moving.displacements(t), where=given)
+            np.copyto(self._rooms[SEEN], self._moving.velocities(t), where=given)
+        elif kind == _ENERGIES:
+            if self._table is not None:  # whose forces are not finite: energies say of which stencil
+                self._gradient.fill(0.0)
+            for energy in self.system.energies.values():  # to what is clear
+                energy.add_gradient(self._q, self._gradient)
+        else:
+            if len(loads.histories) < len(self._work.loads):
+                self._gradient -= self._work.evaluate(t, self._q, self._rooms[SEEN])
+                self._work.add_mean(self._q - self._rooms[START])
+            self._act(h)
 
-    def _run_over_nodes(self, n_steps: int) -> None:
-        """Take n_steps steps: the end of one and the begin of the next are one pass over the nodes."""
-        self._move(self.dt, kick=False, drift=True)
-        for left in range(n_steps, 0, -1):
-            try:
-                for energy in self.system.energies.values():  # to what is clear
-                    energy.add_gradient(self._q, self._gradient)
-            except StepFailed as error:
-                raise self._stopped(error, self.t, self.dt) from None
-            self._move(self.dt, kick=True, drift=left > 1)
-            self.n += 1
-
-    def _move(self, h: float, kick: bool, drift: bool) -> None:
-        """Move all nodes as `_move` does, on several threads where these are many: each node is moved alone."""
-        arrays = self._q, self._v, self._a, self._gradient, self._inverse_mass
-        self._parts.run(_move, *arrays, h, kick, drift)
-
-    def _step_with_work(self, t: float, h: float) -> None:
-        """Take a step to the time t in s with loads, inelastic parts or moving supports, and add up their work."""
-        q, v, a, gradient, given = self._q, self._v, self._a, self._gradient, self._moving.mask
-        q0, v0, gradient0 = q.copy(), v.copy(), gradient.copy()
-        predicted = v + h * a
-        self._move(h, kick=False, drift=True)
-        if self._moving:
-            np.copyto(q, self._origin + self._moving.displacements(t), where=given)
-            np.copyto(predicted, self._moving.velocities(t), where=given)
-        self._foresee(predicted)
-        table = self._table
-        if table is None or not np.isfinite(_set_gradient(table.constant, table.rows, q, gradient)):
-            self.system.gradient(q, gradient)
-        gradient -= self._work.evaluate(t, q, predicted)
+    def _act(self, h: float) -> None:
+        """Take the forces of inelastic parts off the gradient in a step of h s, and add up their work and supports'."""
+        q, v, gradient, q0 = self._q, self._v, self._gradient, self._rooms[START]
         if self._internal:
             self._internal.subtract_forces(q0, q, h, gradient, mean=False)
             self._work.add_dissipated(self._internal.advance(q0, q, h))
-        self._move(h, kick=True, drift=False)
-        self._work.add_mean(q - q0)
         if self._moving:
-            np.copyto(v, predicted, where=given)
-            np.copyto(a, self._moving.accelerations(t), where=given)
+            v0, gradient0 = self._rooms[VELOCITY], self._rooms[GRADIENT]
+            np.copyto(v, self._rooms[SEEN], where=self._moving.mask)
             on_mass = 0.5 * self._mass * (v - v0) * (v + v0)
             self._work.add_supports(0.5 * (gradient0 + gradient) * (q - q0) + on_mass)
 
-    def _foresee(self, predicted: Array) -> None:
-        """Take note of the velocities [n, dim] that loads will see in the step, before forces are found."""
-
-    def split(self, t: float, h: float, drifts: Array, changes: Array) -> None:
-        """Move by a step of the size h in s from the time t, in drifts [s] between changes of velocity [s + 1]."""
-        if self.compiled_splits(1, h, drifts, changes):
-            return
-        self._v += h * changes[0] * self._a
-        try:
-            for drift, change in zip(drifts, changes[1:], strict=True):
-                self._q += h * drift * self._v
-                self.system.gradient(self._q, self._gradient)
-                np.multiply(self._gradient, -self._inverse_mass, out=self._a)
-                self._v += h * change * self._a
-        except StepFailed as error:
-            raise self._stopped(error, t, h) from None
-
-    def compiled_splits(self, n: int, h: float, drifts: Array, changes: Array) -> int:
-        """Take up to n steps as `split` does, as long as forces are finite."""
-        table = self._table
-        if table is None or self._work:
-            return 0
-        arrays = self._q, self._v, self._a, self._gradient, self._inverse_mass, self._rooms
-        return _split_steps(n, h * drifts, h * changes, *arrays, table.constant, table.rows)
-
-    def observe(self, t: float) -> None:
-        """Nothing: the accelerations are there."""
-
 
 @kernel
-def _set_gradient(constant, rows, q, gradient):
-    """Set the gradient, as compiled steps do; return a sum that is finite if all forces are."""
-    return write_gradient(constant, rows, q, gradient)
+def _steps(
+    n, sizes, kicks, q, v, a, gradient, inverse_mass, before, constant, rows,
+    loads, write, factors, acting, works, is_large, supports, from_python, actions, back,
+):  # fmt: skip
+    """Take n steps; return how many were taken: all, unless what is called back fails in the next one.
 
-
-@kernel
-def _steps(n, sizes, q, v, a, gradient, inverse_mass, constant, rows):
-    """Take n steps, as `_step` does; return how many had finite forces: all is before the next one then."""
-    numbers = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
-    for step in range(n):
-        dt = sizes[step % len(sizes)]
-        _drift(*numbers[:4], dt)
-        if not np.isfinite(write_gradient(constant, rows, q, gradient)):
-            for i in range(q.shape[0]):
-                for j in range(q.shape[1]):
-                    q[i, j] -= dt * v[i, j]
-                    v[i, j] -= 0.5 * dt * a[i, j]
-            return step
-        _kick(*numbers[1:], dt)
-    return n
-
-
-@kernel
-def _split_steps(n, drifts, changes, q, v, a, gradient, inverse_mass, rooms, constant, rows):
-    """Take n steps of drifts between changes of velocity [s]; return how many had finite forces.
-
-    All is before the next one then.
-    """
-    q_, v_, a_, g_, m_ = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
-    q0, v0, a0 = rooms[0].ravel(), rooms[1].ravel(), rooms[2].ravel()
-    for step in range(n):
-        for i in range(len(q_)):
-            q0[i], v0[i], a0[i] = q_[i], v_[i], a_[i]
-            v_[i] += changes[0] * a_[i]
-        for s in range(len(drifts)):
-            for i in range(len(q_)):
-                q_[i] += drifts[s] * v_[i]
-            if not np.isfinite(write_gradient(constant, rows, q, gradient)):
-                for i in range(len(q_)):
-                    q_[i], v_[i], a_[i] = q0[i], v0[i], a0[i]
-                return step
-            for i in range(len(q_)):
-                a_[i] = -g_[i] * m_[i]
-                v_[i] += changes[s + 1] * a_[i]
-    return n
-
-
-# Places of vectors [n, dim] that steps with loads write to: positions at their beginning, the velocities that loads
-# see, and the sum of the loads.
-_START, _SEEN, _SUM = range(3)
-
-
-@kernel
-def _loaded_steps(n, sizes, q, v, a, gradient, inverse_mass, constant, rows, loads, factors, rooms, acting, works):
-    """Take n steps with loads, as `_step_with_work` does; return how many had finite forces of energies.
-
-    All is before the next one then. Loads act with the forces acting [l, n, dim] at the beginning, and with factors
+    Each is a drift between two kicks. Loads act with the forces acting [l, n, dim] at the beginning, and with factors
     [s, l] at the ends of steps in turn; the work of each is added to works [l].
     """
+    table = LoadTable(
+        loads, loads, loads, write, 0
+    )  # made here: to take one from Python takes longer than a short step
     numbers = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
-    start, seen, total = rooms[_START].ravel(), rooms[_SEEN].ravel(), rooms[_SUM].ravel()
-    for step in range(n):
-        dt = sizes[step % len(sizes)]
-        # Loops apart, so that products are rounded before they are added, as in `_step_with_work`, which takes the
-        # steps of a system that is divided among ranks.
-        for i in range(len(seen)):
-            start[i] = numbers[0][i]
-            seen[i] = dt * numbers[2][i]
-        for i in range(len(seen)):
-            seen[i] = numbers[1][i] + seen[i]
-        _drift(*numbers[:4], dt)
-        if not np.isfinite(write_gradient(constant, rows, q, gradient)):
-            for i in range(len(start)):
-                numbers[0][i] = start[i]
-                numbers[1][i] -= 0.5 * dt * numbers[2][i]
+    rooms = before.reshape((len(before), q.size))
+    k, after = 0, 0.0
+    for step in range(n + 1):
+        if not is_large:
+            _pass(*numbers, rooms, step > 0, after, step < n, kicks[k, 0], sizes[k], from_python)
+        elif call_back(back, step * _KINDS + _PASS):
             return step
-        for i in range(len(total)):
-            total[i] = 0.0
-        for k in range(len(works)):
-            force = acting[k].ravel()
-            work = 0.0
-            for i in range(len(total)):
-                work += force[i] * (numbers[0][i] - start[i])
-            write_load(loads, k, factors[step % len(factors), k], q, q, q, rooms[_SEEN], acting[k])
-            for i in range(len(total)):
-                work += force[i] * (numbers[0][i] - start[i])
-                total[i] += force[i]
-            works[k] += 0.5 * work
-        for i in range(len(total)):
-            numbers[3][i] -= total[i]
-        _kick(*numbers[1:], dt)
+        if step == n:
+            break
+        if supports and call_back(back, step * _KINDS + _SUPPORTS):
+            return step
+        if from_python or not np.isfinite(write_gradient(constant, rows, q, gradient)):  # noqa: SIM102
+            if call_back(back, step * _KINDS + _ENERGIES):
+                return step
+        if len(loads) > 0:
+            _subtract_loads(table, factors[step % len(factors)], q, gradient, before, acting, works)
+        if actions and call_back(back, step * _KINDS + _ACTIONS):
+            return step
+        after = kicks[k, 1]
+        k = k + 1 if k + 1 < len(sizes) else 0
     return n
 
 
-@kernel
-def _move(q, v, a, gradient, inverse_mass, dt, kick, drift, first, last):
-    """Kick the nodes first … last − 1, if wanted, and let them drift, if wanted; return 0.
+@formula
+def _subtract_loads(loads, factors, q, gradient, before, acting, works):
+    """Take loads with factors [l] off the gradient, and add their work in the step to works [l]."""
+    at, start, total = q.ravel(), before[START].ravel(), before[SUM].ravel()
+    for i in range(len(total)):
+        total[i] = 0.0
+    for k in range(len(factors)):
+        force = acting[k].ravel()
+        work = 0.0
+        for i in range(len(total)):
+            work += force[i] * (at[i] - start[i])
+        write_load(loads, k, factors[k], q, q, q, before[SEEN], acting[k])
+        for i in range(len(total)):
+            work += force[i] * (at[i] - start[i])
+            total[i] += force[i]
+        works[k] += 0.5 * work
+    at = gradient.ravel()
+    for i in range(len(total)):
+        at[i] -= total[i]
 
-    Both together, in this order, end a step and begin the next.
-    """
-    q, v, a, gradient = (
+
+@kernel
+def _pass_over(q, v, a, gradient, inverse_mass, before, has_kick, after, has_drift, kick, size, clears, first, last):
+    """Pass over the nodes first … last − 1 as `_pass` does; return 0."""
+    q, v, a, gradient, inverse_mass, rooms = (
         q[first:last].ravel(),
         v[first:last].ravel(),
         a[first:last].ravel(),
         gradient[first:last].ravel(),
+        inverse_mass[first:last].ravel(),
+        before.reshape((len(before), q.size))[:, first * q.shape[1] : last * q.shape[1]],
     )
-    inverse_mass = inverse_mass[first:last].ravel()
-    # Both have loops of their own, over what is in the first cache: in one loop dt/2 a would be rounded before it is
-    # added, apart it is not, and a run would depend on its portions.
-    for start in range(0, len(q), _NUMBERS_AT_ONCE):
-        end = min(start + _NUMBERS_AT_ONCE, len(q))
-        if kick:
-            _kick(v[start:end], a[start:end], gradient[start:end], inverse_mass[start:end], dt)
-        if drift:
-            _drift(q[start:end], v[start:end], a[start:end], gradient[start:end], dt)
+    for i in range(0, len(q), _NUMBERS_AT_ONCE):  # which the first cache has
+        end = min(i + _NUMBERS_AT_ONCE, len(q))
+        numbers = q[i:end], v[i:end], a[i:end], gradient[i:end], inverse_mass[i:end], rooms[:, i:end]
+        _pass(*numbers, has_kick, after, has_drift, kick, size, clears)
     return 0.0
 
 
-@formula
-def _kick(v, a, gradient, inverse_mass, dt):
-    """Do a = −M⁻¹ gradient, v += dt/2 a for numbers [size], with the loads taken off the gradient."""
-    for i in range(len(v)):
-        a[i], v[i] = kicked(v[i], gradient[i], inverse_mass[i], dt)
+@uncounted_formula
+def _pass(q, v, a, gradient, inverse_mass, rooms, has_kick, after, has_drift, kick, size, clears):
+    """Kick coordinates for a time after a drift, if there was one, and let them do the next one, if there is one."""
+    # Both have loops of their own: in one loop h a would be rounded before it is added, apart it is not, and a run
+    # would depend on its portions.
+    if has_kick:
+        for i in range(len(q)):
+            a[i], v[i] = kicked(v[i], gradient[i], inverse_mass[i], after)
+    if has_drift:
+        if len(rooms) > 0:
+            _remember(q, v, a, gradient, rooms, size)
+        for i in range(len(q)):
+            q[i], v[i] = drifted(q[i], v[i], a[i], kick, size)
+        if clears:  # for that at q
+            for i in range(len(q)):
+                gradient[i] = 0.0
 
 
-@formula
-def _drift(q, v, a, gradient, dt):
-    """Do v += dt/2 a, q += dt v for numbers [size], and clear the gradient for that at q."""
+@uncounted_formula
+def _remember(q, v, a, gradient, rooms, size):
+    """Set what is there before the drift of a step of a size in s, and the velocities at its end that loads see."""
     for i in range(len(q)):
-        q[i], v[i] = drifted(q[i], v[i], a[i], dt)
-        gradient[i] = 0.0
+        rooms[START, i] = q[i]
+        rooms[SEEN, i] = v[i] + size * a[i]
+    if len(rooms) > VELOCITY:
+        for i in range(len(q)):
+            rooms[VELOCITY, i], rooms[GRADIENT, i] = v[i], gradient[i]
 
 
 @inlined
-def kicked(v, gradient, inverse_mass, dt):
-    """Return a = −M⁻¹ gradient and v + dt/2 a."""
+def kicked(v, gradient, inverse_mass, h):
+    """Return a = −M⁻¹ gradient and v + h a."""
     a = -gradient * inverse_mass
-    return a, v + 0.5 * dt * a
+    return a, v + h * a
 
 
 @inlined
-def drifted(q, v, a, dt):
-    """Return q + dt (v + dt/2 a) and v + dt/2 a."""
-    v += 0.5 * dt * a
-    return q + dt * v, v
+def drifted(q, v, a, kick, h):
+    """Return q + h (v + kick a) and v + kick a."""
+    v += kick * a
+    return q + h * v, v

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.base.columns import Column
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array, Energy
 from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
 from symplex.fem.system import State, System
+from symplex.time.around import Around
 from symplex.time.integrator import Integrator
 from symplex.time.motion import Motion
-from symplex.time.traits import Form
 
 _RELATIVE_CHANGE = 1e-6  # of energies and gradients by a translation: far above round-off
 
@@ -64,7 +63,7 @@ class CentreOfMass:
 @checked
 @final
 @dataclass(frozen=True)
-class JacobiReduction(Integrator):
+class JacobiReduction(Around):
     """An integrator in Jacobi coordinates, which keeps the total linear momentum exactly.
 
     Section 4.2 of Gonzalez, Schmidt and Ortiz, "Force-stepping integrators in Lagrangian mechanics" (2010). The lattice
@@ -85,28 +84,13 @@ class JacobiReduction(Integrator):
     """
 
     integrator: Integrator
-    order: float = field(init=False)
-    conserves: frozenset[str] = field(init=False)
-    energy: str = field(init=False)
-    symmetric: bool = field(init=False)
 
-    def __post_init__(self):
-        object.__setattr__(self, "order", self.integrator.order)
-        object.__setattr__(self, "conserves", self.integrator.conserves | {"momentum"})
-        object.__setattr__(self, "energy", self.integrator.energy)
-        object.__setattr__(self, "symmetric", self.integrator.symmetric)
-
-    takes = frozenset()
+    takes = frozenset()  # pyright: ignore[reportAssignmentType]
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """Those of the integrator."""
-        return self.integrator.columns
-
-    @property
-    def needs(self) -> frozenset[Form]:
-        """What the integrator needs."""
-        return self.integrator.needs
+    def conserves(self) -> frozenset[str]:
+        """What the integrator conserves, and momentum."""
+        return self.integrator.conserves | {"momentum"}
 
     def start(self, system: System, state: State) -> JacobiMotion:
         """Return the motion that begins at the positions and velocities of a state.

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import final
 
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.base.columns import Column
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array, Energy
 from symplex.fem.measures.bars import Bars, InverseSquare
 from symplex.fem.system import State, System
+from symplex.time.around import Around
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.events.lattice_motion import ForceSteppingMotion
 from symplex.time.integrator import Integrator
 from symplex.time.motion import FixedStepMotion, Motion
 from symplex.time.reductions.jacobi_reduction import CentreOfMass
 from symplex.time.reductions.swept_angle import RADIUS, TIME, add_pieces, swept
-from symplex.time.traits import Form
 
 _NAME = "PolarReduction"
 _RADIAL = 8 * np.finfo(float).eps  # sine of the angle between position and velocity up to which it is round-off
@@ -32,7 +31,7 @@ _ENOUGH = 2**16  # pieces at once
 @checked
 @final
 @dataclass(frozen=True)
-class PolarReduction(Integrator):
+class PolarReduction(Around):
     """An integrator for the distance of two bodies, which keeps momentum and angular momentum exactly.
 
     Section 6.1.1 of Gonzalez, Schmidt and Ortiz, "Force-stepping integrators in Lagrangian mechanics" (2010). With the
@@ -70,32 +69,25 @@ class PolarReduction(Integrator):
 
     integrator: Integrator
     conjugate_angle: bool = False
-    order: float = field(init=False)
-    conserves: frozenset[str] = field(init=False)
-    energy: str = field(init=False)
-    symmetric: bool = field(init=False)
+
+    takes = frozenset({"supports"})  # pyright: ignore[reportAssignmentType]
 
     def __post_init__(self):
         if self.conjugate_angle and not isinstance(self.integrator, ForceStepping):
             name = type(self.integrator).__name__
             raise ValueError(f"{_NAME}: the conjugate angle is that of ForceStepping; it is not known for {name}.")
+
+    @property
+    def order(self) -> float:
+        """That of the integrator; with fixed steps at most 2, that of the angle."""
+        order = self.integrator.order
+        return order if isinstance(self.integrator, ForceStepping) else min(order, 2)
+
+    @property
+    def conserves(self) -> frozenset[str]:
+        """What the integrator conserves, and both momenta; the symplectic form if the angle is conjugate."""
         lost = frozenset() if self.conjugate_angle else {"symplectic form"}
-        kept = (self.integrator.conserves - lost) | {"momentum", "angular momentum"}
-        order = self.integrator.order if isinstance(self.integrator, ForceStepping) else min(self.integrator.order, 2)
-        object.__setattr__(self, "order", order)
-        object.__setattr__(self, "conserves", kept)
-        object.__setattr__(self, "energy", self.integrator.energy)
-        object.__setattr__(self, "symmetric", self.integrator.symmetric)
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """Those of the integrator."""
-        return self.integrator.columns
-
-    @property
-    def needs(self) -> frozenset[Form]:
-        """What the integrator needs."""
-        return self.integrator.needs
+        return (self.integrator.conserves - lost) | {"momentum", "angular momentum"}
 
     def start(self, system: System, state: State) -> PolarMotion:
         """Return the motion that begins at the positions and velocities of a state.

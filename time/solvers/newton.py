@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import isfinite
 from typing import Annotated, final
@@ -10,10 +10,11 @@ from typing import Annotated, final
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.base.quantities import Key, whole
+from symplex.base.quantities import Key, fraction, whole
 from symplex.errors import StepFailed
 from symplex.fem.assembly import Pattern
-from symplex.fem.energy import Array
+from symplex.fem.copying import own_parts
+from symplex.fem.energy import Array, Energy
 from symplex.fem.system import System
 from symplex.time.solvers.continuation import followed
 from symplex.time.solvers.linear import Linear, linear_solver, require_solver
@@ -60,6 +61,10 @@ class Newton:
         parts are then steps of the method of their own. They keep what
         the method keeps in each step; but with steps of different sizes it is no longer symmetric, nor bounded in
         energy where it was so by being symplectic. How many were halved is among the statistics.
+    tolerance : float, default 0
+        A residual that is smaller than this part of the first one of a step counts as solved, as well as one at the
+        level of round-off. With 0 steps are solved to round-off, as conservation needs: what is left of a residual is
+        left of energy and momenta. Small systems in compiled loops are always solved to round-off.
 
     Raises
     ------
@@ -70,6 +75,7 @@ class Newton:
     iterations: Annotated[int, whole(1, MOST_ITERATIONS)] = 50
     linear: Annotated[Linear, Key("solver")] = "auto"
     halvings: Annotated[int | None, whole(0, MOST_HALVINGS)] = None
+    tolerance: Annotated[float, fraction()] = 0.0
 
 
 def masses_of_norms(system: System) -> Array:
@@ -201,7 +207,8 @@ class NewtonSolver:
         self._accept()
         history = [norm]
         floor, self._leaps = -1.0, _LEAPS
-        while norm > 0.0:
+        enough = self.settings.tolerance * norm
+        while norm > enough:
             if norm > floor:
                 floor = self._linearise(equations, q0)
             at_floor = norm <= floor
@@ -406,5 +413,16 @@ class NewtonSolver:
             f"Newton's method did not converge: after {len(history) - 1} corrections the residual is "
             f"{size / scale:.2e} N at node {node} ({', '.join(acting) or 'no energy'}), wanted "
             f"{size / scale * floor / history[-1]:.0e} N or less. The last residuals, as parts of the first: "
-            f"{fell}. Try a smaller step."
+            f"{fell}. Try a smaller step.{_advice(self.system.energies.get(name) for name in names)}"
         )
+
+
+def _advice(energies: Iterable[Energy | None]) -> str:
+    """Return what else may be wrong where an energy that acts is not of the package."""
+    own = next((part for energy in energies if energy is not None for part in own_parts(energy)), None)
+    if own is None:
+        return ""
+    return (
+        f" If that does not help, the gradient or Hessian of {type(own).__name__} may be inexact: "
+        "symplex.testing.check_energy finds where."
+    )

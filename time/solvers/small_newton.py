@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.fem import forms
-from symplex.fem.assembly import Array, IntArray, Pattern
+from symplex.fem.assembly import Array, IntArray
 from symplex.fem.gradient_table import (
     FormTable,
     GradientTable,
@@ -89,7 +89,7 @@ class SmallNewton(NamedTuple):
     factors: KeptFactors
     vectors: Array
     blocks: Array
-    kept: tuple[GradientTable, Pattern, LoadLoops]
+    kept: tuple[GradientTable, GradientTable, LoadLoops]
 
 
 def steps_at_once(system: System) -> int:
@@ -124,13 +124,13 @@ def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
     factors = kept_factors(pattern)
     if products(factors) > _PRODUCTS:
         return None
-    mass, form = np.array(system.mass), form_table(system, table, by_ends)
+    mass, (form, derivative) = np.array(system.mass), form_table(system, table, by_ends)
     # Copies, so that addresses and layouts are those of arrays that nothing else changes.
     fixed, indptr, indices = np.array(system.fixed), pattern.indptr.copy(), pattern.indices.copy()
     symmetric = not (by_ends or system.differentiable_loads)
     small = SmallSystem(form, loads.table, mass, np.array(system.mass_values), fixed, indptr, indices, symmetric)
     vectors = np.zeros((LOAD + 1, system.n_nodes, system.dim))
-    return SmallNewton(small, factors, vectors, pattern.zeros(system.dim), (table, pattern, loads))
+    return SmallNewton(small, factors, vectors, pattern.zeros(system.dim), (table, derivative, loads))
 
 
 @formula

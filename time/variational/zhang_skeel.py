@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, final
 
 import numpy as np
@@ -13,17 +14,21 @@ from symplex.base.arguments import checked
 from symplex.base.columns import count_column
 from symplex.base.quantities import Without, between, names, positive
 from symplex.errors import UnstableStep
+from symplex.fem.callbacks import Callback
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.integrator import STEPS, FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
+from symplex.time.solvers.small_newton import steps_at_once
 from symplex.time.stability import largest_frequency
 from symplex.time.steps import Steps
 from symplex.time.totals import MODIFIED_TOTAL
 from symplex.time.traits import Form
-from symplex.time.variational.small_zhang_skeel import SmallZhangSkeel
 from symplex.time.variational.zhang_skeel_force import ModifiedForce, Variant, split
+from symplex.time.variational.zhang_skeel_loop import CompiledForce, compiled_force, take_steps
+
+_CALLED_AT_ONCE = 100  # steps in one call of the loop with accelerations from Python, where signals are heard
 
 
 @checked
@@ -115,9 +120,7 @@ class ZhangSkeel(FixedStepIntegrator["ZhangSkeelMotion"]):
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> ZhangSkeelMotion:
         force = ModifiedForce(system, self.beta, self.variant, self.stiff, self.newton)
-        one_part = force.soft is None and self.variant != "push-forward" and self.beta > 0.0
-        small = SmallZhangSkeel(system, self.variant == "full") if one_part and self.newton.linear == "auto" else None
-        return ZhangSkeelMotion(force, t0, dt, n, small)
+        return ZhangSkeelMotion(force, t0, dt, n, compiles=self.newton.linear == "auto")
 
     def _step_size(self, system: System, state: State) -> float:
         """Return dt, checked against the stability limit where there is one.
@@ -162,15 +165,18 @@ class ZhangSkeelMotion(FixedStepMotion):
     force : ModifiedForce
     t0, dt, n
         See `FixedStepMotion`.
-    small : SmallZhangSkeel, optional
-        Steps in compiled loops, where all energies are in the matrix.
+    compiles : bool
+        Whether the loop over steps may find forces of small systems itself, with all energies in the matrix.
     """
 
     loads_at_ends = True
 
-    def __init__(self, force: ModifiedForce, t0: float, dt: float, n: int = 0, small: SmallZhangSkeel | None = None):
+    def __init__(self, force: ModifiedForce, t0: float, dt: float, n: int = 0, *, compiles: bool = False):
         super().__init__(force.system, t0, dt, n)
-        self._force, self._small = force, small
+        self._force = force
+        self._compiles = compiles and force.soft is None and force.variant != "push-forward" and force.beta > 0.0
+        self._back = Callback(self._called)
+        self._taking = Steps.one(t0, dt)
         self._f, self._solution = np.zeros_like(self._q), np.zeros_like(self._q)
         # For which step (its size) f and a solution are known at the present positions: a composition has several.
         self._of_step, self._corrections = np.zeros(1), np.zeros(1)
@@ -194,27 +200,33 @@ class ZhangSkeelMotion(FixedStepMotion):
         self._of_step[0] = abs(h)
         self._corrections += self._force.corrections - before
 
+    @cached_property
+    def _compiled(self) -> CompiledForce | None:
+        """What the loop finds itself, looked for at the first step: of many motions none is ever taken."""
+        return compiled_force(self.system, self._force.variant == "full") if self._compiles else None
+
     def _compiled_steps(self, n: int, steps: Steps) -> int:
-        """Take up to n steps of one size, where the system is a small one and what they begin with is known."""
-        gradient, h = self._force.gradient, float(steps.sizes[0])
-        if self._small is None or gradient is None or self._of_step[0] != abs(h) or len(steps.sizes) > 1:
+        """Take up to n steps of one size, where what they begin with is known."""
+        h = float(steps.sizes[0])
+        if self._back.failed or self._of_step[0] != abs(h) or len(steps.sizes) > 1:
             return 0
-        known = self._f, self._solution, gradient
-        self._at_once = self._small.at_once
-        return self._small.take(n, h, self._force.beta, self._q, self._v, known)
+        force, gradient = self._compiled, self._force.gradient
+        self._at_once, self._taking = steps_at_once(self.system) if force else _CALLED_AT_ONCE, steps
+        arrays = self._q, self._v, self._f, self._solution, self._f if gradient is None else gradient
+        return take_steps(n, h, self._force.beta, force, arrays, self._back.address)
+
+    def _called(self, step: int) -> None:
+        """Find the accelerations in a step of the loop, and the work of loads."""
+        h = float(self._taking.sizes[0])
+        self._accelerate(self._taking.time(step) + h, h, self._v + 0.5 * h * self._f)
+        if self._work:
+            self._work.add_mean(h * self._v)
 
     def _step(self, t: float, h: float) -> None:
         if self._of_step[0] != abs(h):
             self._accelerate(t, h, self._v)
-        if self._compiled_steps(1, Steps.one(t, h)):
-            return
-        self._v += 0.5 * h * self._f
-        dq = h * self._v
-        self._q += dq
-        self._accelerate(t + h, h, self._v + 0.5 * h * self._f)
-        self._v += 0.5 * h * self._f
-        if self._work:
-            self._work.add_mean(dq)
+        if not self._compiled_steps(1, Steps.one(t, h)):
+            self._back.raise_failure()
 
     def observe(self, t: float) -> None:
         """Set what is not needed for the steps, but belongs to a state: the true accelerations.

@@ -43,7 +43,7 @@ def test_blocks_are_those_of_element_by_element(cube, monkeypatch, number):
         wanted, found = element_by_element(solid, q, pattern), pattern.zeros(3)
         for _ in range(3):
             solid.add_hessian(q, pattern.slots[0], found)
-        assert solid._fast._couplings[1] is not None
+        assert solid.elements._couplings[1] is not None
         np.testing.assert_allclose(found, 3.0 * wanted, atol=1e-14 * np.abs(wanted).max())
         diagonal = found[pattern.diagonal()]
         np.testing.assert_array_equal(diagonal, diagonal.swapaxes(1, 2))

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numba import njit
 
-from reference import round_off
 from symplex.errors import InvalidSystem, InvertedElement
 from symplex.fem import blocks, logarithm, threads
 from symplex.fem.assembly import Pattern, scatter_blocks
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box
+from symplex.testing import round_off
 
 ALUMINIUM = NeoHookean(60.5e9, 26e9, 2700.0)
 INCREMENTS = [0.5, 0.1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15]  # relative to the size of an element
@@ -160,7 +160,7 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
     monkeypatch.setattr(blocks, "SMALLEST_SLAB", 200)
     mesh = box((0.1, 0.5, 0.1), (3, 15, 3), split="6")
     large = Solid(mesh.points, mesh.cells["tetra"], ALUMINIUM)
-    assert len(large._elements.blocks.slabs) == 4
+    assert len(large.elements.blocks.slabs) == 4
     q1 = large.points + 1e-3 * np.random.default_rng(0).standard_normal(large.points.shape)
     pattern = Pattern(len(q1), [large.nodes])
     results = []

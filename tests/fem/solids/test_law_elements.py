@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 import symplex as sx
-from reference import round_off
 from reference.boxes import FORMULATIONS, box_of, is_linear
+from reference.written_laws import Written
 from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed
 from symplex.fem import forms, threads
 from symplex.fem.assembly import Pattern
 from symplex.fem.blocks import Blocks
+from symplex.fem.solids import solid as solid_module
 from symplex.fem.solids.elements import Element, Rule
-from symplex.fem.solids.isoparametric import Isoparametric
-from symplex.fem.solids.law_elements import LawElements
 from symplex.meshes.generate import box
+from symplex.testing import round_off
 
 # Formulas are compiled when their materials are made: not before a test needs them.
 SLACK = "fibres that go slack"  # where second derivatives of the law jump
@@ -69,31 +69,6 @@ def irregular(kind):
     return mesh.points + 0.01 * rng.standard_normal(mesh.points.shape), mesh.cells[kind].astype(np.int32)
 
 
-class Written(sx.Material):
-    """A law as its NumPy functions only, which elements know nothing more of."""
-
-    def __init__(self, law):
-        self.density, self.objective, self.law = law.density, law.objective, law
-
-    def energy_density(self, C):
-        return self.law.energy_density(C)
-
-    def stress(self, C):
-        return self.law.stress(C)
-
-    def tangent(self, C):
-        return self.law.tangent(C)
-
-    def discrete_stress(self, C0, C1):
-        return self.law.discrete_stress(C0, C1)
-
-    def discrete_tangent(self, C0, C1):
-        return self.law.discrete_tangent(C0, C1)
-
-    def stress_curvature(self, C, H):
-        return self.law.stress_curvature(C, H)
-
-
 def solid_of(kind, law):
     kind, _, formulation = kind.partition(" ")
     return sx.Solid(*irregular(kind), LAWS[law](), formulation=formulation or None)
@@ -114,7 +89,7 @@ def test_all_forms_agree_with_the_law_as_numpy_functions(kind, law):
         if "secant" in form and not solid.material.objective:
             continue
         arguments = [local[name] for name in names]
-        found, wanted = getattr(solid._elements, form)(*arguments), getattr(slow, form)(*arguments)
+        found, wanted = getattr(solid, form)(*arguments), getattr(slow, form)(*arguments)
         # energies are differences of invariants, which are known to round-off of 3
         scale = abs(wanted).max() if form != "value" else solid.volumes.max()
         # the place where fibres go slack is known to round-off of 1 relative to the change of the invariants
@@ -126,10 +101,12 @@ def test_all_forms_agree_with_the_law_as_numpy_functions(kind, law):
 
 
 def test_hand_written_kernels_of_tetrahedra_agree():
-    solid = solid_of("tetra", "neo-Hooke")
-    q0, q1, zero = moved(solid, 0.01), moved(solid, 0.02, 2), np.zeros_like(solid.points)
-    pattern = Pattern(len(q0), [solid.nodes])
-    assert solid._fast is not None
+    """With the loops for any law, here that of Mooney and Rivlin, whose second constant is 0."""
+    points, cells = irregular("tetra")
+    by_hand = sx.Solid(points, cells, sx.NeoHookean(3.0, 2.0, 1.0))
+    by_loops = sx.Solid(points, cells, sx.MooneyRivlin(1.0, 0.0, 3.0 + 4.0 / 3.0, 1.0))
+    q0, q1, zero = moved(by_hand, 0.01), moved(by_hand, 0.02, 2), np.zeros_like(points)
+    pattern = Pattern(len(q0), [by_hand.nodes])
     nodal = {
         forms.GRADIENT: (q0,),
         forms.DISCRETE_GRADIENT: (q0, q1),
@@ -139,10 +116,13 @@ def test_hand_written_kernels_of_tetrahedra_agree():
     }
     for form, arguments in nodal.items():
         found = [pattern.zeros(3) if form.is_matrix else np.zeros_like(q0) for _ in range(2)]
-        for elements, out in zip((solid._elements, solid._fast), found, strict=True):
-            elements.add(form, arguments, out, pattern.slots[0])
+        for solid, out in zip((by_hand, by_loops), found, strict=True):
+            solid.add(form, arguments, out, pattern.slots[0])
         np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-14 * abs(found[1]).max(), err_msg=form.name)
-    assert solid._elements.total(q0) == pytest.approx(solid._fast.total(q0), rel=1e-13)
+    assert by_hand.total(q0) == pytest.approx(by_loops.total(q0), rel=1e-13)
+    for stress in ("first_piola", "cauchy", "von_mises"):
+        found, wanted = getattr(by_hand, stress)(q0), getattr(by_loops, stress)(q0)
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-13, err_msg=stress)
 
 
 @pytest.mark.parametrize("kind", ["hexahedron", "tetra10", "wedge"])
@@ -259,7 +239,7 @@ def test_what_fails_is_named(kind):
 @pytest.mark.parametrize(("kind", "law"), kinds_of(["neo-Hooke", "Saint Venant-Kirchhoff", "Gent", "fibres", SLACK]))
 def test_lattice_functions_are_differences_of_the_energy(kind, law):
     solid = solid_of(kind, law)
-    functions = solid._elements.lattice_functions()
+    functions = solid.lattice_functions()
     pointer = ctypes.POINTER(ctypes.c_double)
     p = functions.parameters[1].ctypes.data_as(pointer)
 
@@ -378,15 +358,15 @@ def wedges():
 
 
 @pytest.mark.parametrize("law", ["neo-Hooke", "Mooney-Rivlin"])
-def test_an_element_is_its_shape_functions_and_a_rule(law):
+def test_an_element_is_its_shape_functions_and_a_rule(monkeypatch, law):
     """Wedges: two for each hexahedron of a box, more than one chunk, against the same through NumPy."""
     mesh = box((0.1, 0.1, 0.2), (3, 3, 3), split="hexahedra")
     h = mesh.cells["hexahedron"]
     nodes = np.ascontiguousarray(np.vstack([h[:, [0, 1, 2, 4, 5, 6]], h[:, [0, 2, 3, 4, 6, 7]]]), np.int32)
     element, given = wedges(), LAWS[law]()
-    functions = given.law_functions()
-    fast = LawElements(element, mesh.points, nodes, given, functions, np.empty((0, 3)))
-    slow = Isoparametric(element, mesh.points, nodes, given)
+    monkeypatch.setattr(solid_module, "element_of", lambda *_: element)
+    fast = sx.Solid(mesh.points, nodes, given)
+    slow = sx.Solid(mesh.points, nodes, Written(given))
     assert fast.volumes.sum() == pytest.approx(0.1 * 0.1 * 0.2)
     q0, q1 = moved(fast, 2e-3), moved(fast, 2e-3, 2)
     pattern = Pattern(len(q0), [nodes])

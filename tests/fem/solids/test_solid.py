@@ -236,15 +236,15 @@ def large(monkeypatch):
     monkeypatch.setattr(blocks, "SMALLEST_SLAB", 200)
     mesh = box((0.1, 0.5, 0.1), (3, 15, 3), split="6")
     solid = Solid(mesh.points, mesh.cells["tetra"], ALUMINIUM)
-    assert len(solid._elements.blocks.slabs) == 4
+    assert len(solid.elements.blocks.slabs) == 4
     return solid
 
 
 def test_blocks_hold_every_element_once(large):
-    elements = large._elements.blocks.elements
+    elements = large.elements.blocks.elements
     assert sorted(elements[elements >= 0]) == list(range(len(large.nodes)))
-    assert large._elements.blocks.counts.sum() == len(large.nodes)
-    kept = large._elements.blocks.nodes.reshape(-1, 4)[elements >= 0]
+    assert large.elements.blocks.counts.sum() == len(large.nodes)
+    kept = large.elements.blocks.nodes.reshape(-1, 4)[elements >= 0]
     np.testing.assert_array_equal(kept, large.nodes[elements[elements >= 0]])
 
 
@@ -253,7 +253,7 @@ def test_blocks_hold_every_element_once(large):
 def test_slabs_that_run_at_the_same_time_share_no_node(monkeypatch, cells, split):
     monkeypatch.setattr(blocks, "SMALLEST_SLAB", 20)  # so that more slabs are tried than fit
     mesh = box(tuple(0.1 * n for n in cells), cells, split=split)
-    parts = Solid(mesh.points, mesh.cells["tetra"], ALUMINIUM)._elements.blocks
+    parts = Solid(mesh.points, mesh.cells["tetra"], ALUMINIUM).elements.blocks
     assert len(parts.slabs) >= (4 if max(cells) > 8 else 2)
     nodes = parts.nodes.reshape(len(parts.counts), blocks.SIZE, 4)
     used = []
@@ -308,7 +308,7 @@ def test_slabs_are_even_parts_in_the_order_along_the_longest_side(monkeypatch, s
 def test_meshes_too_thin_for_slabs_stay_in_one_piece(monkeypatch):
     monkeypatch.setattr(blocks, "SMALLEST_SLAB", 2)  # eight slabs, but
     mesh = box((1.0, 1.0, 1.0), (1, 1, 1))  # every element touches the centre
-    assert len(Solid(mesh.points, mesh.cells["tetra"], ALUMINIUM)._elements.blocks.slabs) == 2
+    assert len(Solid(mesh.points, mesh.cells["tetra"], ALUMINIUM).elements.blocks.slabs) == 2
 
 
 def test_threads_return_results_in_order_and_raise_errors():

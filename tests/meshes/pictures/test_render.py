@@ -360,3 +360,103 @@ def test_sizes_from_words():
     for word in ("", "x", "1e3", "-5", "1x2x3", "8", "٢٠٠"):
         with pytest.raises(ValueError, match=r"no size|pixels each way"):
             size_of(word)
+
+
+def written(path, points, blocks, motion, fields=lambda i: {}):
+    """Return a series of the given displacements [frames, n, 3]."""
+    with open_series(path, np.asarray(points, float), {k: Block.of(v) for k, v in blocks.items()}) as series:
+        for i, moved in enumerate(motion):
+            series.append(0.1 * i, moved, {}, fields(i))
+    return read_series(path)
+
+
+BARS = {"line": np.array([[0, 1], [1, 2], [0, 2]], np.int32)}
+CORNERS = [[0, 0, 0], [1, 0, 0], [0, 0, 1]]
+
+
+@pytest.mark.parametrize("eye", [(0, -1, 0), (0, 0, 1), (1, 0, 0)])
+def test_planar_trusses_are_seen_from_the_front(tmp_path, eye):
+    points = np.zeros((3, 3))
+    first, second = [k for k in range(3) if not eye[k]]
+    points[1, first] = points[2, second] = 1.0
+    planar = written(tmp_path / "planar.vtkhdf", points, {"truss": BARS}, np.zeros((2, 3, 3)))
+    assert Scene(planar, "displacement", View(), [0, 1]).camera.plain()["eye"] == pytest.approx(list(eye))
+    out = np.zeros((2, 3, 3))
+    out[1, 1] = 0.1 * np.array(eye)
+    spatial = written(tmp_path / "spatial.vtkhdf", points, {"truss": BARS}, out)
+    assert Scene(spatial, "displacement", View(), [0, 1]).camera.plain()["eye"] != pytest.approx(list(eye))
+    given = Scene(planar, "displacement", View(direction=(1, 1, 1)), [0]).camera.plain()["eye"]
+    assert given == pytest.approx([3**-0.5] * 3)
+
+
+def test_scales_of_forces_are_about_zero(tmp_path):
+    def forces(i):
+        return {"axial_force": {"truss": np.array([3.0, 1.0, 0.5]) * i}}
+
+    pulled = written(tmp_path / "a.vtkhdf", CORNERS, {"truss": BARS}, np.zeros((2, 3, 3)), forces)
+    scene = Scene(pulled, "axial_force", View(), [0, 1])
+    assert scene.is_diverging
+    assert scene.limits[0] == -scene.limits[1] < -2.9
+    assert not Scene(pulled, "displacement", View(), [0, 1]).is_diverging
+
+
+class Shown:
+    """A plotter that keeps what it is given."""
+
+    window_size = (100, 100)
+
+    def __init__(self):
+        self.actors, self.meshes, self.numbers = {}, {}, []
+
+    def add_mesh(self, mesh, name, **look):
+        self.meshes[name] = mesh
+
+    def add_point_labels(self, points, labels, **look):
+        self.numbers = dict(zip(labels, points, strict=True))
+
+
+def test_members_have_numbers(tmp_path):
+    plotter = Shown()
+    truss = written(tmp_path / "a.vtkhdf", CORNERS, {"truss": BARS}, np.zeros((1, 3, 3)))
+    Scene(truss, "displacement", View(), [0]).show(plotter, 0)
+    assert list(plotter.numbers) == ["0", "1", "2"]
+    assert plotter.numbers["1"] == pytest.approx([0.5, 0, 0.5])
+
+
+def test_particles_leave_trails_and_bodies_turn_about_marked_axes(tmp_path):
+    t = np.linspace(0.0, 1.0, 12)
+    circle = np.stack([np.cos(t) - 1, np.sin(t), 0 * t], axis=-1)
+    motion = np.zeros((12, 5, 3))
+    motion[:, 0] = circle
+    points = [[1, 0, 0], [5, 0, 0], [0, -1, 1], [0, 1, 1], [1, 0, 1]]
+    blocks = {
+        "planet": {"vertex": np.array([[0]], np.int32)},
+        "star": {"vertex": np.array([[1]], np.int32)},
+        "top": {"triangle": np.array([[2, 3, 4]], np.int32)},
+    }
+    series = written(tmp_path / "a.vtkhdf", points, blocks, motion)
+    plotter = Shown()
+    Scene(series, "displacement", View(pivots=(("top", (0.0, 0.0, 0.0)),)), [0, 11]).show(plotter, 11)
+    trail = plotter.meshes["trail planet"]
+    assert trail.points == pytest.approx(np.array(points[0]) + circle, abs=1e-6)
+    assert "trail star" not in plotter.meshes  # at rest
+    assert plotter.meshes["pivot top"].points == pytest.approx(np.zeros((1, 3)))
+    end = plotter.meshes["axis top"].points[1]
+    assert np.cross(end, np.mean(points[2:], axis=0)) == pytest.approx(np.zeros(3), abs=1e-6)
+    assert end[2] > 1.0
+
+
+@pytest.mark.usefixtures("drawing")
+def test_what_flies_far_fills_its_pictures(tmp_path):
+    """With displacements enlarged, a body is a hundred times its size away."""
+    points = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]]
+    away = np.arange(4.0)[:, None, None] * np.ones((4, 3))
+    body = {"body": {"tetra": np.array([[0, 1, 2, 3]], np.int32)}}
+    series = written(tmp_path / "a.vtkhdf", points, body, away)
+    for view in (View(scale=100), View(scale=100, section="z")):
+        path = render.render_snapshots(
+            series, tmp_path / "a.png", field="displacement", view=view, times=[0, 0.2], width=700
+        )
+        image = pixels(path)[44:, :-130]
+        for half in np.array_split(image, 2, axis=1):
+            assert (np.ptp(half, axis=-1) > 40).mean() > 0.02

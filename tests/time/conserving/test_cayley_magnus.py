@@ -7,7 +7,7 @@ from math import factorial
 import numpy as np
 import pytest
 
-from reference import round_off
+from symplex.testing import round_off
 from symplex.time.conserving.cayley_magnus import CayleyMagnus4, CayleyMagnus6, CayleyMagnus8
 from symplex.time.conserving.cayley_words import apply_words, cayley_words, exact_words
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from reference import round_off
 from symplex.contact.obstacles import HalfSpace, Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import StepFailed
@@ -15,6 +14,7 @@ from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
+from symplex.testing import round_off
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.explicit.newmark import Newmark

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from reference import round_off
 from symplex.errors import StepFailed
 from symplex.fem.actions.mass import bar_mass, consistent_bar_mass
 from symplex.fem.measures.bars import Bars, GreenStrain
 from symplex.fem.system import System
+from symplex.testing import round_off
 from symplex.time.conserving.cayley_magnus import CayleyMagnus4, CayleyMagnus6, CayleyMagnus8
 from symplex.time.conserving.cayley_preconditioner import CayleyPreconditioner
 from symplex.time.conserving.conserving_schemes import EnergyMomentumScheme, MomentumConserving4, SymplecticMomentum

@@ -7,9 +7,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import symplex as sx
-from reference import round_off
 from reference.small_systems import one_by_one
 from symplex.errors import InfeasibleStart, InvalidSystem, RedundantConstraints, StepFailed, UnstableStep
+from symplex.testing import round_off
 from symplex.time.constraints import multipliers as assembled
 from symplex.time.constraints.multipliers import Multipliers
 

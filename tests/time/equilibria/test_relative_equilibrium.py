@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import symplex as sx
-from reference import round_off
 from symplex.errors import InvalidSystem, NoEquilibrium
+from symplex.testing import round_off
 
 # -- trusses in the plane and in space ------------------------------------------------------------------------------
 

@@ -6,12 +6,12 @@ Numbers are binary fractions where a touch is to be exact.
 import numpy as np
 import pytest
 
-from reference import round_off
 from reference.kuhn_walk import kuhn_walk
 from symplex.errors import StepFailed
 from symplex.fem.energy import Energy
 from symplex.fem.measures.bars import Bars, EngineeringStrain, LennardJones, all_pairs
 from symplex.fem.system import State, System
+from symplex.testing import round_off
 from symplex.time.events.force_stepping import ForceStepping
 
 

@@ -157,8 +157,8 @@ def test_zhang_and_skeels_steps_are_those_of_the_general_method(variant, dim):
         np.testing.assert_allclose(found.v, expected.v, rtol=0, atol=1e-9)
         np.testing.assert_allclose(found.a, expected.a, rtol=0, atol=1e-6)
         assert small.energies(found) == pytest.approx(general.energies(expected), abs=1e-9)
-    assert small._small
-    assert not general._small
+    assert small._compiled is not None
+    assert general._compiled is None
 
 
 def test_zhang_and_skeels_method_says_where_a_matrix_is_not_definite():

@@ -7,8 +7,8 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.special import ellipj
 
-from reference import round_off
 from symplex.errors import InvalidSystem, StepFailed
+from symplex.testing import round_off
 from symplex.time.manifolds.manifold import ComposedMethod
 from symplex.time.manifolds.rigid_body import (
     BodyPotential,

@@ -7,8 +7,8 @@ import pytest
 from scipy.linalg import eigh
 
 import symplex as sx
-from reference import round_off
 from symplex.fem.actions.loads import SurfaceTraction
+from symplex.testing import round_off
 
 SLENDER = 0.01  # height over length
 YOUNG, DENSITY = 70e9, 2700.0

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import symplex as sx
-from reference import round_off
 from symplex.errors import InvalidSystem, NoEquilibrium
+from symplex.testing import round_off
 
 STRAIN = sx.measures.EngineeringStrain
 PAIRS = np.column_stack([np.arange(100), np.arange(1, 101)]).astype(np.int32)

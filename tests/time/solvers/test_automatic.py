@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from reference import round_off
 from symplex.errors import StepFailed
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.assembly import Pattern
@@ -11,6 +10,7 @@ from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
+from symplex.testing import round_off
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.implicit.generalized_alpha import HilberHughesTaylor
 from symplex.time.solvers.automatic import AutomaticSolver

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from reference import round_off
 from symplex.fem.assembly import Pattern
+from symplex.testing import round_off
 from symplex.time.solvers.step_equations import tangent, tangent_in_space
 
 

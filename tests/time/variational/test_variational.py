@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from reference import round_off
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, StepFailed
@@ -13,6 +12,7 @@ from symplex.fem.actions.support_motion import SupportTranslation
 from symplex.fem.energy import Energy
 from symplex.fem.measures.bars import Bars, EngineeringStrain, InverseDistance, all_pairs
 from symplex.fem.system import System
+from symplex.testing import round_off
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.solvers.newton import Newton
 from symplex.time.variational.adaptive_variational import AdaptiveVariational

@@ -1,0 +1,275 @@
+"""The table of the forms of solids: which loops find each of them, by the element, its law and its formulation.
+
+A law is a function of invariants (`Material.law_functions`), a stress that is linear in the linear strain
+(`Material.linear_constants`), or written in Python. To add a formulation, or loops that are faster for some elements of
+some law, is to add an entry here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from symplex.fem import forms
+from symplex.fem.energy import Array, LatticeFunctions
+from symplex.fem.forms import Form
+from symplex.fem.solids import (
+    dilatation_loops,
+    dilatation_tangents,
+    law_discrete,
+    law_discrete_tangents,
+    law_gradients,
+    law_hessians,
+    law_means,
+    law_secants,
+    law_third,
+    linear_loops,
+    mean_dilatation,
+    neo_hookean,
+    neo_hookean_discrete,
+    numpy_forms,
+    stress_loops,
+    tetrahedra,
+)
+from symplex.fem.solids.chunks import GEOMETRY, NO_COMPENSATION
+from symplex.fem.solids.constitutive import Material
+from symplex.fem.solids.element_loops import CoupledHessian, Loop, NumpyLoop
+from symplex.fem.solids.elements import Element
+from symplex.fem.solids.law_segments import switches_of
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.numpy_forms import Part
+from symplex.fem.solids.solid_elements import SolidElements, parts_of_rule
+from symplex.meshes.quadrature import gauss_between
+
+Loops = tuple[Loop | NumpyLoop, ...]  # what they find adds up
+Constants = Callable[[SolidElements], tuple[Any, ...]]
+
+
+class SolidForms(NamedTuple):
+    """How all is found of the elements of a solid.
+
+    Attributes
+    ----------
+    loops : mapping of Form to Loops
+        None of a form that is zero; the optional forms that there are not are missing.
+    values : Loops
+        That of the energies of the elements.
+    forces : Loop or NumpyLoop
+        The gradient of the law alone, without an hourglass energy: what stresses are found from.
+    energies, stress : callable
+        Return φ [e] of F and C at the points of a part, and S [e, g, 3, 3] of C, by the law as NumPy functions.
+    cauchy : Loop, optional
+        Sets σ [m, 9] or the von Mises stress [m, 1].
+    lattice : callable, optional
+        Returns compiled functions of one element; None if they are evaluated in Python.
+    """
+
+    loops: Mapping[Form, Loops]
+    values: Loops
+    forces: Loop | NumpyLoop
+    energies: Callable[[Part, Array, Array], Array] = numpy_forms.energies
+    stress: Callable[[Part, Array], Array] = numpy_forms.stress
+    cauchy: Loop | None = None
+    lattice: Callable[[SolidElements], LatticeFunctions] | None = None
+
+
+def forms_of(element: Element, material: Material, formulation: str) -> SolidForms:
+    """Return the entry of the table."""
+    of_invariants = material.law_functions() is not None
+    if formulation == "mean-dilatation":
+        one_chunk = len(parts_of_rule(len(element.stiffness.points))) == 1
+        return _DILATED if of_invariants and one_chunk else _NUMPY_DILATED
+    if of_invariants:
+        return _NEO_HOOKEAN if element.kind == "tetra" and isinstance(material, NeoHookean) else _OF_INVARIANTS
+    if material.linear_constants() is not None:
+        return _LINEAR
+    found = _NUMPY if material.objective else _NUMPY_SMALL
+    if formulation != "stabilized":
+        return found
+    hourglass = _OF_INVARIANTS if material.objective else _LINEAR  # the law that they are given has no energy
+    both = {form: loops + hourglass.loops[form] for form, loops in found.loops.items()}
+    return found._replace(loops=both, values=found.values + hourglass.values)
+
+
+# -- laws of invariants ---------------------------------------------------------------------------------------
+
+
+def _at(order: str, hourglass: str = "forces") -> Constants:
+    """Return what gives a loop the law with its derivatives of an order, and a function of the hourglass energy."""
+
+    def constants(elements: Any) -> tuple[Any, ...]:
+        law = elements.law
+        return law.fibres, law.has_i2, getattr(law, order), law.parameters, elements.hourglass(hourglass)
+
+    return constants
+
+
+def _along(order: str, hourglass: str = "forces") -> Constants:
+    """Return the same for increments."""
+
+    def constants(elements: Any) -> tuple[Any, ...]:
+        *law, last = _at(order, hourglass)(elements)
+        return *law, elements.rule, switches_of(elements.law), last
+
+    return constants
+
+
+def _between(q0: Array, q1: Array) -> tuple[Array, ...]:
+    """Return what loops of increments take for two positions."""
+    return q0, NO_COMPENSATION, q1
+
+
+def _lattice(elements: Any) -> LatticeFunctions:
+    """Return compiled functions of one element (in any axes: C is the same); infinite where it is inverted."""
+    from symplex.fem.grid.lattice_solids import solid_lattice  # C functions are compiled when it is imported
+
+    known = elements.at_points()[..., : GEOMETRY + 3 * elements.law.fibres]
+    slopes = elements.slopes[None] if elements.own_slopes is None else elements.own_slopes
+    return solid_lattice(
+        elements.law, slopes, elements.point_weights, known, elements.rule, elements.hourglass_constants
+    )
+
+
+_FORCES = Loop(law_gradients.add_gradient, _at("first"))
+_OF_INVARIANTS = SolidForms(
+    {
+        forms.GRADIENT: (_FORCES,),
+        forms.HESSIAN: (Loop(law_hessians.add_hessian, _at("second", "blocks")),),
+        forms.SECANT: (Loop(law_secants.add_secant, _at("first", "secants")),),
+        forms.SECANT_RATE: (Loop(law_secants.add_secant_rate, _at("second", "secants")),),
+        forms.THIRD: (Loop(law_third.add_third, _at("third")),),
+        forms.MEAN_GRADIENT: (Loop(law_means.add_mean_gradient, _at("first")),),
+        forms.DISCRETE_GRADIENT: (Loop(law_discrete.add_increment_gradient, _along("first"), _between),),
+        forms.INCREMENT_GRADIENT: (Loop(law_discrete.add_increment_gradient, _along("first")),),
+        forms.DISCRETE_HESSIAN: (Loop(law_discrete_tangents.add_discrete_hessian, _along("second", "blocks")),),
+    },
+    values=(Loop(law_gradients.set_values, _at("value", "energies")),),
+    forces=Loop(law_gradients.add_gradient, _at("first", "no_forces")),
+    lattice=_lattice,
+)
+
+
+# -- linear tetrahedra of a neo-Hookean material --------------------------------------------------------------
+
+
+def _moduli(elements: Any) -> tuple[float, float]:
+    """Return λ and μ in Pa."""
+    return elements.material.lmbda, elements.material.mu
+
+
+def _neo_hookean_lattice(elements: Any) -> LatticeFunctions:
+    """Return compiled functions of one tetrahedron (in any axes: W is objective); infinite where it is inverted."""
+    from symplex.fem.grid.lattice import neo_hookean_lattice  # compiled when first needed
+
+    gradients = tetrahedra.shape_gradients(elements.points, elements.nodes)
+    return neo_hookean_lattice(*_moduli(elements), elements.volumes, gradients)
+
+
+_BY_HAND = Loop(neo_hookean.add_gradient, _moduli)
+_NEO_HOOKEAN = _OF_INVARIANTS._replace(
+    loops={
+        **_OF_INVARIANTS.loops,
+        forms.GRADIENT: (_BY_HAND,),
+        forms.HESSIAN: (CoupledHessian(neo_hookean.add_hessian, _moduli),),
+        forms.DISCRETE_GRADIENT: (Loop(neo_hookean_discrete.add_gradient, _moduli),),
+        forms.INCREMENT_GRADIENT: (Loop(neo_hookean_discrete.add_increment_gradient, _moduli),),
+        forms.DISCRETE_HESSIAN: (Loop(neo_hookean_discrete.add_hessian, _moduli),),
+    },
+    values=(Loop(neo_hookean.set_energies, _moduli),),
+    forces=_BY_HAND,
+    cauchy=Loop(stress_loops.set_neo_hookean, _moduli),
+    lattice=_neo_hookean_lattice,
+)
+
+
+# -- a stress that is linear in the linear strain: the energy is quadratic ------------------------------------
+
+
+def _linear(hourglass: str, *others: float) -> Constants:
+    """Return what gives a loop the numbers of the law, others, and a function of the hourglass energy."""
+    return lambda elements: (elements.law, *others, elements.hourglass(hourglass))
+
+
+_HALF_WAY = (Loop(linear_loops.add_increment_gradient, _linear("forces"), _between),)
+_LINEAR = SolidForms(
+    {
+        forms.GRADIENT: (Loop(linear_loops.add_gradient, _linear("forces")),),
+        forms.HESSIAN: (Loop(linear_loops.add_hessian, _linear("blocks", 1.0)),),
+        forms.DISCRETE_GRADIENT: _HALF_WAY,
+        forms.INCREMENT_GRADIENT: (Loop(linear_loops.add_increment_gradient, _linear("forces")),),
+        forms.DISCRETE_HESSIAN: (Loop(linear_loops.add_hessian, _linear("blocks", 0.5), lambda q0, q1: (q0,)),),
+        forms.MEAN_GRADIENT: _HALF_WAY,
+        forms.THIRD: (),
+    },
+    values=(Loop(linear_loops.set_values, _linear("energies")),),
+    forces=Loop(linear_loops.add_gradient, _linear("no_forces")),
+)
+
+
+# -- mean dilatation: laws of invariants, of elements with up to 8 points -------------------------------------
+
+
+def _rule_of_means() -> Array:
+    """Return the points s in [0, 1] of Gauss' rule, its weights, and these times s [3, 8]."""
+    s, w = gauss_between(8)
+    return np.array([s, w, w * s])
+
+
+# Of segments: their means, and their middle. At one position it is both ends, and changes with all of it.
+_MEANS, _MIDDLE = _rule_of_means(), np.array([[0.5], [1.0], [1.0]])
+
+
+def _dilated(order: str, *others: Any) -> Constants:
+    """Return what gives a loop the law with its derivatives of an order, and others."""
+
+    def constants(elements: Any) -> tuple[Any, ...]:
+        return elements.law.fibres, getattr(elements.law, order), elements.law.parameters, *others
+
+    return constants
+
+
+def _dilated_along(order: str, *others: Any) -> Constants:
+    """Return what gives a loop the law along segments, and where its second derivatives jump there."""
+
+    def constants(elements: Any) -> tuple[Any, ...]:
+        switches = switches_of(elements.law, elements.chunk_points)
+        return *_dilated(order)(elements), _MEANS, switches, *others
+
+    return constants
+
+
+_NUMPY_DILATED = SolidForms(
+    {form: (NumpyLoop(integral),) for form, integral in mean_dilatation.INTEGRALS.items()},
+    values=(NumpyLoop(mean_dilatation.energies),),
+    forces=NumpyLoop(mean_dilatation.INTEGRALS[forms.GRADIENT]),
+    energies=mean_dilatation.energies,
+    stress=mean_dilatation.stress,
+)
+_add, _middle = dilatation_loops.add_increment_gradient, (_MIDDLE, np.empty(0))
+_OF_DILATED = Loop(_add, _dilated("first", *_middle), lambda q: (q, NO_COMPENSATION, q))
+_DILATED = _NUMPY_DILATED._replace(
+    loops={
+        **_NUMPY_DILATED.loops,  # secant forms
+        forms.GRADIENT: (_OF_DILATED,),
+        forms.MEAN_GRADIENT: (Loop(_add, _dilated("first", *_middle), _between),),
+        forms.DISCRETE_GRADIENT: (Loop(_add, _dilated_along("first"), _between),),
+        forms.INCREMENT_GRADIENT: (Loop(_add, _dilated_along("first")),),
+        forms.HESSIAN: (Loop(dilatation_tangents.add_tangent, _dilated("second", *_middle, True), lambda q: (q, q)),),
+        forms.DISCRETE_HESSIAN: (Loop(dilatation_tangents.add_tangent, _dilated_along("second", False)),),
+    },
+    values=(Loop(dilatation_loops.set_values, _dilated("value")),),
+    forces=_OF_DILATED,
+)
+
+
+# -- laws written in Python -----------------------------------------------------------------------------------
+
+_NUMPY = SolidForms(
+    {form: (NumpyLoop(integral),) for form, integral in numpy_forms.INTEGRALS.items()},
+    values=(NumpyLoop(numpy_forms.energies),),
+    forces=NumpyLoop(numpy_forms.INTEGRALS[forms.GRADIENT]),
+)
+# Forces of small strains do not turn with the body, as 𝓕 x does.
+_NUMPY_SMALL = _NUMPY._replace(loops={form: one for form, one in _NUMPY.loops.items() if form.optional != "secant"})

@@ -1,0 +1,92 @@
+"""Your own code in a system: all that is not of the package, checked where a motion starts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from symplex.contact.gap_law import ContactLaw
+from symplex.errors import CheckFailed
+from symplex.fem.copying import own_parts
+from symplex.fem.energy import Energy
+from symplex.fem.measures.constraints import Constraint
+from symplex.fem.solids.constitutive import Material
+from symplex.fem.state import State
+from symplex.fem.system import System
+from symplex.testing.energies import Subject, check_constraint, check_energy
+from symplex.testing.laws import check_law, check_material
+from symplex.testing.loads import check_load
+
+_DEPTHS = np.outer([-1.0, 1.0], np.geomspace(1e-4, 1e-2, 6)).ravel()  # gaps in parts of the size of a system
+
+
+def check_system(system: System, state: State, constraints: Mapping[str, Constraint] = MappingProxyType({})) -> None:
+    """Check all energies, constraints, laws and loads of a system that are your own, at a state and near it.
+
+    `symplex.record` does so at the start of a motion with ``check=True``. What is of the package is left out: its tests
+    have checked it. An energy that does not act near the state cannot be checked there, of which a warning tells; call
+    `check_energy` with positions at which it acts.
+
+    Parameters
+    ----------
+    system : System
+    state : State
+    constraints : mapping of str to Constraint, optional
+        Those of the integrator.
+
+    Raises
+    ------
+    CheckFailed
+        If one breaks a promise, by its name in the system.
+    """
+    for name, constraint in constraints.items():
+        if next(own_parts(constraint), None) is not None:
+            _named(f"constraint '{name}'", lambda c=constraint: check_constraint(c, state.q))
+    for name, energy in system.energies.items():
+        if next(own_parts(energy), None) is not None:
+            _named(f"energy '{name}'", lambda n=name, e=energy: _check_energy(n, e, state.q))
+    for name, load in system.loads.items():
+        if next(own_parts(load), None) is not None:
+            check_load(load, state.q, state.v, state.t, f"load '{name}'")
+
+
+def _check_contact(law: ContactLaw, q: np.ndarray) -> bool:
+    """Check a contact law at gaps of up to a hundredth of a body; return whether it acts there."""
+    depths = _DEPTHS * (float(np.ptp(q, axis=0).max()) or 1.0)
+    with np.errstate(all="ignore"):  # a barrier is infinite inside
+        energy = law.energy(depths)
+    acting = depths[np.isfinite(energy) & (energy != 0.0)]
+    if len(acting):
+        check_law(law, acting)
+    return len(acting) > 0
+
+
+def _named(place: str, check: Callable[[], None]) -> None:
+    try:
+        check()
+    except CheckFailed as error:
+        raise CheckFailed(f"{place}: {error}") from None
+
+
+def _check_energy(name: str, energy: Energy, q: np.ndarray) -> None:
+    """Check what an energy is made of, and itself where it acts."""
+    checked = False
+    for part in own_parts(energy):
+        if isinstance(part, Constraint):
+            check_constraint(part, q)
+        elif isinstance(part, Material):
+            check_material(part)
+        elif not isinstance(part, ContactLaw) or not _check_contact(part, q):
+            continue
+        checked = True
+    if len(energy.nodes) and Subject(energy, np.ascontiguousarray(q)).acts:
+        check_energy(energy, q)
+    elif not checked:
+        warnings.warn(
+            f"energy '{name}' ({type(energy).__name__}) does not act near the start, and is not checked. Call "
+            "symplex.testing.check_energy with positions at which it acts.",
+            stacklevel=5,
+        )
