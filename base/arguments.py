@@ -1,8 +1,8 @@
 """Arguments of public functions and classes, checked against their annotations before anything is computed with them.
 
 An annotation says of which kind an argument is: ``float`` is a real number, ``Array`` an array of real numbers, and
-neither is a truth value, a complex number or a text. Only kinds are looked at here; which values make sense, and
-whether arrays fit together, each function and class knows itself.
+neither is a truth value, a complex number or a text. ``Annotated[float, positive("s")]`` declares its range and unit as
+well (`symplex.base.quantities`). Whether arguments fit together, each function and class knows itself.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ import math
 import os
 import sys
 from collections import ChainMap
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import wraps
 from numbers import Integral, Real
 from reprlib import Repr
-from typing import Any, Literal, NamedTuple, TypeVar, get_origin
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import numpy as np
 
+from symplex.base.quantities import Key, Quantity, Without, ended, words, yes_or_no
 from symplex.base.representation import Described
 from symplex.errors import InvalidArgument
 
@@ -102,11 +104,16 @@ class _OtherKind(Exception):
     """A value is not of a kind."""
 
 
+class _OutOfRange(Exception):
+    """A value is of a kind, but not in its range."""
+
+
 class _Kind(NamedTuple):
     """What a value must be, in words, and a function that returns it converted or raises `_OtherKind`."""
 
     wanted: str
     convert: Callable[[Any], Any]
+    is_word: bool = False
 
 
 def _converted(place: str, value: Any, kinds: tuple[_Kind, ...]) -> Any:
@@ -115,16 +122,23 @@ def _converted(place: str, value: Any, kinds: tuple[_Kind, ...]) -> Any:
         return _first(value, kinds)
     except _OtherKind:
         wanted = " or ".join(dict.fromkeys(kind.wanted for kind in kinds))
-        raise InvalidArgument(f"{place} must be {wanted}; it is {described(value)}.") from None
+        raise InvalidArgument(f"{place} must be {wanted}, got {described(value)}.") from None
+    except _OutOfRange as error:
+        raise InvalidArgument(f"{place} {ended(error)}") from None
 
 
 def _first(value: Any, kinds: tuple[_Kind, ...]) -> Any:
+    failed: _OutOfRange | None = None
     for kind in kinds:
+        if failed is not None and not kind.is_word:  # a value out of range is not meant as another kind
+            continue
         try:
             return kind.convert(value)
         except _OtherKind:
             continue
-    raise _OtherKind
+        except _OutOfRange as error:
+            failed = error
+    raise failed or _OtherKind
 
 
 def _kinds_by_name(what: Any, signature: inspect.Signature, but: Collection[str]) -> dict[str, tuple[_Kind, ...]]:
@@ -154,6 +168,8 @@ def _kinds_of(node: ast.expr, names: Mapping[str, Any]) -> tuple[_Kind, ...]:
 
 def _generic(name: str, inside: list[ast.expr], names: Mapping[str, Any]) -> _Kind:
     """Return the kind of an annotation with brackets."""
+    if name == "Annotated":
+        return _in_range(_kinds_of(inside[0], names), _metadata(inside[1:], names))
     if name == "NDArray":
         return _KINDS[f"NDArray[{ast.unparse(inside[0])}]"]
     if name == "Literal":  # of which words, functions know
@@ -169,11 +185,77 @@ def _generic(name: str, inside: list[ast.expr], names: Mapping[str, Any]) -> _Ki
     return _named(name, names)
 
 
+def _metadata(nodes: Sequence[ast.expr], names: Mapping[str, Any]) -> list[Any]:
+    """Return what an annotation says beside the kind."""
+    return [eval(ast.unparse(node), {}, names) for node in nodes]  # the text of annotations of this package
+
+
+def _in_range(kinds: tuple[_Kind, ...], metadata: Sequence[Any]) -> _Kind:
+    quantity = next((item for item in metadata if isinstance(item, Quantity)), None)
+
+    def convert(value: Any) -> Any:
+        if quantity is None or not any(kind.is_word for kind in kinds):
+            value = _first(value, kinds)
+        if value is None or quantity is None:
+            return value
+        try:
+            return quantity.check(value)
+        except ValueError as error:
+            raise _OutOfRange(str(error)) from None
+
+    return _Kind(" or ".join(dict.fromkeys(kind.wanted for kind in kinds)), convert)
+
+
+class Parameter(NamedTuple):
+    """A parameter of a class as its annotation declares it.
+
+    Attributes
+    ----------
+    quantity : Quantity, optional
+        What its values may be, where the annotation tells.
+    part : type, optional
+        The class of which it is an object, with parameters of its own.
+    key : str
+        How scenarios call it; empty if they do not have it.
+    without : tuple of str
+        Parameters of the part that are no keys.
+    """
+
+    quantity: Quantity | None
+    part: type | None
+    key: str
+    without: tuple[str, ...]
+
+
+def parameters_of(what: type) -> dict[str, Parameter]:
+    """Return the parameters of a dataclass as its annotations declare them, by name; these must be texts, as here."""
+    names = ChainMap(*(vars(sys.modules[owner.__module__]) for owner in what.__mro__))
+    return {item.name: _parameter(item.name, str(item.type), names) for item in fields(what)}
+
+
+def _parameter(name: str, annotation: str, names: Mapping[str, Any]) -> Parameter:
+    tree, metadata = ast.parse(annotation, mode="eval").body, []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Annotated":
+            assert isinstance(node.slice, ast.Tuple)
+            metadata += _metadata(node.slice.elts[1:], names)
+            tree = node.slice.elts[0] if node is tree else tree
+    quantity = next((item for item in metadata if isinstance(item, Quantity)), None)
+    key = next((item.name for item in metadata if isinstance(item, Key)), name)
+    of = names.get(ast.unparse(tree))
+    if quantity is None and annotation == "bool":
+        quantity = Quantity(yes_or_no, kind="boolean")
+    if quantity is None and get_origin(of) is Literal:
+        quantity = words(get_args(of))
+    without = next((item.names for item in metadata if isinstance(item, Without)), ())
+    return Parameter(quantity, of if isinstance(of, type) and is_dataclass(of) else None, key, without)
+
+
 def _named(name: str, names: Mapping[str, Any]) -> _Kind:
     """Return the kind of the instances of a class, or what an alias stands for."""
     of: Any = names.get(name)
     if get_origin(of) is Literal:
-        return _KINDS["str"]
+        return _in_range((_KINDS["str"],), [words(get_args(of))])._replace(is_word=True)
     if get_origin(of) is Callable:
         return _KINDS["Callable"]
     of = Mapping if get_origin(of) in (dict, Mapping) else of

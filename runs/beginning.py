@@ -15,9 +15,9 @@ from symplex.fem.system import System
 from symplex.parallel.ranks import Ranks
 from symplex.runs.inputs import inputs_of, named_inputs, refuse_changed_files, refuse_other_version
 from symplex.runs.results import Folder
-from symplex.scenario.methods import NewmarkTable
 from symplex.scenario.scenario import Problem, Scenario
 from symplex.scenario.start import Start
+from symplex.time.explicit.newmark import Newmark
 from symplex.time.integrator import Integrator
 
 
@@ -84,7 +84,8 @@ def _system_on(ranks: Ranks | None, scenario: Scenario) -> Callable[..., System]
 
     Implicit steps have other parts, whose rows are complete, and the first rank begins with the whole.
     """
-    explicit = all(isinstance(table, NewmarkTable) and not table.implicit for table in scenario.tables.integrators)
+    methods = [table.bare() for table in scenario.tables.integrators]
+    explicit = all(isinstance(method, Newmark) and method.explicit for method in methods)
     if ranks is None or not explicit:
         return System
     from symplex.parallel.whole import SystemOfRanks
@@ -119,7 +120,7 @@ def device_of(scenario: Scenario) -> str | None:
     """Return the name of the device that a scenario wants for its steps, if it wants one."""
     tables = scenario.tables
     wanting = [tables.integrator, *(stage.integrator for stage in tables.stage)]
-    if not any(isinstance(table, NewmarkTable) and table.device != "cpu" for table in wanting):
+    if not any(getattr(table, "device", "cpu") != "cpu" for table in wanting):
         return None
     try:
         return require_device()

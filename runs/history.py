@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.base.columns import Column, energy_column, work_column
 from symplex.base.files import WAY_OUT, damage_reported, read_whole, reason_of, write_text
+from symplex.base.quantities import listed
 from symplex.base.representation import names
 from symplex.errors import OutputError
-from symplex.scenario.quantities import listed
 
 if TYPE_CHECKING:
     import pandas

@@ -7,20 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from symplex.scenario.quantities import (
-    FilePath,
-    Name,
-    Table,
-    Text,
-    Triple,
-    not_negative,
-    number,
-    numbers,
-    one_of,
-    positive,
-    shown,
-    vector,
-)
+from symplex.base.quantities import FilePath, Name, Text, Triple, not_negative, number, numbers, positive, shown, vector
+from symplex.scenario.table import Table, one_of
 
 SAME_TIME = 1e-9  # of a part of a run, by which two times may differ that are meant to be one
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from symplex.base.quantities import Triple
 from symplex.errors import MeshError
 from symplex.fem.energy import IntArray
 from symplex.fem.solids.elements import SOLIDS
@@ -21,7 +22,6 @@ from symplex.meshes.quality import check_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 from symplex.scenario.body_tables import Body, MeshTable
 from symplex.scenario.parts import require_conforming, require_materials
-from symplex.scenario.quantities import Triple
 
 # Elements of decks that, as hexahedra do by default, do not lock in bending: of one point with hourglass control, and
 # with incompatible modes.

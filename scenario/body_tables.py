@@ -6,22 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from symplex.base.quantities import ZERO, FilePath, Name, Quantity, Text, Triple, counts, positive, shown, vector
 from symplex.scenario.materials import MaterialTable
-from symplex.scenario.quantities import (
-    ZERO,
-    FilePath,
-    Name,
-    Quantity,
-    Rotation,
-    Table,
-    Text,
-    Triple,
-    counts,
-    one_of,
-    positive,
-    shown,
-    vector,
-)
+from symplex.scenario.table import Rotation, Table, one_of
 
 
 def _corners(value: Any) -> tuple[Triple, Triple]:

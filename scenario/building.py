@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from symplex.base.quantities import listed, shown
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.actions.loads import Gravity
 from symplex.fem.actions.support_motion import SupportMotion
@@ -28,10 +29,8 @@ from symplex.scenario.equations import constraints_of
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
 from symplex.scenario.loads import load_of
-from symplex.scenario.methods import ComposedTable
 from symplex.scenario.prescribed import require_covered, support_motion
 from symplex.scenario.probe_building import BuiltProbe, ProbeBuilder
-from symplex.scenario.quantities import listed, shown
 from symplex.scenario.riders import Riders, riders_of
 from symplex.scenario.sampling import Leg, timeline
 from symplex.scenario.selections import group_in
@@ -314,10 +313,10 @@ class Builder:
         steps, given = [], self._tables.sampled
         for leg in legs:
             of_stage = replace(tables_of_stage(self._tables, leg.stage), thermostat=None)
-            table = of_stage.integrator
-            if isinstance(table, ComposedTable) and table.order is not None and table.order > table.own_order:
+            own, order = of_stage.integrator.bare().order, getattr(of_stage.integrator, "order", None)
+            if order is not None and order > own:
                 raise ScenarioError(
-                    f"order must be {table.own_order:g} with rigid bodies that move freely, got {table.order:g}: the "
+                    f"order must be {own:g} with rigid bodies that move freely, got {order:g}: the "
                     "energy that keeps them in shape is as stiff as dt allows, and its error is of second order. "
                     "Leave out order and take a smaller dt."
                 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from symplex.base.quantities import listed, shown
 from symplex.base.toml import DEEPEST, read_toml
 from symplex.errors import ScenarioError
-from symplex.scenario.quantities import listed, shown
 
 _FORM = "write table.key=value, as integrator.dt=1e-6, body.cube.material.young=2e11 or body.1.velocity=[0, 0, -5]"
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, cast
 import numpy as np
 from pydantic import Field, model_validator
 
+from symplex.base.quantities import Name, Quantity, check_text, not_negative, positive, shown
 from symplex.contact.bodies import BodyContact
 from symplex.contact.offset import SHARE as SHARE_TOUCHING, offset_contact
 from symplex.contact.output import MOST_PAIRS
@@ -23,7 +24,6 @@ from symplex.fem.solids.solid import Solid
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.friction import FrictionTable
 from symplex.scenario.joined_parts import joined_cells
-from symplex.scenario.quantities import Name, Quantity, check_text, not_negative, positive, shown
 
 
 def _bodies(value: Any) -> str | tuple[str, ...]:

@@ -7,15 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from symplex.fem.solids.solid import Solid
-from symplex.fem.solids.viscoelastic import Viscoelastic
-from symplex.fem.solids.viscous_stress import ViscousStress
-from symplex.scenario.actions import Timed
-from symplex.scenario.quantities import (
+from symplex.base.quantities import (
     ZERO,
     Name,
     Quantity,
-    Table,
     Text,
     Triple,
     check_text,
@@ -25,7 +20,12 @@ from symplex.scenario.quantities import (
     shown,
     vector,
 )
+from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.viscoelastic import Viscoelastic
+from symplex.fem.solids.viscous_stress import ViscousStress
+from symplex.scenario.actions import Timed
 from symplex.scenario.selections import Nodes, nodes_named
+from symplex.scenario.table import Table
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from symplex.base.expressions import FormulaMistake, names_in, tree_of
-from symplex.scenario.quantities import number, shown
+from symplex.base.quantities import number, shown
 from symplex.scenario.sentences import place, suggestion
 
 DEFINE = "define"
@@ -86,7 +86,7 @@ class _Variables:
                     self._given[name] = _NUMBER.check(value)
                     continue
                 except ValueError as error:
-                    lines.append(f'{here}: {name} {error}, or an expression such as "=2*h".')
+                    lines.append(f'{here}: {name} {error}. An expression is a text such as "=2*h".')
             self._values[name] = None
         for name in self._given:
             self._value(name)

@@ -9,12 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import Field, model_validator
 
+from symplex.base.quantities import Name, number, numbers, positive
 from symplex.errors import ScenarioError
 from symplex.fem.energy import IntArray
 from symplex.fem.equations import LinearConstraints
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.quantities import Name, Table, number, numbers, positive
 from symplex.scenario.selections import Nodes, nodes_in
+from symplex.scenario.table import Table
 
 _STIFF = 1000.0  # of a constraint, as a multiple of E h
 _AXES = "xyz"

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import model_validator
 
+from symplex.base.quantities import not_negative, positive
 from symplex.contact.friction import SLIP_SPEED
-from symplex.scenario.quantities import Table, not_negative, positive
+from symplex.scenario.table import Table
 
 
 class FrictionTable(Table):

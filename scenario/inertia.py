@@ -12,7 +12,6 @@ from scipy.sparse import csr_array, diags_array
 from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, IntArray
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.methods import StaticTable
 from symplex.scenario.parts import Part, massless_nodes, moved_inward, parts_of
 from symplex.scenario.riders import Riders, Try
 from symplex.scenario.sentences import place
@@ -87,7 +86,7 @@ class Inertia:
         """Whether all of the run is static, so that nothing has inertia."""
         stages = self._tables.stage
         methods = [stage.integrator for stage in stages] if stages else [self._tables.integrator]
-        return all(isinstance(method, StaticTable) for method in methods)
+        return all(method.kind == "static" for method in methods)
 
     def mass_of(self, name: str, group: str | None = None, *, of_motion: bool = True) -> Array | csr_array:
         """Return the mass of a body, or of elements of it, on which body forces act: nodal masses [n], or a matrix.

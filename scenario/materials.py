@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from symplex.base.expressions import LONGEST
+from symplex.base.quantities import Quantity, Triple, check_text, listed, number, numbers, positive, shown, vector
 from symplex.errors import MaterialError
 from symplex.fem.solids.anisotropic import AnisotropicElastic
 from symplex.fem.solids.constitutive import Material
@@ -18,7 +19,6 @@ from symplex.fem.solids.formula import material
 from symplex.fem.solids.formula_table import LAWS
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.scenario.damping import ViscousKeys
-from symplex.scenario.quantities import Quantity, Triple, check_text, listed, number, numbers, positive, shown, vector
 
 _LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ are smaller
 _SEVERAL = ("stiffness", "moduli", "poisson_ratios", "shear_moduli", "axes")  # of anisotropic laws

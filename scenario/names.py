@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from symplex.base.columns import AXES
+from symplex.base.quantities import shown
 from symplex.scenario.damping import overstress_name
 from symplex.scenario.integrators import reserved_columns
-from symplex.scenario.methods import ZhangSkeelTable
-from symplex.scenario.quantities import shown
 from symplex.scenario.response import wrong_places
 from symplex.scenario.rigid_motion import PIVOTS, RIGIDITY
 from symplex.scenario.rotating import NAMES as OF_ROTATING_FRAME
@@ -98,13 +97,13 @@ def wrong_integrator_names(tables: Tables) -> list[str]:
         lines.append(
             f"[integrator]: align names no half-space: there is no {shown(align)}; {suggestion(align, planes)}"
         )
-    if isinstance(tables.integrator, ZhangSkeelTable):
+    if stiff := getattr(tables.integrator, "stiff", ()):
         of_contact = [table.name for table in (*tables.obstacle, *tables.contact)]
         of_bars = [table.name for table in (*tables.truss, *tables.spring)]
         energies = [*bodies, *of_bars, *of_contact, *tables.constant_forces]
         lines += [
             f"[integrator]: stiff names no energy: there is no {shown(name)}; {suggestion(name, energies)}"
-            for name in tables.integrator.stiff
+            for name in stiff
             if name not in energies
         ]
     return lines

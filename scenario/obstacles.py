@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import model_validator
 
+from symplex.base.quantities import ZERO, Name, Text, Triple, positive, vector
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Obstacle, Sphere
 from symplex.scenario.friction import FrictionTable
-from symplex.scenario.quantities import ZERO, Name, Rotation, Table, Text, Triple, one_of, positive, vector
 from symplex.scenario.rigid import SurfaceTable
 from symplex.scenario.rigid_motion import RigidMotionTable
+from symplex.scenario.table import Rotation, Table, one_of
 
 
 class _ObstacleTable(FrictionTable, RigidMotionTable):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from symplex.base.quantities import listed, shown
 from symplex.contact.massless import mass_moved_inward
 from symplex.errors import MeshError
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
@@ -17,7 +18,6 @@ from symplex.fem.solids.solid import Formulation, Solid
 from symplex.meshes.mesh import Mesh, rows_among
 from symplex.scenario.body_tables import Body
 from symplex.scenario.materials import MaterialTable
-from symplex.scenario.quantities import listed, shown
 from symplex.scenario.selections import group_in
 
 

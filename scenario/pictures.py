@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
+from symplex.base.quantities import Quantity, Text, between, check_text, not_negative, numbers, positive
 from symplex.meshes.pictures.view import View
 from symplex.meshes.pictures.words import check_dpi, check_size, direction_of, section_of, view_of
-from symplex.scenario.quantities import Quantity, Table, Text, between, check_text, not_negative, numbers, positive
+from symplex.scenario.table import Table
 
 _TURNS = 3600.0  # degrees at most
 

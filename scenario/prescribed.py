@@ -14,13 +14,13 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symplex.base.quantities import MOST
 from symplex.errors import ScenarioError
 from symplex.fem.actions.histories import checked_table
 from symplex.fem.actions.support_motion import SupportMotion, SupportRotation, SupportTranslation
 from symplex.fem.actions.time_function import TimeFunction
 from symplex.fem.energy import Array
 from symplex.scenario.actions import History, Support
-from symplex.scenario.quantities import MOST
 
 _ROUNDING = 1e-12  # of the time of a run
 

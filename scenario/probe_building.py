@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from symplex.base.quantities import listed, shown
 from symplex.errors import ScenarioError
 from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.energy import Array, IntArray
@@ -25,7 +26,6 @@ from symplex.meshes.mesh import Mesh, rows_among
 from symplex.scenario.actions import Support
 from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.probes import ProbeTable
-from symplex.scenario.quantities import listed, shown
 from symplex.scenario.riders import Riders
 from symplex.scenario.sampling import Leg
 from symplex.scenario.selections import group_in, size_of

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import model_validator
 
+from symplex.base.quantities import ZERO, Name, Text, Triple, shown, vector, whole
 from symplex.fem.outputs.field_probes import Motion
 from symplex.fem.outputs.force_probes import OfBars
 from symplex.fem.outputs.probe import Reduction
 from symplex.fem.outputs.solid_fields import Quantity
-from symplex.scenario.quantities import ZERO, Name, Table, Text, Triple, one_of, shown, vector, whole
 from symplex.scenario.sampling import MOST_FRAMES
+from symplex.scenario.table import Table, one_of
 
 if TYPE_CHECKING:
     from symplex.scenario.tables import Tables

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
+from symplex.base.quantities import Name, Text, listed, not_negative, numbers, shown, whole
 from symplex.errors import ScenarioError
 from symplex.fem.actions.loads import Pressure, SurfaceTraction
 from symplex.fem.actions.supports import AXES
@@ -19,9 +20,9 @@ from symplex.fem.outputs.probe import NORM
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import LoadTable, NodalLoadTable, PressureTable, Support, Timed, TractionTable
 from symplex.scenario.probes import ProbeTable
-from symplex.scenario.quantities import Name, Table, Text, listed, not_negative, numbers, shown, whole
 from symplex.scenario.selections import Nodes, group_in
 from symplex.scenario.sentences import suggestion
+from symplex.scenario.table import Table
 
 _MOST_FREQUENCIES, _MOST_MODES = 100_000, 10_000
 # What swings in proportion to small motions. (Norms, principal values and the like do not.)

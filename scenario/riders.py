@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from symplex.base.quantities import ZERO, Triple
 from symplex.contact.framed import FramedContact
 from symplex.contact.rigid import ObstacleContact, RigidContact
 from symplex.contact.rigid_bodies import RigidBodies
@@ -26,7 +27,6 @@ from symplex.fem.rigidity import Rigidity
 from symplex.scenario.methods import IntegratorTable
 from symplex.scenario.obstacles import ShapedTable, SphereTable, obstacle_of
 from symplex.scenario.prescribed import require_covered
-from symplex.scenario.quantities import ZERO, Triple
 from symplex.scenario.rigid import RigidBodyTable, RigidTable
 from symplex.scenario.rigid_motion import PIVOTS, RIGIDITY, RigidMotionTable
 from symplex.scenario.sentences import place

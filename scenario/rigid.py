@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 import numpy as np
 from pydantic import Field, model_validator
 
+from symplex.base.quantities import ZERO, FilePath, Name, Text, Triple, counts, positive, vector, whole
 from symplex.contact.rigid_body import RigidBody
 from symplex.contact.surfaces import Surface
 from symplex.errors import MeshError
@@ -19,21 +20,8 @@ from symplex.meshes.closed_surfaces import box_surface, cylinder_surface, sphere
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.contacts import ContactTable
-from symplex.scenario.quantities import (
-    ZERO,
-    FilePath,
-    Name,
-    Rotation,
-    Table,
-    Text,
-    Triple,
-    counts,
-    one_of,
-    positive,
-    vector,
-    whole,
-)
 from symplex.scenario.rigid_motion import RigidMotionTable
+from symplex.scenario.table import Rotation, Table, one_of
 
 _SAME = 1e-9  # of the size of a surface: how near to each other corners of its triangles are one
 

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import model_validator
 
+from symplex.base.quantities import ZERO, Triple, positive, vector
 from symplex.fem.actions.combined_motion import CombinedMotion
 from symplex.fem.actions.support_motion import SupportMotion, SupportRotation
 from symplex.fem.actions.time_function import TimeFunction
 from symplex.fem.energy import Array
 from symplex.scenario.actions import History, Support, Turn
 from symplex.scenario.prescribed import support_motion
-from symplex.scenario.quantities import ZERO, Table, Triple, positive, vector
+from symplex.scenario.table import Table
 
 RIGIDITY = "rigidity"  # what the energy is called that keeps what moves freely in shape
 PIVOTS = "pivots"  # and that keeps points of it in their places

@@ -8,10 +8,11 @@ import numpy as np
 from pydantic import model_validator
 from scipy.sparse import csr_array
 
+from symplex.base.quantities import ZERO, Triple, vector
 from symplex.fem.actions.centrifugal import Centrifugal
 from symplex.fem.actions.coriolis import Coriolis
 from symplex.fem.energy import Array
-from symplex.scenario.quantities import ZERO, Table, Triple, vector
+from symplex.scenario.table import Table
 from symplex.time.modes.rotating import CENTRIFUGAL, CORIOLIS
 
 NAMES = (CENTRIFUGAL, CORIOLIS, f"work_{CORIOLIS}")

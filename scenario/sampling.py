@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
+from symplex.base.quantities import positive, whole
 from symplex.fem.energy import Array
 from symplex.scenario.actions import SAME_TIME
-from symplex.scenario.quantities import Table, positive, whole
+from symplex.scenario.table import Table
 
 if TYPE_CHECKING:
     from symplex.scenario.tables import Tables

@@ -7,11 +7,12 @@ from typing import Annotated
 import numpy as np
 from pydantic import model_validator
 
+from symplex.base.quantities import Text, Triple, listed, shown, vector
 from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, IntArray
 from symplex.meshes.joining import nearest_nodes
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.quantities import Table, Text, Triple, listed, shown, vector
+from symplex.scenario.table import Table
 
 _NEAR = 1e-6  # of the size of a body: how near to a given point its node must be
 

@@ -9,19 +9,20 @@ from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, get_args, get_origin
 
+from symplex.base.quantities import Quantity, ended, listed, must_be_one_of, refused, shown
 from symplex.base.streams import printable
 from symplex.errors import ScenarioError
-from symplex.scenario.quantities import Quantity, Table, listed, shown
+from symplex.scenario.table import Table
 
 _known_to_be_close: ContextVar[dict[tuple[str, tuple[str, ...]], list[str]] | None] = ContextVar("close", default=None)
 _TOLD = 50  # mistakes that are told one by one
 _COMPARED = 100  # letters of a word that are compared with known ones
-_WANTED = {
-    "string_type": "must be a text in quotes",
-    "bool_type": "must be true or false",
-    "list_type": "must be a list",
-    "tuple_type": "must be a list",
-    "model_type": "must be a table",
+_CONDITIONS = {
+    "string_type": "a text in quotes",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "model_type": "a table",
 }
 
 
@@ -86,10 +87,12 @@ def sentence(model: type[Table], mistake: Mapping[str, Any]) -> str:
         return f"{key} is missing{f' ({unit})' if unit else ''}."
     if kind == "literal_error":
         known = [word.strip(" '") for word in ctx["expected"].replace(" or ", ", ").split(",")]
-        return f"{key} is {shown(value)}; {suggestion(value, known)}"
+        return ended(f"{key} {must_be_one_of(value, known)}")
     if kind == "value_error":
-        return f"{key} {ctx['error']}".strip() + "."
-    return f"{key} is {shown(value)}, {_WANTED.get(kind, mistake['msg'])}."
+        return ended(f"{key} {ctx['error']}".strip())
+    if kind in _CONDITIONS:
+        return f"{key} {refused(_CONDITIONS[kind], value)}."
+    return f"{key} is {shown(value)}, {mistake['msg']}."
 
 
 def closest(model: type[Table], loc: tuple[str | int, ...]) -> tuple[str | int, ...]:

@@ -7,22 +7,14 @@ from typing import Annotated
 import numpy as np
 from pydantic import model_validator
 
+from symplex.base.quantities import Name, Text, Triple, not_negative, positive, vector
 from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.quantities import (
-    Name,
-    Table,
-    Text,
-    Triple,
-    not_negative,
-    one_of,
-    positive,
-    vector,
-)
 from symplex.scenario.selections import Nodes, nodes_in, nodes_named
+from symplex.scenario.table import Table, one_of
 from symplex.scenario.trusses import LawName, law_of
 
 _MOST_PAIRED = 2000  # nodes of two groups that are paired with each other

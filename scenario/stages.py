@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.base.quantities import Name
 from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.energy import IntArray
 from symplex.scenario.actions import Support
-from symplex.scenario.methods import IntegratorTable
-from symplex.scenario.quantities import Name
+from symplex.scenario.methods import InnerIntegrator
 from symplex.scenario.sampling import Sampled, timeline
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class StageTable(Sampled):
     """A part of a run with an integrator of its own."""
 
     name: Name | None = None
-    integrator: IntegratorTable
+    integrator: InnerIntegrator
 
 
 def wrong_tables(data: Mapping[str, Any]) -> list[str]:

@@ -16,28 +16,18 @@ from pydantic import Field, model_validator
 
 from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.base.files import read_whole
+from symplex.base.quantities import LARGEST_SEED, FilePath, Text, Triple, between, not_negative, positive, vector, whole
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.series.series import read_series
-from symplex.scenario.methods import LARGEST_SEED, Solver
-from symplex.scenario.quantities import (
-    FilePath,
-    Table,
-    Text,
-    Triple,
-    between,
-    not_negative,
-    one_of,
-    positive,
-    vector,
-    whole,
-)
+from symplex.scenario.table import Table, one_of
 from symplex.time.equilibria.free_body import parts_apart
 from symplex.time.equilibria.static import static_equilibrium
 from symplex.time.equilibria.steady_rotation import relative_equilibrium, relative_equilibrium_of_momentum
 from symplex.time.internal import arrays_of, internal_of
+from symplex.time.solvers.linear import Linear
 from symplex.time.solvers.newton import Newton
 
 _SAME_POINT = 1e-6  # of the size of the bodies: points of frames are in single precision
@@ -85,7 +75,7 @@ class StaticStart(_Start):
     """At rest under all that acts at t = 0, but for the velocities of the bodies."""
 
     kind: Literal["static"]
-    solver: Solver = "auto"
+    solver: Linear = "auto"
 
 
 class RotationStart(_Start):

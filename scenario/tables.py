@@ -5,12 +5,13 @@ Every key is SI. A model checks what its table can know; what needs the mesh is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
+from symplex.base.quantities import FilePath, not_negative, whole
 from symplex.scenario.actions import (
     CentrifugalLoadTable,
     Gravity,
@@ -31,7 +32,6 @@ from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
 from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, ShapedTable
 from symplex.scenario.pictures import ViewTable
 from symplex.scenario.probes import ProbeTable
-from symplex.scenario.quantities import FilePath, Table, not_negative, whole
 from symplex.scenario.response import ResponseTable
 from symplex.scenario.rigid import RigidBodyTable, RigidTable, SurfaceTable
 from symplex.scenario.rotating import RotatingFrame
@@ -39,6 +39,7 @@ from symplex.scenario.sampling import MOST_FRAMES, Run, Sampled
 from symplex.scenario.springs import PointMassTable, SpringTable
 from symplex.scenario.stages import StageTable
 from symplex.scenario.start import STARTS, StartTable
+from symplex.scenario.table import Table
 from symplex.scenario.ties import TieTable
 from symplex.scenario.trusses import TrussTable
 from symplex.scenario.velocities import VelocityTable
@@ -150,7 +151,7 @@ class Tables:
 
 
 # For each table its model, or its models by ``kind``; those in double brackets, of which there may be several.
-MODELS: dict[str, type[Table] | dict[str, type[Table]]] = {
+MODELS: dict[str, type[Table] | Mapping[str, type[Table]]] = {
     "body": Body,
     "truss": TrussTable,
     "point_mass": PointMassTable,

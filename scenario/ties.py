@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import model_validator
 
+from symplex.base.quantities import Name, Text, positive
 from symplex.contact.surfaces import Surface
 from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, IntArray
@@ -15,8 +16,8 @@ from symplex.fem.interpolation import InterpolatedEnergy
 from symplex.fem.ties import feet, tie_to_surface
 from symplex.meshes.joining import nearest_nodes
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.quantities import Name, Table, Text, positive
 from symplex.scenario.selections import group_in, nodes_in, nodes_named, size_of
+from symplex.scenario.table import Table
 
 _STIFF = 10.0  # of a tie, as a multiple of E h
 _MOST_MOVED = 0.5  # of the shortest edge at a node: how far a tie may move it

@@ -9,6 +9,21 @@ import numpy as np
 from pydantic import model_validator
 from scipy.sparse import csr_array
 
+from symplex.base.quantities import (
+    ZERO,
+    FilePath,
+    Name,
+    Quantity,
+    Text,
+    Triple,
+    between,
+    check_path,
+    number,
+    positive,
+    shown,
+    vector,
+    whole,
+)
 from symplex.errors import MeshError, ScenarioError
 from symplex.fem.actions.mass import bar_mass, consistent_bar_mass
 from symplex.fem.energy import Array, IntArray
@@ -18,24 +33,7 @@ from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import DIAGONALS, bar_lattice, ring
 from symplex.meshes.mesh import Mesh, distinct, take
 from symplex.scenario.prescribed import read_numbers
-from symplex.scenario.quantities import (
-    ZERO,
-    FilePath,
-    Name,
-    Quantity,
-    Rotation,
-    Table,
-    Text,
-    Triple,
-    between,
-    check_path,
-    number,
-    one_of,
-    positive,
-    shown,
-    vector,
-    whole,
-)
+from symplex.scenario.table import Rotation, Table, one_of
 
 MEMBERS = "members"  # the group of all of them
 _MOST = 2**31 - 1

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from symplex.scenario.actions import Timed
 from symplex.scenario.integrators import integrator_of, taken_by_kind
-from symplex.scenario.methods import NewmarkTable
 from symplex.scenario.sentences import place
 from symplex.scenario.tables import Tables
 from symplex.time.explicit.newmark import Newmark
@@ -92,7 +91,7 @@ def unsupported(tables: Tables, acts: Callable[[Timed], bool]) -> list[str]:
 def _called(tables: Tables) -> str:
     """Return how messages call the chosen integrator."""
     table = tables.integrator
-    on_device = isinstance(table, NewmarkTable) and table.device != "cpu"
+    on_device = getattr(table, "device", "cpu") != "cpu"
     return f"{table.kind} on a device" if on_device else table.kind
 
 

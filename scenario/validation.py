@@ -8,17 +8,27 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from symplex.base.quantities import check_text, ended, must_be_one_of, shown
 from symplex.scenario.definitions import DEFINE, evaluated
-from symplex.scenario.methods import FORMER, METHODS, FixedStepTable, IntegratorTable, MultirateTable, NewmarkTable
+from symplex.scenario.methods import FORMER, METHODS, IntegratorTable
 from symplex.scenario.names import wrong_integrator_names, wrong_names
 from symplex.scenario.probes import wrong_probes
-from symplex.scenario.quantities import Table, check_text, shown
 from symplex.scenario.sampling import Run, Sampled
-from symplex.scenario.sentences import as_many_as_are_told, close_to, closest, mistakes, place, sentence, suggestion
+from symplex.scenario.sentences import (
+    as_many_as_are_told,
+    close_to,
+    closest,
+    mistakes,
+    place,
+    sentence,
+    suggestion,
+)
 from symplex.scenario.stages import StageTable, run_of_stages, tables_of_stage, wrong_tables, wrong_times
+from symplex.scenario.table import Table
 from symplex.scenario.tables import MODELS, NEEDED, SEVERAL, WITH_NODES, Tables
 from symplex.scenario.unsupported import unsupported
 from symplex.scenario.velocities import wrong_velocities
+from symplex.time.integrator import FixedStepIntegrator
 
 S = TypeVar("S", bound=Sampled)
 
@@ -131,7 +141,7 @@ def _with_default_samples(tables: Tables) -> Tables:
 
 
 def _with_steps(sampled: S, table: IntegratorTable) -> S:
-    if not isinstance(table, FixedStepTable | NewmarkTable | MultirateTable) or table.dt == "auto":
+    if not issubclass(table.of, FixedStepIntegrator) or table.dt == "auto":
         return sampled
     return sampled.with_steps(table.dt)
 
@@ -145,7 +155,7 @@ def _validated(key: str, value: Any, here: str, lines: list[str]) -> Table | Non
     if not isinstance(value, Mapping):
         lines.append(f"{here} must be a table, not {shown(value)}.")
         return None
-    if isinstance(model, dict):
+    if isinstance(model, Mapping):
         kind = value.get("kind")
         if not isinstance(kind, str) or kind not in model:
             if key == "integrator" and isinstance(kind, str) and kind in FORMER:
@@ -154,8 +164,10 @@ def _validated(key: str, value: Any, here: str, lines: list[str]) -> Table | Non
                     f"Python, examples/papers/{FORMER[kind]}.py."
                 )
                 return None
-            is_ = "is missing" if kind is None else f"is {shown(kind)}"
-            lines.append(f"{here}: kind {is_}; {suggestion(kind, list(model))}")
+            wrong = (
+                "is missing; " + suggestion(kind, list(model)) if kind is None else must_be_one_of(kind, list(model))
+            )
+            lines.append(f"{here}: kind {ended(wrong)}")
             return None
         model = model[kind]
     try:

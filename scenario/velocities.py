@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import model_validator
 
+from symplex.base.quantities import ZERO, Quantity, Text, Triple, refused, vector
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.velocities import velocity_field
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.quantities import ZERO, Quantity, Table, Text, Triple, shown, vector
 from symplex.scenario.selections import nodes_in, nodes_named
 from symplex.scenario.sentences import place
+from symplex.scenario.table import Table
 
 if TYPE_CHECKING:
     from symplex.scenario.tables import Tables
@@ -23,7 +24,7 @@ _MOVING = ("body", "truss", "point_mass", "rigid_body", "obstacle")  # tables wi
 
 def _matrix(value: Any) -> tuple[Triple, Triple, Triple]:
     if not isinstance(value, list | tuple) or len(value) != 3:
-        raise ValueError(f"is {shown(value)}, must be three rows of three numbers (1/s)")
+        raise refused("three rows of three numbers (1/s)", value)
     x, y, z = (vector("1/s").check(row) for row in value)
     return x, y, z
 

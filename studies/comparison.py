@@ -13,6 +13,7 @@ import numpy as np
 
 from symplex.base.arguments import checked, is_real
 from symplex.base.files import damage_reported, is_file, read_whole, reason_of, write_text
+from symplex.base.quantities import listed
 from symplex.errors import OutputError, RenderError
 from symplex.fem.energy import Array
 from symplex.meshes.pictures.figures import Panel
@@ -23,7 +24,6 @@ from symplex.runs.inputs import NAMED
 from symplex.runs.plots import compare_histories
 from symplex.runs.result import Result, read_result
 from symplex.runs.study_folder import COMPARISON, Study
-from symplex.scenario.quantities import listed
 from symplex.studies.fields import FieldsCompared
 from symplex.studies.histories import SAME_TIME, Difference, common_times, compared_histories, left_out_of
 from symplex.studies.plots import difference_panels

@@ -14,6 +14,7 @@ import numpy as np
 
 from symplex.base.arguments import checked, is_real
 from symplex.base.files import damage_reported, read_whole, write_text
+from symplex.base.quantities import shown
 from symplex.base.toml import read_toml
 from symplex.errors import OutputError, RenderError, ScenarioError
 from symplex.fem.energy import Array
@@ -23,7 +24,6 @@ from symplex.runs.tables import told_as_table
 from symplex.scenario.changes import chosen
 from symplex.scenario.definitions import evaluated
 from symplex.scenario.integrators import step_of
-from symplex.scenario.quantities import shown
 from symplex.scenario.scenario import Scenario
 from symplex.studies.members import Sweep, read_sweep
 from symplex.studies.plots import convergence_panels

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.base.quantities import listed
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
 from symplex.meshes.pictures.packages import require_packages
 from symplex.meshes.pictures.scene import words_of
 from symplex.meshes.series.series import open_series
 from symplex.runs.result import Result, ResultFrame
-from symplex.scenario.quantities import listed
 from symplex.studies.histories import SAME_TIME, Difference, common_times, rows_left_out
 from symplex.studies.scales import Scales
 

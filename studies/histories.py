@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import trapezoid
 
+from symplex.base.quantities import listed
 from symplex.fem.energy import Array
 from symplex.runs.history import History, columns_of
-from symplex.scenario.quantities import listed
 from symplex.studies.scales import Scales
 
 SAME_TIME = 1e-9  # of a run, by which two times may differ that are meant to be one

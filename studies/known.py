@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from symplex.base.quantities import listed, shown
 from symplex.errors import OutputError, SymplexError
 from symplex.runs.rows import RowsOfRun
-from symplex.scenario.quantities import listed, shown
 from symplex.scenario.scenario import Scenario
 from symplex.studies.quantities import RunQuantity
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from symplex.base.arguments import checked
 from symplex.base.files import damage_reported, read_whole, write_text
+from symplex.base.quantities import listed, shown
 from symplex.errors import OutputError
 from symplex.meshes.pictures.figures import Panel
 from symplex.runs.result import Result
 from symplex.runs.results import Folder
 from symplex.runs.study_folder import Study
-from symplex.scenario.quantities import listed, shown
 from symplex.studies.plots import sweep_panels
 from symplex.studies.quantities import RunQuantity
 from symplex.studies.study_file import PLOT, TABLE, folder_of, read_study

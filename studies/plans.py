@@ -10,12 +10,13 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from symplex.base.files import read_whole, reason_of
+from symplex.base.quantities import FilePath, whole
 from symplex.base.toml import read_toml
 from symplex.errors import ScenarioError
 from symplex.scenario.changes import parsed_changes
-from symplex.scenario.quantities import FilePath, Table, whole
 from symplex.scenario.scenario import Scenario
 from symplex.scenario.sentences import as_many_as_are_told, mistakes, sentence
+from symplex.scenario.table import Table
 from symplex.studies.values import MOST_MEMBERS, Combination, Sampling, parsed_choices
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from scipy.integrate import trapezoid
 
 from symplex.base.columns import Column
+from symplex.base.quantities import listed, shown
 from symplex.errors import OutputError
 from symplex.fem.energy import Array
 from symplex.runs.history import History, columns_of
 from symplex.runs.result import Result
-from symplex.scenario.quantities import listed, shown
 
 _CALL = re.compile(r"\s*(\w+)\s*\(\s*(.+?)\s*\)\s*")
 _REDUCED: dict[str, Callable[[Array, Array], float]] = {

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from symplex.base.quantities import shown
 from symplex.base.toml import read_toml
 from symplex.errors import ScenarioError
 from symplex.fem.energy import Array
 from symplex.scenario.changes import split_change, value_of
-from symplex.scenario.quantities import shown
 
 Combination = Literal["grid", "zip"]
 Sampling = Literal["random", "latin-hypercube", "sobol"]

@@ -16,8 +16,8 @@ from time import perf_counter, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
 from symplex.base.pipes import closed_pipes_raise
+from symplex.base.quantities import shown
 from symplex.errors import OutputError, StepFailed, SymplexError
-from symplex.scenario.quantities import shown
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -14,6 +14,7 @@ import numpy as np
 
 from symplex.base.arguments import described, is_real
 from symplex.base.columns import Column, count_column
+from symplex.base.quantities import positive
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.copying import Copyable
 from symplex.fem.system import State, System
@@ -113,8 +114,10 @@ def require_step(method: Integrator, dt: float) -> None:
     ValueError
         If it is no number, not positive, or not finite.
     """
-    if not (is_real(dt) and math.isfinite(dt) and dt > 0):
-        raise ValueError(f"{type(method).__name__}: dt must be positive (s); it is {described(dt)}.")
+    try:
+        positive("s").check(dt)
+    except ValueError as error:
+        raise ValueError(f"{type(method).__name__}: dt {error}.") from None
 
 
 def stored_grid(checkpoint: Mapping[str, np.ndarray]) -> tuple[float, float, int]:

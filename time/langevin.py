@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import final
+from typing import Annotated, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from symplex.base.arguments import checked
+from symplex.base.arguments import checked, described
 from symplex.base.columns import Column, work_column
+from symplex.base.quantities import LARGEST_SEED, not_negative, positive, whole
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -63,11 +64,11 @@ class Langevin(Around):
     """
 
     integrator: Integrator
-    temperature: float
-    friction: float | ArrayLike | None = None
-    rate: float | None = None
-    seed: int = 0
-    boltzmann: float = BOLTZMANN
+    temperature: Annotated[float, not_negative("K")]
+    friction: Annotated[float, not_negative("kg/s")] | ArrayLike | None = None
+    rate: Annotated[float | None, not_negative("1/s")] = None
+    seed: Annotated[int, whole(0, LARGEST_SEED)] = 0
+    boltzmann: Annotated[float, positive("J/K")] = BOLTZMANN
 
     conserves = frozenset()  # pyright: ignore[reportAssignmentType]
     symmetric = False  # pyright: ignore[reportAssignmentType]
@@ -80,12 +81,8 @@ class Langevin(Around):
             )
         if (self.friction is None) == (self.rate is None):
             raise ValueError("Langevin: give either a friction in kg/s or a rate in 1/s.")
-        for name, unit in (("temperature", "K"), ("friction", "kg/s"), ("rate", "1/s"), ("boltzmann", "J/K")):
-            value = getattr(self, name)
-            if value is not None and not np.all(np.isfinite(value) & (np.asarray(value) >= 0.0)):
-                raise ValueError(f"Langevin: {name} must not be negative; it is {value} {unit}.")
-        if not (isinstance(self.seed, int) and 0 <= self.seed < 2**63):
-            raise ValueError(f"Langevin: seed must be a whole number from 0 to 2⁶³ − 1; it is {self.seed!r}.")
+        if self.friction is not None and not np.all(np.isfinite(self.friction) & (np.asarray(self.friction) >= 0.0)):
+            raise ValueError(f"Langevin: friction must be at least 0, got {described(self.friction)} kg/s.")
 
     @property
     def takes(self) -> frozenset[Trait]:

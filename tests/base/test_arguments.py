@@ -50,7 +50,7 @@ NOT_REAL = [True, np.True_, 1j, np.complex128(1.0), {}, None, [1.0], np.array([1
 @pytest.mark.parametrize("value", NOT_REAL)
 @pytest.mark.parametrize("method", [Midpoint, EnergyMomentum, partial(Newmark, beta=0.25)])
 def test_steps_are_real_numbers(method, value):
-    with pytest.raises(InvalidArgument, match=r"^\w+: dt must be a real number .*; it is .+\.$"):
+    with pytest.raises(InvalidArgument, match=r"^\w+: dt must be a real number .*, got .+\.$"):
         method(value)
 
 
@@ -77,7 +77,7 @@ NOT_ARRAYS = [
 
 @pytest.mark.parametrize("given", NOT_ARRAYS)
 def test_positions_are_arrays_of_real_numbers(given):
-    with pytest.raises(InvalidArgument, match=r"^System\.state: q must be an array of real numbers .*; it is .+\.$"):
+    with pytest.raises(InvalidArgument, match=r"^System\.state: q must be an array of real numbers .*, got .+\.$"):
         springs().state(given)
     with pytest.raises(InvalidArgument, match=r"^Solid: points must be an array of real numbers "):
         Solid(given, [[0, 1, 2, 3]], RUBBER)
@@ -96,7 +96,7 @@ def test_arrays_of_all_layouts_are_positions(given):
 )
 @pytest.mark.parametrize("function", [lumped_mass, consistent_mass])
 def test_elements_are_indices(function, cells):
-    wanted = r"mass: cells must be an array of indices of nodes \(whole numbers\); it is "
+    wanted = r"mass: cells must be an array of indices of nodes \(whole numbers\), got "
     with pytest.raises(InvalidArgument, match=wanted):
         function(Q, cells, 1.0, 4)
 
@@ -176,9 +176,9 @@ WRONG = {
     "one more argument": (lambda: Midpoint(0.1, 0.5, 3), "too many positional arguments"),
     "a newton that is none": (
         lambda: EnergyMomentum(0.1, newton=50),
-        "EnergyMomentum: newton must be a Newton; it is 50",
+        "EnergyMomentum: newton must be a Newton, got 50",
     ),
-    "a text for a word": (lambda: Newton(linear=3), "Newton: linear must be a short text; it is 3"),
+    "a text for a word": (lambda: Newton(linear=3), "Newton: linear must be a short text, got 3"),
 }
 
 

@@ -135,7 +135,7 @@ def test_a_taken_folder_ends_with_2(results, capsys):
 def test_bad_scenarios_end_with_2(tmp_path, capsys):
     path = tmp_path / "bad.toml"
     path.write_text(SCENARIO.replace("1000", "-1000"), encoding="utf-8")
-    expected = (2, "bad.toml: [[body]] #1 'block': material.density is -1000, must be positive (kg/m³).")
+    expected = (2, "bad.toml: [[body]] #1 'block': material.density must be positive, got -1000 kg/m³.")
     assert error_of(capsys, "run", path) == expected
     assert error_of(capsys, "check", path) == expected
     status, message = error_of(capsys, "run", tmp_path / "none.toml")

@@ -216,9 +216,9 @@ def test_without_a_device_or_its_package_one_sentence_says_so(monkeypatch, tmp_p
 @pytest.mark.parametrize(
     ("integrator", "more", "sentence"),
     [
-        ({"beta": 0.25, "dt": 1e-3}, {}, 'device is "cuda", which takes the explicit member of order 2 alone; beta is'),
-        ({"order": 4}, {}, 'device is "cuda", which takes the explicit member of order 2 alone; order is 4'),
-        ({"device": "gpu"}, {}, "device is 'gpu'; did you mean 'cpu'?"),
+        ({"beta": 0.25, "dt": 1e-3}, {}, 'device must be "cpu" with beta above 0 or an order above 2'),
+        ({"order": 4}, {}, 'device must be "cpu" with beta above 0 or an order above 2'),
+        ({"device": "gpu"}, {}, "got 'gpu'. Did you mean 'cpu'?"),
         ({}, {"thermostat": {"temperature": 1.0, "rate": 1.0}}, "all its steps are taken on the device; take kind ="),
         ({}, {"damping": [{"alpha": 1.0}]}, "damping has no potential, which newmark on a device needs; take another"),
     ],

@@ -135,7 +135,7 @@ def own_cases() -> Iterator[Data]:
         load=[PULL | {"history": ramp}, PUSH, PRESS | {"history": pulse}, WEIGH, SWING | {"follows": True}],
         output=output,
     )
-    implicit = {"solver": "dense", "iterations": 40, "halvings": 3, "dt": dt}
+    implicit = {"solver": "dense", "iterations": 40, "halvings": 3, "tolerance": 1e-12, "dt": dt}
     yield case(
         {"kind": "newmark", "beta": 0.25, "gamma": 0.5, "order": 4} | implicit,
         body={"mass": "consistent", "material": svk},
@@ -172,10 +172,17 @@ def own_cases() -> Iterator[Data]:
     yield case({"kind": "graham-jelenic", "dt": dt} | scheme, gravity=GRAVITY, obstacle=[FLOOR], body=moving)
     angles = {"scheme": "energy-momentum-exact-angle", "angle": "nodes", "iterations": 100}
     yield case({"kind": "graham-jelenic", "dt": dt} | angles, body=moving)
-    adaptive = {"iterations": 40, "bounds": [0.25, 4], "hold": True, "carry": True, "solver": "auto"}
+    adaptive = {
+        "iterations": 40,
+        "tolerance": 1e-12,
+        "bounds": [0.25, 4],
+        "hold": True,
+        "carry": True,
+        "solver": "auto",
+    }
     yield case({"kind": "adaptive-variational", "dt": dt} | adaptive, gravity=GRAVITY, body={"material": linear})
     skeel = {"beta": 0.4, "variant": "full", "stiff": ["cube"], "order": 4, "substeps": "suzuki", "solver": "auto"}
-    newton = {"variant": "push-forward", "iterations": 40}
+    newton = {"variant": "push-forward", "iterations": 40, "tolerance": 1e-12}
     yield case({"kind": "zhang-skeel", "dt": dt} | newton, gravity=GRAVITY)
     yield case({"kind": "zhang-skeel", "dt": dt} | skeel, gravity=GRAVITY, load=[PULL])
     bath = {"temperature": 300, "rate": 1.0, "seed": 3, "boltzmann": 1.38e-23}
@@ -239,7 +246,7 @@ def cases_of_starts_and_stages(dt: float) -> Iterator[Data]:
     )
     yield case(newmark, body=even, start={"kind": "relative-equilibrium", "angular_momentum": [0, 0, 1e-3]})
     yield case(newmark, start={"kind": "result", "from": "earlier", "time": 0.01})
-    slow = {"kind": "static", "iterations": 40, "dt": 2e-3, "solver": "dense"}
+    slow = {"kind": "static", "iterations": 40, "tolerance": 1e-12, "dt": 2e-3, "solver": "dense"}
     yield case(slow, support=[STILL], load=[PULL | {"history": SINE}])
     press = {"name": "press", "duration": 0.01, "frames": 2, "samples": 4, "integrator": slow}
     stages = {"stage": [press, {"duration": 0.005, "frames": 1, "integrator": newmark}], "run": {"checkpoint": 5}}

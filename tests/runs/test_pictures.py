@@ -143,11 +143,11 @@ def test_pictures_look_as_the_scenario_says_and_the_command_line_says_otherwise(
         ('direction = "sideways"', "direction is 'sideways', no direction; take auto, x"),
         ('up = "1,2"', "up is '1,2', no direction; take auto"),
         ('slice = "w"', "slice is 'w', no section; take x, y or z"),
-        ("scale = -1", "scale is -1, must not be negative"),
+        ("scale = -1", "scale must be at least 0, got -1"),
         ("size = [1, 2]", "size is [1, 2], but a picture has 64 to 10,000 pixels each way, not 1"),
         ("size = 600", "size is 600, must be the width and the height in pixels, such as [1600, 900]"),
         ("dpi = 5000", "dpi is 5000, but a picture has 10 to 1200 pixels in an inch, not 5,000"),
-        ("orbit = 1e9", "orbit is 1e+09, must be from -3600 to 3600"),
+        ("orbit = 1e9", "orbit must be from -3600 to 3600, got 1e+09"),
         ("colour = 1", "unknown key 'colour'"),
     ],
 )

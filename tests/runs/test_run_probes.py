@@ -276,7 +276,7 @@ MISTAKES = {
     'body = "block"\npoints = [[0, 0, 1]]': "(0, 0, 1) m is in no cell; the nearest node is 0.8 m away",
     'body = "block"\nquantities = ["axial_force"]': "axial_force is of trusses and springs, and 'block' is none",
     'body = "block"\ncomponents = ["xx"]': "components has 'xx', which none of its quantities has; there are",
-    'body = "block"\nquantities = ["heat"]': "quantities.1 is 'heat'",
+    'body = "block"\nquantities = ["heat"]': "quantities.1 must be one of",
     'body = "block"\nquantities = []': "quantities is [], must name one at least",
     'body = "block"\nnodes = [1, 1]': "nodes names one twice",
     'body = "block"\nnodes = [1]\ngroup = "x_min"': "has nodes and group; give one of",
@@ -284,8 +284,8 @@ MISTAKES = {
     'body = "block"\ninterpolate = false': "interpolate is false, which goes with points",
     'support = "1"\nquantities = ["stress"]': "tells forces and moments, and has quantities, which goes with body only",
     "every = 2": "needs one thing to look at of body, support, obstacle, contact; none is given",
-    'body = "block"\nevery = 0': "every is 0, must be a whole number of at least 1",
-    'body = "block"\nframe_on = "end"': "frame_on is 'end'",
+    'body = "block"\nevery = 0': "every must be an integer of at least 1, got 0",
+    'body = "block"\nframe_on = "end"': "frame_on must be one of 'onset', 'peak', got 'end'",
 }
 
 

@@ -114,7 +114,7 @@ def test_a_run_goes_on_from_the_command_line(tmp_path, capsys, monkeypatch):
             r"something begins or ends to act at 0.04 s, after the duration of 0.03 s; a run goes on only while",
         ),
         (1e9, "", "which takes more than 10,000,000 samples"),
-        (-1, "", "until is -1, must be positive"),
+        (-1, "", "until must be positive, got -1 s"),
     ],
 )
 def test_how_far_a_run_can_go_on_is_told(until, more, message):

@@ -354,7 +354,7 @@ def test_responses_that_cannot_be(parts, message):
     [
         ("points = 12\nratio = 0.1", "ratio is one of modes"),
         ("points = 12\nfrequencies = [1]", "either frequencies, a list, or between"),
-        ("points = 1", "points is 1, must be a whole number of at least 2"),
+        ("points = 1", "points must be an integer of at least 2, got 1"),
     ],
 )
 def test_mistakes_in_the_table_of_the_response(change, message):

@@ -52,7 +52,7 @@ def test_keys_and_tables_that_are_not_there_are_added():
         ("run.duration.s", "1", r"'run.duration.s' cannot be set: run.duration is a value, not a table\.$"),
         ("run", "1", "names no key of a table; write table.key=value"),
         ("run..duration", "1", "names no key of a table"),
-        ("run.duration", "long", r"\[run\]: duration is 'long', must be a number"),
+        ("run.duration", "long", r"\[run\]: duration must be a number \(s\), got 'long'"),
         ("run.length", "1", r"\[run\]: unknown key 'length'"),
         ("run.duration", object(), "a object is no value of a scenario"),
     ],

@@ -250,7 +250,7 @@ def test_a_relaxed_preload_is_let_go(tmp_path):
             body() + "[[damping]]\n",
             "[[damping]] #1: damps nothing: give alpha (1/s), beta (s), or frequencies and ratios.",
         ),
-        (body() + "[[damping]]\nbeta = -1\n", "[[damping]] #1: beta is -1, must not be negative (s)."),
+        (body() + "[[damping]]\nbeta = -1\n", "[[damping]] #1: beta must be at least 0, got -1 s."),
         (
             body() + "[[damping]]\nbeta = 1\nratios = 0.1\n",
             "[[damping]] #1: needs either alpha and beta, or frequencies and ratios, from which these follow.",
@@ -280,7 +280,7 @@ def test_a_relaxed_preload_is_let_go(tmp_path):
         ),
         (
             body("viscous = [{ ratio = 0.7, time = 0 }]"),
-            "[[body]] #1 'cube': material.viscous.1.time is 0, must be positive (s).",
+            "[[body]] #1 'cube': material.viscous.1.time must be positive, got 0 s.",
         ),
         (
             body('viscosity = 1, law = "linear-elastic"'),

@@ -61,7 +61,7 @@ def test_arithmetic(expression, value):
 
 
 def test_only_whole_results_are_whole_numbers():
-    with pytest.raises(sx.SymplexError, match=r"mesh.cells is 1.333\d*, must be a whole number"):
+    with pytest.raises(sx.SymplexError, match=r"mesh.cells must be an integer of at least 1, got 1.333\d*"):
         read("n/2", "n/3")
 
 
@@ -71,10 +71,10 @@ def test_only_whole_results_are_whole_numbers():
         (
             "h = 0.1",
             'h = "0.1*2"',
-            r"\[define\]: h is '0.1\*2', must be a number, or an expression such as \"=2\*h\"\.$",
+            r"\[define\]: h must be a number, got '0.1\*2'. An expression is a text such as \"=2\*h\"\.$",
         ),
-        ("h = 0.1", "h = true", r"\[define\]: h is True, must be a number"),
-        ("h = 0.1", "h = inf", r"\[define\]: h is inf, must be finite"),
+        ("h = 0.1", "h = true", r"\[define\]: h must be a number, got True"),
+        ("h = 0.1", "h = inf", r"\[define\]: h must be finite, got inf"),
         ("h = 0.1", 'h = "=1/0"', r"^scenario.toml: \[define\]: h is '=1/0': it divides by zero\.$"),
         ("h = 0.1", 'h = "=L"', r"\[define\]: h is '=L': it depends on itself, by L → h → L\.$"),
         (
@@ -88,12 +88,12 @@ def test_only_whole_results_are_whole_numbers():
         ('"=2e-4*10"', '"=10**400"', r"\[run\]: duration is '=10\*\*400': it is too large for a number"),
         ('"=2e-4*10"', '"=(0-1)**0.5"', "it has no value"),
         ('"=2e-4*10"', '"=log(0)"', "it has no value"),
-        ('"=2e-4*10"', '"=exp(100)"', r"its value is 2.68812e\+43, must be 0, or from"),
+        ('"=2e-4*10"', '"=exp(100)"', r"its value must be 0, or from .*, got 2.68812e\+43"),
         ('"=2e-4*10"', '"=__import__(1)"', "the function '__import__' is not known"),
         ('"=2e-4*10"', '"=h.real"', "'h.real' is not read; there are numbers, names"),
         ('"=2e-4*10"', '"="', "it is empty"),
         ('"=2e-4*10"', '"=2h"', "it is no formula"),
-        ('"=2e-4*10"', '"=-1"', r"\[run\]: duration is -1, must be positive"),
+        ('"=2e-4*10"', '"=-1"', r"\[run\]: duration must be positive, got -1 s"),
         ('young = "=2e5*10"', 'law = "=h"\nyoung = 1', "toml"),
         ("[define]", "[defin]", r"unknown table 'defin'; did you mean 'define'\?"),
         ("[define]", "[[define]]", r"define must be written \[define\], with single brackets"),

@@ -1,17 +1,24 @@
 """Keys of [integrator] and [thermostat] against the parameters of the classes that they describe: neither has more."""
 
-from dataclasses import fields
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Annotated
 
 import numpy as np
 import pytest
 
+from symplex.base.arguments import checked
+from symplex.base.quantities import positive
 from symplex.errors import ScenarioError
 from symplex.scenario.integrators import integrator_of
-from symplex.scenario.methods import METHODS, HalvedTable, Thermostat
+from symplex.scenario.methods import INTEGRATORS, METHODS, Thermostat, keys_of
 from symplex.scenario.sampling import Run
 from symplex.scenario.scenario import Scenario
 from symplex.scenario.tables import Tables
 from symplex.time.composition import Composition
+from symplex.time.implicit.implicit import IMPLICIT, ImplicitIntegrator
+from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.langevin import Langevin
 from symplex.time.solvers.newton import Newton
 
@@ -21,7 +28,7 @@ CALLED = {"linear": "solver", "axes": "align", "constraints": None}
 AROUND = {"kind", "order", "substeps", "device"}
 # Values of all keys other than their defaults, and what else must be given with them.
 OTHER = {
-    **{"dt": 0.25, "grid": 0.25, "step": 0.25, "solver": "dense", "iterations": 7, "halvings": 3},
+    **{"dt": 0.25, "grid": 0.25, "step": 0.25, "solver": "dense", "iterations": 7, "tolerance": 1e-3, "halvings": 3},
     **{"safety": 0.5, "contact_safety": 0.4, "levels": 3, "layers": 1, "given": {"a": 1}, "compensated": True},
     **{"rho_inf": 0.3, "bounds": (0.5, 2.0), "hold": False, "carry": False, "variant": "simplified", "stiff": ["a"]},
     **{"guess": "predicted", "accelerations": "evaluated", "seed": 5, "offset": (0.1, 0.2, 0.3), "mirrored": True},
@@ -32,6 +39,8 @@ BY_KIND = {("hht", "alpha"): -0.2, ("midpoint", "alpha"): 0.3}
 WITH = {
     ("newmark", "contact_safety"): {"dt": "auto"},
     ("newmark", "iterations"): {"beta": 0.25},
+    ("newmark", "tolerance"): {"beta": 0.25},
+    ("zhang-skeel", "tolerance"): {"variant": "push-forward"},
     ("newmark", "gamma"): {"beta": 0.5},
     ("newmark", "solver"): {"beta": 0.25},
     ("newmark", "halvings"): {"beta": 0.25},
@@ -54,9 +63,9 @@ def parameters(method, table):
     for field in fields(method):
         value = getattr(method, field.name)
         if isinstance(value, Newton):
-            found |= {"iterations": value.iterations, "solver": value.linear}
+            found |= {"iterations": value.iterations, "solver": value.linear, "tolerance": value.tolerance}
             # Others refuse halvings, or have none.
-            found |= {"halvings": value.halvings} if issubclass(table, HalvedTable) else {}
+            found |= {"halvings": value.halvings} if "halvings" in table.keys else {}
         elif CALLED.get(field.name, field.name) is not None:
             found[CALLED.get(field.name, field.name)] = value
     return found
@@ -104,17 +113,71 @@ def test_a_thermostat_may_be_without_friction_as_in_python(bath):
     ("keys", "why"),
     [
         ('kind = "newmark"\ndt = 1e-4\ncontact_safety = 0.1', 'contact_safety goes with dt = "auto"; dt is 0.0001 s'),
-        ('kind = "newmark"\niterations = 9', "iterations goes with beta above 0"),
-        ('kind = "newmark"\ncontact_safety = 1.5', "contact_safety is 1.5, must be at most 1"),
-        ('kind = "multirate"\ncontact_safety = 1.5', "contact_safety is 1.5, must be at most 1"),
-        ('kind = "midpoint"\ndt = 1e-4\nalpha = 0.3\norder = 4', "order is 4, for which alpha must be 0.5; it is 0.3"),
+        ('kind = "newmark"\niterations = 9', "iterations goes with the implicit members"),
+        ('kind = "newmark"\ncontact_safety = 1.5', "contact_safety must be above 0 and at most 1, got 1.5"),
+        ('kind = "multirate"\ncontact_safety = 1.5', "contact_safety must be above 0 and at most 1, got 1.5"),
+        (
+            'kind = "midpoint"\ndt = 1e-4\nalpha = 0.3\norder = 4',
+            "order must be 1, got 4: the method must be symmetric",
+        ),
         (
             'kind = "graham-jelenic"\ndt = 1e-4\nangle = "nodes"',
-            "angle is for energy-momentum-exact-angle, exact-steady",
+            "angle goes with the schemes energy-momentum-exact-angle and",
         ),
-        ('kind = "zhang-skeel"\ndt = 1e-4\niterations = 9', 'iterations is for the variant "push-forward"'),
+        ('kind = "zhang-skeel"\ndt = 1e-4\niterations = 9', 'iterations goes with the variant "push-forward"'),
     ],
 )
 def test_keys_that_would_have_no_effect_are_refused(keys, why):
     with pytest.raises(ScenarioError, match=f"\\[integrator\\]: {why}"):
         Scenario.parse(f"{BODY}{RUN}[integrator]\n{keys}\n")
+
+
+@checked
+@dataclass(frozen=True)
+class Ours(ImplicitIntegrator):
+    """A method that is the midpoint rule, with a parameter."""
+
+    size: Annotated[float, positive("m", 2.0)] = 0.5
+    order = 2
+    conserves = frozenset()
+    symmetric = True
+    takes = IMPLICIT | {"composition"}
+
+    def scheme(self, h):
+        return Midpoint(abs(h)).scheme(h)
+
+
+def test_a_class_declares_its_table():
+    """Names, defaults, parts and composition follow from the class alone."""
+    keys = keys_of(Ours)
+    assert [*keys] == ["dt", "iterations", "solver", "halvings", "tolerance", "size", "order", "substeps"]
+    assert keys["dt"].default is ...
+    assert (keys["size"].quantity.unit, keys["size"].quantity.range, keys["size"].default) == ("m", "> 0, ≤ 2", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "value"),
+    [
+        ("midpoint", "dt", -1.0),
+        ("midpoint", "alpha", 1.5),
+        ("hht", "alpha", 0.5),
+        ("newmark", "contact_safety", 2.0),
+        ("newmark", "gamma", 0.1),
+        ("multirate", "levels", 99),
+        ("multirate", "safety", 1.0),
+        ("zhang-skeel", "variant", "ful"),
+        ("graham-jelenic", "scheme", "CM5"),
+        ("graham-jelenic", "iterations", 0),
+        ("force-stepping", "seed", -1),
+    ],
+)
+def test_python_and_scenarios_refuse_a_value_by_one_sentence(kind, key, value):
+    with pytest.raises(ValueError, match=f"^\\w+: {key} must be ") as in_python:
+        INTEGRATORS[kind](**{"grid" if kind == "force-stepping" else "dt": 1.0} | {key: value})
+    given = f'"{value}"' if isinstance(value, str) else value
+    needed = {"force-stepping": "grid = 1e-3\n", "newmark": "", "multirate": ""}.get(
+        kind, "dt = 1e-4\n" * (key != "dt")
+    )
+    with pytest.raises(ScenarioError, match=f"\\[integrator\\]: {key} must be ") as in_scenario:
+        Scenario.parse(f'{BODY}{RUN}[integrator]\nkind = "{kind}"\n{needed}{key} = {given}\n')
+    assert str(in_python.value).partition(": ")[2] == str(in_scenario.value).partition("[integrator]: ")[2]

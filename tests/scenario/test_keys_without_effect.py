@@ -29,7 +29,7 @@ def scenario(text="", integrator='kind = "newmark"'):
     [
         (
             scenario(integrator='kind = "newmark"\ndt = 1e-6\nsafety = 0.8'),
-            'safety goes with dt = "auto"; leave it out.',
+            'safety goes with dt = "auto"; dt is ',
         ),
         (
             scenario(integrator='kind = "newmark"\nsolver = "sparse"'),

@@ -54,8 +54,8 @@ def test_obstacles_are_built_and_drawn_on_their_surface(kind):
         ('kind = "cylinder"\npoint = [0, 0, 0]\naxis = [0, 0, 0]\nradius = 1', "axis is zero, must be a direction"),
         ('kind = "capsule"\nstart = [0, 0, 1]\nend = [0, 0, 1]\nradius = 1', "start and end are one point"),
         ('kind = "box"\ncenter = [0, 0, 0]\nsize = [1, 0, 1]', "must be three positive lengths"),
-        ('kind = "sphere"\ncenter = [0, 0, -3]\nradius = -1', "radius is -1"),
-        ('kind = "sphere"\ncenter = [0, 0, -3]\nradius = 1\nmass = 0', "mass is 0"),
+        ('kind = "sphere"\ncenter = [0, 0, -3]\nradius = -1', "radius must be positive, got -1"),
+        ('kind = "sphere"\ncenter = [0, 0, -3]\nradius = 1\nmass = 0', "mass must be positive, got 0"),
         ('kind = "box"\ncenter = [0, 0, 0]\nsize = [1, 1, 1]', "starts inside it"),
         ('kind = "cylinder"\npoint = [0, 0, 0]\naxis = [0, 0, 1]\nradius = 0.2\ninside = true', "starts inside it"),
         ('kind = "sphere"\ncenter = [0, 0, 0]\nradius = 0.1\nmass = 1', "starts inside it"),
@@ -83,10 +83,10 @@ def test_friction_is_a_load_of_its_own_name():
 @pytest.mark.parametrize(
     ("keys", "text"),
     [
-        ("friction = -0.1", "friction is -0.1"),
+        ("friction = -0.1", "friction must be at least 0, got -0.1"),
         ("friction = 0.3\nstatic_friction = 0.2", "static_friction is 0.2, must not be below friction, 0.3"),
         ("static_friction = 0.2", "static_friction goes with friction, the dynamic coefficient, which is not given"),
-        ("friction = 0.3\nslip_speed = 0", "slip_speed is 0"),
+        ("friction = 0.3\nslip_speed = 0", "slip_speed must be positive, got 0"),
     ],
 )
 def test_friction_that_makes_no_sense_is_refused(keys, text):

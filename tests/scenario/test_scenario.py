@@ -167,11 +167,11 @@ def test_examples_are_valid(name, pytestconfig):
 MISTAKES = {
     "density": (
         BODY.replace("2700", "-2700") + REST,
-        "[[body]] #1 'cube': material.density is -2700, must be positive (kg/m³).",
+        "[[body]] #1 'cube': material.density must be positive, got -2700 kg/m³.",
     ),
     "text for a number": (
         BODY.replace("2700", '"2700"') + REST,
-        "[[body]] #1 'cube': material.density is '2700', must be a number.",
+        "[[body]] #1 'cube': material.density must be a number (kg/m³), got '2700'.",
     ),
     "poisson": (
         BODY.replace("lambda = 60.5e9, mu = 26e9", "young = 1e9, poisson = 0.5") + REST,
@@ -209,7 +209,7 @@ MISTAKES = {
     "nothing": ("", "there is no [[body]] and no [integrator] and no [run] table."),
     "misspelt table": (BODY + REST.replace("[run]", "[rum]"), "unknown table 'rum'; did you mean 'run'?"),
     "too large": (BODY + REST.replace("1e-5", "1" + 400 * "0"), "[run]: duration is too large for a number."),
-    "infinite": (BODY.replace("2700", "inf") + REST, "[[body]] #1 'cube': material.density is inf, must be finite."),
+    "infinite": (BODY.replace("2700", "inf") + REST, "[[body]] #1 'cube': material.density must be finite, got inf."),
     "density in t/mm³": (
         BODY.replace("2700", "2.7e-9") + REST,
         "[[body]] #1 'cube': material has a density of 2.7e-09 kg/m³, lighter than any solid; "
@@ -217,7 +217,7 @@ MISTAKES = {
     ),
     "no frames": (
         BODY + REST.replace("frames = 10", "frames = 0"),
-        "[run]: frames is 0, must be a whole number of at least 1.",
+        "[run]: frames must be an integer of at least 1, got 0.",
     ),
     "times that run backwards": (
         BODY
@@ -253,7 +253,7 @@ MISTAKES = {
     ),
     "unknown kind": (
         BODY + WALL.replace("half-space", "halfspace") + REST,
-        "[[obstacle]] #1 'wall': kind is 'halfspace'; did you mean 'half-space'?",
+        "[[obstacle]] #1 'wall': kind must be one of 'half-space', 'sphere', 'cylinder', 'capsule',",
     ),
     "missing kind": (
         BODY + WALL.replace('kind = "half-space"', "") + REST,
@@ -278,9 +278,9 @@ MISTAKES = {
     ),
     "two numbers": (
         BODY + "velocity = [1, 2]\n" + REST,
-        "[[body]] #1 'cube': velocity is [1, 2], must be three numbers (m/s).",
+        "[[body]] #1 'cube': velocity must be three numbers (m/s), got [1, 2].",
     ),
-    "not finite": (BODY + "velocity = [1, 2, nan]\n" + REST, "[[body]] #1 'cube': velocity is nan, must be finite."),
+    "not finite": (BODY + "velocity = [1, 2, nan]\n" + REST, "[[body]] #1 'cube': velocity must be finite, got nan."),
     "same name": (
         BODY + WALL.replace('"wall"', '"cube"') + REST,
         "[[obstacle]] #1 'cube': the name 'cube' is taken by [[body]] #1; choose another.",
@@ -305,10 +305,10 @@ MISTAKES = {
         BODY + REST + "samples = 15\n",
         "[run]: samples is 15, must be a multiple of frames = 10, such as 20.",
     ),
-    "zero duration": (BODY + REST.replace("1e-5", "0"), "[run]: duration is 0, must be positive (s)."),
+    "zero duration": (BODY + REST.replace("1e-5", "0"), "[run]: duration must be positive, got 0 s."),
     "dt": (
         BODY + REST.replace('"newmark"', '"newmark"\ndt = "small"'),
-        "[integrator]: dt is 'small', must be a number (s) or \"auto\".",
+        "[integrator]: dt must be a number (s) or \"auto\", got 'small'.",
     ),
     "consistent mass": (
         BODY + 'mass = "consistent"\n' + REST,
@@ -321,19 +321,19 @@ MISTAKES = {
     ),
     "implicit dt is not automatic": (
         BODY + REST.replace('"newmark"', '"newmark"\nbeta = 0.25'),
-        '[integrator]: dt is "auto", must be a number (s) if beta is not 0; beta is 0.25.',
+        '[integrator]: dt must be a number (s) where beta is above 0, got "auto".',
     ),
     "gamma": (
         BODY + REST.replace('"newmark"', '"newmark"\ngamma = 0.6'),
-        "[integrator]: gamma is 0.6, must be 0.5 if beta is 0.",
+        "[integrator]: gamma must be 0.5 where beta is 0, got 0.6.",
     ),
     "rho_inf": (
         BODY + REST.replace('"newmark"', '"generalized-alpha"\ndt = 1e-6\nrho_inf = 1.5'),
-        "[integrator]: rho_inf is 1.5, must be from 0 to 1.",
+        "[integrator]: rho_inf must be from 0 to 1, got 1.5.",
     ),
     "order": (
         BODY + REST.replace('"newmark"', '"midpoint"\ndt = 1e-6\norder = 3'),
-        "[integrator]: order is 3; known are: 2, 4, 6, 8.",
+        "[integrator]: order must be one of 2, 4, 6, 8, got 3.",
     ),
     "timed load in force-stepping": (
         BODY
@@ -351,7 +351,7 @@ MISTAKES = {
     ),
     "film": (
         BODY + REST + '[output]\nfilm = "mpeg"\n',
-        "[output]: film is 'mpeg'; known are: mp4, gif, auto, none.",
+        "[output]: film must be one of 'mp4', 'gif', 'auto', 'none', got 'mpeg'.",
     ),
     "missing mesh": (
         BODY.replace("{ box = [0.1, 0.1, 0.1], cells = [1, 1, 1] }", '"part.msh"') + REST,

@@ -112,10 +112,10 @@ def test_a_formula_and_its_constants():
             'law = "c10*(I1bar - 3)", c1 = 1e5, density = 1',
             "'c10' is no invariant and no constant .* did you mean 'c1'",
         ),
-        ('law = "gent", mu = "soft", Jm = 1, K = 1, density = 1', "material.constants.mu is 'soft', must be a number"),
+        ('law = "gent", mu = "soft", Jm = 1, K = 1, density = 1', "material.constants.mu must be a number, got 'soft'"),
         (
             'law = "gent", mu = 1, Jm = 1, K = 1, density = 1, fibres = [1]',
-            "material.fibres is .*, must be three numbers",
+            "material.fibres must be three numbers",
         ),
         (f'law = "neo-hookean", {STEEL}, fibres = [1, 0, 0]', "'neo-hookean' has no fibres"),
         (f"{RUBBER}, mu = 1e5", "'mooney-rivlin' needs c10, c01 and bulk, and no other constants"),

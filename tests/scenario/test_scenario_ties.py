@@ -226,8 +226,8 @@ def test_a_spin_about_an_axis_is_one_of_a_rigid_body():
             "velocity = [1, 0, 0]\npoint = [0, 0, 0]",
             "point goes with angular_velocity or gradient, which vanish",
         ),
-        ("gradient = [1, 2, 3]", "gradient is 1, must be three numbers (1/s)."),
-        ("gradient = 3", "gradient is 3, must be three rows of three numbers (1/s)."),
+        ("gradient = [1, 2, 3]", "gradient must be three numbers (1/s), got 1."),
+        ("gradient = 3", "gradient must be three rows of three numbers (1/s), got 3."),
         ('velocity = [1, 0, 0]\ngroup = "top"', "body 'lower' has no group 'top'; it has: body, x_max"),
     ],
 )

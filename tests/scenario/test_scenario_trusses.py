@@ -257,7 +257,7 @@ def test_springs_to_a_fixed_point_are_drawn(tmp_path):
         (BAR + "stiffness = 1\n", "has a stiffness or member_mass beside section and material; give section and"),
         (BAR.replace("density", "densty"), "unknown key 'densty' in material; did you mean 'density'?"),
         (BAR + 'group = "x"\n', "group is of a mesh file, and there is none."),
-        (BAR.replace('"bar"', '"bar"\nlaw = "rope"'), "law is 'rope'; known are: engineering-strain, green-strain,"),
+        (BAR.replace('"bar"', '"bar"\nlaw = "rope"'), "law must be one of 'engineering-strain', 'green-strain',"),
         (BAR.replace("{ line = 1.0, bars = 10 }", '"none.msh"'), "[[truss]] #1 'bar': there is no"),
         (
             BAR.replace("{ line = 1.0, bars = 10 }", "{ nodes = [[0, 0, 0], [1, 0, 0]], members = [[1, 2]] }"),
@@ -296,7 +296,7 @@ def test_springs_to_a_fixed_point_are_drawn(tmp_path):
             BAR + HOOK.replace('"ball"', '"bar"').replace("to = [0, 0, 0]", 'to_body = "bar"\nto_group = "x_max"'),
             "a spring would join the node at (1, 0, 0) m with itself",
         ),
-        (BALL + HOOK.replace("stiffness = 50", "stiffness = -50"), "stiffness is -50, must be positive (N/m of each s"),
+        (BALL + HOOK.replace("stiffness = 50", "stiffness = -50"), "stiffness must be positive, got -50 N/m of each s"),
         (BALL + HOOK.replace('"hook"', '"gravity"'), "the name 'gravity' is reserved; choose another."),
         ("", "there is no [[body]] table."),
     ],

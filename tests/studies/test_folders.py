@@ -69,7 +69,7 @@ def test_a_study_and_a_comparison(here, capsys):
     assert "spring.spring.stiffness, integrator.dt" in told
     lines = told.splitlines()
     assert any(line.startswith("001") and line.rstrip().endswith("finished") for line in lines)
-    assert any(line.startswith("member 002: ") and "dt is -1" in line for line in lines)
+    assert any(line.startswith("member 002: ") and "dt must be positive, got -1 s" in line for line in lines)
     assert main(["compare", "swing-study/members/001", "swing-study/members/003", "--output", "both"]) == 0
     told = info(capsys, "both")
     assert told.startswith("Comparison\n")

@@ -93,7 +93,7 @@ def test_failed_members_are_told_and_the_rest_is_kept(oscillator, capsys):
     words = ["sweep", "osc.toml", "--over", "define.m=-1,1", "--workers", "0"]
     assert main(words) == 1
     out = capsys.readouterr().out
-    assert "member 001: failed: osc.toml: [[point_mass]] #1 'mass': mass is -1, must be positive (kg)." in out
+    assert "member 001: failed: osc.toml: [[point_mass]] #1 'mass': mass must be positive, got -1 kg." in out
     assert "1 of 2 members finished; all of it is in osc-study, as table.csv" in out
     assert [row["status"] for row in table()] == ["failed", "finished"]
     assert main([*words, "--quiet"]) == 2
@@ -228,7 +228,10 @@ def test_a_study_file_or_a_folder_is_no_scenario(oscillator, capsys):
     ("text", "message"),
     [
         ('scenario = "no.toml"\n[over]\na.b = [1]', "there is no scenario file"),
-        ('scenario = "osc.toml"\nsamples = 0\n[over]\na.b = [1]', "plan.toml: samples is 0, must be a whole number"),
+        (
+            'scenario = "osc.toml"\nsamples = 0\n[over]\na.b = [1]',
+            "plan.toml: samples must be an integer of",
+        ),
         (
             'scenario = "osc.toml"\nseeds = 0\n[over]\na.b = [1]',
             r"plan.toml: unknown key 'seeds'; did you mean 'seed'\?",
@@ -236,7 +239,10 @@ def test_a_study_file_or_a_folder_is_no_scenario(oscillator, capsys):
         ('scenario = "osc.toml"', "plan.toml: over is missing"),
         ('scenario = "osc.toml"\n[over]\na.b = 1', "'a.b': 1 is no list of values"),
         ('scenario = "osc.toml"\n[over]\nrun.length = [1]', r"\[run\]: unknown key 'length'"),
-        ('scenario = "osc.toml"\ncombine = "sum"\n[over]\na.b = [1]', "combine is 'sum'"),
+        (
+            'scenario = "osc.toml"\ncombine = "sum"\n[over]\na.b = [1]',
+            "combine must be one of 'grid', 'zip'",
+        ),
     ],
 )
 def test_mistakes_of_a_study_file_are_told(oscillator, text, message, capsys):

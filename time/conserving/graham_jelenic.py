@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import final
+from typing import Annotated, final
 
-from symplex.base.arguments import checked, described
+from symplex.base.arguments import checked
 from symplex.base.columns import count_column
+from symplex.base.quantities import Key, names, positive, whole, words
 from symplex.errors import UnstableStep
 from symplex.fem.system import State, System
 from symplex.time.conserving.algorithm_mc import ConservingScheme
@@ -17,13 +17,14 @@ from symplex.time.conserving.conserving_schemes import EnergyMomentumExactAngle,
 from symplex.time.conserving.graham_jelenic_motion import GrahamJelenicMotion
 from symplex.time.conserving.schemes import ABBREVIATIONS, SCHEMES, Abbreviation, Scheme
 from symplex.time.conserving.turned_angle import Angle
-from symplex.time.integrator import STEPS, FixedStepIntegrator, require_step
+from symplex.time.integrator import STEPS, FixedStepIntegrator
 from symplex.time.solvers.linear import Linear
+from symplex.time.solvers.newton import MOST_ITERATIONS
 from symplex.time.stability import stable_step
 from symplex.time.traits import Form, Trait, Use
 
 
-@partial(checked, but=("external",))
+@checked
 @final
 @dataclass(frozen=True)
 class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
@@ -86,39 +87,24 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
         If a parameter is out of range.
     """
 
-    dt: float
-    scheme: Scheme | Abbreviation = "cayley-magnus-6"
-    external: tuple[str, ...] = ()
+    dt: Annotated[float, positive("s")]
+    scheme: Annotated[Scheme | Abbreviation, words((*SCHEMES, *ABBREVIATIONS))] = "cayley-magnus-6"
+    external: Annotated[tuple[str, ...], names()] = ()
     angle: Angle = field(default="body", kw_only=True)
     interpolant: Interpolant = field(default="stable", kw_only=True)
-    iterations: int = field(default=200, kw_only=True)
-    linear: Linear = field(default="auto", kw_only=True)
+    iterations: Annotated[int, whole(1, MOST_ITERATIONS)] = field(default=200, kw_only=True)
+    linear: Annotated[Linear, Key("solver")] = field(default="auto", kw_only=True)
 
     symmetric = True
     columns = (STEPS, count_column("iterations", plotted=True), count_column("factorised"))
 
     def __post_init__(self):
-        require_step(self, self.dt)
         object.__setattr__(self, "scheme", ABBREVIATIONS.get(self.scheme, self.scheme))
-        if self.scheme not in SCHEMES:
-            raise ValueError(f"GrahamJelenic: scheme must be one of {', '.join(SCHEMES)}; it is {self.scheme!r}.")
-        names = self.external
-        if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"GrahamJelenic: external must be a tuple of names; it is {described(names)}.")
         if self.external and not self._kind.takes_external:
-            raise ValueError(f"GrahamJelenic: {self.scheme} takes all energies as they are; external is for {_OPEN}.")
-        if self.angle not in Angle.__args__:
-            raise ValueError(f"GrahamJelenic: angle must be one of {', '.join(Angle.__args__)}; it is {self.angle!r}.")
-        if self.interpolant not in Interpolant.__args__:
-            known = ", ".join(Interpolant.__args__)
-            raise ValueError(f"GrahamJelenic: interpolant must be one of {known}; it is {self.interpolant!r}.")
+            raise ValueError(f"GrahamJelenic: external is for {_OPEN}; {self.scheme} takes all energies as they are.")
         if self.interpolant == "hermite" and self._cayley_magnus is None:
-            raise ValueError(f"GrahamJelenic: {self.scheme} has no interpolant; hermite is for {_CAYLEY_MAGNUS}.")
-        if self.iterations < 1:
-            raise ValueError(f"GrahamJelenic: iterations must be at least 1; it is {self.iterations}.")
-        if self.linear not in Linear.__args__:
             raise ValueError(
-                f"GrahamJelenic: linear must be one of {', '.join(Linear.__args__)}; it is {self.linear!r}."
+                f'GrahamJelenic: interpolant = "hermite" is for {_CAYLEY_MAGNUS}; {self.scheme} has no interpolant.'
             )
 
     @property

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import final
+from typing import Annotated, final
 
 import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import count_column
+from symplex.base.quantities import between, positive
 from symplex.errors import UnstableStep
 from symplex.fem.assembly import Array
 from symplex.fem.kernels import kernel
@@ -20,7 +21,7 @@ from symplex.fem.measures.constraints import Constraint
 from symplex.fem.system import State, System
 from symplex.time.constraints.multipliers import Multipliers
 from symplex.time.constraints.small_rattle import SmallRattle
-from symplex.time.integrator import STEPS, FixedMotion, FixedStepIntegrator, require_step
+from symplex.time.integrator import STEPS, FixedMotion, FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
 from symplex.time.stability import stable_step
 from symplex.time.steps import Steps
@@ -54,19 +55,14 @@ class ConstrainedIntegrator(FixedStepIntegrator[FixedMotion]):
         If the step is not positive, or beta negative.
     """
 
-    dt: float
+    dt: Annotated[float, positive("s")]
     constraints: Mapping[str, Constraint]
-    beta: float = field(default=0.0, kw_only=True)
+    beta: Annotated[float, between(0.0)] = field(default=0.0, kw_only=True)
 
     order = 2
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
     symmetric = True
     columns = (STEPS, count_column("corrections"), MODIFIED_TOTAL)
-
-    def __post_init__(self):
-        require_step(self, self.dt)
-        if not 0.0 <= self.beta < math.inf:
-            raise ValueError(f"{type(self).__name__}: beta must not be negative; it is {self.beta}.")
 
     @property
     def needs(self) -> frozenset[Form]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import final
+from typing import Annotated, final
 
 import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import count_column, work_column
+from symplex.base.quantities import Without, positive
 from symplex.errors import NoEquilibrium, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.equilibria.static import DEFAULT, StaticEquilibrium, static_equilibrium
-from symplex.time.integrator import STEPS, FixedStepIntegrator, require_step
+from symplex.time.integrator import STEPS, FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
 from symplex.time.totals import BALANCE
@@ -54,17 +55,14 @@ class Static(FixedStepIntegrator["StaticMotion"]):
         If the step is not positive.
     """
 
-    dt: float
-    newton: Newton = field(default=DEFAULT, kw_only=True)
+    dt: Annotated[float, positive("s")]
+    newton: Annotated[Newton, Without(("halvings",))] = field(default=DEFAULT, kw_only=True)
 
     order = 2
     conserves = frozenset()
     symmetric = False
     needs = frozenset({"gradient", "hessian"})
     columns = (STEPS, *map(count_column, ("corrections", "load_steps", "relaxed")), REST, BALANCE)
-
-    def __post_init__(self):
-        require_step(self, self.dt)
 
     @property
     def takes(self) -> frozenset[Trait]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import count_column
+from symplex.base.quantities import LARGEST_SEED, positive, whole
 from symplex.base.representation import Summarized
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
@@ -61,8 +62,8 @@ class ForceStepping(Summarized, Integrator):
         If the grid size is not positive.
     """
 
-    grid: float | ArrayLike
-    seed: int = 0
+    grid: Annotated[float, positive("m")] | ArrayLike
+    seed: Annotated[int, whole(0, LARGEST_SEED)] = 0
     offset: ArrayLike | Literal["random"] | None = None
     axes: ArrayLike | None = None
     mirrored: bool | tuple[bool, ...] = False
@@ -83,8 +84,6 @@ class ForceStepping(Summarized, Integrator):
 
     def __post_init__(self):
         require_lattice(self.grid, self.offset, self.axes, self.mirrored)
-        if self.seed < 0:
-            raise ValueError(f"the seed of force-stepping must not be negative; it is {self.seed}.")
 
     def start(self, system: System, state: State) -> ForceSteppingMotion:
         """Return the motion that begins at a state.

@@ -7,22 +7,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Literal, final
+from typing import Annotated, Literal, final
 
 import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import count_column
+from symplex.base.quantities import positive, positive_or_auto, whole
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
 from symplex.fem.system import State, System
 from symplex.time.explicit.local_gain import best_step, cost, wanted_steps
 from symplex.time.explicit.local_levels import MOST, Given, finest
 from symplex.time.explicit.local_rates import Rates, Safety, rates_of
 from symplex.time.explicit.multirate_motion import MultirateMotion
-from symplex.time.integrator import STEPS, FixedStepIntegrator, dividing, require_step
+from symplex.time.integrator import STEPS, FixedStepIntegrator, dividing
 
 # The largest frequency of stencils of a level and below is 2 safety/h; the level below kicks every 2 h. A swing that
 # both share, in whatever parts, is first in resonance with these kicks at safety 0.635 (docs/local-steps.md).
+MOST_LAYERS = 100
 MOST_SAFE = 0.63
 _CANDIDATES = 16  # of largest steps between one and its double
 
@@ -68,11 +70,11 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
         If a parameter is out of range.
     """
 
-    dt: float | Literal["auto"] = "auto"
-    levels: int = 10
-    layers: int = 2
-    safety: float = 0.6
-    contact_safety: float = 0.2
+    dt: Annotated[float | Literal["auto"], positive_or_auto("s")] = "auto"
+    levels: Annotated[int, whole(0, MOST)] = 10
+    layers: Annotated[int, whole(0, MOST_LAYERS)] = 2
+    safety: Annotated[float, positive("1", MOST_SAFE)] = 0.6
+    contact_safety: Annotated[float, positive("1", 1.0)] = 0.2
     given: Mapping[str, Given] = field(default_factory=dict)
 
     order = 2
@@ -83,21 +85,8 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
     why_not = MappingProxyType({"composition": "its levels belong to steps of one size"})
 
     def __post_init__(self):
-        if not 0.0 < self.safety <= MOST_SAFE:
-            raise ValueError(
-                f"Multirate: safety must be positive and at most {MOST_SAFE} (above, levels may be in resonance); "
-                f"it is {self.safety}."
-            )
-        if not 0.0 < self.contact_safety <= 1.0:
-            raise ValueError(f"Multirate: contact_safety must be in (0, 1]; it is {self.contact_safety}.")
-        if not 0 <= self.levels <= MOST:
-            raise ValueError(f"Multirate: levels must be from 0 to {MOST}; it is {self.levels}.")
-        if self.layers < 0:
-            raise ValueError(f"Multirate: layers must not be negative; it is {self.layers}.")
         if not isinstance(self.given, Mapping):
             raise ValueError(f"Multirate: given must be a mapping of names of energies to levels, got {self.given!r}.")
-        if self.dt != "auto":
-            require_step(self, self.dt)
 
     @property
     def safeties(self) -> Safety:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal, final
+from typing import Annotated, Any, Literal, final
 
 import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
+from symplex.base.quantities import between, positive, positive_or_auto
 from symplex.errors import StepFailed, UnstableStep
 from symplex.fem import threads
 from symplex.fem.call import call_back
@@ -73,11 +74,11 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion"]):
         If a parameter is out of range.
     """
 
-    dt: float | Literal["auto"] = "auto"
-    beta: float = 0.0
-    gamma: float = 0.5
-    safety: float = 0.8
-    contact_safety: float = 0.2
+    dt: Annotated[float | Literal["auto"], positive_or_auto("s")] = "auto"
+    beta: Annotated[float, between(0.0)] = 0.0
+    gamma: Annotated[float, between(0.5)] = 0.5  # less is never stable
+    safety: Annotated[float, positive("1", 1.0)] = 0.8
+    contact_safety: Annotated[float, positive("1", 1.0)] = 0.2
     newton: Newton = field(default=Newton(), kw_only=True)
 
     @classmethod
@@ -139,20 +140,10 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion"]):
         return (IMPLICIT - {"consistent mass", "barriers"} if self.explicit else IMPLICIT) | composition
 
     def __post_init__(self):
-        if not (0.0 <= self.beta < math.inf and 0.5 <= self.gamma < math.inf):
-            raise ValueError(
-                f"Newmark: beta must be at least 0 and gamma at least 1/2 (less is never stable); "
-                f"they are {self.beta} and {self.gamma}."
-            )
         if self.explicit and self.gamma != 0.5:
-            raise ValueError(f"Newmark: with beta = 0, gamma must be 1/2; it is {self.gamma}.")
-        for name, value in (("safety", self.safety), ("contact_safety", self.contact_safety)):
-            if not 0.0 < value <= 1.0:
-                raise ValueError(f"Newmark: {name} must be in (0, 1]; it is {value}.")
-        auto = self.dt == "auto" and self.explicit
-        if not auto and not (isinstance(self.dt, int | float) and math.isfinite(self.dt) and self.dt > 0):
-            allowed = ', or "auto"' if self.explicit else " with an implicit member"
-            raise ValueError(f"Newmark: dt must be positive{allowed}; it is {self.dt!r}.")
+            raise ValueError(f"Newmark: gamma must be 0.5 where beta is 0, got {self.gamma:g}.")
+        if self.dt == "auto" and not self.explicit:
+            raise ValueError('Newmark: dt must be a number (s) where beta is above 0, got "auto".')
 
     def scheme(self, h: float) -> Scheme:
         """Return a step of size h in s of an implicit member."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Annotated, final
 
 from symplex.base.arguments import checked
+from symplex.base.quantities import between
 from symplex.time.implicit.implicit import ImplicitIntegrator
 from symplex.time.implicit.scheme import Scheme
 
@@ -39,16 +40,11 @@ class GeneralizedAlpha(ImplicitIntegrator):
         If a parameter is out of range.
     """
 
-    rho_inf: float = 0.8
+    rho_inf: Annotated[float, between(0.0, 1.0)] = 0.8
 
     order = 2
     conserves = frozenset({"momentum"})
     symmetric = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        if not 0.0 <= self.rho_inf <= 1.0:
-            raise ValueError(f"GeneralizedAlpha: rho_inf must be from 0 to 1; it is {self.rho_inf}.")
 
     def scheme(self, h: float) -> Scheme:
         """Return the scheme of `newmark_scheme` with α_m and α_f."""
@@ -79,16 +75,11 @@ class HilberHughesTaylor(ImplicitIntegrator):
         If a parameter is out of range.
     """
 
-    alpha: float = -0.05
+    alpha: Annotated[float, between(-1.0 / 3.0, 0.0)] = -0.05
 
     order = 2
     conserves = frozenset({"momentum"})
     symmetric = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        if not -1.0 / 3.0 <= self.alpha <= 0.0:
-            raise ValueError(f"HilberHughesTaylor: alpha must be from -1/3 to 0; it is {self.alpha}.")
 
     def scheme(self, h: float) -> Scheme:
         """Return the scheme of `newmark_scheme` with α_m = 0 and α_f = −α."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 
 from symplex.base.columns import count_column
+from symplex.base.quantities import positive
 from symplex.errors import StepFailed
 from symplex.fem.assembly import Pattern
 from symplex.fem.energy import Array
@@ -386,7 +388,7 @@ class ImplicitIntegrator(FixedStepIntegrator[ImplicitMotion]):
         If the step is not positive.
     """
 
-    dt: float
+    dt: Annotated[float, positive("s")]
     newton: Newton = field(default=Newton(), kw_only=True)
 
     needs = frozenset({"gradient", "hessian"})

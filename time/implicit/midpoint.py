@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Annotated, final
 
 from symplex.base.arguments import checked
+from symplex.base.quantities import between
 from symplex.time.implicit.implicit import IMPLICIT, ImplicitIntegrator
 from symplex.time.implicit.scheme import Scheme, impulsive
 from symplex.time.traits import Trait
@@ -39,14 +40,9 @@ class Midpoint(ImplicitIntegrator):
         If a parameter is out of range.
     """
 
-    alpha: float = 0.5
+    alpha: Annotated[float, between(0.0, 1.0)] = 0.5
 
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
-
-    def __post_init__(self):
-        super().__post_init__()
-        if not 0.0 <= self.alpha <= 1.0:
-            raise ValueError(f"Midpoint: alpha must be from 0 to 1; it is {self.alpha}.")
 
     @property
     def order(self) -> float:

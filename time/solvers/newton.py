@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import isfinite
-from typing import final
+from typing import Annotated, final
 
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.quantities import Key, fraction, whole
 from symplex.errors import StepFailed
 from symplex.fem.assembly import Pattern
 from symplex.fem.copying import own_parts
@@ -20,6 +21,8 @@ from symplex.time.solvers.linear import Linear, linear_solver, require_solver
 from symplex.time.solvers.linear_solver import COUNTS, LinearSolver
 from symplex.time.solvers.step_equations import PartOfStep, StepEquations, residual, tangent, tangent_in_space
 
+MOST_ITERATIONS = 100_000
+MOST_HALVINGS = 30  # to 1e-9 of a step
 EPS = float(np.finfo(float).eps)
 _TINY = float(np.finfo(float).tiny)
 FLOOR = 16.0  # how far above the estimate of round-off a residual may be and still count as round-off
@@ -69,20 +72,10 @@ class Newton:
         If a parameter is out of range.
     """
 
-    iterations: int = 50
-    linear: Linear = "auto"
-    halvings: int | None = None
-    tolerance: float = 0.0
-
-    def __post_init__(self):
-        if self.iterations < 1:
-            raise ValueError(f"Newton: iterations must be at least 1; it is {self.iterations}.")
-        if self.halvings is not None and self.halvings < 0:
-            raise ValueError(f"Newton: halvings must not be negative; it is {self.halvings}.")
-        if not 0.0 <= self.tolerance < 1.0:
-            raise ValueError(f"Newton: tolerance must be at least 0 and below 1, got {self.tolerance}.")
-        if self.linear not in Linear.__args__:
-            raise ValueError(f"Newton: linear must be one of {', '.join(Linear.__args__)}; it is {self.linear!r}.")
+    iterations: Annotated[int, whole(1, MOST_ITERATIONS)] = 50
+    linear: Annotated[Linear, Key("solver")] = "auto"
+    halvings: Annotated[int | None, whole(0, MOST_HALVINGS)] = None
+    tolerance: Annotated[float, fraction()] = 0.0
 
 
 def masses_of_norms(system: System) -> Array:

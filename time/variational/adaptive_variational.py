@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
-from typing import NamedTuple, final
+from typing import Annotated, NamedTuple, final
 
 import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import count_column
+from symplex.base.quantities import Without, numbers, positive
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.integrator import STEPS, Integrator, require_step
+from symplex.time.integrator import STEPS, Integrator
 from symplex.time.motion import Motion, require_time, with_context
 from symplex.time.solvers.newton import Newton
 from symplex.time.totals import DISCRETE_BALANCE, DISCRETE_ENERGY
@@ -96,11 +97,11 @@ class AdaptiveVariational(Integrator):
         If the step is not positive, or bounds are not around 1.
     """
 
-    dt: float
-    bounds: tuple[float, float] = (0.25, 4.0)
+    dt: Annotated[float, positive("s")]
+    bounds: Annotated[tuple[float, float], numbers("1", 2)] = (0.25, 4.0)
     hold: bool = True
     carry: bool = True
-    newton: Newton = field(default=Newton(), kw_only=True)
+    newton: Annotated[Newton, Without(("halvings",))] = field(default=Newton(), kw_only=True)
 
     order = 2
     conserves = frozenset({"energy", "momentum", "angular momentum"})
@@ -116,12 +117,11 @@ class AdaptiveVariational(Integrator):
     takes = frozenset({"supports", "loads", "consistent mass"})
 
     def __post_init__(self):
-        require_step(self, self.dt)
         low, high = self.bounds
         if not 0.0 < low < 1.0 < high < math.inf:
             raise ValueError(
-                f"AdaptiveVariational: bounds are multiples of the last step, one from 0 to 1 and one above; they are "
-                f"{self.bounds}."
+                "AdaptiveVariational: bounds must be a number between 0 and 1 and one above 1, got "
+                f"{list(self.bounds)}. They are multiples of the last step."
             )
         if self.newton.halvings:
             raise ValueError("AdaptiveVariational: steps have the size that keeps the energy; halvings must be 0.")

@@ -6,17 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import final
+from typing import Annotated, final
 
 import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import count_column
+from symplex.base.quantities import Without, between, names, positive
 from symplex.errors import UnstableStep
 from symplex.fem.callbacks import Callback
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
-from symplex.time.integrator import STEPS, FixedStepIntegrator, require_step
+from symplex.time.integrator import STEPS, FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
 from symplex.time.solvers.small_newton import steps_at_once
@@ -74,11 +75,11 @@ class ZhangSkeel(FixedStepIntegrator["ZhangSkeelMotion"]):
         If a parameter is out of range.
     """
 
-    dt: float
-    beta: float = 0.4
+    dt: Annotated[float, positive("s")]
+    beta: Annotated[float, between(0.0)] = 0.4
     variant: Variant = "full"
-    stiff: tuple[str, ...] = ()
-    newton: Newton = field(default=Newton(), kw_only=True)
+    stiff: Annotated[tuple[str, ...], names()] = ()
+    newton: Annotated[Newton, Without(("halvings",))] = field(default=Newton(), kw_only=True)
 
     order = 2
     symmetric = True
@@ -86,15 +87,10 @@ class ZhangSkeel(FixedStepIntegrator["ZhangSkeelMotion"]):
     takes = frozenset({"supports", "loads", "consistent mass", "changing stencils", "composition", "thermostat"})
 
     def __post_init__(self):
-        require_step(self, self.dt)
-        if not 0.0 <= self.beta < math.inf:
-            raise ValueError(f"ZhangSkeel: beta must not be negative; it is {self.beta}.")
-        if self.variant not in Variant.__args__:
-            raise ValueError(
-                f"ZhangSkeel: variant must be one of {', '.join(Variant.__args__)}; it is {self.variant!r}."
-            )
         if self.stiff and self.variant == "push-forward":
-            raise ValueError("ZhangSkeel: the push-forward variant has no stiff part; take the full or the simplified.")
+            raise ValueError(
+                'ZhangSkeel: stiff is for the variants "full" and "simplified"; "push-forward" has no stiff part.'
+            )
 
     @property
     def conserves(self) -> frozenset[str]:

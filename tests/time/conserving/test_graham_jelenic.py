@@ -502,18 +502,18 @@ def test_a_step_that_can_t_be_solved_fails_with_what_was_reached(scheme):
     [
         ({"dt": 0.0}, "dt must be positive"),
         ({"dt": 0.1, "scheme": "CM5"}, "scheme must be one of"),
-        ({"dt": 0.1, "external": "floor"}, "tuple of names"),
+        ({"dt": 0.1, "external": "floor"}, "external must be a sequence, each a short text"),
         (
             {"dt": 0.1, "scheme": "energy-momentum", "external": ("floor",)},
             "energy-momentum takes all energies as they are",
         ),
         ({"dt": 0.1, "angle": "mean"}, "angle must be one of"),
-        ({"dt": 0.1, "interpolant": "cubic"}, "interpolant must be one of stable, hermite; it is 'cubic'"),
+        ({"dt": 0.1, "interpolant": "cubic"}, "interpolant must be one of 'stable', 'hermite', got 'cubic'"),
         (
             {"dt": 0.1, "scheme": "momentum-conserving-4", "interpolant": "hermite"},
-            "momentum-conserving-4 has no interpolant; hermite is for cayley-magnus-4, cayley-magnus-6, cayley",
+            "is for cayley-magnus-4, .*; momentum-conserving-4 has no interpolant",
         ),
-        ({"dt": 0.1, "iterations": 0}, "iterations must be at least 1"),
+        ({"dt": 0.1, "iterations": 0}, "iterations must be an integer of at least 1"),
         ({"dt": 0.1, "linear": "magic"}, "linear must be one of"),
     ],
 )

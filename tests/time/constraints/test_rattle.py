@@ -599,9 +599,9 @@ def test_what_does_not_fit():
     consistent = sx.System(sp.csr_array(np.eye(3) + 0.1), {}, dim=2)
     refused(setup.constraints, "Rattle needs a lumped", system=consistent)
     for dt in (0.0, -1.0, np.nan, "auto"):
-        with pytest.raises(ValueError, match="dt must be a real number" if dt == "auto" else "dt must be positive"):
+        with pytest.raises(ValueError, match=r"dt must be (a real number|positive|finite)"):
             sx.constraints.Shake(dt, setup.constraints)
-    with pytest.raises(ValueError, match="beta must not be negative"):
+    with pytest.raises(ValueError, match="beta must be at least 0"):
         sx.Rattle(0.1, setup.constraints, beta=-0.1)
 
 

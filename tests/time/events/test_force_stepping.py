@@ -156,7 +156,7 @@ def test_a_start_on_lattice_planes_is_told(impact_of):
 
 def test_wrong_grid_is_refused():
     for grid in (0.0, -1e-3, np.nan, np.array([1e-3, 0.0, 1e-3])):
-        with pytest.raises(ValueError, match="grid size of force-stepping must be positive"):
+        with pytest.raises(ValueError, match=r"grid.* must be (positive|finite)"):
             ForceStepping(grid)
 
 
@@ -304,7 +304,7 @@ def test_offsets_and_axes_that_are_no_numbers_are_refused():
         with pytest.raises(ValueError, match="axes of force-stepping must be orthogonal unit vectors"):
             ForceStepping(0.1, axes=axes)
     for options in ({"grid": "fine"}, {"grid": 0.1, "offset": "none"}, {"grid": 0.1, "axes": [[1, 2], [3]]}):
-        with pytest.raises(ValueError, match=r"must be .*(number|array).*; it is "):
+        with pytest.raises(ValueError, match=r"must be .*(number|array).*(, got|; it is) "):
             ForceStepping(**options)
     with pytest.raises(ValueError, match="must be positive and finite"):
         ForceStepping([])
@@ -325,7 +325,7 @@ def test_energies_of_another_dimension_are_refused():
 
 def test_a_grid_too_fine_to_count_is_refused():
     system = particles()
-    for grid in (1e-10, 1e-90):
+    for grid in (1e-10, 1e-29):
         with pytest.raises(StepFailed, match=r"node 1 is 1e\+\d+ grid sizes away from the origin .* a larger grid"):
             ForceStepping(grid).start(system, system.state(APART))
 

@@ -378,9 +378,9 @@ def test_energies_of_one_level_and_obstacles_step_with_the_others():
     ("options", "told"),
     [
         ({"safety": 0.9}, "at most 0.63"),
-        ({"contact_safety": 0.0}, r"contact_safety must be in \(0, 1\]"),
-        ({"levels": 17}, "levels must be from 0 to 16"),
-        ({"layers": -1}, "layers must not be negative"),
+        ({"contact_safety": 0.0}, r"contact_safety must be above 0 and at most 1"),
+        ({"levels": 17}, "levels must be at most 16"),
+        ({"layers": -1}, "layers must be an integer of at least 0"),
         ({"dt": 0.0}, "dt must be positive"),
     ],
 )

@@ -292,7 +292,7 @@ def test_bodies_that_cannot_be(make, text):
 
 
 def test_parameters_that_cannot_be():
-    with pytest.raises(ValueError, match="BodyCayley: quadrature must be one of euler, trapezoidal"):
+    with pytest.raises(ValueError, match="BodyCayley: quadrature must be one of 'euler', 'trapezoidal'"):
         BodyCayley("simpson")  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="BodyZhangSkeel: beta must not be negative"):
         BodyZhangSkeel(-0.1)

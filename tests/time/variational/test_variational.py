@@ -481,9 +481,9 @@ def test_the_nearest_step_with_an_energy_is_found(function, guess, wanted, root)
     ("options", "text"),
     [
         ({"dt": 0.0}, "dt must be positive"),
-        ({"dt": np.nan}, "dt must be positive"),
-        ({"dt": 0.1, "bounds": (-0.5, 2.0)}, "bounds are multiples of the last step"),
-        ({"dt": 0.1, "bounds": (0.5, 0.9)}, "bounds are multiples of the last step"),
+        ({"dt": np.nan}, "dt must be finite"),
+        ({"dt": 0.1, "bounds": (-0.5, 2.0)}, "bounds must be a number between 0 and 1 and one above 1"),
+        ({"dt": 0.1, "bounds": (0.5, 0.9)}, "bounds must be a number between 0 and 1 and one above 1"),
         ({"dt": 0.1, "newton": Newton(halvings=2)}, "halvings must be 0"),
     ],
 )
