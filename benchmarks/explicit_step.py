@@ -170,14 +170,14 @@ def whole_run(mesh: Mesh, number: int) -> dict[str, float]:
 def bytes_per_tetrahedron(solid: Solid, q: np.ndarray, pattern: Pattern) -> dict[str, float]:
     """Return what is kept in memory, and what the gradient moves per call."""
     m = len(solid.nodes)
-    blocks, ((constants, _, _),) = solid.elements.blocks, solid.elements.rules
+    blocks, constants = solid.elements.blocks, solid.elements.rules[0]["geometry"]
     nodes = blocks.nodes
     kept = [solid.points, solid.nodes, solid.volumes, nodes, blocks.counts, constants, blocks.elements]
     moved = nodes.nbytes + constants.nbytes + 3 * q.nbytes  # q is read, out is read and written
     tangent = pattern.slots[0].nbytes + pattern.indices.nbytes + pattern.indptr.nbytes + pattern.zeros(3).nbytes
-    couplings = solid.elements.couplings_of(pattern.slots[0], len(pattern.indices))
+    couplings = solid.elements.couplings_of(pattern.slots[0], len(pattern.indices), 1.0)
     if couplings is not None:
-        tangent += sum(a.nbytes for a in (*couplings[1:5], couplings.room.value))
+        tangent += sum(a.nbytes for a in couplings.of_thread.value.as_dict().values() if isinstance(a, np.ndarray))
     return {"kept": sum(a.nbytes for a in kept) / m, "moved": moved / m, "of a tangent": tangent / m}
 
 

@@ -12,9 +12,6 @@ slabs, always in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,10 +49,8 @@ class Blocks:
         The number of elements in each block.
     slabs : list of (int, int)
         The first block of each slab and the one after its last.
-    in_order : list of (int, int)
-        The slabs in the order in which they add up, on however many threads.
-    widest : int
-        How many slabs may be worked on at the same time.
+    phases : Phases
+        The slabs in the order in which they add up, on however many threads: the even ones, then the odd ones.
     """
 
     def __init__(self, nodes: IntArray, points: Array, size: int = SIZE, slab: NDArray[np.int32] | None = None):
@@ -65,20 +60,12 @@ class Blocks:
         blocks = -(-sizes // size)
         first = np.concatenate([[0], np.cumsum(blocks)])
         self.slabs = list(zip(first[:-1].tolist(), first[1:].tolist(), strict=True))
-        self.in_order, self.widest = self.slabs[::2] + self.slabs[1::2], (len(self.slabs) + 1) // 2
-        self._phases = Phases(self.slabs[::2], self.slabs[1::2])
+        self.phases = Phases(self.slabs[::2], self.slabs[1::2])
         self.elements = np.full(first[-1] * size, -1, np.int32)
         self.nodes = np.zeros((len(self.elements), k), np.uint32)
         _place(nodes, slab, first[:-1] * size, self.elements, self.nodes)
         self.counts = (self.elements.reshape(-1, size) >= 0).sum(axis=1)
         self.nodes = self.nodes.reshape(len(self.counts), size * k)
-
-    def run(self, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Return ``[kernel(*arguments, first, last) for first, last in slabs]``, on several threads."""
-        results: list[Any] = [None] * len(self.slabs)
-        done = self._phases.run(kernel, *arguments)
-        results[::2], results[1::2] = done[: self.widest], done[self.widest :]
-        return results
 
 
 def slabs_of(nodes: IntArray, points: Array) -> NDArray[np.int32]:

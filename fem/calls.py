@@ -8,7 +8,7 @@ system, on a rank or for a level of local time steps is to read such rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -81,11 +81,20 @@ def table_of(rows: list[list[int]]) -> NDArray[np.int64]:
     return np.array(rows, np.int64).reshape(-1, _ROW)
 
 
-def with_slots(rows: NDArray[np.int64], slots: IntArray) -> NDArray[np.int64]:
-    """Return rows of a matrix with other places of the stencils on a pattern."""
-    rows = rows.copy()
-    rows[:, 4:] = slots.ctypes.data, *slots.shape[:2]
-    return rows
+def known_rows(
+    record: Record, form: Form, calls: Callable[[], Sequence[Call] | None], slots: IntArray | None = None
+) -> NDArray[np.int64] | None:
+    """Return the rows of the calls of a form that read a record, made once for it and for places on a pattern.
+
+    None if there are no calls.
+    """
+    known = record.rows.get(form.name)
+    if known is None or known[0] is not slots:
+        found = calls()
+        if found is None:
+            return None
+        known = record.rows[form.name] = slots, rows_of(form, found, slots)
+    return known[1]
 
 
 # -- reading rows --------------------------------------------------------------------------------------------------

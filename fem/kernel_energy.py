@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from symplex.errors import InvalidSystem
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.calls import Call, rows_of, run, run_apart, run_matrix, whole, with_slots
+from symplex.fem.calls import Call, known_rows, run, run_apart, run_matrix, whole
 from symplex.fem.energy import Energy
 from symplex.fem.forms import Form
 from symplex.fem.records import Record
@@ -101,14 +101,7 @@ class KernelForms:
 
     def _rows_of(self, form: Form, dim: int, slots: IntArray | None = None) -> NDArray[np.int64] | None:
         """Return the rows of the calls of a form; None if there is no kernel for it."""
-        if self.record is None:
-            return None
-        rows = self.record.rows.get(form.name)
-        if rows is None:
-            if (calls := self.calls(form, dim)) is None:
-                return None
-            rows = self.record.rows[form.name] = rows_of(form, calls)
-        return rows if slots is None else with_slots(rows, slots)
+        return None if self.record is None else known_rows(self.record, form, lambda: self.calls(form, dim), slots)
 
 
 class KernelEnergy(KernelForms, Energy):
@@ -117,11 +110,12 @@ class KernelEnergy(KernelForms, Energy):
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form to what is assembled (see `Energy`)."""
         nodal = tuple(map(self._checked, nodal))
-        rows = self._rows_of(form, nodal[0].shape[1], slots)
+        dim = nodal[0].shape[1]
+        rows = self._rows_of(form, dim, slots)
         if rows is None:
             super().add(form, nodal, out, slots)
             return
-        wanted = form.shape(len(nodal[0]), len(out), nodal[0].shape[1])
+        wanted = form.shape(len(nodal[0]), len(out), dim)
         if out.shape != wanted or not out.flags.c_contiguous:
             raise InvalidSystem(
                 f"{type(self).__name__}: the {form.title} has shape {out.shape}, wanted a contiguous array {wanted}."

@@ -36,8 +36,10 @@ _INT = ir.IntType(64)
 Nodes = Annotated[NDArray[np.int32], types.int32[:, ::1]]
 Numbers = Annotated[NDArray[np.float64], types.float64[::1]]
 Rows = Annotated[NDArray[np.float64], types.float64[:, ::1]]
+UnsignedRows = Annotated[NDArray[np.uint32], types.uint32[:, ::1]]
 Matrices = Annotated[NDArray[np.float64], types.float64[:, :, ::1]]
 Indices = Annotated[NDArray[np.int32], types.int32[::1]]
+Counts = Annotated[NDArray[np.int64], types.int64[::1]]
 Integer = Annotated[int, types.int64]
 Number = Annotated[float, types.float64]
 
@@ -89,6 +91,8 @@ def _field(context: Any, builder: Any, kind: RecordType, address: Any, name: str
 
 
 def _words(field: types.Type) -> int:
+    if isinstance(field, types.UniTuple):
+        return field.count
     return 1 + field.ndim if isinstance(field, types.Array) else 1
 
 
@@ -104,8 +108,9 @@ class Record:
     ----------
     address : int
         Of the packed fields; the record has to live as long as it is used.
-    rows : dict of str to int64 [r, 7]
-        Of the calls that read it, by the names of forms: copies have addresses of their own, and none.
+    rows : dict of str to (int32 [m, k, k] or None, int64 [r, 7])
+        Of the calls that read it, by the names of forms, with the places on a pattern that matrices have in them
+        (`symplex.fem.calls.known_rows`). Copies have addresses of their own, and none.
 
     Raises
     ------
@@ -130,8 +135,12 @@ class Record:
         for name, kind, dtype in self._fields:
             value = values[name]
             if dtype is None:
-                number = np.array(value, as_dtype(kind))
-                words.append(int(number.view(np.int64)))
+                numbers = np.array(value, as_dtype(getattr(kind, "dtype", kind))).reshape(-1)
+                if len(numbers) != _words(kind):
+                    raise InvalidSystem(
+                        f"{type(self).__name__}: {name} must be {_words(kind)} numbers, got {len(numbers)}."
+                    )
+                words += numbers.view(np.int64).tolist()
             else:
                 if value.dtype != dtype or value.ndim != kind.ndim or not value.flags.c_contiguous:
                     raise InvalidSystem(
@@ -140,7 +149,7 @@ class Record:
                     )
                 words += (value.__array_interface__["data"][0], *value.shape)
         self.__dict__.update(values)
-        self.rows: dict[str, NDArray[np.int64]] = {}
+        self.rows: dict[str, tuple[NDArray[np.int32] | None, NDArray[np.int64]]] = {}
         self._packed = np.array(words, np.int64)
         self.address: int = self._packed.__array_interface__["data"][0]
 

@@ -76,7 +76,7 @@ class SomeStencils:
     @property
     def widest(self) -> int:
         """How many threads may add up the gradient together at most."""
-        return self.energy.elements.blocks.widest if isinstance(self.energy, Solid) else 1
+        return self.energy.elements.blocks.phases.widest if isinstance(self.energy, Solid) else 1
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [l, dim] to out [l, dim].

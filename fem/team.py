@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from symplex.fem import threads
 from symplex.fem.atomics import add, exchange, give_way, load, pause, store
 from symplex.fem.call import address_of, call_kernel
+from symplex.fem.calls import run, run_matrix
 from symplex.fem.kernels import uncounted_formula, uncounted_kernel
 
 # Seconds that a job has to save to be shared, some twice what is lost: to a helper that is awake, and to wake one.
@@ -67,13 +68,18 @@ class Phases:
         self._bounds = np.array(bounds, np.int64).reshape(-1, 2)
         self._ends = np.cumsum([len(phase) for phase in phases])
         self._ranges: list[tuple[int, int]] = [(int(first), int(last)) for first, last in bounds]
-        self._widest = max((len(phase) for phase in phases), default=0)
+        self.widest = max((len(phase) for phase in phases), default=0)
         self._seconds: dict[Any, float] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what copies are made of: times are those of this process."""
         ends = [0, *self._ends.tolist()]
         return Phases, tuple(self._ranges[a:b] for a, b in pairwise(ends))
+
+    @property
+    def ranges(self) -> NDArray[np.uint64]:
+        """All ranges, phase after phase, as a `symplex.fem.calls.Call` has them."""
+        return self._bounds.view(np.uint64)
 
     def run(self, kernel: Callable[..., Any], *arguments: Any) -> list[float]:
         """Return ``[kernel(*arguments, first, last) for first, last in ranges]``, the ranges phase after phase.
@@ -85,33 +91,59 @@ class Phases:
         *arguments
             What it takes before the range.
         """
-        number = threads.most(self._widest)
-        if number <= 1:
-            return [kernel(*arguments, first, last) for first, last in self._ranges]
         if not hasattr(kernel, "overloads"):
-            return self._interpreted(kernel, arguments, number)
+            return self._interpreted(kernel, arguments)
+
+        def task() -> _Task:
+            return self.task(_address(kernel, arguments), arguments)
+
+        return self._shared(kernel, lambda: [kernel(*arguments, *ends) for ends in self._ranges], task)
+
+    def add(self, row: NDArray[np.int64], nodal: tuple[Any, ...], out: Any, slots: Any = None) -> float:
+        """Add what a call finds for nodal arrays, as `symplex.fem.calls.run` does.
+
+        Parameters
+        ----------
+        row : int64 [1, 7]
+            Of a call for these ranges.
+        nodal : tuple of float64 [n, dim]
+        out : float64
+        slots : int32 [m, k, k], optional
+            Of a matrix, the places that the row has.
+        """
+        add, to = (run, (out,)) if slots is None else (run_matrix, (slots, out))
+        address, record = row[0, :2].tolist()
+        results = self._shared(
+            address, lambda: [add(row, out, *nodal)], lambda: self.task(address, (*nodal, record, *to))
+        )
+        return sum(results)
+
+    def _shared(self, kernel: Any, alone: Callable[[], list[float]], task: Callable[[], _Task]) -> list[float]:
+        """Return the results of a task, shared if that pays, or of this thread alone."""
+        number = threads.most(self.widest)
+        if number <= 1:
+            return alone()
         if kernel not in self._seconds:
             self._seconds[kernel] = 0.0  # not known yet: the first call may compile it
-            return [kernel(*arguments, first, last) for first, last in self._ranges]
+            return alone()
         seconds, start, team = self._seconds[kernel], perf_counter(), _team(threads.count() - 1)
-        results = team.run(kernel, arguments, self, number, start, seconds)
+        results = team.run(task, number, start, seconds)
         if results is None:
-            number, results = 1, [kernel(*arguments, first, last) for first, last in self._ranges]
+            number, results = 1, alone()
         team.ended = perf_counter()
         self._seconds[kernel] = min(seconds or inf, number * (team.ended - start))
         return results
 
-    def _interpreted(self, function: Callable[..., Any], arguments: tuple[Any, ...], number: int) -> list[Any]:
+    def _interpreted(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> list[Any]:
         """Return what a function returns that is not compiled."""
         tasks, first, results = [(*arguments, *bounds) for bounds in self._ranges], 0, []
         for end in self._ends:
-            results += threads.run(function, tasks[first:end], number)
+            results += threads.run(function, tasks[first:end], threads.most(self.widest))
             first = end
         return results
 
-    def task(self, kernel: Any, arguments: tuple[Any, ...]) -> _Task:
+    def task(self, address: int, arguments: tuple[Any, ...]) -> _Task:
         """Return what compiled loops take."""
-        address = _address(kernel, arguments, tuple(map(_kind, arguments)))
         return _Task(address, arguments, self._bounds, self._ends, np.empty(len(self._bounds)))
 
 
@@ -151,13 +183,14 @@ class _Team:
         for k in range(helpers):
             threading.Thread(target=self._help, args=(k,), name=f"symplex_team_{k}", daemon=True).start()
 
-    def run(
-        self, kernel: Any, arguments: tuple[Any, ...], phases: Phases, number: int, start: float, seconds: float
-    ) -> list[float] | None:
+    def run(self, make: Callable[[], _Task], number: int, start: float, seconds: float) -> list[float] | None:
         """Return the results of a job on a number of threads; None if that doesn't pay, or the team has another one.
 
         Parameters
         ----------
+        make : callable
+            Returns the task.
+        number : int
         start : float
             The time.
         seconds : float
@@ -170,7 +203,7 @@ class _Team:
             awake = not sleepers or start - self.ended < _SERIES
             if not self._pays((1.0 - 1.0 / number) * seconds, awake):
                 return None
-            task = phases.task(kernel, arguments)
+            task = make()
             self._number = self._number % _MOST_JOBS + 1
             self._job = self._number, task, number - 1
             for helper in sleepers:
@@ -254,8 +287,9 @@ def _kind(argument: Any) -> Any:
 _addresses: dict[tuple[Any, ...], int] = {}
 
 
-def _address(kernel: Any, arguments: tuple[Any, ...], kinds: tuple[Any, ...]) -> int:
+def _address(kernel: Any, arguments: tuple[Any, ...]) -> int:
     """Return the address of a kernel for arguments, and a range, of the types that these have."""
+    kinds = tuple(map(_kind, arguments))
     found = _addresses.get((kernel, kinds))
     if found is None:
         signature = *map(typeof, arguments), types.int64, types.int64

@@ -29,10 +29,9 @@ from symplex.fem.call import call_hourglass
 from symplex.fem.kernels import formula, inlined
 from symplex.fem.lanes import LANES, add_lanes
 from symplex.fem.prefetch import prefetch
+from symplex.fem.records import Counts, Indices, Integer, Matrices, Numbers, Record, Rows, UnsignedRows
 from symplex.fem.solids.brick_sums import POINTS, integrate_bricks, interpolate_bricks
-from symplex.fem.vectors import (
-    vec3_at,
-)
+from symplex.fem.vectors import vec3_at
 
 CHUNK = 128
 MOST_POINTS = 8  # of an element in a chunk
@@ -44,6 +43,54 @@ NO_COMPENSATION = np.empty((0, 3))  # of positions that are known to their last 
 AT, BETWEEN, ALONG = 0, 1, 2  # kinds of what a C function of the hourglass energy returns
 
 
+class Elements(Record):
+    """The elements of a solid in chunks, with all their points of quadrature or a part of these.
+
+    Attributes
+    ----------
+    nodes : uint32 [chunks, E · k]
+        The nodes of the elements of each chunk, element by element.
+    counts : int64 [chunks]
+        How many elements it has.
+    elements : int32 [chunks · E]
+        Which these are.
+    geometry : float64 [chunks, rows · CHUNK]
+        What is known of their points.
+    weights : float64 [CHUNK]
+        Of the points on the reference cell.
+    slopes : float64 [g, k, 3]
+        ∂N_n/∂ξ_a at the points.
+    """
+
+    nodes: UnsignedRows  # pyright: ignore[reportIncompatibleVariableOverride]
+    counts: Counts
+    elements: Indices
+    geometry: Rows
+    weights: Numbers
+    slopes: Matrices
+
+
+class StabilizedElements(Elements):
+    """Elements that may have an hourglass energy.
+
+    Attributes
+    ----------
+    fibres : int
+        F, of how many families of fibres the geometry has the directions.
+    hourglass : int
+        The address of a C function of the hourglass energy, if there is one (`hourglass_functions`).
+    """
+
+    fibres: Integer
+    hourglass: Integer
+
+
+@inlined
+def chunks(first, last):
+    """Return a range of chunks, with a sign: products of indices without one and numbers with one are no integers."""
+    return range(np.int64(first), np.int64(last))
+
+
 @inlined
 def elements_per_chunk(points):
     """Return how many elements with so many points of quadrature make a chunk."""
@@ -51,9 +98,9 @@ def elements_per_chunk(points):
 
 
 @inlined
-def work(slopes):
+def work(our):
     """Return room for the nodes of a chunk relative to the first ones, or for the forces on them [3 (k − 1), E]."""
-    return np.empty(3 * (slopes.shape[1] - 1) * elements_per_chunk(len(slopes)))
+    return np.empty(3 * (our.slopes.shape[1] - 1) * elements_per_chunk(len(our.slopes)))
 
 
 @inlined
@@ -105,38 +152,21 @@ def direction(geometry, f, p):
 
 
 @inlined
-def gather_edges(q, nodes, n, constants, d):
-    """Set d [9, CHUNK] to the edges of n linear tetrahedra; their constants are fetched from memory meanwhile."""
-    _gather_nodes(q, nodes, n, n, 4, CHUNK, constants, d)
-
-
-@inlined
-def edge_changes(q0, q1, nodes, n, means, increments):
-    """Set means and increments [9, CHUNK] to those of the edges of n linear tetrahedra from q0 to q1 [3 n_nodes]."""
-    gather_node_changes(q0, q1, nodes, n, 4, CHUNK, means, increments)
-
-
-@inlined
-def edges_with_compensation(q, compensation, dq, nodes, n, means, increments):
-    """Do so for the increments Δq from q + compensation."""
-    gather_compensated_nodes(q, compensation, dq, nodes, n, 4, CHUNK, means, increments)
-
-
-@inlined
-def scatter_edges(t, nodes, n, out):
-    """Add the forces t [9, CHUNK] on the edges of n linear tetrahedra to out [3 n_nodes]."""
-    scatter_nodes(t, nodes, n, 4, CHUNK, out)
-
-
-@inlined
-def gather(q, nodes, n, slopes, geometry, x, d):
-    """Set d [9, CHUNK] to the tangent vectors of the n elements of a chunk at q [3 n_nodes]; x is `work`."""
+def gather(q, our, chunk, x, d):
+    """Set d [9, CHUNK] to the tangent vectors of the elements of a chunk at q [3 n_nodes]; x is `work`."""
+    slopes, geometry = our.slopes, our.geometry[chunk]
     if are_edges(slopes):
-        _gather_nodes(q, nodes, n, CHUNK, 4, CHUNK, geometry, d)
+        _gather_nodes(q, our.nodes[chunk], our.counts[chunk], CHUNK, 4, CHUNK, geometry, d)
     else:
         size = elements_per_chunk(len(slopes))
-        _gather_nodes(q, nodes, n, size, slopes.shape[1], size, geometry, x)
+        _gather_nodes(q, our.nodes[chunk], our.counts[chunk], size, slopes.shape[1], size, geometry, x)
         interpolate(x, slopes, geometry, d)
+
+
+@inlined
+def gather_edges(q, our, chunk, places, d):
+    """Set so many places of d [9, CHUNK] to the edges of linear tetrahedra."""
+    _gather_nodes(q, our.nodes[chunk], our.counts[chunk], places, 4, CHUNK, our.geometry[chunk], d)
 
 
 @inlined
@@ -158,23 +188,46 @@ def _gather_nodes(q, nodes, n, places, k, size, geometry, x):
 
 
 @inlined
-def gather_changes(q0, q1, nodes, n, slopes, geometry, x, y, means, increments):
+def gather_changes(q0, q1, our, chunk, x, y, means, increments):
     """Set means and increments [9, CHUNK] to those of the tangent vectors from q0 to q1 [3 n_nodes].
 
     x and y, which are `work`, are set to those of the nodes relative to the first ones, but for linear tetrahedra.
     """
+    gather_increments(q0, q0[:0], q1, our, chunk, x, y, means, increments)
+
+
+@inlined
+def gather_increments(q, compensation, q1, our, chunk, x, y, means, increments):
+    """Do so from q to q1, or if there is a compensation c from q + c to q + c + q1."""
+    slopes = our.slopes
     if are_edges(slopes):
-        gather_node_changes(q0, q1, nodes, n, 4, CHUNK, means, increments)
+        gather_edge_increments(q, compensation, q1, our, chunk, CHUNK, means, increments)
     else:
-        gather_node_changes(q0, q1, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), x, y)
+        k, size, geometry = slopes.shape[1], elements_per_chunk(len(slopes)), our.geometry[chunk]
+        _gather_node_increments(q, compensation, q1, our, chunk, size, k, size, x, y)
         interpolate(x, slopes, geometry, means)
         interpolate(y, slopes, geometry, increments)
 
 
 @inlined
-def gather_node_changes(q0, q1, nodes, n, k, size, means, increments):
+def gather_edge_increments(q, compensation, q1, our, chunk, places, means, increments):
+    """Set so many places of means and increments [9, CHUNK] to those of the edges of linear tetrahedra."""
+    _gather_node_increments(q, compensation, q1, our, chunk, places, 4, CHUNK, means, increments)
+
+
+@inlined
+def _gather_node_increments(q, compensation, q1, our, chunk, places, k, size, means, increments):
     """Set the means and increments [3 (k − 1), size] of the nodes relative to the first one."""
-    for e in range(size):
+    nodes, n = our.nodes[chunk], our.counts[chunk]
+    if len(compensation) > 0:
+        _gather_compensated(q, compensation, q1, nodes, n, places, k, size, means, increments)
+    else:
+        _gather_ends(q, q1, nodes, n, places, k, size, means, increments)
+
+
+@inlined
+def _gather_ends(q0, q1, nodes, n, places, k, size, means, increments):
+    for e in range(places):
         first = k * min(e, n - 1)
         o = THREE * nodes[first]
         for i in range(3):
@@ -187,29 +240,9 @@ def gather_node_changes(q0, q1, nodes, n, k, size, means, increments):
 
 
 @inlined
-def gather_increments(q, compensation, q1, nodes, n, slopes, geometry, x, y, means, increments):
-    """Do so from q to q1, or if there is a compensation c from q + c to q + c + q1."""
-    if are_edges(slopes):
-        _gather_node_increments(q, compensation, q1, nodes, n, 4, CHUNK, means, increments)
-    else:
-        k, size = slopes.shape[1], elements_per_chunk(len(slopes))
-        _gather_node_increments(q, compensation, q1, nodes, n, k, size, x, y)
-        interpolate(x, slopes, geometry, means)
-        interpolate(y, slopes, geometry, increments)
-
-
-@inlined
-def _gather_node_increments(q, compensation, q1, nodes, n, k, size, means, increments):
-    if len(compensation) > 0:
-        gather_compensated_nodes(q, compensation, q1, nodes, n, k, size, means, increments)
-    else:
-        gather_node_changes(q, q1, nodes, n, k, size, means, increments)
-
-
-@inlined
-def gather_compensated_nodes(q, compensation, dq, nodes, n, k, size, means, increments):
-    """Set them by differences no larger than an edge, however far the body is."""
-    for e in range(size):
+def _gather_compensated(q, compensation, dq, nodes, n, places, k, size, means, increments):
+    """Do so by differences no larger than an edge, however far the body is."""
+    for e in range(places):
         first = k * min(e, n - 1)
         o = THREE * nodes[first]
         for i in range(3):
@@ -266,21 +299,18 @@ def _interpolate_together(x, slopes, d):
 
 
 @inlined
-def room_of_hourglasses(slopes):
+def room_of_hourglasses(our):
     """Return room for the forces of the hourglass energy, if the elements have one: on nodes 1–7 and on d_a."""
-    return np.empty((30 if have_own_slopes(slopes) else 0) * CHUNK)
+    return np.empty((30 if have_own_slopes(our.slopes) else 0) * CHUNK)
 
 
 @inlined
-def add_hourglasses(hourglass, kind, frozen, start, factor, families, slopes, geometry, x, d, y, e, out):
-    """Call a C function of the hourglass energy with rows of a chunk, if the elements have one.
-
-    Their geometry has the directions of so many families of fibres.
-    """
-    if have_own_slopes(slopes):
-        rows = geometry[(GEOMETRY + 3 * families) * CHUNK :]
+def add_hourglasses(our, chunk, kind, frozen, start, factor, x, d, y, e, out):
+    """Call a C function of the hourglass energy with rows of a chunk, if the elements have one."""
+    if have_own_slopes(our.slopes):
+        rows = our.geometry[chunk][(GEOMETRY + 3 * our.fibres) * CHUNK :]
         call_hourglass(
-            hourglass,
+            our.hourglass,
             kind,
             frozen,
             start,
@@ -295,19 +325,45 @@ def add_hourglasses(hourglass, kind, frozen, start, factor, families, slopes, ge
 
 
 @inlined
-def scatter(t, nodes, n, slopes, geometry, f, u, out):
-    """Add the forces of the n elements of a chunk with t_a in t [9, CHUNK] to out [3 n_nodes]; f is `work`.
+def add_energies(our, chunk, W, out):
+    """Add the energies of the elements of a chunk to out [m], if there is room, given V W at their points.
+
+    Return their sum.
+    """
+    points, n = len(our.slopes), our.counts[chunk]
+    size, whole = elements_per_chunk(points), 0.0
+    for e in range(n):
+        total = W[e]
+        for g in range(1, points):
+            total += W[g * size + e]
+        if len(out) > 0:
+            out[our.elements[chunk * size + e]] += total
+        whole += total
+    return whole
+
+
+@inlined
+def scatter(t, our, chunk, f, u, out):
+    """Add the forces of the elements of a chunk with t_a in t [9, CHUNK] to out [3 n_nodes]; f is `work`.
 
     u are the forces of the hourglass energy, if there is one (see `room_of_hourglasses`).
     """
+    slopes, geometry = our.slopes, our.geometry[chunk]
     if are_edges(slopes):
-        scatter_nodes(t, nodes, n, 4, CHUNK, out)
+        scatter_edges(t, our, chunk, out)
     else:
         if have_own_slopes(slopes):
             _integrate_apart(t, slopes.shape[1], geometry, own_slopes(slopes, geometry), u, f)
         else:
             integrate(t, slopes, f)
-        scatter_nodes(f, nodes, n, slopes.shape[1], elements_per_chunk(len(slopes)), out)
+        size = elements_per_chunk(len(slopes))
+        _scatter_nodes(f, our.nodes[chunk], our.counts[chunk], slopes.shape[1], size, out)
+
+
+@inlined
+def scatter_edges(t, our, chunk, out):
+    """Add the forces t [9, CHUNK] on the edges of linear tetrahedra to out [3 n_nodes]."""
+    _scatter_nodes(t, our.nodes[chunk], our.counts[chunk], 4, CHUNK, out)
 
 
 @formula
@@ -350,7 +406,7 @@ def _integrate_together(t, slopes, f):
 
 
 @inlined
-def scatter_nodes(f, nodes, n, k, size, out):
+def _scatter_nodes(f, nodes, n, k, size, out):
     """Add f [3 (k − 1), size] to the nodes, and minus their sum to the first one."""
     for e in range(n):
         first = k * e

@@ -6,14 +6,16 @@ by coupling each block is written once, with its transposed one, in any order: t
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import Annotated, NamedTuple, cast
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly import IntArray
 from symplex.fem.kernels import kernel
-from symplex.fem.solids.coupling_sums import RECORD
+from symplex.fem.records import Indices, Number, Record, Rows
+from symplex.fem.solids.coupling_sums import PLACES, RECORD
 from symplex.fem.team import Phases
 from symplex.fem.threads import OfThread
 
@@ -24,36 +26,54 @@ _COUPLINGS = 4096  # of a task of a thread, at least
 _MOST_TASKS = 32
 
 
-class Couplings(NamedTuple):
+class CouplingRecord(Record):
     """The couplings of linear tetrahedra, in the order in which elements have them first.
 
     Attributes
     ----------
-    slots : int32 [m, 4, 4]
-        The places of blocks that they are made from.
     to, opposite : int32 [c]
         The places of the block of each coupling and of its transposed one; the same on the diagonal.
     start : int32 [c + 1]
         Where the codes of each begin.
     codes : uint32 [10 m]
         The elements of each; see `symplex.fem.solids.coupling_sums`.
+    places : uint8 [16]
+        Of k_ab in what is known of an element.
+    alpha : float
+        In Pa.
+    records : float64 [m, RECORD]
+        What is known of each element.
+    """
+
+    to: Indices
+    opposite: Indices
+    start: Indices
+    codes: Annotated[Codes, types.uint32[::1]]
+    places: Annotated[NDArray[np.uint8], types.uint8[::1]]
+    alpha: Number
+    records: Rows
+
+
+class Couplings(NamedTuple):
+    """The couplings of linear tetrahedra on a pattern.
+
+    Attributes
+    ----------
+    slots : int32 [m, 4, 4]
+        The places of blocks that they are made from.
     phases : Phases
         Parts of the couplings.
-    room : OfThread of float64 [m, RECORD]
-        For what is known of each element.
+    of_thread : OfThread of CouplingRecord
+        With room for what is known of the elements.
     """
 
     slots: IntArray
-    to: IntArray
-    opposite: IntArray
-    start: IntArray
-    codes: Codes
     phases: Phases
-    room: OfThread[Array]
+    of_thread: OfThread[CouplingRecord]
 
 
-def couplings_of(slots: IntArray, blocks: int) -> Couplings | None:
-    """Return the couplings of elements whose blocks have given places [m, 4, 4] among so many blocks.
+def couplings_of(slots: IntArray, blocks: int, alpha: float) -> Couplings | None:
+    """Return the couplings of elements whose blocks have given places [m, 4, 4] among so many blocks, and their α.
 
     None if there are few elements, or places are not those of a symmetric pattern in which each pair of nodes has its
     own.
@@ -66,10 +86,11 @@ def couplings_of(slots: IntArray, blocks: int) -> Couplings | None:
     )
     if number < 0:
         return None
-    to, opposite, start = to[:number].copy(), opposite[:number].copy(), start[: number + 1].copy()
+    known = {"to": to[:number].copy(), "opposite": opposite[:number].copy(), "start": start[: number + 1].copy()}
+    known |= {"codes": codes, "places": PLACES, "alpha": alpha}
     tasks = max(min(number // _COUPLINGS, _MOST_TASKS), 1)
     phases = Phases([(number * k // tasks, number * (k + 1) // tasks) for k in range(tasks)])
-    return Couplings(slots, to, opposite, start, codes, phases, OfThread(lambda: np.empty((m, RECORD))))
+    return Couplings(slots, phases, OfThread(lambda: CouplingRecord(**known, records=np.empty((m, RECORD)))))
 
 
 @kernel

@@ -22,12 +22,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import log
 from symplex.fem.solids.chunks import (
     CHUNK,
     GEOMETRY,
+    add_energies,
+    chunks,
     direction,
     elements_per_chunk,
     gather,
@@ -38,9 +39,8 @@ from symplex.fem.solids.chunks import (
     volume,
     work,
 )
-from symplex.fem.solids.increments import (
-    determinants,
-)
+from symplex.fem.solids.increments import determinants
+from symplex.fem.solids.law_gradients import evaluate
 from symplex.fem.solids.law_segments import set_ends
 from symplex.fem.vectors import (
     add_at,
@@ -81,39 +81,36 @@ def set_between(middle, change, s, G):
 
 
 @inlined
-def room_of_pieces(switches, points, fibres):
+def room_of_pieces(our):
     """Return room for the ends of pieces [rows, E], for places and two weights [CHUNK], and for `set_pieces`."""
-    rows, known = 2, 0
-    if len(switches) > 0:
-        rows, known = 2 * int(switches[2]) * points + 2, 13 + GEOMETRY + 3 * fibres
+    rows, known, points = 2, 0, len(our.slopes)
+    if len(our.switches) > 0:
+        rows, known = 2 * int(our.switches[2]) * points + 2, 13 + GEOMETRY + 3 * our.fibres
     ends = np.empty(rows * elements_per_chunk(points))
     return ends, np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK), np.empty(known * CHUNK)
 
 
 @inlined
-def set_pieces(switches, middle, change, geometry, weights, points, room):
-    """Set the ends of the pieces of each element's segments, and return how many pieces there are at most.
-
-    ``switches`` is that of `symplex.fem.solids.solid_forms`, empty if the law has none.
-    """
-    ends, known, size = room[0], room[4], elements_per_chunk(points)
-    if len(switches) > 0:
+def set_pieces(our, chunk, middle, change, room):
+    """Set the ends of the pieces of each element's segments, and return how many pieces there are at most."""
+    ends, known = room[0], room[4]
+    if len(our.switches) > 0:
         rows = len(known) - CHUNK
         known[: 6 * CHUNK] = middle
         known[6 * CHUNK : 12 * CHUNK] = change
-        known[12 * CHUNK : rows] = geometry[: rows - 12 * CHUNK]
-        known[rows:] = weights
-    return set_ends(switches, known, size, ends)
+        known[12 * CHUNK : rows] = our.geometry[chunk][: rows - 12 * CHUNK]
+        known[rows:] = our.weights
+    return set_ends(our.switches, known, elements_per_chunk(len(our.slopes)), ends)
 
 
 @inlined
-def set_rule(rule, i, piece, points, room):
+def set_rule(our, i, piece, room):
     """Set the place of point i of the rule on a piece [CHUNK], its weight, and that of what changes with the end.
 
     Return these three. An empty piece has no weight, and is evaluated between the ends, where the law has a value.
     """
     ends, s, w, w_end, _ = room
-    size = elements_per_chunk(points)
+    rule, size = our.rule, elements_per_chunk(len(our.slopes))
     for p in range(CHUNK):
         start = ends[piece * size + p % size]
         length = ends[(piece + 1) * size + p % size] - start
@@ -177,8 +174,9 @@ def set_work(invariants, W, fibres, a):
 
 
 @inlined
-def sum_over_points(geometry, weights, points, values, sums):
+def sum_over_points(our, chunk, values, sums):
     """Set sums [E] to Σ V values of each element."""
+    geometry, weights, points = our.geometry[chunk], our.weights, len(our.slopes)
     size = elements_per_chunk(points)
     for e in range(size):
         sums[e] = 0.0
@@ -198,21 +196,22 @@ def set_pressures(a, share, sums, points, W):
 
 
 @inlined
-def add_stresses(w, G, geometry, fibres, W, rho, S):
+def add_stresses(our, chunk, w, G, W, rho, S):
     """Add w S, w [CHUNK], to the rows of S, given the first derivatives with the pressure."""
+    geometry = our.geometry[chunk]
     for p in range(CHUNK):
         g, M, r = sym3_at(G, p, CHUNK), sym3_at(geometry, p, CHUNK), rho[p]
         T = 2.0 * r * W[p] * M + 2.0 * r * r * W[place(1, p)] * mixed(g, cofactors(M))
         add_at(S, p, CHUNK, w[p] * (T + W[place(2, p)] * inverse(g)))
-    for f in range(fibres):
+    for f in range(our.fibres):
         for p in range(CHUNK):
             add_at(S, p, CHUNK, 2.0 * w[p] * rho[p] * W[place(3 + f, p)] * square(direction(geometry, f, p)))
 
 
 @inlined
-def _set_forces(means, geometry, weights, S):
+def _set_forces(our, chunk, means, S):
     """Replace the mean tangent vectors by the forces t_a; return at how many points these are finite."""
-    finite = 0
+    geometry, weights, finite = our.geometry[chunk], our.weights, 0
     for p in range(CHUNK):
         T = volume(weights, geometry, p) * sym3_at(S, p, CHUNK)
         set_at(means, p, CHUNK, T @ mat3_at(means, p, CHUNK))
@@ -221,69 +220,44 @@ def _set_forces(means, geometry, weights, S):
 
 
 @kernel
-def add_increment_gradient(
-    q,
-    compensation,
-    q1,
-    nodes,
-    counts,
-    geometry,
-    weights,
-    slopes,
-    fibres,
-    law,
-    parameters,
-    rule,
-    switches,
-    out,
-    first,
-    last,
-):
-    """Add the discrete gradient of the chunks first … last − 1 to out [n, 3]; see `law_discrete`.
-
-    ``rule`` [3, g] are the points s in [0, 1], their weights, and those of what changes with the end; ``switches`` is
-    that of `symplex.fem.solids.solid_forms`.
-    """
+def add_increment_gradient(q, compensation, q1, our, out, first, last):
+    """Add the discrete gradient of the chunks first … last − 1 to out [n, 3]; see `law_discrete`."""
     q, compensation, q1, out = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel()
-    m, points = 3 + fibres, len(slopes)
-    x, y, u = work(slopes), work(slopes), room_of_hourglasses(slopes)
+    m, points = 3 + our.fibres, len(our.slopes)
+    x, y, u = work(our), work(our), room_of_hourglasses(our)
     means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     middle, change, G, S = np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(6 * CHUNK)
     invariants, W = np.empty(m * CHUNK), np.empty(m * CHUNK)
     rho, share, a, sums = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
-    room, gauss = room_of_pieces(switches, points, fibres), rule.shape[1]
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather_increments(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
+    room, gauss = room_of_pieces(our), our.rule.shape[1]
+    for chunk in chunks(first, last):
+        gather_increments(q, compensation, q1, our, chunk, x, y, means, increments)
         if set_segments(means, increments, middle, change) < CHUNK:
             return np.nan
         S[:] = 0.0
-        for i in range(gauss * set_pieces(switches, middle, change, constants, weights, points, room)):
-            s, w, _ = set_rule(rule, i % gauss, i // gauss, points, room)
+        for i in range(gauss * set_pieces(our, chunk, middle, change, room)):
+            s, w, _ = set_rule(our, i % gauss, i // gauss, room)
             set_between(middle, change, s, G)
-            set_dilated(G, constants, weights, fibres, points, invariants, rho, share)
-            call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
-            set_work(invariants, W, fibres, a)
-            sum_over_points(constants, weights, points, a, sums)
+            set_dilated(G, our.geometry[chunk], our.weights, our.fibres, points, invariants, rho, share)
+            evaluate(our, invariants, W)
+            set_work(invariants, W, our.fibres, a)
+            sum_over_points(our, chunk, a, sums)
             set_pressures(a, share, sums, points, W)
-            add_stresses(w, G, constants, fibres, W, rho, S)
-        if _set_forces(means, constants, weights, S) < CHUNK:
+            add_stresses(our, chunk, w, G, W, rho, S)
+        if _set_forces(our, chunk, means, S) < CHUNK:
             return np.nan
-        scatter(means, nodes[chunk], n, slopes, constants, x, u, out)
+        scatter(means, our, chunk, x, u, out)
     return 0.0
 
 
 @kernel
-def set_values(q, nodes, counts, geometry, weights, slopes, fibres, law, parameters, elements, out, first, last):
-    """Set out [m] to the energies of the elements, which ``elements`` names; ``law`` is the address of W."""
-    q = q.ravel()
-    x, d, G, W = work(slopes), np.empty(9 * CHUNK), np.empty(6 * CHUNK), np.empty(CHUNK)
-    invariants, rho, share = np.empty((3 + fibres) * CHUNK), np.empty(CHUNK), np.empty(CHUNK)
-    points = len(slopes)
-    size = elements_per_chunk(points)
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather(q, nodes[chunk], n, slopes, constants, x, d)
+def write_values(q, our, out, first, last):
+    """Add the energies of the elements of the chunks first … last − 1 at q [n, 3] to out [m], by W."""
+    q, weights, check = q.ravel(), our.weights, 0.0
+    x, d, G, W = work(our), np.empty(9 * CHUNK), np.empty(6 * CHUNK), np.empty(CHUNK)
+    invariants, rho, share = np.empty((3 + our.fibres) * CHUNK), np.empty(CHUNK), np.empty(CHUNK)
+    for chunk in chunks(first, last):
+        gather(q, our, chunk, x, d)
         valid = 0
         for p in range(CHUNK):
             t = mat3_at(d, p, CHUNK)
@@ -291,11 +265,10 @@ def set_values(q, nodes, counts, geometry, weights, slopes, fibres, law, paramet
             valid += dot(t[0], cross(t[1], t[2])) > 0.0
         if valid < CHUNK:
             return np.nan
-        set_dilated(G, constants, weights, fibres, points, invariants, rho, share)
-        call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
-        sum_over_points(constants, weights, points, W, rho)
-        for e in range(n):
-            if not abs(rho[e]) < np.inf:
-                return np.nan
-            out[elements[chunk * size + e]] = rho[e]
-    return 0.0
+        geometry = our.geometry[chunk]
+        set_dilated(G, geometry, weights, our.fibres, len(our.slopes), invariants, rho, share)
+        evaluate(our, invariants, W)
+        for p in range(CHUNK):
+            W[p] *= volume(weights, geometry, p)
+        check += add_energies(our, chunk, W, out)
+    return check

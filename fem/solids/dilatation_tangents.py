@@ -22,10 +22,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.solids.chunks import (
     CHUNK,
+    chunks,
     direction,
     elements_per_chunk,
     gather_changes,
@@ -47,18 +47,10 @@ from symplex.fem.solids.dilatation_loops import (
     set_work,
     sum_over_points,
 )
-from symplex.fem.solids.increments import (
-    PLACES,
-    SYMMETRIC,
-    stress_of,
-)
+from symplex.fem.solids.increments import PLACES, SYMMETRIC, stress_of
+from symplex.fem.solids.law_gradients import evaluate
 from symplex.fem.solids.law_hessians import all_finite, second_row
-from symplex.fem.solids.tangent_blocks import (
-    BLOCK,
-    PART,
-    accumulate,
-    scatter_of_nodes,
-)
+from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, scatter_tangents
 from symplex.fem.vectors import (
     Mat3,
     added,
@@ -129,9 +121,9 @@ def _add_curvature(A, N, n, s):
 
 
 @inlined
-def _add_elasticities(w, G, geometry, fibres, W, rho, L):
+def _add_elasticities(our, chunk, w, G, W, rho, L):
     """Add w L, w [CHUNK], to the rows of L, given the derivatives of W with the pressure in W_θ."""
-    m = 3 + fibres
+    m, geometry, fibres = 3 + our.fibres, our.geometry[chunk], our.fibres
     r11, r12, r13 = second_row(m, 0, 0), second_row(m, 0, 1), second_row(m, 0, 2)
     r22, r23, r33 = second_row(m, 1, 1), second_row(m, 1, 2), second_row(m, 2, 2)
     for p in range(CHUNK):
@@ -157,8 +149,9 @@ def _add_elasticities(w, G, geometry, fibres, W, rho, L):
 
 
 @inlined
-def _set_coupled(vectors_of, G, geometry, weights, fibres, y, kappa, rho, share, tu, tz):
+def _set_coupled(our, chunk, vectors_of, G, y, kappa, rho, share, tu, tz):
     """Set tu and tz [9, CHUNK] to the forces V Σ_b U_ab d_b and V Σ_b Z_ab d_b."""
+    geometry, weights, fibres = our.geometry[chunk], our.weights, our.fibres
     for p in range(CHUNK):
         g, M, r, V = sym3_at(G, p, CHUNK), sym3_at(geometry, p, CHUNK), rho[p], volume(weights, geometry, p)
         A = inverse(g)
@@ -186,8 +179,9 @@ def _set_nodal(t, slopes, size, f, to, first):
 
 
 @inlined
-def _set_blocks(means, ends, geometry, weights, S, L, geometric, first, H):
+def _set_blocks(our, chunk, means, ends, S, L, geometric, first, H):
     """Set H of the points first … first + PART − 1."""
+    geometry, weights = our.geometry[chunk], our.weights
     for j in range(PART):
         p = first + j
         V, m, d = volume(weights, geometry, p), mat3_at(means, p, CHUNK), mat3_at(ends, p, CHUNK)
@@ -223,36 +217,16 @@ def _add_products(K, k, symmetric, rows, i, size, start):
 
 
 @kernel
-def add_tangent(
-    q0,
-    q1,
-    nodes,
-    counts,
-    geometry,
-    weights,
-    slopes,
-    fibres,
-    law,
-    parameters,
-    rule,
-    switches,
-    symmetric,
-    elements,
-    slots,
-    out,
-    first,
-    last,
-):
+def add_tangent(q0, q1, our, slots, out, first, last):
     """Add the tangents of the chunks first … last − 1 between q0 and q1 [n, 3] to out [nnz, 3, 3].
 
-    ``rule`` and ``switches`` are those of `symplex.fem.solids.dilatation_loops.add_increment_gradient`; ``law`` is the
-    address of the first and second derivatives of W. With ``symmetric`` both ends are the same, and the tangent is the
-    Hessian. For the others see `law_hessians.add_hessian`.
+    The law has the first and second derivatives of W. With a rule of one point both ends are the same, and the tangent
+    is the Hessian.
     """
-    q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
-    m, k, points = 3 + fibres, slopes.shape[1], len(slopes)
-    all_rows, size, gauss = m + m * (m + 1) // 2, elements_per_chunk(len(slopes)), rule.shape[1]
-    x, y = work(slopes), work(slopes)
+    q0, q1, out, symmetric = q0.ravel(), q1.ravel(), out.ravel(), our.rule.shape[1] == 1
+    m, k, points = 3 + our.fibres, our.slopes.shape[1], len(our.slopes)
+    all_rows, size, gauss = m + m * (m + 1) // 2, elements_per_chunk(points), our.rule.shape[1]
+    x, y = work(our), work(our)
     means, ends, tu, tz = np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     middle, change, G, S = np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(6 * CHUNK)
     invariants, W, of_slopes = np.empty(m * CHUNK), np.empty(all_rows * CHUNK), np.empty(m * CHUNK)
@@ -260,58 +234,56 @@ def add_tangent(
     P, mean_kappa, L = np.empty(CHUNK), np.empty(CHUNK), np.empty(NUMBERS * CHUNK)
     each = 3 * k * size
     coupled = np.empty(4 * each * gauss)  # w u, w (z − P u), u1 and z1 + κ̄ u1 at each point of Gauss' rule
-    room = room_of_pieces(switches, points, fibres)
+    room = room_of_pieces(our)
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather_changes(q0, q1, nodes[chunk], n, slopes, constants, x, y, means, ends)
+    for chunk in chunks(first, last):
+        gather_changes(q0, q1, our, chunk, x, y, means, ends)
         if set_segments(means, ends, middle, change) < CHUNK:
             return np.nan
         for t in range(9 * CHUNK):
             ends[t] = means[t] + 0.5 * ends[t]
         S[:] = 0.0
         L[:] = 0.0
-        evaluations = gauss * set_pieces(switches, middle, change, constants, weights, points, room)
+        evaluations = gauss * set_pieces(our, chunk, middle, change, room)
         if 4 * each * evaluations > len(coupled):
             coupled = np.empty(4 * each * evaluations)
         for i in range(evaluations):
-            s, w, w_end = set_rule(rule, i % gauss, i // gauss, points, room)
+            s, w, w_end = set_rule(our, i % gauss, i // gauss, room)
             set_between(middle, change, s, G)
-            set_dilated(G, constants, weights, fibres, points, invariants, rho, share)
-            call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
+            set_dilated(G, our.geometry[chunk], our.weights, our.fibres, points, invariants, rho, share)
+            evaluate(our, invariants, W)
             if not all_finite(W, all_rows):
                 return np.nan
-            set_work(invariants, W, fibres, a)
-            sum_over_points(constants, weights, points, a, P)
+            set_work(invariants, W, our.fibres, a)
+            sum_over_points(our, chunk, a, P)
             _set_slopes(invariants, W, m, of_slopes, kappa)
-            sum_over_points(constants, weights, points, kappa, mean_kappa)
+            sum_over_points(our, chunk, kappa, mean_kappa)
             set_pressures(a, share, P, points, W)
             for p in range(points * size):
                 W[place(second_row(m, 2, 2), p)] += P[p % size] * share[p]
-            add_stresses(w, G, constants, fibres, W, rho, S)
-            _add_elasticities(w_end, G, constants, fibres, W, rho, L)
+            add_stresses(our, chunk, w, G, W, rho, S)
+            _add_elasticities(our, chunk, w_end, G, W, rho, L)
             to = 4 * i * each
-            _set_coupled(means, G, constants, weights, fibres, of_slopes, kappa, rho, share, tu, tz)
-            _set_nodal(tu, slopes, size, x, coupled, to)
-            _set_nodal(tz, slopes, size, x, coupled, to + each)
-            _set_coupled(ends, G, constants, weights, fibres, of_slopes, kappa, rho, share, tu, tz)
-            _set_nodal(tu, slopes, size, x, coupled, to + 2 * each)
-            _set_nodal(tz, slopes, size, x, coupled, to + 3 * each)
+            _set_coupled(our, chunk, means, G, of_slopes, kappa, rho, share, tu, tz)
+            _set_nodal(tu, our.slopes, size, x, coupled, to)
+            _set_nodal(tz, our.slopes, size, x, coupled, to + each)
+            _set_coupled(our, chunk, ends, G, of_slopes, kappa, rho, share, tu, tz)
+            _set_nodal(tu, our.slopes, size, x, coupled, to + 2 * each)
+            _set_nodal(tz, our.slopes, size, x, coupled, to + 3 * each)
             for r in range(3 * k):
                 for e in range(size):
                     at = to + r * size + e
                     coupled[at + each] = w_end[e] * (coupled[at + each] - P[e] * coupled[at])
                     coupled[at] *= w_end[e]
                     coupled[at + 3 * each] += mean_kappa[e] * coupled[at + 2 * each]
-        for start in range(0, n, PART):
+        for start in range(0, our.counts[chunk], PART):
             for g in range(points):
                 at = g * size + start
-                _set_blocks(means, ends, constants, weights, S, L, 1.0 if symmetric else 0.5, at, H)
+                _set_blocks(our, chunk, means, ends, S, L, 1.0 if symmetric else 0.5, at, H)
                 if g == 0:
                     K[:] = 0.0
-                accumulate(H, slopes, g, constants, start, k, symmetric, half, K)
+                accumulate(H, our, chunk, g, start, symmetric, half, K)
             for i in range(evaluations):
                 _add_products(K, k, symmetric, coupled, i, size, start)
-            named = elements[chunk * size + start :]
-            scatter_of_nodes(K, k, symmetric, named, min(PART, n - start), slots, out)
+            scatter_tangents(H, K, symmetric, our, chunk, start, slots, out)
     return 0.0

@@ -8,18 +8,16 @@ from math import isfinite
 from typing import Any, final
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 
 from symplex.fem import forms
-from symplex.fem.calls import Call
+from symplex.fem.calls import Call, known_rows
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.forms import Form
 from symplex.fem.solids import element_kernels, neo_hookean_tangent
-from symplex.fem.solids.coupling_sums import PLACES
 from symplex.fem.solids.numpy_forms import Part
-from symplex.fem.solids.solid_elements import SolidElements
-from symplex.fem.stored_calls import stored_call
+from symplex.fem.solids.solid_elements import Constants, SolidElements
 
+_COUPLED = forms.HESSIAN._replace(is_matrix=False, takes=0)  # by a kernel that knows positions and places
 _TOGETHER = 512  # elements for which a law is called once, so that the call itself costs little
 
 
@@ -30,15 +28,15 @@ class Loop:
     Attributes
     ----------
     kernel : callable
-        It takes nodal arrays, what `SolidElements` knows of chunks, constants, where a matrix goes, and the result.
+        See `symplex.fem.forms`; its record is one of `Elements`, its ranges are of chunks.
     constants : callable
-        Returns those of given elements.
+        Returns the class of the record of given elements, and what else than their chunks it has.
     nodal : callable, optional
         Returns the nodal arrays that the kernel takes, of those of the form; default: the same.
     """
 
-    kernel: Callable[..., Any]
-    constants: Callable[[Any], tuple[Any, ...]]
+    kernel: Any
+    constants: Constants
     nodal: Callable[..., tuple[Array, ...]] | None = None
 
     def add(
@@ -56,49 +54,16 @@ class Loop:
         ------
         InvertedElement, MaterialFailed
         """
-        to = (elements.blocks.elements, slots, out) if form.is_matrix else (out,)
-        self._run(elements, nodal, form.positions(nodal), apart, *to)
-
-    def values(self, elements: SolidElements, q: Array, apart: bool) -> Array:
-        """Return one number of each element [m] at the positions q."""
-        out = np.empty((len(elements.rules), len(elements.nodes)))
-        self._run(elements, (q,), (q,), apart, elements.blocks.elements, each=out)
-        return out[0] if len(out) == 1 else out.sum(axis=0)
-
-    def set_each(self, elements: SolidElements, q: Array, out: Array) -> None:
-        """Set rows of out [m, …], one for each element, at the positions q."""
-        self._run(elements, (q,), (q,), False, elements.blocks.elements, out)
+        taken = nodal if self.nodal is None else self.nodal(*nodal)
+        form_taken = form if self.nodal is None else form._replace(takes=len(taken))
+        for call in elements.calls(self.kernel, self.constants, apart):
+            row = known_rows(call.record, form_taken, lambda call=call: [call], slots)
+            if not isfinite(elements.blocks.phases.add(row, taken, out, slots)):
+                raise elements.failure([q[elements.nodes_of(apart)] for q in form.positions(nodal)])
 
     def calls(self, elements: SolidElements) -> list[Call] | None:
-        """Return the calls of the loop of a gradient, on one thread; None if it takes other arrays than q."""
-        if self.nodal is not None or not isinstance(self.kernel, Dispatcher):
-            return None
-        blocks, constants = elements.blocks, self.constants(elements)
-        return [
-            stored_call(self.kernel, (blocks.nodes, blocks.counts, *rule, *constants), blocks.in_order)
-            for rule in elements.rules
-        ]
-
-    def _run(
-        self,
-        elements: SolidElements,
-        nodal: tuple[Array, ...],
-        at: tuple[Array, ...],
-        apart: bool,
-        *arguments: Any,
-        each: Array | None = None,
-    ) -> None:
-        """Run the loop on all chunks; where it fails, say why from the positions ``at``.
-
-        All parts of the rule add to the last of the arguments, or write a row of ``each``.
-        """
-        nodal = nodal if self.nodal is None else self.nodal(*nodal)
-        blocks, nodes, constants = elements.blocks, elements.chunk_nodes(apart), self.constants(elements)
-        for i, rule in enumerate(elements.rules):
-            out = () if each is None else (each[i],)
-            results = blocks.run(self.kernel, *nodal, nodes, blocks.counts, *rule, *constants, *arguments, *out)
-            if not all(map(isfinite, results)):
-                raise elements.failure([q[elements.nodes_of(apart)] for q in at])
+        """Return the calls of the loop; None if it takes other arrays than the form."""
+        return elements.calls(self.kernel, self.constants) if self.nodal is None else None
 
 
 @final
@@ -116,14 +81,15 @@ class CoupledHessian(Loop):
         apart: bool = False,
     ) -> None:
         """Add it to out; see `Loop.add`."""
-        couplings = None if apart else elements.couplings_of(slots, len(out))
+        alpha = self.constants(elements)[1]["lmbda"]
+        couplings = None if apart else elements.couplings_of(slots, len(out), alpha)
         if couplings is None:
             super().add(elements, form, nodal, out, slots, apart)
             return
-        records = couplings.room.value
-        Loop(neo_hookean_tangent.set_records, self.constants).set_each(elements, nodal[0], records)
-        where, lmbda = (couplings.to, couplings.opposite, couplings.start, couplings.codes), self.constants(elements)[0]
-        couplings.phases.run(neo_hookean_tangent.add_hessian, records, *where, PLACES, lmbda, out)
+        record = couplings.of_thread.value
+        Loop(neo_hookean_tangent.set_records, self.constants).add(elements, forms.GRADIENT, nodal, record.records)
+        call = Call(neo_hookean_tangent.add_hessian, record, couplings.phases.ranges)
+        couplings.phases.add(known_rows(record, _COUPLED, lambda: [call]), (), out)
 
 
 @final
@@ -152,14 +118,15 @@ class NumpyLoop:
         apart: bool = False,
     ) -> None:
         """Add a form to out; see `Loop.add`."""
-        scatter, to = forms.SCATTER[form.kind], elements.nodes_of(apart) if slots is None else slots
-        self._run(elements, form, nodal, apart, lambda chosen, local: scatter(local, to[chosen], out))
+        to, scatter = elements.nodes_of(apart) if slots is None else slots, forms.SCATTER.get(form.kind)
 
-    def values(self, elements: SolidElements, q: Array, apart: bool) -> Array:
-        """Return the energies [m]; see `Loop.values`."""
-        out = np.empty(len(elements.nodes))
-        self._run(elements, forms.GRADIENT, (q,), apart, out.__setitem__)
-        return out
+        def store(chosen: IntArray, local: Array) -> None:
+            if scatter is None:
+                out[chosen] += local
+            else:
+                scatter(local, to[chosen], out)
+
+        self._run(elements, form, nodal, apart, store)
 
     def calls(self, elements: SolidElements) -> None:
         """Return None: there are no calls of a compiled loop."""
@@ -208,7 +175,7 @@ class NumpyLoop:
                     store(order[some], local)
             return True
 
-        if not all(blocks.run(slab)):
+        if not all(blocks.phases.run(slab)):
             raise elements.failure(gathered(np.arange(len(nodes), dtype=np.int32))[0])
 
 

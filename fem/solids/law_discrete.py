@@ -34,6 +34,7 @@ from symplex.fem.solids.chunks import (
     BETWEEN,
     CHUNK,
     add_hourglasses,
+    chunks,
     direction,
     gather_increments,
     place,
@@ -42,10 +43,7 @@ from symplex.fem.solids.chunks import (
     volume,
     work,
 )
-from symplex.fem.solids.increments import (
-    average_cofactors,
-    determinants,
-)
+from symplex.fem.solids.increments import average_cofactors, determinants
 from symplex.fem.solids.law_segments import average, room_of_ends
 from symplex.fem.vectors import (
     cofactors,
@@ -71,12 +69,13 @@ def mean_matrices(m, i):
 
 
 @inlined
-def set_segments(means, increments, geometry, fibres, has_i2, whole, segments, tau):
+def set_segments(our, chunk, means, increments, segments, tau):
     """Set the rows of the invariants half way between the two positions, and those of their changes.
 
-    Those of I2 are set if the law has it, those of changes if the ``whole`` segment is needed and not its middle only.
+    Those of I2 are set if the law has it, those of changes if the rule needs whole segments and not their middle only.
     tau [CHUNK] is set to τ. Return how many points are inverted at neither end.
     """
+    geometry, fibres = our.geometry[chunk], our.fibres
     valid, middle, change = 0, segments, segments[(3 + fibres) * CHUNK :]
     for p in range(CHUNK):
         m, i, M = mat3_at(means, p, CHUNK), mat3_at(increments, p, CHUNK), sym3_at(geometry, p, CHUNK)
@@ -89,11 +88,11 @@ def set_segments(means, increments, geometry, fibres, has_i2, whole, segments, t
         change[place(2, p)] = 2.0 * z * ratio
         tau[p] = 4.0 * ratio / (s * s)
         valid += abs(delta) < s
-    if whole:
+    if our.rule.shape[1] > 1:
         for p in range(CHUNK):
             X = gram_slopes(mat3_at(means, p, CHUNK), mat3_at(increments, p, CHUNK))
             change[p] = contracted(sym3_at(geometry, p, CHUNK), X)
-    if has_i2:
+    if our.has_i2:
         for p in range(CHUNK):
             m, i = mat3_at(means, p, CHUNK), mat3_at(increments, p, CHUNK)
             N, X, G = cofactors(sym3_at(geometry, p, CHUNK)), gram_slopes(m, i), gram(m) + 0.25 * gram(i)
@@ -109,13 +108,14 @@ def set_segments(means, increments, geometry, fibres, has_i2, whole, segments, t
 
 
 @inlined
-def _set_forces(means, increments, geometry, weights, fibres, has_i2, W, tau):
+def _set_forces(our, chunk, means, increments, W, tau):
     """Replace the means by the forces t_a, given W̄_i; return at how many points these are finite."""
+    geometry, weights, fibres = our.geometry[chunk], our.weights, our.fibres
     v = np.empty(3 * fibres * CHUNK)
     for f in range(fibres):
         for p in range(CHUNK):
             set_at(v, 3 * f * CHUNK + p, CHUNK, direction(geometry, f, p) @ mat3_at(means, p, CHUNK))
-    if has_i2:
+    if our.has_i2:
         finite = _set_isotropic_forces(means, increments, geometry, weights, True, W, tau)
     else:
         finite = _set_isotropic_forces(means, increments, geometry, weights, False, W, tau)
@@ -148,46 +148,25 @@ def _set_isotropic_forces(means, increments, geometry, weights, has_i2, W, tau):
 
 
 @kernel
-def add_increment_gradient(
-    q,
-    compensation,
-    q1,
-    nodes,
-    counts,
-    geometry,
-    weights,
-    slopes,
-    fibres,
-    has_i2,
-    law,
-    parameters,
-    rule,
-    switches,
-    hourglass,
-    out,
-    first,
-    last,
-):
+def add_increment_gradient(q, compensation, q1, our, out, first, last):
     """Add the discrete gradient of the chunks first … last − 1 to out [n, 3], from q to q1 [n, 3].
 
-    With a compensation c [n, 3], which is empty otherwise, it is that from q + c to q + c + q1. ``law`` is the address
-    of the first derivatives of W, ``rule`` [2, g] has the points in [0, 1] and the weights of Gauss' rule, ``switches``
-    is from `symplex.fem.solids.law_segments.switches_of`; for the others see `law_gradients.add_gradient`.
+    With a compensation c [n, 3], which is empty otherwise, it is that from q + c to q + c + q1. The law has the first
+    derivatives of W.
     """
     q, compensation, q1, out = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel()
-    m = 3 + fibres
-    x, y, u = work(slopes), work(slopes), room_of_hourglasses(slopes)
+    m = 3 + our.fibres
+    x, y, u = work(our), work(our), room_of_hourglasses(our)
     means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    segments, at, room = np.zeros(2 * m * CHUNK), np.empty(m * CHUNK), room_of_ends(switches)
+    segments, at, room = np.zeros(2 * m * CHUNK), np.empty(m * CHUNK), room_of_ends(our.switches)
     W, averages, tau = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(CHUNK)
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather_increments(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
-        if set_segments(means, increments, constants, fibres, has_i2, rule.shape[1] > 1, segments, tau) < CHUNK:
+    for chunk in chunks(first, last):
+        gather_increments(q, compensation, q1, our, chunk, x, y, means, increments)
+        if set_segments(our, chunk, means, increments, segments, tau) < CHUNK:
             return np.nan
-        average(law, parameters.ctypes.data, rule, switches, m, m, segments, room, at, W, averages)
-        add_hourglasses(hourglass, BETWEEN, 0, 0, 1.0, fibres, slopes, constants, x, means, y, increments, u)
-        if _set_forces(means, increments, constants, weights, fibres, has_i2, averages, tau) < CHUNK:
+        average(our.law, our.parameters.ctypes.data, our.rule, our.switches, m, m, segments, room, at, W, averages)
+        add_hourglasses(our, chunk, BETWEEN, 0, 0, 1.0, x, means, y, increments, u)
+        if _set_forces(our, chunk, means, increments, averages, tau) < CHUNK:
             return np.nan
-        scatter(means, nodes[chunk], n, slopes, constants, x, u, out)
+        scatter(means, our, chunk, x, u, out)
     return 0.0

@@ -11,6 +11,7 @@ from symplex.fem.solids.chunks import (
     CHUNK,
     add_hourglasses,
     are_edges,
+    chunks,
     direction,
     elements_per_chunk,
     gather_changes,
@@ -18,27 +19,12 @@ from symplex.fem.solids.chunks import (
     volume,
     work,
 )
-from symplex.fem.solids.increments import (
-    PLACES,
-    SlopeOfMixed,
-    determinants,
-)
+from symplex.fem.solids.increments import PLACES, SlopeOfMixed, determinants
 from symplex.fem.solids.law_discrete import mean_matrices, set_segments
-from symplex.fem.solids.law_hessians import (
-    all_finite,
-    second_row,
-)
+from symplex.fem.solids.law_hessians import all_finite, isotropic_derivatives, second_row
 from symplex.fem.solids.law_segments import average, room_of_ends
-from symplex.fem.solids.tangent_blocks import (
-    BLOCK,
-    PART,
-    accumulate,
-    add_fibre_blocks,
-    scatter_of_edges,
-    scatter_of_nodes,
-)
+from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, add_fibre_blocks, scatter_tangents
 from symplex.fem.vectors import (
-    Sym3,
     add_at,
     cofactors,
     dot,
@@ -100,29 +86,24 @@ def _ends(means, increments, geometry, p):
 
 
 @inlined
-def _set_tangents(means, increments, geometry, weights, fibres, W, first, H):
+def _set_tangents(our, chunk, means, increments, W, first, H):
     """Set H of the points first … first + PART − 1, given W̄_i and W̄'_ij of the chunk."""
-    k = 3 + fibres
-    r11, r12, r13 = second_row(k, 0, 0), second_row(k, 0, 1), second_row(k, 0, 2)
-    r22, r23, r33 = second_row(k, 1, 1), second_row(k, 1, 2), second_row(k, 2, 2)
+    geometry, weights = our.geometry[chunk], our.weights
     for j in range(PART):
         p = first + j
         m, i, d, M = _ends(means, increments, geometry, p)
-        V = volume(weights, geometry, p)
         tau, slope = _quotient(m, cofactors(m), i)
-        W1, W2, W3 = V * W[place(0, p)], V * W[place(1, p)], V * W[place(2, p)]
-        W11, W22, W33 = V * W[place(r11, p)], V * W[place(r22, p)], V * W[place(r33, p)]
-        second = Sym3(W11, W22, W33, V * W[place(r12, p)], V * W[place(r13, p)], V * W[place(r23, p)])
+        W1, W2, W3, second = isotropic_derivatives(W, our.fibres, p, volume(weights, geometry, p))
         _set_blocks(H, j, PART, m, i, d, M, W1, W2, W3, second, tau, slope)
 
 
 @inlined
-def _add_fibre(means, increments, geometry, weights, fibres, W, f, first, room, H):
+def _add_fibre(our, chunk, means, increments, W, f, first, room, H):
     """Add to H what concerns I4 of family f: its force, and its products with all invariants before it.
 
     There are loops of their own over points as in `law_hessians`.
     """
-    k = 3 + fibres
+    k, geometry, weights = 3 + our.fibres, our.geometry[chunk], our.weights
     for j in range(PART):
         p = first + j
         m, i, d, M = _ends(means, increments, geometry, p)
@@ -151,60 +132,34 @@ def _add_fibre(means, increments, geometry, weights, fibres, W, f, first, room, 
 
 
 @kernel
-def add_discrete_hessian(
-    q0,
-    q1,
-    nodes,
-    counts,
-    geometry,
-    weights,
-    slopes,
-    fibres,
-    has_i2,
-    law,
-    parameters,
-    rule,
-    switches,
-    hourglass,
-    elements,
-    slots,
-    out,
-    first,
-    last,
-):
+def add_discrete_hessian(q0, q1, our, slots, out, first, last):
     """Add the tangent of the discrete gradient of the chunks first … last − 1 from q0 to q1 [n, 3] to out [nnz, 3, 3].
 
-    ``law`` is the address of the first and second derivatives of W; for the others see `law_hessians.add_hessian` and
-    `law_discrete.add_increment_gradient`.
+    The law has the first and second derivatives of W.
     """
-    q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
-    m, k, points, edges = 3 + fibres, slopes.shape[1], len(slopes), are_edges(slopes)
+    q0, q1, out, fibres = q0.ravel(), q1.ravel(), out.ravel(), our.fibres
+    m, k, points, edges = 3 + fibres, our.slopes.shape[1], len(our.slopes), are_edges(our.slopes)
     rows, size = m + m * (m + 1) // 2, elements_per_chunk(points)
-    x, y, means, increments = work(slopes), work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    segments, at, room = np.zeros(2 * m * CHUNK), np.empty(m * CHUNK), room_of_ends(switches)
+    x, y, means, increments = work(our), work(our), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    segments, at, room = np.zeros(2 * m * CHUNK), np.empty(m * CHUNK), room_of_ends(our.switches)
     W, averages, tau = np.empty(rows * CHUNK), np.empty(rows * CHUNK), np.empty(CHUNK)
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather_changes(q0, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
-        if set_segments(means, increments, constants, fibres, has_i2, rule.shape[1] > 1, segments, tau) < CHUNK:
+    for chunk in chunks(first, last):
+        gather_changes(q0, q1, our, chunk, x, y, means, increments)
+        if set_segments(our, chunk, means, increments, segments, tau) < CHUNK:
             return np.nan
-        average(law, parameters.ctypes.data, rule, switches, m, rows, segments, room, at, W, averages)
+        average(our.law, our.parameters.ctypes.data, our.rule, our.switches, m, rows, segments, room, at, W, averages)
         if not all_finite(averages, rows):
             return np.nan
-        for start in range(0, n, PART):
+        for start in range(0, our.counts[chunk], PART):
             for g in range(points):
-                _set_tangents(means, increments, constants, weights, fibres, averages, g * size + start, H)
+                _set_tangents(our, chunk, means, increments, averages, g * size + start, H)
                 for f in range(fibres):
-                    _add_fibre(means, increments, constants, weights, fibres, averages, f, g * size + start, half, H)
+                    _add_fibre(our, chunk, means, increments, averages, f, g * size + start, half, H)
                 if not edges:
                     if g == 0:
                         K[:] = 0.0
-                    accumulate(H, slopes, g, constants, start, k, False, half, K)
-            add_hourglasses(hourglass, BETWEEN, 0, start, 0.5, fibres, slopes, constants, x, means, y, increments, K)
-            named = elements[chunk * size + start :]
-            if edges:
-                scatter_of_edges(H, named, min(PART, n - start), slots, out)
-            else:
-                scatter_of_nodes(K, k, False, named, min(PART, n - start), slots, out)
+                    accumulate(H, our, chunk, g, start, False, half, K)
+            add_hourglasses(our, chunk, BETWEEN, 0, start, 0.5, x, means, y, increments, K)
+            scatter_tangents(H, K, False, our, chunk, start, slots, out)
     return 0.0

@@ -22,12 +22,15 @@ import numpy as np
 from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import log
+from symplex.fem.records import Integer, Numbers, Rows
 from symplex.fem.solids.chunks import (
     AT,
     CHUNK,
+    StabilizedElements,
+    add_energies,
     add_hourglasses,
+    chunks,
     direction,
-    elements_per_chunk,
     gather,
     place,
     room_of_hourglasses,
@@ -35,27 +38,47 @@ from symplex.fem.solids.chunks import (
     volume,
     work,
 )
-from symplex.fem.vectors import (
-    cofactors,
-    contracted,
-    cross,
-    dot,
-    gram,
-    mat3_at,
-    mixed,
-    outer,
-    set_at,
-    sym3_at,
-)
+from symplex.fem.vectors import cofactors, contracted, cross, dot, gram, mat3_at, mixed, outer, set_at, sym3_at
+
+
+class LawElements(StabilizedElements):
+    """Elements with a law of invariants.
+
+    Attributes
+    ----------
+    has_i2 : int
+        Whether W depends on I2.
+    law : int
+        The address of W, or of its derivatives up to an order.
+    parameters : float64 [p]
+        Its constants.
+    rule : float64 [2 or 3, g]
+        The points in [0, 1] and the weights of Gauss' rule along increments, and of mean dilatation these times those.
+    switches : float64
+        What is known of the switches of the law (`symplex.fem.solids.law_segments.switches_of`).
+    """
+
+    has_i2: Integer
+    law: Integer
+    parameters: Numbers
+    rule: Rows
+    switches: Numbers
 
 
 @inlined
-def set_invariants(d, geometry, fibres, has_i2, invariants):
+def evaluate(our, invariants, W):
+    """Set the rows of W, or its derivatives, from those of the invariants of a chunk."""
+    call_law(our.law, our.parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
+
+
+@inlined
+def set_invariants(our, chunk, d, invariants):
     """Set the rows of the invariants of a chunk, that of I2 if the law has it; return how many are not inverted."""
-    valid = _set_strains(d, geometry, True, invariants) if has_i2 else _set_strains(d, geometry, False, invariants)
+    geometry = our.geometry[chunk]
+    valid = _set_strains(d, geometry, True, invariants) if our.has_i2 else _set_strains(d, geometry, False, invariants)
     for p in range(CHUNK):  # apart: each is a long chain of operations, of which more can be under way in a short loop
         invariants[place(2, p)] = log(invariants[place(2, p)])
-    for f in range(fibres):
+    for f in range(our.fibres):
         for p in range(CHUNK):
             v = direction(geometry, f, p) @ mat3_at(d, p, CHUNK)
             invariants[place(3 + f, p)] = dot(v, v)
@@ -85,13 +108,14 @@ def strains(d, M, D, has_i2):
 
 
 @inlined
-def _set_forces(d, geometry, weights, fibres, has_i2, first, t):
+def _set_forces(our, chunk, d, first, t):
     """Set t [9, CHUNK] to the forces, given the first derivatives of W; return at how many points these are finite."""
-    if has_i2:
+    geometry, weights = our.geometry[chunk], our.weights
+    if our.has_i2:
         finite = _set_isotropic_forces(d, geometry, weights, True, first, t)
     else:
         finite = _set_isotropic_forces(d, geometry, weights, False, first, t)
-    for f in range(fibres):
+    for f in range(our.fibres):
         for p in range(CHUNK):
             W4 = first[place(3 + f, p)]
             V, alpha = volume(weights, geometry, p), direction(geometry, f, p)
@@ -130,80 +154,37 @@ def with_fibre(t, d, alpha, V, W4):
 
 
 @kernel
-def add_gradient(
-    q, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, hourglass, out, first, last
-):
-    """Add the gradient of the chunks first … last − 1 at q [n, 3] to out [n, 3].
-
-    Parameters
-    ----------
-    q : float64 [n, 3]
-    nodes : uint32 [chunks, E · k]
-        The nodes of the elements of each chunk, element by element.
-    counts : int64 [chunks]
-        How many elements it has.
-    geometry : float64 [chunks, (7 + 3 F) · CHUNK]
-        See `symplex.fem.solids.chunks`.
-    weights : float64 [CHUNK]
-        Of the points on the reference cell.
-    slopes : float64 [g, k, 3]
-        ∂N_n/∂ξ_a at the points of quadrature.
-    fibres : int
-        F, the number of families of fibres.
-    has_i2 : bool
-        Whether W depends on I2.
-    law : int
-        The address of the first derivatives of W.
-    parameters : float64 [p]
-        Its constants.
-    hourglass : int
-        The address of the forces of the hourglass energy, if there is one (`symplex.fem.solids.hourglass_functions`).
-    """
+def add_gradient(q, our, out, first, last):
+    """Add the gradient of the chunks first … last − 1 at q [n, 3] to out [n, 3], by the first derivatives of W."""
     q, out = q.ravel(), out.ravel()
-    x, d, t, u = work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK), room_of_hourglasses(slopes)
-    invariants, W = np.empty((3 + fibres) * CHUNK), np.empty((3 + fibres) * CHUNK)
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather(q, nodes[chunk], n, slopes, constants, x, d)
-        if set_invariants(d, constants, fibres, has_i2, invariants) < CHUNK:
+    x, d, t, u = work(our), np.empty(9 * CHUNK), np.empty(9 * CHUNK), room_of_hourglasses(our)
+    invariants, W = np.empty((3 + our.fibres) * CHUNK), np.empty((3 + our.fibres) * CHUNK)
+    for chunk in chunks(first, last):
+        gather(q, our, chunk, x, d)
+        if set_invariants(our, chunk, d, invariants) < CHUNK:
             return np.nan
-        call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
-        if _set_forces(d, constants, weights, fibres, has_i2, W, t) < CHUNK:
+        evaluate(our, invariants, W)
+        if _set_forces(our, chunk, d, W, t) < CHUNK:
             return np.nan
-        add_hourglasses(hourglass, AT, 0, 0, 1.0, fibres, slopes, constants, x, d, x, d, u)
-        scatter(t, nodes[chunk], n, slopes, constants, x, u, out)
+        add_hourglasses(our, chunk, AT, 0, 0, 1.0, x, d, x, d, u)
+        scatter(t, our, chunk, x, u, out)
     return 0.0
 
 
 @kernel
-def set_values(
-    q, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, hourglass, elements, out, first, last
-):
-    """Set out [m] to the energies of the elements, which ``elements`` names.
-
-    ``law`` is the address of W, ``hourglass`` that of the hourglass energy.
-    """
-    q = q.ravel()
-    x, d = work(slopes), np.empty(9 * CHUNK)
-    invariants, W = np.empty((3 + fibres) * CHUNK), np.empty(CHUNK)
-    points = len(slopes)
-    size = elements_per_chunk(points)
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather(q, nodes[chunk], n, slopes, constants, x, d)
-        if set_invariants(d, constants, fibres, has_i2, invariants) < CHUNK:
+def write_values(q, our, out, first, last):
+    """Add the energies of the elements of the chunks first … last − 1 at q [n, 3] to out [m], by W."""
+    q, weights, check = q.ravel(), our.weights, 0.0
+    x, d = work(our), np.empty(9 * CHUNK)
+    invariants, W = np.empty((3 + our.fibres) * CHUNK), np.empty(CHUNK)
+    for chunk in chunks(first, last):
+        gather(q, our, chunk, x, d)
+        if set_invariants(our, chunk, d, invariants) < CHUNK:
             return np.nan
-        call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
-        finite = 0
+        evaluate(our, invariants, W)
+        geometry = our.geometry[chunk]
         for p in range(CHUNK):
-            W[p] *= volume(weights, constants, p)
-            finite += abs(W[p]) < np.inf
-        if finite < CHUNK:
-            return np.nan
-        add_hourglasses(hourglass, AT, 0, 0, 1.0, fibres, slopes, constants, x, d, x, d, W)
-        for e in range(n):
-            total = W[e]
-            for g in range(1, points):
-                total += W[g * size + e]
-            out[elements[chunk * size + e]] = total
-    return 0.0
+            W[p] *= volume(weights, geometry, p)
+        add_hourglasses(our, chunk, AT, 0, 0, 1.0, x, d, x, d, W)
+        check += add_energies(our, chunk, W, out)
+    return check

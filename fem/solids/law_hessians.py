@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.solids.chunks import (
     AT,
     CHUNK,
     add_hourglasses,
     are_edges,
+    chunks,
     direction,
     elements_per_chunk,
     gather,
@@ -29,18 +29,14 @@ from symplex.fem.solids.chunks import (
     volume,
     work,
 )
-from symplex.fem.solids.increments import (
-    PLACES,
-    SlopeOfMixed,
-)
-from symplex.fem.solids.law_gradients import set_invariants
+from symplex.fem.solids.increments import PLACES, SlopeOfMixed
+from symplex.fem.solids.law_gradients import evaluate, set_invariants
 from symplex.fem.solids.tangent_blocks import (
     BLOCK,
     PART,
     accumulate,
     add_fibre_blocks,
-    scatter_of_edges,
-    scatter_of_nodes,
+    scatter_tangents,
 )
 from symplex.fem.vectors import (
     Sym3,
@@ -101,85 +97,67 @@ def _set_blocks(d, M, W1, W2, W3, second):
 
 
 @inlined
-def _set_tangents(d, geometry, weights, fibres, W, first, H):
-    """Set H of the points first … first + PART − 1, given the first and second derivatives of W of the chunk."""
+def isotropic_derivatives(W, fibres, p, V):
+    """Return V ∂W/∂I_i and V ∂²W/∂I_i∂I_j of I1, I2 and θ at a point."""
     m = 3 + fibres
     r11, r12, r13 = second_row(m, 0, 0), second_row(m, 0, 1), second_row(m, 0, 2)
     r22, r23, r33 = second_row(m, 1, 1), second_row(m, 1, 2), second_row(m, 2, 2)
+    W11, W22, W33 = V * W[place(r11, p)], V * W[place(r22, p)], V * W[place(r33, p)]
+    second = Sym3(W11, W22, W33, V * W[place(r12, p)], V * W[place(r13, p)], V * W[place(r23, p)])
+    return V * W[place(0, p)], V * W[place(1, p)], V * W[place(2, p)], second
+
+
+@inlined
+def _set_tangents(our, chunk, d, W, first, H):
+    """Set H of the points first … first + PART − 1, given the first and second derivatives of W of the chunk."""
+    geometry, weights = our.geometry[chunk], our.weights
     for j in range(PART):
         p = first + j
-        V = volume(weights, geometry, p)
-        W1, W2, W3 = V * W[place(0, p)], V * W[place(1, p)], V * W[place(2, p)]
-        W11, W22, W33 = V * W[place(r11, p)], V * W[place(r22, p)], V * W[place(r33, p)]
-        second = Sym3(W11, W22, W33, V * W[place(r12, p)], V * W[place(r13, p)], V * W[place(r23, p)])
+        W1, W2, W3, second = isotropic_derivatives(W, our.fibres, p, volume(weights, geometry, p))
         _set_blocks(H, j, PART, mat3_at(d, p, CHUNK), sym3_at(geometry, p, CHUNK), W1, W2, W3, second)
 
 
 @kernel
-def add_hessian(
-    q,
-    nodes,
-    counts,
-    geometry,
-    weights,
-    slopes,
-    fibres,
-    has_i2,
-    law,
-    parameters,
-    hourglass,
-    elements,
-    slots,
-    out,
-    first,
-    last,
-):
-    """Add the Hessian of the chunks first … last − 1 at q [n, 3] to out [nnz, 3, 3].
+def add_hessian(q, our, slots, out, first, last):
+    """Add the Hessian of the chunks first … last − 1 at q [n, 3] to out [nnz, 3, 3], by all second derivatives of W.
 
-    The block of the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements.
-    ``law`` is the address of the first and second derivatives of W, ``hourglass`` that of the tangents of the hourglass
-    energy; for the others see `law_gradients.add_gradient`.
+    The block of the nodes a and b of element e goes to ``out[slots[e, a, b]]``.
     """
-    q, out = q.ravel(), out.ravel()
-    m, k, points, edges = 3 + fibres, slopes.shape[1], len(slopes), are_edges(slopes)
+    q, out, fibres = q.ravel(), out.ravel(), our.fibres
+    m, k, points, edges = 3 + fibres, our.slopes.shape[1], len(our.slopes), are_edges(our.slopes)
     rows, size = m + m * (m + 1) // 2, elements_per_chunk(points)
-    x, d = work(slopes), np.empty(9 * CHUNK)
+    x, d = work(our), np.empty(9 * CHUNK)
     invariants, W = np.empty(m * CHUNK), np.empty(rows * CHUNK)
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather(q, nodes[chunk], n, slopes, constants, x, d)
-        if set_invariants(d, constants, fibres, has_i2, invariants) < CHUNK:
+    for chunk in chunks(first, last):
+        gather(q, our, chunk, x, d)
+        if set_invariants(our, chunk, d, invariants) < CHUNK:
             return np.nan
-        call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
+        evaluate(our, invariants, W)
         if not all_finite(W, rows):
             return np.nan
-        for start in range(0, n, PART):
+        for start in range(0, our.counts[chunk], PART):
             for g in range(points):
-                _set_tangents(d, constants, weights, fibres, W, g * size + start, H)
+                _set_tangents(our, chunk, d, W, g * size + start, H)
                 for f in range(fibres):
-                    _add_fibre(d, constants, weights, fibres, W, f, g * size + start, half, H)
+                    _add_fibre(our, chunk, d, W, f, g * size + start, half, H)
                 if not edges:
                     if g == 0:
                         K[:] = 0.0
-                    accumulate(H, slopes, g, constants, start, k, True, half, K)
-            add_hourglasses(hourglass, AT, 0, start, 1.0, fibres, slopes, constants, x, d, x, d, K)
-            named = elements[chunk * size + start :]
-            if edges:
-                scatter_of_edges(H, named, min(PART, n - start), slots, out)
-            else:
-                scatter_of_nodes(K, k, True, named, min(PART, n - start), slots, out)
+                    accumulate(H, our, chunk, g, start, True, half, K)
+            add_hourglasses(our, chunk, AT, 0, start, 1.0, x, d, x, d, K)
+            scatter_tangents(H, K, True, our, chunk, start, slots, out)
     return 0.0
 
 
 @inlined
-def _add_fibre(d, geometry, weights, fibres, W, f, first, room, H):
+def _add_fibre(our, chunk, d, W, f, first, room, H):
     """Add to H what concerns I4 of family f: its force, and its products with all invariants before it.
 
     There are loops of their own over points for each step of it, as no vector instructions would be made of one loop
     around another.
     """
-    m = 3 + fibres
+    m, geometry, weights = 3 + our.fibres, our.geometry[chunk], our.weights
     for j in range(PART):
         p = first + j
         e, M = mat3_at(d, p, CHUNK), sym3_at(geometry, p, CHUNK)

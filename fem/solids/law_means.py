@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import log
 from symplex.fem.solids.chunks import (
     BETWEEN,
     CHUNK,
     add_hourglasses,
+    chunks,
     direction,
     gather_changes,
     place,
@@ -29,9 +29,8 @@ from symplex.fem.solids.chunks import (
     volume,
     work,
 )
-from symplex.fem.solids.increments import (
-    determinants,
-)
+from symplex.fem.solids.increments import determinants
+from symplex.fem.solids.law_gradients import evaluate
 from symplex.fem.solids.law_hessians import all_finite
 from symplex.fem.vectors import (
     cofactors,
@@ -66,9 +65,9 @@ def _strains(m, i):
 
 
 @inlined
-def _set_invariants(means, increments, geometry, fibres, invariants):
+def _set_invariants(our, chunk, means, increments, invariants):
     """Set the rows of the invariants of C_m; return how many points are inverted at neither end."""
-    valid = 0
+    geometry, valid = our.geometry[chunk], 0
     for p in range(CHUNK):
         M, D = sym3_at(geometry, p, CHUNK), geometry[place(6, p)]
         G, _, _, _, g, delta, s = _strains(mat3_at(means, p, CHUNK), mat3_at(increments, p, CHUNK))
@@ -76,7 +75,7 @@ def _set_invariants(means, increments, geometry, fibres, invariants):
         invariants[place(1, p)] = contracted(cofactors(M), cofactors(G))
         invariants[place(2, p)] = 0.5 * log(g / (D * D))
         valid += abs(delta) < s
-    for f in range(fibres):
+    for f in range(our.fibres):
         for p in range(CHUNK):
             alpha = direction(geometry, f, p)
             v, w = alpha @ mat3_at(means, p, CHUNK), alpha @ mat3_at(increments, p, CHUNK)
@@ -85,8 +84,9 @@ def _set_invariants(means, increments, geometry, fibres, invariants):
 
 
 @inlined
-def _set_forces(means, increments, geometry, weights, fibres, W, t):
+def _set_forces(our, chunk, means, increments, W, t):
     """Set t [9, CHUNK] to the forces, given the first derivatives of W."""
+    geometry, weights = our.geometry[chunk], our.weights
     for p in range(CHUNK):
         m, M = mat3_at(means, p, CHUNK), sym3_at(geometry, p, CHUNK)
         V = volume(weights, geometry, p)
@@ -94,7 +94,7 @@ def _set_forces(means, increments, geometry, weights, fibres, W, t):
         P = V * W[place(2, p)] / g
         S = 2.0 * V * W[p] * M + 2.0 * V * W[place(1, p)] * mixed(G, cofactors(M)) + P * H
         set_at(t, p, CHUNK, S @ m + P * determinant * c)
-    for f in range(fibres):
+    for f in range(our.fibres):
         for p in range(CHUNK):
             alpha = direction(geometry, f, p)
             r = 2.0 * volume(weights, geometry, p) * W[place(3 + f, p)]
@@ -102,27 +102,24 @@ def _set_forces(means, increments, geometry, weights, fibres, W, t):
 
 
 @kernel
-def add_mean_gradient(
-    q0, q1, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, hourglass, out, first, last
-):
+def add_mean_gradient(q0, q1, our, out, first, last):
     """Add the forces of the mean strains of the chunks first … last − 1 from q0 to q1 [n, 3] to out [n, 3].
 
-    ``law`` is the address of the first derivatives of W; for the others see `law_gradients.add_gradient`.
+    The law has the first derivatives of W.
     """
     q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
-    m = 3 + fibres
-    x, y, t, u = work(slopes), work(slopes), np.empty(9 * CHUNK), room_of_hourglasses(slopes)
+    m = 3 + our.fibres
+    x, y, t, u = work(our), work(our), np.empty(9 * CHUNK), room_of_hourglasses(our)
     means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     invariants, W = np.empty(m * CHUNK), np.empty(m * CHUNK)
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather_changes(q0, q1, nodes[chunk], n, slopes, constants, x, y, means, increments)
-        if _set_invariants(means, increments, constants, fibres, invariants) < CHUNK:
+    for chunk in chunks(first, last):
+        gather_changes(q0, q1, our, chunk, x, y, means, increments)
+        if _set_invariants(our, chunk, means, increments, invariants) < CHUNK:
             return np.nan
-        call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
+        evaluate(our, invariants, W)
         if not all_finite(W, m):
             return np.nan
-        _set_forces(means, increments, constants, weights, fibres, W, t)
-        add_hourglasses(hourglass, BETWEEN, 0, 0, 1.0, fibres, slopes, constants, x, means, y, increments, u)
-        scatter(t, nodes[chunk], n, slopes, constants, x, u, out)
+        _set_forces(our, chunk, means, increments, W, t)
+        add_hourglasses(our, chunk, BETWEEN, 0, 0, 1.0, x, means, y, increments, u)
+        scatter(t, our, chunk, x, u, out)
     return 0.0

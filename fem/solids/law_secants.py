@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.call import call_law
 from symplex.fem.kernels import formula, inlined, kernel
 from symplex.fem.lanes import LANES, add_lanes
 from symplex.fem.solids.chunks import (
@@ -27,6 +26,7 @@ from symplex.fem.solids.chunks import (
     CHUNK,
     add_hourglasses,
     are_edges,
+    chunks,
     direction,
     elements_per_chunk,
     gather,
@@ -36,7 +36,7 @@ from symplex.fem.solids.chunks import (
     volume,
     work,
 )
-from symplex.fem.solids.law_gradients import set_invariants
+from symplex.fem.solids.law_gradients import evaluate, set_invariants
 from symplex.fem.solids.law_hessians import all_finite, second_row
 from symplex.fem.vectors import (
     Sym3,
@@ -65,13 +65,19 @@ def _inverse(d):
 
 
 @inlined
-def _set_secants(d, geometry, weights, W, s):
-    """Set s [6, CHUNK], but for what concerns fibres."""
+def _set_secants(our, chunk, d, W, s):
+    """Set s [6, CHUNK] from the first derivatives of W."""
+    geometry, weights = our.geometry[chunk], our.weights
     for p in range(CHUNK):
         e, M = mat3_at(d, p, CHUNK), sym3_at(geometry, p, CHUNK)
         V = volume(weights, geometry, p)
         A = 2.0 * V * W[p] * M + 2.0 * V * W[place(1, p)] * mixed(gram(e), cofactors(M))
         set_at(s, p, CHUNK, A + V * W[place(2, p)] * _inverse(e))
+    for f in range(our.fibres):
+        for p in range(CHUNK):
+            a = direction(geometry, f, p)
+            r = 2.0 * volume(weights, geometry, p) * W[place(3 + f, p)]
+            set_at(s, p, CHUNK, sym3_at(s, p, CHUNK) + r * square(a))
 
 
 @inlined
@@ -123,18 +129,9 @@ def _sandwiched(A, B):
 
 
 @inlined
-def _add_fibres(geometry, weights, fibres, W, s):
-    """Add 2 V W_4 α ⊗ α to s [6, CHUNK]."""
-    for f in range(fibres):
-        for p in range(CHUNK):
-            a = direction(geometry, f, p)
-            r = 2.0 * volume(weights, geometry, p) * W[place(3 + f, p)]
-            set_at(s, p, CHUNK, sym3_at(s, p, CHUNK) + r * square(a))
-
-
-@inlined
-def _integrate(s, slopes, geometry, local):
+def _integrate(s, our, chunk, local):
     """Set local to the matrices of the nodes, a ≤ b, but for linear tetrahedra."""
+    slopes, geometry = our.slopes, our.geometry[chunk]
     if have_own_slopes(slopes):
         _integrate_apart(s, slopes.shape[1], geometry, own_slopes(slopes, geometry), local)
     elif not are_edges(slopes):
@@ -142,12 +139,13 @@ def _integrate(s, slopes, geometry, local):
 
 
 @inlined
-def _scatter(s, local, n, slopes, elements, start, slots, out):
-    """Add the matrices of the n elements of a chunk to the values out [nnz]."""
-    if are_edges(slopes):
-        _scatter_edges(s, n, elements, start, slots, out)
+def _scatter(s, local, our, chunk, slots, out):
+    """Add the matrices of the elements of a chunk to the values out [nnz]."""
+    n, k, size = our.counts[chunk], our.slopes.shape[1], elements_per_chunk(len(our.slopes))
+    if are_edges(our.slopes):
+        _scatter_edges(s, n, our.elements, chunk * size, slots, out)
     else:
-        _scatter_nodes(local, n, slopes.shape[1], elements_per_chunk(len(slopes)), elements, start, slots, out)
+        _scatter_nodes(local, n, k, size, our.elements, chunk * size, slots, out)
 
 
 @inlined
@@ -211,93 +209,52 @@ def _scatter_nodes(local, n, k, size, elements, start, slots, out):
 
 
 @kernel
-def add_secant(
-    q,
-    nodes,
-    counts,
-    geometry,
-    weights,
-    slopes,
-    fibres,
-    has_i2,
-    law,
-    parameters,
-    hourglass,
-    elements,
-    slots,
-    out,
-    first,
-    last,
-):
-    """Add 𝓕 of the chunks first … last − 1 at q [n, 3] to the values out [nnz].
+def add_secant(q, our, slots, out, first, last):
+    """Add 𝓕 of the chunks first … last − 1 at q [n, 3] to the values out [nnz], by the first derivatives of W.
 
-    What couples the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements.
-    ``law`` is the address of the first derivatives of W; for the others see `law_gradients.add_gradient`.
+    What couples the nodes a and b of element e goes to ``out[slots[e, a, b]]``.
     """
-    q = q.ravel()
-    m, size = 3 + fibres, elements_per_chunk(len(slopes))
-    x, d, s = work(slopes), np.empty(9 * CHUNK), np.empty(6 * CHUNK)
-    local = np.empty(slopes.shape[1] ** 2 * size)
+    q, m = q.ravel(), 3 + our.fibres
+    x, d, s = work(our), np.empty(9 * CHUNK), np.empty(6 * CHUNK)
+    local = np.empty(our.slopes.shape[1] ** 2 * elements_per_chunk(len(our.slopes)))
     invariants, W = np.empty(m * CHUNK), np.empty(m * CHUNK)
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather(q, nodes[chunk], n, slopes, constants, x, d)
-        if set_invariants(d, constants, fibres, has_i2, invariants) < CHUNK:
+    for chunk in chunks(first, last):
+        gather(q, our, chunk, x, d)
+        if set_invariants(our, chunk, d, invariants) < CHUNK:
             return np.nan
-        call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
+        evaluate(our, invariants, W)
         if not all_finite(W, m):
             return np.nan
-        _set_secants(d, constants, weights, W, s)
-        _add_fibres(constants, weights, fibres, W, s)
-        _integrate(s, slopes, constants, local)
-        add_hourglasses(hourglass, AT, 0, 0, 1.0, fibres, slopes, constants, x, d, x, d, local)
-        _scatter(s, local, n, slopes, elements, chunk * size, slots, out)
+        _set_secants(our, chunk, d, W, s)
+        _integrate(s, our, chunk, local)
+        add_hourglasses(our, chunk, AT, 0, 0, 1.0, x, d, x, d, local)
+        _scatter(s, local, our, chunk, slots, out)
     return 0.0
 
 
 @kernel
-def add_secant_rate(
-    q,
-    v,
-    nodes,
-    counts,
-    geometry,
-    weights,
-    slopes,
-    fibres,
-    has_i2,
-    law,
-    parameters,
-    hourglass,
-    elements,
-    slots,
-    out,
-    first,
-    last,
-):
-    """Add 𝓕̇ of the chunks at q along v [n, 3] to the values out [nnz]; ``law`` has the second derivatives as well."""
-    q, v = q.ravel(), v.ravel()
-    m, size = 3 + fibres, elements_per_chunk(len(slopes))
-    x, y, d, w = work(slopes), work(slopes), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+def add_secant_rate(q, v, our, slots, out, first, last):
+    """Add 𝓕̇ of the chunks at q along v [n, 3] to the values out [nnz], by the second derivatives of W as well."""
+    q, v, m = q.ravel(), v.ravel(), 3 + our.fibres
+    x, y, d, w = work(our), work(our), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     s = np.empty(6 * CHUNK)
-    local = np.empty(slopes.shape[1] ** 2 * size)
+    local = np.empty(our.slopes.shape[1] ** 2 * elements_per_chunk(len(our.slopes)))
     invariants, W = np.empty(m * CHUNK), np.empty((m + m * (m + 1) // 2) * CHUNK)
     rates, W_rates = np.empty(m * CHUNK), np.empty(m * CHUNK)
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather(q, nodes[chunk], n, slopes, constants, x, d)
-        gather(v, nodes[chunk], n, slopes, constants, y, w)
-        if set_invariants(d, constants, fibres, has_i2, invariants) < CHUNK:
+    for chunk in chunks(first, last):
+        constants = our.geometry[chunk]
+        gather(q, our, chunk, x, d)
+        gather(v, our, chunk, y, w)
+        if set_invariants(our, chunk, d, invariants) < CHUNK:
             return np.nan
-        call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
+        evaluate(our, invariants, W)
         if not all_finite(W, m + m * (m + 1) // 2):
             return np.nan
-        _set_rates_of_invariants(d, w, constants, fibres, rates)
+        _set_rates_of_invariants(d, w, constants, our.fibres, rates)
         set_rates(m, W, rates, W_rates)
-        _set_secants(d, constants, weights, W_rates, s)
-        _add_fibres(constants, weights, fibres, W_rates, s)
-        _add_changes(d, w, constants, weights, W, s)
-        _integrate(s, slopes, constants, local)
-        add_hourglasses(hourglass, ALONG, 0, 0, 1.0, fibres, slopes, constants, x, d, y, w, local)
-        _scatter(s, local, n, slopes, elements, chunk * size, slots, out)
+        _set_secants(our, chunk, d, W_rates, s)
+        _add_changes(d, w, constants, our.weights, W, s)
+        _integrate(s, our, chunk, local)
+        add_hourglasses(our, chunk, ALONG, 0, 0, 1.0, x, d, y, w, local)
+        _scatter(s, local, our, chunk, slots, out)
     return 0.0

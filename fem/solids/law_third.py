@@ -21,12 +21,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.call import call_law
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.solids.chunks import (
     ALONG,
     CHUNK,
     add_hourglasses,
+    chunks,
     direction,
     gather,
     place,
@@ -35,7 +35,7 @@ from symplex.fem.solids.chunks import (
     volume,
     work,
 )
-from symplex.fem.solids.law_gradients import set_invariants
+from symplex.fem.solids.law_gradients import evaluate, set_invariants
 from symplex.fem.solids.law_hessians import all_finite, invariant_slopes
 from symplex.fem.solids.law_secants import set_rates
 from symplex.fem.vectors import (
@@ -142,38 +142,33 @@ def _add_fibre_forces(d, b, geometry, weights, f, once, twice, t):
 
 
 @kernel
-def add_third(
-    q, a, nodes, counts, geometry, weights, slopes, fibres, has_i2, law, parameters, hourglass, out, first, last
-):
-    """Add ∇³V[a, a] of the chunks first … last − 1 at q along a [n, 3] to out [n, 3].
-
-    ``law`` is the address of the derivatives of W up to the third; for the others see `law_gradients.add_gradient`.
-    """
-    q, a, out = q.ravel(), a.ravel(), out.ravel()
+def add_third(q, a, our, out, first, last):
+    """Add ∇³V[a, a] of the chunks at q along a [n, 3] to out [n, 3], by the derivatives of W up to the third."""
+    q, a, out, fibres = q.ravel(), a.ravel(), out.ravel(), our.fibres
     m = 3 + fibres
     rows = m + m * (m + 1) // 2 + m * (m + 1) * (m + 2) // 6
-    x, y, u = work(slopes), work(slopes), room_of_hourglasses(slopes)
+    x, y, u = work(our), work(our), room_of_hourglasses(our)
     d, b, t = np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     invariants, W = np.empty(m * CHUNK), np.empty(rows * CHUNK)
     of_invariants, curvatures = np.empty(m * CHUNK), np.empty(m * CHUNK)
     once, twice = np.empty(m * CHUNK), np.empty(m * CHUNK)
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather(q, nodes[chunk], n, slopes, constants, x, d)
-        gather(a, nodes[chunk], n, slopes, constants, y, b)
-        if set_invariants(d, constants, fibres, has_i2, invariants) < CHUNK:
+    for chunk in chunks(first, last):
+        constants = our.geometry[chunk]
+        gather(q, our, chunk, x, d)
+        gather(a, our, chunk, y, b)
+        if set_invariants(our, chunk, d, invariants) < CHUNK:
             return np.nan
-        call_law(law, parameters.ctypes.data, invariants.ctypes.data, W.ctypes.data)
+        evaluate(our, invariants, W)
         if not all_finite(W, rows):
             return np.nan
         _set_rates_of_invariants(d, b, constants, fibres, of_invariants, curvatures)
         set_rates(m, W, of_invariants, once)
         _set_second_rates(m, W, of_invariants, curvatures, twice)
-        add_hourglasses(hourglass, ALONG, 0, 0, 1.0, fibres, slopes, constants, x, d, y, b, u)
+        add_hourglasses(our, chunk, ALONG, 0, 0, 1.0, x, d, y, b, u)
         t[:] = 0.0
         for f in range(fibres):
-            _add_fibre_forces(d, b, constants, weights, f, once, twice, t)
-        _set_forces(d, b, constants, weights, W, once, twice)
+            _add_fibre_forces(d, b, constants, our.weights, f, once, twice, t)
+        _set_forces(d, b, constants, our.weights, W, once, twice)
         t += d
-        scatter(t, nodes[chunk], n, slopes, constants, x, u, out)
+        scatter(t, our, chunk, x, u, out)
     return 0.0

@@ -5,8 +5,8 @@ With F_iK = Σ_a d_a,i ∂ξ_a/∂X_K at each point (see `symplex.fem.solids.chu
     W = σ : ε/2,    t_a = V σ ∇ξ_a,    H_ab = V (λ ∇ξ_a ⊗ ∇ξ_b + μ ∇ξ_b ⊗ ∇ξ_a + μ M_ab 1).
 
 If the stiffness differs by direction, σ = D e with e = (ε11, ε22, ε33, 2 ε12, 2 ε13, 2 ε23) and H_ab = V B_aᵀ D B_b,
-where B_b are the columns ∂e/∂(F ∂X/∂ξ_b). Each kernel is compiled for the numbers of the law that it is called with:
-the tuple (λ, μ), or that of the 21 numbers of D on and above the diagonal, row by row.
+where B_b are the columns ∂e/∂(F ∂X/∂ξ_b). Each kernel is compiled for two kinds of elements: with a law of the numbers
+(λ, μ), or of the 21 numbers of D on and above the diagonal, row by row.
 
 The discrete gradient is the gradient at the mean position, and its tangent half the Hessian. The geometry of a chunk
 has the unit vectors for directions of three families of fibres. Kernels return nan if what they have found is not
@@ -15,15 +15,22 @@ finite.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
+from numba import types
 
 from symplex.fem.kernels import inlined, kernel
+from symplex.fem.records import Number
 from symplex.fem.solids.chunks import (
     AT,
     CHUNK,
     GEOMETRY,
+    StabilizedElements,
+    add_energies,
     add_hourglasses,
     are_edges,
+    chunks,
     elements_per_chunk,
     gather,
     gather_increments,
@@ -32,18 +39,8 @@ from symplex.fem.solids.chunks import (
     volume,
     work,
 )
-from symplex.fem.solids.increments import (
-    PLACES,
-    SYMMETRIC,
-    stress_of,
-)
-from symplex.fem.solids.tangent_blocks import (
-    BLOCK,
-    PART,
-    accumulate,
-    scatter_of_edges,
-    scatter_of_nodes,
-)
+from symplex.fem.solids.increments import PLACES, SYMMETRIC, stress_of
+from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, scatter_tangents
 from symplex.fem.vectors import (
     Mat3,
     Sym3,
@@ -59,6 +56,20 @@ from symplex.fem.vectors import (
 )
 
 AXES = 3  # families of fibres that the geometry has
+
+
+class IsotropicElements(StabilizedElements):
+    """Elements with a law (λ, μ) in Pa; tangents are multiplied by a factor."""
+
+    law: Annotated[tuple[float, ...], types.UniTuple(types.float64, 2)]
+    factor: Number
+
+
+class AnisotropicElements(StabilizedElements):
+    """Elements with a law D in Pa; tangents are multiplied by a factor."""
+
+    law: Annotated[tuple[float, ...], types.UniTuple(types.float64, 21)]
+    factor: Number
 
 
 @expanded
@@ -92,9 +103,9 @@ def _directions(geometry, p):
 
 
 @inlined
-def _set_forces(d, geometry, weights, law):
+def _set_forces(our, chunk, d):
     """Replace the tangent vectors by the forces t_a; return at how many points these are finite."""
-    finite = 0
+    geometry, weights, law, finite = our.geometry[chunk], our.weights, our.law, 0
     for p in range(CHUNK):
         t, W = forces(mat3_at(d, p, CHUNK), _directions(geometry, p), volume(weights, geometry, p), law)
         set_at(d, p, CHUNK, t)
@@ -111,71 +122,57 @@ def forces(d, xi, V, law):
 
 
 @kernel
-def add_gradient(q, nodes, counts, geometry, weights, slopes, law, hourglass, out, first, last):
-    """Add the gradient of the chunks first … last − 1 at q [n, 3] to out [n, 3]; see `law_gradients.add_gradient`."""
+def add_gradient(q, our, out, first, last):
+    """Add the gradient of the chunks first … last − 1 at q [n, 3] to out [n, 3]."""
     q, out = q.ravel(), out.ravel()
-    x, d, u = work(slopes), np.empty(9 * CHUNK), room_of_hourglasses(slopes)
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather(q, nodes[chunk], n, slopes, constants, x, d)
-        add_hourglasses(hourglass, AT, 1, 0, 1.0, AXES, slopes, constants, x, d, x, d, u)
-        if _set_forces(d, constants, weights, law) < CHUNK:
+    x, d, u = work(our), np.empty(9 * CHUNK), room_of_hourglasses(our)
+    for chunk in chunks(first, last):
+        gather(q, our, chunk, x, d)
+        add_hourglasses(our, chunk, AT, 1, 0, 1.0, x, d, x, d, u)
+        if _set_forces(our, chunk, d) < CHUNK:
             return np.nan
-        scatter(d, nodes[chunk], n, slopes, constants, x, u, out)
+        scatter(d, our, chunk, x, u, out)
     return 0.0
 
 
 @kernel
-def add_increment_gradient(
-    q, compensation, q1, nodes, counts, geometry, weights, slopes, law, hourglass, out, first, last
-):
+def add_increment_gradient(q, compensation, q1, our, out, first, last):
     """Add the discrete gradient of the chunks first … last − 1 to out [n, 3], from q to q1 [n, 3].
 
     With a compensation c [n, 3], which is empty otherwise, it is that from q + c to q + c + q1.
     """
     q, compensation, q1, out = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel()
-    x, y, u = work(slopes), work(slopes), room_of_hourglasses(slopes)
+    x, y, u = work(our), work(our), room_of_hourglasses(our)
     d, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather_increments(q, compensation, q1, nodes[chunk], n, slopes, constants, x, y, d, increments)
-        add_hourglasses(hourglass, AT, 1, 0, 1.0, AXES, slopes, constants, x, d, x, d, u)
-        if _set_forces(d, constants, weights, law) < CHUNK:
+    for chunk in chunks(first, last):
+        gather_increments(q, compensation, q1, our, chunk, x, y, d, increments)
+        add_hourglasses(our, chunk, AT, 1, 0, 1.0, x, d, x, d, u)
+        if _set_forces(our, chunk, d) < CHUNK:
             return np.nan
-        scatter(d, nodes[chunk], n, slopes, constants, x, u, out)
+        scatter(d, our, chunk, x, u, out)
     return 0.0
 
 
 @kernel
-def set_values(q, nodes, counts, geometry, weights, slopes, law, hourglass, elements, out, first, last):
-    """Set out [m] to the energies of the elements of the chunks, which ``elements`` names."""
-    q = q.ravel()
-    x, d, W = work(slopes), np.empty(9 * CHUNK), np.empty(CHUNK)
-    points = len(slopes)
-    size = elements_per_chunk(points)
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        gather(q, nodes[chunk], n, slopes, constants, x, d)
-        finite = 0
+def write_values(q, our, out, first, last):
+    """Add the energies of the elements of the chunks first … last − 1 at q [n, 3] to out [m]."""
+    q, weights, law, check = q.ravel(), our.weights, our.law, 0.0
+    x, d, W = work(our), np.empty(9 * CHUNK), np.empty(CHUNK)
+    for chunk in chunks(first, last):
+        gather(q, our, chunk, x, d)
+        geometry = our.geometry[chunk]
         for p in range(CHUNK):
-            e = _strain(mat3_at(d, p, CHUNK), _directions(constants, p))
-            W[p] = volume(weights, constants, p) * _energy(e, _stress(e, law))
-            finite += abs(W[p]) < np.inf
-        if finite < CHUNK:
-            return np.nan
-        add_hourglasses(hourglass, AT, 1, 0, 1.0, AXES, slopes, constants, x, d, x, d, W)
-        for e in range(n):
-            total = W[e]
-            for g in range(1, points):
-                total += W[g * size + e]
-            out[elements[chunk * size + e]] = total
-    return 0.0
+            e = _strain(mat3_at(d, p, CHUNK), _directions(geometry, p))
+            W[p] = volume(weights, geometry, p) * _energy(e, _stress(e, law))
+        add_hourglasses(our, chunk, AT, 1, 0, 1.0, x, d, x, d, W)
+        check += add_energies(our, chunk, W, out)
+    return check
 
 
 @inlined
 def _set_tangents(geometry, weights, law, factor, first, H):
     """Set H, times a factor, of the points first … first + PART − 1."""
-    if len(law) == 2:
+    if len(law) == 2:  # known when compiled, as that of an argument
         _set_isotropic_tangents(geometry, weights, factor * law[0], factor * law[1], first, H)
     else:
         _set_anisotropic_tangents(geometry, weights, law, factor, first, H)
@@ -214,29 +211,23 @@ def _set_anisotropic_blocks(xi, V, D):
 
 
 @kernel
-def add_hessian(q, nodes, counts, geometry, weights, slopes, law, factor, hourglass, elements, slots, out, first, last):
+def add_hessian(q, our, slots, out, first, last):
     """Add the Hessian, times a factor, of the chunks first … last − 1, the same at all q, to out [nnz, 3, 3].
 
     See `law_hessians.add_hessian`.
     """
-    out = out.ravel()
-    k, points, edges = slopes.shape[1], len(slopes), are_edges(slopes)
+    out, k, points, edges = out.ravel(), our.slopes.shape[1], len(our.slopes), are_edges(our.slopes)
     size = elements_per_chunk(points)
-    x, d = np.zeros_like(work(slopes)), np.zeros(9 * CHUNK)  # any will do
+    x, d = np.zeros_like(work(our)), np.zeros(9 * CHUNK)  # any will do
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
-    for chunk in range(first, last):
-        n, constants = counts[chunk], geometry[chunk]
-        for start in range(0, n, PART):
+    for chunk in chunks(first, last):
+        for start in range(0, our.counts[chunk], PART):
             for g in range(points):
-                _set_tangents(constants, weights, law, factor, g * size + start, H)
+                _set_tangents(our.geometry[chunk], our.weights, our.law, our.factor, g * size + start, H)
                 if not edges:
                     if g == 0:
                         K[:] = 0.0
-                    accumulate(H, slopes, g, constants, start, k, True, half, K)
-            add_hourglasses(hourglass, AT, 1, start, factor, AXES, slopes, constants, x, d, x, d, K)
-            named = elements[chunk * size + start :]
-            if edges:
-                scatter_of_edges(H, named, min(PART, n - start), slots, out)
-            else:
-                scatter_of_nodes(K, k, True, named, min(PART, n - start), slots, out)
+                    accumulate(H, our, chunk, g, start, True, half, K)
+            add_hourglasses(our, chunk, AT, 1, start, our.factor, x, d, x, d, K)
+            scatter_tangents(H, K, True, our, chunk, start, slots, out)
     return 0.0

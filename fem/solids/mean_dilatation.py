@@ -180,6 +180,7 @@ def _secant_rates(part: Part, F: Array, C: Array, v: Array) -> Array:
 
 
 INTEGRALS: dict[Form, Callable[..., Array]] = {
+    forms.VALUE: energies,
     forms.GRADIENT: _forces,
     forms.HESSIAN: _stiffness,
     forms.SECANT: _secants,

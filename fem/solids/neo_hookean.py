@@ -13,6 +13,10 @@ S = λ ln J C⁻¹ + μ (1 − C⁻¹) (Gonzalez, Schmidt and Ortiz, eq. 74), be
 
 The constants of an element are ∇N_a·∇N_b and D, the geometry of `symplex.fem.solids.chunks`.
 Where det F ≤ 0 (or is not a number) results are meaningless, and kernels say so by what they return.
+
+As many elements are computed as vector instructions take at once, with repetitions of the last one of a chunk. Were
+some left over, which are computed one by one and rounded in other ways, the bits of an element would depend on its
+place.
 """
 
 from __future__ import annotations
@@ -21,7 +25,8 @@ import numpy as np
 
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import log
-from symplex.fem.solids.chunks import CHUNK, NINE, gather_edges, scatter_edges
+from symplex.fem.records import Number
+from symplex.fem.solids.chunks import CHUNK, NINE, Elements, add_energies, chunks, gather_edges, scatter_edges
 from symplex.fem.vectors import (
     add_at,
     cofactors,
@@ -40,6 +45,14 @@ from symplex.fem.vectors import (
 )
 
 DETERMINANT = 6 * CHUNK  # where D of a chunk begins
+_AT_ONCE = 32  # numbers of four vector instructions of the widest kind: compilers interleave no more
+
+
+class NeoHookeanElements(Elements):
+    """Linear tetrahedra with the moduli λ and μ in Pa."""
+
+    lmbda: Number
+    mu: Number
 
 
 # -- one element ----------------------------------------------------------------------------------------------
@@ -91,74 +104,77 @@ def _block(alpha, beta, k_ab, g, h):
     return shifted(outer(alpha * g, h) + outer(beta * h, g), k_ab)
 
 
-# -- blocks of elements -------------------------------------------------------------------------------------------
+# -- chunks of elements -------------------------------------------------------------------------------------------
 # They return nan if an element is inverted, and what they set or add is then meaningless; else a finite number.
 
 
+@inlined
+def places_of(n):
+    """Return for how many elements to compute what n elements need."""
+    return (n + _AT_ONCE - 1) // _AT_ONCE * _AT_ONCE
+
+
 @kernel
-def add_gradient(q, nodes, counts, geometry, weights, slopes, lmbda, mu, out, first, last):
-    """Add the gradient of the blocks first … last − 1 at q [n, 3] to out [n, 3]."""
-    q, out = q.ravel(), out.ravel()
+def add_gradient(q, our, out, first, last):
+    """Add the gradient of the chunks first … last − 1 at q [n, 3] to out [n, 3]."""
+    q, out, lmbda, mu = q.ravel(), out.ravel(), our.lmbda, our.mu
     work = np.empty(9 * CHUNK)
-    for block in range(first, last):
-        n = counts[block]
-        constants, valid = geometry[block], 0
-        gather_edges(q, nodes[block], n, constants, work)
-        for e in range(n):
+    for chunk in chunks(first, last):
+        constants, places, valid = our.geometry[chunk], places_of(our.counts[chunk]), 0
+        gather_edges(q, our, chunk, places, work)
+        for e in range(places):
             M, D = constants_of(constants, e)
             J, f = forces(mat3_at(work, e, CHUNK), M, D, lmbda, mu)
             set_at(work, e, CHUNK, f)
             valid += J > 0.0
-        if valid < n:
+        if valid < places:
             return np.nan
-        scatter_edges(work, nodes[block], n, out)
+        scatter_edges(work, our, chunk, out)
     return 0.0
 
 
 @kernel
-def set_energies(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements, out, first, last):
-    """Set the energies [m] of the elements of the blocks first … last − 1 at q [n, 3]; ``elements`` names them."""
-    q = q.ravel()
+def write_values(q, our, out, first, last):
+    """Add the energies of the elements of the chunks first … last − 1 at q [n, 3] to out [m]."""
+    q, lmbda, mu, check = q.ravel(), our.lmbda, our.mu, 0.0
     work = np.empty(9 * CHUNK)
-    for block in range(first, last):
-        n = counts[block]
-        constants, valid = geometry[block], 0
-        gather_edges(q, nodes[block], n, constants, work)
-        for e in range(n):
+    for chunk in chunks(first, last):
+        constants, places, valid = our.geometry[chunk], places_of(our.counts[chunk]), 0
+        gather_edges(q, our, chunk, places, work)
+        for e in range(places):
             M, D = constants_of(constants, e)
             J, work[e] = _energy(mat3_at(work, e, CHUNK), M, D, lmbda, mu)
             valid += J > 0.0
-        if valid < n:
+        if valid < places:
             return np.nan
-        for e in range(n):
-            out[elements[block * CHUNK + e]] = work[e]
-    return 0.0
+        check += add_energies(our, chunk, work, out)
+    return check
 
 
 @kernel
-def add_hessian(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements, slots, out, first, last):
-    """Add the Hessian of the blocks first … last − 1 at q [n, 3] to out [nnz, 3, 3].
+def add_hessian(q, our, slots, out, first, last):
+    """Add the Hessian of the chunks first … last − 1 at q [n, 3] to out [nnz, 3, 3].
 
-    The block of the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements.
+    The block of the nodes a and b of element e goes to ``out[slots[e, a, b]]``.
     """
-    q, out = q.ravel(), out.ravel()
+    q, out, lmbda, mu = q.ravel(), out.ravel(), our.lmbda, our.mu
     work, lV = np.empty(9 * CHUNK), np.empty(CHUNK)
-    for block in range(first, last):
-        n = counts[block]
-        constants, valid = geometry[block], 0
-        gather_edges(q, nodes[block], n, constants, work)
-        for e in range(n):
+    for chunk in chunks(first, last):
+        n, constants, valid = our.counts[chunk], our.geometry[chunk], 0
+        places = places_of(n)
+        gather_edges(q, our, chunk, places, work)
+        for e in range(places):
             J, lV[e], g = spatial_gradients(mat3_at(work, e, CHUNK), constants[DETERMINANT + e], lmbda)
             set_at(work, e, CHUNK, g)
             valid += J > 0.0
-        if valid < n:
+        if valid < places:
             return np.nan
         for e in range(n):
             M, D = constants_of(constants, e)
             V = D / 6.0
             g, stiffness = of_four_nodes(mat3_at(work, e, CHUNK), mu * V * M)
             alpha, beta = V * lmbda, V * mu - lV[e]
-            to = slots[elements[block * CHUNK + e]]
+            to = slots[our.elements[chunk * CHUNK + e]]
             for a in range(4):
                 for b in range(a + 1):
                     h = _block(alpha, beta, stiffness[a][b], g[a], g[b])

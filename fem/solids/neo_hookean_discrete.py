@@ -30,21 +30,11 @@ import numpy as np
 
 from symplex.fem.kernels import inlined, kernel
 from symplex.fem.logarithm import artanh_ratio, log
-from symplex.fem.solids.chunks import CHUNK, edge_changes, edges_with_compensation, scatter_edges
+from symplex.fem.solids.chunks import CHUNK, chunks, gather_edge_increments, scatter_edges
 from symplex.fem.solids.increments import PLACES, SlopeOfMixed, average_cofactors, determinants
-from symplex.fem.solids.neo_hookean import constants_of
-from symplex.fem.solids.tangent_blocks import BLOCK, PART, scatter_of_edges
-from symplex.fem.vectors import (
-    cofactors,
-    full,
-    gram,
-    gram_slopes,
-    mat3_at,
-    outer,
-    set_at,
-    shifted,
-    stored,
-)
+from symplex.fem.solids.neo_hookean import constants_of, places_of
+from symplex.fem.solids.tangent_blocks import BLOCK, PART, scatter_tangents
+from symplex.fem.vectors import cofactors, full, gram, gram_slopes, mat3_at, outer, set_at, shifted, stored
 
 # -- one element ----------------------------------------------------------------------------------------------
 
@@ -105,70 +95,50 @@ def _set_blocks(m, i, c, k, determinant, P, P_slope):
         yield shifted(Z.added(Z.products(a, b) + outer(u[a], g[b]), a, b), D[a][b])
 
 
-# -- blocks of elements -------------------------------------------------------------------------------------------
+# -- chunks of elements -------------------------------------------------------------------------------------------
 # They return nan if an element is inverted, and what they set or add is then meaningless; else a finite number.
 
 
-@inlined
-def _turn_into_forces(means, increments, n, constants, lmbda, mu):
-    """Replace the means by f of n elements; return how many of these are not inverted."""
-    valid = 0
-    for e in range(n):
-        m, i = mat3_at(means, e, CHUNK), mat3_at(increments, e, CHUNK)
-        good, f = _forces(m, i, *_constants_of(constants, e, mu), lmbda, mu)
-        set_at(means, e, CHUNK, f)
-        valid += good
-    return valid
-
-
 @kernel
-def add_gradient(q0, q1, nodes, counts, geometry, weights, slopes, lmbda, mu, out, first, last):
-    """Add the discrete gradient of the blocks first … last − 1 from q0 to q1 [n, 3] to out [n, 3]."""
-    q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
-    means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    for block in range(first, last):
-        n = counts[block]
-        edge_changes(q0, q1, nodes[block], n, means, increments)
-        if _turn_into_forces(means, increments, n, geometry[block], lmbda, mu) < n:
-            return np.nan
-        scatter_edges(means, nodes[block], n, out)
-    return 0.0
+def add_increment_gradient(q, compensation, q1, our, out, first, last):
+    """Add the discrete gradient of the chunks first … last − 1 to out [n, 3], from q to q1 [n, 3].
 
-
-@kernel
-def add_increment_gradient(q, compensation, dq, nodes, counts, geometry, weights, slopes, lmbda, mu, out, first, last):
-    """Add the discrete gradient of the blocks first … last − 1 from q + c to q + c + Δq, c the compensation, to out."""
-    q, compensation, dq, out = q.ravel(), compensation.ravel(), dq.ravel(), out.ravel()
-    means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    for block in range(first, last):
-        n = counts[block]
-        edges_with_compensation(q, compensation, dq, nodes[block], n, means, increments)
-        if _turn_into_forces(means, increments, n, geometry[block], lmbda, mu) < n:
-            return np.nan
-        scatter_edges(means, nodes[block], n, out)
-    return 0.0
-
-
-@kernel
-def add_hessian(q0, q1, nodes, counts, geometry, weights, slopes, lmbda, mu, elements, slots, out, first, last):
-    """Add the tangent of the blocks first … last − 1 from q0 to q1 [n, 3] to out [nnz, 3, 3].
-
-    The block of the nodes a and b of element e goes to ``out[slots[e, a, b]]``; ``elements`` names the elements.
+    With a compensation c [n, 3], which is empty otherwise, it is that from q + c to q + c + q1.
     """
-    q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
+    q, compensation, q1, out, lmbda, mu = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel(), our.lmbda, our.mu
+    means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    for chunk in chunks(first, last):
+        constants, places, valid = our.geometry[chunk], places_of(our.counts[chunk]), 0
+        gather_edge_increments(q, compensation, q1, our, chunk, places, means, increments)
+        for e in range(places):
+            m, i = mat3_at(means, e, CHUNK), mat3_at(increments, e, CHUNK)
+            good, f = _forces(m, i, *_constants_of(constants, e, mu), lmbda, mu)
+            set_at(means, e, CHUNK, f)
+            valid += good
+        if valid < places:
+            return np.nan
+        scatter_edges(means, our, chunk, out)
+    return 0.0
+
+
+@kernel
+def add_discrete_hessian(q0, q1, our, slots, out, first, last):
+    """Add the tangent of the chunks first … last − 1 from q0 to q1 [n, 3] to out [nnz, 3, 3].
+
+    The block of the nodes a and b of element e goes to ``out[slots[e, a, b]]``.
+    """
+    q0, q1, out, lmbda, mu = q0.ravel(), q1.ravel(), out.ravel(), our.lmbda, our.mu
     means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
     tangents = np.empty(9 * BLOCK)
-    for block in range(first, last):
-        n = counts[block]
-        constants, valid = geometry[block], 0
-        edge_changes(q0, q1, nodes[block], n, means, increments)
-        for start in range(0, n, PART):
-            size = min(PART, n - start)
-            for j in range(size):
+    for chunk in chunks(first, last):
+        constants, places, valid = our.geometry[chunk], places_of(our.counts[chunk]), 0
+        gather_edge_increments(q0, q0[:0], q1, our, chunk, places, means, increments)
+        for start in range(0, places, PART):
+            for j in range(min(PART, places - start)):
                 e = start + j
                 m, i = mat3_at(means, e, CHUNK), mat3_at(increments, e, CHUNK)
                 valid += _set_tangent(m, i, *_constants_of(constants, e, mu), lmbda, mu, tangents, j)
-            scatter_of_edges(tangents, elements[block * CHUNK + start :], size, slots, out)
-        if valid < n:
+            scatter_tangents(tangents, tangents, False, our, chunk, start, slots, out)
+        if valid < places:
             return np.nan
     return 0.0

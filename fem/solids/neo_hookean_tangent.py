@@ -10,9 +10,9 @@ import numpy as np
 
 from symplex.fem.kernels import kernel
 from symplex.fem.prefetch import prefetch
-from symplex.fem.solids.chunks import CHUNK, NINE, gather_edges
+from symplex.fem.solids.chunks import CHUNK, NINE, chunks, gather_edges
 from symplex.fem.solids.coupling_sums import BETA, RECORD, add_coupling
-from symplex.fem.solids.neo_hookean import constants_of, of_four_nodes, spatial_gradients
+from symplex.fem.solids.neo_hookean import constants_of, of_four_nodes, places_of, spatial_gradients
 from symplex.fem.vectors import mat3_at, set_at
 
 _AHEAD = 24  # elements of couplings, whose records are fetched before they are needed
@@ -20,26 +20,26 @@ _BLOCKS_AHEAD = 12  # couplings
 
 
 @kernel
-def set_records(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements, records, first, last):
-    """Write the records of the blocks first … last − 1 at q [n, 3]; return nan if an element is inverted, else 0."""
-    q, records = q.ravel(), records.ravel()
+def set_records(q, our, records, first, last):
+    """Write the records of the chunks first … last − 1 at q [n, 3]; return nan if an element is inverted, else 0."""
+    q, records, lmbda, mu = q.ravel(), records.ravel(), our.lmbda, our.mu
     work, beta = np.empty(9 * CHUNK), np.empty(CHUNK)
-    for block in range(first, last):
-        n = counts[block]
-        constants, valid = geometry[block], 0
-        gather_edges(q, nodes[block], n, constants, work)
-        for e in range(n):
+    for chunk in chunks(first, last):
+        n, constants, valid = our.counts[chunk], our.geometry[chunk], 0
+        places = places_of(n)
+        gather_edges(q, our, chunk, places, work)
+        for e in range(places):
             _, D = constants_of(constants, e)
             J, lV, g = spatial_gradients(mat3_at(work, e, CHUNK), D, lmbda)
             beta[e] = mu - 6.0 / D * lV
             set_at(work, e, CHUNK, np.sqrt(D / 6.0) * g)
             valid += J > 0.0
-        if valid < n:
+        if valid < places:
             return np.nan
         for e in range(n):
             M, D = constants_of(constants, e)
             g, stiffness = of_four_nodes(mat3_at(work, e, CHUNK), D / 6.0 * mu * M)
-            at = np.uint64(RECORD) * np.uint64(elements[block * CHUNK + e])
+            at = np.uint64(RECORD) * np.uint64(our.elements[chunk * CHUNK + e])
             for a in range(4):
                 set_at(records, at + np.uint64(4 * a), 1, g[a])
                 records[at + np.uint64(19 + a)] = stiffness[a][a]
@@ -51,9 +51,10 @@ def set_records(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements
 
 
 @kernel
-def add_hessian(records, to, opposite, start, codes, places, lmbda, out, first, last):
+def add_hessian(our, out, first, last):
     """Add the couplings first … last − 1 to the blocks out [nnz, 3, 3]; return 0."""
-    records, out = records.ravel(), out.ravel()
+    records, to, opposite, start, codes = our.records.ravel(), our.to, our.opposite, our.start, our.codes
+    out, first, last = out.ravel(), np.int64(first), np.int64(last)
     most = start[last]
     for c in range(first, last):
         begin, end = start[c], start[c + 1]
@@ -68,6 +69,6 @@ def add_hessian(records, to, opposite, start, codes, places, lmbda, out, first, 
         prefetch(out, 9 * np.int64(opposite[ahead]))  # pyright: ignore[reportCallIssue]
         prefetch(out, 9 * np.int64(opposite[ahead]) + 8)  # pyright: ignore[reportCallIssue]
         add_coupling(
-            records, codes, begin, end, lmbda, places, out, np.int64(NINE) * to[c], np.int64(NINE) * opposite[c]
+            records, codes, begin, end, our.alpha, our.places, out, np.int64(NINE) * to[c], np.int64(NINE) * opposite[c]
         )
     return 0.0

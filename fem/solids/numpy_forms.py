@@ -127,6 +127,7 @@ def _contracted(T: Array, H: Array) -> Array:
 
 # Each takes a part, F and C at each of the positions of the form, and its other arrays [e, k, 3].
 INTEGRALS: dict[Form, Callable[..., Array]] = {
+    forms.VALUE: energies,
     forms.GRADIENT: _forces,
     forms.HESSIAN: _stiffness,
     forms.SECANT: _secants,

@@ -189,7 +189,7 @@ class Solid(Energy):
 
     def value(self, x: Array) -> Array:
         """Return the strain energies [m] in J of the elements with nodes at x [m, k, 3]."""
-        return self._values(self._gathered(x), apart=True)
+        return self.local(forms.VALUE, x)
 
     def gradient(self, x: Array) -> Array:
         """Return ∂φ/∂x [m, k, 3] in N of the elements with nodes at x [m, k, 3]."""
@@ -254,7 +254,8 @@ class Solid(Energy):
     def _apart(self, form: Form, x: tuple[Array, ...], loops: Iterable[Loop | NumpyLoop]) -> Array:
         """Return what loops add for a form, in place, if elements share no nodes."""
         m, k = self.nodes.shape
-        out, nodal = np.zeros(form.shape(m * k, m * k * k, 3)), tuple(y.reshape(-1, 3) for y in x)
+        out = np.zeros(m if form.kind == "number" else form.shape(m * k, m * k * k, 3))
+        nodal = tuple(y.reshape(-1, 3) for y in x)
         for loop in loops:
             slots = self.elements.own_slots if form.is_matrix else None
             loop.add(self.elements, form, nodal, out, slots, apart=True)
@@ -285,20 +286,15 @@ class Solid(Energy):
 
     def local_energies(self, q: Array) -> Array:
         """Return the energies [m] in J of the elements at the nodal positions q [n, 3]."""
-        return self._values(self._positions(q), apart=False)
-
-    def _values(self, q: Array, apart: bool) -> Array:
-        first, *others = self._found.values
-        out = first.values(self.elements, q.reshape(-1, 3), apart)
-        for loop in others:
-            out += loop.values(self.elements, q.reshape(-1, 3), apart)
+        out = np.zeros(len(self.nodes))
+        self.add(forms.VALUE, (q,), out)
         return out
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`)."""
         self._require(form)
         arrays = [self._positions(x) for x in nodal]
-        wanted = form.shape(len(arrays[0]), len(out), 3)
+        wanted = (len(self.nodes),) if form.kind == "number" else form.shape(len(arrays[0]), len(out), 3)
         if out.shape != wanted or not out.flags.c_contiguous:  # the kernel would write elsewhere, or to a copy
             message = _WANTED[form.kind] if form.is_matrix else wanted
             raise InvalidSystem(f"Solid: the {form.title} has shape {out.shape}, wanted a contiguous array {message}.")
@@ -365,7 +361,7 @@ class Solid(Energy):
 
     def _set_stresses(self, loop: Loop, q: Array, numbers: int) -> Array:
         out = np.empty((len(self.nodes), numbers))
-        loop.set_each(self.elements, q, out)
+        loop.add(self.elements, forms.GRADIENT, (q,), out)
         return out
 
     def von_mises(self, q: Array, overstress: Array | None = None) -> Array:

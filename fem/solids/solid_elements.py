@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, final
 
@@ -10,10 +11,11 @@ from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed
 from symplex.fem.blocks import Blocks
+from symplex.fem.calls import Call
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.solids import elements, failures, hourglass, hourglass_functions, tensors, tetrahedra
-from symplex.fem.solids.chunks import CHUNK, MOST_POINTS, elements_per_chunk
+from symplex.fem.solids.chunks import CHUNK, MOST_POINTS, Elements, elements_per_chunk
 from symplex.fem.solids.constitutive import InvariantMaterial, Material, Oriented
 from symplex.fem.solids.couplings import Couplings, couplings_of
 from symplex.fem.solids.elements import TETRAHEDRON, Element
@@ -22,6 +24,8 @@ from symplex.fem.solids.hourglass_strains import matrices_of
 from symplex.fem.solids.law_functions import LawFunctions
 from symplex.fem.solids.law_segments import rule_of
 from symplex.fem.solids.numpy_forms import Part
+
+Constants = Callable[["SolidElements"], tuple[type[Elements], Mapping[str, Any]]]
 
 
 def parts_of_rule(n: int) -> IntArray:
@@ -111,8 +115,8 @@ class SolidElements(Copyable):
         self.chunk_size = elements_per_chunk.py_func(self._parts.shape[1])
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state of copies, which find couplings again."""
-        return self.__dict__ | {"_couplings": None}
+        """Return the state of copies, which find calls and couplings again."""
+        return {name: value for name, value in self.__dict__.items() if name != "_calls"} | {"_couplings": None}
 
     def release(self) -> None:
         """Forget what is computed again when it is needed: constants, and the order of the loops."""
@@ -172,13 +176,26 @@ class SolidElements(Copyable):
         """How many points of an element a chunk has."""
         return self._parts.shape[1]
 
-    @cached_property
-    def rules(self) -> list[tuple[Array, Array, Array]]:
-        """What loops know of the points of each part of the rule.
+    def calls(self, kernel: Any, constants: Constants, apart: bool = False) -> list[Call]:
+        """Return the calls of a kernel, one for each part of the rule; ``apart`` if elements share no nodes."""
+        found = self._calls.get((kernel, constants))
+        if found is None:
+            kind, others = constants(self)
+            blocks = self.blocks
+            others = {"nodes": blocks.nodes, "counts": blocks.counts, "elements": blocks.elements, **others}
+            found = [Call(kernel, kind(**rule, **others), blocks.phases.ranges) for rule in self.rules]
+            self._calls[kernel, constants] = found
+        if not apart:
+            return found
+        return [call._replace(record=call.record.replace(nodes=self._apart)) for call in found]
 
-        That is of each chunk what `symplex.fem.solids.chunks` says [chunks, rows · CHUNK], the weights [CHUNK] and the
-        slopes [g, k, 3].
-        """
+    @cached_property
+    def _calls(self) -> dict[tuple[Any, Constants], list[Call]]:
+        return {}
+
+    @cached_property
+    def rules(self) -> list[dict[str, Array]]:
+        """What a record of `Elements` has of each part of the rule: the geometry of chunks, weights and slopes."""
         named = self.blocks.elements.reshape(-1, self.chunk_size).copy()
         for chunk in np.flatnonzero(self.blocks.counts < self.chunk_size):
             count = self.blocks.counts[chunk]
@@ -186,14 +203,15 @@ class SolidElements(Copyable):
         at_points, rules = self.at_points(), []
         for part in self._parts:
             rows = at_points[:, np.maximum(part, 0)][named].transpose(0, 3, 2, 1)  # [chunks, rows, g, E]
-            chunks, n = rows.shape[:2]
+            n, rows_of_point = rows.shape[:2]
             used = rows.shape[2] * self.chunk_size
-            geometry = np.empty((chunks, n, CHUNK))
+            geometry = np.empty((n, rows_of_point, CHUNK))
             geometry[:] = rows[:, :, :1, 0]
-            geometry[:, :, :used] = rows.reshape(chunks, n, used)
+            geometry[:, :, :used] = rows.reshape(n, rows_of_point, used)
             weights = np.zeros(CHUNK)
             weights[:used] = np.repeat(np.where(part < 0, 0.0, self.point_weights[part]), self.chunk_size)
-            rules.append((geometry.reshape(chunks, n * CHUNK), weights, self.slopes[np.maximum(part, 0)]))
+            slopes = self.slopes[np.maximum(part, 0)]
+            rules.append({"geometry": geometry.reshape(n, rows_of_point * CHUNK), "weights": weights, "slopes": slopes})
         return rules
 
     def at_points(self) -> Array:
@@ -212,10 +230,6 @@ class SolidElements(Copyable):
             rows += [self.hourglass_constants[:, None], self.own_slopes.reshape(m, 1, 24)]
         return np.concatenate(rows, axis=-1)
 
-    def chunk_nodes(self, apart: bool) -> NDArray[np.uint32]:
-        """Return the nodes [chunks, E · k] of each chunk; ``apart`` if elements share none."""
-        return self._apart if apart else self.blocks.nodes
-
     def nodes_of(self, apart: bool) -> IntArray:
         """Return the nodes [m, k] of each element; ``apart`` if elements share none."""
         return np.arange(self.nodes.size, dtype=np.int32).reshape(self.nodes.shape) if apart else self.nodes
@@ -233,13 +247,13 @@ class SolidElements(Copyable):
         m, k = self.nodes.shape
         return np.arange(m * k * k, dtype=np.int32).reshape(m, k, k)
 
-    def couplings_of(self, slots: IntArray | None, blocks: int) -> Couplings | None:
-        """Return the couplings of linear tetrahedra on a pattern, found once for it."""
+    def couplings_of(self, slots: IntArray | None, blocks: int, alpha: float) -> Couplings | None:
+        """Return the couplings of linear tetrahedra on a pattern, found once for it; see `coupling_sums` for α."""
         if slots is None:
             return None
         known = self._couplings
         if known is None or known[0] is not slots:
-            known = self._couplings = slots, couplings_of(slots, blocks)
+            known = self._couplings = slots, couplings_of(slots, blocks, alpha)
         return known[1]
 
     # -- points of quadrature ---------------------------------------------------------------------------------

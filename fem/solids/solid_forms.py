@@ -33,18 +33,20 @@ from symplex.fem.solids import (
     stress_loops,
     tetrahedra,
 )
-from symplex.fem.solids.chunks import GEOMETRY, NO_COMPENSATION
+from symplex.fem.solids.chunks import GEOMETRY, NO_COMPENSATION, Elements
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.element_loops import CoupledHessian, Loop, NumpyLoop
 from symplex.fem.solids.elements import Element
+from symplex.fem.solids.law_gradients import LawElements
 from symplex.fem.solids.law_segments import switches_of
+from symplex.fem.solids.linear_loops import AnisotropicElements, IsotropicElements
 from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.neo_hookean import NeoHookeanElements
 from symplex.fem.solids.numpy_forms import Part
-from symplex.fem.solids.solid_elements import SolidElements, parts_of_rule
+from symplex.fem.solids.solid_elements import Constants, parts_of_rule
 from symplex.meshes.quadrature import gauss_between
 
 Loops = tuple[Loop | NumpyLoop, ...]  # what they find adds up
-Constants = Callable[[SolidElements], tuple[Any, ...]]
 
 
 class SolidForms(NamedTuple):
@@ -54,8 +56,6 @@ class SolidForms(NamedTuple):
     ----------
     loops : mapping of Form to Loops
         None of a form that is zero; the optional forms that there are not are missing.
-    values : Loops
-        That of the energies of the elements.
     forces : Loop or NumpyLoop
         The gradient of the law alone, without an hourglass energy: what stresses are found from.
     energies, stress : callable
@@ -67,12 +67,11 @@ class SolidForms(NamedTuple):
     """
 
     loops: Mapping[Form, Loops]
-    values: Loops
     forces: Loop | NumpyLoop
     energies: Callable[[Part, Array, Array], Array] = numpy_forms.energies
     stress: Callable[[Part, Array], Array] = numpy_forms.stress
     cauchy: Loop | None = None
-    lattice: Callable[[SolidElements], LatticeFunctions] | None = None
+    lattice: Callable[[Any], LatticeFunctions] | None = None
 
 
 def forms_of(element: Element, material: Material, formulation: str) -> SolidForms:
@@ -90,18 +89,23 @@ def forms_of(element: Element, material: Material, formulation: str) -> SolidFor
         return found
     hourglass = _OF_INVARIANTS if material.objective else _LINEAR  # the law that they are given has no energy
     both = {form: loops + hourglass.loops[form] for form, loops in found.loops.items()}
-    return found._replace(loops=both, values=found.values + hourglass.values)
+    return found._replace(loops=both)
 
 
 # -- laws of invariants ---------------------------------------------------------------------------------------
 
 
-def _at(order: str, hourglass: str = "forces") -> Constants:
-    """Return what gives a loop the law with its derivatives of an order, and a function of the hourglass energy."""
+_NO_RULE, _NO_SWITCHES = np.empty((2, 0)), np.empty(0)
 
-    def constants(elements: Any) -> tuple[Any, ...]:
+
+def _at(order: str, hourglass: str = "forces") -> Constants:
+    """Return what gives a record the law with its derivatives of an order, and a function of the hourglass energy."""
+
+    def constants(elements: Any) -> tuple[type[Elements], dict[str, Any]]:
         law = elements.law
-        return law.fibres, law.has_i2, getattr(law, order), law.parameters, elements.hourglass(hourglass)
+        known = {"fibres": law.fibres, "has_i2": law.has_i2, "law": getattr(law, order), "parameters": law.parameters}
+        hourglasses = elements.hourglass(hourglass)
+        return LawElements, {**known, "hourglass": hourglasses, "rule": _NO_RULE, "switches": _NO_SWITCHES}
 
     return constants
 
@@ -109,9 +113,9 @@ def _at(order: str, hourglass: str = "forces") -> Constants:
 def _along(order: str, hourglass: str = "forces") -> Constants:
     """Return the same for increments."""
 
-    def constants(elements: Any) -> tuple[Any, ...]:
-        *law, last = _at(order, hourglass)(elements)
-        return *law, elements.rule, switches_of(elements.law), last
+    def constants(elements: Any) -> tuple[type[Elements], dict[str, Any]]:
+        kind, known = _at(order, hourglass)(elements)
+        return kind, {**known, "rule": elements.rule, "switches": switches_of(elements.law)}
 
     return constants
 
@@ -132,6 +136,7 @@ def _lattice(elements: Any) -> LatticeFunctions:
     )
 
 
+_IN_INCREMENTS = _along("first")
 _FORCES = Loop(law_gradients.add_gradient, _at("first"))
 _OF_INVARIANTS = SolidForms(
     {
@@ -141,11 +146,11 @@ _OF_INVARIANTS = SolidForms(
         forms.SECANT_RATE: (Loop(law_secants.add_secant_rate, _at("second", "secants")),),
         forms.THIRD: (Loop(law_third.add_third, _at("third")),),
         forms.MEAN_GRADIENT: (Loop(law_means.add_mean_gradient, _at("first")),),
-        forms.DISCRETE_GRADIENT: (Loop(law_discrete.add_increment_gradient, _along("first"), _between),),
-        forms.INCREMENT_GRADIENT: (Loop(law_discrete.add_increment_gradient, _along("first")),),
+        forms.DISCRETE_GRADIENT: (Loop(law_discrete.add_increment_gradient, _IN_INCREMENTS, _between),),
+        forms.INCREMENT_GRADIENT: (Loop(law_discrete.add_increment_gradient, _IN_INCREMENTS),),
         forms.DISCRETE_HESSIAN: (Loop(law_discrete_tangents.add_discrete_hessian, _along("second", "blocks")),),
+        forms.VALUE: (Loop(law_gradients.write_values, _at("value", "energies")),),
     },
-    values=(Loop(law_gradients.set_values, _at("value", "energies")),),
     forces=Loop(law_gradients.add_gradient, _at("first", "no_forces")),
     lattice=_lattice,
 )
@@ -154,9 +159,9 @@ _OF_INVARIANTS = SolidForms(
 # -- linear tetrahedra of a neo-Hookean material --------------------------------------------------------------
 
 
-def _moduli(elements: Any) -> tuple[float, float]:
-    """Return λ and μ in Pa."""
-    return elements.material.lmbda, elements.material.mu
+def _moduli(elements: Any) -> tuple[type[Elements], dict[str, Any]]:
+    """Return what gives a record λ and μ."""
+    return NeoHookeanElements, {"lmbda": elements.material.lmbda, "mu": elements.material.mu}
 
 
 def _neo_hookean_lattice(elements: Any) -> LatticeFunctions:
@@ -164,7 +169,7 @@ def _neo_hookean_lattice(elements: Any) -> LatticeFunctions:
     from symplex.fem.grid.lattice import neo_hookean_lattice  # compiled when first needed
 
     gradients = tetrahedra.shape_gradients(elements.points, elements.nodes)
-    return neo_hookean_lattice(*_moduli(elements), elements.volumes, gradients)
+    return neo_hookean_lattice(elements.material.lmbda, elements.material.mu, elements.volumes, gradients)
 
 
 _BY_HAND = Loop(neo_hookean.add_gradient, _moduli)
@@ -173,11 +178,11 @@ _NEO_HOOKEAN = _OF_INVARIANTS._replace(
         **_OF_INVARIANTS.loops,
         forms.GRADIENT: (_BY_HAND,),
         forms.HESSIAN: (CoupledHessian(neo_hookean.add_hessian, _moduli),),
-        forms.DISCRETE_GRADIENT: (Loop(neo_hookean_discrete.add_gradient, _moduli),),
+        forms.DISCRETE_GRADIENT: (Loop(neo_hookean_discrete.add_increment_gradient, _moduli, _between),),
         forms.INCREMENT_GRADIENT: (Loop(neo_hookean_discrete.add_increment_gradient, _moduli),),
-        forms.DISCRETE_HESSIAN: (Loop(neo_hookean_discrete.add_hessian, _moduli),),
+        forms.DISCRETE_HESSIAN: (Loop(neo_hookean_discrete.add_discrete_hessian, _moduli),),
+        forms.VALUE: (Loop(neo_hookean.write_values, _moduli),),
     },
-    values=(Loop(neo_hookean.set_energies, _moduli),),
     forces=_BY_HAND,
     cauchy=Loop(stress_loops.set_neo_hookean, _moduli),
     lattice=_neo_hookean_lattice,
@@ -187,23 +192,30 @@ _NEO_HOOKEAN = _OF_INVARIANTS._replace(
 # -- a stress that is linear in the linear strain: the energy is quadratic ------------------------------------
 
 
-def _linear(hourglass: str, *others: float) -> Constants:
-    """Return what gives a loop the numbers of the law, others, and a function of the hourglass energy."""
-    return lambda elements: (elements.law, *others, elements.hourglass(hourglass))
+def _linear(hourglass: str, factor: float = 1.0) -> Constants:
+    """Return what gives a record the numbers of the law, a factor, and a function of the hourglass energy."""
+
+    def constants(elements: Any) -> tuple[type[Elements], dict[str, Any]]:
+        kind = IsotropicElements if len(elements.law) == 2 else AnisotropicElements
+        known = {"law": elements.law, "factor": factor, "fibres": linear_loops.AXES}
+        return kind, {**known, "hourglass": elements.hourglass(hourglass)}
+
+    return constants
 
 
-_HALF_WAY = (Loop(linear_loops.add_increment_gradient, _linear("forces"), _between),)
+_LINEAR_FORCES = _linear("forces")
+_HALF_WAY = (Loop(linear_loops.add_increment_gradient, _LINEAR_FORCES, _between),)
 _LINEAR = SolidForms(
     {
-        forms.GRADIENT: (Loop(linear_loops.add_gradient, _linear("forces")),),
-        forms.HESSIAN: (Loop(linear_loops.add_hessian, _linear("blocks", 1.0)),),
+        forms.GRADIENT: (Loop(linear_loops.add_gradient, _LINEAR_FORCES),),
+        forms.HESSIAN: (Loop(linear_loops.add_hessian, _linear("blocks")),),
         forms.DISCRETE_GRADIENT: _HALF_WAY,
-        forms.INCREMENT_GRADIENT: (Loop(linear_loops.add_increment_gradient, _linear("forces")),),
+        forms.INCREMENT_GRADIENT: (Loop(linear_loops.add_increment_gradient, _LINEAR_FORCES),),
         forms.DISCRETE_HESSIAN: (Loop(linear_loops.add_hessian, _linear("blocks", 0.5), lambda q0, q1: (q0,)),),
         forms.MEAN_GRADIENT: _HALF_WAY,
         forms.THIRD: (),
+        forms.VALUE: (Loop(linear_loops.write_values, _linear("energies")),),
     },
-    values=(Loop(linear_loops.set_values, _linear("energies")),),
     forces=Loop(linear_loops.add_gradient, _linear("no_forces")),
 )
 
@@ -221,45 +233,46 @@ def _rule_of_means() -> Array:
 _MEANS, _MIDDLE = _rule_of_means(), np.array([[0.5], [1.0], [1.0]])
 
 
-def _dilated(order: str, *others: Any) -> Constants:
-    """Return what gives a loop the law with its derivatives of an order, and others."""
+def _dilated(order: str) -> Constants:
+    """Return what gives a record the law with its derivatives of an order at one place."""
 
-    def constants(elements: Any) -> tuple[Any, ...]:
-        return elements.law.fibres, getattr(elements.law, order), elements.law.parameters, *others
+    def constants(elements: Any) -> tuple[type[Elements], dict[str, Any]]:
+        kind, known = _at(order)(elements)
+        return kind, {**known, "rule": _MIDDLE}
 
     return constants
 
 
-def _dilated_along(order: str, *others: Any) -> Constants:
-    """Return what gives a loop the law along segments, and where its second derivatives jump there."""
+def _dilated_along(order: str) -> Constants:
+    """Return what gives a record the law along segments, and where its second derivatives jump there."""
 
-    def constants(elements: Any) -> tuple[Any, ...]:
-        switches = switches_of(elements.law, elements.chunk_points)
-        return *_dilated(order)(elements), _MEANS, switches, *others
+    def constants(elements: Any) -> tuple[type[Elements], dict[str, Any]]:
+        kind, known = _at(order)(elements)
+        return kind, {**known, "rule": _MEANS, "switches": switches_of(elements.law, elements.chunk_points)}
 
     return constants
 
 
 _NUMPY_DILATED = SolidForms(
     {form: (NumpyLoop(integral),) for form, integral in mean_dilatation.INTEGRALS.items()},
-    values=(NumpyLoop(mean_dilatation.energies),),
     forces=NumpyLoop(mean_dilatation.INTEGRALS[forms.GRADIENT]),
     energies=mean_dilatation.energies,
     stress=mean_dilatation.stress,
 )
-_add, _middle = dilatation_loops.add_increment_gradient, (_MIDDLE, np.empty(0))
-_OF_DILATED = Loop(_add, _dilated("first", *_middle), lambda q: (q, NO_COMPENSATION, q))
+_add, _tangent = dilatation_loops.add_increment_gradient, dilatation_tangents.add_tangent
+_first, _first_along = _dilated("first"), _dilated_along("first")
+_OF_DILATED = Loop(_add, _first, lambda q: (q, NO_COMPENSATION, q))
 _DILATED = _NUMPY_DILATED._replace(
     loops={
         **_NUMPY_DILATED.loops,  # secant forms
         forms.GRADIENT: (_OF_DILATED,),
-        forms.MEAN_GRADIENT: (Loop(_add, _dilated("first", *_middle), _between),),
-        forms.DISCRETE_GRADIENT: (Loop(_add, _dilated_along("first"), _between),),
-        forms.INCREMENT_GRADIENT: (Loop(_add, _dilated_along("first")),),
-        forms.HESSIAN: (Loop(dilatation_tangents.add_tangent, _dilated("second", *_middle, True), lambda q: (q, q)),),
-        forms.DISCRETE_HESSIAN: (Loop(dilatation_tangents.add_tangent, _dilated_along("second", False)),),
+        forms.MEAN_GRADIENT: (Loop(_add, _first, _between),),
+        forms.DISCRETE_GRADIENT: (Loop(_add, _first_along, _between),),
+        forms.INCREMENT_GRADIENT: (Loop(_add, _first_along),),
+        forms.HESSIAN: (Loop(_tangent, _dilated("second"), lambda q: (q, q)),),
+        forms.DISCRETE_HESSIAN: (Loop(_tangent, _dilated_along("second")),),
+        forms.VALUE: (Loop(dilatation_loops.write_values, _at("value")),),
     },
-    values=(Loop(dilatation_loops.set_values, _dilated("value")),),
     forces=_OF_DILATED,
 )
 
@@ -268,7 +281,6 @@ _DILATED = _NUMPY_DILATED._replace(
 
 _NUMPY = SolidForms(
     {form: (NumpyLoop(integral),) for form, integral in numpy_forms.INTEGRALS.items()},
-    values=(NumpyLoop(numpy_forms.energies),),
     forces=NumpyLoop(numpy_forms.INTEGRALS[forms.GRADIENT]),
 )
 # Forces of small strains do not turn with the body, as 𝓕 x does.

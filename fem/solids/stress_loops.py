@@ -15,8 +15,8 @@ from math import sqrt
 import numpy as np
 
 from symplex.fem.kernels import inlined, kernel
-from symplex.fem.solids.chunks import CHUNK, gather_edges
-from symplex.fem.solids.neo_hookean import DETERMINANT, constants_of, forces
+from symplex.fem.solids.chunks import CHUNK, chunks, gather_edges
+from symplex.fem.solids.neo_hookean import DETERMINANT, constants_of, forces, places_of
 from symplex.fem.vectors import (
     Sym3,
     add_at,
@@ -42,29 +42,29 @@ def _von_mises(s):
 
 
 @kernel
-def set_neo_hookean(q, nodes, counts, geometry, weights, slopes, lmbda, mu, elements, out, first, last):
-    """Set out [m, 9] to σ, or out [m, 1] to the von Mises stress, of the blocks first … last − 1 at q [n, 3].
+def set_neo_hookean(q, our, out, first, last):
+    """Set out [m, 9] to σ, or out [m, 1] to the von Mises stress, of the chunks first … last − 1 at q [n, 3].
 
-    ``elements`` names the elements; see `symplex.fem.solids.neo_hookean`.
+    See `symplex.fem.solids.neo_hookean`.
     """
-    q = q.ravel()
+    q, lmbda, mu = q.ravel(), our.lmbda, our.mu
     work = np.empty(9 * CHUNK)
     whole = out.shape[1] == NINE
-    for block in range(first, last):
-        n = counts[block]
-        constants, valid = geometry[block], 0
-        gather_edges(q, nodes[block], n, constants, work)
-        for e in range(n):
+    for chunk in chunks(first, last):
+        n, constants, valid = our.counts[chunk], our.geometry[chunk], 0
+        places = places_of(n)
+        gather_edges(q, our, chunk, places, work)
+        for e in range(places):
             d, (M, D) = mat3_at(work, e, CHUNK), constants_of(constants, e)
             J, f = forces(d, M, D, lmbda, mu)
             s = 6.0 / (D * J) * (transposed(f) @ d)  # by 1/v
             sigma = Sym3(s[0][0], s[1][1], s[2][2], s[0][1], s[0][2], s[1][2])
             set_at(work, e, CHUNK, (sigma, _von_mises(sigma)))
             valid += J > 0.0
-        if valid < n:
+        if valid < places:
             return np.nan
         for e in range(n):
-            to = out[elements[block * CHUNK + e]]
+            to = out[our.elements[chunk * CHUNK + e]]
             if whole:
                 set_at(to, 0, 1, full(sym3_at(work, e, CHUNK)))
             else:

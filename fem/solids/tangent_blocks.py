@@ -16,13 +16,9 @@ import numpy as np
 from symplex.fem.kernels import formula, inlined
 from symplex.fem.lanes import add_lane_products
 from symplex.fem.prefetch import prefetch
-from symplex.fem.solids.chunks import CHUNK, NINE, have_own_slopes, own_slopes
+from symplex.fem.solids.chunks import CHUNK, NINE, are_edges, elements_per_chunk, have_own_slopes, own_slopes
 from symplex.fem.solids.increments import PLACES
-from symplex.fem.vectors import (
-    added,
-    outer,
-    shifted,
-)
+from symplex.fem.vectors import added, outer, shifted
 
 PART = 16
 BLOCK = 9 * PART
@@ -35,6 +31,17 @@ def add_fibre_blocks(alpha, v, v1, y, z, W4, W44):
         r = alpha[a] * alpha[b]
         B = outer(v, r * W44 * v1 + 2.0 * alpha[a] * y[b]) + outer(2.0 * alpha[b] * z[a], v1)
         yield shifted(B, r * W4)
+
+
+@inlined
+def scatter_tangents(H, K, symmetric, our, chunk, start, slots, out):
+    """Add the tangents of up to 16 elements of a chunk from ``start`` on to out [nnz · 9]: K, or H of tetrahedra."""
+    named = our.elements[chunk * elements_per_chunk(len(our.slopes)) + start :]
+    n = min(PART, our.counts[chunk] - start)
+    if are_edges(our.slopes):
+        scatter_of_edges(H, named, n, slots, out)
+    else:
+        _scatter_of_nodes(K, our.slopes.shape[1], symmetric, named, n, slots, out)
 
 
 # -- linear tetrahedra --------------------------------------------------------------------------------------------
@@ -77,8 +84,10 @@ def scatter_of_edges(H, elements, size, slots, out):
 
 
 @inlined
-def accumulate(H, slopes, g, geometry, start, k, symmetric, half, K):
+def accumulate(H, our, chunk, g, start, symmetric, half, K):
     """Add the tangents H at point g of the elements from ``start`` on to K; if symmetric below the diagonal only."""
+    slopes, geometry = our.slopes, our.geometry[chunk]
+    k = slopes.shape[1]
     if have_own_slopes(slopes):
         _accumulate_apart(H, geometry, own_slopes(slopes, geometry) + start, k, symmetric, half, K)
     else:
@@ -114,7 +123,7 @@ def _accumulate_together(H, slopes, k, symmetric, half, K):
 
 
 @inlined
-def scatter_of_nodes(K, k, symmetric, elements, size, slots, out):
+def _scatter_of_nodes(K, k, symmetric, elements, size, slots, out):
     """Add the tangents K of the first of 16 elements to out [nnz · 9]."""
     for j in range(size):
         to, following = slots[elements[j]], slots[elements[min(j + 1, size - 1)]]

@@ -31,6 +31,11 @@ def double(x, out, first, last):
     return total
 
 
+def task_of(function, arguments, phases):
+    """Return what makes the task of a kernel."""
+    return lambda: phases.task(team._address(function, arguments), arguments)
+
+
 def test_the_time_of_the_first_call_does_not_count(monkeypatch):
     monkeypatch.setattr(threads, "count", lambda: 2)
     phases, x = team.Phases([(0, 1), (1, 2)]), np.ones(2)
@@ -100,8 +105,8 @@ def test_it_takes_more_to_wake_a_thread():
 
 
 def test_jobs_that_follow_slow_ones_are_not_shared(monkeypatch):
-    of_team, phases = team._Team(1), team.Phases([(0, 1), (1, 2)])
-    job = note, (np.zeros(1), np.zeros(2)), phases, 2
+    of_team = team._Team(1)
+    job = task_of(note, (np.zeros(1), np.zeros(2)), team.Phases([(0, 1), (1, 2)])), 2
     monkeypatch.setattr(team, "perf_counter", lambda: 1000.0)
     shared = [of_team.run(*job, 0.0, 500.0) is not None for _ in range(20)]  # it takes twice as long, each time
     assert shared == 4 * [True] + 4 * [False] + 4 * [True] + 8 * [False]
@@ -136,11 +141,11 @@ def test_jobs_of_several_threads_do_not_meet(monkeypatch):
 def test_helpers_are_asleep_before_python_ends():
     of_team, phases = team._Team(2), team.Phases([(0, 1), (1, 2)])
     for _ in range(3):
-        of_team.run(double, (np.ones(2), np.zeros(2)), phases, 2, 0.0, 500.0)
+        of_team.run(task_of(double, (np.ones(2), np.zeros(2)), phases), 2, 0.0, 500.0)
     for _ in range(60):  # seconds at most, where others use the processors
         of_team.rest()
     assert all(helper.asleep for helper in of_team._helpers)
-    assert of_team.run(double, (np.ones(2), np.zeros(2)), phases, 2, 0.0, 500.0) is not None
+    assert of_team.run(task_of(double, (np.ones(2), np.zeros(2)), phases), 2, 0.0, 500.0) is not None
 
 
 @pytest.mark.usefixtures("always_shared")
@@ -151,7 +156,7 @@ def test_numbers_of_jobs_begin_again():
     of_team._number = team._MOST_JOBS - 2
     for _ in range(5):
         out = np.zeros(4)
-        assert of_team.run(double, (x, out), phases, 2, 0.0, 500.0) == wanted
+        assert of_team.run(task_of(double, (x, out), phases), 2, 0.0, 500.0) == wanted
         np.testing.assert_array_equal(out, wanted)
     assert of_team._number == 3
 

@@ -63,7 +63,7 @@ def test_bits_do_not_depend_on_the_number_of_threads(cube, monkeypatch, always_s
 def test_each_coupling_has_all_of_its_elements_once(cube):
     solid, _ = cube
     pattern = Pattern(len(solid.points), [solid.nodes])
-    found = couplings.couplings_of(pattern.slots[0], len(pattern.indices))
+    found = couplings.couplings_of(pattern.slots[0], len(pattern.indices), 1.0).of_thread.value
     assert len(found.to) == (len(pattern.indices) + pattern.n_nodes) // 2
     rows = pattern.rows()
     for c in range(len(found.to)):
@@ -81,7 +81,7 @@ def test_places_that_are_no_pattern_are_left_to_the_loop_over_elements(cube):
     pattern = Pattern(len(q), [solid.nodes])
     tied = pattern.slots[0].copy()
     tied[tied == tied[5, 0, 1]] = tied[5, 0, 0]  # two nodes in one place
-    assert couplings.couplings_of(tied, len(pattern.indices)) is None
+    assert couplings.couplings_of(tied, len(pattern.indices), 1.0) is None
     out = np.zeros((len(pattern.indices), 3, 3))
     solid.add_hessian(q, tied, out)
     wanted = np.zeros_like(out)
@@ -92,7 +92,7 @@ def test_places_that_are_no_pattern_are_left_to_the_loop_over_elements(cube):
 def test_small_meshes_have_none():
     mesh = box((1.0, 1.0, 1.0), (1, 1, 1))
     slots = Pattern(len(mesh.points), [mesh.cells["tetra"]]).slots[0]
-    assert couplings.couplings_of(slots, 1000) is None
+    assert couplings.couplings_of(slots, 1000, 1.0) is None
 
 
 def test_inverted_elements_are_named(cube):
