@@ -82,6 +82,10 @@ class ChangingEnergy(Energy):
             If it cannot be found.
         """
 
+    def empty(self) -> None:
+        """Let there be no stencils."""
+        self.nodes = self.nodes[:0]
+
     def renewed(self, q: Array) -> bool:
         """Renew the list at the positions q [n, dim] if a node has moved by a quarter of the margin; return whether.
 
@@ -99,7 +103,7 @@ class ChangingEnergy(Energy):
         if len(q):
             self.find((q,), self.reach + self.margin)
         else:
-            self.nodes = self.nodes[:0]
+            self.empty()
         self.version += 1
 
     def cover(self, ends: tuple[Array, ...]) -> bool:
