@@ -26,6 +26,7 @@ from symplex.contact.touching import touching_bodies
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.changing import RENEWED, ChangingEnergy
+from symplex.fem.contact_energy import ContactEnergy
 from symplex.fem.forms import Form
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.state import State
@@ -36,7 +37,7 @@ _TOUCH = 1e-9  # of the distance at which forces begin: what is as near as that 
 
 @partial(checked, but=("law",))
 @final
-class BodyContact(ChangingEnergy, PairEnergy):
+class BodyContact(ChangingEnergy, PairEnergy, ContactEnergy):
     """Surfaces that push each other away where they are closer than a distance d̂: V = Σ w m b(s).
 
     The sum is over all pairs of a vertex and a face, and of two edges, of the bodies that may touch; s is the squared
@@ -84,6 +85,7 @@ class BodyContact(ChangingEnergy, PairEnergy):
     """
 
     resolved_share = 0.4
+    impenetrable = True
     offset = overlap = 0.0
 
     def __init__(

@@ -16,6 +16,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.changing import ChangingEnergy
+from symplex.fem.contact_energy import ContactEnergy, contact_of
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Energy, Invariance, LatticeFunctions
 from symplex.fem.forms import Form, OptionalFunction
@@ -127,7 +128,7 @@ class Interpolation(Copyable):
 _Inner = TypeVar("_Inner", bound=Energy)
 
 
-class _Interpolated(Energy, Generic[_Inner]):
+class _Interpolated(ContactEnergy, Generic[_Inner]):
     """What energies of interpolated points have in common: the chain rule of P = B q."""
 
     energy: _Inner
@@ -146,12 +147,17 @@ class _Interpolated(Energy, Generic[_Inner]):
     @property
     def bounded_stiffness(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether the energy of the points has a greatest stiffness."""
-        return self.energy.bounded_stiffness
+        return contact_of(self.energy).bounded_stiffness
+
+    @property
+    def impenetrable(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether bodies of points must not pass through each other."""
+        return contact_of(self.energy).impenetrable
 
     @property
     def resolved_share(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
         """That of the energy of the points."""
-        return self.energy.resolved_share
+        return contact_of(self.energy).resolved_share
 
     @property
     def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -277,8 +283,26 @@ class _Interpolated(Energy, Generic[_Inner]):
         Bᵀ diag(k) B ≤ diag(|B|ᵀ diag(k) |B| 1), as all points that follow a node may come to touch at the same time.
         """
         size = abs(self.interpolation.weights)
-        of_points = self.energy.latent_stiffness(self.interpolation.n_points)
+        of_points = contact_of(self.energy).latent_stiffness(self.interpolation.n_points)
         return size.T @ (of_points * size.sum(axis=1))
+
+    def largest_step(self, q0: Array, q1: Array) -> float:
+        """Return a part in [0, 1] of the straight way from q0 to q1 [n, dim] on which no points pass through."""
+        return contact_of(self.energy).largest_step(self.interpolation.points(q0), self.interpolation.points(q1))
+
+    def check_start(self, q: Array) -> None:
+        """Check that a motion can begin at the nodal positions q [n, dim]: that no bodies of points overlap.
+
+        Raises
+        ------
+        InvalidSystem
+            If some do.
+        """
+        contact_of(self.energy).check_start(self.interpolation.points(q))
+
+    def crossing(self, q0: Array, q1: Array) -> str | None:
+        """Return what has passed through on the straight way from q0 to q1 [n, dim], and where; None if nothing has."""
+        return contact_of(self.energy).crossing(self.interpolation.points(q0), self.interpolation.points(q1))
 
 
 @final
@@ -368,24 +392,6 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
 
     def _add_of_points(self, form: Form, points: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         self.energy.add_listed(form, points, out, slots)
-
-    def largest_step(self, q0: Array, q1: Array) -> float:
-        """Return a part in [0, 1] of the straight way from q0 to q1 [n, dim] on which no points pass through."""
-        return self.energy.largest_step(self.interpolation.points(q0), self.interpolation.points(q1))
-
-    def check_start(self, q: Array) -> None:
-        """Check that a motion can begin at the nodal positions q [n, dim]: that no bodies of points overlap.
-
-        Raises
-        ------
-        InvalidSystem
-            If some do.
-        """
-        self.energy.check_start(self.interpolation.points(q))
-
-    def crossing(self, q0: Array, q1: Array) -> str | None:
-        """Return what has passed through on the straight way from q0 to q1 [n, dim], and where; None if nothing has."""
-        return self.energy.crossing(self.interpolation.points(q0), self.interpolation.points(q1))
 
 
 def _rows_of(matrix: sp.csr_array) -> tuple[IntArray, IntArray, Array]:

@@ -12,6 +12,7 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem import forms
 from symplex.fem.assembly import IntArray, Pattern
 from symplex.fem.changing import ChangingEnergy, IncompleteStencils
+from symplex.fem.contact_energy import ContactEnergy, contact_of
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array, Energy
 from symplex.fem.forms import Form, OptionalFunction
@@ -215,12 +216,12 @@ class Potential(Copyable):
     # -- what must not pass through each other ----------------------------------------------------------------
 
     @cached_property
-    def impassable(self) -> list[Energy]:
+    def impassable(self) -> list[ContactEnergy]:
         """The energies of what must not pass through each other."""
-        return [e for e in self.energies.values() if type(e).largest_step is not Energy.largest_step]
+        return [contact for contact in map(contact_of, self.energies.values()) if contact.impenetrable]
 
     def check_start(self, q: Array) -> None:
-        """Check that a motion can begin at the nodal positions q [n, dim] (see `Energy.check_start`)."""
+        """Check that a motion can begin at the nodal positions q [n, dim] (see `ContactEnergy.check_start`)."""
         for energy in self.impassable:
             energy.check_start(q)
 

@@ -18,6 +18,7 @@ from symplex.contact.bodies import BodyContact
 from symplex.errors import StepFailed
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.changing import ChangingEnergy
+from symplex.fem.contact_energy import ContactEnergy
 from symplex.fem.energy import Energy
 from symplex.fem.forms import Form
 from symplex.fem.interpolation import ChangingInterpolatedEnergy, Interpolation
@@ -66,10 +67,11 @@ def contact_around(energy: SharedContact, where: IntArray, own: int) -> Changing
     return ChangingInterpolatedEnergy(contact.renumbered(nodes, around), Interpolation(here))
 
 
-class ContactElsewhere(ChangingEnergy):
+class ContactElsewhere(ChangingEnergy, ContactEnergy):
     """Contact with no node on this rank, which takes part in what ranks decide together."""
 
     reach = margin = 0.0
+    impenetrable = True
 
     def __init__(self):
         self.nodes, self.listed_at = np.empty((0, 4), np.int32), np.empty((0, 3))
@@ -96,9 +98,9 @@ class ContactElsewhere(ChangingEnergy):
         """Return False."""
         return False
 
-    def largest_step(self, q0: Array, q1: Array) -> float:
-        """Return 1: here nothing is in the way."""
-        return 1.0
+    def latent_stiffness(self, n_nodes: int) -> Array:
+        """Return zeros [n]."""
+        return np.zeros(n_nodes)
 
 
 @dataclass

@@ -64,7 +64,7 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion"]):
         For ``dt="auto"`` with penalty contact: the same for one node on the contact's stiffness. A node should bounce
         in some eight steps: just below the limit the motion is stable, but a hard impact errs in energy (at 0.8 by
         10 to 40 per cent in the oblique impact of Gonzalez, Schmidt and Ortiz, at 0.2 by 0.05 to 0.2 per cent). Between
-        bodies, where both give way, 2.5 times that (`Energy.resolved_share`).
+        bodies, where both give way, 2.5 times that (`ContactEnergy.resolved_share`).
     newton : Newton, optional
         How the equations of the implicit members are solved.
 
