@@ -221,14 +221,14 @@ class BodyContact(ChangingEnergy, PairEnergy, ContactEnergy):
                 return False
         renewed = super().renewed(q)
         if renewed or near is None or self._near_at((q,)) is None:
-            away = self._moved((q,))
+            away = self.moved((q,))
             ahead = max(min(_AHEAD * self.reach, self.margin - 2.0 * away), 0.0)
             self._near = near_pairs(q, self._vertices, self, ahead, away)
         return renewed
 
     def near(self, ends: tuple[Array, ...]) -> PairEnergy:
         """Return an energy of all pairs that are closer than d̂ at the positions [n, 3], one or two of them."""
-        return self._near_at(ends) or self._complete(ends)
+        return self._near_at(ends) or self.complete(ends)
 
     def _near_at(self, ends: tuple[Array, ...]) -> PairEnergy | None:
         """Return the energy of the pairs that are near, if these are all on the way between the positions."""
@@ -242,10 +242,6 @@ class BodyContact(ChangingEnergy, PairEnergy, ContactEnergy):
 
     def _farthest(self, q: Array, at: Array) -> float:
         return farthest_of(q, self._vertices, at[self._vertices])
-
-    def complete(self, ends: tuple[Array, ...]) -> BodyContact:
-        """Return the contact, or a copy, with a list that is complete at the positions [n, 3], one or two of them."""
-        return self._complete(ends)
 
     # -- what is assembled ------------------------------------------------------------------------------------
 
@@ -354,7 +350,7 @@ class BodyContact(ChangingEnergy, PairEnergy, ContactEnergy):
             ∂φ/∂x in N of the pairs in the list as it acts in a motion; default: that at q. It is taken if the list is
             complete at q.
         """
-        energy = self._complete((q,))
+        energy = self.complete((q,))
         pairs = energy.record
         if gradient is None or energy is not self:
             gradient = energy.gradient(q[pairs.nodes])

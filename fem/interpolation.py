@@ -29,7 +29,6 @@ _ROUND_OFF = 1e-9  # how far the sum of the weights of a point may be from one
 
 
 @checked
-@final
 class Interpolation(Copyable):
     """The positions of points as weighted means of those of nodes, P = B q.
 
@@ -123,6 +122,61 @@ class Interpolation(Copyable):
         weights = np.zeros((*of_points.shape, nodes.shape[1]))
         gather_nodes(of_points, indptr, indices, data, nodes, weights)
         return nodes, weights
+
+    def add_forces(self, add: Callable[[Array], None], out: Array) -> None:
+        """Add forces on points to those on nodes, out [n, dim]; add(f) adds them to those on points [p, dim]."""
+        of_points = np.zeros((self.n_points, out.shape[1]))
+        add(of_points)
+        out += self.forces(of_points)
+
+    def add_matrix(self, add: Callable[[IntArray, Array], None], weights: Array, slots: IntArray, out: Array) -> None:
+        """Add a matrix to the blocks or values out [nnz, …] at slots [m, K, K], by the weights of `stencils`.
+
+        add(slots, out) adds that of the points, at slots [m, k, k].
+        """
+        add_matrix(add, weights, slots, out)
+
+
+@final
+class Selection(Interpolation):
+    """Points that are nodes themselves, each another one: forces on them have the bits that they have without nodes.
+
+    Parameters
+    ----------
+    places : int32 [p]
+        Which nodes these are.
+    n_nodes : int
+    """
+
+    def __init__(self, places: IntArray, n_nodes: int):
+        count = len(places)
+        super().__init__(sp.csr_array((np.ones(count), places, np.arange(count + 1)), (count, n_nodes)))
+        self._places = places
+
+    def points(self, q: Array) -> Array:
+        """Return the positions [p, dim] in m of the points at nodal positions q [n, dim]; or their velocities."""
+        return q[self._places]
+
+    def forces(self, f: Array) -> Array:
+        """Return the nodal forces [n, dim] in N of forces f [p, dim] at the points."""
+        out = np.zeros((self.n_nodes, f.shape[1]))
+        out[self._places] = f
+        return out
+
+    def stencils(self, of_points: IntArray) -> tuple[IntArray, Array]:
+        """Return the nodes [m, k] of stencils of points [m, k], and the weights [m, k, k] of these."""
+        k = of_points.shape[1]
+        return self._places[of_points], np.broadcast_to(np.eye(k), (len(of_points), k, k))
+
+    def add_forces(self, add: Callable[[Array], None], out: Array) -> None:
+        """Add forces on points to those on nodes, out [n, dim], one by one."""
+        of_points = out[self._places]
+        add(of_points)
+        out[self._places] = of_points
+
+    def add_matrix(self, add: Callable[[IntArray, Array], None], weights: Array, slots: IntArray, out: Array) -> None:
+        """Add a matrix to the blocks or values out [nnz, …] at slots [m, k, k], which are those of the points."""
+        add(slots, out)
 
 
 _Inner = TypeVar("_Inner", bound=Energy)
@@ -271,11 +325,9 @@ class _Interpolated(ContactEnergy, Generic[_Inner]):
         """Add a form by the method of the energy of the points that adds it: vectors for all points at once."""
         points = tuple(self.interpolation.points(x) for x in nodal)
         if slots is None:
-            forces = np.zeros_like(points[0])
-            add(form, points, forces)
-            out += self.interpolation.forces(forces)
-            return
-        add_matrix(lambda own, local: add(form, points, local, own), self._weights, slots, out)
+            self.interpolation.add_forces(lambda forces: add(form, points, forces), out)
+        else:
+            self.interpolation.add_matrix(lambda own, local: add(form, points, local, own), self._weights, slots, out)
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later.
@@ -365,10 +417,6 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
             energy.cover(points)
         self._follow()
 
-    def complete(self, ends: tuple[Array, ...]) -> Self:
-        """Return the energy, or a copy, with a list that is complete at the positions [n, dim], one or two of them."""
-        return self._complete(ends)
-
     def __copy__(self) -> Self:
         """Return a copy with a list of its own."""
         new = super().__copy__()
@@ -376,11 +424,11 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
         return new
 
     def _energy_at(self, q: Array) -> Energy:
-        return self._complete((q,)).energy
+        return self.complete((q,)).energy
 
-    def _moved(self, ends: tuple[Array, ...]) -> float:
+    def moved(self, ends: tuple[Array, ...]) -> float:
         """Return how far in m a point is from where the list was found, at most."""
-        return self.energy._moved(tuple(map(self.interpolation.points, ends)))
+        return self.energy.moved(tuple(map(self.interpolation.points, ends)))
 
     def listed_total(self, q: Array) -> float:
         """Return the energy in J of the stencils in the list."""

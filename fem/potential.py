@@ -80,9 +80,19 @@ class Potential(Copyable):
             out = np.zeros((self.n_nodes, self.dim))
         else:
             out.fill(0.0)
+        self._add_gradient(q, out)
+        return out
+
+    def step_gradient(self, q: Array, out: Array) -> None:
+        """Add ∇V(q) [n, dim] in N at the end of an explicit step to out, which is zero.
+
+        Of a system on several ranks `share` is part of it: q is set at nodes that have their equations elsewhere.
+        """
+        self._add_gradient(q, out)
+
+    def _add_gradient(self, q: Array, out: Array) -> None:
         for energy in self.energies.values():  # as `assembled` does, in the loop of explicit steps
             energy.add_gradient(q, out)
-        return out
 
     def hessian(self, q: Array) -> sp.bsr_array:
         """Return ∇²V(q) [n·dim, n·dim] in N/m in dim × dim blocks, fixed coordinates included.

@@ -267,8 +267,7 @@ class NewmarkMotion(FixedStepMotion):
         elif kind == _ENERGIES:
             if self._table is not None:  # whose forces are not finite: energies say of which stencil
                 self._gradient.fill(0.0)
-            for energy in self.system.energies.values():  # to what is clear
-                energy.add_gradient(self._q, self._gradient)
+            self.system.step_gradient(self._q, self._gradient)  # which is zero
         else:
             if len(loads.histories) < len(self._work.loads):
                 self._gradient -= self._work.evaluate(t, self._q, self._rooms[SEEN])
