@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symplex.contact.crossing import crossing, free_share, intersections, largest_step
-from symplex.contact.search import SurfacePairs, find_pairs, find_swept
+from symplex.contact.pairs import SurfacePairs
+from symplex.contact.search import find_pairs, find_swept
 from symplex.contact.surfaces import Surface
 from symplex.fem.assembly import Array
 

@@ -23,7 +23,7 @@ from symplex.fem import threads
 from symplex.parallel.division import Division
 from symplex.parallel.member import Arrays, Command, Member, Summed
 from symplex.parallel.motion import InParts
-from symplex.parallel.part import PartEnergy
+from symplex.parallel.part_system import PartSystem
 from symplex.parallel.partition import owners
 
 RUBBER = sx.NeoHookean(lmbda=6e6, mu=4e6, density=1000.0)
@@ -81,19 +81,19 @@ class Timed(Command):
 
     def done(self, member: Member) -> float:
         """Do it on one rank."""
-        spent, added = [0.0], PartEnergy._added
+        spent, added = [0.0], PartSystem._added
 
-        def timed(self: PartEnergy, *arguments: Any) -> Any:
+        def timed(self: PartSystem, *arguments: Any) -> Any:
             before = process_time()
             found = added(self, *arguments)
             spent[0] += process_time() - before
             return found
 
-        PartEnergy._added = timed
+        PartSystem._added = timed
         try:
             member.steps(self.steps)
         finally:
-            PartEnergy._added = added
+            PartSystem._added = added
         return spent[0] / self.steps
 
 

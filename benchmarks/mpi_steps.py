@@ -27,7 +27,7 @@ from mpi import block
 import symplex as sx
 from symplex.fem import threads
 from symplex.parallel.halo import Halo
-from symplex.parallel.member import Command, Member
+from symplex.parallel.member import Command, Failure, Member
 from symplex.parallel.motion import InParts
 from symplex.time.explicit.newmark import Newmark, NewmarkMotion
 
@@ -44,9 +44,8 @@ class Keep(Command):
 
     def done(self, member: Member) -> tuple[int, int, int, int]:
         """Do it on one rank."""
-        KEPT[self.name] = member._moving, member._part, member.halo
+        KEPT[self.name] = member._motion, member._system
         share, halo = member.part.share, member.halo
-        assert halo is not None
         return share.ghosts, len(share.nodes) - share.ghosts, halo.bytes, halo.messages
 
 
@@ -60,13 +59,13 @@ class Timed(Command):
 
     def done(self, member: Member) -> float:
         """Do it on one rank."""
-        member._moving, member._part, member.halo = KEPT[self.name]
+        member._motion, member._system = KEPT[self.name]
         pin(member.comm.rank)
         Late.delay = self.delay
         member.comm.Barrier()
         began = perf_counter()
         failure = member.steps(self.steps)
-        assert failure is None, failure
+        assert not isinstance(failure, Failure), failure
         return (perf_counter() - began) / self.steps
 
 

@@ -18,15 +18,15 @@ from symplex.contact.laws import LAWS, require_law
 from symplex.contact.near_pairs import NearPairs, Place, farthest_of, near_pairs, place
 from symplex.contact.output import Contacts, ContactState, columns_of
 from symplex.contact.pair_energy import PairEnergy, nearest
-from symplex.contact.pairs import Law
-from symplex.contact.search import SurfacePairs, find_pairs, find_swept
+from symplex.contact.pairs import PairRecord, SurfacePairs
+from symplex.contact.search import find_pairs, find_swept
 from symplex.contact.stiffness import contact_stiffness, default_distance
 from symplex.contact.surfaces import Surface
 from symplex.contact.touching import touching_bodies
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.changing import RENEWED
+from symplex.fem.changing import RENEWED, ChangingEnergy
+from symplex.fem.contact_energy import ContactEnergy
 from symplex.fem.forms import Form
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.state import State
@@ -37,7 +37,7 @@ _TOUCH = 1e-9  # of the distance at which forces begin: what is as near as that 
 
 @partial(checked, but=("law",))
 @final
-class BodyContact(PairEnergy):
+class BodyContact(ChangingEnergy, PairEnergy, ContactEnergy):
     """Surfaces that push each other away where they are closer than a distance d̂: V = Σ w m b(s).
 
     The sum is over all pairs of a vertex and a face, and of two edges, of the bodies that may touch; s is the squared
@@ -85,6 +85,7 @@ class BodyContact(PairEnergy):
     """
 
     resolved_share = 0.4
+    impenetrable = True
     offset = overlap = 0.0
 
     def __init__(
@@ -119,12 +120,11 @@ class BodyContact(PairEnergy):
         self.between = touching_bodies(surface, between, self_contact)
         self.bounded_stiffness = law != "barrier"
         self.listed_at = np.empty((0, 3))
-        self._law = Law(LAWS[law], self.stiffness, self.reach)
         touches = np.flatnonzero(self.between.any(axis=1))
         self._vertices = surface.vertices[np.isin(surface.vertex_bodies, touches)]
         self._clear: Place | None = None  # no two meet while vertices stay there
         self._around: NDArray[np.bool_] | None = None  # the nodes whose pairs it has, if not those of all
-        self._keep(_no_pairs())
+        self.empty()
 
     @classmethod
     @partial(checked, but=("law",))
@@ -178,7 +178,7 @@ class BodyContact(PairEnergy):
         few.surface = self.surface.renumbered(nodes)
         few._vertices = np.searchsorted(nodes, self._vertices).astype(np.int32)
         few.listed_at, few._covered, few._clear = np.empty((0, 3)), (), None
-        few._keep(_no_pairs())
+        few.empty()
         return few
 
     @property
@@ -198,10 +198,18 @@ class BodyContact(PairEnergy):
         pairs = find_pairs(self.surface, ends, distance, self.between)
         if self._around is not None:
             pairs = pairs.chosen(np.flatnonzero(self._around[pairs.nodes].any(axis=1)))
-        self._keep(pairs)
+        self._list(pairs)
 
-    def _keep(self, pairs: SurfacePairs) -> None:
-        super()._keep(pairs)
+    def empty(self) -> None:
+        """Let there be no pairs."""
+        none = np.empty(0)
+        nodes, edge_edge = np.empty((0, 4), np.int32), np.empty(0, np.uint8)
+        self._list(SurfacePairs(nodes=nodes, edge_edge=edge_edge, weights=none, parallel=none))
+
+    def _list(self, pairs: SurfacePairs) -> None:
+        """Let these be the pairs."""
+        law = {"law": LAWS[self.law], "stiffness": self.stiffness, "reach": self.reach}
+        self._keep(PairRecord(**pairs.as_dict(), **law))
         self._near: NearPairs | None = None
 
     def renewed(self, q: Array) -> bool:
@@ -213,20 +221,19 @@ class BodyContact(PairEnergy):
                 return False
         renewed = super().renewed(q)
         if renewed or near is None or self._near_at((q,)) is None:
-            away = self._moved((q,))
+            away = self.moved((q,))
             ahead = max(min(_AHEAD * self.reach, self.margin - 2.0 * away), 0.0)
-            self._near = near_pairs(q, self._vertices, self.pairs, self.reach, ahead, away)
+            self._near = near_pairs(q, self._vertices, self, ahead, away)
         return renewed
 
-    def near(self, ends: tuple[Array, ...]) -> SurfacePairs:
-        """Return pairs with all those that are closer than d̂ at the positions [n, 3], one or two of them."""
-        pairs = self._near_at(ends)
-        return self._complete(ends).pairs if pairs is None else pairs
+    def near(self, ends: tuple[Array, ...]) -> PairEnergy:
+        """Return an energy of all pairs that are closer than d̂ at the positions [n, 3], one or two of them."""
+        return self._near_at(ends) or self.complete(ends)
 
-    def _near_at(self, ends: tuple[Array, ...]) -> SurfacePairs | None:
-        """Return the pairs that are near, if these are all on the way between the positions."""
+    def _near_at(self, ends: tuple[Array, ...]) -> PairEnergy | None:
+        """Return the energy of the pairs that are near, if these are all on the way between the positions."""
         near = self._near
-        return near.pairs if near is not None and self._stays(near.place, *ends) else None
+        return near.energy if near is not None and self._stays(near.place, *ends) else None
 
     def _stays(self, place: Place, *ends: Array) -> bool:
         """Return whether no vertex is farther from a place than it may be."""
@@ -236,24 +243,21 @@ class BodyContact(PairEnergy):
     def _farthest(self, q: Array, at: Array) -> float:
         return farthest_of(q, self._vertices, at[self._vertices])
 
-    def complete(self, ends: tuple[Array, ...]) -> BodyContact:
-        """Return the contact, or a copy, with a list that is complete at the positions [n, 3], one or two of them."""
-        return self._complete(ends)
-
     # -- what is assembled ------------------------------------------------------------------------------------
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
-        pairs = self._near_at((q,))
-        return super().total(q) if pairs is None else self._total(q, pairs)
+        near = self._near_at((q,))
+        return super().total(q) if near is None else near.total(q)
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form to what is assembled (see `Energy.add`): of vectors, of the pairs that are near if it can."""
-        pairs = None if form.is_matrix or form is forms.MEAN_GRADIENT else self._near_at(form.positions(nodal))
-        if pairs is None:
+        can = form.name in self.kernels and not form.is_matrix
+        near = self._near_at(form.positions(nodal)) if can else None
+        if near is None:
             super().add(form, nodal, out, slots)
         else:
-            self._add(form, nodal, pairs, None, out)
+            near.add(form, nodal, out)
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per node [n_nodes] in N/m about what closed contact adds to its stiffness; infinite for a barrier.
@@ -284,12 +288,13 @@ class BodyContact(PairEnergy):
         # The way between two places within a ball stays in it.
         if self._clear is not None and self._stays(self._clear, q0, q1):
             return None
-        pairs = self._near_at((q0, q1))
-        if pairs is None and self._is_complete((q0, q1)):  # as then it has all that meet between them
-            pairs = self.pairs
-        if pairs is None:
+        listed = self._near_at((q0, q1))
+        if listed is None and self._is_complete((q0, q1)):  # as then it has all that meet between them
+            listed = self
+        if listed is None:
             pairs = find_swept(self.surface, q0, q1, self.between)
             return None if pairs is None else crossing(self.surface, pairs, q0, q1)
+        pairs = listed.record
         found = crossing(self.surface, pairs, q0, q1)
         if found is None:
             # What is not in the list is farther apart than d̂; two nodes have to come all this way.
@@ -345,8 +350,8 @@ class BodyContact(PairEnergy):
             ∂φ/∂x in N of the pairs in the list as it acts in a motion; default: that at q. It is taken if the list is
             complete at q.
         """
-        energy = self._complete((q,))
-        pairs = energy.pairs
+        energy = self.complete((q,))
+        pairs = energy.record
         if gradient is None or energy is not self:
             gradient = energy.gradient(q[pairs.nodes])
         c, gaps = nearest(q, pairs)
@@ -370,7 +375,3 @@ class BodyContact(PairEnergy):
     def resultants(self, q: Array) -> dict[tuple[str, str], Array]:
         """Return for each pair of different bodies that may touch the force [3] in N of the second on the first one."""
         return self.at(q).resultants()
-
-
-def _no_pairs() -> SurfacePairs:
-    return SurfacePairs(np.empty((0, 4), np.int32), np.empty(0, np.uint8), np.empty(0), np.empty(0))

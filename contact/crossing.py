@@ -18,9 +18,9 @@ from symplex.contact.grid import (
     most_rows,
     overlap,
 )
-from symplex.contact.pairs import relative
+from symplex.contact.pairs import SurfacePairs, relative
 from symplex.contact.passing import free_way, meeting, without_mean
-from symplex.contact.search import SurfacePairs, edges_through_faces, find_swept
+from symplex.contact.search import edges_through_faces, find_swept
 from symplex.contact.surfaces import Surface, components_of, is_closed
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.kernels import formula, kernel

@@ -10,9 +10,9 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.contact.bodies import BodyContact
 from symplex.contact.friction_law import FrictionLaw
-from symplex.contact.node_friction import MeasureFriction, NodeFriction
+from symplex.contact.kernel_friction import MeasureFriction, SurfaceFriction
+from symplex.contact.node_friction import NodeFriction
 from symplex.contact.rigid import ObstacleContact, RigidContact
-from symplex.contact.surface_friction import SurfaceFriction
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.actions.looped_load import CompiledLoad, LoadForm

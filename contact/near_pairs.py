@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symplex.contact.pair_energy import nearest
-from symplex.contact.search import SurfacePairs
+from symplex.contact.pair_energy import PairEnergy, nearest
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.kernels import kernel
 
@@ -29,25 +28,26 @@ class NearPairs(NamedTuple):
     Attributes
     ----------
     place : Place
-        As long as no vertex goes farther, ``pairs`` are all that come within d̂.
-    pairs : SurfacePairs
+        As long as no vertex goes farther, ``energy`` has all pairs that come within d̂.
+    energy : PairEnergy
     away : float
         How far in m vertices had been from where the list was found, at most.
     """
 
     place: Place
-    pairs: SurfacePairs
+    energy: PairEnergy
     away: float
 
 
-def near_pairs(q: Array, vertices: IntArray, pairs: SurfacePairs, reach: float, ahead: float, away: float) -> NearPairs:
-    """Return those of a list that are closer than reach + ahead at the positions q [n, 3].
+def near_pairs(q: Array, vertices: IntArray, listed: PairEnergy, ahead: float, away: float) -> NearPairs:
+    """Return those of a list that are closer than d̂ + ahead at the positions q [n, 3].
 
     The list must have all of these.
     """
+    pairs = listed.record
     if len(pairs.nodes):
-        pairs = pairs.chosen(np.flatnonzero(nearest(q, pairs)[1] < reach + ahead))
-    return NearPairs(place(q, vertices, 0.49 * ahead), pairs, away)
+        pairs = pairs.chosen(np.flatnonzero(nearest(q, pairs)[1] < pairs.reach + ahead))
+    return NearPairs(place(q, vertices, 0.49 * ahead), PairEnergy(listed.surface, pairs), away)
 
 
 def place(q: Array, vertices: IntArray, distance: float) -> Place:

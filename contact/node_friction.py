@@ -1,4 +1,4 @@
-"""Friction of nodes with a rigid obstacle: in loops over its measure, or from the forces of the contact.
+"""Friction of nodes with any rigid obstacle, from the forces of the contact.
 
 w = Σ_a c_a v_a of the nodes of the stencil, 1 of the node and what is left of those that carry the obstacle, so that
 c_a f are the forces on them. Of a frame Σ_a c_a x_a = 0 as well: their moments sum to zero. f·w = −t·σ is never
@@ -7,70 +7,18 @@ positive.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.contact.friction_law import FrictionLaw
-from symplex.contact.friction_loops import KERNELS, FrictionRecord, friction_of, friction_rows, slip_of
-from symplex.contact.rigid import ObstacleContact, RigidContact
-from symplex.errors import InvalidSystem
-from symplex.fem.actions.looped_load import DERIVATIVES, FORCES, LoadForm
+from symplex.contact.friction_loops import friction_of, friction_rows, slip_of
+from symplex.contact.rigid import ObstacleContact
+from symplex.fem.actions.looped_load import LoadForm
 from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_vectors
-from symplex.fem.calls import Call, row_of, run, run_matrix, table_of, whole
 from symplex.fem.copying import Copyable
 from symplex.fem.kernels import formula, kernel
-
-
-@final
-class MeasureFriction(Copyable):
-    """The friction of the nodes of a contact that is a law of a measure."""
-
-    def __init__(self, contact: RigidContact, friction: FrictionLaw):
-        self._contact, self._friction = contact, friction
-
-    @property
-    def nodes(self) -> IntArray:
-        """The nodes [m, 1], or each with that which carries the obstacle [m, 2]."""
-        return self._contact.nodes
-
-    def call(self, form: LoadForm, *, secant: bool = False) -> Call:
-        """Return the call of a form; ``secant``: of derivatives, with secants."""
-        return Call(KERNELS[form.name], self._records[secant], whole(len(self.nodes)))
-
-    @cached_property
-    def _records(self) -> tuple[FrictionRecord, FrictionRecord]:
-        """What the kernels read, without and with secants."""
-        contact = self._contact.record
-        assert contact is not None, "the law of a contact with an obstacle is compiled"
-        numbers = np.array(self._friction, float)
-        one, other = (FrictionRecord(**contact.as_dict(), friction=numbers, secant=secant) for secant in (False, True))
-        return one, other
-
-    @cached_property
-    def _least_nodes(self) -> int:
-        return int(self.nodes.max(initial=-1)) + 1
-
-    def add(self, q0: Array, q1: Array, v: Array, out: Array) -> float:
-        """Add the forces to out [n, dim]; return a sum that is finite if all are."""
-        q0, q1, v = (np.ascontiguousarray(nodal, float) for nodal in (q0, q1, v))
-        for nodal in (q0, q1, v):  # loops would read beyond the end
-            if nodal.shape != (len(q0), self._contact.obstacle.dim) or len(nodal) < self._least_nodes:
-                raise InvalidSystem(
-                    f"Friction: an array for nodes has shape {nodal.shape}, wanted (n, {self._contact.obstacle.dim}) "
-                    f"with n at least {self._least_nodes}, the same for all."
-                )
-        return run(table_of([row_of(self.call(FORCES), *FORCES[1:])]), out, 1.0, q0, q1, q1, v)
-
-    def add_derivatives(
-        self, q0: Array, q1: Array, v: Array, by: tuple[float, float], secant: bool, slots: IntArray, out: Array
-    ) -> float:
-        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks [nnz, dim, dim]; return a sum that is finite if all are."""
-        q0, q1, v = (np.ascontiguousarray(nodal, float) for nodal in (q0, q1, v))
-        row = row_of(self.call(DERIVATIVES, secant=secant), *DERIVATIVES[1:], slots)
-        return run_matrix(table_of([row]), out, 1.0, q0, q1, q1, v, *by)
 
 
 @final

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.columns import Column, components, vector_columns
-from symplex.contact.search import SurfacePairs
+from symplex.contact.pairs import SurfacePairs
 from symplex.contact.surfaces import Surface
 from symplex.fem.assembly import Array, IntArray
 

@@ -16,7 +16,7 @@ Scalars are carried as (value, first derivative, second derivative).
 
 from symplex.contact import laws, mollifier
 from symplex.contact.closest import closest, combined, directions, inverse_gram
-from symplex.contact.pairs import add_forces, edges, gather
+from symplex.contact.pairs import add_forces, edges, gather, law_of
 from symplex.fem.kernels import uncounted_inlined as formula, uncounted_kernel as kernel
 from symplex.fem.vectors import Vec3, cross, dot, expanded, scattered
 
@@ -102,30 +102,30 @@ def _add_rates(A, dA, c, dc, alpha, beta, gamma):
 
 
 @kernel
-def add_secant(q, pairs, law, slots, out):
+def add_secant(q, our, slots, out, first, last):
     """Add 𝓕 to the values [nnz]."""
-    check, still = 0.0, Vec3(0.0, 0.0, 0.0)
-    for e in range(len(pairs.nodes)):
-        x, v = gather(q, pairs.nodes, e), (still, still, still, still)
-        s, c = closest(pairs.edge_edge[e], x)
+    check, law, still = 0.0, law_of(our), Vec3(0.0, 0.0, 0.0)
+    for e in range(first, last):
+        x, v = gather(q, our.nodes, e), (still, still, still, still)
+        s, c = closest(our.edge_edge[e], x)
         if s >= law.reach * law.reach:
             continue
-        A, P, alpha, beta, gamma = _factors(pairs.weights[e], pairs.parallel[e], law, s, 0.0, 0.0, x, v)
+        A, P, alpha, beta, gamma = _factors(our.weights[e], our.parallel[e], law, s, 0.0, 0.0, x, v)
         check += _add_secants(out, slots, e, A[0], c, P[0] * alpha[0], P[0] * beta[0], P[0] * gamma[0])
     return check
 
 
 @kernel
-def add_secant_rate(q, v, pairs, law, slots, out):
+def add_secant_rate(q, v, our, slots, out, first, last):
     """Add 𝓕̇ along velocities v [n, 3] to the values [nnz]."""
-    check = 0.0
-    for e in range(len(pairs.nodes)):
-        x, w = gather(q, pairs.nodes, e), gather(v, pairs.nodes, e)
-        s, c = closest(pairs.edge_edge[e], x)
+    check, law = 0.0, law_of(our)
+    for e in range(first, last):
+        x, w = gather(q, our.nodes, e), gather(v, our.nodes, e)
+        s, c = closest(our.edge_edge[e], x)
         if s >= law.reach * law.reach:
             continue
-        p, dp, _, dc, _ = _move(pairs.edge_edge[e], x, w, c)
-        A, P, alpha, beta, gamma = _factors(pairs.weights[e], pairs.parallel[e], law, s, 2.0 * dot(p, dp), 0.0, x, w)
+        p, dp, _, dc, _ = _move(our.edge_edge[e], x, w, c)
+        A, P, alpha, beta, gamma = _factors(our.weights[e], our.parallel[e], law, s, 2.0 * dot(p, dp), 0.0, x, w)
         alpha, beta, gamma = _product(P, alpha), _product(P, beta), _product(P, gamma)
         check += _add_rates(out, slots, e, A[0], A[1], c, dc, alpha[1], beta[1], gamma[1])
     return check
@@ -135,32 +135,33 @@ def add_secant_rate(q, v, pairs, law, slots, out):
 
 
 @expanded
-def _second_rates(A, alpha, beta, gamma, c, dc, ddc, p, dp, ddp, x, v):
-    """Return the second derivatives of the forces, from those of A and of P α, P β and P γ."""
+def _second_rates(A, invariants, c, p, x, v):
+    """Return the second derivatives of the forces, from those of A, of P α, P β and P γ, and of c and p."""
+    (alpha, beta, gamma), (p, dp, ddp) = invariants, p
     (e1, e2), (de1, de2) = edges(x), edges(v)
     first = beta[2] * e1 + 2.0 * beta[1] * de1 - gamma[2] * e2 - 2.0 * gamma[1] * de2
     second = alpha[2] * e2 + 2.0 * alpha[1] * de2 - gamma[2] * e1 - 2.0 * gamma[1] * de1
     forces = []
     for a in range(4):
-        pull = _product(A, (c[a], dc[a], ddc[a]))
+        pull = _product(A, tuple([one[a] for one in c]))
         along = pull[2] * p + 2.0 * pull[1] * dp + pull[0] * ddp
         forces.append(along + (2.0 if a % 2 == 1 else -2.0) * (first if a < 2 else second))
     return tuple(forces)
 
 
 @kernel
-def add_third(q, direction, pairs, law, out):
+def add_third(q, direction, our, out, first, last):
     """Add ∇³φ[a, a] [n, 3] along a direction a [n, 3]: the second derivative of the gradient."""
-    check = 0.0
-    for e in range(len(pairs.nodes)):
-        x, v = gather(q, pairs.nodes, e), gather(direction, pairs.nodes, e)
-        s, c = closest(pairs.edge_edge[e], x)
+    check, law = 0.0, law_of(our)
+    for e in range(first, last):
+        x, v = gather(q, our.nodes, e), gather(direction, our.nodes, e)
+        s, c = closest(our.edge_edge[e], x)
         if s >= law.reach * law.reach:
             continue
-        p, dp, ddp, dc, ddc = _move(pairs.edge_edge[e], x, v, c)
+        p, dp, ddp, dc, ddc = _move(our.edge_edge[e], x, v, c)
         ds, dds = 2.0 * dot(p, dp), 2.0 * (dot(dp, dp) + dot(p, ddp))
-        A, P, alpha, beta, gamma = _factors(pairs.weights[e], pairs.parallel[e], law, s, ds, dds, x, v)
-        alpha, beta, gamma = _product(P, alpha), _product(P, beta), _product(P, gamma)
-        f = _second_rates(A, alpha, beta, gamma, c, dc, ddc, p, dp, ddp, x, v)
-        check += add_forces(out, pairs.nodes, e, f)
+        A, P, alpha, beta, gamma = _factors(our.weights[e], our.parallel[e], law, s, ds, dds, x, v)
+        invariants = _product(P, alpha), _product(P, beta), _product(P, gamma)
+        f = _second_rates(A, invariants, (c, dc, ddc), (p, dp, ddp), x, v)
+        check += add_forces(out, our.nodes, e, f)
     return check

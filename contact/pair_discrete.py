@@ -20,7 +20,7 @@ Pairs that are beyond d̂ at both ends have no share, whatever happens in betwee
 
 from symplex.contact import laws, mollifier
 from symplex.contact.closest import closest, combined, moved, slide
-from symplex.contact.pairs import add_forces, along_distance, edges, gather, middle, with_edges
+from symplex.contact.pairs import add_forces, along_distance, edges, gather, law_of, middle, with_edges
 from symplex.fem.kernels import uncounted_inlined as formula, uncounted_kernel as kernel
 from symplex.fem.vectors import dot, expanded, outer, scattered, shifted
 
@@ -28,8 +28,16 @@ _UNDECIDED = 1e-15  # relative to s0 + s1: where all of κ, λ and A are below i
 
 
 @formula
-def mean_coefficients(edge_edge, s0, s1, x0, x1, c0, c1):
+def end_of(edge_edge, x):
+    """Return an end of an increment: the squared distance s, the positions, and the coefficients of nearest points."""
+    s, c = closest(edge_edge, x)
+    return s, x, c
+
+
+@formula
+def mean_coefficients(edge_edge, start, end):
     """Return c̄, θ, 1 − θ and r, which is zero where it is round-off."""
+    (s0, x0, c0), (s1, x1, c1) = start, end
     u0, u1 = moved(edge_edge, c0, c1, x0), moved(edge_edge, c0, c1, x1)
     kappa = max(dot(u1, u1) - 2.0 * dot(combined(c1, x1), u1), 0.0)
     lmbda = max(dot(u0, u0) + 2.0 * dot(combined(c0, x0), u0), 0.0)
@@ -69,9 +77,10 @@ def mollifiers(threshold, x0, x1):
 
 
 @formula
-def _discrete_gradient(edge_edge, w, threshold, law, s0, s1, x0, x1, c0, c1):
-    """Return DG of a pair from x0 to x1 with nearest points c0 and c1."""
-    c, _, _, _ = mean_coefficients(edge_edge, s0, s1, x0, x1, c0, c1)
+def _discrete_gradient(edge_edge, w, threshold, law, start, end):
+    """Return DG of a pair."""
+    c, _, _, _ = mean_coefficients(edge_edge, start, end)
+    (s0, x0, _), (s1, x1, _) = start, end
     chi0, chi1 = mollifiers(threshold, x0, x1)
     m = 0.5 * (mollifier.value(chi0) + mollifier.value(chi1))
     pull = 2.0 * w * m * laws.quotient(law.kind, law.stiffness, law.reach, s0, s1)
@@ -90,22 +99,32 @@ def _plus(x, y):
     return tuple([u + v for u, v in zip(x, y, strict=True)])
 
 
+@formula
+def _add(our, law, e, x0, x1, out):
+    """Add DG of a pair from x0 to x1; return the sum of its numbers."""
+    start, end, square = end_of(our.edge_edge[e], x0), end_of(our.edge_edge[e], x1), law.reach * law.reach
+    if start[0] >= square and end[0] >= square:
+        return 0.0
+    f = _discrete_gradient(our.edge_edge[e], our.weights[e], our.parallel[e], law, start, end)
+    return add_forces(out, our.nodes, e, f)
+
+
 @kernel
-def add_discrete_gradient(q, change, low, is_increment, pairs, law, out):
-    """Add DG [n, 3] from q to ``change``, or from q + ``low`` to q + ``low`` + ``change`` if that is an increment."""
-    check, square = 0.0, law.reach * law.reach
-    for e in range(len(pairs.nodes)):
-        x0, x1 = gather(q, pairs.nodes, e), gather(change, pairs.nodes, e)
-        if is_increment:
-            x0 = _plus(x0, gather(low, pairs.nodes, e))
-            x1 = _plus(x1, x0)
-        s0, c0 = closest(pairs.edge_edge[e], x0)
-        s1, c1 = closest(pairs.edge_edge[e], x1)
-        if s0 >= square and s1 >= square:
-            continue
-        w, threshold = pairs.weights[e], pairs.parallel[e]
-        f = _discrete_gradient(pairs.edge_edge[e], w, threshold, law, s0, s1, x0, x1, c0, c1)
-        check += add_forces(out, pairs.nodes, e, f)
+def add_discrete_gradient(q0, q1, our, out, first, last):
+    """Add DG [n, 3] from q0 to q1."""
+    check, law = 0.0, law_of(our)
+    for e in range(first, last):
+        check += _add(our, law, e, gather(q0, our.nodes, e), gather(q1, our.nodes, e), out)
+    return check
+
+
+@kernel
+def add_increment_gradient(q, compensation, dq, our, out, first, last):
+    """Add DG [n, 3] from q + c to q + c + Δq."""
+    check, law = 0.0, law_of(our)
+    for e in range(first, last):
+        x0 = _plus(gather(q, our.nodes, e), gather(compensation, our.nodes, e))
+        check += _add(our, law, e, x0, _plus(gather(dq, our.nodes, e), x0), out)
     return check
 
 
@@ -119,8 +138,9 @@ def add_discrete_gradient(q, change, low, is_increment, pairs, law, out):
 
 
 @scattered
-def _add_blocks(x0, x1, c, c0, c1, theta, rest, over, u, u1, E, V, normal, turn):
-    """Add the tangent but for what the mollifier adds, ``over`` 1/r or zero."""
+def _add_blocks(start, end, mean, moves, slides, normal, turn):
+    """Add the tangent but for what the mollifier adds: of c̄, θ, 1 − θ and 1/r or zero, u and u1, E and V."""
+    (_, x0, c0), (_, x1, c1), (c, theta, rest, over), (u, u1), (E, V) = start, end, mean, moves, slides
     p, p1, x = mean_distance(c, x0, x1), combined(c1, x1), middle(x0, x1)
     end0, end1 = combined(c, x0), combined(c, x1)
     R = [dot(combined(one, x1), end1) - dot(combined(one, x0), end0) for one in E]
@@ -136,8 +156,9 @@ def _add_blocks(x0, x1, c, c0, c1, theta, rest, over, u, u1, E, V, normal, turn)
 
 
 @scattered
-def _add_mollified(x0, x1, c, c1, threshold, of_b, of_m, curved, bend):
-    """Add w [DG(b) ⊗ ∂m̄ + DG(m) ⊗ ∂b̄ + b̄ ∂DG(m)] to ∂DG/∂x1."""
+def _add_mollified(start, end, c, threshold, factors):
+    """Add w [DG(b) ⊗ ∂m̄ + DG(m) ⊗ ∂b̄ + b̄ ∂DG(m)] to ∂DG/∂x1, with the factors of the first two and both of b̄."""
+    (_, x0, _), (_, x1, c1), (of_b, of_m, curved, bend) = start, end, factors
     p, p1, (a0, b0), (a1, b1) = mean_distance(c, x0, x1), combined(c1, x1), edges(x0), edges(x1)
     first, second = mollifier.mean_gradient(a0, b0, a1, b1)
     one, other = mollifier.gradient(a1, b1)
@@ -151,37 +172,36 @@ def _add_mollified(x0, x1, c, c1, threshold, of_b, of_m, curved, bend):
 
 
 @formula
-def _add_tangent(edge_edge, w, threshold, law, s0, s1, x0, x1, c0, c1, slots, e, out):
-    """Add ∂DG/∂x1 of a pair from x0 to x1 with nearest points c0 and c1; return the sum of its numbers."""
-    c, theta, rest, root = mean_coefficients(edge_edge, s0, s1, x0, x1, c0, c1)
+def _add_tangent(our, law, e, start, end, slots, out):
+    """Add ∂DG/∂x1 of a pair; return the sum of its numbers."""
+    edge_edge, w, threshold = our.edge_edge[e], our.weights[e], our.parallel[e]
+    (s0, x0, c0), (s1, x1, c1) = start, end
+    c, theta, rest, root = mean_coefficients(edge_edge, start, end)
     E, _, V = slide(edge_edge, x1, c1, combined(c1, x1))
-    u, u1 = moved(edge_edge, c0, c1, middle(x0, x1)), moved(edge_edge, c0, c1, x1)
-    over = 1.0 / root if root > 0.0 else 0.0
+    moves = moved(edge_edge, c0, c1, middle(x0, x1)), moved(edge_edge, c0, c1, x1)
+    mean = c, theta, rest, 1.0 / root if root > 0.0 else 0.0
     chi0, chi1 = mollifiers(threshold, x0, x1)
     m = 0.5 * (mollifier.value(chi0) + mollifier.value(chi1))
     Q = laws.quotient(law.kind, law.stiffness, law.reach, s0, s1)
     normal = 4.0 * w * m * laws.quotient_slope(law.kind, law.stiffness, law.reach, s0, s1)
-    check = _add_blocks(out, slots, e, x0, x1, c, c0, c1, theta, rest, over, u, u1, E, V, normal, 2.0 * w * m * Q)
+    check = _add_blocks(out, slots, e, start, end, mean, moves, (E, V), normal, 2.0 * w * m * Q)
     if chi0 < 1.0 or chi1 < 1.0:
         b = laws.value(law.kind, law.stiffness, law.reach, s0) + laws.value(law.kind, law.stiffness, law.reach, s1)
         quotient = mollifier.quotient(chi0, chi1)
         of_b = w * Q * mollifier.slope(chi1)
         of_m = w * quotient * laws.slope(law.kind, law.stiffness, law.reach, s1)
         curved, bend = 0.5 * w * b * mollifier.quotient_slope(chi0, chi1), 0.5 * w * b * quotient / threshold
-        check += _add_mollified(out, slots, e, x0, x1, c, c1, threshold, of_b, of_m, curved, bend)
+        check += _add_mollified(out, slots, e, start, end, c, threshold, (of_b, of_m, curved, bend))
     return check
 
 
 @kernel
-def add_discrete_hessian(q0, q1, pairs, law, slots, out):
+def add_discrete_hessian(q0, q1, our, slots, out, first, last):
     """Add ∂DG/∂q1 to the blocks [nnz, 3, 3]."""
-    check, square = 0.0, law.reach * law.reach
-    for e in range(len(pairs.nodes)):
-        x0, x1 = gather(q0, pairs.nodes, e), gather(q1, pairs.nodes, e)
-        s0, c0 = closest(pairs.edge_edge[e], x0)
-        s1, c1 = closest(pairs.edge_edge[e], x1)
-        if s0 >= square and s1 >= square:
-            continue
-        w, threshold = pairs.weights[e], pairs.parallel[e]
-        check += _add_tangent(pairs.edge_edge[e], w, threshold, law, s0, s1, x0, x1, c0, c1, slots, e, out)
+    check, law, square = 0.0, law_of(our), our.reach * our.reach
+    for e in range(first, last):
+        start = end_of(our.edge_edge[e], gather(q0, our.nodes, e))
+        end = end_of(our.edge_edge[e], gather(q1, our.nodes, e))
+        if not (start[0] >= square and end[0] >= square):
+            check += _add_tangent(our, law, e, start, end, slots, out)
     return check

@@ -19,11 +19,12 @@ or of both edges, where p̄ is less than 37° from it; beyond 45°, as at corner
 """
 
 from symplex.contact import laws, mollifier
-from symplex.contact.closest import DEGENERATE, closest
-from symplex.contact.friction_law import pull
-from symplex.contact.pair_discrete import mean_coefficients, mean_distance, mollifiers
-from symplex.contact.pairs import add_forces, edges, gather, middle
+from symplex.contact.closest import DEGENERATE
+from symplex.contact.friction_law import FrictionLaw, pull
+from symplex.contact.pair_discrete import end_of, mean_coefficients, mean_distance, mollifiers
+from symplex.contact.pairs import PairRecord, add_forces, edges, gather, law_of, middle
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.records import Integer, Number
 from symplex.fem.vectors import Mat3, Sym3, Vec3, cofactors, cross, dot, expanded, full, outer, scattered, transposed
 
 _BETA = 1.0 / 64.0
@@ -31,6 +32,15 @@ _STEEP, _FLAT = 0.7, 0.8  # cosines of the tilts from which on n is p̂, and the
 _SINGULAR = 1e-14  # det I, relative to (tr I)³, of nodes on one line
 _DIFFERENCE = 1e-6  # of the distance of a pair, for derivatives
 _NEAREST = 1e-3  # of d̂: below, differences do not become smaller
+
+
+class PairFrictionRecord(PairRecord):
+    """Pairs of a contact with the law of friction, and whether to take secants."""
+
+    dynamic: Number
+    static: Number
+    slip_speed: Number
+    secant: Integer
 
 
 @formula
@@ -91,20 +101,21 @@ def _products_of_inertia(u):
 
 
 @formula
-def _slip_operator(edge_edge, w, threshold, law, x0, x1):
+def _slip_operator(our, e, x0, x1):
     """Return N of a pair from x0 to x1, zero where there is none, and S_a.
 
     Row j of S_a is the slip velocity of a unit velocity of the node a in the direction j.
     """
-    s0, c0 = closest(edge_edge, x0)
-    s1, c1 = closest(edge_edge, x1)
-    if s0 >= law.reach * law.reach and s1 >= law.reach * law.reach:
+    edge_edge, law = our.edge_edge[e], law_of(our)
+    start, end = end_of(edge_edge, x0), end_of(edge_edge, x1)
+    if start[0] >= law.reach * law.reach and end[0] >= law.reach * law.reach:
         return 0.0, _none()
-    c, _, _, _ = mean_coefficients(edge_edge, s0, s1, x0, x1, c0, c1)
+    c, _, _, _ = mean_coefficients(edge_edge, start, end)
     p, x = mean_distance(c, x0, x1), middle(x0, x1)
-    chi0, chi1 = mollifiers(threshold, x0, x1)
+    chi0, chi1 = mollifiers(our.parallel[e], x0, x1)
     m = 0.5 * (mollifier.value(chi0) + mollifier.value(chi1))
-    N = 2.0 * w * m * abs(laws.quotient(law.kind, law.stiffness, law.reach, s0, s1)) * dot(p, p) ** 0.5
+    Q = laws.quotient(law.kind, law.stiffness, law.reach, start[0], end[0])
+    N = 2.0 * our.weights[e] * m * abs(Q) * dot(p, p) ** 0.5
     y, inertia, C, det = _inertia_of_edges(x) if edge_edge else _inertia_of_vertex(x)
     if not (N > 0.0 and det > _SINGULAR * (inertia[0] + inertia[1] + inertia[2]) ** 3):
         return 0.0, _none()
@@ -149,14 +160,14 @@ def _force(N, S, friction, v):
 
 
 @kernel
-def add_friction(q0, q1, v, pairs, law, friction, out):
+def add_friction(factor, q0, q1, q, v, our, out, first, last):
     """Add the forces to out [n, 3]; return a sum that is finite if all are."""
-    check = 0.0
-    for e in range(len(pairs.nodes)):
-        x0, x1, u = gather(q0, pairs.nodes, e), gather(q1, pairs.nodes, e), gather(v, pairs.nodes, e)
-        N, S = _slip_operator(pairs.edge_edge[e], pairs.weights[e], pairs.parallel[e], law, x0, x1)
+    check, friction = 0.0, FrictionLaw(our.dynamic, our.static, our.slip_speed)
+    for e in range(first, last):
+        x0, x1, u = gather(q0, our.nodes, e), gather(q1, our.nodes, e), gather(v, our.nodes, e)
+        N, S = _slip_operator(our, e, x0, x1)
         if N != 0.0:
-            check += add_forces(out, pairs.nodes, e, _force(N, S, friction, u))
+            check += add_forces(out, our.nodes, e, _force(N, S, friction, u))
     return check
 
 
@@ -182,30 +193,30 @@ def _rates(f, g, factor):
 
 
 @kernel
-def add_friction_derivatives(q0, q1, v, by_q, by_v, secant, pairs, law, friction, slots, out):
+def add_friction_derivatives(factor, q0, q1, q, v, by_q, by_v, our, slots, out, first, last):
     """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks [nnz, 3, 3].
 
     The derivative with v is −Sᵀ (∂t/∂σ) S, with t/σ for ∂t/∂σ if the secant is wanted; that with q1 is a difference.
     """
-    check, still = 0.0, Vec3(0.0, 0.0, 0.0)
-    for e in range(len(pairs.nodes)):
-        edge_edge, w, threshold = pairs.edge_edge[e], pairs.weights[e], pairs.parallel[e]
-        x0, x1, u = gather(q0, pairs.nodes, e), gather(q1, pairs.nodes, e), gather(v, pairs.nodes, e)
-        N, S = _slip_operator(edge_edge, w, threshold, law, x0, x1)
+    check, friction, secant = 0.0, FrictionLaw(our.dynamic, our.static, our.slip_speed), our.secant != 0
+    still = Vec3(0.0, 0.0, 0.0)
+    for e in range(first, last):
+        x0, x1, u = gather(q0, our.nodes, e), gather(q1, our.nodes, e), gather(v, our.nodes, e)
+        N, S = _slip_operator(our, e, x0, x1)
         if N == 0.0:
             continue
         f, slip = _force(N, S, friction, u), _slip(S, u)
         ratio, rate = pull(friction, dot(slip, slip) ** 0.5)
         check += _add_products(out, slots, e, S, ratio, 0.0 if secant else rate, slip, -by_v * N)
-        s1, _ = closest(edge_edge, x1)
-        step = _DIFFERENCE * max(s1**0.5, _NEAREST * law.reach)
+        s1 = end_of(our.edge_edge[e], x1)[0]
+        step = _DIFFERENCE * max(s1**0.5, _NEAREST * our.reach)
         for r in range(3, 12):
             b, j = r // 3, r % 3
             before = x1[b][j]
             taken = (before + step) - before
             way = Vec3(taken if j == 0 else 0.0, taken if j == 1 else 0.0, taken if j == 2 else 0.0)
             x = _with_step(x1, way if b == 1 else still, way if b == 2 else still, way if b == 3 else still)
-            N, S = _slip_operator(edge_edge, w, threshold, law, x0, x)
+            N, S = _slip_operator(our, e, x0, x)
             changes = _rates(_force(N, S, friction, u), f, 2.0 * by_q / taken)
             for a in range(4):
                 for i in range(3):
@@ -214,3 +225,6 @@ def add_friction_derivatives(q0, q1, v, by_q, by_v, secant, pairs, law, friction
                     out[slots[e, a, 0], i, j] -= changes[a][i]
                     check += changes[a][i]
     return check
+
+
+KERNELS = {"forces": add_friction, "force_derivatives": add_friction_derivatives}

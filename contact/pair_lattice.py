@@ -13,8 +13,7 @@ from numba import carray
 
 from symplex.contact import laws, mollifier
 from symplex.contact.closest import closest
-from symplex.contact.pairs import Law, edges, relative
-from symplex.contact.search import SurfacePairs
+from symplex.contact.pairs import PairRecord, edges, relative
 from symplex.fem.energy import LatticeFunctions
 from symplex.fem.kernels import c_function, formula
 
@@ -65,9 +64,10 @@ def _mixed(p, x, i, j, hi, hj):
     return delta if isfinite(delta) else inf
 
 
-def pair_lattice(pairs: SurfacePairs, law: Law) -> LatticeFunctions:
+def pair_lattice(pairs: PairRecord) -> LatticeFunctions:
     """Return lattice functions of contact pairs, the same in any axes."""
-    constants = np.broadcast_to(np.array(law, dtype=float), (len(pairs.nodes), 3))
+    law = np.array([pairs.law, pairs.stiffness, pairs.reach])
+    constants = np.broadcast_to(law, (len(pairs.nodes), 3))
     rows = np.column_stack([pairs.edge_edge, pairs.weights, pairs.parallel, constants])
     return LatticeFunctions(
         parameters=rows, value=_value.address, difference=_difference.address, mixed=_mixed.address, size=12

@@ -11,34 +11,35 @@ What is not finite spreads to the returned sums.
 
 from symplex.contact import laws, mollifier
 from symplex.contact.closest import closest, combined, slide
-from symplex.contact.pairs import add_forces, along_distance, edges, gather, with_edges
+from symplex.contact.pairs import add_forces, along_distance, edges, gather, law_of, with_edges
 from symplex.fem.kernels import uncounted_inlined as formula, uncounted_kernel as kernel
 from symplex.fem.vectors import mirrored, outer, scattered, shifted, transposed
 
 
 @kernel
-def set_values(q, pairs, law, out):
-    """Set φ [m]; return Σ φ."""
-    total = 0.0
-    for e in range(len(pairs.nodes)):
-        x = gather(q, pairs.nodes, e)
-        s, _ = closest(pairs.edge_edge[e], x)
-        out[e] = 0.0
-        if s >= law.reach * law.reach:
-            continue
-        e1, e2 = edges(x)
-        m = mollifier.value(mollifier.ratio(pairs.parallel[e], e1, e2))
-        # Not a number times zero where edges are parallel and touch: that is contact.
-        out[e] = pairs.weights[e] * m * laws.value(law.kind, law.stiffness, law.reach, s)
-        total += out[e]
+def write_values(q, our, out, first, last):
+    """Write φ of each pair, where there is room for it; return the sum."""
+    total, law, each = 0.0, law_of(our), len(out) > 0
+    for e in range(first, last):
+        x = gather(q, our.nodes, e)
+        s, _ = closest(our.edge_edge[e], x)
+        phi = 0.0
+        if not s >= law.reach * law.reach:
+            e1, e2 = edges(x)
+            m = mollifier.value(mollifier.ratio(our.parallel[e], e1, e2))
+            # Not a number times zero where edges are parallel and touch: that is contact.
+            phi = our.weights[e] * m * laws.value(law.kind, law.stiffness, law.reach, s)
+        total += phi
+        if each:
+            out[e] = phi
     return total
 
 
 @kernel
-def set_nearest(q, pairs, coefficients, distances):
-    """Set the coefficients c [m, 4] of nearest points, and their distances [m]."""
-    for e in range(len(pairs.nodes)):
-        s, c = closest(pairs.edge_edge[e], gather(q, pairs.nodes, e))
+def set_nearest(q, nodes, edge_edge, coefficients, distances):
+    """Set the coefficients c [m, 4] of nearest points of pairs [m, 4], and their distances [m]."""
+    for e in range(len(nodes)):
+        s, c = closest(edge_edge[e], gather(q, nodes, e))
         coefficients[e, 0], coefficients[e, 1], coefficients[e, 2], coefficients[e, 3] = c
         distances[e] = s**0.5
 
@@ -58,15 +59,15 @@ def _gradient(w, threshold, law, s, x, c):
 
 
 @kernel
-def add_gradient(q, pairs, law, out):
+def add_gradient(q, our, out, first, last):
     """Add ∂φ/∂q [n, 3]."""
-    check = 0.0
-    for e in range(len(pairs.nodes)):
-        x = gather(q, pairs.nodes, e)
-        s, c = closest(pairs.edge_edge[e], x)
+    check, law = 0.0, law_of(our)
+    for e in range(first, last):
+        x = gather(q, our.nodes, e)
+        s, c = closest(our.edge_edge[e], x)
         if s >= law.reach * law.reach:
             continue
-        check += add_forces(out, pairs.nodes, e, _gradient(pairs.weights[e], pairs.parallel[e], law, s, x, c))
+        check += add_forces(out, our.nodes, e, _gradient(our.weights[e], our.parallel[e], law, s, x, c))
     return check
 
 
@@ -107,16 +108,16 @@ def _add_mollified(c, p, e1, e2, threshold, w, of_both, curved):
 
 
 @kernel
-def add_hessian(q, pairs, law, slots, out):
+def add_hessian(q, our, slots, out, first, last):
     """Add ∂²φ/∂q² to the blocks [nnz, 3, 3]."""
-    check = 0.0
-    for e in range(len(pairs.nodes)):
-        w, threshold, x = pairs.weights[e], pairs.parallel[e], gather(q, pairs.nodes, e)
-        s, c = closest(pairs.edge_edge[e], x)
+    check, law = 0.0, law_of(our)
+    for e in range(first, last):
+        w, threshold, x = our.weights[e], our.parallel[e], gather(q, our.nodes, e)
+        s, c = closest(our.edge_edge[e], x)
         if s >= law.reach * law.reach:
             continue
         p, (e1, e2) = combined(c, x), edges(x)
-        _, W, V = slide(pairs.edge_edge[e], x, c, p)
+        _, W, V = slide(our.edge_edge[e], x, c, p)
         chi = mollifier.ratio(threshold, e1, e2)
         m, b1 = mollifier.value(chi), laws.slope(law.kind, law.stiffness, law.reach, s)
         normal = 4.0 * w * m * laws.curvature(law.kind, law.stiffness, law.reach, s)

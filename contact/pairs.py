@@ -1,22 +1,67 @@
-"""What the compiled loops over contact pairs share: the law, gathering, scattering.
+"""Pairs of parts of surfaces as kernels read them, and what these kernels share: gathering, scattering.
 
-Pairs are a `symplex.contact.search.SurfacePairs`. Positions, coefficients and forces of a pair are tuples of four.
+Positions, coefficients and forces of a pair are tuples of four.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, Self
+
+import numpy as np
+from numba import types  # pyright: ignore[reportPrivateImportUsage]
+from numpy.typing import NDArray
 
 from symplex.fem.kernels import uncounted_inlined as formula
+from symplex.fem.records import Integer, Nodes, Number, Numbers, Record
 from symplex.fem.vectors import expanded, scattered, vec3_of
 
 
+class SurfacePairs(Record):
+    """Pairs of a vertex and a triangle, then pairs of two edges, each sorted by nodes.
+
+    Attributes
+    ----------
+    nodes : int32 [m, 4]
+        The vertex and the triangle's three; the nodes of the edges, of that with the smaller nodes first.
+    edge_edge : uint8 [m]
+        1 where it is two edges.
+    weights : float64 [m]
+        Areas in m² at rest: half of the vertex', a quarter of the sum of the edges'.
+    parallel : float64 [m]
+        |e1 × e2|² in m⁴ below which two edges count as nearly parallel, from their lengths at rest; 0 of the others.
+    """
+
+    nodes: Nodes
+    edge_edge: Annotated[NDArray[np.uint8], types.uint8[::1]]
+    weights: Numbers
+    parallel: Numbers
+
+    def chosen(self, rows: NDArray[np.intp]) -> Self:
+        """Return some of them, by their places in the list."""
+        fields = self.as_dict().items()
+        return type(self)(**{name: value[rows] if isinstance(value, np.ndarray) else value for name, value in fields})
+
+
+class PairRecord(SurfacePairs):
+    """Pairs with the law of contact (`symplex.contact.laws`): which, k in N/m³ and d̂ in m."""
+
+    law: Integer
+    stiffness: Number
+    reach: Number
+
+
 class Law(NamedTuple):
-    """The law of contact (`symplex.contact.laws`): which, k in N/m³ and d̂ in m."""
+    """That law, as kernels pass it on."""
 
     kind: int
     stiffness: float
     reach: float
+
+
+@formula
+def law_of(our):
+    """Return the law in a record."""
+    return Law(our.law, our.stiffness, our.reach)
 
 
 @formula

@@ -12,7 +12,8 @@ from symplex.base.columns import Column, components, vector_columns
 from symplex.contact.gap_law import ContactLaw, MeasuredLaw
 from symplex.contact.obstacles import Obstacle
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array, Energy
+from symplex.fem.contact_energy import ContactEnergy
+from symplex.fem.energy import Array
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.nodes import Nodes, distinct_nodes, node_pairs
 from symplex.fem.state import State
@@ -21,7 +22,7 @@ _PENETRATION = Column("penetration", "m", "length", plot="penetration", summary=
 COLUMNS = (*vector_columns("contact_force", "N", "force", plot="contact force", summary="peak"), _PENETRATION)
 
 
-class ObstacleContact(Energy):
+class ObstacleContact(ContactEnergy):
     """Contact of nodes with one rigid obstacle: what it tells of a state.
 
     Attributes

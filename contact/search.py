@@ -5,8 +5,6 @@ What is found, and in which order, follows from the positions alone.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +20,7 @@ from symplex.contact.grid import (
     most_rows,
     overlap,
 )
-from symplex.contact.pairs import relative
+from symplex.contact.pairs import SurfacePairs, relative
 from symplex.contact.passing import cuts, relative_way, without_mean
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, StepFailed
@@ -34,31 +32,6 @@ _SIDES = ((0, 2), (1, 1), (1, 2))  # which primitives they are of: vertices, edg
 _NEAR_ONE, _NEAR_EITHER, _SWEPT = 0, 1, 2  # what is sought: near at one position, at either of two, on the way
 _NO_LIMIT = np.iinfo(np.int64).max
 _PARALLEL = 1e-3  # of |E1|² |E2|²: below it |e1 × e2|² counts as nearly parallel
-
-
-class SurfacePairs(NamedTuple):
-    """Pairs of a vertex and a triangle, then pairs of two edges, each sorted by nodes.
-
-    Attributes
-    ----------
-    nodes : int32 [m, 4]
-        The vertex and the triangle's three; the nodes of the edges, of that with the smaller nodes first.
-    edge_edge : uint8 [m]
-        1 where it is two edges.
-    weights : float64 [m]
-        Areas in m² at rest: half of the vertex', a quarter of the sum of the edges'.
-    parallel : float64 [m]
-        |e1 × e2|² in m⁴ below which two edges count as nearly parallel, from their lengths at rest; 0 of the others.
-    """
-
-    nodes: IntArray
-    edge_edge: NDArray[np.uint8]
-    weights: Array
-    parallel: Array
-
-    def chosen(self, rows: NDArray[np.intp]) -> SurfacePairs:
-        """Return some of them, by their places in the list."""
-        return SurfacePairs(self.nodes[rows], self.edge_edge[rows], self.weights[rows], self.parallel[rows])
 
 
 def find_pairs(surface: Surface, ends: tuple[Array, ...], distance: float, between: NDArray[np.bool_]) -> SurfacePairs:
@@ -142,7 +115,8 @@ def _found(
     )
     lengths = surface.edge_lengths
     parallel = np.concatenate([np.zeros(len(vertex)), _PARALLEL * (lengths[a] * lengths[b]) ** 2])
-    return SurfacePairs(nodes, np.repeat(np.array([0, 1], np.uint8), [len(vertex), len(a)]), weights, parallel)
+    edge_edge = np.repeat(np.array([0, 1], np.uint8), [len(vertex), len(a)])
+    return SurfacePairs(nodes=nodes, edge_edge=edge_edge, weights=weights, parallel=parallel)
 
 
 def _require_positions(surface: Surface, ends: tuple[Array, ...]) -> None:

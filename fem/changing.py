@@ -82,13 +82,17 @@ class ChangingEnergy(Energy):
             If it cannot be found.
         """
 
+    def empty(self) -> None:
+        """Let there be no stencils."""
+        self.nodes = self.nodes[:0]
+
     def renewed(self, q: Array) -> bool:
         """Renew the list at the positions q [n, dim] if a node has moved by a quarter of the margin; return whether.
 
         It is renewed as well if it was found for the ends of a step.
         """
         listed = len(self.listed_at) == len(q) and not self._covered
-        if listed and self._moved((q,)) <= RENEWED * self.margin:
+        if listed and self.moved((q,)) <= RENEWED * self.margin:
             return False
         self.list_at(q.copy())
         return True
@@ -99,7 +103,7 @@ class ChangingEnergy(Energy):
         if len(q):
             self.find((q,), self.reach + self.margin)
         else:
-            self.nodes = self.nodes[:0]
+            self.empty()
         self.version += 1
 
     def cover(self, ends: tuple[Array, ...]) -> bool:
@@ -118,7 +122,7 @@ class ChangingEnergy(Energy):
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, dim]."""
-        return self._complete((q,)).listed_total(q)
+        return self.complete((q,)).listed_total(q)
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form to what is assembled (see `Energy.add`), whether the list is complete there or not.
@@ -134,7 +138,7 @@ class ChangingEnergy(Energy):
             if len(self.listed_at) != len(nodal[0]):
                 raise StepFailed(f"{type(self).__name__} has found no stencils yet; system.renew(q) does that.")
             raise IncompleteStencils(
-                f"{type(self).__name__}: nodes have moved by {self._moved(ends):.3g} m since the list of their "
+                f"{type(self).__name__}: nodes have moved by {self.moved(ends):.3g} m since the list of their "
                 f"neighbours was found, which is more than half its margin, {0.5 * self.margin:.3g} m. Try a smaller "
                 "step, or a larger margin.",
                 ends,
@@ -149,7 +153,7 @@ class ChangingEnergy(Energy):
         """Add a form of the stencils in the list; an energy with compiled loops overrides it."""
         super().add(form, nodal, out, slots)
 
-    def _complete(self, ends: tuple[Array, ...]) -> Self:
+    def complete(self, ends: tuple[Array, ...]) -> Self:
         """Return the energy, or a copy, with a list that is complete at the given positions, one or two of them."""
         return self if self._is_complete(ends) else self._found_at(ends)
 
@@ -161,9 +165,9 @@ class ChangingEnergy(Energy):
 
     def _is_complete(self, ends: tuple[Array, ...]) -> bool:
         """Return whether the list has all stencils that are near each other at the given positions."""
-        return len(self.listed_at) == len(ends[0]) and self._moved(ends) <= 0.5 * self.margin
+        return len(self.listed_at) == len(ends[0]) and self.moved(ends) <= 0.5 * self.margin
 
-    def _moved(self, ends: tuple[Array, ...]) -> float:
+    def moved(self, ends: tuple[Array, ...]) -> float:
         """Return how far in m a node is from where the list was found, at most."""
         found = self._covered or (self.listed_at,)
         return float(np.sqrt(max(min(self._farthest(q, at) for at in found) for q in ends)))

@@ -101,11 +101,6 @@ class Energy(Copyable, ABC):
         gradient for any energy needs it to keep momenta (see `generators` for others).
     version : int
         Another number after each change of the stencils (`symplex.fem.changing`).
-    resolved_share : float
-        Which part of the frequency of its `latent_stiffness` explicit steps resolve as that of a single node on
-        contact: less than 1 where others give way as well, and the stiffness is estimated from above.
-    bounded_stiffness : bool
-        Whether there is a greatest stiffness, as there is none of a barrier that grows without bound.
     columns : tuple of Column
         What `observed` tells, for histories; by default nothing.
     """
@@ -113,8 +108,6 @@ class Energy(Copyable, ABC):
     nodes: IntArray
     invariances: frozenset[Invariance] = frozenset()
     version: int = 0
-    resolved_share: float = 1.0
-    bounded_stiffness: bool = True
     columns: tuple[Column, ...] = ()
 
     def __repr__(self) -> str:
@@ -195,28 +188,6 @@ class Energy(Copyable, ABC):
                     A.append(turn)
                     b.append(np.zeros(dim))
         return np.reshape(A, (-1, dim, dim)), np.reshape(b, (-1, dim))
-
-    # What must not pass through each other, for contact between bodies.
-
-    def check_start(self, q: Array) -> None:
-        """Check that a motion can begin at the nodal positions q [n, dim]: that no bodies overlap.
-
-        Raises
-        ------
-        InvalidSystem
-            If it cannot.
-        """
-
-    def largest_step(self, q0: Array, q1: Array) -> float:
-        """Return a part in [0, 1] of the straight way from q0 to q1 [n, dim] on which nothing passes through.
-
-        It may be smaller than the largest one, and ends before things touch; 1 is all of the way.
-        """
-        return 1.0
-
-    def crossing(self, q0: Array, q1: Array) -> str | None:
-        """Return what has passed through on the straight way from q0 to q1 [n, dim], and where; None if nothing has."""
-        return None
 
     # Optional, since not every energy has them: what some methods need beyond these.
 
@@ -361,10 +332,6 @@ class Energy(Copyable, ABC):
     def add_secant_rate(self, q: Array, v: Array, slots: IntArray, out: Array) -> None:
         """Add 𝓕̇ in N/(m s) at the positions q along the velocities v [n, dim] to the values out [nnz]."""
         self.add(forms.SECANT_RATE, (q, v), out, slots)
-
-    def latent_stiffness(self, n_nodes: int) -> Array:
-        """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later (open contact)."""
-        return np.zeros(n_nodes)
 
     def local_value(self, stencil: int, x: Array) -> float:
         """Return φ in J of one stencil at its positions x [k, dim] in m.

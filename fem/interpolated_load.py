@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, final
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.interpolation_loops import add_matrix
 
 if TYPE_CHECKING:
     from symplex.fem.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
@@ -56,7 +55,7 @@ class InterpolatedLoad(IncrementLoad):
         def add(own: IntArray, local: Array) -> None:
             self.load.add_derivatives(t, points, u, by_q, by_v, own, local, secant=secant)
 
-        add_matrix(add, weights, slots, out)
+        self._interpolation.add_matrix(add, weights, slots, out)
 
     def _points(self, q0: Array, q1: Array) -> tuple[Array, Array]:
         """Return the positions of the points at both ends; of one position, the same array twice."""

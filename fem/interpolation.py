@@ -16,6 +16,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.changing import ChangingEnergy
+from symplex.fem.contact_energy import ContactEnergy, contact_of
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Energy, Invariance, LatticeFunctions
 from symplex.fem.forms import Form, OptionalFunction
@@ -28,7 +29,6 @@ _ROUND_OFF = 1e-9  # how far the sum of the weights of a point may be from one
 
 
 @checked
-@final
 class Interpolation(Copyable):
     """The positions of points as weighted means of those of nodes, P = B q.
 
@@ -123,11 +123,66 @@ class Interpolation(Copyable):
         gather_nodes(of_points, indptr, indices, data, nodes, weights)
         return nodes, weights
 
+    def add_forces(self, add: Callable[[Array], None], out: Array) -> None:
+        """Add forces on points to those on nodes, out [n, dim]; add(f) adds them to those on points [p, dim]."""
+        of_points = np.zeros((self.n_points, out.shape[1]))
+        add(of_points)
+        out += self.forces(of_points)
+
+    def add_matrix(self, add: Callable[[IntArray, Array], None], weights: Array, slots: IntArray, out: Array) -> None:
+        """Add a matrix to the blocks or values out [nnz, …] at slots [m, K, K], by the weights of `stencils`.
+
+        add(slots, out) adds that of the points, at slots [m, k, k].
+        """
+        add_matrix(add, weights, slots, out)
+
+
+@final
+class Selection(Interpolation):
+    """Points that are nodes themselves, each another one: forces on them have the bits that they have without nodes.
+
+    Parameters
+    ----------
+    places : int32 [p]
+        Which nodes these are.
+    n_nodes : int
+    """
+
+    def __init__(self, places: IntArray, n_nodes: int):
+        count = len(places)
+        super().__init__(sp.csr_array((np.ones(count), places, np.arange(count + 1)), (count, n_nodes)))
+        self._places = places
+
+    def points(self, q: Array) -> Array:
+        """Return the positions [p, dim] in m of the points at nodal positions q [n, dim]; or their velocities."""
+        return q[self._places]
+
+    def forces(self, f: Array) -> Array:
+        """Return the nodal forces [n, dim] in N of forces f [p, dim] at the points."""
+        out = np.zeros((self.n_nodes, f.shape[1]))
+        out[self._places] = f
+        return out
+
+    def stencils(self, of_points: IntArray) -> tuple[IntArray, Array]:
+        """Return the nodes [m, k] of stencils of points [m, k], and the weights [m, k, k] of these."""
+        k = of_points.shape[1]
+        return self._places[of_points], np.broadcast_to(np.eye(k), (len(of_points), k, k))
+
+    def add_forces(self, add: Callable[[Array], None], out: Array) -> None:
+        """Add forces on points to those on nodes, out [n, dim], one by one."""
+        of_points = out[self._places]
+        add(of_points)
+        out[self._places] = of_points
+
+    def add_matrix(self, add: Callable[[IntArray, Array], None], weights: Array, slots: IntArray, out: Array) -> None:
+        """Add a matrix to the blocks or values out [nnz, …] at slots [m, k, k], which are those of the points."""
+        add(slots, out)
+
 
 _Inner = TypeVar("_Inner", bound=Energy)
 
 
-class _Interpolated(Energy, Generic[_Inner]):
+class _Interpolated(ContactEnergy, Generic[_Inner]):
     """What energies of interpolated points have in common: the chain rule of P = B q."""
 
     energy: _Inner
@@ -146,12 +201,17 @@ class _Interpolated(Energy, Generic[_Inner]):
     @property
     def bounded_stiffness(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether the energy of the points has a greatest stiffness."""
-        return self.energy.bounded_stiffness
+        return contact_of(self.energy).bounded_stiffness
+
+    @property
+    def impenetrable(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether bodies of points must not pass through each other."""
+        return contact_of(self.energy).impenetrable
 
     @property
     def resolved_share(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
         """That of the energy of the points."""
-        return self.energy.resolved_share
+        return contact_of(self.energy).resolved_share
 
     @property
     def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -265,11 +325,9 @@ class _Interpolated(Energy, Generic[_Inner]):
         """Add a form by the method of the energy of the points that adds it: vectors for all points at once."""
         points = tuple(self.interpolation.points(x) for x in nodal)
         if slots is None:
-            forces = np.zeros_like(points[0])
-            add(form, points, forces)
-            out += self.interpolation.forces(forces)
-            return
-        add_matrix(lambda own, local: add(form, points, local, own), self._weights, slots, out)
+            self.interpolation.add_forces(lambda forces: add(form, points, forces), out)
+        else:
+            self.interpolation.add_matrix(lambda own, local: add(form, points, local, own), self._weights, slots, out)
 
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later.
@@ -277,8 +335,26 @@ class _Interpolated(Energy, Generic[_Inner]):
         Bᵀ diag(k) B ≤ diag(|B|ᵀ diag(k) |B| 1), as all points that follow a node may come to touch at the same time.
         """
         size = abs(self.interpolation.weights)
-        of_points = self.energy.latent_stiffness(self.interpolation.n_points)
+        of_points = contact_of(self.energy).latent_stiffness(self.interpolation.n_points)
         return size.T @ (of_points * size.sum(axis=1))
+
+    def largest_step(self, q0: Array, q1: Array) -> float:
+        """Return a part in [0, 1] of the straight way from q0 to q1 [n, dim] on which no points pass through."""
+        return contact_of(self.energy).largest_step(self.interpolation.points(q0), self.interpolation.points(q1))
+
+    def check_start(self, q: Array) -> None:
+        """Check that a motion can begin at the nodal positions q [n, dim]: that no bodies of points overlap.
+
+        Raises
+        ------
+        InvalidSystem
+            If some do.
+        """
+        contact_of(self.energy).check_start(self.interpolation.points(q))
+
+    def crossing(self, q0: Array, q1: Array) -> str | None:
+        """Return what has passed through on the straight way from q0 to q1 [n, dim], and where; None if nothing has."""
+        return contact_of(self.energy).crossing(self.interpolation.points(q0), self.interpolation.points(q1))
 
 
 @final
@@ -341,10 +417,6 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
             energy.cover(points)
         self._follow()
 
-    def complete(self, ends: tuple[Array, ...]) -> Self:
-        """Return the energy, or a copy, with a list that is complete at the positions [n, dim], one or two of them."""
-        return self._complete(ends)
-
     def __copy__(self) -> Self:
         """Return a copy with a list of its own."""
         new = super().__copy__()
@@ -352,11 +424,11 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
         return new
 
     def _energy_at(self, q: Array) -> Energy:
-        return self._complete((q,)).energy
+        return self.complete((q,)).energy
 
-    def _moved(self, ends: tuple[Array, ...]) -> float:
+    def moved(self, ends: tuple[Array, ...]) -> float:
         """Return how far in m a point is from where the list was found, at most."""
-        return self.energy._moved(tuple(map(self.interpolation.points, ends)))
+        return self.energy.moved(tuple(map(self.interpolation.points, ends)))
 
     def listed_total(self, q: Array) -> float:
         """Return the energy in J of the stencils in the list."""
@@ -368,24 +440,6 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
 
     def _add_of_points(self, form: Form, points: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         self.energy.add_listed(form, points, out, slots)
-
-    def largest_step(self, q0: Array, q1: Array) -> float:
-        """Return a part in [0, 1] of the straight way from q0 to q1 [n, dim] on which no points pass through."""
-        return self.energy.largest_step(self.interpolation.points(q0), self.interpolation.points(q1))
-
-    def check_start(self, q: Array) -> None:
-        """Check that a motion can begin at the nodal positions q [n, dim]: that no bodies of points overlap.
-
-        Raises
-        ------
-        InvalidSystem
-            If some do.
-        """
-        self.energy.check_start(self.interpolation.points(q))
-
-    def crossing(self, q0: Array, q1: Array) -> str | None:
-        """Return what has passed through on the straight way from q0 to q1 [n, dim], and where; None if nothing has."""
-        return self.energy.crossing(self.interpolation.points(q0), self.interpolation.points(q1))
 
 
 def _rows_of(matrix: sp.csr_array) -> tuple[IntArray, IntArray, Array]:

@@ -16,6 +16,7 @@ from symplex.base.representation import Described
 from symplex.errors import InvalidSystem
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray, Pattern
+from symplex.fem.contact_energy import ContactEnergy, contact_of
 from symplex.fem.energy import Energy, LatticeFunctions
 from symplex.fem.forms import Form
 
@@ -91,7 +92,7 @@ class JacobiCoordinates(Described):
 
 
 @final
-class JacobiEnergy(Energy):
+class JacobiEnergy(ContactEnergy):
     """An energy that translations do not change, as a function of Jacobi coordinates: V'(q') = V(q(q', 0)) (eq. 43).
 
     The coordinates couple all particles: there is one stencil, which holds them all, the Hessian is dense, and every
@@ -155,7 +156,7 @@ class JacobiEnergy(Energy):
 
         The largest k/m of the particles bounds all k'/m', as M' and K' are restrictions of M and K.
         """
-        ratio = self.energy.latent_stiffness(n_nodes + 1) / self.coordinates.mass
+        ratio = contact_of(self.energy).latent_stiffness(n_nodes + 1) / self.coordinates.mass
         return np.max(ratio) * self.coordinates.reduced_mass
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:

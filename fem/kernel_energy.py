@@ -104,8 +104,22 @@ class KernelForms:
         return None if self.record is None else known_rows(self.record, form, lambda: self.calls(form, dim), slots)
 
 
+_NO_ROOM = np.empty(0)
+
+
 class KernelEnergy(KernelForms, Energy):
     """An energy by kernels over its stencils; what they do not have is found as any energy does."""
+
+    def total(self, q: Array) -> float:
+        """Return the energy in J at the nodal positions q [n, dim]."""
+        q = self._checked(q)
+        rows = self._rows_of(forms.VALUE, q.shape[1])
+        if rows is None:
+            return super().total(q)
+        result = run(rows, _NO_ROOM, q)
+        if not isfinite(result):
+            self._refuse(forms.VALUE, (q,))
+        return result
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form to what is assembled (see `Energy`)."""
@@ -122,4 +136,8 @@ class KernelEnergy(KernelForms, Energy):
             )
         assemble = run_matrix if form.is_matrix else run
         if not isfinite(assemble(rows, out, *nodal)):
-            getattr(self, form.name)(*(values[self.nodes] for values in nodal))  # names the stencil
+            self._refuse(form, nodal)
+
+    def _refuse(self, form: Form, nodal: tuple[Array, ...]) -> None:
+        """Raise what says which stencil has no finite value of a form, if the energy refuses that."""
+        getattr(self, form.name)(*(values[self.nodes] for values in nodal))

@@ -12,6 +12,7 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem import forms
 from symplex.fem.assembly import IntArray, Pattern
 from symplex.fem.changing import ChangingEnergy, IncompleteStencils
+from symplex.fem.contact_energy import ContactEnergy, contact_of
 from symplex.fem.copying import Copyable
 from symplex.fem.energy import Array, Energy
 from symplex.fem.forms import Form, OptionalFunction
@@ -79,9 +80,19 @@ class Potential(Copyable):
             out = np.zeros((self.n_nodes, self.dim))
         else:
             out.fill(0.0)
+        self._add_gradient(q, out)
+        return out
+
+    def step_gradient(self, q: Array, out: Array) -> None:
+        """Add ∇V(q) [n, dim] in N at the end of an explicit step to out, which is zero.
+
+        Of a system on several ranks `share` is part of it: q is set at nodes that have their equations elsewhere.
+        """
+        self._add_gradient(q, out)
+
+    def _add_gradient(self, q: Array, out: Array) -> None:
         for energy in self.energies.values():  # as `assembled` does, in the loop of explicit steps
             energy.add_gradient(q, out)
-        return out
 
     def hessian(self, q: Array) -> sp.bsr_array:
         """Return ∇²V(q) [n·dim, n·dim] in N/m in dim × dim blocks, fixed coordinates included.
@@ -215,12 +226,12 @@ class Potential(Copyable):
     # -- what must not pass through each other ----------------------------------------------------------------
 
     @cached_property
-    def impassable(self) -> list[Energy]:
+    def impassable(self) -> list[ContactEnergy]:
         """The energies of what must not pass through each other."""
-        return [e for e in self.energies.values() if type(e).largest_step is not Energy.largest_step]
+        return [contact for contact in map(contact_of, self.energies.values()) if contact.impenetrable]
 
     def check_start(self, q: Array) -> None:
-        """Check that a motion can begin at the nodal positions q [n, dim] (see `Energy.check_start`)."""
+        """Check that a motion can begin at the nodal positions q [n, dim] (see `ContactEnergy.check_start`)."""
         for energy in self.impassable:
             energy.check_start(q)
 

@@ -13,6 +13,7 @@ from symplex.fem import forms
 from symplex.fem.actions.loads import DeadLoad, NodalForce
 from symplex.fem.calls import Call
 from symplex.fem.changing import ChangingEnergy
+from symplex.fem.contact_energy import ContactEnergy, contact_of
 from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.forms import Form
 from symplex.fem.measures.composition import MeasureEnergy
@@ -93,7 +94,7 @@ class SomeStencils:
 
 
 @final
-class _Renumbered(Energy):
+class _Renumbered(ContactEnergy):
     """All stencils of an energy, on nodes with other numbers."""
 
     def __init__(self, energy: Energy, nodes: IntArray):
@@ -115,6 +116,6 @@ class _Renumbered(Energy):
     def latent_stiffness(self, n_nodes: int) -> Array:
         """Return that of the energy per node [n] in N/m, on these nodes."""
         latent = np.zeros(n_nodes)
-        of_all = self._energy.latent_stiffness(int(self._energy.nodes.max(initial=-1)) + 1)
+        of_all = contact_of(self._energy).latent_stiffness(int(self._energy.nodes.max(initial=-1)) + 1)
         latent[self.nodes.ravel()] = of_all[self._energy.nodes.ravel()]
         return latent

@@ -90,8 +90,7 @@ def part_of_load(load: Divisible, share: Share, system: System) -> Callable[...,
     return Pressure(here, load.pressure, load.factor) if here else NoLoad()
 
 
-def part_of_motion(motion: SupportMotion, share: Share) -> PartOfMotion | None:
-    """Return what a support moves of the own nodes of a rank, if it moves any."""
-    own = share.nodes[: share.ghosts]
-    chosen = np.flatnonzero(np.isin(motion.nodes, own))
-    return PartOfMotion(motion, chosen, places_of(share.nodes, motion.nodes[chosen])) if len(chosen) else None
+def part_of_motion(motion: SupportMotion, share: Share) -> PartOfMotion:
+    """Return what a support moves of own nodes and ghosts, if only none: all ranks go the same way."""
+    chosen = np.flatnonzero(np.isin(motion.nodes, share.nodes))
+    return PartOfMotion(motion, chosen, places_of(share.nodes, motion.nodes[chosen]))

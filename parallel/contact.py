@@ -12,23 +12,18 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 import numpy as np
-import scipy.sparse as sp
 
 from symplex.contact.bodies import BodyContact
-from symplex.errors import StepFailed
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.changing import ChangingEnergy
+from symplex.fem.contact_energy import ContactEnergy
 from symplex.fem.energy import Energy
 from symplex.fem.forms import Form
-from symplex.fem.interpolation import ChangingInterpolatedEnergy, Interpolation
+from symplex.fem.interpolation import ChangingInterpolatedEnergy, Interpolation, Selection
 from symplex.fem.state import State
 from symplex.parallel.division import places_of
 
 SharedContact = BodyContact | ChangingInterpolatedEnergy
-
-
-class Crossed(StepFailed):
-    """Something has passed through something else in a step that is done otherwise."""
 
 
 def is_shared_contact(energy: Energy) -> TypeGuard[SharedContact]:
@@ -38,38 +33,36 @@ def is_shared_contact(energy: Energy) -> TypeGuard[SharedContact]:
     return isinstance(energy, BodyContact)
 
 
-def _renumbered(energy: SharedContact, nodes: IntArray) -> SharedContact:
-    """Return the contact with its nodes alone, numbered in their order; its list is still to be found."""
-    if isinstance(energy, BodyContact):
-        return energy.renumbered(nodes)
-    points = energy.energy.renumbered(np.arange(energy.interpolation.n_points, dtype=np.int32))  # pyright: ignore
-    return ChangingInterpolatedEnergy(points, Interpolation(energy.interpolation.weights[:, nodes]))
+def contact_on_rank(energy: SharedContact, where: IntArray, own: int | None) -> ChangingInterpolatedEnergy:
+    """Return a contact on a rank with the nodes ``where`` [l], of which the first are its own; its list is to be found.
 
+    It has its nodes alone, numbered in their order: as it orders and finds pairs as the whole does, ranks with the same
+    positions decide alike.
 
-def contact_around(energy: SharedContact, where: IntArray, own: int) -> ChangingInterpolatedEnergy:
-    """Return the contact on a rank with the nodes ``where`` [l], of which the first are its own: all pairs around them.
-
-    As it orders and finds pairs as the whole does, ranks with the same positions decide alike.
+    Parameters
+    ----------
+    own : int, optional
+        Of so many own nodes it is to have the pairs around them; default: all pairs.
     """
+    nodes = energy.possible_nodes
+    places = places_of(where, nodes)
+    is_own = None if own is None else places < own
     if isinstance(energy, BodyContact):
-        contact, nodes = energy, energy.surface.vertices
-        indices, data, indptr = nodes, np.ones(len(nodes)), np.arange(len(nodes) + 1)
+        here: ChangingEnergy = energy.renumbered(nodes, is_own)
     else:
-        weights, contact = energy.interpolation.weights, energy.energy
-        nodes = np.arange(energy.interpolation.n_points, dtype=np.int32)  # the points are numbered as they were
-        indices, data, indptr = np.asarray(weights.indices, np.int32), weights.data, np.asarray(weights.indptr)
-    assert isinstance(contact, BodyContact), "another contact is not shared"
-    places = places_of(where, indices)
-    around = np.zeros(len(nodes), bool)
-    around[np.repeat(np.arange(len(nodes)), np.diff(indptr))[places < own]] = True
-    here = sp.csr_array((data, places, indptr), (len(nodes), len(where)))
-    return ChangingInterpolatedEnergy(contact.renumbered(nodes, around), Interpolation(here))
+        weights, n = energy.interpolation.weights[:, nodes], energy.interpolation.n_points
+        assert isinstance(energy.energy, BodyContact), "another contact is not shared"
+        follows = None if is_own is None else abs(weights) @ is_own > 0.0
+        points = energy.energy.renumbered(np.arange(n, dtype=np.int32), follows)
+        here = ChangingInterpolatedEnergy(points, Interpolation(weights))
+    return Selection(places, len(where)).of(here)
 
 
-class ContactElsewhere(ChangingEnergy):
+class ContactElsewhere(ChangingEnergy, ContactEnergy):
     """Contact with no node on this rank, which takes part in what ranks decide together."""
 
     reach = margin = 0.0
+    impenetrable = True
 
     def __init__(self):
         self.nodes, self.listed_at = np.empty((0, 4), np.int32), np.empty((0, 3))
@@ -96,94 +89,41 @@ class ContactElsewhere(ChangingEnergy):
         """Return False."""
         return False
 
-    def largest_step(self, q0: Array, q1: Array) -> float:
-        """Return 1: here nothing is in the way."""
-        return 1.0
+    def latent_stiffness(self, n_nodes: int) -> Array:
+        """Return zeros [n]."""
+        return np.zeros(n_nodes)
 
 
 @dataclass
-class ContactOfRank:
-    """A contact on a rank with some of its nodes.
-
-    Attributes
-    ----------
-    energy : BodyContact or ChangingInterpolatedEnergy
-        Of its nodes alone.
-    places : int32 [s]
-        Where these are on the rank.
-    q : float64 [s, 3]
-        Their positions in m at the start of the step.
-    counts : bool
-        Whether its energy, and what it tells, counts here; it does on one rank.
-    """
-
-    energy: SharedContact
-    places: IntArray
-    q: Array
-    counts: bool
-
-    @classmethod
-    def of(cls, energy: SharedContact, where: IntArray, q: Array, counts: bool) -> ContactOfRank:
-        """Return the contact on a rank with the nodes ``where`` [l], at positions q [n, 3] of all nodes."""
-        nodes = energy.possible_nodes
-        return cls(_renumbered(energy, nodes), places_of(where, nodes), q[nodes], counts)
-
-    def add_gradient(self, q: Array, out: Array) -> None:
-        """Add its forces in N at q [l, 3] to out [l, 3], which has those before it; see `check`."""
-        self.energy.renewed(self.q)
-        here, forces = q[self.places], out[self.places]
-        self.energy.add_gradient(here, forces)
-        out[self.places] = forces
-
-    def check(self, q: Array) -> None:
-        """Take note of the positions q [l, 3] at the end of a step.
-
-        Raises
-        ------
-        Crossed
-            If something has passed through in the step.
-        """
-        before, self.q = self.q, q[self.places]
-        if what := self.energy.crossing(before, self.q):
-            raise Crossed(f"{what}. Try a smaller step, or a stiffer contact.")
-
-    def total(self, q: Array) -> float:
-        """Return its energy in J at q [l, 3]."""
-        return self.energy.total(q[self.places])
-
-    def observed(self, q: Array) -> dict[str, float]:
-        """Return what it tells at q [l, 3]."""
-        here = q[self.places]
-        still = np.zeros_like(here)
-        energy = self.energy
-        stencils = energy.nodes
-        return energy.observed(State(0.0, here, still, still), energy.gradient(here[stencils]))
-
-
-@dataclass
-class ContactAround:
-    """A contact on a rank that has the pairs around its own nodes, of which each is counted on one rank.
-
-    That is where the node is which the whole mesh gives the least number.
+class CountedContact:
+    """The pairs of a contact that are counted on a rank; each one is on one of the ranks.
 
     Attributes
     ----------
     energy : ChangingInterpolatedEnergy
+        As `contact_on_rank` returns it.
     where : int32 [l]
         The numbers that nodes have in the whole mesh.
-    own : int
-        How many of them are own ones, which are the first.
+    own : int or None
+        How many of them are own ones, which are the first; counted are pairs whose node of the least number is one of
+        these. None: all pairs.
     """
 
     energy: ChangingInterpolatedEnergy
     where: IntArray
-    own: int
+    own: int | None
 
     def counted(self, q: Array) -> tuple[Array, dict[str, float]]:
-        """Return the energies [m] in J of the pairs that count here at q [l, 3], and what these tell."""
-        complete = self.energy.complete((q,))
-        nodes, contact = complete.nodes, complete.energy
+        """Return energies [m] in J of what counts here at q [l, 3], of all pairs their sum, and what these tell."""
+        if self.own is None:
+            still = np.zeros_like(q)
+            told = self.energy.observed(State(0.0, q, still, still), still)  # which finds the gradient of the points
+            return np.array([self.energy.total(q)]), told
+        contact, points = self.energy.complete((q,)), q
+        nodes = contact.nodes
+        while isinstance(contact, ChangingInterpolatedEnergy):
+            points, contact = contact.interpolation.points(points), contact.energy
         assert isinstance(contact, BodyContact), "another contact is not shared"
         first = nodes[np.arange(len(nodes)), np.argmin(self.where[nodes], axis=1)]
-        rows, points = np.flatnonzero(first < self.own), complete.interpolation.points(q)
+        rows = np.flatnonzero(first < self.own)
         return contact.value(points[contact.nodes])[rows], contact.at(points).of_some(rows).observed()

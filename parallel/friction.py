@@ -14,10 +14,11 @@ from symplex.contact.friction import Friction
 from symplex.contact.friction_law import FrictionLaw
 from symplex.contact.rigid import RigidContact
 from symplex.fem.actions.increment_load import IncrementLoad
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly import Array
 from symplex.fem.energy import Energy
 from symplex.fem.interpolated_load import InterpolatedLoad
-from symplex.parallel.contact import SharedContact, is_shared_contact
+from symplex.fem.interpolation import ChangingInterpolatedEnergy
+from symplex.parallel.contact import is_shared_contact
 from symplex.parallel.division import Share, places_of
 
 DivisibleFriction = Friction | InterpolatedLoad
@@ -62,34 +63,13 @@ class FrictionBetweenBodies:
         """Return zeros: it acts by what it is made into."""
         return np.zeros_like(q)
 
-    def of(self, contact: SharedContact) -> IncrementLoad:
-        """Return the friction of a contact."""
-        inner = contact if isinstance(contact, BodyContact) else contact.energy
-        assert isinstance(inner, BodyContact), "another contact is not shared"
+    def of(self, contact: Energy) -> IncrementLoad:
+        """Return the friction of a contact on a rank."""
+        if isinstance(contact, ChangingInterpolatedEnergy):
+            return contact.of_load(self.of(contact.energy))
+        assert isinstance(contact, BodyContact), "another contact is not shared"
         law = self.law
-        friction = Friction(inner, law.dynamic, static=law.static, slip_speed=law.slip_speed, between=self.between)
-        return friction if inner is contact else contact.of_load(friction)  # pyright: ignore
-
-
-@dataclass(frozen=True)
-class FrictionOnSome:
-    """Friction of a contact that numbers its nodes by itself.
-
-    Attributes
-    ----------
-    friction : IncrementLoad
-    places : int32 [s]
-        Where the nodes of the contact are on the rank.
-    """
-
-    friction: IncrementLoad
-    places: IntArray
-
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return the nodal forces [l, dim] in N, right at own nodes."""
-        out = np.zeros_like(q)
-        out[self.places] = self.friction(t, q[self.places], v[self.places])
-        return out
+        return Friction(contact, law.dynamic, static=law.static, slip_speed=law.slip_speed, between=self.between)
 
 
 def sees_ghosts(friction: DivisibleFriction) -> bool:

@@ -9,19 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symplex.errors import InvalidSystem
-from symplex.fem.actions.loads import Pressure
 from symplex.fem.solids.solid import solids_of
 from symplex.fem.system import System
-from symplex.parallel.actions import PartOfMotion
-from symplex.parallel.contact import ContactElsewhere, contact_around, is_shared_contact
 from symplex.parallel.distant import DistantMotion
-from symplex.parallel.division import Division, Share, places_of
-from symplex.parallel.friction import is_divisible_friction
-from symplex.parallel.implicit_part import Counts, Implicit, ImplicitSteps, TakeImplicit
-from symplex.parallel.member import Arrays, Command
-from symplex.parallel.part import Part
-from symplex.parallel.partition import owners
-from symplex.parallel.pieces import Divided, require_few, require_parts
+from symplex.parallel.member import Arrays, Begin, Command, Counts, Steps, Take
+from symplex.parallel.part import owners_of, parts_of
+from symplex.parallel.part_motion import Method
+from symplex.parallel.pieces import require_few, require_parts
 from symplex.parallel.ranks import Ranks
 from symplex.time.implicit.implicit import ImplicitMotion
 from symplex.time.motion import LISTED_AT
@@ -49,7 +43,7 @@ class ImplicitMotionInParts(DistantMotion):
         If the system or the linear solver is not for several ranks.
     """
 
-    def __init__(self, whole: ImplicitMotion, method: Implicit, ranks: Ranks):
+    def __init__(self, whole: ImplicitMotion, method: Method, ranks: Ranks):
         self.name = whole.name
         super().__init__(whole.system, whole.t0, whole.dt, whole.n)
         self._own_method, self._ranks = method, ranks
@@ -107,7 +101,7 @@ class ImplicitMotionInParts(DistantMotion):
         if not self._own:
             self._divide()
         self._found = {}
-        self._take_counts(self._called(lambda rank: ImplicitSteps(n_steps)))
+        self._take_counts(self._called(lambda rank: Steps(n_steps)))
         self.n += n_steps
 
     def _take_counts(self, counts: Sequence[Counts]) -> None:
@@ -120,41 +114,26 @@ class ImplicitMotionInParts(DistantMotion):
         """Give each rank its part, from what the arrays hold."""
         system, ranks, whole = self.system, self._ranks, self._whole
         assert whole is not None, "it has been divided"
-        contacts = {name: energy for name, energy in system.energies.items() if is_shared_contact(energy)}
-        energies = {name: energy for name, energy in system.energies.items() if name not in contacts}
-        stencils = {name: np.ascontiguousarray(energy.nodes) for name, energy in energies.items()}
-        if self._owner[0] < 0:
-            self._owner[...] = owners(whole.arrays()["q"], list(stencils.values()), ranks.size)
-        stencils |= {f"load {name}": load.nodes for name, load in system.loads.items() if isinstance(load, Pressure)}
-        touching = {name: contact.possible_nodes for name, contact in contacts.items()}
-        division = Division(self._owner, stencils, ranks.size, list(touching.values()))
-        divided = {name: Divided(energy, ranks.threads) for name, energy in energies.items()}
         arrays, grid = whole.arrays(), {"t0": self.t0, "dt": self.dt, "n": self.n}
+        if self._owner[0] < 0:
+            self._owner[...] = owners_of(system, arrays["q"], ranks.size)
+        part = parts_of(system, self._owner, ranks.size, ranks.threads, explicit=False)
         # Iterations on ranks, and no compiled loops over steps.
         newton = self._own_method.newton
         linear = "petsc" if newton.linear == "petsc" else "krylov"
         method = replace(self._own_method, newton=replace(newton, linear=linear))
-        names = {id(energy): name for name, energy in system.energies.items()}
-        frictions = {name: names[id(load.energy)] for name, load in system.loads.items() if is_divisible_friction(load)}
-        listed_at = {name: q for name, q in self._listed_at.items() if len(q)}
+        arrays |= {LISTED_AT + name: q for name, q in self._listed_at.items() if len(q)}
+        shape = system.n_nodes, system.dim
 
         def take(rank: int) -> Command:
-            share = division.share(rank, hidden=False)
-            nodes = share.nodes
-            self._own[rank] = nodes[: share.ghosts]
-            outer = {name: one.piece(share.outer[name], nodes) for name, one in divided.items()}
-            moving = {name: _on(motion, share) for name, motion in system.moving.motions.items()}
-            part = Part.of(system, share, {}, outer, moving)
-            here = {name: _of(array, nodes) if _is_nodal(array, system) else array for name, array in arrays.items()}
-            own = share.ghosts
-            around = {
-                name: contact_around(contact, nodes, own)
-                if (self._owner[touching[name]] == rank).any()
-                else ContactElsewhere()
-                for name, contact in contacts.items()
+            found = part(rank)
+            nodes = found.share.nodes
+            self._own[rank] = nodes[: found.share.ghosts]
+            here = {
+                name: np.ascontiguousarray(array[..., nodes, :]) if array.shape[-2:] == shape else array
+                for name, array in arrays.items()
             }
-            lists = {name: _of(q, nodes) for name, q in listed_at.items()}
-            return TakeImplicit(part, method, grid, here, frictions, around, lists)
+            return Take(found, Begin(method, grid, here))
 
         ranks.placed = None  # what they had of any system
         self._take_counts(ranks.call(take))
@@ -184,20 +163,6 @@ class ImplicitMotionInParts(DistantMotion):
         self._called(command)
         grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
         return grid | {name: array.copy() for name, array in self._counts.arrays.items()} | {_OWNERS: self._owner}
-
-
-def _is_nodal(array: np.ndarray, system: System) -> bool:
-    return array.shape[-2:] == (system.n_nodes, system.dim)
-
-
-def _of(array: np.ndarray, nodes: IntArray) -> np.ndarray:
-    return np.ascontiguousarray(array[..., nodes, :])
-
-
-def _on(motion, share: Share) -> PartOfMotion:
-    """Return what a support moves of own nodes and ghosts, if only none: all ranks go the same way."""
-    chosen = np.flatnonzero(np.isin(motion.nodes, share.nodes))
-    return PartOfMotion(motion, chosen, places_of(share.nodes, motion.nodes[chosen]))
 
 
 def require_solver(linear: str) -> None:

@@ -6,21 +6,22 @@ import math
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.errors import StepFailed
 from symplex.fem import threads
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.system import System
 from symplex.parallel.exact_sum import WORDS
 from symplex.parallel.halo import FailedElsewhere, Halo
-from symplex.parallel.part import Around, Part, PartEnergy, Place
-from symplex.parallel.part_motion import PartMotion
+from symplex.parallel.part import Around, Part, Place
+from symplex.parallel.part_motion import Method, PartMotion, motion_of
+from symplex.parallel.part_system import PartSystem
 from symplex.parallel.reductions import Reductions
 from symplex.parallel.sums import RankSums, sums_of_rank
+from symplex.time.implicit.implicit import ImplicitMotion
+from symplex.time.motion import LISTED_AT
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -34,6 +35,20 @@ class Failure:
     error: Exception
 
 
+class Counts(NamedTuple):
+    """What has been counted in implicit steps, by all ranks alike.
+
+    Attributes
+    ----------
+    arrays : dict of str to float64
+        Of a checkpoint: counts, and the work done.
+    statistics : dict of str to float
+    """
+
+    arrays: dict[str, Array]
+    statistics: dict[str, float]
+
+
 class Member:
     """The part of a rank, in motion.
 
@@ -42,69 +57,81 @@ class Member:
     comm : MPI.Comm
     threads : int
         How many threads its loops may have.
+
+    Attributes
+    ----------
+    sums : Reductions
+        What the ranks find together, since it has its part.
+    kept : dict
+        What commands keep for others.
     """
 
     def __init__(self, comm: MPI.Comm, threads: int):
         self.comm, self.threads = comm, threads
-        self._moving: PartMotion | None = None
-        self._part: Part | None = None
-        self._system: System | None = None
-        self.halo: Halo | None = None
-        self.implicit: Any = None  # an `ImplicitPart`, if it moves in implicit steps
-        self.kept: dict[str, Any] = {}  # by commands, for others
-
-    def take(self, part: Part) -> None:
-        """Take a part; what it had before is given up."""
-        self._moving, self.implicit, self.kept = None, None, {}
-        self._part = part
-        self.halo = self.reductions().halo(part.share.neighbours, part.fixed.shape[1], 1 + part.sends_velocities)
-        self._system = part.system(self.halo)
-
-    def take_implicit(self, part: Part, implicit: Any) -> None:
-        """Take a part that moves in implicit steps."""
-        self._moving, self._system = None, None
-        self._part, self.implicit = part, implicit
-        self.halo = self.reductions().halo(part.share.neighbours, part.fixed.shape[1])
-
-    @property
-    def motion(self) -> PartMotion:
-        """The motion of its part."""
-        assert self._moving is not None, "it has taken its part"
-        return self._moving
+        self._system: PartSystem | None = None
+        self._motion: PartMotion | ImplicitMotion | None = None
+        self.kept: dict[str, Any] = {}
 
     def reductions(self) -> Reductions:
         """Return what all ranks find together."""
         return Reductions(self.comm)
 
-    def begin(self, grid: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Begin with the times of steps and what moves, of own nodes and ghosts [..., l, dim].
+    def take(self, part: Part) -> None:
+        """Take a part; what it had before is given up."""
+        self._motion, self._system, self.kept = None, None, {}
+        self.sums = self.reductions()
+        self._system = PartSystem(part, self.sums)
 
-        Ghosts do not move by themselves.
-        """
-        part, ghosts = self.part, self.part.share.ghosts
+    @property
+    def system(self) -> PartSystem:
+        """The system of its part."""
         assert self._system is not None, "it has taken its part"
-        self._moving = PartMotion(self._system, grid["t0"], grid["dt"], grid["n"], part)
-        self.motion.restore(arrays)
-        self.energy.begin(arrays["q"])
-        for name in ("v", "a"):
-            self.motion.arrays()[name][ghosts:] = 0.0
+        return self._system
 
-    def steps(self, number: int) -> Failure | None:
-        """Take steps; return what failed, if anything did."""
-        motion = self.motion
-        assert self.halo is not None
-        self.halo.left = number
+    @property
+    def motion(self) -> PartMotion | ImplicitMotion:
+        """The motion of its part."""
+        assert self._motion is not None, "it has begun"
+        return self._motion
+
+    @property
+    def part(self) -> Part:
+        """Its part."""
+        return self.system.part
+
+    @property
+    def halo(self) -> Halo:
+        """The exchange of what ghosts have."""
+        return self.system.halo
+
+    @property
+    def around(self) -> Mapping[str, Around]:
+        """By the names of energies, all stencils around its own nodes, where there are any."""
+        return self.system.around
+
+    def begin(self, start: Begin) -> Counts:
+        """Begin a motion with the times of steps and what moves, of own nodes and ghosts [..., l, dim]."""
+        system = self.system
+        self._motion = motion_of(start.method, system, self.sums, **start.grid)
+        self._motion.restore(start.arrays)
+        if not system.agrees:  # ghosts do not move by themselves
+            for name in ("v", "a"):
+                self._motion.arrays()[name][system.n_own :] = 0.0
+        return self.counts()
+
+    def steps(self, number: int) -> Failure | Counts:
+        """Take steps; return what has been counted, or what failed: of implicit steps the same on all ranks."""
+        motion, system = self.motion, self.system
+        system.halo.left = 0 if system.agrees else number
         try:
             with self.limited():
                 motion.approach(motion.t0 + (motion.n + number) * motion.dt, math.inf)
         except FailedElsewhere:
-            return None
+            system.halo.end()
         except Exception as error:
-            if self.energy.failed is None:  # after the exchange, which has not told the others
-                self.halo.end()
-            place = self.energy.failed or Place(0, -1, 2, 0)
-            return Failure(place._replace(step=motion.n if isinstance(error, StepFailed) else -1), error)
-        return None
+            system.halo.end()
+            return Failure(system.place_of(error, motion.n), error)
+        return self.counts()
 
     def limited(self) -> AbstractContextManager[None]:
         """Return a context in which loops have as many threads as this rank may have."""
@@ -115,52 +142,37 @@ class Member:
         return self.comm.allreduce(int(agrees)) == self.comm.size
 
     @property
-    def part(self) -> Part:
-        """Its part."""
-        assert self._part is not None, "it has taken its part"
-        return self._part
+    def local(self) -> dict[str, Array]:
+        """What moves, of own nodes and ghosts [..., l, dim]; of implicit steps, where contacts were listed as well."""
+        system, shape = self.system, (self.system.n_nodes, self.system.dim)
+        moving = {name: array for name, array in self.motion.arrays().items() if array.shape[-2:] == shape}
+        return moving | ({LISTED_AT + name: q for name, q in system.listed_at.items()} if system.agrees else {})
+
+    def arrays(self) -> dict[str, Array]:
+        """Return what moves, of own nodes [..., own, dim]."""
+        own = self.system.n_own
+        return {name: np.ascontiguousarray(array[..., :own, :]) for name, array in self.local.items()}
+
+    def counts(self) -> Counts:
+        """Return what is counted, and the statistics."""
+        found = self.motion.arrays()
+        return Counts({name: found[name].copy() for name in found.keys() - self.local.keys()}, self.motion.statistics())
 
     @property
-    def around(self) -> Mapping[str, Around]:
-        """By the names of energies, all stencils around its own nodes, where there are any."""
-        return self.energy.around if self.implicit is None else self.implicit.around
+    def words(self) -> NDArray[np.int64]:
+        """The work done on own nodes (see `PartLedger`); of implicit steps all ranks know all of it."""
+        return self.motion.words if isinstance(self.motion, PartMotion) else np.zeros((0, WORDS), np.int64)
 
-    def sums(self) -> RankSums:
-        """Return the sums over own nodes, and over the stencils that are counted here."""
-        own, arrays = self.part.share.ghosts, self.local
-        counted = self.energy.counted if self.implicit is None else self.implicit.counted
+    def sums_of(self, q: Array, v: Array, a: Array, works: NDArray[np.int64]) -> RankSums:
+        """Return the sums over own nodes, and over the stencils that are counted here, at q, v and a [l, dim]."""
+        own = self.system.n_own
         with self.limited():
-            return sums_of_rank(
-                counted, self.part.mass[:own], (arrays["q"], arrays["v"][:own], arrays["a"][:own]), self.words
-            )
+            return sums_of_rank(self.system.counted, self.part.mass[:own], (q, v[:own], a[:own]), works)
 
     def some(self, places: IntArray) -> NDArray[np.float64]:
         """Return positions, velocities and accelerations [3, s, dim] of own nodes by their places [s]."""
         arrays = self.local
         return np.stack([arrays[name][places] for name in ("q", "v", "a")])
-
-    @property
-    def energy(self) -> PartEnergy:
-        """All energies of its part."""
-        assert self._system is not None, "it has taken its part"
-        energy = self._system.energies["part"]
-        assert isinstance(energy, PartEnergy)
-        return energy
-
-    def arrays(self) -> dict[str, Array]:
-        """Return what moves, of own nodes [..., own, dim]."""
-        own = self.part.share.ghosts
-        return {name: np.ascontiguousarray(array[..., :own, :]) for name, array in self.local.items()}
-
-    @property
-    def local(self) -> dict[str, Array]:
-        """What moves, of own nodes and ghosts [..., l, dim]."""
-        return self.motion.arrays() if self.implicit is None else self.implicit.local
-
-    @property
-    def words(self) -> NDArray[np.int64]:
-        """The work done on own nodes (see `PartLedger`); of implicit steps all ranks know all of it."""
-        return self.motion.words if self.implicit is None else np.zeros((0, WORDS), np.int64)
 
 
 class Command:
@@ -172,15 +184,44 @@ class Command:
 
 
 @dataclass
-class Begin(Command):
-    """Begin a motion of the part that it has."""
+class Take(Command):
+    """Take a part, and begin a motion of it, if one is given.
 
+    Attributes
+    ----------
+    part : Part
+    motion : Begin, optional
+    """
+
+    part: Part
+    motion: Begin | None = None
+
+    def done(self, member: Member) -> Counts | None:
+        """Do it on one rank."""
+        member.take(self.part)
+        return None if self.motion is None else self.motion.done(member)
+
+
+@dataclass
+class Begin(Command):
+    """Begin a motion of the part that it has.
+
+    Attributes
+    ----------
+    method : ImplicitIntegrator or Newmark
+    grid : mapping
+        The times of steps.
+    arrays : mapping of str to float64
+        What moves, of own nodes and ghosts [..., l, dim], and what is counted, as in a checkpoint.
+    """
+
+    method: Method
     grid: Mapping[str, Any]
     arrays: Mapping[str, Array]
 
-    def done(self, member: Member) -> None:
+    def done(self, member: Member) -> Counts:
         """Do it on one rank."""
-        member.begin(self.grid, self.arrays)
+        return member.begin(self)
 
 
 @dataclass
@@ -189,7 +230,7 @@ class Steps(Command):
 
     number: int
 
-    def done(self, member: Member) -> Failure | None:
+    def done(self, member: Member) -> Failure | Counts:
         """Do it on one rank."""
         return member.steps(self.number)
 
@@ -209,7 +250,8 @@ class Summed(Command):
 
     def done(self, member: Member) -> RankSums:
         """Do it on one rank."""
-        return member.sums()
+        found = member.local
+        return member.sums_of(found["q"], found["v"], found["a"], member.words)
 
 
 @dataclass

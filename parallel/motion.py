@@ -145,7 +145,9 @@ class MotionInParts(DistantMotion, NewmarkMotion):
         arrays = {name: array for name, array in super().arrays().items() if name != "work"}
         grid = {"t0": self.t0, "dt": self.dt, "n": self.n}
         self._ranks.call(
-            lambda rank: Begin(grid, {name: array[..., placement.nodes[rank], :] for name, array in arrays.items()})
+            lambda rank: Begin(
+                Newmark(self.dt), grid, {name: array[..., placement.nodes[rank], :] for name, array in arrays.items()}
+            )
         )
         self._own = dict(enumerate(placement.own))
         self._lead()

@@ -1,20 +1,22 @@
-"""The motion of one part: explicit Newmark, with the work of loads and supports in sums that any ranks can add up."""
+"""Motions of one part: the method's own, in implicit steps as they are, in explicit ones with exact sums of work."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.errors import StepFailed
-from symplex.fem.assembly import Array
+from symplex.fem.assembly import Array, Pattern
 from symplex.fem.system import System
-from symplex.parallel.contact import Crossed
 from symplex.parallel.exact_sum import WORDS, add_numbers
-from symplex.parallel.part import Part, PartEnergy
-from symplex.time.explicit.newmark import SEEN, NewmarkMotion
+from symplex.parallel.krylov import RankedKrylov
+from symplex.parallel.part_system import PartSystem
+from symplex.parallel.reductions import Reductions
+from symplex.time.explicit.newmark import SEEN, Newmark, NewmarkMotion
+from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
+from symplex.time.solvers.linear_solver import LinearSolver
 from symplex.time.work import WorkLedger
+
+Method = ImplicitIntegrator | Newmark
 
 
 class PartLedger(WorkLedger):
@@ -26,24 +28,17 @@ class PartLedger(WorkLedger):
         Of the part.
     own : int
         How many own nodes there are; ghosts come after them.
-    supports : sequence of str
-        The names of all supports that move, on whatever rank.
 
     Attributes
     ----------
-    supports : sequence of str
     words : int64 [loads + supports, WORDS]
         See `symplex.parallel.exact_sum`.
     """
 
-    def __init__(self, system: System, own: int, supports: Sequence[str]):
+    def __init__(self, system: System, own: int):
         super().__init__(system, at_ends=True)
-        self._own, self.supports = own, supports
-        self.words = np.zeros((len(self.loads) + len(supports), WORDS), np.int64)
-
-    def __bool__(self) -> bool:
-        """Whether anything can do work, here or elsewhere."""
-        return len(self.words) > 0
+        self._own = own
+        self.words = np.zeros((len(self.done), WORDS), np.int64)
 
     def _add_mean(self, dq: Array) -> None:
         own = self._own
@@ -51,44 +46,58 @@ class PartLedger(WorkLedger):
             add_numbers((0.5 * (f0[:own] + f1[:own]) * dq[:own]).ravel(), words)
 
     def _add_supports(self, products: Array) -> None:
-        for name, numbers in self.moving.products(products).items():
-            add_numbers(numbers.ravel(), self.words[len(self.loads) + self.supports.index(name)])
+        products = products.copy()
+        products[self._own :] = 0.0
+        for words, numbers in zip(self.words[len(self.loads) :], self.moving.products(products).values(), strict=True):
+            add_numbers(numbers.ravel(), words)
 
 
 class PartMotion(NewmarkMotion):
-    """The motion of a part.
+    """The motion of a part in explicit steps: ghosts are moved by the exchange.
 
     Parameters
     ----------
-    system, t0, dt, n
+    system : PartSystem
+    t0, dt, n
         See `NewmarkMotion`.
-    part : Part
-        Of which the system was made.
     """
 
     name = "Newmark"
 
-    def __init__(self, system: System, t0: float, dt: float, n: int, part: Part):
+    def __init__(self, system: PartSystem, t0: float, dt: float, n: int):
         super().__init__(system, t0, dt, n)
-        self._work = self._ledger = PartLedger(system, part.share.ghosts, part.supports)
-        self._loads = None  # work is added up by the ledger, not in the compiled loop
-        if part.sends_velocities:
-            energy = system.energies["part"]
-            assert isinstance(energy, PartEnergy)
-            energy.seen = (self._rooms[SEEN],)
+        self._inverse_mass[system.n_own :] = 0.0
+        self._work = self._ledger = PartLedger(system, system.n_own)
+        self._table = self._loads = None  # the exchange is called back; the ledger adds up the work
+        if system.part.sends_velocities:
+            system.seen = (self._rooms[SEEN],)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, of own nodes and ghosts; work is apart."""
-        found = super().arrays() | ({"gradient": self._gradient} if self._ledger.supports else {})
-        return {name: array for name, array in found.items() if name != "work"}
-
-    def _stopped(self, error: StepFailed, t: float, h: float) -> StepFailed:
-        """Return an error with the step in which it came; or the time after it, if something has passed through."""
-        if isinstance(error, Crossed):
-            return StepFailed(f"{self.name} at t = {t + h:.6g} s (dt = {h:.4g} s): {error}")
-        return super()._stopped(error, t, h)
+        return {name: array for name, array in super().arrays().items() if name != "work"}
 
     @property
     def words(self) -> NDArray[np.int64]:
         """The work of each load and support on own nodes [k, WORDS] (see `PartLedger`)."""
         return self._ledger.words
+
+
+def motion_of(
+    method: Method, system: PartSystem, sums: Reductions, t0: float, dt: float, n: int
+) -> PartMotion | ImplicitMotion:
+    """Return the motion of a part by a method, from the time t0 in s in steps dt, after n of them."""
+    if not system.agrees:
+        return PartMotion(system, t0, dt, n)
+    motion = method._motion(system, t0, dt, n)
+    assert isinstance(motion, ImplicitMotion), "ranks decide together in implicit steps only"
+    share = system.part.share
+
+    def solver(pattern: Pattern, dim: int) -> LinearSolver:
+        if method.newton.linear == "petsc":
+            from symplex.parallel.petsc import RankedPetsc
+
+            return RankedPetsc(pattern, dim, share, sums)
+        return RankedKrylov(pattern, dim, share, sums, system.fixed)
+
+    motion.solve_by(solver, sums.largest(float(not motion.symmetric)) == 0.0)
+    return motion

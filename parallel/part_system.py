@@ -1,12 +1,15 @@
-"""The system of one rank for implicit steps: its own nodes, whose equations it solves, and ghosts around them.
+"""The system of one rank: its own nodes, whose equations it solves, and ghosts around them.
 
-All ranks take the same steps of the same method at the same time. What they decide by, norms of residuals and whether
-forces are there, they find together; so each goes the same way through Newton's method, and fails where one fails.
+All ranks take the same steps of the same method at the same time. In implicit steps they find together what they decide
+by, norms of residuals and whether forces are there; so each goes the same way through Newton's method, and fails where
+one fails. In explicit steps nothing is decided: each exchange of ghosts tells whether the sender goes on.
 """
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Container, Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -21,55 +24,66 @@ from symplex.fem.energy import Energy
 from symplex.fem.forms import Form
 from symplex.fem.inner_products import inner
 from symplex.fem.interpolation import ChangingInterpolatedEnergy
-from symplex.fem.solids.failures import element_words
+from symplex.fem.solids.failures import element_words, named_in_all
 from symplex.fem.system import System
-from symplex.parallel.contact import ContactElsewhere
+from symplex.parallel.contact import CountedContact
 from symplex.parallel.friction import FrictionBetweenBodies, PartOfFriction
-from symplex.parallel.part import Part, Place, named_error
+from symplex.parallel.halo import FailedElsewhere
+from symplex.parallel.part import Around, Part, Place
 from symplex.parallel.reductions import Reductions
+from symplex.parallel.sums import Counted
 
 if TYPE_CHECKING:
     from symplex.parallel.pieces import Piece
 
-Contact = ChangingInterpolatedEnergy | ContactElsewhere
+_Failures = list[tuple[Place, Exception]]
 
 
 class PartSystem(System):
-    """A part of a system, for methods with implicit steps.
+    """A part of a system.
+
+    Its energies are those around own nodes, or with a hidden exchange those around sent ones; the others are ``inner``.
 
     Parameters
     ----------
     part : Part
-        With all stencils around own nodes as outer ones.
     sums : Reductions
-    frictions : mapping of str to str
-        The names of loads that are friction, with those of the energies that they follow from.
-    contacts : mapping of str to ChangingEnergy
-        Contact between bodies, on all ranks.
 
     Attributes
     ----------
-    known : Exception or None
-        What all ranks have raised last.
+    part : Part
+    halo : Halo
+        The exchange of what ghosts have.
+    agrees : bool
+        Whether ranks find together what they decide by: in implicit steps.
+    failed : Place or None
+        Where the last explicit step has failed here.
+    seen : tuple of float64 [l, dim]
+        What is sent of own nodes in explicit steps, and set at ghosts, beside positions: the velocities that loads see,
+        if they do.
     """
 
-    def __init__(self, part: Part, sums: Reductions, frictions: Mapping[str, str], contacts: Mapping[str, Contact]):
-        self._own, self._pieces, self._named = part.share.ghosts, part.outer, part.share.nodes
+    def __init__(self, part: Part, sums: Reductions):
+        self.part, self._sums, self._own = part, sums, part.share.ghosts
         dim = part.fixed.shape[1]
-        self._halo, self._sums = sums.halo(part.share.neighbours, dim), sums
-        self.known: Exception | None = None
-        pieces = {name: piece.energy() for name, piece in part.outer.items() if len(piece.nodes)}
-        here: dict[str, Energy] = {**pieces, **contacts}
+        self.halo = sums.halo(part.share.neighbours, dim, 1 + part.sends_velocities)
+        self.agrees = part.counted is None
+        self._known: Exception | None = None  # what all ranks have raised last
+        self.failed: Place | None = None
+        self.seen: tuple[Array, ...] = ()
+        self.inner = _energies(part.inner)
+        here: dict[str, Energy] = {**_energies(part.outer), **part.contacts}
         energies = {name: here[name] for name in part.energies if name in here}
         loads = dict(part.loads)
-        for name, touching in frictions.items():  # none where there is none of its nodes
-            load, contact = loads[name], contacts.get(touching)
-            if isinstance(load, PartOfFriction):
+        for name, touching in part.frictions.items():  # none where there is none of its nodes
+            load, contact = loads[name], part.contacts.get(touching)
+            if isinstance(load, PartOfFriction) and self.agrees:
                 loads[name], energies[touching] = load.friction, load.friction.energy
             elif isinstance(load, FrictionBetweenBodies) and isinstance(contact, ChangingInterpolatedEnergy):
                 loads[name] = load.of(contact)
         super().__init__(part.mass, energies, dim=dim, fixed=part.fixed, loads=loads, moving=part.moving)
         self.moving = OwnSupports(part.moving, part.fixed, self._own, sums)
+        self._out = np.zeros((part.mass.size if part.inner else 0, dim))
 
     @property
     def n_own(self) -> int:
@@ -86,8 +100,8 @@ class PartSystem(System):
 
     def share(self, x: Array) -> None:
         """Set a nodal vector x [l, dim] at ghosts to what it is at their owners."""
-        self._halo.start(x)
-        self._halo.finish(x)
+        self.halo.start(x)
+        self.halo.finish(x)
 
     def agreed(self, part: Callable[[], float]) -> float:
         """Return the sum over all ranks of what a function returns there.
@@ -97,6 +111,8 @@ class PartSystem(System):
         Exception
             What it raises on one of them; of several the one that one process would have met first.
         """
+        if not self.agrees:
+            return part()
         value, error = 0.0, None
         try:
             value = part()
@@ -104,18 +120,114 @@ class PartSystem(System):
             error = raised
         values, failed = self._sums.gathered(np.array([value, float(error is not None)])).T
         if failed.any():
-            found = self._sums.told(None if error is None else located(error, self._pieces))
+            found = self._sums.told(None if error is None else located(error, self.part.outer))
             _, known = min((one for one in found if one is not None), key=lambda one: one[0])
-            self.known = known
+            self._known = known
             raise known
         return float(values.sum())
 
     def foremost(self, x: Array) -> tuple[int, float, list[str]]:
         """Return the node of the whole mesh with the largest of numbers x [l], this number, and what acts there."""
         node = int(np.argmax(x[: self._own]))
-        found = self._sums.told((-float(x[node]), int(self._named[node]), self.acting(node)))
+        found = self._sums.told((-float(x[node]), int(self.part.share.nodes[node]), self.acting(node)))
         size, node, acting = min(found)
         return node, -size, acting
+
+    # -- explicit steps -------------------------------------------------------------------------------------------
+
+    def step_gradient(self, q: Array, out: Array) -> None:
+        """Add the gradient in N of own nodes at q [l, dim] to out [l, dim], which is zero; ghosts in q are set.
+
+        Raises
+        ------
+        StepFailed
+            If an energy has none here.
+        FailedElsewhere
+            If another rank has failed in the step before.
+        """
+        self.halo.start(q, *self.seen)
+        found = self._added(self.inner, self.part.inner, q, out)
+        try:
+            self.halo.finish(q, *self.seen)
+        except FailedElsewhere:
+            if not found:
+                raise
+        else:
+            found += self._outer_added(q, out)
+        if found:
+            self.failed, error = min(found, key=lambda one: one[0])
+            raise error
+
+    def gradient_at(self, q: Array) -> tuple[Array, tuple[Place, Exception] | None]:
+        """Return the gradient [own, dim] in N at q [l, dim], ghosts included, in no step; or what has failed first."""
+        out = np.zeros_like(q)
+        found = self._added(self.inner, self.part.inner, q, out) + self._outer_added(q, out)
+        return out[: self._own], min(found, key=lambda one: one[0], default=None)
+
+    def _outer_added(self, q: Array, out: Array) -> _Failures:
+        """Add outer energies, which sum all forces of sent nodes; return what has failed, if anything has."""
+        share = self.part.share
+        if self.part.inner:
+            self._out[share.beside :] = 0.0
+            found = self._added(self.energies, self.part.outer, q, self._out)
+            out[share.sent : self._own] = self._out[share.sent : self._own]
+        else:
+            found = self._added(self.energies, self.part.outer, q, out)
+        out[self._own :] = 0.0
+        return found
+
+    def _added(self, energies: Mapping[str, Energy], pieces: Mapping[str, Piece], q: Array, out: Array) -> _Failures:
+        """Add the gradients of energies; return what has failed, if anything has."""
+        for k, name in enumerate(self.part.energies):
+            if name in energies:
+                try:
+                    energies[name].add_gradient(q, out)
+                except Exception as error:  # whatever it is, the others have to hear of it
+                    return [named_error(error, k, pieces.get(name))]
+        return []
+
+    def place_of(self, error: Exception, step: int) -> Place:
+        """Return where steps have failed by an error, after so many of them; end all ranks if others do not know it."""
+        if not self.agrees:
+            return (self.failed or Place(0, -1, 2, 0))._replace(step=step if isinstance(error, StepFailed) else -1)
+        if not isinstance(error, StepFailed) and error is not self._known:
+            traceback.print_exc()  # the others wait for this rank
+            self._sums.abort()
+        return Place(step, 0, 0, 0)
+
+    # -- stencils around own nodes ----------------------------------------------------------------------------------
+
+    @cached_property
+    def around(self) -> dict[str, Around]:
+        """By the names of energies, all stencils around its own nodes, where there are any."""
+        found = {}
+        for name, piece in self.part.outer.items():
+            energy = self.energies.get(name)
+            if self.part.inner:
+                piece, energy = self.part.inner[name].with_more(piece), None
+            if len(piece.nodes):
+                energy = piece.energy() if energy is None else energy
+                found[name] = Around(energy, piece.chosen, piece.nodes[:, 0] < self._own)
+        return found
+
+    @cached_property
+    def counted(self) -> dict[str, list[Counted | CountedContact]]:
+        """By the names of energies, the stencils that are summed here: those whose first node is one of its own."""
+        part, found = self.part, {name: [] for name in self.part.energies}
+        for energies, pieces, before in ((self.inner, part.inner, {}), (self.energies, part.outer, part.inner)):
+            for name, piece in pieces.items():
+                if len(piece.nodes):
+                    counts = piece.nodes[:, 0] < self._own
+                    if name in before:  # those beside inner nodes are in both
+                        counts &= ~np.isin(piece.chosen, before[name].chosen)
+                    found[name].append(Counted(energies[name], counts))
+        for name, contact in part.contacts.items():
+            if isinstance(contact, ChangingInterpolatedEnergy) and (part.counted is None or name in part.counted):
+                own = self._own if part.counted is None else None
+                found[name].append(CountedContact(contact, part.share.nodes, own))
+        return found
+
+    # -- sums -------------------------------------------------------------------------------------------------------
 
     def gradient(self, q: Array, out: Array | None = None) -> Array:
         """Return ∇V(q) [l, dim] in N, zero at ghosts."""
@@ -223,6 +335,18 @@ class OwnSupports(MovingSupports):
         products = products.copy()
         products[self._own :] = 0.0
         return self._sums.total(np.array(super().works(products))).tolist()
+
+
+def _energies(pieces: Mapping[str, Piece]) -> dict[str, Energy]:
+    return {name: piece.energy() for name, piece in pieces.items() if len(piece.nodes)}
+
+
+def named_error(error: Exception, k: int, piece: Piece | None) -> tuple[Place, Exception]:
+    """Return where an energy has failed, and the error with the numbers that the whole mesh has."""
+    if piece is None or not isinstance(error, InvertedElement | MaterialFailed):
+        return Place(0, k if isinstance(error, StepFailed) else -1, 2, 0), error
+    named = named_in_all(error, piece.nodes, piece.chosen, piece.named)
+    return Place(0, k, 0 if isinstance(error, InvertedElement) else 1, named.element), named
 
 
 def located(error: Exception, pieces: Mapping[str, Piece]) -> tuple[Place, Exception]:

@@ -95,12 +95,12 @@ class Piece:
         """Return the energy of these stencils."""
         raise NotImplementedError
 
-    def with_more(self, other: Self, first: int) -> Self:
-        """Return the piece with those stencils of another one that it lacks, whose node 0 is node ``first`` here."""
+    def with_more(self, other: Self) -> Self:
+        """Return the piece with those stencils of another one that it lacks."""
         lacks = ~np.isin(other.chosen, self.chosen)
         of_both = {
             "chosen": np.concatenate([self.chosen, other.chosen[lacks]]),
-            "nodes": np.concatenate([self.nodes, other.nodes[lacks] + np.int32(first)]),
+            "nodes": np.concatenate([self.nodes, other.nodes[lacks]]),
             "named": np.concatenate([self.named, other.named[lacks]]),
         }
         return replace(self, **of_both, **self._more(other, lacks, of_both["nodes"]))

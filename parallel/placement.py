@@ -8,17 +8,12 @@ from weakref import ref
 
 import numpy as np
 
-from symplex.fem.actions.loads import Pressure
 from symplex.fem.solids.solid import solids_of
 from symplex.fem.system import System
-from symplex.parallel.actions import part_of_motion
-from symplex.parallel.contact import ContactOfRank, is_shared_contact
-from symplex.parallel.division import Division
-from symplex.parallel.member import Command, Failure, Member
-from symplex.parallel.part import Part
-from symplex.parallel.partition import owners
-from symplex.parallel.pieces import Divided
-from symplex.parallel.sums import RankSums, Sums, sums_of_rank
+from symplex.parallel.exact_sum import WORDS
+from symplex.parallel.member import Command, Failure, Member, Take
+from symplex.parallel.part import owners_of, parts_of
+from symplex.parallel.sums import RankSums, Sums
 
 if TYPE_CHECKING:
     from symplex.fem.assembly import Array, IntArray
@@ -57,35 +52,13 @@ class Placement:
 
     def _place(self, system: System, q: Array) -> None:
         ranks = self._ranks
-        contacts = {name: energy for name, energy in system.energies.items() if is_shared_contact(energy)}
-        energies = {name: energy for name, energy in system.energies.items() if name not in contacts}
-        stencils = {name: np.ascontiguousarray(energy.nodes) for name, energy in energies.items()}
-        owner = owners(_places(system, q), list(stencils.values()), ranks.size)
-        # A face needs the positions of all its nodes, also where it is none of an element.
-        stencils |= {f"load {name}": load.nodes for name, load in system.loads.items() if isinstance(load, Pressure)}
-        touching = {name: contact.possible_nodes for name, contact in contacts.items()}
-        first = {name: int(owner[nodes].min()) for name, nodes in touching.items()}
-        division = Division(owner, stencils, ranks.size, list(touching.values()))
-        divided = {name: Divided(energy, ranks.threads) for name, energy in energies.items()}
+        owner = owners_of(system, _places(system, q), ranks.size)
+        part = parts_of(system, owner, ranks.size, ranks.threads, explicit=True, hides=ranks.hides)
 
         def take(rank: int) -> Command:
-            share = division.share(rank, ranks.hides)
-            nodes = share.nodes
-            self.nodes[rank], self.own[rank] = nodes, nodes[: share.ghosts]
-            moving = {name: part_of_motion(motion, share) for name, motion in system.moving.motions.items()}
-            part = Part.of(
-                system,
-                share,
-                {name: one.piece(share.inner[name], nodes) for name, one in divided.items()},
-                {name: one.piece(share.outer[name], nodes[share.beside :]) for name, one in divided.items()},
-                {name: motion for name, motion in moving.items() if motion is not None},
-                {
-                    name: ContactOfRank.of(contact, nodes[share.beside :], q, first[name] == rank)
-                    for name, contact in contacts.items()
-                    if (owner[touching[name]] == rank).any()
-                },
-            )
-            return Take(part)
+            found = part(rank)
+            self.nodes[rank], self.own[rank] = found.share.nodes, found.share.nodes[: found.share.ghosts]
+            return Take(found)
 
         ranks.call(take)
 
@@ -150,17 +123,6 @@ def _places(system: System, q: Array) -> Array:
 
 
 @dataclass
-class Take(Command):
-    """Take a part."""
-
-    part: Part
-
-    def done(self, member: Member) -> None:
-        """Do it on one rank."""
-        member.take(self.part)
-
-
-@dataclass
 class GradientAt(Command):
     """Tell the gradient [own, dim] of own nodes at positions of the nodes of a rank [l, dim], ghosts included."""
 
@@ -169,7 +131,7 @@ class GradientAt(Command):
     def done(self, member: Member) -> Array | Failure:
         """Do it on one rank."""
         with member.limited():
-            gradient, failed = member.energy.known_gradient(self.q)
+            gradient, failed = member.system.gradient_at(self.q)
         return gradient if failed is None else Failure(*failed)
 
 
@@ -181,8 +143,5 @@ class SumsAt(Command):
 
     def done(self, member: Member) -> RankSums:
         """Do it on one rank."""
-        part = member.part
-        still = np.zeros((part.share.ghosts, self.q.shape[1]))
-        with member.limited():
-            none = np.zeros((0, 0), np.int64)
-            return sums_of_rank(member.energy.counted, part.mass[: len(still)], (self.q, still, still), none)
+        still = np.zeros_like(self.q)
+        return member.sums_of(self.q, still, still, np.zeros((0, WORDS), np.int64))

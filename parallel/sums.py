@@ -14,7 +14,7 @@ from symplex.fem.assembly import Array
 from symplex.fem.energy import Energy
 from symplex.fem.state import State
 from symplex.fem.system import System
-from symplex.parallel.contact import ContactAround, ContactOfRank
+from symplex.parallel.contact import CountedContact
 from symplex.parallel.exact_sum import WORDS, add_nodes, add_numbers, values_of
 
 _MOMENTS = {1: 0, 2: 1, 3: 3}  # components of a moment, by the dimension of space
@@ -27,14 +27,11 @@ class Counted:
 
     Attributes
     ----------
-    energy : Energy, ContactOfRank, or ContactAround
-    first : int
-        The node of the rank that is its node 0.
+    energy : Energy
     counts : bool [m]
     """
 
-    energy: Energy | ContactOfRank | ContactAround
-    first: int
+    energy: Energy
     counts: NDArray[np.bool_]
 
 
@@ -69,13 +66,16 @@ class RankSums:
 
 
 def sums_of_rank(
-    counted: Mapping[str, Sequence[Counted]], mass: Array, arrays: tuple[Array, Array, Array], works: NDArray[np.int64]
+    counted: Mapping[str, Sequence[Counted | CountedContact]],
+    mass: Array,
+    arrays: tuple[Array, Array, Array],
+    works: NDArray[np.int64],
 ) -> RankSums:
     """Return the sums over own nodes and counted stencils.
 
     Parameters
     ----------
-    counted : mapping of str to sequence of Counted
+    counted : mapping of str to sequence of Counted, or of CountedContact
         By the names of all energies.
     mass : float64 [own]
         Of own nodes in kg.
@@ -91,19 +91,13 @@ def sums_of_rank(
     found = RankSums(nodes, energies, {}, {}, {}, works, bool(is_finite))
     for words, (name, parts) in zip(energies, counted.items(), strict=True):
         for part in parts:
-            here = q[part.first :]
-            if isinstance(part.energy, ContactOfRank):
-                if part.counts.all():
-                    add_numbers(np.array([part.energy.total(here)]), words)
-                    found.told[name] = part.energy.observed(here)
-                continue
-            if isinstance(part.energy, ContactAround):
-                values, found.told[name] = part.energy.counted(here)
+            if isinstance(part, CountedContact):
+                values, found.told[name] = part.counted(q)
                 add_numbers(values, words)
                 continue
-            add_numbers(part.energy.local_energies(here)[part.counts], words)
+            add_numbers(part.energy.local_energies(q)[part.counts], words)
             if isinstance(part.energy, RigidContact):
-                _add_contact(found, name, part, here)
+                _add_contact(found, name, part, q)
     return found
 
 

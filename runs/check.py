@@ -12,6 +12,7 @@ import numpy as np
 
 from symplex.contact.bodies import BodyContact
 from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.contact_energy import contact_of
 from symplex.fem.energy import Array
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
@@ -99,7 +100,7 @@ def _stable_step(system: System, state: State) -> str:
 
     Nor where nothing is stiff yet, as with ropes that hang loose.
     """
-    bounded = all(energy.bounded_stiffness for energy in system.energies.values())
+    bounded = all(contact_of(energy).bounded_stiffness for energy in system.energies.values())
     if not bounded or not system.is_lumped or system.massless.any():
         return ""
     limit = stable_step(system, state.q, system.held(state.t, state.v))

@@ -184,7 +184,6 @@ class FramesOfPart:
                 raise error
             return None
         every = {name: at_points.get(name, np.zeros((len(q), *columns))) for name, columns in self.layout.items()}
-        assert member.halo is not None, "it has taken its part"
         own = {name: member.halo.shared(values)[self._used] for name, values in every.items()}
         if self.writer is None:
             return None

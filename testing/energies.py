@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.errors import InvalidArgument, StepFailed
 from symplex.fem.assembly import Array, Pattern
+from symplex.fem.contact_energy import contact_of
 from symplex.fem.energy import Energy
 from symplex.fem.measures.constraints import Constraint
 from symplex.testing import round_off
@@ -731,7 +732,7 @@ def hessian_is_scattered_and_added(s: Subject) -> None:
 @_promise()
 def latent_stiffness_is_not_negative(s: Subject) -> None:
     """One number for each node."""
-    latent = s.energy.latent_stiffness(len(s.q))  # pyright: ignore[reportAttributeAccessIssue]
+    latent = contact_of(s.energy).latent_stiffness(len(s.q))  # pyright: ignore[reportArgumentType]
     right = latent.shape == (len(s.q),) and latent.min() >= 0.0
     require(s.place, bool(right), "latent_stiffness must be one number for each node, none negative.")
 

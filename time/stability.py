@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from symplex.errors import UnstableStep
 from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.actions.inelastic import Inelastic
+from symplex.fem.contact_energy import contact_of
 from symplex.fem.energy import Array, Energy
 from symplex.fem.kernels import kernel
 from symplex.fem.system import State, System
@@ -87,7 +88,7 @@ def largest_frequency(system: System, q: Array) -> float:
     """Return an estimate from above of the largest natural frequency ω in rad/s at the positions q [n, dim].
 
     ω² is the largest eigenvalue of M⁻¹∇²V (by Lanczos, to about one per cent or two, with the residual added), plus the
-    largest k/m of contact that may close later (`Energy.latent_stiffness`). ∇²V is applied by differences of
+    largest k/m of contact that may close later (`ContactEnergy.latent_stiffness`). ∇²V is applied by differences of
     gradients, so that no matrix is stored.
 
     Raises
@@ -123,7 +124,7 @@ def latent_frequency(system: System, resolved: bool = False) -> float:
     Parameters
     ----------
     resolved : bool, default False
-        Only the part of it that steps should resolve (`Energy.resolved_share`).
+        Only the part of it that steps should resolve (`ContactEnergy.resolved_share`).
 
     Raises
     ------
@@ -132,8 +133,8 @@ def latent_frequency(system: System, resolved: bool = False) -> float:
     """
     mass = system.lumped_mass(_WANTED_BY)
     latent = np.zeros(len(mass))
-    for energy in system.energies.values():
-        latent += energy.latent_stiffness(system.n_nodes) * (energy.resolved_share**2 if resolved else 1.0)
+    for contact in map(contact_of, system.energies.values()):
+        latent += contact.latent_stiffness(system.n_nodes) * (contact.resolved_share**2 if resolved else 1.0)
     free = ~system.fixed.all(axis=1)
     return float(np.sqrt(np.max((latent / mass)[free], initial=0.0)))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from symplex.errors import InvalidSystem
+from symplex.fem.contact_energy import contact_of
 from symplex.fem.energy import Energy
 from symplex.fem.forms import OptionalFunction
 from symplex.fem.system import System
@@ -74,7 +75,7 @@ def _changing_stencils(system: System) -> str:
 
 def _barriers(system: System) -> str:
     for name, energy in system.energies.items():
-        if not energy.bounded_stiffness:
+        if not contact_of(energy).bounded_stiffness:
             return f"needs forces of bounded stiffness, and the barrier of energy '{name}' has none"
     return ""
 

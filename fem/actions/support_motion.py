@@ -285,7 +285,7 @@ class MovingSupports:
         # Of all positions: those of a support may be zero but for what rounding its way has left.
         size = max(float(np.abs(q).max(initial=0.0)), float(np.abs(wanted).max(initial=0.0)))
         for name, place in self._places.items():
-            far = float(away[place].max())
+            far = float(away[place].max(initial=0.0))
             if far > _ROUNDING * size:
                 raise InvalidSystem(
                     f"the checkpoint does not belong to this system: at t = {t:.6g} s support '{name}' is {far:.3g} m "

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from math import isfinite
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem import forms
-from symplex.fem.calls import Call, run, whole
+from symplex.fem.calls import Call, whole
 from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions, OptionalFunction
 from symplex.fem.forms import Form
 from symplex.fem.kernel_energy import KernelEnergy, KernelForms
@@ -39,9 +38,6 @@ _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "secant": ("slope",),
     "secant_rate": ("slope", "curvature"),
 }
-
-
-_NO_ROOM = np.empty(0)
 
 
 class MeasureLaw(KernelForms):
@@ -170,13 +166,6 @@ class MeasureEnergy(MeasureLaw, KernelEnergy):
         """Return 𝓕̇ [m, 2, 2] in N/(m s) along velocities v [m, 2, dim] in m/s: ±4 φ''(s) d·ḋ."""
         self._require(forms.SECANT_RATE)
         return self._local(forms.SECANT_RATE, x, v)
-
-    def total(self, q: Array) -> float:
-        """Return the energy in J at the nodal positions q [n, dim]."""
-        q = self._checked(q)
-        rows = self._rows_of(forms.VALUE, q.shape[1])
-        result = np.inf if rows is None else run(rows, _NO_ROOM, q)
-        return result if isfinite(result) else float(self.value(q[self.nodes]).sum())
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form to what is assembled (see `Energy`)."""

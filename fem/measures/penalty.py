@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array, Energy, OptionalFunction
+from symplex.fem.contact_energy import ContactEnergy
+from symplex.fem.energy import Array, OptionalFunction
 from symplex.fem.measures import loops
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.measures.law_formulas import PENALTY, SPRING
@@ -17,7 +18,7 @@ from symplex.fem.measures.law_formulas import PENALTY, SPRING
 
 @checked
 @final
-class Penalty(Energy):
+class Penalty(ContactEnergy):
     """A constraint g = 0 as the energy φ = ½ k g², from which it departs by −λ/k.
 
     Tao and Owhadi (2014), eq. 7, where g = |d|² − L² for a rod and k = ω²: with g = (|d|² − L²)/2L as in `RigidBars`

@@ -101,8 +101,8 @@ def test_the_list_is_found_by_the_search():
     contact, q = in_contact()
     contact.find((q,), 0.02)
     pairs = find_pairs(contact.surface, (q,), 0.02, contact.between)
-    for one, other in zip(contact.pairs, pairs, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for name, values in pairs.as_dict().items():
+        np.testing.assert_array_equal(getattr(contact.record, name), values)
 
 
 # -- stiffness --------------------------------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Contact pairs of all regions, and degenerate ones: derivatives, and exact discrete gradients."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -43,9 +41,9 @@ def assert_slopes(found, wanted, scale, most=1e-6):
 def test_all_regions_are_there(pairs):
     c, distances = pairs.nearest(pairs.x)
     for edge_edge, counts in ((0, {1, 2, 3}), (1, {2, 3, 4})):
-        zeros = (c[pairs.pairs.edge_edge == edge_edge] != 0.0).sum(axis=1)
+        zeros = (c[pairs.record.edge_edge == edge_edge] != 0.0).sum(axis=1)
         assert set(zeros - (1 - edge_edge)) == counts
-    assert 0.1 < np.mean(distances < pairs.law.reach) < 0.95
+    assert 0.1 < np.mean(distances < pairs.record.reach) < 0.95
 
 
 def test_coefficients_sum_to_zero_and_are_of_points_of_both(pairs):
@@ -61,7 +59,7 @@ def test_no_other_points_are_nearer(degenerate):
     tried = sample(4000, degenerate=degenerate, seed=3)
     _, distances = tried.nearest(tried.x)
     rng = np.random.default_rng(4)
-    edge_edge = tried.pairs.edge_edge == 1
+    edge_edge = tried.record.edge_edge == 1
     for _ in range(200):
         u, v = rng.choice([0.0, 1.0, rng.random()]), rng.choice([0.0, 1.0, rng.random()])
         barycentric = rng.dirichlet([0.5] * 3)
@@ -124,7 +122,7 @@ def known(pairs, x0, x1):
 
     It divides by a threshold that may be a thousandth of the edges, and c = αβ − γ² is a difference of these.
     """
-    plain = dataclasses.replace(pairs, pairs=pairs.pairs._replace(parallel=np.zeros(len(x0))))
+    plain = pairs.replace(parallel=np.zeros(len(x0)))
     forces = size(plain.gradient(x0)) + size(plain.gradient(x1))
     return plain.value(x0) + plain.value(x1) + forces, forces
 
@@ -141,8 +139,7 @@ def test_it_does_the_work_of_the_energy(step):
 
 def test_it_does_so_where_edges_become_parallel_exactly():
     """The second edge turns about one of its points: nearest points of parallel edges are as many as one likes."""
-    pairs = sample(8, "penalty")
-    pairs.pairs = pairs.pairs._replace(edge_edge=np.ones(8, bool), parallel=np.zeros(8))
+    pairs = sample(8, "penalty").replace(edge_edge=np.ones(8, np.uint8), parallel=np.zeros(8))
     parallel, crossed = np.zeros((2, 8, 4, 3))
     for k, (ahead, about) in enumerate(zip(np.linspace(-0.25, 0.25, 8), np.linspace(0.25, 0.75, 8), strict=True)):
         centre, along = np.array([ahead + about, 0.0, 0.7]), np.array([np.cos(0.3), np.sin(0.3), 0.0])
@@ -199,8 +196,8 @@ def test_tangent_of_no_increment_is_half_the_hessian(pairs):
     near = (
         10.0
         * np.finfo(float).eps
-        * pairs.law.stiffness
-        * pairs.law.reach
+        * pairs.record.stiffness
+        * pairs.record.reach
         * size(pairs.x)
         / pairs.nearest(pairs.x)[1] ** 2
     )

@@ -120,7 +120,7 @@ def test_weights_and_bounds_of_parallel_edges():
     surface, q = boxes(0.02)
     pairs = find_pairs(surface, (q,), 0.1, OTHERS)
     edge = {tuple(nodes): i for i, nodes in enumerate(surface.edges.tolist())}
-    for nodes, edge_edge, weight, parallel in zip(*pairs, strict=True):
+    for nodes, edge_edge, weight, parallel in zip(*pairs.as_dict().values(), strict=True):
         if edge_edge:
             a, b = edge[tuple(nodes[:2])], edge[tuple(nodes[2:])]
             assert weight == pytest.approx(0.25 * (surface.edge_areas[a] + surface.edge_areas[b]))

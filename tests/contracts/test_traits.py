@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 import symplex as sx
 from symplex.device.motion import OnDevice
 from symplex.errors import InvalidSystem
+from symplex.fem.contact_energy import ContactEnergy
 from symplex.fem.energy import Energy
 from symplex.parallel.motion import InParts
 from symplex.time.catalogue import catalogue
@@ -39,7 +40,7 @@ def viscoelastic():
     return sx.Viscoelastic(solid, [1.0, 2.0], [0.1, 1.0])
 
 
-def spy(forms, used):
+def spy(forms, used, base=Energy):
     """Springs with the given forms only, which note what is used of them."""
     inner = springs()
 
@@ -54,7 +55,8 @@ def spy(forms, used):
     known = {*forms, "gradient", "hessian", "discrete_gradient"}
     names = [name for name in (*FORMS, *PARTS) if PARTS.get(name, name) in known]
     functions = {name: method(name) for name in names} | {"value": lambda self, x: inner.value(x)}
-    return type("Spy", (Energy,), functions | {"nodes": inner.nodes})()
+    functions |= {"latent_stiffness": lambda self, n_nodes: np.zeros(n_nodes)} if base is ContactEnergy else {}
+    return type("Spy", (base,), functions | {"nodes": inner.nodes})()
 
 
 def sized(method, constraints=None):
@@ -85,7 +87,7 @@ def has(feature):
         return sx.System(MASS, {"argon": sx.measures.ShortRangeLennardJones(0.1, 0.8, cutoff=1.5)})
     if feature == "barriers":
         forms = {"gradient", "hessian", "discrete_gradient"}
-        wall = spy(forms, set())
+        wall = spy(forms, set(), ContactEnergy)
         wall.bounded_stiffness = False
         return sx.System(MASS, {"wall": wall})
     if feature in ("consistent mass", "jumping supports"):

@@ -20,14 +20,14 @@ from symplex.fem.solids.materials import NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.parallel import partition
-from symplex.parallel.division import Division
 from symplex.parallel.exact_sum import WORDS, add_numbers, values_of, words_of
 from symplex.parallel.halo import FailedElsewhere
 from symplex.parallel.launch import Launch, launched
 from symplex.parallel.motion import in_parts
-from symplex.parallel.part import Part, PartEnergy
+from symplex.parallel.part import parts_of as dividing
+from symplex.parallel.part_system import PartSystem
 from symplex.parallel.partition import owners
-from symplex.parallel.pieces import Divided, require_parts
+from symplex.parallel.pieces import require_parts
 from symplex.parallel.sums import Sums, sums_of_rank
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.explicit.newmark import Newmark
@@ -37,10 +37,14 @@ RUBBER = NeoHookean(lmbda=6e6, mu=4e6, density=1000.0)
 
 
 class OneProcess:
-    """An exchange with the positions of all nodes at hand."""
+    """What ranks find together, with the positions of all nodes at hand."""
 
     def __init__(self, q, share, fails=False):
-        self._q, self._share, self._fails, self.has_told = q, share, fails, False
+        self._q, self._share, self._fails = q, share, fails
+
+    def halo(self, neighbours, numbers, vectors):
+        """Return itself as the exchange."""
+        return self
 
     def start(self, q):
         """Begin it."""
@@ -51,9 +55,10 @@ class OneProcess:
             raise FailedElsewhere
         q[self._share.ghosts :] = self._q[self._share.nodes[self._share.ghosts :]]
 
-    def end(self):
-        """Note that others are told."""
-        self.has_told = True
+
+def on_rank(part, q, fails=False):
+    """The system of a part."""
+    return PartSystem(part, OneProcess(q, part.share, fails))
 
 
 def system_of(kind, cells=(6, 3, 3), material=RUBBER):
@@ -74,17 +79,9 @@ def system_of(kind, cells=(6, 3, 3), material=RUBBER):
 
 def parts_of(system, points, ranks, threads=1, hidden=True):
     """What all ranks have."""
-    stencils = {name: energy.nodes for name, energy in system.energies.items()}
-    division = Division(owners(points, list(stencils.values()), ranks), stencils, ranks)
-    divided = {name: Divided(energy, threads) for name, energy in system.energies.items()}
-    found = []
-    for rank in range(ranks):
-        share = division.share(rank, hidden)
-        inner = {name: one.piece(share.inner[name], share.nodes) for name, one in divided.items()}
-        outer = {name: one.piece(share.outer[name], share.nodes[share.beside :]) for name, one in divided.items()}
-        mass, fixed = system.mass[share.nodes], system.fixed[share.nodes]
-        found.append(Part(share, mass, fixed, tuple(system.energies), inner, outer, {}, {}, {}, ()))
-    return found
+    owner = owners(points, [energy.nodes for energy in system.energies.values()], ranks)
+    part = dividing(system, owner, ranks, threads, explicit=True, hides=hidden)
+    return [part(rank) for rank in range(ranks)]
 
 
 def gradient_in_parts(system, points, q, ranks, threads=1, hidden=True):
@@ -95,7 +92,7 @@ def gradient_in_parts(system, points, q, ranks, threads=1, hidden=True):
         here = q[share.nodes]
         here[share.ghosts :] = np.nan
         out = np.zeros_like(here)
-        PartEnergy(part, OneProcess(q, share)).add_gradient(here, out)
+        on_rank(part, q).step_gradient(here, out)
         assert not out[share.ghosts :].any()
         found[share.nodes[: share.ghosts]] = out[: share.ghosts]
     return found
@@ -136,7 +133,7 @@ def test_sums_of_parts_have_the_same_bits_on_any_number_of_ranks(kind):
         for part in parts_of(system, points, ranks, hidden=hidden):
             here, own = q[part.share.nodes], part.share.ghosts
             arrays = here, v[part.share.nodes][:own], v[part.share.nodes][:own]
-            counted = PartEnergy(part, OneProcess(q, part.share)).counted
+            counted = on_rank(part, q).counted
             parts.append(sums_of_rank(counted, part.mass[:own], arrays, np.zeros((0, WORDS), np.int64)))
         found.append(Sums(system, parts))
     state = State(0.0, q, v, v)
@@ -185,7 +182,7 @@ def test_all_stencils_around_own_nodes_are_there_in_one_piece(kind):
         counted = dict.fromkeys(system.energies, 0)
         for part in parts_of(system, points, 3, hidden=hidden):
             own = part.share.nodes[: part.share.ghosts]
-            for name, around in PartEnergy(part, OneProcess(q, part.share)).around.items():
+            for name, around in on_rank(part, q).around.items():
                 energy = system.energies[name]
                 expected = np.flatnonzero(np.isin(energy.nodes, own).any(axis=1))
                 np.testing.assert_array_equal(np.sort(around.chosen), expected)
@@ -252,13 +249,11 @@ def test_an_inverted_element_has_the_number_of_the_whole_mesh():
         system.gradient(q)
     found = []
     for part in parts_of(system, points, 3):
-        halo = OneProcess(q, part.share)
-        energy, here = PartEnergy(part, halo), q[part.share.nodes]
+        here, rank = q[part.share.nodes], on_rank(part, q)
         try:
-            energy.add_gradient(here, np.zeros_like(here))
+            rank.step_gradient(here, np.zeros_like(here))
         except InvertedElement as error:
-            assert halo.has_told
-            found.append((energy.failed, error))
+            found.append((rank.failed, error))
     _, first = min(found, key=lambda one: one[0])
     assert str(first) == str(of_all.value)
     assert first.element == of_all.value.element
@@ -267,11 +262,9 @@ def test_an_inverted_element_has_the_number_of_the_whole_mesh():
 def test_a_failure_elsewhere_is_passed_on():
     system, points = system_of("tetra")
     part = parts_of(system, points, 2)[0]
-    halo = OneProcess(points, part.share, fails=True)
     here = points[part.share.nodes]
     with pytest.raises(FailedElsewhere):
-        PartEnergy(part, halo).add_gradient(here, np.zeros_like(here))
-    assert halo.has_told
+        on_rank(part, points, fails=True).step_gradient(here, np.zeros_like(here))
 
 
 def test_what_cannot_be_divided_is_refused_by_name():

@@ -1,69 +1,28 @@
-"""Random pairs of a vertex and a face, and of two edges, with what the loops say of them."""
-
-from dataclasses import dataclass
+"""Random pairs of a vertex and a face, and of two edges, as an energy."""
 
 import numpy as np
 
-from symplex.contact import pair_directional, pair_discrete, pair_loops
+from symplex.contact import Surface
 from symplex.contact.laws import LAWS
-from symplex.contact.pairs import Law
-from symplex.contact.search import SurfacePairs
+from symplex.contact.pair_energy import PairEnergy, nearest
+from symplex.contact.pairs import PairRecord
+
+SURFACE = Surface.from_triangles(np.eye(3), np.array([[0, 1, 2]], np.int32))
 
 
-@dataclass
-class Sample:
-    """Pairs with positions x [m, 4, 3], and a law; each pair has nodes of its own."""
+class Sample(PairEnergy):
+    """Pairs with positions x [m, 4, 3]; each pair has nodes of its own."""
 
-    x: np.ndarray
-    pairs: SurfacePairs
-    law: Law
-
-    @property
-    def slots(self):
-        return np.arange(16 * len(self.x), dtype=np.int32).reshape(-1, 4, 4)
-
-    def _run(self, loop, out, *arguments):
-        loop(*[a if isinstance(a, bool) else a.reshape(-1, 3) for a in arguments], self.pairs, self.law, *out)
-        return out[-1]
-
-    def value(self, x):
-        return self._run(pair_loops.set_values, [np.empty(len(x))], x)
-
-    def gradient(self, x):
-        return self._run(pair_loops.add_gradient, [np.zeros((4 * len(x), 3))], x).reshape(-1, 4, 3)
-
-    def hessian(self, x):
-        return self._blocks(pair_loops.add_hessian, x)
-
-    def discrete_gradient(self, x0, x1):
-        out = [np.zeros((4 * len(x0), 3))]
-        return self._run(pair_discrete.add_discrete_gradient, out, x0, x1, x0, False).reshape(-1, 4, 3)
-
-    def increment_gradient(self, x, low, dx):
-        out = [np.zeros((4 * len(x), 3))]
-        return self._run(pair_discrete.add_discrete_gradient, out, x, dx, low, True).reshape(-1, 4, 3)
-
-    def discrete_hessian(self, x0, x1):
-        return self._blocks(pair_discrete.add_discrete_hessian, x0, x1)
-
-    def third(self, x, a):
-        return self._run(pair_directional.add_third, [np.zeros((4 * len(x), 3))], x, a).reshape(-1, 4, 3)
-
-    def secant(self, x):
-        return self._run(pair_directional.add_secant, [self.slots, np.zeros(16 * len(x))], x).reshape(-1, 4, 4)
-
-    def secant_rate(self, x, v):
-        out = [self.slots, np.zeros(16 * len(x))]
-        return self._run(pair_directional.add_secant_rate, out, x, v).reshape(-1, 4, 4)
+    def __init__(self, x, pairs):
+        super().__init__(SURFACE, pairs)
+        self.x = x
 
     def nearest(self, x):
-        c, distances = np.empty((len(x), 4)), np.empty(len(x))
-        pair_loops.set_nearest(x.reshape(-1, 3), self.pairs, c, distances)
-        return c, distances
+        return nearest(x.reshape(-1, 3), self.record)
 
-    def _blocks(self, loop, *arguments):
-        out = self._run(loop, [self.slots, np.zeros((16 * len(self.x), 3, 3))], *arguments)
-        return out.reshape(-1, 4, 4, 3, 3).swapaxes(2, 3).reshape(-1, 12, 12)
+    def replace(self, **changes):
+        """Return the same with other fields of the record."""
+        return Sample(self.x, self.record.replace(**changes))
 
 
 def sample(m, law="barrier", *, reach=1.5, seed=0, degenerate=False, thresholds=(0.0, 1e-3, 0.5)):
@@ -79,7 +38,8 @@ def sample(m, law="barrier", *, reach=1.5, seed=0, degenerate=False, thresholds=
     size = rng.choice(thresholds, m)
     parallel = np.where(edge_edge == 1, size * rest, 0.0)
     nodes = np.arange(4 * m, dtype=np.int32).reshape(m, 4)
-    return Sample(x, SurfacePairs(nodes, edge_edge, rng.uniform(0.5, 1.0, m), parallel), Law(LAWS[law], 2.0, reach))
+    fields = {"nodes": nodes, "edge_edge": edge_edge, "weights": rng.uniform(0.5, 1.0, m), "parallel": parallel}
+    return Sample(x, PairRecord(**fields, law=LAWS[law], stiffness=2.0, reach=reach))
 
 
 def make_degenerate(x, edge_edge, rng):

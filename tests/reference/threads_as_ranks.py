@@ -29,7 +29,7 @@ class _Halo:
     """An exchange: all vectors lie on the table, and neighbours take what is theirs."""
 
     def __init__(self, table, rank, neighbours):
-        self._table, self._rank, self._neighbours = table, rank, neighbours
+        self._table, self._rank, self._neighbours, self.left = table, rank, neighbours, 0
 
     def start(self, q):
         self._sent = {one.rank: q[one.sent].copy() for one in self._neighbours}
@@ -39,6 +39,9 @@ class _Halo:
         for one in self._neighbours:
             q[one.first : one.last] = found[one.rank][self._rank]
 
+    def end(self):
+        """Say nothing: all fail together."""
+
 
 class _Meeting(Reductions):
     """What ranks find together."""
@@ -46,7 +49,7 @@ class _Meeting(Reductions):
     def __init__(self, table, rank):
         self._table, self.rank, self.count = table, rank, 0
 
-    def halo(self, neighbours, numbers):
+    def halo(self, neighbours, numbers, vectors=1):
         return _Halo(self._table, self.rank, neighbours)
 
     def told(self, one):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.contact_energy import contact_of
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import State, System
 from symplex.time.events import lattice_events as events, lattice_tracks as layout
@@ -278,7 +279,7 @@ class ForceSteppingMotion(Motion):
 
     def _passed(self, before: Array, after: Array) -> str | None:
         """Return what has passed through on the straight way from one to the other positions [n, dim], if anything."""
-        found = (energy.crossing(before, after) for energy in self._lists.changing.values())
+        found = (contact_of(energy).crossing(before, after) for energy in self._lists.changing.values())
         return next((what for what in found if what), None)
 
     def _find_stencils(self, q: Array) -> bool:

@@ -11,6 +11,7 @@ from symplex.errors import StepFailed
 from symplex.fem.assembly import Array
 from symplex.fem.calls import Call
 from symplex.fem.changing import ChangingEnergy
+from symplex.fem.contact_energy import contact_of
 from symplex.time.explicit.local_loops import copy_rows, move_rows
 
 
@@ -56,7 +57,7 @@ class ChangingStencils:
             If something has passed through on the straight way from the last positions, or it is not finite.
         """
         copy_rows(q, self._places, self._q, self._nodes)
-        if what := self._energy.crossing(self._before, self._q):
+        if what := contact_of(self._energy).crossing(self._before, self._q):
             raise StepFailed(f"{what}. Try a smaller step, or a stiffer contact.")
         copy_rows(self._q, self._nodes, self._before, self._nodes)
         self._energy.renewed(self._q)

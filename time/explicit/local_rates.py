@@ -15,6 +15,7 @@ import numpy as np
 
 from symplex.fem.actions.loads import DeadLoad
 from symplex.fem.assembly import scatter_vectors
+from symplex.fem.contact_energy import contact_of
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import System
 from symplex.time.stability import largest_frequency, latent_frequency, stable_step
@@ -89,10 +90,10 @@ def rates_of(system: System, q: Array, v: Array, safety: Safety) -> Rates:
 def _steps(system: System, energies: Mapping[str, Energy], squares: Array, safety: Safety) -> Array:
     """Return the steps [n] in s for squares of frequencies [n] and what energies may add to them."""
     latent, resolved, free = np.zeros(system.n_nodes), np.zeros(system.n_nodes), ~system.fixed.all(axis=1)
-    for energy in energies.values():
-        stiffness = np.where(free, energy.latent_stiffness(system.n_nodes) / np.asarray(system.mass), 0.0)
+    for contact in map(contact_of, energies.values()):
+        stiffness = np.where(free, contact.latent_stiffness(system.n_nodes) / np.asarray(system.mass), 0.0)
         latent += stiffness
-        resolved += stiffness * energy.resolved_share**2
+        resolved += stiffness * contact.resolved_share**2
     with np.errstate(divide="ignore"):
         return np.minimum(
             2.0 * safety.of_bodies / np.sqrt(squares + latent), 2.0 * safety.of_contact / np.sqrt(resolved)

@@ -64,7 +64,7 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion"]):
         For ``dt="auto"`` with penalty contact: the same for one node on the contact's stiffness. A node should bounce
         in some eight steps: just below the limit the motion is stable, but a hard impact errs in energy (at 0.8 by
         10 to 40 per cent in the oblique impact of Gonzalez, Schmidt and Ortiz, at 0.2 by 0.05 to 0.2 per cent). Between
-        bodies, where both give way, 2.5 times that (`Energy.resolved_share`).
+        bodies, where both give way, 2.5 times that (`ContactEnergy.resolved_share`).
     newton : Newton, optional
         How the equations of the implicit members are solved.
 
@@ -267,8 +267,7 @@ class NewmarkMotion(FixedStepMotion):
         elif kind == _ENERGIES:
             if self._table is not None:  # whose forces are not finite: energies say of which stencil
                 self._gradient.fill(0.0)
-            for energy in self.system.energies.values():  # to what is clear
-                energy.add_gradient(self._q, self._gradient)
+            self.system.step_gradient(self._q, self._gradient)  # which is zero
         else:
             if len(loads.histories) < len(self._work.loads):
                 self._gradient -= self._work.evaluate(t, self._q, self._rooms[SEEN])

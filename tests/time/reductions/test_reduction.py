@@ -11,6 +11,7 @@ from reference.kuhn_walk import kuhn_walk
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.loads import Gravity, NodalLoad
 from symplex.fem.actions.mass import consistent_mass
+from symplex.fem.contact_energy import ContactEnergy
 from symplex.fem.energy import Energy
 from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
 from symplex.fem.measures.bars import Bars, EngineeringStrain, InverseDistance, InverseSquare, LennardJones, all_pairs
@@ -149,7 +150,7 @@ def test_differences_of_tetrahedra_on_paths_of_several_nodes():
 
 
 def test_latent_stiffness_bounds_that_of_the_particles():
-    class Latent(Energy):
+    class Latent(ContactEnergy):
         nodes = np.array([[0, 1], [1, 2]], np.int32)
 
         def value(self, x):

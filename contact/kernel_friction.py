@@ -1,0 +1,149 @@
+"""Friction in loops: of nodes with obstacles over their measure, and between the surfaces of bodies over pairs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from symplex.contact import friction_loops, pair_friction
+from symplex.contact.bodies import BodyContact
+from symplex.contact.friction_law import FrictionLaw
+from symplex.contact.friction_loops import FrictionRecord
+from symplex.contact.pair_friction import PairFrictionRecord
+from symplex.contact.pairs import PairRecord
+from symplex.contact.rigid import RigidContact
+from symplex.errors import InvalidSystem
+from symplex.fem.actions.looped_load import DERIVATIVES, FORCES, LoadForm
+from symplex.fem.assembly import Array, IntArray
+from symplex.fem.calls import Call, row_of, run, run_matrix, table_of, whole
+from symplex.fem.copying import Copyable
+
+
+class KernelFriction(Copyable, ABC):
+    """Friction by kernels that read the record of a contact and the law of friction.
+
+    Attributes
+    ----------
+    nodes : int32 [m, k]
+        The stencils as they are now.
+    """
+
+    @property
+    @abstractmethod
+    def nodes(self) -> IntArray: ...
+
+    @abstractmethod
+    def call(self, form: LoadForm, *, secant: bool = False) -> Call | None:
+        """Return the call of a form, None if its stencils change; ``secant``: of derivatives, with secants."""
+
+    @abstractmethod
+    def _call_at(self, form: LoadForm, ends: tuple[Array, ...], secant: bool) -> Call:
+        """Return the call of a form at positions [n, dim], one or two of them."""
+
+    def _checked(self, *nodal: Array) -> tuple[Array, ...]:
+        """Return nodal vectors that kernels can read: they would read beyond the end."""
+        return tuple(np.ascontiguousarray(values, float) for values in nodal)
+
+    def add(self, q0: Array, q1: Array, v: Array, out: Array) -> float:
+        """Add the forces to out [n, dim]; return a sum that is finite if all are."""
+        call = self._call_at(FORCES, (q0,) if q1 is q0 else (q0, q1), False)
+        q0, q1, v = self._checked(q0, q1, v)
+        return run(table_of([row_of(call, *FORCES[1:])]), out, 1.0, q0, q1, q1, v)
+
+    def add_derivatives(
+        self, q0: Array, q1: Array, v: Array, by: tuple[float, float], secant: bool, slots: IntArray, out: Array
+    ) -> float:
+        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks [nnz, dim, dim]; return a sum that is finite if all are.
+
+        The list of a contact between bodies must be complete, as it is where the Hessian of the contact is added.
+        """
+        call = self._call_at(DERIVATIVES, (q0, q1), secant)
+        q0, q1, v = self._checked(q0, q1, v)
+        return run_matrix(table_of([row_of(call, *DERIVATIVES[1:], slots)]), out, 1.0, q0, q1, q1, v, *by)
+
+
+@final
+class MeasureFriction(KernelFriction):
+    """The friction of the nodes of a contact that is a law of a measure."""
+
+    def __init__(self, contact: RigidContact, friction: FrictionLaw):
+        self._contact, self._friction = contact, friction
+
+    @property
+    def nodes(self) -> IntArray:
+        """The nodes [m, 1], or each with that which carries the obstacle [m, 2]."""
+        return self._contact.nodes
+
+    def call(self, form: LoadForm, *, secant: bool = False) -> Call:
+        """Return the call of a form; ``secant``: of derivatives, with secants."""
+        return Call(friction_loops.KERNELS[form.name], self._records[secant], whole(len(self.nodes)))
+
+    def _call_at(self, form: LoadForm, ends: tuple[Array, ...], secant: bool) -> Call:
+        return self.call(form, secant=secant)
+
+    @cached_property
+    def _records(self) -> tuple[FrictionRecord, FrictionRecord]:
+        """What the kernels read, without and with secants."""
+        contact = self._contact.record
+        assert contact is not None, "the law of a contact with an obstacle is compiled"
+        numbers = np.array(self._friction, float)
+        one, other = (FrictionRecord(**contact.as_dict(), friction=numbers, secant=secant) for secant in (False, True))
+        return one, other
+
+    @cached_property
+    def _least_nodes(self) -> int:
+        return int(self.nodes.max(initial=-1)) + 1
+
+    def _checked(self, *nodal: Array) -> tuple[Array, ...]:
+        n, dim = len(nodal[0]), self._contact.obstacle.dim
+        for values in nodal:
+            if values.shape != (n, dim) or n < self._least_nodes:
+                raise InvalidSystem(
+                    f"Friction: an array for nodes has shape {values.shape}, wanted (n, {dim}) with n at least "
+                    f"{self._least_nodes}, the same for all."
+                )
+        return super()._checked(*nodal)
+
+
+@final
+class SurfaceFriction(KernelFriction):
+    """The forces of `symplex.contact.pair_friction`, for all pairs of a contact or those of two bodies."""
+
+    def __init__(self, contact: BodyContact, friction: FrictionLaw, between: tuple[str, str] | None):
+        self._contact, self._friction = contact, friction
+        self._bodies: tuple[int, int] | None = None
+        self._made: dict[tuple[str, bool], tuple[PairRecord, PairFrictionRecord]] = {}  # of the pairs of the contact
+        if between is not None:
+            one, other = (contact.surface.body(name) for name in between)
+            if not contact.between[one, other]:
+                raise InvalidSystem(f"Friction: the bodies '{between[0]}' and '{between[1]}' are not in contact.")
+            self._bodies = min(one, other), max(one, other)
+
+    @property
+    def nodes(self) -> IntArray:
+        """The pairs [m, 4] in the list."""
+        return self._record_at(DERIVATIVES, self._contact.record, False).nodes
+
+    def call(self, form: LoadForm, *, secant: bool = False) -> None:
+        """Return None: the pairs depend on positions."""
+
+    def _call_at(self, form: LoadForm, ends: tuple[Array, ...], secant: bool) -> Call:
+        pairs = self._contact.near(ends).record if form is FORCES else self._contact.record
+        record = self._record_at(form, pairs, secant)
+        return Call(pair_friction.KERNELS[form.name], record, whole(len(record.nodes)))
+
+    def _record_at(self, form: LoadForm, pairs: PairRecord, secant: bool) -> PairFrictionRecord:
+        """Return what kernels read of the pairs that have this friction, made once for a list."""
+        before = self._made.get((form.name, secant))
+        if before is not None and before[0] is pairs:
+            return before[1]
+        chosen = pairs
+        if self._bodies is not None:
+            bodies = np.sort(self._contact.surface.bodies_of(pairs.nodes[:, [0, 3]]), axis=1)
+            chosen = pairs.chosen(np.flatnonzero((bodies == self._bodies).all(axis=1)))
+        made = PairFrictionRecord(**chosen.as_dict(), **self._friction._asdict(), secant=secant)
+        self._made[form.name, secant] = pairs, made
+        return made
