@@ -131,13 +131,16 @@ class Multipliers:
         stored = condition_table([], self.system.dim) if found is None else found
         assert stored is not None, "none is in Python"
         self._kept = stored
-        is_banded = isinstance(matrix, BandMatrix)
-        kinds = found is None, is_banded, self._back.address
         entries = matrix.values.ravel()
-        factors = (matrix.values, entries, matrix.order) if is_banded else (np.zeros((0, 1)), entries, self._rows[:0])
-        rooms = *(np.zeros(self.size) for _ in range(4)), np.zeros_like(self.inverse_mass), self.empty_gradients()
+        band, order = (
+            (matrix.values, matrix.order) if isinstance(matrix, BandMatrix) else (np.zeros((0, 1)), self._rows)
+        )
+        kinds = found is None, isinstance(matrix, BandMatrix), self._back.address
+        floor, excess, solution, work = (np.zeros(self.size) for _ in range(4))
+        rooms = floor, excess, solution, work, np.zeros_like(self.inverse_mass), self.empty_gradients()
         places = self._rows, self._nodes, first, second, matrix.slots
-        return Conditions(stored.table, *kinds, *places, self.inverse_mass, *factors, *rooms, np.zeros(2, np.int64))
+        factors = self.inverse_mass, band, entries, order
+        return Conditions(stored.table, *kinds, *places, *factors, *rooms, np.zeros(2, np.int64))
 
     def _called(self, number: int) -> None:
         """Do what has no compiled form."""
@@ -149,7 +152,7 @@ class Multipliers:
         elif number == loops.FACTORS:
             if (row := self._matrix.factorise()) >= 0:
                 c.problem[:] = loops.SINGULAR, row
-        else:
+        elif isinstance(self._matrix, SparseMatrix):
             c.solution[...] = self._matrix.solve(c.excess)
 
     @property
