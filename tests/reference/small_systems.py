@@ -7,6 +7,7 @@ from symplex.contact.rigid import RigidContact
 from symplex.fem.actions.loads import Gravity
 from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain
 from symplex.fem.system import System
+from symplex.time.constraints.rattle import ConstrainedMotion
 from symplex.time.explicit.newmark import NewmarkMotion
 
 
@@ -37,7 +38,7 @@ def truss(dim, stiffness, floor, floor_stiffness, before=None, after=None):
 def one_by_one(motion, monkeypatch):
     """Return a motion that takes its steps from Python, one after the other, or calls all forces back from its loop."""
     inner = getattr(motion, "inner", motion)
-    if isinstance(inner, NewmarkMotion):
+    if isinstance(inner, NewmarkMotion | ConstrainedMotion):
         inner._table = inner._loads = None
     else:
         monkeypatch.setattr(inner, "_compiled_steps", lambda n, sizes: 0)

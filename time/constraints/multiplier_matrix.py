@@ -38,12 +38,6 @@ class BandMatrix:
         row = factorise_band(self.values)
         return int(self.order[row]) if row >= 0 else -1
 
-    def solve(self, b: Array) -> Array:
-        """Return x [c]."""
-        out = np.empty_like(b)
-        solve_band(self.values, self.order, b, np.empty_like(b), out)
-        return out
-
 
 @final
 class SparseMatrix:

@@ -11,15 +11,16 @@ import scipy.sparse as sp
 
 from symplex.base.arguments import checked
 from symplex.errors import InfeasibleStart, InvalidSystem, RedundantConstraints, StepFailed
-from symplex.fem.assembly import Array
+from symplex.fem.assembly import Array, IntArray
+from symplex.fem.callbacks import Callback
 from symplex.fem.gradient_table import condition_table
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.named import by_name
 from symplex.fem.nodes import require_nodes
 from symplex.fem.system import State, System
 from symplex.time.constraints import multiplier_loops as loops
+from symplex.time.constraints.multiplier_loops import Conditions
 from symplex.time.constraints.multiplier_matrix import BandMatrix, SparseMatrix
-from symplex.time.constraints.small_conditions import Conditions
 
 _STRAIGHT = 1e-6  # part of a gradient that changes over all positions by less: that of differences errs by some 1e-9
 _FEASIBLE = 1e-8  # how far from the constraints a start may be, relative to the positions
@@ -49,6 +50,8 @@ class Multipliers:
     ----------
     size : int
         Number of conditions c.
+    conditions : Conditions
+        As compiled loops take them.
 
     Raises
     ------
@@ -83,21 +86,22 @@ class Multipliers:
         flat_ends = np.cumsum([nodes.size for nodes in stencils])
         self._flat = [slice(end - nodes.size, end) for end, nodes in zip(flat_ends, stencils, strict=True)]
         self._refuse_immovable()
-        self._matrix = self._on_pattern()
-        self._values, self._floor = np.zeros(self.size), np.zeros(self.size)
-        self._later = self.empty_gradients()  # within an iteration
+        self._back = Callback(self._called)
+        self._matrix, pairs = self._on_pattern()
+        self.conditions = self._compiled(*pairs)
 
-    def _on_pattern(self) -> BandMatrix | SparseMatrix:
-        """Set up which products of two gradients make the matrix, and return it."""
+    def _on_pattern(self) -> tuple[BandMatrix | SparseMatrix, tuple[IntArray, IntArray]]:
+        """Return the matrix, and the pairs of gradients whose products make it."""
         incidence = sp.csr_array((np.ones(len(self._nodes)), self._nodes, np.arange(len(self._nodes) + 1)))
         shared = sp.coo_array(incidence @ incidence.T)
-        self._first, self._second = shared.row.astype(np.int32), shared.col.astype(np.int32)
-        i, j = self._rows[self._first], self._rows[self._second]
+        pairs = shared.row.astype(np.int32), shared.col.astype(np.int32)
+        i, j = (self._rows[gradients] for gradients in pairs)
         pattern = sp.csr_array((np.ones(len(i)), (i, j)), shape=(self.size, self.size))
         order = sp.csgraph.reverse_cuthill_mckee(pattern, symmetric_mode=True)
         place = np.argsort(order)
         width = int(np.abs(place[i] - place[j]).max())
-        return BandMatrix(place[i], place[j], order, width) if width <= _BAND else SparseMatrix(i, j, self.size)
+        narrow = width <= _BAND
+        return BandMatrix(place[i], place[j], order, width) if narrow else SparseMatrix(i, j, self.size), pairs
 
     def _refuse_immovable(self) -> None:
         moving = np.zeros(self.size, bool)
@@ -121,16 +125,62 @@ class Multipliers:
         """Return values [c] as one array for each constraint."""
         return {name: values[part].copy() for name, part in zip(self.constraints, self._parts, strict=True)}
 
-    def compiled(self) -> Conditions | None:
-        """Return the conditions as compiled loops take them, if all have such loops and the matrix is banded."""
-        matrix, table = self._matrix, condition_table(list(self.constraints.values()), self.system.dim)
-        if table is None or not isinstance(matrix, BandMatrix):
-            return None
-        pairs = self._first, self._second, matrix.slots
+    def _compiled(self, first: IntArray, second: IntArray) -> Conditions:
+        """Return the conditions as compiled loops take them."""
+        matrix, found = self._matrix, condition_table(list(self.constraints.values()), self.system.dim)
+        stored = condition_table([], self.system.dim) if found is None else found
+        assert stored is not None, "none is in Python"
+        self._kept = stored
+        entries = matrix.values.ravel()
+        band, order = (
+            (matrix.values, matrix.order) if isinstance(matrix, BandMatrix) else (np.zeros((0, 1)), self._rows)
+        )
+        kinds = found is None, isinstance(matrix, BandMatrix), self._back.address
         floor, excess, solution, work = (np.zeros(self.size) for _ in range(4))
-        rooms = floor, excess, solution, work, self.empty_gradients()
-        factors = matrix.values, matrix.values.ravel(), matrix.order
-        return Conditions(table.table, self._rows, self._nodes, *pairs, self.inverse_mass, *factors, *rooms)
+        rooms = floor, excess, solution, work, np.zeros_like(self.inverse_mass), self.empty_gradients()
+        places = self._rows, self._nodes, first, second, matrix.slots
+        factors = self.inverse_mass, band, entries, order
+        return Conditions(stored.table, *kinds, *places, *factors, *rooms, np.zeros(2, np.int64))
+
+    def _called(self, number: int) -> None:
+        """Do what has no compiled form."""
+        c = self.conditions
+        if number == loops.VALUES:
+            self.write_values(c.at, c.excess)
+        elif number == loops.GRADIENTS:
+            self.write_gradients(c.at, c.later)
+        elif number == loops.FACTORS:
+            if (row := self._matrix.factorise()) >= 0:
+                c.problem[:] = loops.SINGULAR, row
+        elif isinstance(self._matrix, SparseMatrix):
+            c.solution[...] = self._matrix.solve(c.excess)
+
+    @property
+    def failed(self) -> bool:
+        """Whether something in Python has raised an exception, which is still to be raised."""
+        return self._back.failed
+
+    def raise_problem(self) -> None:
+        """Raise what stopped the last loop.
+
+        Raises
+        ------
+        StepFailed
+            If a condition did.
+        """
+        self._back.raise_failure()
+        kind, row = map(int, self.conditions.problem)
+        if kind == loops.VIOLATED:
+            raise StepFailed(
+                f"the multipliers cannot be found: {self.name(row)} is still violated by "
+                f"{self.conditions.excess[row]:.3g}. Try a smaller step."
+            )
+        if kind == loops.SINGULAR:
+            raise StepFailed(
+                f"the matrix of the multipliers is singular at {self.name(row)}: its force moves nothing there "
+                "that those of others do not. Try a smaller step, or leave out constraints that follow from others."
+            )
+        raise StepFailed(f"{self.name(row)} turns by more than a right angle in the step. Try a smaller step.")
 
     # -- values and gradients -----------------------------------------------------------------------------------
 
@@ -174,33 +224,23 @@ class Multipliers:
 
     # -- the matrix ---------------------------------------------------------------------------------------------
 
-    def factorise(self, left: Array, right: Array) -> None:
-        """Factorise G_left M⁻¹ G_rightᵀ.
+    def factorise(self, gradients: Array) -> None:
+        """Factorise G M⁻¹ Gᵀ.
 
         Raises
         ------
         StepFailed
             If it is singular.
         """
-        matrix = self._matrix
-        self._assemble(left, right)
-        singular = matrix.factorise()
-        if singular >= 0:
-            raise StepFailed(
-                f"the matrix of the multipliers is singular at {self.name(singular)}: its force moves nothing there "
-                "that those of others do not. Try a smaller step, or leave out constraints that follow from others."
-            )
+        if not loops.factorise(self.conditions, gradients, gradients):
+            self.raise_problem()
 
     def solve(self, b: Array) -> Array:
         """Return x [c] with the matrix that was factorised last."""
-        return self._matrix.solve(b)
-
-    def _assemble(self, left: Array, right: Array) -> None:
-        values = self._matrix.values
-        values[...] = 0.0
-        loops.add_products(
-            left, right, self._first, self._second, self._matrix.slots, self._nodes, self.inverse_mass, values.ravel()
-        )
+        self.conditions.excess[...] = b
+        if not loops.solve(self.conditions):
+            self.raise_problem()
+        return self.conditions.solution.copy()
 
     # -- positions that satisfy the constraints -----------------------------------------------------------------
 
@@ -220,73 +260,6 @@ class Multipliers:
             out[part] = np.divide(out[part], bend, out=np.zeros(len(bend)), where=bend > 0.0)
         return out
 
-    def close(self, target: Array, gradients: Array, h: float, sizes: Array, impulses: Array, q: Array) -> int:
-        """Find impulses [c] in N s with g(q) = 0 to round-off at q = target + h M⁻¹ Gᵀ impulses; write both.
-
-        By Newton's method with the matrix factorised before, as long as that does, and new ones then.
-
-        Parameters
-        ----------
-        target : float64 [n, dim]
-            Positions without them.
-        gradients
-            G.
-        h : float
-            In s.
-        sizes : float64 [c]
-            See `sizes`.
-        impulses : float64 [c]
-            A guess, which is overwritten.
-        q : float64 [n, dim]
-            Overwritten.
-
-        Returns
-        -------
-        corrections : int
-            How many it took.
-
-        Raises
-        ------
-        StepFailed
-            If there are none to be found.
-        """
-        np.multiply(sizes, loops.FLOOR, out=self._floor)
-        loops.add_round_off(gradients, self._rows, self._nodes, target, loops.FLOOR, self._floor)
-        before, worst = np.inf, 0
-        for corrections in range(loops.ITERATIONS):
-            q[...] = target
-            self.add_impulses(gradients, impulses, h, q)
-            self.write_values(q, self._values)
-            excess, worst = loops.worst(self._values, self._floor)
-            if not np.isfinite(excess):
-                break
-            slow = excess > loops.SLOW * before
-            if excess <= 1.0 or (slow and excess <= loops.AT_FLOOR):
-                return corrections
-            if slow:
-                self.write_gradients(q, self._later)
-                self.factorise(self._later, gradients)
-            impulses -= self.solve(self._values) / h
-            before = excess
-        raise StepFailed(
-            f"the multipliers cannot be found: {self.name(worst)} is still violated by {self._values[worst]:.3g}. "
-            "Try a smaller step."
-        )
-
-    def require_same_side(self, before: Array, after: Array) -> None:
-        """Check that no gradient has turned by more than a right angle, as it does on the way to a wrong solution.
-
-        Raises
-        ------
-        StepFailed
-            If one has.
-        """
-        out = np.zeros(self.size)
-        loops.add_alignments(before, after, self._rows, self._nodes, self.inverse_mass, out)
-        worst = int(np.argmin(out))
-        if not out[worst] > 0.0:
-            raise StepFailed(f"{self.name(worst)} turns by more than a right angle in the step. Try a smaller step.")
-
     # -- what a start must be -----------------------------------------------------------------------------------
 
     def require_independent(self, q: Array) -> None:
@@ -303,7 +276,7 @@ class Multipliers:
         """
         gradients = self.empty_gradients()
         self.write_gradients(q, gradients)
-        self._assemble(gradients, gradients)
+        loops.assemble(self.conditions, gradients, gradients)
         diagonal = self._matrix.values.ravel()[self._matrix.diagonal]
         still = np.flatnonzero(~(diagonal > 0.0))
         if len(still):
@@ -312,12 +285,12 @@ class Multipliers:
                 "move; are two of them at the same place, or held by supports?"
             )
         gradients /= np.sqrt(diagonal)[self._rows, None]
-        self._assemble(gradients, gradients)
+        loops.assemble(self.conditions, gradients, gradients)
         self._matrix.values.ravel()[self._matrix.diagonal] += _SHIFT
         x = np.random.default_rng(0).standard_normal(self.size)
         singular = self._matrix.factorise()
         for _ in range(4 if singular < 0 else 0):
-            x = self._matrix.solve(x / np.linalg.norm(x))
+            x = self.solve(x / np.linalg.norm(x))
         if singular < 0 and 1.0 / np.linalg.norm(x) > _DEPENDENT:
             return
         involved = np.flatnonzero(np.abs(x) > 0.05 * np.abs(x).max()) if singular < 0 else [singular]
@@ -385,10 +358,11 @@ def project(system: System, constraints: Mapping[str, Constraint], state: State)
     multipliers.require_independent(state.q)
     gradients, impulses = multipliers.empty_gradients(), np.zeros(multipliers.size)
     multipliers.write_gradients(state.q, gradients)
-    multipliers.factorise(gradients, gradients)
-    q, v = np.empty_like(state.q), system.held(state.t, state.v)
-    multipliers.close(state.q, gradients, 1.0, multipliers.sizes(state.q), impulses, q)
+    multipliers.factorise(gradients)
+    if loops.close(multipliers.conditions, np.array(state.q), gradients, 1.0, multipliers.sizes(state.q), impulses) < 0:
+        multipliers.raise_problem()
+    q, v = multipliers.conditions.at, system.held(state.t, state.v)
     multipliers.write_gradients(q, gradients)
-    multipliers.factorise(gradients, gradients)
+    multipliers.factorise(gradients)
     multipliers.add_impulses(gradients, multipliers.solve(multipliers.rates(gradients, v)), -1.0, v)
     return system.state(q, v, state.t)

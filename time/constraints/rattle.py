@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, final
 
@@ -16,18 +16,33 @@ from symplex.base.columns import count_column
 from symplex.base.quantities import between, positive
 from symplex.errors import UnstableStep
 from symplex.fem.assembly import Array
-from symplex.fem.kernels import kernel
+from symplex.fem.callbacks import Callback
+from symplex.fem.calls import table_of
+from symplex.fem.gradient_table import gradient_table
+from symplex.fem.load_table import NO_LOADS, load_loops
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.system import State, System
 from symplex.time.constraints.multipliers import Multipliers
-from symplex.time.constraints.small_rattle import SmallRattle
+from symplex.time.constraints.rattle_loop import (
+    FORCE,
+    FORCES,
+    KINDS,
+    ROOMS,
+    SEEN,
+    SUPPORTS,
+    TARGET,
+    take_steps,
+)
 from symplex.time.integrator import STEPS, FixedMotion, FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
+from symplex.time.solvers.small_newton import steps_at_once
 from symplex.time.stability import stable_step
 from symplex.time.steps import Steps
 from symplex.time.totals import MODIFIED_TOTAL
 from symplex.time.traits import Form, Trait
 from symplex.time.variational.zhang_skeel_force import ModifiedForce
+
+_NO_ROWS, _NO_FACTORS = table_of([]), np.ones((1, 0))
 
 
 @dataclass(frozen=True)
@@ -169,10 +184,15 @@ class Shake(ConstrainedIntegrator["ShakeMotion"]):
 
 
 class ConstrainedMotion(FixedStepMotion):
-    """A motion that keeps constraints by multipliers."""
+    """A motion that keeps constraints by multipliers.
+
+    All steps are taken by one compiled loop. Energies and loads in Python, moving supports and the modified potential
+    have no compiled form, and are called back from it, as constraints in Python are (`Multipliers`).
+    """
 
     loads_at_ends = True
     tangent: float  # how much of the velocities at the start may leave the constraints
+    _projects: bool  # whether velocities at the ends of steps are along the constraints
 
     def __init__(self, system: System, method: ConstrainedIntegrator, t0: float, dt: float, n: int):
         super().__init__(system, t0, dt, n)
@@ -180,18 +200,25 @@ class ConstrainedMotion(FixedStepMotion):
         self._modified = ModifiedForce(system, method.beta) if method.beta > 0.0 else None
         shape, size = (system.n_nodes, system.dim), self._set.size
         self._multipliers, self._impulses, self._sizes = (np.zeros(size) for _ in range(3))
-        self._applied, self._half, self._target, self._next, self._force = (np.zeros(shape) for _ in range(5))
-        self._gradients, self._gradients_next = self._set.empty_gradients(), self._set.empty_gradients()
-        self._next_impulses, self._corrections, self._next_corrections = np.zeros(size), np.zeros(1), 0
+        self._carried = self._v  # the velocities that steps go on with
+        self._applied, self._rooms = np.zeros(shape), np.zeros((ROOMS, *shape))
+        self._gradients, self._next_impulses = self._set.empty_gradients(), np.zeros(size)
+        self._corrections = np.zeros(2)  # since the start, and for the step ahead
         self._of_step = np.zeros(1)  # the size that applied accelerations are for: a composition has several
         self._ready = False  # gradients and factors are those at q
+        self._ahead = False  # the next positions are found
+        alone = self._modified is None and not self._moving
+        self._table = gradient_table(system) if alone else None
+        self._loads = load_loops(system, derivatives=False) if self._table else None
+        self._back, self._taking = Callback(self._called), Steps.one(t0, dt)
+        self._at_once = 10 * steps_at_once(system)  # each is a tenth of an implicit one
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, with multipliers and impulses."""
         arrays = super().arrays() | {"applied": self._applied, "sizes": self._sizes}
-        arrays |= {"multipliers": self._multipliers, "impulses": self._impulses, "corrections": self._corrections}
+        arrays |= {"multipliers": self._multipliers, "impulses": self._impulses, "corrections": self._corrections[:1]}
         arrays["of_step"] = self._of_step
-        return arrays | ({"force": self._force} if self._moving else {})
+        return arrays | ({"force": self._rooms[FORCE]} if self._moving else {})
 
     def begin(self, q: Array, v: Array) -> None:
         """Take positions and velocities [n, dim] of the start, and find all else that moves.
@@ -207,7 +234,7 @@ class ConstrainedMotion(FixedStepMotion):
         self._set.require_independent(q)
         self._set.require_feasible(State(self.t, q, v, self._a), self.tangent)
         self._sizes[...] = self._set.sizes(q)
-        self._accelerate(self.t, v, self.dt)
+        self._accelerate(self.t, self._q, v, self.dt)
 
     def multipliers(self) -> dict[str, Array]:
         """Return λ [c] of each constraint, by name, at the state just returned: the forces are λ ∇g.
@@ -248,49 +275,97 @@ class ConstrainedMotion(FixedStepMotion):
         """Find gradients and factors at q, unless they are there."""
         if not self._ready:
             self._set.write_gradients(self._q, self._gradients)
-            self._set.factorise(self._gradients, self._gradients)
+            self._set.factorise(self._gradients)
             self._ready = True
 
-    def _reach(self, t: float, h: float, v: Array) -> None:
-        """Find the positions after a step, the velocities between, and the impulses that lead there from v."""
+    def _step(self, t: float, h: float) -> None:
         if self._modified is not None and self._of_step[0] != abs(h):
-            self._accelerate(t, v, h)
+            self._accelerate(t, self._q, self._carried, h)
+        if not self._compiled_steps(1, Steps.one(t, h)):
+            self._raise_problem()
+
+    def _compiled_steps(self, n: int, steps: Steps) -> int:
+        """Take up to n steps, or parts of steps; return how many, fewer where one fails, of which `_step` says why."""
+        if self._back.failed or self._set.failed:
+            return 0
+        h = float(steps.sizes[0])
+        if self._modified is not None and (self._of_step[0] != abs(h) or len(steps.sizes) > 1):
+            return 0
+        return self._take_in_loop(n, steps)
+
+    def _take_in_loop(self, n: int, steps: Steps, look_ahead: bool = False) -> int:
+        """Take n steps, and find the next positions after them, if wanted; return how many were possible."""
         self._prepare()
-        _drift(self._q, v, self._applied, h, self._half, self._target)
-        self._take_along(self._moving.displacements, t + h, self._target, self._origin)
-        self._next_impulses[...] = self._impulses
-        self._next_corrections = self._set.close(
-            self._target, self._gradients, h, self._sizes, self._next_impulses, self._next
-        )
-        self._set.add_impulses(self._gradients, self._next_impulses, 1.0, self._half)
-        self._set.write_gradients(self._next, self._gradients_next)
-        self._set.require_same_side(self._gradients, self._gradients_next)
+        loads = self._loads or NO_LOADS
+        known, factors = steps.load_factors(n, loads, 1.0)
+        from_python = self._table is None or self._loads is None
+        if n and not known:  # the loads themselves say why
+            known, factors, loads, from_python = 1, _NO_FACTORS, NO_LOADS, True
+        self._taking = steps
+        table = (self._rooms[FORCE], _NO_ROWS) if self._table is None else self._table[:2]
+        works = loads.table.rows, loads.table.write, factors, *self._work.buffers()
+        flags = self._projects, self._ahead, look_ahead, from_python, bool(self._moving)
+        arrays = self._q, self._carried, self._applied, self._gradients, self._impulses, self._sizes
+        rooms, back = (self._rooms, self._next_impulses, self._corrections), self._back.address
+        taken = take_steps(known, steps.sizes, *flags, self._set.conditions, *table, *arrays, *rooms, *works, back)
+        self._ready = self._ahead = False
+        if taken >= 0:
+            self._ready, self._ahead = True, look_ahead
+            return known
+        return -1 - taken
 
-    def _take_along(self, given: Callable[[float], Array], t: float, out: Array, origin: Array | float = 0.0) -> None:
-        """Write what is given for supports that move at the time t, beside the origin, to out."""
-        if self._moving:
-            np.copyto(out, origin + given(t), where=self._moving.mask)
+    def _raise_problem(self) -> None:
+        """Raise what has stopped the loop."""
+        self._back.raise_failure()
+        self._set.raise_problem()
 
-    def _move(self, t: float, h: float, predicted: Array | None) -> None:
-        """Go to the next positions, at the end of a step; loads see the predicted velocities there."""
-        self._q, self._next = self._next, self._q
-        self._impulses, self._next_impulses = self._next_impulses, self._impulses
-        self._gradients, self._gradients_next = self._gradients_next, self._gradients
-        self._set.factorise(self._gradients, self._gradients)
-        self._ready = True
-        self._corrections += self._next_corrections
-        self._accelerate(t + h, self._half if predicted is None else predicted, h)
-        self._work.add_mean(self._q - self._next)
+    # -- what the loop calls back -------------------------------------------------------------------------------------
 
-    def _accelerate(self, t: float, v: Array, h: float) -> None:
-        """Set the accelerations without constraints at q, of the modified potential for steps of size h."""
-        loads = self._work.evaluate(t, self._q, v)
+    def _called(self, number: int) -> None:
+        """Do what has no compiled form in a step: its number times `KINDS`, plus the kind."""
+        step, kind = divmod(number, KINDS)
+        h = float(self._taking.sizes[step % len(self._taking.sizes)])
+        t, following, seen = self._taking.time(step) + h, self._set.conditions.at, self._rooms[SEEN]
+        if kind == SUPPORTS:
+            origin = self._origin + self._moving.displacements(t)
+            np.copyto(self._rooms[TARGET], origin, where=self._moving.mask)
+        elif kind == FORCES:
+            if self._moving:
+                np.copyto(seen, self._moving.velocities(t), where=self._moving.mask)
+                self._before = self._v.copy(), self._rooms[FORCE].copy()
+            self._accelerate(t, following, seen, h)
+            self._work.add_mean(following - self._q)
+        else:
+            self._end_with_supports(t, h)
+
+    def _end_with_supports(self, t: float, h: float) -> None:
+        """Set the velocities at the end of a step of h s at the time t, and add the work of supports.
+
+        On their masses, against the forces and against the constraints.
+        """
+        c, (v0, force0) = self._set.conditions, self._before
+        np.copyto(self._v, self._moving.velocities(t), where=self._moving.mask)
+        impulses = self._project_velocities(c.later)
+        pulls = self._set.forces(self._gradients, self._next_impulses) + self._set.forces(c.later, impulses)
+        against = -0.5 * (force0 + self._rooms[FORCE]) - pulls / h
+        on_mass = 0.5 * np.asarray(self.system.mass)[:, None] * (self._v - v0) * (self._v + v0)
+        self._work.add_supports(against * (c.at - self._q) + on_mass)
+
+    def _project_velocities(self, gradients: Array) -> Array:
+        """Take from the velocities what leaves the constraints, in the metric of the mass; return the impulses [c]."""
+        impulses = -self._set.solve(self._set.rates(gradients, self._v))
+        self._set.add_impulses(gradients, impulses, 1.0, self._v)
+        return impulses
+
+    def _accelerate(self, t: float, q: Array, v: Array, h: float) -> None:
+        """Set the accelerations without constraints at q [n, dim], of the modified potential for steps of size h."""
+        loads, force = self._work.evaluate(t, q, v), self._rooms[FORCE]
         self._of_step[0] = abs(h)
         if self._modified is not None:
-            self._applied[...] = self._modified.accelerations(self._q, h, loads)
+            self._applied[...] = self._modified.accelerations(q, h, loads)
             return
-        np.subtract(loads, self.system.gradient(self._q, self._force), out=self._force)
-        np.multiply(self._force, self._set.inverse_mass, out=self._applied)
+        np.subtract(loads, self.system.gradient(q, force), out=force)
+        np.multiply(force, self._set.conditions.inverse_mass, out=self._applied)
         if self._moving:
             self._applied += self._moving.accelerations(t)
 
@@ -309,62 +384,18 @@ class RattleMotion(ConstrainedMotion):
     """
 
     tangent = 1e-8
-
-    @cached_property
-    def _small(self) -> SmallRattle | None:
-        """What compiled loops take of the system, looked for at the first step: of many motions none is ever taken."""
-        small = SmallRattle(self.system, self._set) if self._modified is None else None
-        return small or None
-
-    def _compiled_steps(self, n: int, steps: Steps) -> int:
-        """Take up to n steps, where the system is a small one."""
-        if self._small is None:
-            return 0
-        self._at_once = self._small.at_once
-        self._prepare()
-        known = self._applied, self._gradients, self._impulses, self._sizes
-        taken = self._small.take(n, steps, self._q, self._v, known, self._corrections, *self._work.buffers())
-        self._ready = taken == n
-        return taken
+    _projects = True
 
     def begin(self, q: Array, v: Array) -> None:
         """Take positions and velocities [n, dim] of the start, and find all else that moves."""
         super().begin(q, v)
         self.observe(self.t)
 
-    def _step(self, t: float, h: float) -> None:
-        if self._compiled_steps(1, Steps.one(t, h)):
-            return
-        self._reach(t, h, self._v)
-        predicted = 2.0 * self._half - self._v if self._work.loads else None
-        if predicted is not None:
-            self._take_along(self._moving.velocities, t + h, predicted)
-        v0, force0 = self._v.copy(), self._force.copy()
-        self._move(t, h, predicted)
-        _kick(self._half, self._applied, h, self._v)
-        self._take_along(self._moving.velocities, t + h, self._v)
-        impulses = self._project_velocities()
-        if self._moving:
-            self._work_of_supports(h, v0, force0, impulses)
-
-    def _work_of_supports(self, h: float, v0: Array, force0: Array, impulses: Array) -> None:
-        """Add the work of the supports on their masses, against the forces and against the constraints."""
-        pulls = self._set.forces(self._gradients_next, self._impulses) + self._set.forces(self._gradients, impulses)
-        against = -0.5 * (force0 + self._force) - pulls / h
-        on_mass = 0.5 * np.asarray(self.system.mass)[:, None] * (self._v - v0) * (self._v + v0)
-        self._work.add_supports(against * (self._q - self._next) + on_mass)
-
     def change_velocities(self, v: Array) -> None:
         """Go on with other velocities [n, dim] in m/s, without what leaves the constraints."""
         self._v[...] = v
-        self._project_velocities()
-
-    def _project_velocities(self) -> Array:
-        """Take from the velocities what leaves the constraints, in the metric of the mass; return the impulses [c]."""
         self._prepare()
-        impulses = -self._set.solve(self._set.rates(self._gradients, self._v))
-        self._set.add_impulses(self._gradients, impulses, 1.0, self._v)
-        return impulses
+        self._project_velocities(self._gradients)
 
     def observe(self, t: float) -> None:
         """Set the multipliers and accelerations of the positions and velocities."""
@@ -382,11 +413,11 @@ class ShakeMotion(ConstrainedMotion):
     """
 
     tangent = 0.05  # its own velocities leave constraints by the second order of the step
+    _projects = False
 
     def __init__(self, system: System, method: ConstrainedIntegrator, t0: float, dt: float, n: int):
         super().__init__(system, method, t0, dt, n)
         self._carried = np.zeros_like(self._v)
-        self._ahead = False  # the next positions are found
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, with the velocities that are carried on."""
@@ -398,26 +429,17 @@ class ShakeMotion(ConstrainedMotion):
         The step back has the same multipliers as the step ahead, half of those of the double step.
         """
         super().begin(q, v)
-        self._reach(self.t, self.dt, v)
         self._carried[...] = v
+        self._look_ahead(self.t)
         self._set.add_impulses(self._gradients, self._next_impulses, -1.0, self._carried)
         np.multiply(self._next_impulses, 2.0, out=self._impulses)
-        self._ready = False
+        self._ready = self._ahead = False
         self.observe(self.t)
 
-    def _step(self, t: float, h: float) -> None:
-        self._look_ahead(t)
-        predicted = None
-        if self._work.loads:
-            predicted = 1.5 * self._half - 0.5 * (self._carried - 0.5 * h * self._applied)
-        self._move(t, h, predicted)
-        _kick(self._half, self._applied, h, self._carried)
-        self._ahead = False
-
     def _look_ahead(self, t: float) -> None:
-        if not self._ahead:
-            self._reach(t, self.dt, self._carried)
-            self._ahead = True
+        """Find the next positions, unless they are."""
+        if not self._ahead and self._take_in_loop(0, Steps.one(t, self.dt), look_ahead=True) < 0:
+            self._raise_problem()
 
     def observe(self, t: float) -> None:
         """Set velocities, multipliers and accelerations by a look at the step ahead."""
@@ -426,20 +448,3 @@ class ShakeMotion(ConstrainedMotion):
         self._v[...] = self._carried
         self._set.add_impulses(self._gradients, self._next_impulses, 0.5, self._v)
         self._accelerate_constrained()
-
-
-@kernel
-def _drift(q, v, a, dt, half, target):
-    """Write v + dt/2 a and q + dt times that."""
-    for n in range(q.shape[0]):
-        for i in range(q.shape[1]):
-            half[n, i] = v[n, i] + 0.5 * dt * a[n, i]
-            target[n, i] = q[n, i] + dt * half[n, i]
-
-
-@kernel
-def _kick(half, a, dt, out):
-    """Write half + dt/2 a."""
-    for n in range(out.shape[0]):
-        for i in range(out.shape[1]):
-            out[n, i] = half[n, i] + 0.5 * dt * a[n, i]

@@ -20,7 +20,6 @@ from symplex.time.solvers.small_newton import (
     LOAD,
     VELOCITIES,
     find_increment,
-    find_increment_by_kept,
     see_loads,
     small_newton,
     steps_at_once,
@@ -59,6 +58,7 @@ class SmallSteps:
         if self.newton is None:
             return
         self.at_once = steps_at_once(system)
+        self._kept = np.zeros(2)
         self._momentum, self._spare, self._zero = (np.zeros((system.n_nodes, system.dim)) for _ in range(3))
         self.find = address_of(find_increment, *self._equations())  # called by name it would be compiled once more
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
@@ -90,18 +90,17 @@ class SmallSteps:
         a, own = accelerations or (self._spare, self._spare)
         others = self._momentum, self._limit, self._zero, q, v, a, own, self._inverse_mass, self.counts
         schemes_of = np.array(schemes, float)
-        return _steps(self.find, n, schemes_of, system, factors, vectors, blocks, *others, works, seen, begin)
+        return _steps(
+            self.find, n, schemes_of, system, factors, vectors, blocks, *others, works, seen, begin, self._kept
+        )
 
     def _equations(self) -> tuple[types.Type, ...]:
         """Return the types of what Newton's method takes."""
         assert self.newton is not None, "it is asked for where there is one"
         scheme, vectors = typeof(impulsive(1.0, 1.0, 1.0, 1.0, 1.0, discrete=False)), types.float64[:, ::1]
         parts = typeof(self.newton.system), typeof(self.newton.factors), scheme, types.float64[::1], *[vectors] * 3
-        return *parts, types.float64[:, :, ::1], types.float64[:, :, ::1], types.int64, types.int64[::1]
-
-    def find_both(self) -> tuple[int, int]:
-        """Return the addresses of Newton's method for an increment, and of that with the factors of another size."""
-        return self.find, address_of(find_increment_by_kept, *self._equations(), types.float64[::1])
+        rooms = types.float64[:, :, ::1], types.float64[:, :, ::1]
+        return *parts, *rooms, types.int64, types.int64[::1], types.boolean, types.float64[::1]
 
     @property
     def increment(self) -> Array:
@@ -119,7 +118,17 @@ class SmallSteps:
         system, factors, vectors, blocks, (_, _, loads) = self.newton
         counts, state = np.zeros(2, np.int64), (q.copy(), v.copy(), self._spare, self._spare, self._inverse_mass)
         n, seen = Steps.one(t, scheme.h).load_factors(1, loads, scheme.seen)
-        rest = self._momentum, self._limit, start, *state, counts, np.zeros(len(system.loads.rows)), seen, seen
+        rest = (
+            self._momentum,
+            self._limit,
+            start,
+            *state,
+            counts,
+            np.zeros(len(system.loads.rows)),
+            seen,
+            seen,
+            self._kept,
+        )
         if not _steps(self.find, n, np.array([scheme], float), system, factors, vectors, blocks, *rest):
             return None
         return self.increment.copy(), vectors[FORCES].copy(), int(counts[0])
@@ -127,26 +136,9 @@ class SmallSteps:
 
 @kernel
 def _steps(
-    find,
-    n,
-    schemes,
-    system,
-    factors,
-    vectors,
-    blocks,
-    momentum,
-    limit,
-    start,
-    q,
-    v,
-    a,
-    own,
-    inverse_mass,
-    counts,
-    works,
-    seen,
-    begin,
-):
+    find, n, schemes, system, factors, vectors, blocks,
+    momentum, limit, start, q, v, a, own, inverse_mass, counts, works, seen, begin, kept,
+):  # fmt: skip
     """Take n steps, with the factors seen [s, l] of loads, and those at the begin; return how many were possible."""
     for step in range(n):
         c = schemes[step % len(schemes)]
@@ -158,8 +150,8 @@ def _steps(
                 momentum[i, k] = system.mass[i] * inertia
                 vectors[VELOCITIES, i, k] = scheme.seen_v * v[i, k] + scheme.seen_own * own[i, k]
         load_factors = seen[step % len(seen)]
-        arguments = system, factors, scheme, load_factors, momentum, q, start, vectors, blocks, limit, counts
-        if not call_testing_kernel(find, arguments):
+        equations = system, factors, scheme, load_factors, momentum, q, start
+        if not call_testing_kernel(find, (*equations, vectors, blocks, limit, counts, False, kept)):
             return step
         if len(system.loads.rows):
             _add_works(system, scheme, load_factors, begin[step % len(begin)], vectors, q, v, works)

@@ -21,14 +21,15 @@ from symplex.time.solvers.linear import Linear, linear_solver, require_solver
 from symplex.time.solvers.linear_solver import COUNTS, LinearSolver
 from symplex.time.solvers.step_equations import PartOfStep, StepEquations, residual, tangent, tangent_in_space
 
+FOUND, MANY, STUCK = range(3)  # how Newton's method ends: all corrections were taken, or one cannot be
 MOST_ITERATIONS = 100_000
 MOST_HALVINGS = 30  # to 1e-9 of a step
 EPS = float(np.finfo(float).eps)
 _TINY = float(np.finfo(float).tiny)
 FLOOR = 16.0  # how far above the estimate of round-off a residual may be and still count as round-off
 DESCENT = 1e-4  # of the residual, for a full step; in proportion for a part of one
-_HALVINGS = 12
-_LEAPS = 8  # whole corrections in a step that may be taken although nothing gets better
+HALVINGS = 12
+LEAPS = 8  # whole corrections in a step that may be taken although nothing gets better
 STAGNATION = 0.25  # at the floor, a correction that does not do better than this factor is the last
 SHORTER = 0.25  # by which part of it the next correction by the same matrix is to be shorter than a full one
 FALLING = 1e-3  # a residual that falls by this factor converges quadratically, and is not stopped
@@ -84,16 +85,80 @@ def masses_of_norms(system: System) -> Array:
     return np.where(system.massless, lumped[~system.massless].mean(), lumped)
 
 
+def newtons_method(evaluate, accept, linearise, correct, put, free_part, is_shorter):
+    """Return Newton's method for equations p, made of functions of them: to be run as it is, or compiled.
+
+    ``evaluate(p)`` sets forces and residual of the trial increment and returns the norm of this, infinite without
+    forces; ``accept(p, norm)`` goes there; ``linearise(p)`` sets the matrix and returns the floor of the norm, below
+    zero if it has no factors; ``correct(p, norm, before, floor)`` sets the correction and returns its product with the
+    residual; ``put(p, part)`` sets the trial increment to that after a part of it; ``free_part(p)`` returns the part on
+    which nothing passes through a body, ``is_shorter(p, part)`` whether the next correction by the same matrix is
+    shorter.
+
+    Each correction must make the residual smaller, or else the next correction that the same matrix would give
+    (Deuflhard's natural monotonicity test: a stiff body that turns is strained by the square of the correction, which
+    the residual takes for a loss). Otherwise it is halved, as it is where the forces are not defined (an inverted
+    element). If none of its parts does, the largest with forces is taken as it is, a few times in a step: where a hard
+    contact closes that the correction knew nothing of, only the next one can. The end is where the residual is as small
+    as round-off lets it be: no longer falling, and below the floor.
+    """
+
+    def find(p, norm, limit, enough, descent, halvings, leaps):
+        """Correct an accepted increment whose residual has a norm, until this is enough or at its floor.
+
+        Return how that ends, the number of corrections, whether the way was smooth (if not, the root may not be the one
+        that small steps lead to) and the floor. Each whole correction is to reduce the norm by a part ``descent``.
+        """
+        floor, before, corrections, smooth = -1.0, np.inf, 0, True
+        while norm > enough:
+            if norm > floor:
+                floor = linearise(p)
+                if floor < 0.0:
+                    return STUCK, corrections, smooth, floor
+            at_floor = norm <= floor
+            if corrections >= limit and not at_floor and norm > FALLING * before:
+                return MANY, corrections, smooth, floor
+            if correct(p, norm, before, floor) < 0.0:  # a direction along which the matrix is negative
+                smooth = False
+            part, largest, improved, helps = free_part(p), 0.0, np.inf, False
+            smooth = smooth and part == 1.0
+            for _ in range(1 if at_floor else halvings + 1):
+                put(p, part)
+                improved = evaluate(p)
+                helps = improved < (1.0 - (DESCENT if at_floor else descent) * part) * norm
+                if helps:
+                    break
+                smooth = smooth and at_floor
+                if isfinite(improved) and not at_floor:
+                    largest = part if largest == 0.0 else largest
+                    helps = is_shorter(p, part)
+                    if helps:
+                        break
+                part *= 0.5
+            if not helps:
+                if at_floor:
+                    break
+                if largest == 0.0 or leaps == 0:
+                    return STUCK, corrections, smooth, floor
+                leaps -= 1
+                put(p, largest)
+                improved = evaluate(p)
+            accept(p, improved)
+            corrections += 1
+            if at_floor and improved > STAGNATION * norm:
+                break
+            before, norm = norm, improved
+        return FOUND, corrections, smooth, floor
+
+    return find
+
+
 @final
 class NewtonSolver:
-    """Solves the equations of one step after the other of a system.
+    """Solves the equations of one step after the other of a system, by `newtons_method`.
 
-    The increment starts at zero, but for supports that move: which root is found is part of a scheme. Each correction
-    must make the residual smaller, measured by |M^(−1/2) r|, or else the next correction that the same matrix would
-    give (Deuflhard's natural monotonicity test: a stiff body that turns is strained by the square of the correction,
-    which the residual takes for a loss). Otherwise it is halved, as it is where the forces are not defined (an inverted
-    element). The end is where the residual is as small as round-off lets it be: no longer falling, and below
-    16 ε (inertia |M||Δq| + |constant| + impulse (|G| + |∂G/∂Δq||q|)).
+    The increment starts at zero, but for supports that move: which root is found is part of a scheme. Norms are
+    |M^(−1/2) r|, and their floor is 16 ε (inertia |M||Δq| + |constant| + impulse (|G| + |∂G/∂Δq||q|)).
 
     Where bodies must not pass through each other, a correction begins with the largest part of it on which nothing
     does, so that a way from the start of the step to its end exists.
@@ -122,7 +187,7 @@ class NewtonSolver:
         self._pattern: Pattern | None = None  # until it is needed: it takes long to find
         self._none_yet: dict[str, int] = dict.fromkeys(COUNTS, 0)
         self._linearised = False
-        self._mass = masses_of_norms(system)
+        self._mass, self._history = masses_of_norms(system), [0.0]
         shape = (system.n_nodes, system.dim)
         self.increment, self.forces, self._residual = (np.zeros(shape) for _ in range(3))
         self._trial, self._trial_forces, self._trial_residual = (np.zeros(shape) for _ in range(3))
@@ -178,65 +243,56 @@ class NewtonSolver:
         limit = self.settings.iterations
         self._q0 = q0
         if not follow or self.system.impassable:  # on what is followed, things might pass through
-            return self._converge(equations, q0, start, limit)
+            return self._converge(equations, start, limit)
         try:
-            count = self._converge(equations, q0, start, limit)
+            count = self._converge(equations, start, limit)
         except StepFailed:
-            near = None if self._impatient else self._followed(equations, q0, start)
+            near = None if self._impatient else self._followed(equations, start)
             if near is None:
                 raise
-            return self._converge(equations, q0, near, limit)
+            return self._converge(equations, near, limit)
         if self._smooth or not equations.symmetric or self._linear.definite:
             return count
         found = self.increment.copy()
-        near = self._followed(equations, q0, start)
-        return count + self._converge(equations, q0, found if near is None else near, limit)
+        near = self._followed(equations, start)
+        return count + self._converge(equations, found if near is None else near, limit)
 
-    def _converge(self, equations: StepEquations, q0: Array, start: Array | float, limit: int) -> int:
+    def _converge(self, equations: StepEquations, start: Array | float, limit: int) -> int:
         """Find an increment as `solve` does, whichever it is, by a limited number of corrections."""
         self._smooth, self._impatient, self._linearised = True, False, False
+        self._equations = equations
         self._trial[...] = start
         self.system.share(self._trial)
         if self.system.impassable and np.any(self._trial):
             self.increment.fill(0.0)
-            if self._free_part(equations) < 1.0:
+            if self._way() < 1.0:
                 raise StepFailed("supports, or what moves with them, pass through a body within the step.")
-        norm = self._evaluate(equations)
+        norm = self._evaluate()
         if not isfinite(norm):
             raise StepFailed("the forces at the beginning of the step are not finite.")
-        self._accept()
-        history = [norm]
-        floor, self._leaps = -1.0, _LEAPS
+        self._history = []
+        self._accept(norm)
         enough = self.settings.tolerance * norm
-        while norm > enough:
-            if norm > floor:
-                floor = self._linearise(equations, q0)
-            at_floor = norm <= floor
-            if len(history) > limit and not at_floor and norm > FALLING * history[-2]:
-                self._impatient = limit < _PATIENCE
-                raise self._failure(equations, history, floor)
-            correction = self._linear.solve(self._residual, self._tolerance(history, floor))
-            if self.system.dot(correction, self._residual) < 0.0:  # a direction along which the matrix is negative
-                self._smooth = False
-            improved = self._search(equations, correction, norm, at_floor)
-            if improved is None:
-                if at_floor:
-                    break
-                raise self._failure(equations, history, floor)
-            self._accept()
-            history.append(improved)
-            if at_floor and improved > STAGNATION * norm:
-                break
-            norm = improved
-        return len(history) - 1
+        end, count, self._smooth, floor = _find(self, norm, limit, enough, DESCENT, HALVINGS, LEAPS)
+        if end != FOUND:
+            self._impatient = end == MANY and limit < _PATIENCE
+            raise self._failure(floor)
+        return count
 
-    def _evaluate(self, equations: StepEquations) -> float:
+    def _evaluate(self) -> float:
         """Set the forces and the residual of the trial increment; return the norm of the residual."""
-        return float(np.sqrt(self.system.agreed(lambda: self._set_residual(equations))))
+        return float(np.sqrt(self.system.agreed(self._set_residual)))
 
-    def _set_residual(self, equations: StepEquations) -> float:
-        """Do so; return the square of the norm over the nodes that have their equations here."""
-        system, dq = self.system, self._trial
+    def _try(self) -> float:
+        """Do so; infinite where there are no forces."""
+        try:
+            return self._evaluate()
+        except StepFailed:
+            return np.inf
+
+    def _set_residual(self) -> float:
+        """Set both; return the square of the norm over the nodes that have their equations here."""
+        system, dq, equations = self.system, self._trial, self._equations
         equations.forces(dq, self._trial_forces)
         return residual(
             equations.inertia,
@@ -250,15 +306,17 @@ class NewtonSolver:
             self._trial_residual[: system.n_own],
         )
 
-    def _accept(self) -> None:
+    def _accept(self, norm: float) -> None:
+        self._history.append(norm)
         self.increment, self._trial = self._trial, self.increment
         self.forces, self._trial_forces = self._trial_forces, self.forces
         self._residual, self._trial_residual = self._trial_residual, self._residual
 
-    def _linearise(self, equations: StepEquations, q0: Array) -> float:
+    def _linearise(self) -> float:
         """Hand the tangent matrix to the linear solver; return the floor of the residual's norm."""
-        self.system.covering(lambda: self._set_blocks(equations))
-        squared = self.system.agreed(lambda: self._set_matrix(equations, q0))
+        equations, q0 = self._equations, self._q0
+        self.system.covering(self._set_blocks)
+        squared = self.system.agreed(self._set_matrix)
         if not isfinite(squared):
             raise StepFailed("the stiffness is not finite within the step.")
         rows, columns = equations.at
@@ -267,26 +325,26 @@ class NewtonSolver:
         self._linearised = True
         return FLOOR * EPS * float(np.sqrt(squared))
 
-    def _set_blocks(self, equations: StepEquations) -> None:
+    def _set_blocks(self) -> None:
         """Set the blocks to the derivatives of the forces."""
         self._follow_pattern()
-        equations.blocks(self.increment, self._blocks)
+        self._equations.blocks(self.increment, self._blocks)
 
-    def _set_matrix(self, equations: StepEquations, q0: Array) -> float:
+    def _set_matrix(self) -> float:
         """Make these blocks the tangent matrix; return the square of what the round-off of the residual follows from.
 
         The rows of nodes that have their equations elsewhere are set as well, from the energies that are here.
         """
-        system = self.system
+        system, equations = self.system, self._equations
         arguments = (
             equations.inertia,
-            self._held(equations),
+            self._held(),
             system.mass_values,
             equations.impulse,
             self.forces,
             equations.constant,
             self.increment,
-            q0,
+            self._q0,
             self._mass,
             system.fixed,
             system.pattern.indptr,
@@ -298,96 +356,77 @@ class NewtonSolver:
             set_rows(*arguments, system.n_own, system.n_nodes)
         return set_rows(*arguments, 0, system.n_own)
 
-    def _held(self, equations: StepEquations) -> float:
+    def _held(self) -> float:
         """Return the factor of the masses of fixed coordinates in the matrix; without inertia one by its stiffness."""
+        equations = self._equations
         if equations.inertia > 0.0:
             return equations.inertia
         stiffness = equations.impulse * float(np.abs(self._blocks).max(initial=0.0))
         return max(stiffness, _TINY) / float(self._mass.mean())
 
-    def _tolerance(self, history: list[float], floor: float) -> float:
-        """Return how exact a linear solution needs to be, so that Newton's method stays quadratic.
+    def _correct(self, norm: float, before: float, floor: float) -> float:
+        """Set the correction, as exactly as Newton's method needs it to stay quadratic; return its product with r.
 
-        It is choice 2 of Eisenstat and Walker (1996) with γ = 1, no smaller than what ends at the floor.
+        That is choice 2 of Eisenstat and Walker (1996) with γ = 1, no smaller than what ends at the floor.
         """
-        fall = history[-1] / history[-2] if len(history) > 1 else 1.0
-        return max(min(_FORCING, fall * fall), min(0.1 * floor / history[-1], _FORCING))
+        fall = norm / before if isfinite(before) else 1.0
+        tolerance = max(min(_FORCING, fall * fall), min(0.1 * floor / norm, _FORCING))
+        self._correction = self._linear.solve(self._residual, tolerance)
+        return self.system.dot(self._correction, self._residual)
 
-    def _search(self, equations: StepEquations, correction: Array, norm: float, at_floor: bool) -> float | None:
-        """Try the whole correction, a half, a quarter, …; return the norm that is small enough, if any is.
-
-        If none is, the largest part with forces is taken as it is, a few times in a step: where a hard contact closes
-        that the correction knew nothing of, only the next one can.
-        """
-        part, largest = 1.0, None
-        if self.system.impassable:
-            np.subtract(self.increment, correction, out=self._trial)
-            part = self._free_part(equations)
-            self._smooth &= part == 1.0
-        for _ in range(1 if at_floor else _HALVINGS + 1):
-            improved = self._try(equations, correction, part)
-            if improved < (1.0 - DESCENT * part) * norm:
-                return improved
-            self._smooth &= at_floor
-            if isfinite(improved) and not at_floor:
-                largest = part if largest is None else largest
-                if self._next_is_shorter(correction, part):
-                    return improved
-            part *= 0.5
-        if largest is None or self._leaps == 0:
-            return None
-        self._leaps -= 1
-        return self._try(equations, correction, largest)
-
-    def _try(self, equations: StepEquations, correction: Array, part: float) -> float:
-        """Return the norm of the residual after a part of the correction; infinite where there are no forces."""
-        np.multiply(correction, -part, out=self._trial)
+    def _put(self, part: float) -> None:
+        """Set the trial increment to that after a part of the correction."""
+        np.multiply(self._correction, -part, out=self._trial)
         self._trial += self.increment
-        try:
-            return self._evaluate(equations)
-        except StepFailed:
-            return np.inf
 
-    def _free_part(self, equations: StepEquations) -> float:
+    def _free_part(self) -> float:
+        """Return a part of the correction on which nothing passes through, if something must not."""
+        if not self.system.impassable:
+            return 1.0
+        np.subtract(self.increment, self._correction, out=self._trial)
+        return self._way()
+
+    def _way(self) -> float:
         """Return a part of the way from the increment to the trial one on which nothing passes through."""
         system, part = self.system, 1.0
-        for seen in equations.seen:
+        for seen in self._equations.seen:
             q0, q1 = self._q0 + seen * self.increment, self._q0 + seen * self._trial
             part = min(part, system.largest_step(q0, q1))
         return part
 
-    def _next_is_shorter(self, correction: Array, part: float) -> bool:
+    def _next_is_shorter(self, part: float) -> bool:
         """Return whether the same matrix gives a shorter correction at the trial increment."""
         following = self._linear.solve(self._trial_residual, _FORCING)
         shorter = (1.0 - SHORTER * part) ** 2
-        return self._length(following) ** 2 < shorter * self._length(correction) ** 2
+        return self._length(following) ** 2 < shorter * self._length(self._correction) ** 2
 
-    def _followed(self, equations: StepEquations, q0: Array, start: Array | float) -> Array | None:
+    def _followed(self, equations: StepEquations, start: Array | float) -> Array | None:
         """Return nearly the root that small steps lead to, if any does."""
         part, fixed, end = PartOfStep(equations), self.system.fixed, np.zeros_like(self.increment) + start
+        self._equations = part
 
         def root(size: float, guess: Array) -> Array | None:
             part.take(size)
             guess[fixed] = size * end[fixed]
             try:
-                return self._nearest(part, q0, guess)
+                return self._nearest(guess)
             except StepFailed:
                 return None
 
         return followed(root, np.zeros_like(self.increment))
 
-    def _nearest(self, equations: StepEquations, q0: Array, guess: Array) -> Array | None:
+    def _nearest(self, guess: Array) -> Array | None:
         """Return nearly the root beside a guess, to which whole corrections lead that get shorter fast."""
         self._trial[...] = guess
         last = np.inf
         for _ in range(_FOLLOWED):
-            norm = self._evaluate(equations)
+            norm = self._evaluate()
             if not isfinite(norm):
                 return None
-            self._accept()
-            if norm <= self._linearise(equations, q0):
+            self._accept(norm)
+            if norm <= self._linearise():
                 return self.increment.copy()
-            if equations.symmetric and not self._linear.definite:
+            if self._equations.symmetric and not self._linear.definite:
                 return None
             correction = self._linear.solve(self._residual, _FORCING)
             size = self._length(correction)
@@ -403,11 +442,12 @@ class NewtonSolver:
         """Return |M^½ Δq|."""
         return float(np.sqrt(self.system.dot(self._mass[:, None] * dq, dq)))
 
-    def _failure(self, equations: StepEquations, history: list[float], floor: float) -> StepFailed:
+    def _failure(self, floor: float) -> StepFailed:
+        history = self._history
         node, size, names = self.system.foremost(np.abs(self._residual).max(axis=1))
         acting = [f"'{name}'" for name in names]
         # The residual is an impulse; over the step it is a force.
-        scale = max(equations.impulse, 1e-300)
+        scale = max(self._equations.impulse, 1e-300)
         fell = ", ".join(f"{norm / history[0]:.1e}" for norm in history[-6:])
         return StepFailed(
             f"Newton's method did not converge: after {len(history) - 1} corrections the residual is "
@@ -415,6 +455,10 @@ class NewtonSolver:
             f"{size / scale * floor / history[-1]:.0e} N or less. The last residuals, as parts of the first: "
             f"{fell}. Try a smaller step.{_advice(self.system.energies.get(name) for name in names)}"
         )
+
+
+_steps = NewtonSolver._try, NewtonSolver._accept, NewtonSolver._linearise, NewtonSolver._correct, NewtonSolver._put
+_find = newtons_method(*_steps, NewtonSolver._free_part, NewtonSolver._next_is_shorter)
 
 
 def _advice(energies: Iterable[Energy | None]) -> str:

@@ -1,14 +1,13 @@
 """Newton's method for the steps of small systems, all of it compiled.
 
-It is that of `symplex.time.solvers.newton` as long as that takes whole corrections: the same residual, norms, floors
-and criteria. Where one does not help, forces are not finite, or the root may not be the one that small steps lead to,
-there is no increment: the step is begun anew by the general method, which halves corrections, follows roots, and says
-why a step fails.
+It is that of `symplex.time.solvers.newton`, made of compiled functions. Where it does not end at an increment, or the
+root may not be the one that small steps lead to, the general solver begins again, which follows roots, and says why a
+step fails.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +22,15 @@ from symplex.fem.gradient_table import (
     write_derivative,
     write_forces,
 )
-from symplex.fem.kernels import addressed_formula, uncounted_formula as formula
+from symplex.fem.kernels import addressed_formula, uncounted_formula as formula, uncounted_inlined as inlined
 from symplex.fem.load_table import LoadLoops, LoadTable, load_loops, subtract_load_derivatives, write_load
 from symplex.fem.system import System
 from symplex.time.solvers.kept_factors import KeptFactors, factorise, is_definite, kept_factors, products, substitute
-from symplex.time.solvers.newton import DESCENT, EPS, FALLING, FLOOR, SHORTER, STAGNATION
+from symplex.time.solvers.newton import DESCENT, EPS, FLOOR, FOUND, HALVINGS, LEAPS, SHORTER, newtons_method
 from symplex.time.solvers.step_equations import residual, tangent
 
 KEPT_SIZE, KEPT_FLOOR = range(2)  # numbers of kept factors: the size of their step in s, and the floor there
-_FAST = 0.1  # of the residual, for a correction by kept factors
+_FAST = 0.9  # of the residual, which a correction by kept factors must take away
 _WORK_AT_ONCE = 20_000  # stencils and nodes in a compiled loop, which hears no signal: some 20 ms
 _PRODUCTS = 20_000  # of blocks in a factorisation, at most: beyond that a library's dense or sparse factors are faster
 
@@ -179,23 +178,43 @@ def _subtract_loads(system, scheme, factors, q, vectors):
                 vectors[_TRIAL_FORCES, i, k] -= vectors[LOAD, i, k]
 
 
+class _Step(NamedTuple):
+    """The equations of a step, and what Newton's method writes to; see `find_increment`."""
+
+    system: SmallSystem
+    factors: KeptFactors
+    scheme: Any
+    load_factors: Array
+    momentum: Array
+    q: Array
+    vectors: Array
+    blocks: Array
+    counts: NDArray[np.int64]
+    by_kept: bool
+    kept: Array
+
+
 @formula
-def _evaluate(system, scheme, factors, momentum, q, vectors):
+def _evaluate(p):
     """Set the forces and the residual of the trial increment; return the norm of the residual."""
-    _position(scheme, q, vectors, _TRIAL)
+    system, scheme, vectors = p.system, p.scheme, p.vectors
+    _position(scheme, p.q, vectors, _TRIAL)
     forces = vectors[_TRIAL_FORCES]
-    if not np.isfinite(write_forces(system.form, q, vectors[_POSITIONS], forces)):
+    if not np.isfinite(write_forces(system.form, p.q, vectors[_POSITIONS], forces)):
         return np.inf
     if len(system.loads.rows):
-        _subtract_loads(system, scheme, factors, q, vectors)
+        _subtract_loads(system, scheme, p.load_factors, p.q, vectors)
     mass, fixed, out = system.mass, system.fixed, vectors[_TRIAL_RESIDUAL]
     inertia, impulse = scheme.inertia, scheme.impulse
-    return np.sqrt(residual(inertia, mass, vectors[_TRIAL], impulse, forces, momentum, fixed, mass, out))
+    return np.sqrt(residual(inertia, mass, vectors[_TRIAL], impulse, forces, p.momentum, fixed, mass, out))
 
 
 @formula
-def _linearise(system, factors, scheme, load_factors, momentum, q, vectors, blocks):
+def _linearise(p):
     """Factorise the tangent matrix; return the floor of the residual's norm, −1 if it has no factors."""
+    if p.by_kept and p.kept[KEPT_SIZE] != 0.0:
+        return p.kept[KEPT_FLOOR]
+    system, scheme, q, vectors, blocks = p.system, p.scheme, p.q, p.vectors, p.blocks
     _position(scheme, q, vectors, INCREMENT)
     write_derivative(system.form, q, vectors[_POSITIONS], blocks)
     for s in range(blocks.shape[0]):
@@ -206,69 +225,87 @@ def _linearise(system, factors, scheme, load_factors, momentum, q, vectors, bloc
         see_loads(scheme, q, vectors, INCREMENT)
         q0, q1 = _ends(system, q, vectors)
         seen = vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES]
-        subtract_load_derivatives(system.loads, load_factors, q0, q1, *seen, scheme.seen, scheme.rate, blocks)
-    squared = tangent(
-        scheme.inertia,
-        scheme.inertia,
-        system.mass_values,
-        scheme.impulse,
-        vectors[FORCES],
-        momentum,
-        vectors[INCREMENT],
-        q,
-        system.mass,
-        system.fixed,
-        system.indptr,
-        system.indices,
-        blocks,
-        0,
-        q.shape[0],
-    )
-    if not np.isfinite(squared) or not factorise(factors, blocks):
+        subtract_load_derivatives(system.loads, p.load_factors, q0, q1, *seen, scheme.seen, scheme.rate, blocks)
+    equations = scheme.impulse, vectors[FORCES], p.momentum, vectors[INCREMENT], q, system.mass, system.fixed
+    matrix = system.indptr, system.indices, blocks, 0, q.shape[0]
+    squared = tangent(scheme.inertia, scheme.inertia, system.mass_values, *equations, *matrix)
+    p.counts[1] += 1
+    if not np.isfinite(squared) or not factorise(p.factors, blocks):
         return -1.0
-    return FLOOR * EPS * np.sqrt(squared)
+    floor = FLOOR * EPS * np.sqrt(squared)
+    if p.by_kept:
+        p.kept[KEPT_SIZE], p.kept[KEPT_FLOOR] = scheme.h, floor
+    return floor
+
+
+@inlined
+def _correct(p, norm, before, floor):
+    """Set the correction; return its product with the residual."""
+    vectors = p.vectors
+    substitute(p.factors, vectors[_RESIDUAL], vectors[_CORRECTION])
+    scale = p.scheme.h / p.kept[KEPT_SIZE] if p.by_kept else 1.0
+    product = 0.0
+    for i in range(vectors.shape[1]):
+        for k in range(vectors.shape[2]):
+            vectors[_CORRECTION, i, k] *= scale
+            product += vectors[_CORRECTION, i, k] * vectors[_RESIDUAL, i, k]
+    return product
+
+
+@inlined
+def _put(p, part):
+    """Set the trial increment to that after a part of the correction."""
+    vectors = p.vectors
+    for i in range(vectors.shape[1]):
+        for k in range(vectors.shape[2]):
+            vectors[_TRIAL, i, k] = vectors[INCREMENT, i, k] - part * vectors[_CORRECTION, i, k]
+
+
+@inlined
+def _free_part(p):
+    """Return 1: nothing that must not pass through something else has compiled loops."""
+    return 1.0
 
 
 @formula
-def _next_is_shorter(system, factors, norm, vectors):
-    """Return whether the same factors give a shorter correction at the trial increment, which has a finite norm."""
-    if not np.isfinite(norm):
+def _next_is_shorter(p, part):
+    """Return whether the same factors give a shorter correction at the trial increment."""
+    if p.by_kept:
         return False
-    substitute(factors, vectors[_TRIAL_RESIDUAL], vectors[_POSITIONS])
+    vectors, mass = p.vectors, p.system.mass
+    substitute(p.factors, vectors[_TRIAL_RESIDUAL], vectors[_POSITIONS])
     before, after = 0.0, 0.0
     for i in range(vectors.shape[1]):
         for k in range(vectors.shape[2]):
-            before += system.mass[i] * vectors[_CORRECTION, i, k] ** 2
-            after += system.mass[i] * vectors[_POSITIONS, i, k] ** 2
-    return after < (1.0 - SHORTER) ** 2 * before
+            before += mass[i] * vectors[_CORRECTION, i, k] ** 2
+            after += mass[i] * vectors[_POSITIONS, i, k] ** 2
+    return after < (1.0 - SHORTER * part) ** 2 * before
 
 
-@formula
-def _take_trial(vectors):
+@inlined
+def _accept(p, norm):
     """Go to the trial increment, with its forces and its residual."""
+    vectors = p.vectors
     for place in range(INCREMENT, _TRIAL):
         for i in range(vectors.shape[1]):
             for k in range(vectors.shape[2]):
                 vectors[place, i, k] = vectors[place + _TRIAL, i, k]
 
 
-@formula
-def _correct(factors, scale, vectors):
-    """Set the trial increment to the next one, by a correction times a number; return its product with the residual."""
-    substitute(factors, vectors[_RESIDUAL], vectors[_CORRECTION])
-    product = 0.0
-    for i in range(vectors.shape[1]):
-        for k in range(vectors.shape[2]):
-            vectors[_TRIAL, i, k] = vectors[INCREMENT, i, k] - scale * vectors[_CORRECTION, i, k]
-            product += vectors[_CORRECTION, i, k] * vectors[_RESIDUAL, i, k]
-    return product
+_find = inlined(newtons_method(_evaluate, _accept, _linearise, _correct, _put, _free_part, _next_is_shorter))
 
 
 @addressed_formula
-def find_increment(system, factors, scheme, load_factors, momentum, q, start, vectors, blocks, limit, counts):
-    """Find the increment from q [n, dim] by whole corrections; return whether there is one.
+def find_increment(
+    system, factors, scheme, load_factors, momentum, q, start, vectors, blocks, limit, counts, by_kept, kept
+):
+    """Find the increment from q [n, dim]; return whether there is one, which small steps may lead to.
 
-    It adds their number, and that of factorisations, to counts [2].
+    It adds the number of corrections, and that of factorisations, to counts [2].
+
+    By kept factors, of another step from there of nearly the same size, it does so as long as each correction reduces
+    the residual to a tenth. That is for the midpoint rule, whose matrices M/h + h/4 K are in proportion to 1/h but for
+    (h/h' − 1) (h ω/2)².
 
     Parameters
     ----------
@@ -284,81 +321,21 @@ def find_increment(system, factors, scheme, load_factors, momentum, q, start, ve
         The constant of the equations in kg m/s, positions and an increment to begin with in m.
     limit : int
         Corrections after which there is none.
-    """
-    floor, norm, before, improved = -1.0, np.inf, np.inf, np.inf
-    corrections, matrices, at_floor, smooth = -1, 0, False, True
-    for i in range(q.shape[0]):
-        for k in range(q.shape[1]):
-            vectors[_TRIAL, i, k] = start[i, k]
-    while True:
-        improved = _evaluate(system, scheme, load_factors, momentum, q, vectors)
-        if not improved < (1.0 - DESCENT) * norm:
-            if at_floor:
-                break
-            smooth = not system.symmetric
-            if not _next_is_shorter(system, factors, improved, vectors):
-                return False
-        _take_trial(vectors)
-        corrections += 1
-        if improved == 0.0 or (at_floor and improved > STAGNATION * norm):
-            break
-        before, norm = norm, improved
-        if norm > floor:
-            floor = _linearise(system, factors, scheme, load_factors, momentum, q, vectors, blocks)
-            matrices += 1
-            if floor < 0.0:
-                return False
-        at_floor = norm <= floor
-        if corrections >= limit and not at_floor and norm > FALLING * before:
-            return False
-        if _correct(factors, 1.0, vectors) < 0.0:
-            smooth = not system.symmetric
-    if not (smooth or is_definite(factors)):
-        return False
-    counts[0] += corrections
-    counts[1] += matrices
-    return True
-
-
-@addressed_formula
-def find_increment_by_kept(
-    system, factors, scheme, load_factors, momentum, q, start, vectors, blocks, limit, counts, kept
-):
-    """Find the increment as `find_increment` does, by the factors of another step from there of nearly the same size.
-
-    Of the midpoint rule, whose matrices M/h + h/4 K are in proportion to 1/h but for (h/h' − 1) (h ω/2)². Return
-    whether each correction reduces the residual to a tenth; if not, factors of its own may do.
-
-    Parameters
-    ----------
+    by_kept : bool
     kept : float64 [2]
-        The size in s of the step that the factors are of, 0 if they are not found yet, and the floor there.
+        The size in s of the step that kept factors are of, 0 if they are not found yet, and the floor there.
     """
-    norm, corrections, at_floor = np.inf, -1, False
     for i in range(q.shape[0]):
         for k in range(q.shape[1]):
             vectors[_TRIAL, i, k] = start[i, k]
-    while True:
-        improved = _evaluate(system, scheme, load_factors, momentum, q, vectors)
-        if not improved < (1.0 - DESCENT if at_floor else _FAST) * norm:
-            if at_floor:
-                break
-            return False
-        _take_trial(vectors)
-        corrections += 1
-        if improved == 0.0 or (at_floor and improved > STAGNATION * norm):
-            break
-        norm = improved
-        if kept[KEPT_SIZE] == 0.0:
-            kept[KEPT_FLOOR] = _linearise(system, factors, scheme, load_factors, momentum, q, vectors, blocks)
-            if kept[KEPT_FLOOR] < 0.0:
-                return False
-            kept[KEPT_SIZE] = scheme.h
-            counts[1] += 1
-        at_floor = norm <= kept[KEPT_FLOOR]
-        if corrections >= limit and not at_floor:
-            return False
-        if _correct(factors, scheme.h / kept[KEPT_SIZE], vectors) < 0.0 and system.symmetric:
-            return False
+    p = _Step(system, factors, scheme, load_factors, momentum, q, vectors, blocks, counts, by_kept, kept)
+    norm = _evaluate(p)
+    if not np.isfinite(norm):
+        return False
+    _accept(p, norm)
+    descent, halvings, leaps = (_FAST, 0, 0) if by_kept else (DESCENT, HALVINGS, LEAPS)
+    end, corrections, smooth, _ = _find(p, norm, limit, 0.0, descent, halvings, leaps)
+    if end != FOUND or not (smooth or not system.symmetric or is_definite(factors)):
+        return False
     counts[0] += corrections
     return True

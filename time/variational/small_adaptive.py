@@ -43,8 +43,8 @@ class Search(NamedTuple):
 
     Attributes
     ----------
-    find, find_by_kept : int
-        The addresses of Newton's method for an increment, and of that with the factors of another size.
+    find : int
+        The address of Newton's method for an increment.
     limit : int
         Of its corrections.
     energies : EnergyTable
@@ -63,7 +63,6 @@ class Search(NamedTuple):
     """
 
     find: int
-    find_by_kept: int
     limit: int
     energies: EnergyTable
     rooms: Array
@@ -102,7 +101,7 @@ class SmallSearch:
         works = loads, loads.copy(), np.ones_like(loads)
         arrays = np.zeros((3, *shape)), np.zeros(energies.terms), np.zeros(shape), *works
         numbers = np.zeros(2, np.int64), np.zeros(6), np.zeros(2)
-        self._search = Search(*small.find_both(), limit, energies.table, *arrays, *numbers)
+        self._search = Search(small.find, limit, energies.table, *arrays, *numbers)
         self._kept = small, energies
         self._resolved = resolved
 
@@ -187,9 +186,9 @@ def _excess(search, system, factors, vectors, blocks, q, v, h, wanted):
     scheme = Scheme(0.5, 1.0 / h, 0.5 * h, False, h, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.5, 1.0 / h, 0.0, 0.0, False)
     equations = system, factors, scheme, search.load_factors, search.momentum, q, rooms[_START]
     arguments = *equations, vectors, blocks, search.limit, search.counts
-    if not call_testing_kernel(search.find_by_kept, (*arguments, search.kept)):
+    if not call_testing_kernel(search.find, (*arguments, True, search.kept)):
         search.kept[KEPT_SIZE] = 0.0
-        if not call_testing_kernel(search.find, arguments):
+        if not call_testing_kernel(search.find, (*arguments, False, search.kept)):
             return np.nan
     dq = vectors[INCREMENT]
     for i in range(q.shape[0]):
