@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Protocol, Self, final
+from typing import Literal, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,7 @@ _KIND = "file of a probe"
 
 
 class ProbeWriter(Protocol):
-    """What rows of a probe are appended to; a context manager."""
+    """What rows of a probe are appended to."""
 
     def extend(self, rows: NDArray[np.float64]) -> None:
         """Append rows [s, columns], which begin with the time."""
@@ -40,11 +39,9 @@ class ProbeWriter(Protocol):
         """See to it that all rows survive a kill."""
         ...
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def close(self) -> None:
+        """Write all rows and close the file."""
+        ...
 
 
 @final
@@ -122,12 +119,8 @@ class Hdf5Writer:
     def _refused(self, error: OSError) -> OutputError:
         return OutputError(f"{self.path} cannot be written ({reason_of(error)}).")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Write all rows and close the file."""
         try:
             self.flush()
             self._file.close()

@@ -6,7 +6,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -40,12 +40,18 @@ class Folder:
     series_format : {"vtkhdf", "pvd"}
     probes : mapping of str to {"csv", "hdf5"}, optional
         The formats of probes by name.
+    others : sequence of str, optional
+        The names of files of reporters of the user's own.
     """
 
     def __init__(
-        self, path: str | Path, series_format: str = "vtkhdf", probes: Mapping[str, str] = MappingProxyType({})
+        self,
+        path: str | Path,
+        series_format: str = "vtkhdf",
+        probes: Mapping[str, str] = MappingProxyType({}),
+        others: Sequence[str] = (),
     ):
-        self._given_probes = probes
+        self._given_probes, self._others = probes, others
         self.path = Path(path)
         self.series = self.path / f"motion.{series_format}"
         self.scenario = self.path / "scenario.toml"
@@ -64,7 +70,7 @@ class Folder:
 
     def __reduce__(self) -> tuple[type[Folder], tuple[Any, ...]]:
         """Go to another process by name: who holds the folder stays here."""
-        return Folder, (self.path, self.series.suffix[1:], dict(self._given_probes))
+        return Folder, (self.path, self.series.suffix[1:], dict(self._given_probes), self._others)
 
     @classmethod
     def of_run(cls, path: str | Path) -> Folder:
@@ -134,7 +140,8 @@ class Folder:
         pictures += [self.film("mp4"), self.film("gif")]
         history = [self.history, declaration_of(self.history)]
         own = [self.checkpoint, self.start, self.summary, self.conservation, *history, self.scenario]
-        whole = [*own, *pictures, *self._probe_files(), *indices]
+        others = [self.path / name for name in self._others]
+        whole = [*own, *pictures, *others, *self._probe_files(), *indices]
         asides = [aside_of(path) for path in whole]
         logs = [log_of(path) for path in (whole[-1], asides[-1], *self._probe_files())]
         return [
