@@ -16,6 +16,6 @@ __all__, __getattr__, __dir__ = public(
         ".result": ("Result", "ResultFrame", "read_result"),
         ".response": ("ResponseFound", "find_response", "save_response"),
         ".run": ("simulate",),
-        ".study_folder": ("Study",),
+        ".study": ("Study",),
     },
 )

@@ -24,4 +24,4 @@ from symplex.runs.result import Result as Result
 from symplex.runs.result import ResultFrame as ResultFrame
 from symplex.runs.result import read_result as read_result
 from symplex.runs.run import simulate as simulate
-from symplex.runs.study_folder import Study as Study
+from symplex.runs.study import Study as Study

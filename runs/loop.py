@@ -20,7 +20,7 @@ from symplex.runs.inputs import inputs_of, refuse_changed_files
 from symplex.runs.interrupts import Stop
 from symplex.runs.progress import Display
 from symplex.runs.reporters import Reporter, ReporterFailed
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.runs.samples import SamplesOfRun
 from symplex.runs.summary import Clock, summarize
 from symplex.scenario.scenario import Problem
@@ -59,7 +59,7 @@ class Run:
     def __init__(
         self,
         problem: Problem,
-        folder: Folder,
+        folder: RunFolder,
         clock: Clock,
         shown: Display,
         opened: ExitStack,

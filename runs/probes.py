@@ -19,7 +19,7 @@ from symplex.fem.outputs.probe import DeferredProbe
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots
 from symplex.runs.probe_files import ProbeWriter, open_probe, path_of_probe, read_probe, resume_probe
 from symplex.runs.reporters import Reporter, Sample
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.scenario.probe_building import BuiltProbe
 from symplex.scenario.probes import Event
 from symplex.scenario.scenario import Problem
@@ -35,10 +35,10 @@ class ProbesOfRun(Reporter):
     Parameters
     ----------
     problem : Problem
-    folder : Folder
+    folder : RunFolder
     """
 
-    def __init__(self, problem: Problem, folder: Folder):
+    def __init__(self, problem: Problem, folder: RunFolder):
         self._times = problem.scenario.times
         self._probes = [_ProbeOfRun(built, folder, len(self._times)) for built in problem.probes]
         rates: dict[int, list[_ProbeOfRun]] = {}
@@ -150,7 +150,7 @@ class _Waiting:
 class _ProbeOfRun:
     """A probe with its file."""
 
-    def __init__(self, built: BuiltProbe, folder: Folder, n_times: int):
+    def __init__(self, built: BuiltProbe, folder: RunFolder, n_times: int):
         table = built.table
         self.name, self.every, self._parts = table.name, table.every, built.probes
         self.path = path_of_probe(folder.path, table.name, table.format)

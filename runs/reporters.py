@@ -121,15 +121,15 @@ class Reporter:
 
 @checked
 class TableReporter(Reporter):
-    """Writes a table of numbers of your own, a row for each sample, as ``NAME.csv`` with ``NAME.json``.
+    """Writes numbers of your own, a row for each sample, as a probe does: to ``probe-NAME.csv``.
 
-    The files are as those of the history: `read_history` reads them, a kill leaves whole rows, and a run that is
-    resumed continues them.
+    So `read_result` and `read_probes` have them, plots, pages, exports and comparisons too. A kill leaves whole rows,
+    and a run that is resumed continues them.
 
     Parameters
     ----------
     name : str
-        Of the files.
+        As of a probe.
     row : callable
         Returns the numbers of a `Sample` by name, the same names for each; the time is added.
     columns : sequence of Column, optional
@@ -141,7 +141,7 @@ class TableReporter(Reporter):
     --------
     >>> height = sx.runs.TableReporter("height", lambda sample: {"z": sample.state.q[:, 2].max()})
     >>> sx.simulate("drop.toml", "drop-results", reporters=[height])
-    >>> sx.read_history("drop-results/height.csv")["z"]
+    >>> sx.read_result("drop-results").probes["height"]["z"]
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class TableReporter(Reporter):
             raise InvalidSystem(f"TableReporter: name must be that of a file without a folder, got {name!r}.")
         if every < 1:
             raise InvalidSystem(f"TableReporter: every must be at least 1, got {every}.")
-        self.files = (f"{name}.csv", f"{name}.json")
+        self.files = (f"probe-{name}.csv", f"probe-{name}.json")
         self._row, self._every = row, every
         self._declared = {"t": Column("t", "s", "time")} | {column.name: column for column in columns}
         self._path = Path(self.files[0])
@@ -166,7 +166,7 @@ class TableReporter(Reporter):
         """Begin the table, or continue it."""
         self._path, self._writer = folder / self.files[0], None
         if kept is not None and self._path.exists():
-            self._writer = HistoryWriter.resume(self._path, kept, self._declared)
+            self._writer = HistoryWriter.resume(self._path, kept, self._declared, units=True)
 
     def report(self, sample: Sample) -> None:
         """Write a row."""
@@ -174,7 +174,7 @@ class TableReporter(Reporter):
             return
         row = {"t": sample.t, **{name: float(value) for name, value in self._row(sample).items()}}
         if self._writer is None:
-            self._writer = HistoryWriter(self._path, self._declared)
+            self._writer = HistoryWriter(self._path, self._declared, units=True)
         self._writer.append(row)
 
     def end(self) -> None:

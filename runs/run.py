@@ -27,7 +27,7 @@ from symplex.runs.loop import Run
 from symplex.runs.plausibility import doubts
 from symplex.runs.progress import Display, compilation_announced, display
 from symplex.runs.reporters import Given, Reporter
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.runs.summary import Clock
 from symplex.scenario.scenario import Problem, Scenario
 from symplex.time.trajectory import Observer
@@ -96,7 +96,7 @@ def simulate(
     probes = {table.name: table.format for table in scenario.tables.probe}
     own = [Given(reporter) for reporter in reporters]
     others = [name for reporter in own for name in reporter.files]
-    folder = Folder(output or default_folder(scenario), scenario.tables.output.format, probes, others)
+    folder = RunFolder(output or default_folder(scenario), scenario.tables.output.format, probes, others)
     shown = display(progress)
     if not resume:
         folder.refuse_taken(overwrite)
@@ -114,7 +114,7 @@ def simulate(
 
 def _computed(
     scenario: Scenario,
-    folder: Folder,
+    folder: RunFolder,
     shown: Display,
     checkpoint: Checkpoint | None,
     overwrite: bool,

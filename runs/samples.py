@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import final
@@ -25,7 +25,7 @@ from symplex.runs.pieces import FramesOfRanks, in_pieces
 from symplex.runs.probes import ProbesOfRun
 from symplex.runs.progress import Display
 from symplex.runs.reporters import Reporter, Sample
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.runs.rows import RowsOfRun
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
@@ -63,7 +63,7 @@ class SamplesOfRun:
     def __init__(
         self,
         problem: Problem,
-        folder: Folder,
+        folder: RunFolder,
         opened: ExitStack,
         ranks: Ranks | None,
         checkpoints: CheckpointsOfRun,
@@ -78,7 +78,7 @@ class SamplesOfRun:
         self._history = _History(problem, folder)
         drift = _Drift(problem, folder, self._history)
         # Frames and probes before the history: a row that is there has its frame.
-        reporters = [self._frames, self.probes, self._history, drift, _Progress(shown, self._times, drift)]
+        reporters = [self._frames, self.probes, self._history, drift, _Progress(shown, float(self._times[-1]), drift)]
         self._reporters: list[Reporter] = [*reporters, *given]
         self.statistics: Mapping[str, float] = {}
         self._background = Background(False)
@@ -198,7 +198,7 @@ class _History(Reporter):
         Up to the last sample that counts, of a run that is resumed.
     """
 
-    def __init__(self, problem: Problem, folder: Folder):
+    def __init__(self, problem: Problem, folder: RunFolder):
         self._problem, self._path = problem, folder.history
         self.columns: list[str] = []
         self.past: History | None = None
@@ -259,7 +259,7 @@ class _History(Reporter):
 class _Drift(Reporter):
     """What the method is to conserve: written before the motion, and its energy watched on the way."""
 
-    def __init__(self, problem: Problem, folder: Folder, history: _History):
+    def __init__(self, problem: Problem, folder: RunFolder, history: _History):
         self._problem, self._folder, self._history = problem, folder, history
         self._watched = ""  # among the columns the energy that is kept
         self._energy0: float | None = None
@@ -294,12 +294,12 @@ class _Drift(Reporter):
 class _Progress(Reporter):
     """Shows how far the run is."""
 
-    def __init__(self, shown: Display, times: Sequence[float], drift: _Drift):
-        self._shown, self._times, self._drift = shown, times, drift
+    def __init__(self, shown: Display, end: float, drift: _Drift):
+        self._shown, self._end, self._drift = shown, end, drift
 
     def begin(self, folder: Path, kept: float | None) -> None:
         """Begin at a time in s."""
-        self._shown.begin(kept or 0.0, float(self._times[-1]))
+        self._shown.begin(kept or 0.0, self._end)
 
     def report(self, sample: Sample) -> None:
         """Show the time, the drift, and how much the motion has done."""

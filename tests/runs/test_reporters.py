@@ -48,7 +48,8 @@ def test_reporters_see_each_sample_and_write_tables(tmp_path):
     seen = []
     twice = height(every=2)
     run(tmp_path / "out", lambda motion, state: seen.append((state.t, motion.energies(state)["total"])), twice)
-    history, table = (sx.read_history(tmp_path / "out" / f"{name}.csv") for name in ("history", "height"))
+    result = sx.read_result(tmp_path / "out")
+    history, table = result.history, result.probes["height"]
     assert np.array_equal(np.array(seen), np.column_stack([history["t"], history["total"]]))
     assert np.array_equal(table["t"], history["t"][::2])
     assert table.columns["y"].unit == "m"
@@ -66,19 +67,19 @@ def test_a_reporter_that_fails_gives_a_sentence_and_loses_nothing(tmp_path, at):
     corrected = Failing(None)
     assert run(tmp_path / "out", height(), corrected, resume=True)["status"] == "finished"
     assert corrected.seen == list(range(at, 21))
-    for name in ("history.csv", "height.csv", "height.json"):
+    for name in ("history.csv", "probe-height.csv", "probe-height.json"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert np.array_equal(sx.read_result(tmp_path / "out").times, sx.read_result(tmp_path / "whole").times)
 
 
 def test_files_of_reporters_are_the_runs(tmp_path):
-    (tmp_path / "height.csv").write_text("mine\n")
-    with pytest.raises(OutputError, match=r"holds height\.csv, but no run"):
+    (tmp_path / "probe-height.csv").write_text("mine\n")
+    with pytest.raises(OutputError, match=r"holds probe-height\.csv, but no run"):
         run(tmp_path, height())
-    (tmp_path / "height.csv").unlink()
+    (tmp_path / "probe-height.csv").unlink()
     run(tmp_path, height())
     run(tmp_path, overwrite=True)
-    assert not (tmp_path / "height.csv").exists()
+    assert not (tmp_path / "probe-height.csv").exists()
 
 
 def test_what_is_no_reporter_is_refused(tmp_path):

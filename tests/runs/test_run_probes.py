@@ -16,7 +16,7 @@ from symplex.errors import OutputError, ScenarioError
 from symplex.meshes.series.redo import log_of
 from symplex.runs.pictures import view_table
 from symplex.runs.probe_files import Hdf5Writer, open_probe, path_of_probe
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.runs.samples import SamplesOfRun
 from symplex.scenario.pictures import ViewTable
 
@@ -320,7 +320,7 @@ def test_a_pipe_in_the_place_of_the_scenario_keeps_nobody_waiting(tmp_path):
     os.mkfifo(tmp_path / "scenario.toml")
     with pytest.raises(OutputError, match=r"no scenario\.toml that can be read"):
         sx.runs.read_probes(tmp_path)
-    assert view_table(Folder(tmp_path)) == ViewTable()
+    assert view_table(RunFolder(tmp_path)) == ViewTable()
 
 
 TURNS = """
