@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from symplex.commands.common import add_command, told
 
 if TYPE_CHECKING:
-    from symplex.runs.results import Folder
+    from symplex.runs.results import RunFolder
 
 # Explicit, with one body, one law and one obstacle: of all that there is, this compiles least.
 _SCENARIO = """\
@@ -60,11 +60,11 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    from symplex.runs.results import Folder
+    from symplex.runs.results import RunFolder
     from symplex.runs.run import simulate
     from symplex.scenario.scenario import Scenario
 
-    folder = Folder(arguments.output)
+    folder = RunFolder(arguments.output)
     folder.refuse_taken(arguments.overwrite, resumable=False)
     summary = simulate(Scenario.parse(_SCENARIO, Path("demo.toml")), folder.path, overwrite=arguments.overwrite)
     page = None
@@ -75,7 +75,7 @@ def _demo(arguments: argparse.Namespace) -> int:
     return told(_report(summary, folder, page))
 
 
-def _report(summary: Mapping[str, Any], folder: Folder, page: Path | None) -> str:
+def _report(summary: Mapping[str, Any], folder: RunFolder, page: Path | None) -> str:
     """Return what has come of it, where it is, and what to do next."""
     from symplex.runs.progress import clock, si
     from symplex.runs.tables import table

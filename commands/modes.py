@@ -27,12 +27,12 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def _modes(arguments: argparse.Namespace) -> int:
+    from symplex.runs.folders import Folder
     from symplex.runs.modes import find_modes, modes_report, save_modes
-    from symplex.runs.study_folder import StudyFolder
 
     scenario = scenario_of(arguments)
     output = arguments.output or f"{scenario.name}-modes"
-    StudyFolder(output, "modes", arguments.overwrite)  # which refuses before anything is computed
+    Folder(output, "modes").refuse_taken(arguments.overwrite)  # before anything is computed
     found = find_modes(scenario, arguments.number, arguments.at, damped=arguments.damped, solver=arguments.solver)
     save_modes(
         found,

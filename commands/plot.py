@@ -31,7 +31,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def _plot(arguments: argparse.Namespace) -> int:
     from symplex.runs.drawing import draw_plot
-    from symplex.runs.results import Folder
+    from symplex.runs.results import RunFolder
     from symplex.studies.folders import plot_study
 
     width, height = size_words(arguments.size)
@@ -40,6 +40,6 @@ def _plot(arguments: argparse.Namespace) -> int:
         if drawn is not None:
             say(str(drawn))
             return OK
-    folders = [Folder.of_run(result) for result in arguments.results]
+    folders = [RunFolder.of_run(result) for result in arguments.results]
     say(str(draw_plot(folders, arguments.output, width=width, height=height, dpi=arguments.dpi)))
     return OK

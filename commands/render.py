@@ -34,9 +34,9 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def _render(arguments: argparse.Namespace) -> int:
     from symplex.runs.pictures import draw_film, draw_snapshots, view_table
-    from symplex.runs.results import Folder
+    from symplex.runs.results import RunFolder
 
-    folder = Folder.of_run(arguments.result)
+    folder = RunFolder.of_run(arguments.result)
     look, output = look_of(arguments, view_table(folder)), arguments.output
     if arguments.at is not None:
         stills, output = replace(look, times=[arguments.at]), output or folder.snapshot

@@ -18,12 +18,12 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def _response(arguments: argparse.Namespace) -> int:
+    from symplex.runs.folders import Folder
     from symplex.runs.response import find_response, response_report, save_response
-    from symplex.runs.study_folder import StudyFolder
 
     scenario = scenario_of(arguments)
     output = arguments.output or f"{scenario.name}-response"
-    StudyFolder(output, "response", arguments.overwrite)  # which refuses before anything is computed
+    Folder(output, "response").refuse_taken(arguments.overwrite)  # before anything is computed
     found = find_response(scenario, arguments.at)
     save_response(found, output, overwrite=arguments.overwrite, pictures=not arguments.no_pictures, say=complain)
     return told(response_report(found, output))

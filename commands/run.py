@@ -38,7 +38,7 @@ def _run(arguments: argparse.Namespace) -> int:
         drawing_processes.begin()  # all else takes a second to load
     with Loading(for_good=True):
         from symplex.runs.beginning import default_folder
-        from symplex.runs.results import Folder
+        from symplex.runs.results import RunFolder
         from symplex.runs.run import simulate
 
     if arguments.until is not None:
@@ -59,7 +59,7 @@ def _run(arguments: argparse.Namespace) -> int:
             strict=arguments.strict,
         )
     except KeyboardInterrupt as error:
-        begun = Folder(output).checkpoint.exists()
+        begun = RunFolder(output).checkpoint.exists()
         on = ["mpiexec", "-n", str(arguments.ranks.size)] if arguments.ranks else []
         words = words_of(arguments, ("set", "output"))
         again = shlex.join([*on, "symplex", "run", arguments.scenario, *words, "--resume"])
@@ -67,7 +67,7 @@ def _run(arguments: argparse.Namespace) -> int:
         complain(f"interrupted; {done}")
         return status_of(error)
     except StepFailed as error:
-        kept = Folder(output).read_summary()
+        kept = RunFolder(output).read_summary()
         if kept.get("reason") == str(error) and "t_end" in kept:
             complain(f"what was computed, to t = {kept['t_end']:.6g} s, is in {output}")
         raise

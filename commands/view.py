@@ -35,9 +35,9 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def _view(arguments: argparse.Namespace) -> int:
     from symplex.runs.pictures import view_table
-    from symplex.runs.results import Folder
+    from symplex.runs.results import RunFolder
 
-    folder = Folder.of_run(arguments.result)
+    folder = RunFolder.of_run(arguments.result)
     look = look_of(arguments, view_table(folder))
     if arguments.html is None:
         from symplex.runs.window import open_window

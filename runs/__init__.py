@@ -12,9 +12,10 @@ __all__, __getattr__, __dir__ = public(
         ".page.write": ("write_page",),
         ".plots": ("compare_histories", "plot_history", "plot_probes"),
         ".probe_files": ("read_probe", "read_probes"),
+        ".reporters": ("Reporter", "Sample", "TableReporter"),
         ".result": ("Result", "ResultFrame", "read_result"),
         ".response": ("ResponseFound", "find_response", "save_response"),
         ".run": ("simulate",),
-        ".study_folder": ("Study",),
+        ".study": ("Study",),
     },
 )

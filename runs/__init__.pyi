@@ -14,6 +14,9 @@ from symplex.runs.plots import plot_history as plot_history
 from symplex.runs.plots import plot_probes as plot_probes
 from symplex.runs.probe_files import read_probe as read_probe
 from symplex.runs.probe_files import read_probes as read_probes
+from symplex.runs.reporters import Reporter as Reporter
+from symplex.runs.reporters import Sample as Sample
+from symplex.runs.reporters import TableReporter as TableReporter
 from symplex.runs.response import ResponseFound as ResponseFound
 from symplex.runs.response import find_response as find_response
 from symplex.runs.response import save_response as save_response
@@ -21,4 +24,4 @@ from symplex.runs.result import Result as Result
 from symplex.runs.result import ResultFrame as ResultFrame
 from symplex.runs.result import read_result as read_result
 from symplex.runs.run import simulate as simulate
-from symplex.runs.study_folder import Study as Study
+from symplex.runs.study import Study as Study

@@ -14,7 +14,7 @@ from symplex.errors import InvalidSystem, OutputError, ScenarioError
 from symplex.fem.system import System
 from symplex.parallel.ranks import Ranks
 from symplex.runs.inputs import inputs_of, named_inputs, refuse_changed_files, refuse_other_version
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.scenario.scenario import Problem, Scenario
 from symplex.scenario.start import Start
 from symplex.time.explicit.newmark import Newmark
@@ -57,7 +57,7 @@ def too_early(scenario: Scenario, reached: float) -> str:
     )
 
 
-def refuse_other_inputs(scenario: Scenario, folder: Folder, finished: Mapping[str, Any]) -> None:
+def refuse_other_inputs(scenario: Scenario, folder: RunFolder, finished: Mapping[str, Any]) -> None:
     """Refuse a finished run, given its summary, if it was computed from other files or by another version.
 
     Files that mesh files include are not named by a scenario, so that the meshes are read where it names files.
@@ -73,7 +73,7 @@ def refuse_other_inputs(scenario: Scenario, folder: Folder, finished: Mapping[st
         refuse_changed_files(inputs, inputs_of(scenario.build(kept)), folder.path)
 
 
-def built(scenario: Scenario, folder: Folder, checkpoint: Checkpoint | None, ranks: Ranks | None) -> Problem:
+def built(scenario: Scenario, folder: RunFolder, checkpoint: Checkpoint | None, ranks: Ranks | None) -> Problem:
     """Return what a scenario describes; a run that goes on begins as it has begun, whatever is left of what it was."""
     kept = checkpoint is not None and scenario.tables.start is not None and folder.start.exists()
     return scenario.build(Start.load(folder.start) if kept else None, _system_on(ranks, scenario))
@@ -93,9 +93,9 @@ def _system_on(ranks: Ranks | None, scenario: Scenario) -> Callable[..., System]
     return partial(SystemOfRanks, ranks=ranks)
 
 
-def last_checkpoint(scenario: Scenario, folder: Folder) -> Checkpoint | None:
+def last_checkpoint(scenario: Scenario, folder: RunFolder) -> Checkpoint | None:
     """Return the checkpoint of a run, or None if it was killed before its first, with nothing computed."""
-    if not folder.is_of_run:
+    if not folder.is_ours:
         raise OutputError(f"{folder.path} holds no run to resume; start one without --resume.")
     if folder.checkpoint.exists():
         checkpoint = load_checkpoint(folder.checkpoint)

@@ -21,7 +21,7 @@ from symplex.runs.history import History, Rows
 from symplex.runs.invariants import ROUND_OFF, Expected, Part, Quantity, Verdict, kept
 from symplex.runs.progress import si
 from symplex.runs.result import Result, read_result
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
 from symplex.time.stages import Stages
@@ -192,7 +192,7 @@ def trajectory_history(trajectory: Trajectory) -> History:
 # -- of a run ---------------------------------------------------------------------------------------------------------
 
 
-def report_of(problem: Problem, history: Rows, folder: Folder) -> Conservation:
+def report_of(problem: Problem, history: Rows, folder: RunFolder) -> Conservation:
     """Return the report of a run, given what it was computed from, its history and its folder."""
     try:
         expected = _read_expected(folder)
@@ -206,7 +206,7 @@ def write_expected(problem: Problem, path: Path) -> None:
     _write(path, {"expected": [one.plain() for one in expected_of(problem)]})
 
 
-def renew_expected(problem: Problem, folder: Folder) -> None:
+def renew_expected(problem: Problem, folder: RunFolder) -> None:
     """Write again what a run can keep that goes on beyond the end that it had before."""
     try:
         before = _read_expected(folder)[-1].end
@@ -236,7 +236,7 @@ def _stored(result: Result) -> list[Expected]:
     return [Expected(str(summary.get("integrator", "the method")), known, mass=float(summary.get("mass", 0.0)))]
 
 
-def _read_expected(folder: Folder) -> list[Expected]:
+def _read_expected(folder: RunFolder) -> list[Expected]:
     with damage_reported(folder.conservation, "conservation report", "remove it: the scenario tells the same"):
         return [Expected.read(one) for one in json.loads(read_whole(folder.conservation))["expected"]]
 

@@ -24,7 +24,7 @@ from symplex.meshes.series.series import Series, read_series
 from symplex.runs.history import read_history
 from symplex.runs.plots import compare_histories, plot_history, plot_probes
 from symplex.runs.probe_files import read_probes
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 
 if TYPE_CHECKING:
     from symplex.scenario.pictures import ViewTable
@@ -84,7 +84,7 @@ class Drawn(NamedTuple):
 # -- the pictures of a run that has ended -----------------------------------------------------------------------------
 
 
-def plot_run(folder: Folder, title: str, show: Show) -> Drawn:
+def plot_run(folder: RunFolder, title: str, show: Show) -> Drawn:
     """Plot the history of a run and what its probes have told, and return why if that could not be."""
     show(folder.plot.name, 0.0)
     try:
@@ -97,12 +97,12 @@ def plot_run(folder: Folder, title: str, show: Show) -> Drawn:
     return Drawn()
 
 
-def render_run(folder: Folder, look: Look, film: str, seconds: float, show: Show) -> Drawn:
+def render_run(folder: RunFolder, look: Look, film: str, seconds: float, show: Show) -> Drawn:
     """Draw snapshots of a run and a film, and return what was left out.
 
     Parameters
     ----------
-    folder : Folder
+    folder : RunFolder
     look : Look
     film : {"auto", "mp4", "gif", "none"}
         With ``auto`` there is a film if it is drawn in a second, or in a fifth of the time that the run has taken.
@@ -128,7 +128,7 @@ def render_run(folder: Folder, look: Look, film: str, seconds: float, show: Show
     return Drawn()
 
 
-def _needed(folder: Folder, drawn: Sequence[float]) -> float:
+def _needed(folder: RunFolder, drawn: Sequence[float]) -> float:
     """Return how many seconds a film takes at least, given when snapshots were there, whose pictures are smaller."""
     return min(len(read_series(folder.series)), FRAMES) * (float(np.diff(drawn).min()) if len(drawn) > 1 else 0.0)
 
@@ -168,7 +168,7 @@ def prepare_rendering() -> None:
 
 
 def draw_plot(
-    folders: Sequence[Folder],
+    folders: Sequence[RunFolder],
     output: str | Path | None = None,
     *,
     width: int | None = None,
@@ -191,7 +191,7 @@ def draw_plot(
 
 
 def snapshots_in(
-    folder: Folder,
+    folder: RunFolder,
     look: Look,
     output: str | Path | None = None,
     *,
@@ -215,13 +215,13 @@ def snapshots_in(
 
 
 def film_in(
-    folder: Folder, kind: str, look: Look, *, show: Show = lambda picture, part: None, most: float | None = None
+    folder: RunFolder, kind: str, look: Look, *, show: Show = lambda picture, part: None, most: float | None = None
 ) -> Path:
     """Draw a film of a run to ``film.mp4`` or ``film.gif`` in its folder, and return the file.
 
     Parameters
     ----------
-    folder : Folder
+    folder : RunFolder
     kind : {"auto", "mp4", "gif"}
     look : Look
     show : callable

@@ -29,7 +29,7 @@ from symplex.meshes.pictures.packages import require_packages
 
 if TYPE_CHECKING:
     from symplex.runs.drawing import Drawn, Look
-    from symplex.runs.results import Folder
+    from symplex.runs.results import RunFolder
 
 Show = Callable[[str, float], None]
 
@@ -67,7 +67,7 @@ class DrawingProcesses:
     def _begun(self) -> list[_Process]:
         return [self._frames] if self._plots is None else [self._plots, self._frames]
 
-    def draw(self, folder: Folder, look: Look, film: str, seconds: float, title: str, show: Show) -> Drawn | None:
+    def draw(self, folder: RunFolder, look: Look, film: str, seconds: float, title: str, show: Show) -> Drawn | None:
         """Draw all pictures of a run, and return what was left out; nothing if no process can be begun any more.
 
         What is shown has the same order as if it were drawn in one process; see `symplex.runs.pictures.draw_all`.

@@ -16,7 +16,7 @@ from symplex.errors import OutputError
 from symplex.fem.solids.solid import solids_of
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.scenario.scenario import Problem, Scenario
 from symplex.scenario.start import ResultStart
 
@@ -96,7 +96,7 @@ def _formulations(systems: Sequence[System]) -> dict[str, str]:
     return {f"formulation of '{name}'": s.formulation for name, s in solids.items() if s.formulation != "full"}
 
 
-def refuse_changed_scenario(scenario: Scenario, folder: Folder) -> None:
+def refuse_changed_scenario(scenario: Scenario, folder: RunFolder) -> None:
     """Refuse to go on with the run in a folder if its scenario was another."""
     try:
         stored = read_toml(read_whole(folder.scenario).decode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, final
@@ -19,7 +19,8 @@ from symplex.runs.history import read_history
 from symplex.runs.inputs import inputs_of, refuse_changed_files
 from symplex.runs.interrupts import Stop
 from symplex.runs.progress import Display
-from symplex.runs.results import Folder
+from symplex.runs.reporters import Reporter, ReporterFailed
+from symplex.runs.results import RunFolder
 from symplex.runs.samples import SamplesOfRun
 from symplex.runs.summary import Clock, summarize
 from symplex.scenario.scenario import Problem
@@ -46,6 +47,8 @@ class Run:
         Among which the motion is divided.
     processes : DrawingProcesses or None
         That draw the pictures, if others than this one do.
+    reporters : sequence of Reporter
+        The user's own.
 
     Raises
     ------
@@ -56,18 +59,19 @@ class Run:
     def __init__(
         self,
         problem: Problem,
-        folder: Folder,
+        folder: RunFolder,
         clock: Clock,
         shown: Display,
         opened: ExitStack,
         ranks: Ranks | None,
         processes: DrawingProcesses | None,
+        reporters: Sequence[Reporter] = (),
     ):
         self._problem, self._folder, self._clock, self._shown = problem, folder, clock, shown
         self._opened, self._ranks, self._processes = opened, ranks, processes
         self._integrator = problem.integrator if ranks is None else divided(problem, ranks)
         self._checkpoints = CheckpointsOfRun(folder.checkpoint, ranks)
-        self._samples = SamplesOfRun(problem, folder, opened, ranks, self._checkpoints)
+        self._samples = SamplesOfRun(problem, folder, opened, ranks, self._checkpoints, shown, reporters)
         self._times = problem.scenario.times
         self._inputs = inputs_of(problem)
         self._saved = perf_counter()  # the time of the last checkpoint
@@ -102,25 +106,21 @@ class Run:
 
     def go(self, stop: Stop) -> None:
         """Compute all samples that are not there yet, or as many as there are until a signal asks for the end."""
-        with self._clock.part("prepare"):
-            motion, first = self._resumed or self._begun()
-            self._samples.write_aside()
-        last = len(self._times) - 1
-        self._shown.begin(float(self._times[first]), float(self._times[-1]))
         try:
+            with self._clock.part("prepare"):
+                motion, first = self._resumed or self._begun()
+            last = len(self._times) - 1
             for k in range(first + 1, last + 1):
                 self._approach(k, motion, stop)
                 with self._clock.part("stepping"):
                     state = self._advanced(motion, k)
                 with self._clock.part("output"), stop.noted():
-                    self._samples.record(k, state, motion)
+                    self._record(k, state, motion)
                     if k == last or self._is_due or stop.signal:
                         self._save(k, motion)
-                self._shown.update(state.t, self._samples.drift, self._samples.done())
                 if k < last:
                     stop.raise_if_asked()
         finally:
-            self._shown.end()
             self._opened.close()
 
     def finish(self, status: str, reason: str, pictures: bool, stop: Stop) -> dict[str, Any]:
@@ -169,6 +169,14 @@ class Run:
                 with self._clock.part("output"), stop.noted():
                     self._save(k - 1, motion)
                 stop.raise_if_asked()
+
+    def _record(self, k: int, state: State, motion: Motion) -> None:
+        """Report sample k; where a reporter of the user's own fails, it can be reported again."""
+        try:
+            self._samples.record(k, state, motion)
+        except ReporterFailed:
+            self._save(k - 1, motion)
+            raise
 
     @property
     def _is_due(self) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Column
 from symplex.base.representation import Tabled, names
+from symplex.base.version import VERSION
 from symplex.errors import RenderError
 from symplex.fem.energy import Array
 from symplex.fem.outputs.field_probes import NodalProbe
@@ -21,10 +22,11 @@ from symplex.meshes.pictures.film import render_film
 from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.meshes.pictures.render import render_snapshots
 from symplex.meshes.series.series import open_series, read_series
+from symplex.runs.folders import Folder
 from symplex.runs.frames import Shown
 from symplex.runs.linearised import Linearised, linearised
 from symplex.runs.pictures import upright
-from symplex.runs.study_folder import StudyFolder, told_about
+from symplex.runs.study import told_about
 from symplex.runs.swings import swings
 from symplex.scenario.response import unlike_swings
 from symplex.scenario.rigid_motion import PIVOTS, RIGIDITY
@@ -170,23 +172,27 @@ def save_modes(
     OutputError
         If the folder holds something else, or cannot be written.
     """
-    folder = StudyFolder(output, "modes", overwrite)
-    folder.begin(found.about.problem.scenario.text)
+    folder = Folder(output, "modes")
+    folder.refuse_taken(overwrite)
+    folder.begin()
+    folder.write("scenario.toml", found.about.problem.scenario.text, "scenario")
     columns, rows = table_of(found)
     folder.write_table("modes", columns, rows)
     shapes = _Shapes(found)
-    shapes.write(folder.file("modes.vtkhdf"))
+    shapes.write(folder.file("modes.vtkhdf", "shapes"))
     if pictures or film != "none":
         with pictures_if_possible(say):
             if pictures:
-                shapes.draw(folder.path / "modes.vtkhdf", folder.file("modes.png"))
+                shapes.draw(folder.path / "modes.vtkhdf", folder.file("modes.png", "picture"))
             for k in range(shapes.number if film != "none" else 0):
-                written = shapes.film(k, folder.file(f"mode-{k + 1}.{film}"))
+                written = shapes.film(k, folder.file(f"mode-{k + 1}.{film}", "film"))
                 if written.suffix != f".{film}":
-                    folder.file(written.name)
+                    folder.file(written.name, "film")
                     raise RenderError(f"an .mp4 needs the package imageio-ffmpeg; {written} was written instead.")
     natural = found.natural
     summary = {
+        "study": "modes",
+        "symplex": VERSION,
         **found.about.summary(),
         "nodes": found.about.system.n_nodes,
         "mass": float(natural.total[0]),

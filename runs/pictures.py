@@ -14,7 +14,7 @@ from symplex.meshes.pictures.packages import require_packages
 from symplex.meshes.pictures.render import is_rendering
 from symplex.meshes.pictures.view import View
 from symplex.runs.drawing import Drawn, Look, Show, film_in, plot_run, render_run, snapshots_in
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.scenario.pictures import ViewTable
 from symplex.scenario.scenario import Scenario
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def draw_all(
-    folder: Folder,
+    folder: RunFolder,
     *,
     film: str,
     seconds: float,
@@ -36,7 +36,7 @@ def draw_all(
 
     Parameters
     ----------
-    folder : Folder
+    folder : RunFolder
     film : {"auto", "mp4", "gif", "none"}
         With ``auto`` there is a film if it is drawn in a second, or in a fifth of the time that the run has taken.
     seconds : float
@@ -64,7 +64,7 @@ def draw_all(
 
 
 def draw_snapshots(
-    folder: Folder,
+    folder: RunFolder,
     look: Look | None = None,
     output: str | Path | None = None,
     *,
@@ -74,17 +74,17 @@ def draw_snapshots(
     return snapshots_in(folder, _upright_in(look, folder), output, progress=progress)
 
 
-def draw_film(folder: Folder, kind: str = "auto", look: Look | None = None) -> Path:
+def draw_film(folder: RunFolder, kind: str = "auto", look: Look | None = None) -> Path:
     """Draw a film of a run to ``film.mp4`` or ``film.gif`` in its folder, and return the file."""
     return film_in(folder, kind, _upright_in(look, folder))
 
 
-def _upright_in(look: Look | None, folder: Folder) -> Look:
+def _upright_in(look: Look | None, folder: RunFolder) -> Look:
     look = look or Look()
     return replace(look, view=upright_in(look.view, folder))
 
 
-def _scenario_of(folder: Folder) -> Scenario | None:
+def _scenario_of(folder: RunFolder) -> Scenario | None:
     """Return the scenario of a run; None if it is damaged, another version's, or no file: a pipe keeps us waiting."""
     try:
         return Scenario.parse(read_whole(folder.scenario).decode("utf-8"), folder.scenario)
@@ -92,13 +92,13 @@ def _scenario_of(folder: Folder) -> Scenario | None:
         return None
 
 
-def view_table(folder: Folder) -> ViewTable:
+def view_table(folder: RunFolder) -> ViewTable:
     """Return what the scenario of a run says on its pictures, nothing if it cannot be read."""
     scenario = _scenario_of(folder)
     return ViewTable() if scenario is None else scenario.tables.output.view
 
 
-def upright_in(view: View | None, folder: Folder) -> View:
+def upright_in(view: View | None, folder: RunFolder) -> View:
     """Return the view of a run, with gravity pointing down where up is left open, and the pivots of its bodies."""
     scenario = _scenario_of(folder)  # without it the obstacles are left to tell what is up
     return (view or View()) if scenario is None else upright(view, scenario)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Protocol, Self, final
+from typing import Literal, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +17,13 @@ from symplex.base.toml import read_toml
 from symplex.errors import OutputError
 from symplex.meshes.series.committed import CommittedFile, opened
 from symplex.meshes.series.redo import recover
+from symplex.runs.folders import manifest_of
 from symplex.runs.history import History, HistoryWriter, read_history, refuse_row
 
 Format = Literal["csv", "hdf5"]
 SUFFIXES: dict[str, str] = {"csv": ".csv", "hdf5": ".h5"}
 
+PROBE = "probe"  # in manifests
 _ROWS, _COLUMNS = "rows", "columns"
 _TOGETHER = 4096  # rows that are kept in memory at most before they are written to an HDF5 file
 _CHUNK = 1024
@@ -30,7 +31,7 @@ _KIND = "file of a probe"
 
 
 class ProbeWriter(Protocol):
-    """What rows of a probe are appended to; a context manager."""
+    """What rows of a probe are appended to."""
 
     def extend(self, rows: NDArray[np.float64]) -> None:
         """Append rows [s, columns], which begin with the time."""
@@ -40,11 +41,9 @@ class ProbeWriter(Protocol):
         """See to it that all rows survive a kill."""
         ...
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def close(self) -> None:
+        """Write all rows and close the file."""
+        ...
 
 
 @final
@@ -122,12 +121,8 @@ class Hdf5Writer:
     def _refused(self, error: OSError) -> OutputError:
         return OutputError(f"{self.path} cannot be written ({reason_of(error)}).")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Write all rows and close the file."""
         try:
             self.flush()
             self._file.close()
@@ -197,6 +192,12 @@ def path_of_probe(folder: Path, name: str, file_format: str) -> Path:
     return folder / f"probe-{name}{SUFFIXES[file_format]}"
 
 
+def probe_of(file: str) -> str:
+    """Return the name of a probe by that of its file; empty of other files."""
+    name, _, suffix = file.removeprefix("probe-").rpartition(".")
+    return name if file.startswith("probe-") and f".{suffix}" in SUFFIXES.values() else ""
+
+
 @checked
 def read_probes(folder: str | Path) -> dict[str, History]:
     """Return what the probes of the run in a results folder have told, by their names, those that have begun.
@@ -212,9 +213,12 @@ def read_probes(folder: str | Path) -> dict[str, History]:
         If there is no run in the folder, or a file cannot be read.
     """
     folder = Path(folder)
-    try:
-        text = read_whole(folder / "scenario.toml").decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise OutputError(f"{folder} is not a results folder: it has no scenario.toml that can be read.") from error
-    paths = {name: path_of_probe(folder, name, kind) for name, kind in probe_formats(text).items()}
+    if manifest := manifest_of(folder):
+        paths = {probe_of(name): folder / name for name, what in manifest.files.items() if what == PROBE}
+    else:  # of an earlier version
+        try:
+            text = read_whole(folder / "scenario.toml").decode("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise OutputError(f"{folder} is not a results folder: it has no scenario.toml that can be read.") from error
+        paths = {name: path_of_probe(folder, name, kind) for name, kind in probe_formats(text).items()}
     return {name: read_probe(path) for name, path in paths.items() if path.exists()}

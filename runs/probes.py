@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from time import perf_counter
 from typing import Any, final
 
@@ -14,32 +15,30 @@ from symplex.base.columns import Column
 from symplex.base.files import WAY_OUT
 from symplex.errors import OutputError, SymplexError
 from symplex.fem.energy import Array
-from symplex.fem.outputs.forces import Acting
 from symplex.fem.outputs.probe import DeferredProbe
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots
-from symplex.fem.system import State
 from symplex.runs.probe_files import ProbeWriter, open_probe, path_of_probe, read_probe, resume_probe
-from symplex.runs.results import Folder
+from symplex.runs.reporters import Reporter, Sample
+from symplex.runs.results import RunFolder
 from symplex.scenario.probe_building import BuiltProbe
 from symplex.scenario.probes import Event
 from symplex.scenario.scenario import Problem
-from symplex.time.motion import Motion
 
 _LONGEST = 1.0  # s that rows wait at most
 _MOST_NOTED = 4096  # rows that wait for the summary
 
 
 @final
-class ProbesOfRun:
+class ProbesOfRun(Reporter):
     """The probes of a run.
 
     Parameters
     ----------
     problem : Problem
-    folder : Folder
+    folder : RunFolder
     """
 
-    def __init__(self, problem: Problem, folder: Folder):
+    def __init__(self, problem: Problem, folder: RunFolder):
         self._times = problem.scenario.times
         self._probes = [_ProbeOfRun(built, folder, len(self._times)) for built in problem.probes]
         rates: dict[int, list[_ProbeOfRun]] = {}
@@ -50,42 +49,41 @@ class ProbesOfRun:
         self._at_once = [probe for probe in self._probes if not probe.can_wait]
         self._written = perf_counter()
 
-    def begin(self, opened: ExitStack) -> None:
-        """Begin the files; what is opened is closed with the others of the run."""
+    def check(self, folder: Path, kept: float) -> None:
+        """Read all files up to a time in s, and find the events of then again."""
         for probe in self._probes:
-            probe.writer = opened.enter_context(open_probe(probe.path, probe.columns))  # pyright: ignore
-        opened.callback(self._write_at_end)
+            probe.replay(self._times[self._times <= kept])
 
-    def check(self, sample: int) -> None:
-        """Read all files up to a sample, and find the events of then again."""
+    def begin(self, folder: Path, kept: float | None) -> None:
+        """Begin the files, or continue them without the rows after a time in s."""
         for probe in self._probes:
-            probe.replay(self._times[: sample + 1])
+            if kept is None:
+                probe.writer = open_probe(probe.path, probe.columns)
+            else:
+                rows = int(probe.is_row[self._times <= kept].sum())
+                probe.writer = resume_probe(probe.path, probe.columns, rows, kept)
 
-    def resume(self, sample: int, opened: ExitStack) -> None:
-        """Go on with the files, without the rows after a sample."""
-        for probe in self._probes:
-            rows = int(probe.is_row[: sample + 1].sum())
-            writer = resume_probe(probe.path, probe.columns, rows, float(self._times[sample]))
-            probe.writer = opened.enter_context(writer)  # pyright: ignore
-        opened.callback(self._write_at_end)
-
-    def look(self, k: int, state: State, motion: Motion, acting: Acting) -> bool:
-        """Look at the state of sample k, with forces as they act; return whether an event wants a frame of it."""
+    def look(self, sample: Sample) -> None:
+        """Look at a sample; an event keeps a frame of it."""
+        k = sample.number
         waiting = [one for one in self._waiting if k % one.every == 0]
         due = [probe for probe in self._at_once if k % probe.every == 0]
         if not (waiting or due):
-            return False
-        seen = Observation(motion.system, state, acting, motion.constraint_forces)
+            return
+        seen = Observation(sample.motion.system, sample.state, sample.acting, sample.motion.constraint_forces)
         for one in waiting:
             one.states.add(seen)
-        return any([probe.look(k, seen) for probe in due])
+        sample.is_frame |= any([probe.look(k, seen) for probe in due])
 
     def frames_brought(self) -> set[int]:
         """Return the samples up to now of which events have wanted frames."""
         return set().union(*(probe.brought for probe in self._probes))
 
-    def write_some(self) -> None:
+    def report(self, sample: Sample) -> None:
         """Write the rows that wait, if there are many or they have waited for long: together they cost less."""
+        if not self._probes:
+            return
+        sample.wait()  # for the frame: a row that is there has it
         if perf_counter() - self._written > _LONGEST:
             self.write()
             return
@@ -99,17 +97,21 @@ class ProbesOfRun:
         for one in (*self._waiting, *self._at_once):
             one.write()
 
-    def _write_at_end(self) -> None:
-        """Write what waits when a run has stopped; the error that has stopped it is the one to tell."""
-        with suppress(SymplexError):
-            self.write()
-
     def flush(self) -> None:
         """See to it that all rows survive a kill."""
         self.write()
         for probe in self._probes:
             if probe.writer is not None:
                 probe.writer.flush()
+
+    def end(self) -> None:
+        """Write what waits when a run has stopped, whose error is the one to tell; close the files."""
+        with suppress(SymplexError):
+            self.write()
+        with ExitStack() as files:  # closes all, whatever is wrong with one
+            for probe in self._probes:
+                if probe.writer is not None:
+                    files.callback(probe.writer.close)
 
     def summary(self) -> dict[str, Any]:
         """Return for each probe its file, and of each column the least and the largest value with their times."""
@@ -148,7 +150,7 @@ class _Waiting:
 class _ProbeOfRun:
     """A probe with its file."""
 
-    def __init__(self, built: BuiltProbe, folder: Folder, n_times: int):
+    def __init__(self, built: BuiltProbe, folder: RunFolder, n_times: int):
         table = built.table
         self.name, self.every, self._parts = table.name, table.every, built.probes
         self.path = path_of_probe(folder.path, table.name, table.format)

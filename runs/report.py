@@ -13,7 +13,7 @@ from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.quality import MeshInfo, describe
 from symplex.meshes.series.series import read_series
 from symplex.runs.progress import clock, si
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.runs.tables import table
 from symplex.time.totals import BALANCE
 
@@ -31,8 +31,8 @@ def run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
         return _run_report(summary, folder)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise OutputError(
-            f"{Folder(folder).summary} is not as this version of symplex writes it; remove it, and --resume writes it "
-            "anew."
+            f"{RunFolder(folder).summary} is not as this version of symplex writes it; remove it, and --resume writes "
+            "it anew."
         ) from error
 
 
@@ -156,7 +156,7 @@ def _files(folder: Path) -> list[str]:
 
 def result_report(path: Path) -> str:
     """Return what is in a results folder."""
-    folder = Folder.of_run(path)
+    folder = RunFolder.of_run(path)
     summary = folder.read_summary()
     title = summary.get("title") or path.name
     if not summary:

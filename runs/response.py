@@ -13,14 +13,16 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Column, Kind
+from symplex.base.version import VERSION
 from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.outputs.field_probes import NodalProbe
 from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
 from symplex.meshes.pictures.packages import pictures_if_possible
+from symplex.runs.folders import Folder
 from symplex.runs.linearised import Linearised, linearised
 from symplex.runs.progress import si
-from symplex.runs.study_folder import Study, StudyFolder, told_about
+from symplex.runs.study import Study, told_about
 from symplex.runs.swings import swings
 from symplex.scenario.response import Excitation, ProbePlace, ResponseTable, excitation
 from symplex.scenario.scenario import Scenario
@@ -250,15 +252,19 @@ def save_response(
     OutputError
         If the folder holds something else, or cannot be written.
     """
-    folder = StudyFolder(output, "response", overwrite)
-    folder.begin(found.about.problem.scenario.text)
+    folder = Folder(output, "response")
+    folder.refuse_taken(overwrite)
+    folder.begin()
+    folder.write("scenario.toml", found.about.problem.scenario.text, "scenario")
     columns, rows = table_of(found)
     folder.write_table("response", columns, rows)
     if pictures:
         with pictures_if_possible(say):
-            found.plot(folder.file("response.png"))
+            found.plot(folder.file("response.png", "picture"))
     return folder.write_summary(
         {
+            "study": "response",
+            "symplex": VERSION,
             **found.about.summary(),
             "method": "direct" if found.modes is None else f"superposition of {len(found.modes.frequencies)} modes",
             "frequencies": [float(found.frequencies.min()), float(found.frequencies.max())],

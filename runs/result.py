@@ -23,7 +23,7 @@ from symplex.meshes.series.series import read_series
 from symplex.runs.history import History, read_history
 from symplex.runs.probe_files import read_probes
 from symplex.runs.progress import si
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def read_result(path: str | Path) -> Result:
     >>> result.history["total"][-1]
     >>> result.frame(1e-3)["von_mises"].max()
     """
-    return Result(Folder.of_run(path))
+    return Result(RunFolder.of_run(path))
 
 
 @checked
@@ -69,15 +69,15 @@ class Result(Tabled):
 
     Parameters
     ----------
-    folder : Folder
+    folder : RunFolder
 
     Attributes
     ----------
-    folder : Folder
+    folder : RunFolder
         The names of its files.
     """
 
-    def __init__(self, folder: Folder):
+    def __init__(self, folder: RunFolder):
         self.folder = folder
 
     @property

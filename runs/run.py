@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,11 @@ from symplex.runs.interrupts import heeded
 from symplex.runs.loop import Run
 from symplex.runs.plausibility import doubts
 from symplex.runs.progress import Display, compilation_announced, display
-from symplex.runs.results import Folder
+from symplex.runs.reporters import Given, Reporter
+from symplex.runs.results import RunFolder
 from symplex.runs.summary import Clock
 from symplex.scenario.scenario import Problem, Scenario
+from symplex.time.trajectory import Observer
 
 
 @checked
@@ -41,6 +44,7 @@ def simulate(
     pictures: bool = True,
     ranks: Ranks | None = None,
     strict: bool = False,
+    reporters: Sequence[Reporter | Observer] = (),
 ) -> dict[str, Any]:
     """Run a scenario and keep everything in a results folder.
 
@@ -62,6 +66,9 @@ def simulate(
         writes all files; the others come back when it leaves the ``with`` of the ranks.
     strict : bool, default False
         Whether to refuse mesh files with lines that are unknown; else these are listed.
+    reporters : sequence of Reporter or callable
+        Reporters of your own, or functions of a motion and a state as for `march`, which are shown each sample after
+        history, probes and frames have been written.
 
     Returns
     -------
@@ -73,7 +80,8 @@ def simulate(
     ScenarioError
         If the scenario is not valid.
     OutputError
-        If the folder holds a run already, or files that a run would replace, cannot be written, or cannot be resumed.
+        If the folder holds a run already, or files that a run would replace, cannot be written, or cannot be resumed;
+        or if one of the reporters fails, with a checkpoint before the sample.
     StepFailed
         If the motion cannot go on; all that was computed is kept.
     Interrupted
@@ -86,11 +94,13 @@ def simulate(
         scenario = Scenario.read(scenario)
     device_of(scenario)  # one that is wanted must be there
     probes = {table.name: table.format for table in scenario.tables.probe}
-    folder = Folder(output or default_folder(scenario), scenario.tables.output.format, probes)
+    own = [Given(reporter) for reporter in reporters]
+    others = [name for reporter in own for name in reporter.files]
+    folder = RunFolder(output or default_folder(scenario), scenario.tables.output.format, probes, others)
     shown = display(progress)
     if not resume:
         folder.refuse_taken(overwrite)
-        return _computed(scenario, folder, shown, None, overwrite, pictures, ranks, strict)
+        return _computed(scenario, folder, shown, None, overwrite, pictures, ranks, strict, own)
     refuse_changed_scenario(scenario, folder)
     folder.refuse_links()
     finished = folder.read_summary()
@@ -98,18 +108,20 @@ def simulate(
         refuse_other_inputs(scenario, folder, finished)
         shown.say(f"{folder.path} holds the finished run; nothing is left to do.")
         return finished
-    return _computed(scenario, folder, shown, last_checkpoint(scenario, folder), True, pictures, ranks, strict)
+    checkpoint = last_checkpoint(scenario, folder)
+    return _computed(scenario, folder, shown, checkpoint, True, pictures, ranks, strict, own)
 
 
 def _computed(
     scenario: Scenario,
-    folder: Folder,
+    folder: RunFolder,
     shown: Display,
     checkpoint: Checkpoint | None,
     overwrite: bool,
     pictures: bool,
     ranks: Ranks | None,
     strict: bool,
+    reporters: Sequence[Reporter],
 ) -> dict[str, Any]:
     """Run from a checkpoint, or else from the beginning, and return the summary."""
     clock = Clock()
@@ -125,7 +137,7 @@ def _computed(
             problem = _listed(built(scenario, folder, checkpoint, ranks), shown, strict)
             for here, note in problem.notes:
                 shown.say(f"{here}: {note}")
-            run = Run(problem, folder, clock, shown, opened, ranks, processes)
+            run = Run(problem, folder, clock, shown, opened, ranks, processes, reporters)
             for line in doubts(problem) if checkpoint is None else ():
                 shown.say(f"warning: {line}")
             del problem  # the run lets go of the whole where ranks have its parts

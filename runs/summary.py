@@ -20,7 +20,7 @@ from symplex.fem.energy import Array
 from symplex.fem.measures.constraints import Constraint
 from symplex.runs.conservation_report import report_of, write_report
 from symplex.runs.history import Rows, columns_of, read_history
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.scenario.joined_parts import joined_cells
 from symplex.scenario.scenario import Problem
 from symplex.time.stages import Stages
@@ -176,7 +176,7 @@ def _plain(value: Any) -> Any:
 
 
 def summarize(
-    problem: Problem, folder: Folder, clock: Clock, status: str, reason: str, statistics: Mapping[str, float]
+    problem: Problem, folder: RunFolder, clock: Clock, status: str, reason: str, statistics: Mapping[str, float]
 ) -> dict[str, Any]:
     """Return the summary of a run whose history is in a folder."""
     scenario, system = problem.scenario, problem.system

@@ -9,10 +9,10 @@ from symplex.meshes.pictures import window
 from symplex.meshes.series.series import read_series
 from symplex.runs.drawing import Look, shown_field
 from symplex.runs.pictures import upright_in
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 
 
-def open_window(folder: Folder, look: Look) -> None:
+def open_window(folder: RunFolder, look: Look) -> None:
     """Show a run in a window until it is closed."""
     series = read_series(folder.series)
     if not len(series):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from symplex.base.arguments import checked, is_real
-from symplex.base.files import damage_reported, is_file, read_whole, reason_of, write_text
+from symplex.base.files import damage_reported, is_file, read_whole, write_text
 from symplex.base.quantities import listed
 from symplex.errors import OutputError, RenderError
 from symplex.fem.energy import Array
@@ -20,17 +20,24 @@ from symplex.meshes.pictures.figures import Panel
 from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.meshes.pictures.render import render_still
 from symplex.meshes.series.series import read_series
+from symplex.runs.folders import COMPARISON, MANIFEST, Folder
 from symplex.runs.inputs import NAMED
 from symplex.runs.plots import compare_histories
 from symplex.runs.result import Result, read_result
-from symplex.runs.study_folder import COMPARISON, Study
+from symplex.runs.study import Study
 from symplex.studies.fields import FieldsCompared
 from symplex.studies.histories import SAME_TIME, Difference, common_times, compared_histories, left_out_of
 from symplex.studies.plots import difference_panels
 from symplex.studies.scales import Scales
 
 DIFFERENCES_PLOT = "differences.png"
-_FILES = (COMPARISON, "histories.png", DIFFERENCES_PLOT, "difference.vtkhdf", "snapshot.png")
+_FILES = {
+    COMPARISON: "differences",
+    "histories.png": "picture",
+    DIFFERENCES_PLOT: "picture",
+    "difference.vtkhdf": "differences of fields",
+    "snapshot.png": "picture",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,7 +145,7 @@ def compare(first: str | Path | Result, second: str | Path | Result, *, output: 
         If one is no result or cannot be read, they have no time in common, or the folder cannot be written.
     """
     a, b = (one if isinstance(one, Result) else read_result(one) for one in (first, second))
-    folder = None if output is None else _folder(Path(output))
+    folder = None if output is None else _begun(Path(output))
     times, has_times = common_times(a.history["t"], b.history["t"])
     if not len(times):
         raise OutputError(f"{a.path} and {b.path} have no time in common.")
@@ -248,14 +255,11 @@ def _other_inputs(a: Result, b: Result) -> list[str]:
     return notes
 
 
-def _folder(path: Path) -> Path:
-    """Make the folder if need be; refuse one that has files of the names that are written."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {reason_of(error)}.") from error
-    if there := [name for name in _FILES if (path / name).exists()]:
+def _begun(path: Path) -> Path:
+    """Begin a comparison in a folder; refuse one that has files of the names that are written."""
+    if there := [name for name in (*_FILES, MANIFEST) if (path / name).exists()]:
         raise OutputError(f"{path} holds {there[0]} already; choose another folder with --output.")
+    Folder(path, "comparison").begin(_FILES)
     return path
 
 

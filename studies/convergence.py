@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from symplex.base.arguments import checked, is_real
-from symplex.base.files import damage_reported, read_whole, write_text
+from symplex.base.files import damage_reported, read_whole
 from symplex.base.quantities import shown
 from symplex.base.toml import read_toml
 from symplex.errors import OutputError, RenderError, ScenarioError
 from symplex.fem.energy import Array
 from symplex.meshes.pictures.figures import Panel
-from symplex.runs.study_folder import Study
+from symplex.runs.folders import Folder
+from symplex.runs.study import Study
 from symplex.runs.tables import told_as_table
 from symplex.scenario.changes import chosen
 from symplex.scenario.definitions import evaluated
@@ -114,7 +115,9 @@ class Convergence(Study):
             told = {"unit": self.study.units.get(name, ""), "limit": _finite(self.limits[name])}
             told |= {"values": self.values[name].tolist(), "orders": [_finite(one) for one in self.orders[name]]}
             plain["quantities"][name] = told
-        write_text(self.study.path / CONVERGENCE, json.dumps(plain, indent=1, ensure_ascii=False) + "\n")
+        folder = Folder(self.study.path, "study")
+        folder.file(CONVERGENCE_PLOT, "picture")
+        folder.write(CONVERGENCE, json.dumps(plain, indent=1, ensure_ascii=False) + "\n", "errors and orders")
 
     def panels(self) -> list[Panel]:
         """Return the errors over the sizes."""

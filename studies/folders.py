@@ -9,8 +9,9 @@ from typing import Any
 
 from symplex.base.files import damage_reported, is_file, read_whole
 from symplex.meshes.pictures.figures import Sheet
+from symplex.runs.folders import COMPARISON, STUDY, SUMMARY, kind_of
 from symplex.runs.progress import si
-from symplex.runs.study_folder import COMPARISON, STUDY, Study, kind_of, told_about
+from symplex.runs.study import Study, told_about
 from symplex.runs.tables import table, told_as_table
 from symplex.studies.comparison import DIFFERENCES_PLOT, read_comparison
 from symplex.studies.convergence import read_convergence
@@ -88,8 +89,8 @@ def _some(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 _KINDS: dict[str, tuple[str, Callable[[Path, Mapping[str, Any]], str]]] = {
-    "modes": ("summary.json", _modes),
-    "response": ("summary.json", _response),
+    "modes": (SUMMARY, _modes),
+    "response": (SUMMARY, _response),
     "study": (STUDY, _study),
     "comparison": (COMPARISON, _comparison),
 }

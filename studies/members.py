@@ -16,8 +16,8 @@ from symplex.base.quantities import listed, shown
 from symplex.errors import OutputError
 from symplex.meshes.pictures.figures import Panel
 from symplex.runs.result import Result
-from symplex.runs.results import Folder
-from symplex.runs.study_folder import Study
+from symplex.runs.results import RunFolder
+from symplex.runs.study import Study
 from symplex.studies.plots import sweep_panels
 from symplex.studies.quantities import RunQuantity
 from symplex.studies.study_file import PLOT, TABLE, folder_of, read_study
@@ -101,7 +101,7 @@ class Sweep(Study):
         """
         for member in self.members:
             if member.name == name:
-                return Result(Folder.of_run(member.path))
+                return Result(RunFolder.of_run(member.path))
         raise OutputError(f"there is no member {shown(name)}; there are {listed(one.name for one in self.members)}.")
 
     def rows(self) -> list[dict[str, Any]]:
@@ -198,7 +198,7 @@ def _units(members: Iterable[Member]) -> dict[str, str]:
     for member in members:
         if member.numbers:
             try:
-                result = Result(Folder.of_run(member.path))
+                result = Result(RunFolder.of_run(member.path))
                 return {name: RunQuantity.of(name).unit(result) for name in member.numbers}
             except OutputError:  # it was removed, or is damaged
                 continue

@@ -11,9 +11,9 @@ from typing import Any
 from symplex.base.files import damage_reported, is_file, read_whole, reason_of, write_text
 from symplex.base.version import VERSION
 from symplex.errors import OutputError
+from symplex.runs.folders import MEMBERS, STUDY, Folder, manifest_of
 from symplex.runs.inputs import named_inputs, refuse_changed_files, refuse_other_version
-from symplex.runs.results import Folder
-from symplex.runs.study_folder import MEMBERS, STUDY
+from symplex.runs.results import RunFolder
 from symplex.scenario.scenario import Scenario
 
 TABLE, PLOT, CONVERGENCE, CONVERGENCE_PLOT = "table.csv", "table.png", "convergence.json", "convergence.png"
@@ -88,23 +88,24 @@ def folder_of(home: Path, name: str) -> Path:
     return home / MEMBERS / name
 
 
-def begin_study(home: Path, study: StudyFile, resume: bool, overwrite: bool) -> None:
+def begin_study(folder: Folder, study: StudyFile, resume: bool, overwrite: bool) -> None:
     """Begin a study in its folder, or make sure that it is the one that was begun there."""
-    if (home / STUDY).exists():
-        before = read_study(home)
-        if resume:
-            _require_same(home, before, study)
-            return
-        if not overwrite:
-            raise OutputError(
-                f"{home} already holds a study; go on with it with --resume, replace it with --overwrite, or choose "
-                "another --output."
-            )
-        _remove(home, before)
-    elif resume:
-        raise OutputError(f"{home} holds no study to resume; begin one without --resume.")
-    elif there := [item.name for item in home.iterdir() if item.name != ".lock"]:
-        raise OutputError(f"{home} holds {' and '.join(sorted(there)[:3])}, but no study; choose another --output.")
+    home = folder.path
+    if resume:
+        if not (home / STUDY).exists():
+            raise OutputError(f"{home} holds no study to resume; begin one without --resume.")
+        _require_same(home, read_study(home), study)
+        return
+    folder.refuse_taken(overwrite, resumable=True)
+    try:  # the file that tells of members stays: a study that is killed meanwhile can still be replaced
+        for name in read_study(home).members if (home / STUDY).exists() else ():
+            RunFolder(folder_of(home, name)).remove()
+    except OSError as error:
+        raise OutputError(f"{home} cannot be written: {reason_of(error)}.") from error
+    if manifest_of(home) is None and (home / STUDY).exists():  # of an earlier version
+        for name in (TABLE, PLOT, *([CONVERGENCE, CONVERGENCE_PLOT] if is_file(home / CONVERGENCE) else [])):
+            (home / name).unlink(missing_ok=True)
+    folder.begin({STUDY: "study", TABLE: "table", PLOT: "picture"})
     study.write(home)
 
 
@@ -118,19 +119,3 @@ def _require_same(home: Path, before: StudyFile, study: StudyFile) -> None:
     if before.version:  # else an earlier one has begun it
         refuse_other_version(before.version, study.version, home)
         refuse_changed_files(before.inputs, study.inputs, home)
-
-
-def _remove(home: Path, study: StudyFile) -> None:
-    """Remove the members of a study, and what was made of them, and nothing else; the file that tells of them stays.
-
-    So a study that is killed meanwhile can still be replaced.
-    """
-    made = [TABLE, PLOT, *([CONVERGENCE, CONVERGENCE_PLOT] if is_file(home / CONVERGENCE) else [])]
-    try:
-        for name in made:
-            if is_file(home / name):
-                (home / name).unlink()
-        for name in study.members:
-            Folder(folder_of(home, name)).remove()
-    except OSError as error:
-        raise OutputError(f"{home} cannot be written: {reason_of(error)}.") from error

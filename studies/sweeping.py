@@ -12,10 +12,11 @@ from symplex.errors import Interrupted, OutputError, ScenarioError, SymplexError
 from symplex.fem.threads import count
 from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.runs.beginning import goes_beyond, refuse_other_inputs
+from symplex.runs.folders import Folder
 from symplex.runs.inputs import changed
 from symplex.runs.interrupts import heeded
 from symplex.runs.result import Result
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.scenario.scenario import Scenario
 from symplex.studies.display import MembersShown
 from symplex.studies.known import require_told
@@ -111,10 +112,10 @@ def sweep(
     named = {f"{k:0{width}}": one for k, one in enumerate(values, 1)}
     scenarios, invalid = _scenarios(scenario, named)
     require_told(wanted, scenarios.values())
-    folder = Folder(home)
+    folder = Folder(home, "study")
     with folder.held(), heeded() as stop:
         file = StudyFile.of(scenario, named, scenarios.values())
-        begin_study(home, file, resume, overwrite)
+        begin_study(folder, file, resume, overwrite)
         todo = _unfinished(home, scenarios)
         path = str(scenario.path.absolute())
         tasks = [
@@ -163,7 +164,7 @@ def _unfinished(home: Path, scenarios: Mapping[str, Scenario]) -> list[str]:
     """Return the members that have not been run to their ends with these scenarios."""
     left, read = [], set()
     for name, scenario in scenarios.items():
-        folder = Folder(folder_of(home, name))
+        folder = RunFolder(folder_of(home, name))
         summary = _summary_of_finished(folder, scenario)
         if summary is None:
             left.append(name)
@@ -173,7 +174,7 @@ def _unfinished(home: Path, scenarios: Mapping[str, Scenario]) -> list[str]:
     return left
 
 
-def _summary_of_finished(folder: Folder, scenario: Scenario) -> dict[str, Any] | None:
+def _summary_of_finished(folder: RunFolder, scenario: Scenario) -> dict[str, Any] | None:
     """Return the summary of a member that has been run to its end with this scenario, None of others."""
     try:
         summary = folder.read_summary()
@@ -208,7 +209,7 @@ def _gathered(
         status, reason = outcome.status, outcome.reason
         if status == FINISHED:
             try:
-                result = Result(Folder.of_run(path))
+                result = Result(RunFolder.of_run(path))
                 if reason := _reason_against(result, file):
                     members.append(Member(name, values, path, FAILED, reason, {}))
                     continue

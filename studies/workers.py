@@ -63,7 +63,8 @@ class Outcome(NamedTuple):
 
 def run_member(task: Task) -> Outcome:
     """Run a member, or go on with it, and tell how it ended."""
-    from symplex.runs.results import Folder, FolderBusy
+    from symplex.runs.folders import FolderBusy
+    from symplex.runs.results import RunFolder
     from symplex.runs.run import simulate
     from symplex.scenario.scenario import Scenario
 
@@ -71,7 +72,7 @@ def run_member(task: Task) -> Outcome:
     try:
         scenario = Scenario.parse(task.text, Path(task.path))
         while True:
-            there = Folder(task.folder).holds_run
+            there = RunFolder(task.folder).holds_run
             try:
                 simulate(scenario, task.folder, resume=there, progress=False, pictures=task.pictures)
                 return Outcome(task.name, FINISHED)

@@ -35,7 +35,7 @@ from symplex.runs.plots import panels_of
 from symplex.runs.progress import si
 from symplex.runs.report import result_report
 from symplex.runs.result import Result, read_result
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 
 _SCRIPTS = ("data.js", "cutting.js", "draw.js", "plots.js", "page.js")
 MAX_SIZE = 20.0  # MB
@@ -264,7 +264,7 @@ def _model(
     max_bytes: int,
 ) -> dict[str, Any]:
     """Return what is shown of the bodies."""
-    folder = Folder.of_run(run.path)
+    folder = RunFolder.of_run(run.path)
     view = upright_in(view, folder)
     shown = field or shown_field(series)
     scene = Scene(series, shown, replace(view, section=None), [0, len(series) - 1])

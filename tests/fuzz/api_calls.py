@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import symplex as sx
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 
 POINTS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 CELLS = np.array([[0, 1, 2, 3]], np.int32)
@@ -827,7 +827,7 @@ def calls() -> dict[str, Call]:
         "read_comparison": _call(sx.studies.read_comparison, lambda made: repr(made), path="kept-comparison"),
         "read_convergence": _call(sx.studies.read_convergence, lambda made: made.report(), path="kept-study"),
         "read_result": _call(sx.read_result, lambda made: repr(made), path="kept"),
-        "Result": _call(sx.runs.Result, lambda made: repr(made), folder=Folder("kept")),
+        "Result": _call(sx.runs.Result, lambda made: repr(made), folder=RunFolder("kept")),
         "ResultFrame": _call(
             sx.runs.ResultFrame,
             lambda made: made["displacement"],

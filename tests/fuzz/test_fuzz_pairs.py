@@ -140,7 +140,7 @@ def run(scenario: Any, folder: Path, pictures: bool) -> str:
     from symplex.runs.pictures import draw_all
     from symplex.runs.report import run_report
     from symplex.runs.result import read_result
-    from symplex.runs.results import Folder
+    from symplex.runs.results import RunFolder
     from symplex.runs.run import simulate
 
     shutil.rmtree(folder, ignore_errors=True)
@@ -149,7 +149,7 @@ def run(scenario: Any, folder: Path, pictures: bool) -> str:
         summary = simulate(scenario, folder, progress=False, pictures=False)
         reports = run_report(summary, folder) + conservation(read_result(folder)).text()
         write_page(folder, folder / "view.html")
-        skipped = draw_all(Folder(folder), film="none", seconds=60.0).skipped if drawn else ""
+        skipped = draw_all(RunFolder(folder), film="none", seconds=60.0).skipped if drawn else ""
     except SymplexError as error:
         return f"refused after check: {error}"
     if skipped:

@@ -15,7 +15,7 @@ from symplex.runs import drawing_processes
 from symplex.runs.drawing import Drawn, Look
 from symplex.runs.drawing_processes import DrawingProcesses, begin, taken
 from symplex.runs.pictures import draw_all
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 
@@ -41,7 +41,7 @@ def folder(tmp_path_factory):
     """The folder of a run without pictures."""
     path = tmp_path_factory.mktemp("run") / "out"
     simulate(Scenario.parse(TEXT.replace("DURATION", "2e-4"), "small.toml"), path, progress=False, pictures=False)
-    return Folder(path)
+    return RunFolder(path)
 
 
 @pytest.fixture
@@ -112,13 +112,13 @@ def test_processes_draw_the_same_pictures_and_the_next_run_has_them(folder, monk
     with pair_taken() as processes:
         assert [one.pid for one in processes_of(processes)] == first
         monkeypatch.chdir(folder.path)  # the processes have begun elsewhere
-        assert drawn(Folder("."), processes)[0] == Drawn()
+        assert drawn(RunFolder("."), processes)[0] == Drawn()
 
 
 @pytest.mark.usefixtures("useful")
 def test_what_cannot_be_drawn_is_told_in_one_sentence(folder, tmp_path):
     with pair_taken() as processes:
-        left_out, _ = drawn(Folder(tmp_path), processes)
+        left_out, _ = drawn(RunFolder(tmp_path), processes)
         assert "history.csv" in left_out.skipped
         assert "\n" not in left_out.skipped
         look = Look(field="nothing")

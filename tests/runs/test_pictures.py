@@ -8,7 +8,7 @@ from symplex.meshes.pictures.view import View
 from symplex.runs import drawing, drawing_processes, pictures
 from symplex.runs.drawing import Drawn, Look
 from symplex.runs.pictures import draw_all
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 
@@ -30,7 +30,7 @@ samples = 4
 def folder_of(tmp_path, output=""):
     """Return the folder of a run without pictures."""
     simulate(Scenario.parse(TEXT + output, "small.toml"), tmp_path / "out", progress=False, pictures=False)
-    return Folder(tmp_path / "out")
+    return RunFolder(tmp_path / "out")
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_a_run_tells_why_there_is_no_film(tmp_path, drawn, capsys):
     said = capsys.readouterr().out
     assert "no film: it would take about 5 s; draw it with: symplex render" in said
     assert "drawing the film" not in said  # before it is known whether there will be one
-    assert Folder(tmp_path / "out").read_summary()["film_skipped"] == summary["film_skipped"]
+    assert RunFolder(tmp_path / "out").read_summary()["film_skipped"] == summary["film_skipped"]
 
 
 def test_pictures_look_as_the_scenario_says_and_the_command_line_says_otherwise(tmp_path, drawn, capsys):

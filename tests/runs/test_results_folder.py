@@ -6,13 +6,14 @@ import shutil
 import numpy as np
 import pytest
 
+import symplex
 from symplex.errors import OutputError, ScenarioError
 from symplex.meshes.series.series import read_series
 from symplex.runs.beginning import default_folder
 from symplex.runs.drawing import draw_plot
 from symplex.runs.history import read_history
 from symplex.runs.pictures import draw_snapshots
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 
@@ -154,21 +155,49 @@ def test_overwriting_removes_all_of_the_run_before_and_nothing_else(finished, ne
     frames = {name for name in ours if name.startswith("motion/")}
     assert ours - frames == {
         *(".lock", "checkpoint.npz", "history.csv", "history.json", f"motion.{next_series}", "scenario.toml"),
-        *("conservation.json", "summary.json"),
+        *("conservation.json", "manifest.json", "summary.json"),
     }
     assert bool(frames) == (next_series == "pvd")
     assert len(read_series(out / f"motion.{next_series}")) == 5
 
 
 def test_a_run_of_an_earlier_version_can_be_overwritten(finished, tmp_path):
-    """It left no mark: its summary or checkpoint tells what it is."""
+    """It left no manifest or mark: its summary or checkpoint tells what it is."""
     series, folder = finished
     for kept in ("summary.json", "checkpoint.npz"):
         out = shutil.copytree(folder, tmp_path / kept)
-        (out / ".lock").write_bytes(b"")
-        for name in {"summary.json", "checkpoint.npz"} - {kept}:
+        for name in {"summary.json", "checkpoint.npz", "manifest.json"} - {kept}:
             (out / name).unlink()
         assert run(out, series, overwrite=True)["status"] == "finished"
+
+
+def test_the_manifest_says_what_files_are(finished):
+    series, folder = finished
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    assert (manifest["kind"], manifest["symplex"]) == ("run", symplex.__version__)
+    assert manifest["files"] | {"history.csv": "history", f"motion.{series}": "frames"} == manifest["files"]
+    written = {path.name for path in folder.iterdir() if path.is_file()}
+    assert written - {".lock"} <= manifest["files"].keys()
+
+
+def test_a_manifest_of_others_is_neither_believed_nor_replaced(tmp_path):
+    for text in ("{}", '{"kind": "run", "files": ["notes.txt"]}', '{"kind": "study", "files": {}}', "no JSON"):
+        (tmp_path / "manifest.json").write_text(text)
+        mine = with_files(tmp_path, ["notes.txt"]) | {"manifest.json": text.encode()}
+        with pytest.raises(OutputError, match=r"holds manifest\.json, but no run"):
+            run(tmp_path)
+        assert contents(tmp_path) == mine
+
+
+def test_a_manifest_names_files_of_its_own_folder_only(finished, tmp_path):
+    series, folder = finished
+    out = shutil.copytree(folder, tmp_path / "out")
+    (tmp_path / "precious.txt").write_text("mine")
+    manifest = json.loads((out / "manifest.json").read_text("utf-8"))
+    manifest["files"] |= {"../precious.txt": "history", str(tmp_path / "precious.txt"): "history"}
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    run(out, series, overwrite=True)
+    assert (tmp_path / "precious.txt").read_text() == "mine"
 
 
 def test_two_that_begin_in_one_folder_do_not_remove_each_others_runs(tmp_path, monkeypatch):
@@ -177,7 +206,7 @@ def test_two_that_begin_in_one_folder_do_not_remove_each_others_runs(tmp_path, m
     def while_another_runs(scenario, *how):
         monkeypatch.setattr(Scenario, "build", build)
         problem = build(scenario, *how)
-        other = Folder(tmp_path / "other")
+        other = RunFolder(tmp_path / "other")
         with other.held():
             other.create(TEXT)
         shutil.copytree(other.path, folder, dirs_exist_ok=True)  # a run that began, and ended
@@ -266,9 +295,9 @@ def test_pictures_are_not_drawn_through_links(finished, tmp_path):
     for name in ("history.png", "snapshots.png"):
         (out / name).symlink_to(tmp_path / "precious.txt")
     with pytest.raises(OutputError, match=r"history\.png is a link"):
-        draw_plot([Folder(out, series)])
+        draw_plot([RunFolder(out, series)])
     with pytest.raises(OutputError, match=r"is a link"):
-        draw_snapshots(Folder(out, series))
+        draw_snapshots(RunFolder(out, series))
     assert (tmp_path / "precious.txt").read_text() == "mine"
 
 

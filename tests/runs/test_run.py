@@ -22,7 +22,7 @@ from symplex.meshes.series.series import read_series
 from symplex.runs.history import read_history
 from symplex.runs.progress import Bar, Lines, Silent, clock, compilation_announced, si
 from symplex.runs.report import run_report
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 
@@ -196,7 +196,7 @@ def test_an_unwritable_folder_is_refused(tmp_path):
 
 
 def test_two_runs_cannot_go_on_in_one_folder(tmp_path):
-    folder = Folder(tmp_path / "out")
+    folder = RunFolder(tmp_path / "out")
     with folder.held():
         for options in ({}, {"overwrite": True}):
             with pytest.raises(OutputError, match="another process is running in"):
@@ -207,8 +207,8 @@ def test_two_runs_cannot_go_on_in_one_folder(tmp_path):
 
 @pytest.mark.slow
 def test_a_lock_does_not_outlive_a_killed_process(tmp_path):
-    hold = "import sys; from symplex.runs.results import Folder\n"
-    hold += "with Folder(sys.argv[1]).held(): print('held', flush=True); sys.stdin.read()"
+    hold = "import sys; from symplex.runs.results import RunFolder\n"
+    hold += "with RunFolder(sys.argv[1]).held(): print('held', flush=True); sys.stdin.read()"
     command, pipe = [sys.executable, "-c", hold, str(tmp_path / "out")], subprocess.PIPE
     process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
     assert process.stdout.readline() == "held\n"

@@ -9,7 +9,7 @@ import symplex.runs.loop
 from symplex.contact.bodies import BodyContact
 from symplex.meshes.series.series import read_series
 from symplex.runs.history import read_history
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 
@@ -182,7 +182,7 @@ def test_pictures_show_pressure_and_bodies(finished, tmp_path):
     from symplex.runs.pictures import draw_snapshots
 
     _, path, _, _ = finished
-    folder = Folder(path)
+    folder = RunFolder(path)
     pictures = [
         draw_snapshots(folder, Look(field=field, times=[4e-3]), tmp_path / f"{field}.png")
         for field in ("contact_pressure", "body")

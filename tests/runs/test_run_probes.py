@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+from contextlib import closing
 
 import h5py
 import numpy as np
@@ -15,7 +16,7 @@ from symplex.errors import OutputError, ScenarioError
 from symplex.meshes.series.redo import log_of
 from symplex.runs.pictures import view_table
 from symplex.runs.probe_files import Hdf5Writer, open_probe, path_of_probe
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.runs.samples import SamplesOfRun
 from symplex.scenario.pictures import ViewTable
 
@@ -240,7 +241,7 @@ def test_a_new_run_takes_the_place_of_the_files_of_probes_and_of_no_others(whole
 def test_rows_of_hdf5_survive_from_the_last_flush_on(tmp_path):
     columns = {"t": sx.runs.history.Column("t", "s", "time"), "x": sx.runs.history.Column("x", "m")}
     path = path_of_probe(tmp_path, "p", "hdf5")
-    with Hdf5Writer(path, columns) as writer:
+    with closing(Hdf5Writer(path, columns)) as writer:
         for k in range(5):
             writer.extend(np.array([[k, k * k]], dtype=float))
             if k == 2:
@@ -251,7 +252,7 @@ def test_rows_of_hdf5_survive_from_the_last_flush_on(tmp_path):
     assert sx.runs.read_probe(path)["x"].tolist() == [0.0, 1.0, 4.0, 9.0, 16.0]
     path.write_bytes(at_flush)
     assert sx.runs.read_probe(path)["x"].tolist() == [0.0, 1.0, 4.0]
-    with Hdf5Writer.resume(path, 2) as writer:
+    with closing(Hdf5Writer.resume(path, 2)) as writer:
         writer.extend(np.array([[7.0, 7.0]]))
     assert sx.runs.read_probe(path)["t"].tolist() == [0.0, 1.0, 7.0]
     assert not log_of(path).exists()
@@ -261,7 +262,7 @@ def test_rows_of_hdf5_survive_from_the_last_flush_on(tmp_path):
 def test_rows_before_one_that_is_no_number_are_kept(kind, tmp_path):
     columns = {"t": Column("t", "s", "time"), "x": Column("x", "m")}
     path = path_of_probe(tmp_path, "p", kind)
-    with open_probe(path, columns) as writer, pytest.raises(OutputError, match=r"'x' is nan at t = 1 s"):
+    with closing(open_probe(path, columns)) as writer, pytest.raises(OutputError, match=r"'x' is nan at t = 1 s"):
         writer.extend(np.array([[0.0, 0.1], [1.0, np.nan], [2.0, 0.3]]))
     assert {name: rows.tolist() for name, rows in sx.runs.read_probe(path).items()} == {"t": [0.0], "x": [0.1]}
 
@@ -319,7 +320,7 @@ def test_a_pipe_in_the_place_of_the_scenario_keeps_nobody_waiting(tmp_path):
     os.mkfifo(tmp_path / "scenario.toml")
     with pytest.raises(OutputError, match=r"no scenario\.toml that can be read"):
         sx.runs.read_probes(tmp_path)
-    assert view_table(Folder(tmp_path)) == ViewTable()
+    assert view_table(RunFolder(tmp_path)) == ViewTable()
 
 
 TURNS = """

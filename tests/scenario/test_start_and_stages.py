@@ -13,7 +13,7 @@ from symplex.commands.cli import main
 from symplex.errors import OutputError, ScenarioError
 from symplex.runs.drawing import draw_plot
 from symplex.runs.history import read_history
-from symplex.runs.results import Folder
+from symplex.runs.results import RunFolder
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 from symplex.time.conserving.energy_momentum import EnergyMomentum
@@ -539,7 +539,7 @@ def test_an_automatic_step_is_that_of_the_shape_at_the_start_of_its_stage():
 def test_stages_are_marked_in_the_plot(whole, tmp_path, monkeypatch):
     pages = []
     monkeypatch.setattr("symplex.runs.plots.draw_page", lambda panels, *others: pages.append(panels))
-    draw_plot([Folder(whole[1])], tmp_path / "history.png")
+    draw_plot([RunFolder(whole[1])], tmp_path / "history.png")
     (panels,) = pages
     assert panels
     for panel in panels:  # on an axis in ms
