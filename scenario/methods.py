@@ -23,7 +23,7 @@ from symplex.base.quantities import (
     yes_or_no_by_direction,
 )
 from symplex.device.motion import OnDevice
-from symplex.scenario.table import Table, one_of
+from symplex.scenario.table import Entry, one_of
 from symplex.time.composition import Composition, SchemeName
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
@@ -138,7 +138,7 @@ def _example(method: type[Integrator]) -> Integrator:
     return method(**{name: {} if name == "constraints" else 1.0 for name in bare})
 
 
-class IntegratorTable(Table):
+class IntegratorTable(Entry):
     """A table [integrator]: the parameters of the class of its kind."""
 
     kind: str
@@ -148,6 +148,10 @@ class IntegratorTable(Table):
 
         def __getattr__(self, name: str) -> Any:
             """Return the value of a key, which those of the class are."""
+
+    def within(self, bodies: set[str]) -> IntegratorTable:
+        """All of it."""
+        return self
 
     def bare(self, **more: Any) -> Integrator:
         """Return the method with the parameters of the table, and others, without composition."""
@@ -260,14 +264,28 @@ InnerIntegrator = Annotated[IntegratorTable, BeforeValidator(_of_kind)]
 METHODS: dict[str, type[IntegratorTable]] = {kind: _table(kind, method) for kind, method in INTEGRATORS.items()}
 
 
-class Thermostat(Table):
-    """Friction and noise that hold a temperature: the parameters of `Langevin`."""
+class Thermostat(Entry):
+    """Constant temperature: friction and noise after each step ([langevin.md](../langevin.md)).
 
-    temperature: Annotated[float, parameters_of(Langevin)["temperature"].quantity]
-    rate: Annotated[float | None, parameters_of(Langevin)["rate"].quantity] = None
-    friction: Annotated[float | None, parameters_of(Langevin)["friction"].quantity] = None
-    seed: Annotated[int, parameters_of(Langevin)["seed"].quantity] = Langevin.seed
-    boltzmann: Annotated[float, parameters_of(Langevin)["boltzmann"].quantity] = Langevin.boltzmann
+    For all kinds with steps of one size but ``"shake"``, and lumped masses. The history has ``heat``, the energy that
+    friction and noise have put in, ``balance``, the total less the heat, and ``temperature``, the kinetic one of the
+    moment.
+    """
+
+    temperature: Annotated[float, parameters_of(Langevin)["temperature"].quantity, "Of the bath."]
+    rate: Annotated[float | None, parameters_of(Langevin)["rate"].quantity, "Friction over mass; 0 for none."] = None
+    friction: Annotated[
+        float | None, parameters_of(Langevin)["friction"].quantity, "The same on each node, instead; not with rods."
+    ] = None
+    seed: Annotated[
+        int, parameters_of(Langevin)["seed"].quantity, "Of the noise, which is the same for the same seed."
+    ] = Langevin.seed
+    boltzmann: Annotated[
+        float, parameters_of(Langevin)["boltzmann"].quantity, "With 1, temperatures are energies in J."
+    ] = Langevin.boltzmann
+
+    def within(self, bodies: set[str]) -> None:
+        """None: there is no run."""
 
     @model_validator(mode="after")
     def _check(self) -> Thermostat:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from symplex.scenario.actions import History, Turn
-from symplex.scenario.body_tables import Instance, MeshTable
+from symplex.scenario.bodies import Instance, MeshTable
 from symplex.scenario.equations import TermTable
 from symplex.scenario.materials import MaterialTable
 from symplex.scenario.rigid import ShapeTable
