@@ -46,6 +46,37 @@ def test_every_example_has_a_page_with_its_command(extensions):
     assert bare == {"falling_climber.toml", "touching_spheres.py"}  # one coordinate; numbers only
 
 
+def test_terms_of_other_programs_lead_to_sections(extensions):
+    """The first link of each row of the glossary's table is an entry of the site's index."""
+    from terms import PAGE, terms
+
+    found = terms(PAGE.read_text("utf-8"))
+    expected = (
+        "boundary condition",
+        "material model",
+        "rigid surface",
+        "history output",
+        "field output",
+        "sensor",
+        "node set",
+    )
+    expected += (
+        "element set",
+        "step",
+        "tied contact",
+        "hinge",
+        "preload",
+        "mass scaling",
+        "Rayleigh damping",
+        "restart",
+    )
+    assert set(expected) <= {term.removeprefix("analytical ") for term in found}
+    assert found["mass scaling"] == (DOCS / "local-steps.md", "")
+    assert found["frequency response"] == (DOCS / "modes.md", "harmonic-response")
+    assert found["plasticity"] == (PAGE, "terms-of-other-programs")  # without a link
+    assert not [page for page, _ in found.values() if not page.exists()]
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default::ResourceWarning")
 def test_the_site_is_built_without_warnings_and_opens_in_a_browser(extensions, tmp_path):
