@@ -1,7 +1,7 @@
-"""Terms of other programs in the site's search: rows of the glossary become entries of the index at the pages that they link to.
+"""Terms of other programs in the site's search: rows of the glossary become index entries of the sections they link to.
 
-The search shows entries of the index first, so that "boundary condition" or "mass scaling" lead to the section that the
-glossary names.
+The search lists index entries first, so "boundary condition" or "mass scaling" lead to the section that the glossary
+names.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from docutils import nodes
+from outside import on_the_site
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
@@ -32,7 +33,7 @@ def terms(text: str) -> dict[str, tuple[Path, str]]:
         if not row.startswith("| ") or len(cells) != 2 or cells[0] in ("term", "---"):
             continue
         link = _LINK.search(cells[1])
-        page = PAGE if link is None or link["page"] is None else (PAGE.parent / link["page"]).resolve()
+        page = PAGE if link is None or link["page"] is None else on_the_site((PAGE.parent / link["page"]).resolve())
         anchor = "terms-of-other-programs" if link is None else link["anchor"] or ""
         found |= {term.strip(): (page, anchor) for term in cells[0].split(", ")}
     return found
