@@ -27,6 +27,7 @@ extensions = [
     # Of this folder:
     "gallery",
     "mathml",
+    "moved",
     "outside",
     "reference",
     "terms",
