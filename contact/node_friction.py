@@ -59,7 +59,7 @@ class MeasureFriction(Copyable):
         for nodal in (q0, q1, v):  # loops would read beyond the end
             if nodal.shape != (len(q0), self._contact.obstacle.dim) or len(nodal) < self._least_nodes:
                 raise InvalidSystem(
-                    f"Friction: an array for nodes has shape {nodal.shape}, wanted (n, {self._contact.obstacle.dim}) "
+                    f"Friction: an array for nodes has shape {nodal.shape}, expected (n, {self._contact.obstacle.dim}) "
                     f"with n at least {self._least_nodes}, the same for all."
                 )
         return run(table_of([row_of(self.call(FORCES), *FORCES[1:])]), out, 1.0, q0, q1, q1, v)

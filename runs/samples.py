@@ -178,7 +178,7 @@ class SamplesOfRun:
         if not np.array_equal(until, wanted):
             raise OutputError(
                 f"{self._folder.path} cannot be resumed: {path.name} has {len(until)} rows up to the checkpoint, "
-                f"wanted {len(wanted)} at the times of the scenario; {WAY_OUT}."
+                f"expected {len(wanted)} at the times of the scenario; {WAY_OUT}."
             )
         if list(past) != self.columns:
             odd = [name for name in (*self.columns, *past) if (name in self.columns) != (name in past)]

@@ -134,7 +134,7 @@ class DashpotTable(Timed):
         if self.between is None and (self.body is None or self.to is None):
             raise ValueError(f"needs {'body' if self.body is None else 'to, the fixed point (m)'}")
         if self.between is not None and (self.group is not None or self.at is not None):
-            raise ValueError("with between has no group and no place of its own")
+            raise ValueError("with between has no group and no place")
         if self.group is not None and self.at is not None:
             raise ValueError("has group and at; give the name of a group, or the place of one node")
         if self.exponent < 1.0:
@@ -182,7 +182,7 @@ class ViscousKeys(Table):
         both = any(item.ratio is not None and item.modulus is not None for item in self.viscous)
         neither = any(item.ratio is None and item.modulus is None for item in self.viscous)
         if both or neither or len(given) > 1:
-            raise ValueError("viscous needs in all elements either ratio (1) or modulus (Pa), beside time (s)")
+            raise ValueError("viscous needs in all elements either ratio (1) or modulus (Pa), besides time (s)")
         total = sum(item.ratio or 0.0 for item in self.viscous)
         if total >= 1.0:
             raise ValueError(f"viscous has ratios that sum to {total:g}, must be below 1: nothing would be left of mu")

@@ -95,7 +95,7 @@ class SphereTable(_ObstacleTable):
     @model_validator(mode="after")
     def _check_mass(self) -> SphereTable:
         if self.inside and (self.density is not None or (self.is_free and self.turns)):
-            self._require_no_mass("a vessel has no volume of its own that could turn")
+            self._require_no_mass("a vessel has no volume that could rotate")
         return self
 
     @property
@@ -145,7 +145,7 @@ class CapsuleTable(_ObstacleTable):
         if self.start == self.end:
             raise ValueError('start and end are one point, must be two; take kind = "sphere"')
         if self.inside:
-            self._require_no_mass("a vessel has no volume of its own")
+            self._require_no_mass("a vessel has no volume")
         return self
 
     @property
@@ -168,7 +168,7 @@ class BoxTable(_ObstacleTable):
         if min(self.size) <= 0:
             raise ValueError(f"size is {list(self.size)}, must be three positive lengths (m)")
         if self.inside:
-            self._require_no_mass("a container has no volume of its own")
+            self._require_no_mass("a container has no volume")
         return self
 
     @property

@@ -174,14 +174,14 @@ def test_states_that_do_not_fit_are_refused(system, mesh):
 def test_an_energy_of_another_dimension_is_refused():
     """Compiled loops would read beyond the end of its local gradients."""
     system = System(np.ones(2), {"gravity": Gravity(np.ones(2), [0.0, -9.81])})
-    with pytest.raises(InvalidSystem, match=r"Gravity: the local gradient has shape \(2, 1, 2\), wanted \(2, 1, 3\)"):
+    with pytest.raises(InvalidSystem, match=r"Gravity: the local gradient has shape \(2, 1, 2\), expected \(2, 1, 3\)"):
         system.gradient(np.zeros((2, 3)))
 
     class Flat(Tether):
         def hessian(self, x):
             return np.zeros((len(x), 2, 2))
 
-    with pytest.raises(InvalidSystem, match=r"Flat: the local Hessian has shape \(1, 2, 2\), wanted \(1, 3, 3\)"):
+    with pytest.raises(InvalidSystem, match=r"Flat: the local Hessian has shape \(1, 2, 2\), expected \(1, 3, 3\)"):
         System(np.ones(2), {"flat": Flat([0], 1.0)}).hessian(np.zeros((2, 3)))
 
 

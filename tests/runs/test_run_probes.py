@@ -200,7 +200,7 @@ def test_probes_have_more_rows_than_the_history_if_they_are_to(whole, tmp_path, 
     history.write_text("\n".join(history.read_text().splitlines()[:-5]) + "\n")
     (folder / "summary.json").unlink()
     with pytest.raises(
-        OutputError, match=rf"history.csv has {len(rows) - 5} rows up to the checkpoint, wanted {len(rows)} at"
+        OutputError, match=rf"history.csv has {len(rows) - 5} rows up to the checkpoint, expected {len(rows)} at"
     ):
         sx.simulate(sx.Scenario.parse(text, "sparse.toml"), folder, progress=False, resume=True)
 
@@ -212,7 +212,7 @@ def test_files_that_are_not_as_the_run_left_them_are_refused(whole, tmp_path):
     lines = (folder / "probe-floor.csv").read_text().splitlines()
     scenario = sx.Scenario.read(folder / "scenario.toml")
     (folder / "probe-floor.csv").write_text("\n".join(lines[:-9]) + "\n")
-    with pytest.raises(OutputError, match=r"probe-floor.csv has 92 rows up to the checkpoint, wanted 101"):
+    with pytest.raises(OutputError, match=r"probe-floor.csv has 92 rows up to the checkpoint, expected 101"):
         sx.simulate(scenario, folder, progress=False, resume=True)
     (folder / "probe-floor.csv").write_text("\n".join(line.rsplit(",", 1)[0] for line in lines) + "\n")
     with pytest.raises(OutputError, match=r"the columns of probe-floor.csv are not those"):
@@ -282,7 +282,7 @@ MISTAKES = {
     'body = "block"\nnodes = [1]\ngroup = "x_min"': "has nodes and group; give one of",
     'body = "block"\nabout = [1, 0, 0]': "about is given, which goes with moments",
     'body = "block"\ninterpolate = false': "interpolate is false, which goes with points",
-    'support = "1"\nquantities = ["stress"]': "tells forces and moments, and has quantities, which goes with body only",
+    'support = "1"\nquantities = ["stress"]': "and has quantities, which goes with body only",
     "every = 2": "needs one thing to look at of body, support, obstacle, contact; none is given",
     'body = "block"\nevery = 0': "every must be an integer of at least 1, got 0",
     'body = "block"\nframe_on = "end"': "frame_on must be one of 'onset', 'peak', got 'end'",

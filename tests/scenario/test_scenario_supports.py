@@ -210,7 +210,7 @@ HERE = "test.toml: [[support]] #1 'table': "
         (support('displacement = [1, 0, 0]\nhistory = { kind = "table", file = "back.csv" }'),
          HERE + "back.csv: times must ascend, but 1 s is followed by 0.5 s."),
         (support('displacement = [1, 0, 0]\nhistory = { kind = "table", file = "empty.csv" }'),
-         HERE + "empty.csv has no numbers; wanted two columns, time (s) and factor."),
+         HERE + "empty.csv has no numbers; expected two columns, time (s) and factor."),
         (support("velocity = [1, 0, 0]") + support("", name=""), "test.toml: [[support]]: support 'table' moves node 0 "
          "in x, which is fixed as well; let one of them go."),
     ],

@@ -201,7 +201,7 @@ def test_windows_average_swings_away():
     ("make", "text"),
     [
         (lambda: sx.measures.RigidBars([[0, 1], [2, 2]], 1.0), "pair 1 joins node 2 with itself"),
-        (lambda: sx.measures.RigidBars([[0, 1, 2], [1, 2, 3]], 1.0), r"have shape \(2, 3\), wanted \[m, 2\]"),
+        (lambda: sx.measures.RigidBars([[0, 1, 2], [1, 2, 3]], 1.0), r"have shape \(2, 3\), expected \[m, 2\]"),
         (lambda: sx.measures.RigidBars.between(np.eye(3), [[0, 3]]), "refers to nodes 0 to 3, but there are 3"),
         (lambda: sx.measures.RigidBars([[0, 1], [1, 2]], [1.0, -2.0]), "number 1 is -2.0 m"),
         (lambda: sx.measures.RigidBars([[0, 1], [1, 2]], [1.0, 1.0, 1.0]), "wanted one number or 2"),
