@@ -302,14 +302,16 @@ def test_names_of_probes_are_those_of_files():
     two = '[[probe]]\nname = "Top"\nsupport = "1"\n[[probe]]\nname = "top"\nsupport = "1"\n'
     with pytest.raises(ScenarioError, match=r"\[\[probe\]\] #2 'top': the name is taken by \[\[probe\]\] #1"):
         sx.Scenario.parse(BASE + two)
-    with pytest.raises(ScenarioError, match=r"ends at 0.02 s, before the frame that .output. frames_at wants at 0.5 s"):
+    with pytest.raises(
+        ScenarioError, match=r"ends at 0.02 s, before the frame that .output. frames_at requests at 0.5 s"
+    ):
         sx.Scenario.parse(BASE + "[output]\nframes_at = [0.5]")
 
 
 def test_the_picture_of_probes(whole, tmp_path):
     path = sx.runs.plot_probes(sx.read_result(whole).probes, tmp_path / "probes.png", title="Probes")
     assert path.stat().st_size > 20_000
-    with pytest.raises(OutputError, match="probes have told nothing yet"):
+    with pytest.raises(OutputError, match="probes have no rows yet"):
         sx.runs.plot_probes({}, tmp_path / "none.png")
     assert json.loads((whole / "summary.json").read_text())["probes"]["top"]["file"] == "probe-top.csv"
 
