@@ -23,7 +23,7 @@ from symplex.errors import OutputError
 _MOTION = "motion."
 _CHECKSUM = "checksum"
 _PARTS, _STAMP, _NODES = "parts", "stamp", "nodes"
-_AGAIN = "start anew with --overwrite or another --output"
+_AGAIN = "start again with --overwrite or another --output"
 
 
 class Parts(NamedTuple):
@@ -179,7 +179,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
         if "version" not in arrays and "fingerprint" in arrays:
             raise OutputError(
                 f"{path}: the checkpoint is of an earlier version of symplex, which did not keep what a run is "
-                "computed from. Resume it with that version, or start anew with --overwrite or another --output."
+                "computed from. Resume it with that version, or start again with --overwrite or another --output."
             )
         if str(arrays.pop(_CHECKSUM)) != _checksum(arrays):
             raise ValueError("it is not as it was written")

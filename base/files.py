@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 # What to do about a damaged file of a results folder.
-WAY_OUT = "put it back as the run wrote it, or run anew"
+WAY_OUT = "put it back as the run wrote it, or run again"
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -94,7 +94,7 @@ def main(sizes: list[int]) -> None:
     if is_simulated():
         print("Nothing is measured: this is numba's CUDA simulator.")
         return
-    print(f"{device}, beside {threads.count()} threads of this machine")
+    print(f"{device}, next to {threads.count()} threads of this machine")
     for size in sizes:
         for name, law in LAWS.items():
             system, state = block(size, law)

@@ -92,7 +92,7 @@ def warm_up(linear: str) -> None:
 
 def main() -> None:
     """Measure, print a table in Markdown, and write the numbers if wanted."""
-    parser = argparse.ArgumentParser(description="Energy-momentum beside the trapezoidal rule")
+    parser = argparse.ArgumentParser(description="Energy-momentum and the trapezoidal rule")
     parser.add_argument("--bodies", nargs="+", default=["cube", "beam20", "beam100"])
     parser.add_argument("--unknowns", type=float, nargs="+", default=[3000])
     parser.add_argument("--courant", type=float, nargs="+", default=[1, 20, 200, 1000, 1e4, 1e5])

@@ -23,7 +23,7 @@ from peers import NAMES, PROGRAMS, problem_of
 
 STEPS = 20
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "mpi.md"
-BEGIN, END = "<!-- beside others: python benchmarks/mpi_peers.py -->", "<!-- end of beside others -->"
+BEGIN, END = "<!-- compared: python benchmarks/mpi_peers.py -->", "<!-- end of compared -->"
 
 
 class Program:

@@ -230,7 +230,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("what", choices=["efficiency", "delay", "bits"])
     parser.add_argument("--tetrahedra", type=int, nargs="+", default=[41_000, 164_000, 500_000])
-    parser.add_argument("--pin", action="store_true", help="keep each rank, and each thread, on a processor of its own")
+    parser.add_argument("--pin", action="store_true", help="keep each rank, and each thread, on its own processor")
     arguments = parser.parse_args()
     Late.install()
     Pinned.wanted = arguments.pin

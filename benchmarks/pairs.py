@@ -248,7 +248,7 @@ def page(found: Mapping[tuple[str, str], tuple[str, str]]) -> str:
 def main() -> None:
     """Try all pairs and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--docs", type=Path, help="the folder of pairs.md, written anew; without it, print")
+    parser.add_argument("--docs", type=Path, help="the folder of pairs.md, rewritten; without it, print")
     docs = parser.parse_args().docs
     text = page(outcomes())
     if docs is None:

@@ -105,7 +105,7 @@ def table() -> str:
     for row in ROWS:
         cells = {_cells(known[name]) for name in row.methods}
         if len(cells) > 1:
-            raise ValueError(f"{' and '.join(row.methods)} have different traits; give them rows of their own.")
+            raise ValueError(f"{' and '.join(row.methods)} have different traits; give them separate rows.")
         names = ", ".join(f"`{name}`" for name in row.methods)
         named = f"[{names}]({row.page}.md)" if row.page else names
         lines.append(f"| {' | '.join((named, *cells.pop(), row.remark))} |")

@@ -325,7 +325,7 @@ def draw(problem: Problem, file: Path) -> None:
 
 def main() -> None:
     """Run, print, and write what is wanted."""
-    parser = argparse.ArgumentParser(description="Five small problems that tell integrators apart.")
+    parser = argparse.ArgumentParser(description="Five small problems that distinguish integrators.")
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
     parser.add_argument("--docs", type=Path, help="write the tables and pictures of learn/which-integrator.md here")
     arguments = parser.parse_args()

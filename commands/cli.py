@@ -71,7 +71,7 @@ exit status:
   0    done; for 'run', the run is finished
   1    the motion failed (what was computed is kept), members of a sweep did, check found that it will, results differ
        by more than the tolerance of compare, import understood no step, or the output could not be written
-  2    the command line, a file or a folder is not as it should be, or memory is short; one line on stderr tells why
+  2    the command line, a file or a folder is not as it should be, or memory is short; one line on stderr states why
   130  interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP: runs keep a checkpoint, and --resume goes on from it
 """
 

@@ -19,7 +19,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     deck.add_argument("deck", metavar="DECK", help="input file (.inp)")
     deck.add_argument("--output", metavar="DIR", help="folder for what is written; default: DECK-imported")
     deck.add_argument(
-        "--units", choices=UNITS, default="si", help="the deck's units, which it does not tell; default: si"
+        "--units", choices=UNITS, default="si", help="the deck's units, which it does not state; default: si"
     )
     deck.add_argument(
         "--strict",

@@ -10,7 +10,9 @@ from symplex.commands.common import add_command, told
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Declare the command and its arguments."""
-    report = add_command(commands, "report", _report, "tell what of energy and momenta a run has kept")
+    report = add_command(
+        commands, "report", _report, "report which invariants a run conserved, and what changed the others"
+    )
     report.add_argument("result", metavar="RESULT", help="results folder")
     report.add_argument("--output", metavar="FILE", help="picture (.png, .pdf, .svg); default: RESULT/conservation.png")
 

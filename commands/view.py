@@ -22,7 +22,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     add_look(view)
     view.add_argument(
-        "--fields", nargs="+", metavar="NAME", help="what can be chosen in the page, beside displacement; default: all"
+        "--fields", nargs="+", metavar="NAME", help="fields to include in the page besides displacement; default: all"
     )
     view.add_argument(
         "--max-size",

@@ -192,7 +192,7 @@ class BodyContact(ChangingEnergy, PairEnergy, ContactEnergy):
         """Let the list be all pairs of the surface that are closer than a distance in m at one of the ends [n, 3]."""
         for q in ends:
             if q.ndim != 2 or q.shape[1] != 3:
-                raise InvalidSystem(f"BodyContact: positions have shape {q.shape}, wanted (n, 3).")
+                raise InvalidSystem(f"BodyContact: positions have shape {q.shape}, expected (n, 3).")
             if not np.isfinite(q).all():
                 raise StepFailed("BodyContact: positions are not finite.")
         pairs = find_pairs(self.surface, ends, distance, self.between)

@@ -84,7 +84,7 @@ class FramedContact(ObstacleContact):
         self.stiffness = positive_stiffness("FramedContact", stiffness)
         self.frame, touching = distinct_nodes("FramedContact: the frame", frame), distinct_nodes("FramedContact", nodes)
         if len(self.frame) != 4:
-            raise InvalidSystem(f"FramedContact: the frame has {len(self.frame)} nodes; wanted the 4 particles.")
+            raise InvalidSystem(f"FramedContact: the frame has {len(self.frame)} nodes; expected the 4 particles.")
         if (shared := np.intersect1d(touching, self.frame)).size:
             raise InvalidSystem(f"FramedContact: node {shared[0]} is of the frame and may touch the obstacle as well.")
         stencils = np.column_stack([touching, np.tile(self.frame, (len(touching), 1))])

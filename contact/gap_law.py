@@ -83,7 +83,7 @@ class MeasuredLaw(PairLaw):
         self._kind, self._radius = obstacle.law
         if self._kind == TENSION and self._radius == 0.0:
             raise InvalidSystem(
-                "RigidContact: a contact law of your own is not supported by the inside of a box, which has no gap "
+                "RigidContact: a user-defined contact law is not supported by the inside of a box, which has no gap "
                 "there. Take half-spaces for its walls."
             )
 

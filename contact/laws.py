@@ -43,8 +43,8 @@ def require_law(wanted_by: str, law: object) -> None:
     """
     if not isinstance(law, str):
         raise InvalidSystem(
-            f"{wanted_by}: law must be one of {', '.join(map(repr, LAWS))}, got a {type(law).__name__}. A contact law "
-            "of your own is for RigidContact: loops over pairs of surfaces are compiled for these."
+            f"{wanted_by}: law must be one of {', '.join(map(repr, LAWS))}, got a {type(law).__name__}. A user-defined "
+            "contact law is for RigidContact: loops over pairs of surfaces are compiled for these."
         )
     if law not in LAWS:
         raise InvalidSystem(f"{wanted_by}: there is no law '{law}'; there are: {', '.join(LAWS)}.")

@@ -60,7 +60,7 @@ class Obstacle(Summarized, ABC):
         """Return the gap g [m] of the points x [m, dim]."""
         points, m = np.ascontiguousarray(x, dtype=float), np.empty(len(x))
         if points.shape[1:] != (self.dim,):
-            raise InvalidSystem(f"{type(self).__name__}: points have shape {points.shape}, wanted (m, {self.dim}).")
+            raise InvalidSystem(f"{type(self).__name__}: points have shape {points.shape}, expected (m, {self.dim}).")
         loops.measures(points, np.arange(len(x), dtype=np.int32)[:, None], self._known_measure, m)
         law, length = self.law
         return m if law == PENALTY else np.sqrt(m) - length if law == COMPRESSION else length - np.sqrt(m)

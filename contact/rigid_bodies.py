@@ -180,7 +180,7 @@ class RigidBodies(Copyable):
             array = array.reshape(0, 3)
         if array.shape != (self._first_node, 3):
             raise InvalidSystem(
-                f"the {what} of the other nodes have shape {array.shape}, wanted {(self._first_node, 3)}."
+                f"the {what} of the other nodes have shape {array.shape}, expected {(self._first_node, 3)}."
             )
         return array
 

@@ -34,7 +34,7 @@ def obstacle_mass(obstacle: Obstacle, *, density: float | None = None, mass: flo
     """
     kind = type(obstacle).__name__
     if obstacle.dim != 3 or getattr(obstacle, "inside", False):
-        raise InvalidSystem(f"this {kind} is no solid in space, so it has no mass of its own; give MassProperties.")
+        raise InvalidSystem(f"this {kind} is no solid in space, so it has no computable mass; give MassProperties.")
     match obstacle:
         case Sphere():
             R = obstacle.radius
@@ -55,7 +55,7 @@ def obstacle_mass(obstacle: Obstacle, *, density: float | None = None, mass: flo
             swing *= m / (bar + ends)
             axes = axes_from(unit_vector(along))
             return MassProperties(m, 0.5 * (obstacle.start + obstacle.end), _in_space([turn, swing, swing], axes))
-    raise InvalidSystem(f"a {kind} has no volume, so it has no mass of its own; give MassProperties.")
+    raise InvalidSystem(f"a {kind} has no volume, so it has no computable mass; give MassProperties.")
 
 
 def _in_space(principal: Array | list[float], axes: Array) -> Array:

@@ -343,7 +343,7 @@ def _require_triangles(triangles: IntArray) -> None:
 def _require_names(names: tuple[str, ...]) -> None:
     for name, count in Counter(names).items():
         if count > 1:
-            raise MeshError(f"{count} bodies are named '{name}'; each needs a name of its own.")
+            raise MeshError(f"{count} bodies are named '{name}'; each needs a different name.")
 
 
 def _require_bodies(names: tuple[str, ...], nodes: IntArray, of_body: IntArray) -> None:

@@ -228,7 +228,7 @@ def _check_units(deck: Deck, units: Units, name: str, strict: bool) -> None:
     for material in deck.materials.values():
         density = None if material.density is None else material.density * units.density
         others = [key for key, other in UNITS.items() if other is not units and _is_plausible(material, other)]
-        action = f"A deck does not tell its units: give --units {' or '.join(others) or 'that it is in'}"
+        action = f"A deck does not state its units: give --units {' or '.join(others) or 'that it is in'}"
         place = f"{material.where}: the material '{material.name}' has"
         if density is not None and not _DENSITIES[0] <= density <= _DENSITIES[1]:
             than = "lighter" if density < _DENSITIES[0] else "heavier"

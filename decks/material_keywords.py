@@ -106,7 +106,7 @@ def _take_section(reading: Reading, block: Block) -> None:
 
 def _take_shell_section(reading: Reading, block: Block) -> None:
     if reals(block.parameters.get("OFFSET") or "0")[0]:
-        raise NotUnderstood("shells beside the surface of their nodes, with an OFFSET, are not known")
+        raise NotUnderstood("shells with an OFFSET from the surface of their nodes are not known")
     thickness, _ = fields(single_line(block), 2)  # and the number of points across it
     _add_section(reading, block, thickness, of_shell=True)
 

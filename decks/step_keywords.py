@@ -110,7 +110,7 @@ STEP_KEYWORDS = {
     "STEP": Keyword(
         _take_step,
         ("NLGEOM", "INC", "INCF", "PERTURBATION", "AMPLITUDE", "NAME", "TURBULENCEMODEL", "UNSYMM"),
-        "a scenario of its own",
+        "a separate scenario",
     ),
     "ENDSTEP": Keyword(_end_step, (), "", _STEP, has_data=False),
     "STATIC": Keyword(

@@ -27,8 +27,10 @@ extensions = [
     # Of this folder:
     "gallery",
     "mathml",
+    "moved",
     "outside",
     "reference",
+    "terms",
 ]
 exclude_patterns = ["_site", "**/.ipynb_checkpoints"]
 nitpicky = False  # types such as "float64 [n, 3]" are words, not names
@@ -68,6 +70,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_context = {"default_mode": "auto"}  # light or dark as the reader's system
 html_math_renderer = "mathml"  # drawn by the browser itself: no script, no network
+html_search_scorer = str(Path(__file__).parent / "scorer.js")
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

@@ -113,7 +113,7 @@ def main(folder: Path = Path()) -> None:
     wanted = (0.02, 0.03)
     found = measured_ratios(wanted)
     for (frequency, ratio), target in zip(found, wanted, strict=True):
-        print(f"beam: {frequency:.2f} Hz, ratio {ratio:.5f}, wanted {target}")
+        print(f"beam: {frequency:.2f} Hz, ratio {ratio:.5f}, expected {target}")
     (f1, _), (f2, _) = found
     beta = (wanted[1] * f2 - wanted[0] * f1) / (f2**2 - f1**2)
     alpha = wanted[0] * f1 - beta * f1**2

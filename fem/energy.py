@@ -283,7 +283,7 @@ class Energy(Copyable, ABC):
         wanted = form.local_shape(len(nodes), nodes.shape[1], nodal[0].shape[1])
         if local.shape != wanted:  # the compiled loop would read beyond the end
             raise InvalidSystem(
-                f"{type(self).__name__}: the local {form.title} has shape {local.shape}, wanted {wanted}; "
+                f"{type(self).__name__}: the local {form.title} has shape {local.shape}, expected {wanted}; "
                 "is the energy made for another dimension of space?"
             )
         scatter = forms.SCATTER[form.kind]

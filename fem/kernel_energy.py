@@ -79,7 +79,7 @@ class KernelForms:
         for given in gathered:
             if given.shape != wanted or wanted[-1] > 3:
                 raise InvalidSystem(
-                    f"{type(self).__name__}: gathered positions have shape {given.shape}, wanted {wanted}."
+                    f"{type(self).__name__}: gathered positions have shape {given.shape}, expected {wanted}."
                 )
         return run_apart(form, self._calls_at(form, wanted[-1], *gathered), *gathered)
 
@@ -94,7 +94,7 @@ class KernelForms:
         shape = q.shape
         if len(shape) != 2 or shape[0] < self._least_nodes or shape[1] != (self._dim or shape[1]) or shape[1] > 3:
             raise InvalidSystem(
-                f"{type(self).__name__}: an array for nodes has shape {shape}, wanted (n, {self._dim or 'dim'}) "
+                f"{type(self).__name__}: an array for nodes has shape {shape}, expected (n, {self._dim or 'dim'}) "
                 f"with n at least {self._least_nodes}."
             )
         return np.ascontiguousarray(q, dtype=float)
@@ -132,7 +132,7 @@ class KernelEnergy(KernelForms, Energy):
         wanted = form.shape(len(nodal[0]), len(out), dim)
         if out.shape != wanted or not out.flags.c_contiguous:
             raise InvalidSystem(
-                f"{type(self).__name__}: the {form.title} has shape {out.shape}, wanted a contiguous array {wanted}."
+                f"{type(self).__name__}: the {form.title} has shape {out.shape}, expected a contiguous array {wanted}."
             )
         assemble = run_matrix if form.is_matrix else run
         if not isfinite(assemble(rows, out, *nodal)):

@@ -67,7 +67,7 @@ class MassProperties(Copyable):
         if not moments[0] > _FLAT**2 * moments[2]:
             flat = np.array2string(axes[:, 0], precision=3, suppress_small=True)
             raise InvalidSystem(
-                f"the body has no extent along {flat}: all of its mass is in a plane or on a line, and points beside "
+                f"the body has no extent along {flat}: all of its mass is in a plane or on a line, and points next to "
                 "it could not follow. Give it a thickness."
             )
         self.axes = np.ascontiguousarray(axes.T)

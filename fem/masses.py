@@ -45,7 +45,7 @@ class Masses(Potential):
     ):
         self.mass = sp.csr_array(mass, dtype=float, copy=True) if sp.issparse(mass) else np.array(mass, dtype=float)
         if self.mass.ndim == 0:
-            raise InvalidSystem(f"the mass is one number, {mass!r} kg; wanted one for each node, [n].")
+            raise InvalidSystem(f"the mass is one number, {mass!r} kg; expected one for each node, [n].")
         n_nodes: int = self.mass.shape[0]  # pyright: ignore[reportOptionalSubscript]
         if dim < 1:
             raise InvalidSystem(f"a system has one dimension of space at least, not {dim}.")
@@ -59,7 +59,7 @@ class Masses(Potential):
 
     def _shape_and_wanted(self, given: NDArray[Any]) -> str:
         """Return the end of a sentence about an array that should be [n, dim]."""
-        message = f"{given.shape}, wanted {(self.n_nodes, self.dim)}."
+        message = f"{given.shape}, expected {(self.n_nodes, self.dim)}."
         if given.ndim == 2 and len(given) == self.n_nodes and 1 <= given.shape[1] <= 3:
             message += f" The system is of dimension {self.dim}; System(..., dim={given.shape[1]}) makes it another."
         return message

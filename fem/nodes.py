@@ -72,7 +72,7 @@ def node_pairs(what: str, pairs: Nodes) -> NDArray[np.int32]:
     """
     given = _array(what, pairs)
     if given.size and (given.ndim != 2 or given.shape[1] != 2):
-        raise InvalidSystem(f"{what}: pairs of nodes have shape {given.shape}, wanted [m, 2].")
+        raise InvalidSystem(f"{what}: pairs of nodes have shape {given.shape}, expected [m, 2].")
     nodes = node_indices(what, given).reshape(-1, 2)
     same = np.flatnonzero(nodes[:, 0] == nodes[:, 1])
     if len(same):

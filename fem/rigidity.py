@@ -61,7 +61,7 @@ class Rigidity(KernelEnergy):
     def __init__(self, nodes: Nodes, radii: ArrayLike, mass: ArrayLike, frequency: ArrayLike):
         self.nodes = connectivity("Rigidity", nodes)
         if self.nodes.ndim != 2 or self.nodes.shape[1] != 4:
-            raise InvalidSystem(f"Rigidity: the nodes have shape {self.nodes.shape}; wanted [m, 4].")
+            raise InvalidSystem(f"Rigidity: the nodes have shape {self.nodes.shape}; expected [m, 4].")
         m = len(self.nodes)
         self.radii = _positive("the radii", radii, (m, 3), "m")
         self.mass = _positive("the mass", mass, (m,), "kg")
@@ -119,7 +119,7 @@ def _between_particles(stress: Array) -> Array:
 def _positive(what: str, values: ArrayLike, shape: tuple[int, ...], unit: str) -> Array:
     array = np.asarray(values, dtype=float)
     if array.ndim and array.shape != shape:
-        raise InvalidSystem(f"Rigidity: {what} have shape {array.shape}, wanted {shape}.")
+        raise InvalidSystem(f"Rigidity: {what} have shape {array.shape}, expected {shape}.")
     bad = array[~(np.isfinite(array) & (array > 0.0))]
     if bad.size:
         raise InvalidSystem(f"Rigidity: {what} must be positive; one is {bad.flat[0]} {unit}.")

@@ -41,8 +41,8 @@ MOMENTA = (
 
 _ENERGIES = "Constraints are for methods, or energies as Penalty(constraint, stiffness); loads go to loads."
 _LOADS = "A load is a function f(t, q, v) of forces [n, dim]; what has a potential, as Gravity, goes to the energies."
-_INELASTIC = "Take Viscoelastic, or an Inelastic of your own."
-_MOVING = "Take SupportTranslation, SupportRotation, or a SupportMotion of your own."
+_INELASTIC = "Take Viscoelastic, or a custom Inelastic."
+_MOVING = "Take SupportTranslation, SupportRotation, or a custom SupportMotion."
 
 
 @partial(checked, but=("energies", "loads", "inelastic", "moving"))
@@ -251,7 +251,7 @@ class System(Masses):
         for name, load in self.loads.items():
             applied = load(t, q, v)
             if np.shape(applied) != out.shape:
-                raise InvalidSystem(f"load '{name}' has shape {np.shape(applied)}, wanted {out.shape}.")
+                raise InvalidSystem(f"load '{name}' has shape {np.shape(applied)}, expected {out.shape}.")
             if not np.isfinite(applied).all():
                 raise StepFailed(f"load '{name}' is not finite at t = {t:.6g} s.")
             out += applied
@@ -350,8 +350,8 @@ class System(Masses):
             part = self.energies[name]
             if told.keys() != {column.name for column in part.columns}:
                 raise InvalidSystem(
-                    f"energy '{name}' ({type(part).__name__}) tells {', '.join(told) or 'nothing'} of a state, but its "
-                    f"columns are {', '.join(column.name for column in part.columns)}."
+                    f"energy '{name}' ({type(part).__name__}) reports {', '.join(told) or 'nothing'} of a state, but "
+                    f"its columns are {', '.join(column.name for column in part.columns)}."
                 )
             for column in part.columns:
                 value, before = told[column.name], found.get(column.name)
@@ -392,7 +392,7 @@ class System(Masses):
         if q.shape != shape:
             raise InvalidSystem(f"positions have shape {self._shape_and_wanted(q)}")
         if v.shape not in (shape, shape[1:]):
-            raise InvalidSystem(f"velocities have shape {v.shape}, wanted {shape} or {shape[1:]}.")
+            raise InvalidSystem(f"velocities have shape {v.shape}, expected {shape} or {shape[1:]}.")
         v = np.broadcast_to(v, shape)
         for name, values in (("positions", q), ("velocities", v)):
             if not np.isfinite(values).all():
@@ -414,7 +414,7 @@ class System(Masses):
         for name, part in self.inelastic.items():
             z = np.array(given[name], dtype=float, order="C") if name in given else part.relaxed(q)
             if z.shape != part.shape:
-                raise InvalidSystem(f"the internal variables of '{name}' have shape {z.shape}, wanted {part.shape}.")
+                raise InvalidSystem(f"the internal variables of '{name}' have shape {z.shape}, expected {part.shape}.")
             if not np.isfinite(z).all():
                 raise InvalidSystem(f"the internal variables of '{name}' must be finite.")
             found[name] = z

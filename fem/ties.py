@@ -132,7 +132,7 @@ def tie_to_surface(points: Array, nodes: Nodes, triangles: Nodes, stiffness: Arr
     """
     tied, corners = node_indices("tie_to_surface", nodes), connectivity("tie_to_surface", triangles)
     if not tied.size or corners.ndim != 2 or corners.shape[1] != 3 or not len(corners):
-        raise InvalidSystem("tie_to_surface: wanted are nodes [m] and triangles [f, 3], at least one of each.")
+        raise InvalidSystem("tie_to_surface: expected nodes [m] and triangles [f, 3], at least one of each.")
     if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
         raise InvalidSystem(f"tie_to_surface: points must be finite, [n, 3]; their shape is {points.shape}.")
     require_nodes("tie_to_surface", tied, len(points))

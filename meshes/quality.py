@@ -181,7 +181,7 @@ def check_mesh(mesh: Mesh, name: str = "mesh") -> None:
             continue
         inverted, flat = bad_cells(mesh, kind)
         if len(flat):
-            raise MeshError(f"{name}: {_some(flat, total, f'{kind} cells')} have no volume; make the mesh anew there.")
+            raise MeshError(f"{name}: {_some(flat, total, f'{kind} cells')} have no volume; remesh there.")
         if len(inverted):
             raise MeshError(
                 f"{name}: {_some(inverted, total, f'{kind} cells')} are inverted (negative volume); "

@@ -197,7 +197,7 @@ def _require_its_library(launch: Launch) -> None:
     if installed and launch.by in _WHEELS.values() and launch.by not in installed:
         raise InvalidSystem(
             f"the processes were started by the mpiexec of {launch.by}, but mpi4py loads {installed[0]}, which is "
-            f"installed beside this Python; take its mpiexec, {Path(sysconfig.get_path('scripts')) / 'mpiexec'}."
+            f"installed next to this Python; take its mpiexec, {Path(sysconfig.get_path('scripts')) / 'mpiexec'}."
         )
 
 

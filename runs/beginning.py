@@ -111,7 +111,7 @@ def last_checkpoint(scenario: Scenario, folder: RunFolder) -> Checkpoint | None:
     if rows > 2:  # the names of the columns, and the row of the start, after which the first checkpoint comes
         raise OutputError(
             f"{folder.path} cannot be resumed: it has no {folder.checkpoint.name}, but a history of {rows - 1} rows. "
-            "Put the checkpoint there again, or start anew with --overwrite or another --output."
+            "Put the checkpoint there again, or start again with --overwrite or another --output."
         )
     return None
 

@@ -237,7 +237,7 @@ def _stored(result: Result) -> list[Expected]:
 
 
 def _read_expected(folder: RunFolder) -> list[Expected]:
-    with damage_reported(folder.conservation, "conservation report", "remove it: the scenario tells the same"):
+    with damage_reported(folder.conservation, "conservation report", "remove it: the scenario states the same"):
         return [Expected.read(one) for one in json.loads(read_whole(folder.conservation))["expected"]]
 
 

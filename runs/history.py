@@ -261,7 +261,7 @@ def read_history(path: str | Path) -> History:
 
 def _read_declaration(path: Path) -> dict[str, Column]:
     """Return what columns are, by name: of none, if there is no such file."""
-    with damage_reported(path, "declaration of columns", "remove it: then their names tell what columns are"):
+    with damage_reported(path, "declaration of columns", "remove it: the names then describe the columns"):
         try:
             columns = json.loads(read_whole(path))["columns"]
         except FileNotFoundError:

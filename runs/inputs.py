@@ -23,7 +23,7 @@ from symplex.scenario.start import ResultStart
 # What may change before a run is resumed.
 _FREE = ("title", "run.checkpoint", "run.until", "output.directory", "output.pictures", "output.film")
 _FREE_TABLE = "output.view."
-_AGAIN = "or start anew with --overwrite or another --output"
+_AGAIN = "or start again with --overwrite or another --output"
 _LONGEST = 40  # letters of a value in a message
 _MESHES = "meshes"
 NAMED = ("file ", "state ")  # how the names of what a scenario names begin

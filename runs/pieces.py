@@ -30,7 +30,7 @@ def require_pieces(problem: Problem) -> None:
     name, why = problem.scenario.path.name, ""
     moving = [*problem.riders.riders, *(spring for spring, one in problem.springs.items() if not isinstance(one, Bars))]
     if len(problem.stages) > 1:
-        why = "the run has several parts, each of which divides the mesh anew"
+        why = "the run has several parts, each of which divides the mesh again"
     elif touching := [name for name, energy in problem.system.energies.items() if is_shared_contact(energy)]:
         why = f"the forces and gaps of '{touching[0]}' are those of nodes of several ranks"
     elif moving:

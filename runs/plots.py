@@ -128,7 +128,7 @@ def plot_probes(probes: Mapping[str, Rows], path: str | Path, *, title: str | No
     require_format(path)
     shown = [history for history in probes.values() if len(history.get("t", ()))]
     if not shown:
-        raise OutputError(f"{path.name}: probes have told nothing yet; there is nothing to plot.")
+        raise OutputError(f"{path.name}: probes have no rows yet; there is nothing to plot.")
     last = max(float(np.abs(history["t"]).max()) for history in shown)
     panels = [panel for history in shown for panel in panels_of({"": history}, last=last)]
     if not panels:

@@ -241,7 +241,7 @@ class _ProbeOfRun:
         if not np.array_equal(rows[:, 0], times[samples]):
             raise OutputError(
                 f"{self.path.parent} cannot be resumed: {self.path.name} has {len(rows)} rows up to the checkpoint, "
-                f"wanted {len(samples)} at the times of the scenario; {WAY_OUT}."
+                f"expected {len(samples)} at the times of the scenario; {WAY_OUT}."
             )
         for k, row in zip(samples.tolist(), rows, strict=True):
             self._happens(k, row[1:])

@@ -32,7 +32,7 @@ def run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise OutputError(
             f"{RunFolder(folder).summary} is not as this version of symplex writes it; remove it, and --resume writes "
-            "it anew."
+            "it again."
         ) from error
 
 
@@ -140,7 +140,7 @@ def _heat(summary: Mapping[str, Any]) -> tuple[str, str]:
         return "heat", ""
     of = [summary, *summary.get("stages", ())]
     wanted = next(item["parameters"]["temperature"] for item in of if "temperature" in item["parameters"])
-    temperatures = f"{summary['mean_temperature']:.4g}, wanted {wanted:.4g}"
+    temperatures = f"{summary['mean_temperature']:.4g}, expected {wanted:.4g}"
     return "heat", f"{si(summary['heat'], 'J', 4)}; mean temperature {temperatures}"
 
 

@@ -161,8 +161,8 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
     probes = [probe for some in probed.values() for probe in some]
     if about.system.inelastic and not all(isinstance(probe, NodalProbe) for probe in probes):
         raise ScenarioError(
-            f"{scenario.path.name}: {place('response')}: at: there are viscoelastic bodies, where motions are told of "
-            "probes, and not stresses and forces; leave such probes out."
+            f"{scenario.path.name}: {place('response')}: at: with viscoelastic bodies probes report motions only, "
+            "not stresses and forces; leave such probes out."
         )
     every = np.arange(about.system.n_nodes, dtype=np.int32)
     nodes = every if probes else np.unique(np.concatenate(list(wanted.values())))

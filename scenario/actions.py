@@ -172,7 +172,7 @@ class Support(Timed):
             return self
         motion = one_of(self, _MOTIONS, "motion")
         if self.name is None:
-            raise ValueError("moves, so it needs a name, by which its work is told")
+            raise ValueError("moves, so it needs a name, by which its work is reported")
         if self.rotation is not None and self.begin > 0.0:
             raise ValueError("with rotation turns what it holds at the start of the run, so from must be 0")
         stands = self.only_at_start and self.history is None and motion in ("displacement", "rotation")

@@ -227,7 +227,7 @@ class DashpotTable(_Named):
         if self.between is None and (self.body is None or self.to is None):
             raise ValueError(f"needs {'body' if self.body is None else 'to, the fixed point (m)'}")
         if self.between is not None and (self.group is not None or self.at is not None):
-            raise ValueError("with between has no group and no place of its own")
+            raise ValueError("with between has no group and no place")
         if self.group is not None and self.at is not None:
             raise ValueError("has group and at; give the name of a group, or the place of one node")
         return self

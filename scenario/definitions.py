@@ -75,7 +75,7 @@ class _Variables:
             return
         for name, value in table.items():
             if name in _FUNCTIONS or name == _PI:
-                lines.append(f"{here}: nothing can be called {name}, which has a meaning of its own.")
+                lines.append(f"{here}: nothing can be called {name}, which is a reserved name.")
             elif not name.isidentifier() or len(name) > 60:
                 lines.append(f"{here}: {shown(name)} is no name; take letters, digits and '_'.")
             elif _is_expression(value):

@@ -107,7 +107,7 @@ def constraints_of(table: ConstraintTable, mesh: Mesh, young: Mapping[str, float
     if stiffness is None:
         solid = [name for name in table.bodies_named if name in young]
         if not solid:
-            raise ScenarioError("it has no [[body]] that would tell how stiff it must be; give its stiffness in N/m.")
+            raise ScenarioError("it has no [[body]] from which its stiffness could follow; give its stiffness in N/m.")
         stiffness = _STIFF * min(young[name] * _spacing(mesh, name) for name in solid)
     return LinearConstraints(mesh.points, matrix, 0.0 if table.values is None else table.values, stiffness=stiffness)
 

@@ -121,7 +121,7 @@ class SphereTable(_ObstacleTable):
     @model_validator(mode="after")
     def _check_mass(self) -> SphereTable:
         if self.inside and (self.density is not None or (self.is_free and self.turns)):
-            self._require_no_mass("a vessel has no volume of its own that could turn")
+            self._require_no_mass("a vessel has no volume that could rotate")
         return self
 
     @property
@@ -169,7 +169,7 @@ class CapsuleTable(_ObstacleTable):
         if self.start == self.end:
             raise ValueError('start and end are one point, must be two; take kind = "sphere"')
         if self.inside:
-            self._require_no_mass("a vessel has no volume of its own")
+            self._require_no_mass("a vessel has no volume")
         return self
 
     @property
@@ -190,7 +190,7 @@ class BoxTable(_ObstacleTable):
     @model_validator(mode="after")
     def _check_size(self) -> BoxTable:
         if self.inside:
-            self._require_no_mass("a container has no volume of its own")
+            self._require_no_mass("a container has no volume")
         return self
 
     @property

@@ -222,7 +222,7 @@ def read_numbers(path: Path, called: str, columns: int, wanted: str) -> list[lis
     if rows and _is_heading(rows[0][1]):
         del rows[0]
     if not rows:
-        raise ScenarioError(f"{called} has no numbers; wanted {many} columns, {wanted}.")
+        raise ScenarioError(f"{called} has no numbers; expected {many} columns, {wanted}.")
     numbers = [[_number(word) for word in row] for _, row in rows]
     for (line, _), values in zip(rows, numbers, strict=True):
         if len(values) != columns or not all(map(math.isfinite, values)):

@@ -112,7 +112,7 @@ class ProbeBuilder:
             what = f"{of_bars[0]} is of trusses and springs"
             raise ScenarioError(f"{what}, and '{body}' is none; it has {self._has(body)}.")
         if (of_motion or table.points or table.nodes or table.group) and body in springs:
-            raise ScenarioError(f"'{body}' is a spring, which has no nodes of its own; it has {self._has(body)}.")
+            raise ScenarioError(f"'{body}' is a spring, which has no additional nodes; it has {self._has(body)}.")
         if table.members is not None and (of_motion or of_solids):
             raise ScenarioError(f"{(of_motion or of_solids)[0]} is at nodes; members have {', '.join(OF_BARS)}.")
         if of_bars and (table.nodes or table.points):

@@ -89,7 +89,7 @@ class ProbeTable(Entry):
             keys = (*_OF_BODIES, "quantities", "components", "reduce")
             given = [key for key in keys if getattr(self, key) is not None]
             if given:
-                raise ValueError(f"tells forces and moments, and has {given[0]}, which goes with body only")
+                raise ValueError(f"reports forces and moments, and has {given[0]}, which goes with body only")
         for key in ("nodes", "points", "members", "quantities", "components", "reduce"):
             value = getattr(self, key)
             if value is not None and not len(value):
@@ -136,6 +136,6 @@ def wrong_probes(tables: Tables) -> list[str]:
             )
             if not rattles or tables.thermostat is not None:
                 lines.append(
-                    f'{here}: reactions beside rods are known to kind = "rattle" of order 2 only, without a thermostat.'
+                    f'{here}: reactions with rods are known to kind = "rattle" of order 2 only, without a thermostat.'
                 )
     return lines

@@ -132,7 +132,7 @@ def wrong_places(table: ResponseTable, probes: Sequence[ProbeTable]) -> list[str
 def unlike_swings(probe: ProbeTable) -> str | None:
     """Return what of a probe has no complex amplitude, in words."""
     if probe.acts_on not in ("body", "support"):
-        return f"tells the forces by {probe.acts_on}s, whose response is not told; name probes of bodies and supports"
+        return f"reports the forces of {probe.acts_on}s, which have no response; name probes of bodies and supports"
     for quantity in probe.quantities or ():
         if quantity not in _LINEAR:
             return f"has {quantity}, which does not swing in proportion to a motion; there are {listed(_LINEAR)}"

@@ -187,7 +187,7 @@ def timeline(tables: Tables) -> Timeline:
     end = found.times[-1]
     for t in tables.output.frames_at:
         if t > end * (1.0 + SAME_TIME):
-            raise ValueError(f"ends at {end:g} s, before the frame that [output] frames_at wants at {t:g} s")
+            raise ValueError(f"ends at {end:g} s, before the frame that [output] frames_at requests at {t:g} s")
         nearest = np.abs(found.times - t).argmin()
         found.is_frame[nearest] = found.is_row[nearest] = True
     return found

@@ -251,7 +251,7 @@ class Beginning:
         if (parts := parts_apart(self.system)) != 1:
             raise ScenarioError(
                 f'kind = "relative-equilibrium" is for what hangs together, but there are {parts} parts that nothing '
-                "joins; make each of them a body of its own, or join them ([[tie]])."
+                "joins; make each of them a separate body, or join them ([[tie]])."
             )
         velocity = self.v.mean(axis=0)
         if np.abs(self.v - velocity).max() > 1e-12 * max(np.abs(velocity).max(), 1e-300):

@@ -188,7 +188,7 @@ class TrussTable(Entry):
         by_material = {key for key in ("section", "material") if getattr(self, key) is not None}
         if by_material and (self.stiffness is not None or self.member_mass is not None):
             raise ValueError(
-                "has a stiffness or member_mass beside section and material; give section and material, from which "
+                "has stiffness or member_mass besides section and material; give section and material, from which "
                 "stiffness EA/L and mass ρAL follow, or stiffness and member_mass"
             )
         if self.stiffness is None and by_material != {"section", "material"}:

@@ -262,7 +262,7 @@ def read_convergence(path: str | Path) -> Convergence:
     """
     study = read_sweep(path)
     file = study.path / CONVERGENCE
-    with damage_reported(file, "convergence study", "--resume of the study writes it anew"):
+    with damage_reported(file, "convergence study", "--resume of the study writes it again"):
         known = json.loads(read_whole(file))
         ratio, exact = known["ratio"], known["exact"]
         if not (is_real(ratio) and ratio > 1.0 and (exact is None or is_real(exact))):

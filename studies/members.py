@@ -176,7 +176,7 @@ def read_sweep(path: str | Path) -> Sweep:
     path = Path(path)
     study = read_study(path)
     table: dict[str, dict[str, str]] = {}
-    with damage_reported(path / TABLE, "table", "--resume of the study writes it anew"):
+    with damage_reported(path / TABLE, "table", "--resume of the study writes it again"):
         if (path / TABLE).exists():  # else it was killed before its end
             text = read_whole(path / TABLE).decode("utf-8")
             table = {row["member"]: row for row in csv.DictReader(StringIO(text), strict=True)}

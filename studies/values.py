@@ -137,7 +137,7 @@ def _called(key: str, match: re.Match[str]) -> list[Any] | Random:
     except ValueError:
         raise ScenarioError(f"{shown(key)}: {shown(text)} has something else than numbers in it; {_FORM}.") from None
     if len(numbers) != (3 if kind in ("linear", "log") else 2) or not all(map(math.isfinite, numbers)):
-        raise ScenarioError(f"{shown(key)}: {shown(text)} has not the numbers that are wanted; {_FORM}.")
+        raise ScenarioError(f"{shown(key)}: {shown(text)} has not the required numbers; {_FORM}.")
     first, second = numbers[:2]
     if "log" in kind and not (first > 0.0 and second > 0.0):
         raise ScenarioError(f"{shown(key)}: {shown(text)} must be between positive numbers.")

@@ -46,6 +46,29 @@ def test_every_example_has_a_page_with_its_command(extensions):
     assert bare == {"falling_climber.toml", "touching_spheres.py"}  # one coordinate; numbers only
 
 
+def test_terms_of_other_programs_lead_to_sections(extensions):
+    """The first link of each row of the glossary's table is an entry of the site's index."""
+    from terms import PAGE, terms
+
+    found = terms(PAGE.read_text("utf-8"))
+    expected = {"boundary condition", "material model", "rigid surface", "history output", "field output", "sensor"}
+    expected |= {"node set", "element set", "step", "tied contact", "hinge", "preload", "mass scaling", "restart"}
+    assert expected | {"Rayleigh damping", "amplitude"} <= set(found)
+    assert found["mass scaling"] == (DOCS / "local-steps.md", "")
+    assert found["frequency response"] == (DOCS / "modes.md", "harmonic-response")
+    assert found["plasticity"] == (PAGE, "terms-of-other-programs")  # without a link
+    assert found["install"] == (DOCS / "project/overview.md", "two-commands")  # of the README
+
+
+def test_old_addresses_lead_to_pages(extensions):
+    from moved import MOVED, stub
+
+    for old, new in MOVED.items():
+        assert not (DOCS / f"{old}.md").exists()
+        assert (DOCS / f"{new.partition('#')[0]}.md").exists()
+    assert 'url=../outputs.html#probes"' in stub("results/probes", "outputs#probes")
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default::ResourceWarning")
 def test_the_site_is_built_without_warnings_and_opens_in_a_browser(extensions, tmp_path):

@@ -13,10 +13,13 @@ PAGE = Path(__file__).parents[1] / "docs" / "decks.md"
 
 def tables() -> dict[str, str]:
     """Return the tables by the names of the comments around them."""
+    named: dict[str, list[str]] = {}
+    for name, how in ELEMENTS.items():
+        named.setdefault(how, []).append(f"`{name}`")
     elements = [
         "| element | computed as |",
         "| --- | --- |",
-        *(f"| `{name}` | {how} |" for name, how in ELEMENTS.items()),
+        *(f"| {', '.join(names)} | {how} |" for how, names in named.items()),
     ]
     return {"elements": "\n".join(elements), "keywords": documented()}
 

@@ -312,6 +312,6 @@ def dividing(dt: float, interval: float) -> float:
         If the interval is not a positive number.
     """
     if not (is_real(interval) and math.isfinite(interval) and interval > 0):
-        raise InvalidArgument(f"the interval between wanted times must be positive (s); it is {described(interval)}.")
+        raise InvalidArgument(f"the interval between output times must be positive (s); it is {described(interval)}.")
     # The tolerance keeps a dt that divides the interval but for rounding.
     return interval / max(math.ceil(interval / dt * (1.0 - 1e-12)), 1)

@@ -195,7 +195,7 @@ def _rates(method: Langevin, mass: Array) -> Array:
         return np.full(len(mass), float(method.rate))
     friction = np.asarray(method.friction, dtype=float)
     if friction.shape not in ((), mass.shape):
-        raise InvalidSystem(f"Langevin: friction has shape {friction.shape}; wanted one number or {mass.shape}.")
+        raise InvalidSystem(f"Langevin: friction has shape {friction.shape}; expected one number or {mass.shape}.")
     return friction / mass
 
 
@@ -221,7 +221,7 @@ def kinetic_temperature(system: System, v: Array, removed: int = 0, boltzmann: f
         If Boltzmann's constant is not positive.
     """
     if v.shape != (system.n_nodes, system.dim):
-        raise InvalidSystem(f"kinetic_temperature: velocities have shape {v.shape}, wanted {system.fixed.shape}.")
+        raise InvalidSystem(f"kinetic_temperature: velocities have shape {v.shape}, expected {system.fixed.shape}.")
     if not np.isfinite(v).all():
         raise InvalidSystem("kinetic_temperature: velocities must be finite.")
     if not boltzmann > 0:

@@ -353,7 +353,7 @@ class FixedStepMotion(Motion):
         if abs(steps - target) > max(_ON_GRID, _ROUNDING * abs(steps)):
             raise StepFailed(
                 f"t = {t:.9g} s is {steps:.9g} steps of dt = {self.dt:.6g} s after the start, not a whole number. "
-                "Fit the step to the interval of the wanted times: integrator.fit(system, state, interval)."
+                "Fit the step to the interval of the output times: integrator.fit(system, state, interval)."
             )
         if target < self.n:
             raise StepFailed(f"cannot go back from t = {self.t:.9g} s to {t:.9g} s; reverse the velocities instead.")
@@ -410,7 +410,7 @@ class FixedStepMotion(Motion):
             if stored.shape != array.shape:
                 raise InvalidSystem(
                     f"the checkpoint does not belong to this system: {name} has shape {stored.shape}, "
-                    f"wanted {array.shape}."
+                    f"expected {array.shape}."
                 )
             array[...] = stored
         stored = {name: checkpoint.get(LISTED_AT + name) for name in self._listed_at}

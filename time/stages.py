@@ -97,7 +97,7 @@ class Stages(Integrator):
     def __post_init__(self):
         object.__setattr__(self, "stages", tuple(self.stages))
         if not self.stages or not all(isinstance(stage, Stage) for stage in self.stages):
-            raise InvalidSystem("Stages: wanted one Stage at least.")
+            raise InvalidSystem("Stages: expected one Stage at least.")
         first = self.stages[0].system
         for before, stage in zip(self.stages, self.stages[1:], strict=False):
             if not stage.end > before.end:

@@ -60,12 +60,12 @@ def turned(text: str, home: Path, new_home: Path) -> str:
         found = (home / path).resolve()
         if not found.exists() or not found.is_relative_to(ROOT):
             return link.group()  # Sphinx complains of it
-        return before + _relative(_on_the_site(found), new_home) + hash_ + anchor + after
+        return before + _relative(on_the_site(found), new_home) + hash_ + anchor + after
 
     return _LINK.sub(turn, text)
 
 
-def _on_the_site(path: Path) -> Path:
+def on_the_site(path: Path) -> Path:
     """Return the page of the site that shows a file of the repository, or the file."""
     docs, examples = ROOT / "docs", ROOT / "examples"
     if path.parent == ROOT and path.name in PAGES:

@@ -46,7 +46,7 @@ TITLES = {
     "solids": "Solids and materials",
     "solvers": "Solvers",
     "studies": "Studies",
-    "testing": "Checks of your own code",
+    "testing": "Checks of user-defined code",
     "time": "Integrators and trajectories",
     "variational": "Variational methods",
 }

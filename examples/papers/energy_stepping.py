@@ -237,7 +237,7 @@ class EnergySteppingMotion(Motion):
             if checkpoint[name].shape != array.shape:
                 raise InvalidSystem(
                     f"the checkpoint does not belong to this system: {name} has shape {checkpoint[name].shape}, "
-                    f"wanted {array.shape}."
+                    f"expected {array.shape}."
                 )
             array[...] = checkpoint[name]
         self._t, self._start = (float(x) for x in checkpoint["clock"])

@@ -50,7 +50,7 @@ def face_parts(owner: str, faces: Nodes | Mapping[str, IntArray]) -> list[IntArr
     for part in parts:
         if part.ndim != 2 or part.shape[1] not in _RULES:
             raise InvalidSystem(
-                f"{owner}: faces have shape {part.shape}, wanted triangles [f, 3] or [f, 6], or quads [f, 4], [f, 8] "
+                f"{owner}: faces have shape {part.shape}, expected triangles [f, 3] or [f, 6], or quads [f, 4], [f, 8] "
                 "or [f, 9]."
             )
     return parts

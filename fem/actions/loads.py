@@ -170,7 +170,7 @@ class ProportionalLoad(CompiledLoad, Described):
         """
         if q.shape[1] != self.forces.shape[1] or len(q) < self._least_nodes:
             raise InvalidSystem(
-                f"{type(self).__name__}: positions have shape {q.shape}, wanted (n, {self.forces.shape[1]}), "
+                f"{type(self).__name__}: positions have shape {q.shape}, expected (n, {self.forces.shape[1]}), "
                 f"the dimension of the forces, with n at least {self._least_nodes}."
             )
         out = np.zeros_like(q)
@@ -246,7 +246,7 @@ class SurfaceTraction(ProportionalLoad):
     ):
         traction = finite_numbers("SurfaceTraction: traction", traction)
         if len(traction) != 3:
-            raise InvalidSystem(f"SurfaceTraction: the traction has {len(traction)} components, wanted 3.")
+            raise InvalidSystem(f"SurfaceTraction: the traction has {len(traction)} components, expected 3.")
         require_points("SurfaceTraction", points)
         areas = np.zeros(len(points))
         for cells in face_parts("SurfaceTraction", faces):
@@ -344,5 +344,7 @@ def _per_node(owner: str, nodes: IntArray, force: ArrayLike) -> Array:
     if array.ndim == 1:
         return np.tile(array, (len(nodes), 1))
     if array.ndim != 2 or len(array) != len(nodes):
-        raise InvalidSystem(f"{owner}: forces have shape {array.shape}, wanted one row for each of {len(nodes)} nodes.")
+        raise InvalidSystem(
+            f"{owner}: forces have shape {array.shape}, expected one row for each of {len(nodes)} nodes."
+        )
     return array

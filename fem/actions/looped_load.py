@@ -100,8 +100,8 @@ class LoopedLoad(CompiledLoad, DifferentiableLoad):
         """Return the nodal forces [n, dim] in N at the time t in s, positions q and velocities v [n, dim]."""
         if v.ndim != 2 or v.shape != q.shape or len(v) < self._least_nodes:  # kernels would read beyond the end
             raise InvalidSystem(
-                f"{type(self).__name__}: positions have shape {q.shape} and velocities {v.shape}, wanted (n, dim) with "
-                f"n at least {self._least_nodes}."
+                f"{type(self).__name__}: positions have shape {q.shape} and velocities {v.shape}, expected (n, dim) "
+                f"with n at least {self._least_nodes}."
             )
         self.require_dimension(v.shape[1])
         out, q = np.zeros(q.shape), np.ascontiguousarray(q, float)

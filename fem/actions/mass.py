@@ -197,7 +197,7 @@ def require_points(what: str, points: Array) -> None:
         If they are not.
     """
     if points.ndim != 2 or points.shape[1] != 3:
-        raise InvalidSystem(f"{what}: points have shape {points.shape}, wanted (n, 3).")
+        raise InvalidSystem(f"{what}: points have shape {points.shape}, expected (n, 3).")
     if not np.isfinite(points).all():
         node = int(np.argwhere(~np.isfinite(points))[0, 0])
         raise InvalidSystem(f"{what}: points must be finite; point {node} is {points[node]}.")
@@ -226,7 +226,7 @@ def require_masses(mass: Array | sp.csr_array, massless: NDArray[np.bool_]) -> N
     consistent = sp.issparse(mass)
     if mass.shape != ((n, n) if consistent else (n,)):
         raise InvalidSystem(
-            f"the mass has shape {mass.shape}; wanted one mass per node [n], or a sparse matrix [n, n]."
+            f"the mass has shape {mass.shape}; expected one mass per node [n], or a sparse matrix [n, n]."
         )
     # Row sums of a consistent mass may be negative, as at the corners of quadratic tetrahedra.
     nodal = np.asarray(mass.diagonal() if consistent else mass)
@@ -234,7 +234,7 @@ def require_masses(mass: Array | sp.csr_array, massless: NDArray[np.bool_]) -> N
     if len(infinite):
         raise InvalidSystem(f"the mass of node {infinite[0]} is {nodal[infinite[0]]} kg; fix what does not move.")
     if massless.shape != (n,):
-        raise InvalidSystem(f"massless has shape {massless.shape}, wanted {(n,)}.")
+        raise InvalidSystem(f"massless has shape {massless.shape}, expected {(n,)}.")
     heavy = np.flatnonzero(massless & (nodal != 0))
     if len(heavy):
         raise InvalidSystem(f"node {heavy[0]} is massless, but its mass is {nodal[heavy[0]]} kg.")
@@ -370,7 +370,7 @@ def consistent_bar_mass(
 
 def _masses_of_bars(points: Array, pairs: IntArray, density: ArrayLike, area: ArrayLike, n_nodes: int) -> Array:
     if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise InvalidSystem(f"the mass of bars: pairs have shape {pairs.shape}, wanted (m, 2).")
+        raise InvalidSystem(f"the mass of bars: pairs have shape {pairs.shape}, expected (m, 2).")
     require_nodes("the mass of bars", pairs, min(n_nodes, len(points)))
     if points.ndim != 2 or not np.isfinite(points).all():
         raise InvalidSystem(f"the mass of bars: points must be finite, [n, dim]; their shape is {points.shape}.")

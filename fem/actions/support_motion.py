@@ -175,7 +175,7 @@ class SupportRotation(SupportMotion):
         x, c = np.asarray(points, dtype=float), np.asarray(center, dtype=float)
         self.nodes = _some_nodes(name, nodes)
         if x.ndim != 2 or x.shape[1] not in (2, 3) or c.shape != x.shape[1:]:
-            raise InvalidSystem(f"{name}: points have shape {x.shape} and the center {c.shape}; wanted [n, 2 or 3].")
+            raise InvalidSystem(f"{name}: points have shape {x.shape} and the center {c.shape}; expected [n, 2 or 3].")
         require_nodes(name, self.nodes, len(x))
         if not (np.isfinite(x[self.nodes]).all() and np.isfinite(c).all()):
             raise InvalidSystem(f"{name}: the center and the positions of its nodes must be finite.")
@@ -185,7 +185,9 @@ class SupportRotation(SupportMotion):
         self.axes = tuple(range(dim))
         e = np.array([0.0, 0.0, 1.0]) if axis is None and dim == 2 else np.asarray(axis, dtype=float)
         if e.shape != (3,) or (dim == 2 and axis is not None) or not (np.isfinite(e).all() and e.any()):
-            raise InvalidSystem(f"{name}: the axis is {axis}; wanted a direction [3] in space, and none in the plane.")
+            raise InvalidSystem(
+                f"{name}: the axis is {axis}; expected a direction [3] in space, and none in the plane."
+            )
         arms = np.zeros((len(self.nodes), 3))
         arms[:, :dim] = x[self.nodes] - c
         e = unit_vector(e)
@@ -329,7 +331,7 @@ class MovingSupports:
                 raise StepFailed(f"support '{name}': {error}") from None
             wanted = (len(motion.nodes), len(motion.axes))
             if np.shape(values) != wanted:
-                raise InvalidSystem(f"support '{name}': its {what} has shape {np.shape(values)}, wanted {wanted}.")
+                raise InvalidSystem(f"support '{name}': its {what} has shape {np.shape(values)}, expected {wanted}.")
             if not np.isfinite(values).all():
                 raise StepFailed(f"support '{name}': its {what} is not finite at t = {t:.6g} s.")
             field[self._places[name]] = values

@@ -184,7 +184,7 @@ def compile_lattice(
     rows = np.array(parameters, dtype=float, ndmin=2)
     if rows.ndim != 2 or size < 1:
         raise InvalidSystem(
-            f"compile_lattice: parameters have shape {rows.shape}, wanted [m, p]; the size is {size}, at least 1."
+            f"compile_lattice: parameters have shape {rows.shape}, expected [m, p]; the size is {size}, at least 1."
         )
     for given in (value, difference, mixed):
         if not (given is None or isinstance(given, Dispatcher | FunctionType)):

@@ -105,7 +105,7 @@ class Constraint(Copyable, ABC):
 
     def _require(self, name: str, local: Array, shape: tuple[int, ...]) -> None:
         if local.shape != shape:
-            raise InvalidSystem(f"{type(self).__name__}: the local {name} has shape {local.shape}, wanted {shape}.")
+            raise InvalidSystem(f"{type(self).__name__}: the local {name} has shape {local.shape}, expected {shape}.")
 
 
 class MeasureConstraint(MeasureLaw, Constraint):
@@ -281,7 +281,7 @@ def _direction(name: str, vector: ArrayLike, dim: int) -> Array:
 def _positive(name: str, values: ArrayLike, size: int) -> Array:
     array = np.asarray(values, dtype=float)
     if array.shape not in ((), (size,)):
-        raise InvalidSystem(f"{name} has shape {array.shape}, wanted one number or {size} of them.")
+        raise InvalidSystem(f"{name} has shape {array.shape}, expected one number or {size} of them.")
     array = np.array(np.broadcast_to(array, size))
     bad = np.flatnonzero(~(np.isfinite(array) & (array > 0.0)))
     if len(bad):

@@ -48,7 +48,9 @@ class Penalty(ContactEnergy):
         self.nodes = constraint.nodes
         stiff = np.asarray(stiffness, dtype=float)
         if stiff.shape not in ((), (len(self.nodes),)):
-            raise InvalidSystem(f"Penalty: stiffness has shape {stiff.shape}, wanted one or {len(self.nodes)} numbers.")
+            raise InvalidSystem(
+                f"Penalty: stiffness has shape {stiff.shape}, expected one or {len(self.nodes)} numbers."
+            )
         if not (np.isfinite(stiff) & (stiff > 0.0)).all():
             raise InvalidSystem(f"Penalty: stiffness must be positive; the least is {np.min(stiff)} N/m.")
         self.stiffness = np.array(np.broadcast_to(stiff, len(self.nodes)))

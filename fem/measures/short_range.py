@@ -84,7 +84,9 @@ class ShortRangeLennardJones(ChangingEnergy, MeasureEnergy):
         """Find all pairs [m, 2] of nodes that are closer than a distance in m at any of the positions, sorted."""
         for q in ends:
             if q.ndim != 2 or q.shape[1] != self.dim:
-                raise InvalidSystem(f"ShortRangeLennardJones: positions have shape {q.shape}, wanted (n, {self.dim}).")
+                raise InvalidSystem(
+                    f"ShortRangeLennardJones: positions have shape {q.shape}, expected (n, {self.dim})."
+                )
             if not np.isfinite(q).all():
                 raise StepFailed("ShortRangeLennardJones: positions are not finite.")
         shift = max(float(np.linalg.norm(q - ends[0], axis=1).max(initial=0.0)) for q in ends)

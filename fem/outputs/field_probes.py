@@ -86,7 +86,7 @@ class NodalProbe(DeferredProbe):
             start = np.array(reference, dtype=float)
             if start.ndim != 2 or start.shape[1] != dim or len(start) <= self._nodes.max():
                 raise InvalidSystem(
-                    f"NodalProbe: reference has shape {start.shape}, wanted (n, {dim}) with n at least "
+                    f"NodalProbe: reference has shape {start.shape}, expected (n, {dim}) with n at least "
                     f"{self._nodes.max() + 1}: the undeformed positions of all nodes."
                 )
             self._start = start[self._nodes]

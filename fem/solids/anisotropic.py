@@ -115,7 +115,7 @@ class AnisotropicElastic(LinearStress):
         E, nu, G = (np.array(values, dtype=float) for values in (young, poisson, shear))
         if any(v.shape != (3,) or not np.isfinite(v).all() for v in (E, nu, G)) or E.min() <= 0 or G.min() <= 0:
             raise MaterialError(
-                "AnisotropicElastic: wanted are three positive Young's moduli and shear moduli (Pa), and three finite "
+                "AnisotropicElastic needs three positive Young's moduli and shear moduli (Pa), and three finite "
                 "Poisson's ratios."
             )
         compliance = np.diag(np.concatenate([1 / E, 1 / G]))

@@ -96,7 +96,7 @@ def element_of(what: str, cells: IntArray) -> Element:
         if cells.ndim == 2 and cells.shape[1] == element.n_nodes:
             return element
     known = ", ".join(f"{element.n_nodes} ({element.kind})" for element in SOLIDS)
-    raise InvalidSystem(f"{what}: cells have shape {cells.shape}, wanted (m, k) with k one of {known}.")
+    raise InvalidSystem(f"{what}: cells have shape {cells.shape}, expected (m, k) with k one of {known}.")
 
 
 # -- undeformed geometry --------------------------------------------------------------------------------------

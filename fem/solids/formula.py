@@ -202,7 +202,7 @@ def _directions(fibres: ArrayLike) -> tuple[tuple[float, float, float], ...]:
     a = a[None] if a.ndim == 1 else a
     if a.ndim != 2 or a.shape[1] != 3 or not 1 <= len(a) <= 2:
         raise InvalidArgument(
-            f"material: fibres have shape {np.shape(fibres)}; wanted is one direction (3,), or two of them (2, 3)."
+            f"material: fibres have shape {np.shape(fibres)}; expected one direction (3,), or two of them (2, 3)."
         )
     return tuple((float(x), float(y), float(z)) for x, y, z in a)
 

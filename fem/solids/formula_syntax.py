@@ -68,7 +68,7 @@ def check_names(formula: str, tree: ast.expr, constants: Collection[str], fibres
     """
     for name in constants:
         if name in RESERVED or not name.isidentifier():
-            raise mistake(formula, f"no constant can be called '{name[:40]}', which has a meaning of its own")
+            raise mistake(formula, f"no constant can be called '{name[:40]}', which is a reserved name")
     found = names_in(tree)
     invariants = {**ISOTROPIC, **dict([*FIBROUS.items()][: 2 * fibres])}
     for name in sorted(found):

@@ -100,7 +100,7 @@ class Solid(Energy):
         self.nodes = connectivity("Solid", cells)
         self.material = material
         if self.points.ndim != 2 or self.points.shape[1] != 3:
-            raise InvalidSystem(f"Solid: points have shape {self.points.shape}, wanted (n, 3).")
+            raise InvalidSystem(f"Solid: points have shape {self.points.shape}, expected (n, 3).")
         element = element_of("Solid", self.nodes)
         require_nodes("Solid", self.nodes, len(self.points))
         self.kind = element.kind
@@ -150,7 +150,7 @@ class Solid(Energy):
         if a.shape != (F, m, 3):
             one = " or (m, 3)" if F == 1 else ""
             raise InvalidSystem(
-                f"Solid: the directions of fibres have shape {np.shape(fibres)}; wanted is ({F}, {m}, 3): {F} of the "
+                f"Solid: the directions of fibres have shape {np.shape(fibres)}; expected ({F}, {m}, 3): {F} of the "
                 f"material's families, m = {m} elements{one}."
             )
         length = np.linalg.norm(a, axis=2, keepdims=True)
@@ -297,7 +297,9 @@ class Solid(Energy):
         wanted = (len(self.nodes),) if form.kind == "number" else form.shape(len(arrays[0]), len(out), 3)
         if out.shape != wanted or not out.flags.c_contiguous:  # the kernel would write elsewhere, or to a copy
             message = _WANTED[form.kind] if form.is_matrix else wanted
-            raise InvalidSystem(f"Solid: the {form.title} has shape {out.shape}, wanted a contiguous array {message}.")
+            raise InvalidSystem(
+                f"Solid: the {form.title} has shape {out.shape}, expected a contiguous array {message}."
+            )
         for loop in self._found.loops[form]:
             loop.add(self.elements, form, tuple(arrays), out, slots if form.is_matrix else None)
 
@@ -392,13 +394,13 @@ class Solid(Energy):
     def _gathered(self, x: Array) -> Array:
         wanted = (*self.nodes.shape, 3)
         if x.shape != wanted:
-            raise InvalidSystem(f"Solid: gathered positions have shape {x.shape}, wanted {wanted}.")
+            raise InvalidSystem(f"Solid: gathered positions have shape {x.shape}, expected {wanted}.")
         return np.ascontiguousarray(x, dtype=float)
 
     def _positions(self, q: Array) -> Array:
         q = np.ascontiguousarray(q, dtype=float)
         if q.ndim != 2 or q.shape[1] != 3 or len(q) < self._least_nodes:
-            raise InvalidSystem(f"Solid: positions have shape {q.shape}, wanted ({len(self.points)}, 3).")
+            raise InvalidSystem(f"Solid: positions have shape {q.shape}, expected ({len(self.points)}, 3).")
         return q
 
     def _require(self, form: Form) -> None:

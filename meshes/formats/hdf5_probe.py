@@ -66,11 +66,11 @@ def require_readable(path: Path) -> None:
         if seconds < wanted:
             raise MeshError(
                 f"HDF5's library reads it for more than {seconds} s, and processes may not take longer here; "
-                "allow more (ulimit -t), or write it anew if it is damaged."
+                "allow more (ulimit -t), or write it again if it is damaged."
             )
-        raise MeshError(f"it is damaged: HDF5's library reads it for more than {seconds} s; write it anew.")
+        raise MeshError(f"it is damaged: HDF5's library reads it for more than {seconds} s; write it again.")
     if status < 0:
-        raise MeshError("it is damaged: HDF5's library crashes on it; write it anew.")
+        raise MeshError("it is damaged: HDF5's library crashes on it; write it again.")
 
 
 def _limits(seconds: int) -> tuple[int, int]:

@@ -205,9 +205,9 @@ def _as_mesh_error(path: Path, file_format: str) -> Iterator[io.StringIO]:
         reason = discreet(_printable(said))[:200]
         because = f" ({reason})" if reason else ""
         if file_format in _READERS:
-            raise MeshError(f"{name} is not a whole {called} file{because}; write it anew.") from error
+            raise MeshError(f"{name} is not a whole {called} file{because}; write it again.") from error
         raise MeshError(
-            f"{name} is not a whole {called} file, or holds what cannot be read of one{because}; write it anew, or in "
+            f"{name} is not a whole {called} file, or holds what cannot be read of one{because}; write it again, or in "
             "another format, such as .msh or .vtu."
         ) from error
 

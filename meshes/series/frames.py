@@ -231,7 +231,7 @@ class SeriesWriter(Described, ABC):
             raise OutputError(f"{self.path.name}: a frame at t = {t:g} s cannot follow one at t = {self._last:g} s.")
         moved = self._values("displacement", displacement, len(self.points), t)
         if moved.shape != (len(self.points), 3):
-            raise OutputError(f"{self.path.name}: displacement has {moved.ndim} dimensions, wanted [n, dim].")
+            raise OutputError(f"{self.path.name}: displacement has {moved.ndim} dimensions, expected [n, dim].")
         at_points = {name: self._values(name, a, len(self.points), t) for name, a in (point_data or {}).items()}
         at_cells = {
             name: {block: self._values(name, a, self._cells_of(name, block), t) for block, a in by_block.items()}
@@ -263,7 +263,7 @@ class SeriesWriter(Described, ABC):
     def _values(self, name: str, values: ArrayLike, n: int, t: float) -> Floats:
         array = in_space(np.asarray(values))
         if array.shape[:1] != (n,) or array.ndim > 2:
-            raise OutputError(f"{self.path.name}: '{name}' has shape {array.shape}, wanted ({n},) or ({n}, c).")
+            raise OutputError(f"{self.path.name}: '{name}' has shape {array.shape}, expected ({n},) or ({n}, c).")
         with np.errstate(over="ignore"):
             array = np.ascontiguousarray(array, np.float32)
         if not np.isfinite(array).all():
@@ -390,11 +390,11 @@ class Series(ABC):
             sized += [(key, a, self.blocks[name].n_cells) for name, a in by_block.items()]
         for name, values, rows in sized:
             if values.shape[:1] != (rows,) or values.ndim > 2 or values.dtype != np.float32:
-                raise ValueError(f"'{name}' has the shape {values.shape}, wanted {rows} rows")
+                raise ValueError(f"'{name}' has the shape {values.shape}, expected {rows} rows")
             if not np.isfinite(values).all():
                 raise ValueError(f"'{name}' is not finite")
         if frame.displacement.shape != (n, 3):
-            raise ValueError(f"'displacement' has the shape {frame.displacement.shape}, wanted ({n}, 3)")
+            raise ValueError(f"'displacement' has the shape {frame.displacement.shape}, expected ({n}, 3)")
 
     @contextmanager
     def kept_open(self) -> Iterator[None]:
@@ -437,7 +437,7 @@ def _check_blocks(path: Path, points: NDArray[np.float64], blocks: Mapping[str, 
             if np.ndim(rows) != 2 or np.shape(rows)[1] != _NODES[kind]:
                 shape = list(np.shape(rows))
                 raise OutputError(
-                    f"{path.name}: '{kind}' of block '{name}' has the shape {shape}, wanted [m, {_NODES[kind]}]."
+                    f"{path.name}: '{kind}' of block '{name}' has the shape {shape}, expected [m, {_NODES[kind]}]."
                 )
         limit = block.n_points if block.is_obstacle else len(points)
         every = np.concatenate([block.nodes, *(np.ravel(rows) for rows in block.cells.values())])
@@ -471,5 +471,5 @@ def kept_frames(path: Path, times: NDArray[np.float64], up_to: float, wanted: in
     if not kept:
         raise OutputError(f"{path.name} has no frame up to t = {up_to:g} s to go on from; start a new series.")
     if wanted is not None and kept != wanted:
-        raise OutputError(f"{path} has {kept} frames up to t = {up_to:g} s, wanted {wanted}; {WAY_OUT}.")
+        raise OutputError(f"{path} has {kept} frames up to t = {up_to:g} s, expected {wanted}; {WAY_OUT}.")
     return kept

@@ -207,7 +207,7 @@ def _read_index(path: Path) -> list[_Entry]:
     entries = [_Entry(float(line.attrib["timestep"]), line.attrib["file"]) for line in root.iter("DataSet")]
     for i, entry in enumerate(entries):
         if entry.file != (wanted := f"{path.with_suffix('').name}/{_stem(i)}.vtm"):
-            raise ValueError(f"its frame {i} is '{entry.file}', wanted '{wanted}'")
+            raise ValueError(f"its frame {i} is '{entry.file}', expected '{wanted}'")
     return entries
 
 
@@ -217,7 +217,7 @@ def _read_frame(vtm: Path, blocks: Mapping[str, Block]) -> dict[str, tuple[dict[
     with damage_reported(vtm, "frame of a series of symplex", WAY_OUT):
         files = [line.attrib["file"] for line in ElementTree.fromstring(read_whole(vtm)).iter("DataSet")]
         if files != (wanted := _files_of(vtm.stem, blocks)):
-            raise ValueError(f"it names {files}, wanted {wanted}")
+            raise ValueError(f"it names {files}, expected {wanted}")
     for file, (name, block) in zip(files, blocks.items(), strict=True):
         if not block.is_obstacle:
             with damage_reported(vtm.parent / file, "part of a series of symplex", WAY_OUT):

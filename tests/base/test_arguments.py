@@ -137,7 +137,7 @@ def test_a_state_must_be_one_of_the_system():
             method.start(system, state).advance(np.nan)
     with pytest.raises(StepFailed, match=r"1e\+20 steps of dt = 0\.01 s away; that is never reached"):
         Midpoint(0.01).start(system, state).advance(1e18)
-    with pytest.raises(InvalidArgument, match="the interval between wanted times must be positive"):
+    with pytest.raises(InvalidArgument, match="the interval between output times must be positive"):
         Midpoint(0.1).fit(system, state, True)
 
 

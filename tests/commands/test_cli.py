@@ -247,7 +247,7 @@ def test_info_of_a_scenario_and_of_a_summary_of_another_version(results, tmp_pat
     other = shutil.copytree(folder, tmp_path / "other")
     (other / "summary.json").write_text('{"status": "finished", "t_end": 1}')
     status, error = error_of(capsys, "info", other)
-    way_out = "remove it, and --resume writes it anew"
+    way_out = "remove it, and --resume writes it again"
     assert (status, error) == (2, f"{other / 'summary.json'} is not as this version of symplex writes it; {way_out}.")
 
 

@@ -203,7 +203,7 @@ def test_lattice_differences_do_not_cancel():
         (lambda: RigidContact([0], Sphere([0, 0, 0], 1.0), 1.0).total(np.zeros((1, 2))), r"shape \(1, 2\)"),
         (
             lambda: RigidContact([0], Sphere([0, 0], 1.0), 1.0).add_gradient(np.zeros((1, 3)), np.zeros((1, 3))),
-            r"wanted \(n, 2\)",
+            r"expected \(n, 2\)",
         ),
         (lambda: RigidContact([0], Sphere([0, 0, 0], 1.0), -1.0), "stiffness must be positive"),
         (lambda: RigidContact.from_penalty([0], Sphere([0, 0, 0], 1.0), 0.0), "penalty parameter must be positive"),

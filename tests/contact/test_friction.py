@@ -108,7 +108,7 @@ def check_derivatives(friction, energies, q0, q1, random, tolerance):
 def test_positions_that_are_too_few_or_in_the_plane_are_refused(shape):
     """Loops would read beyond their end."""
     contact = RigidContact(np.arange(3000), HalfSpace(point=(0, 0, 1), normal=(0, 0, 1)), stiffness=2.0)
-    with pytest.raises(InvalidSystem, match=r"wanted \(n, 3\) with n at least 3000"):
+    with pytest.raises(InvalidSystem, match=r"expected \(n, 3\) with n at least 3000"):
         Friction(contact, 0.3)(0.0, np.zeros(shape), np.zeros(shape))
 
 

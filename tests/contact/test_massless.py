@@ -220,7 +220,7 @@ def test_force_stepping_refuses_massless_nodes():
 def test_massless_nodes_must_have_no_mass():
     with pytest.raises(InvalidSystem, match=r"node 1 is massless, but its mass is 1\.0 kg"):
         System(np.ones(2), {}, massless=[False, True])
-    with pytest.raises(InvalidSystem, match=r"massless has shape \(1,\), wanted \(2,\)"):
+    with pytest.raises(InvalidSystem, match=r"massless has shape \(1,\), expected \(2,\)"):
         System(np.ones(2), {}, massless=[True])
 
 

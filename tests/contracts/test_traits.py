@@ -211,4 +211,4 @@ def test_the_table_of_integrators_is_up_to_date(pytestconfig):
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     text = script.PAGE.read_text("utf-8")
-    assert script.written(text) == text, "write it anew: python benchmarks/traits.py"
+    assert script.written(text) == text, "write it again: python benchmarks/traits.py"

@@ -612,7 +612,7 @@ def test_a_mistake_outside_of_the_mesh_leaves_the_mesh(tmp_path):
 def test_units_that_no_solid_has_are_refused(tmp_path):
     inch = bar(young=29e6, density=7.35e-4) + PULLED  # lbf, in, s
     told, _ = imported_or_refused(tmp_path, inch, units="mm-t-s")
-    assert "7.35e+08 kg/m³, heavier than any solid. A deck does not tell its units: give --units in-lbf-s" in told
+    assert "7.35e+08 kg/m³, heavier than any solid. A deck does not state its units: give --units in-lbf-s" in told
     told, scenarios = imported_or_refused(tmp_path, inch, units="mm-t-s", strict=False)
     assert "heavier than any solid" in told
     assert scenarios

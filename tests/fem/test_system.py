@@ -174,14 +174,14 @@ def test_states_that_do_not_fit_are_refused(system, mesh):
 def test_an_energy_of_another_dimension_is_refused():
     """Compiled loops would read beyond the end of its local gradients."""
     system = System(np.ones(2), {"gravity": Gravity(np.ones(2), [0.0, -9.81])})
-    with pytest.raises(InvalidSystem, match=r"Gravity: the local gradient has shape \(2, 1, 2\), wanted \(2, 1, 3\)"):
+    with pytest.raises(InvalidSystem, match=r"Gravity: the local gradient has shape \(2, 1, 2\), expected \(2, 1, 3\)"):
         system.gradient(np.zeros((2, 3)))
 
     class Flat(Tether):
         def hessian(self, x):
             return np.zeros((len(x), 2, 2))
 
-    with pytest.raises(InvalidSystem, match=r"Flat: the local Hessian has shape \(1, 2, 2\), wanted \(1, 3, 3\)"):
+    with pytest.raises(InvalidSystem, match=r"Flat: the local Hessian has shape \(1, 2, 2\), expected \(1, 3, 3\)"):
         System(np.ones(2), {"flat": Flat([0], 1.0)}).hessian(np.zeros((2, 3)))
 
 
@@ -230,7 +230,10 @@ def test_parts_of_another_kind_are_named(arguments, message):
 
 @pytest.mark.parametrize(
     ("load", "error", "message"),
-    [(np.zeros(3), InvalidSystem, "wanted"), (np.full((2, 3), np.nan), StepFailed, "'wind' is not finite at t = 0 s")],
+    [
+        (np.zeros(3), InvalidSystem, "expected"),
+        (np.full((2, 3), np.nan), StepFailed, "'wind' is not finite at t = 0 s"),
+    ],
 )
 def test_a_load_that_is_no_forces(load, error, message):
     system = sx.System(np.ones(2), {}, loads={"wind": lambda t, q, v: load})
@@ -266,6 +269,6 @@ def test_what_energies_tell_of_a_state_is_added_up_by_column(mesh):
     assert len(set(names)) == len(names)
     one.columns = one.columns[:1]
     with pytest.raises(
-        InvalidSystem, match=r"'one' \(Tether\) tells pull_x, tightest, loosest .* its columns are pull_x\."
+        InvalidSystem, match=r"'one' \(Tether\) reports pull_x, tightest, loosest .* its columns are pull_x\."
     ):
         system.observed(state, lambda energy, state: energy.gradient(state.q[energy.nodes]))

@@ -61,7 +61,7 @@ def test_a_tie_is_the_energy_of_the_gaps():
         ({"nodes": [0]}, "node 0 is on the surface already"),
         ({"nodes": []}, "at least one of each"),
         ({"nodes": [99]}, "99"),
-        ({"triangles": [[0, 1]]}, "wanted are nodes"),
+        ({"triangles": [[0, 1]]}, "expected nodes"),
         ({"stiffness": -1.0}, "stiffness"),
     ],
 )

@@ -373,14 +373,14 @@ def _differences(out: Path, whole: Path, before: Path) -> str:
         for path in (out, whole, before)
     )
     if len(rows) != len(wanted):
-        return f"{len(rows)} rows, wanted {len(wanted)}"
+        return f"{len(rows)} rows, expected {len(wanted)}"
     for i, (row, right) in enumerate(zip(rows, wanted, strict=True)):
         if row != right and row not in kept[i : i + 1]:
-            return f"row {i} is {row}, wanted {right}"
+            return f"row {i} is {row}, expected {right}"
     name = next(path.name for path in whole.iterdir() if path.name in ("motion.vtkhdf", "motion.pvd"))
     series, right = read_series(out / name), read_series(whole / name)
     if not np.array_equal(series.times, right.times):
-        return f"frames at {series.times}, wanted {right.times}"
+        return f"frames at {series.times}, expected {right.times}"
     for i in range(len(right)):
         frame = _frame(out / name, i)
         if not _same(frame, right.frame(i)) and not _same(frame, _frame(before / name, i)):

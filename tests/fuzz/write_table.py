@@ -18,9 +18,8 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent.parent / "docs" / "reliability.md"
 BEGIN, END = "<!-- counts: begin -->", "<!-- counts: end -->"
 RAN, REFUSED = "ran", "refused in one sentence"
-_RARE = 0.03  # of the trials of a fuzzer
 _COMMAND = re.compile(r"(`python tests/fuzz/write_table.py (\w+) [^`]*`)")
-_ROW = re.compile(r"\| (\w+): ")
+_ROW = re.compile(r"\| (\w+) \| \d")
 
 
 def fuzzers(names: list[str]) -> Iterator[tuple[str, object]]:
@@ -38,23 +37,8 @@ def fuzzers(names: list[str]) -> Iterator[tuple[str, object]]:
         yield name, module
 
 
-def gathered(counts: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
-    """Return the counts with the rare kinds of each fuzzer put together, so that the table can be read."""
-    found: Counter[tuple[str, str]] = Counter()
-    for fuzzer in sorted({what.partition(": ")[0] for what, _ in counts}):
-        of_it = {key: n for key, n in counts.items() if key[0].partition(": ")[0] == fuzzer}
-        by_kind = Counter({what: 0 for what, _ in of_it})
-        for (what, _), n in of_it.items():
-            by_kind[what] += n
-        rare = {what for what, n in by_kind.items() if n < _RARE * by_kind.total()}
-        others = f"{fuzzer}: {len(rare)} {'other ' * (len(rare) < len(by_kind))}kinds"
-        for (what, outcome), n in of_it.items():
-            found[others if what in rare else what, outcome] += n
-    return found
-
-
 def rows(counts: Counter[tuple[str, str]]) -> list[str]:
-    """Return the rows of the table: what was tried, how often, and what came out."""
+    """Return the rows of the table: the fuzzer, the number of its trials, and their outcomes."""
     lines: list[str] = []
     for what in sorted({what for what, _ in counts}):
         by_outcome = Counter({outcome: n for (of, outcome), n in counts.items() if of == what})
@@ -70,9 +54,9 @@ def updated(text: str, runs: dict[str, tuple[str, Counter[tuple[str, str]]]]) ->
     commands = {name: command for command, name in _COMMAND.findall(table) if name not in runs}
     kept = [line for line in table.splitlines() if (row := _ROW.match(line)) and row[1] not in runs]
     commands |= {name: command for name, (command, _) in runs.items()}
-    kept += [line for _, counts in runs.values() for line in rows(gathered(counts))]
+    kept += [line for _, counts in runs.values() for line in rows(counts)]
     made = ";\n".join(commands[name] for name in sorted(commands))
-    lines = ["| tried | trials | ran | refused in one sentence | defects |", "| --- | ---: | ---: | ---: | ---: |"]
+    lines = ["| fuzzer | trials | ran | refused in one sentence | defects |", "| --- | ---: | ---: | ---: | ---: |"]
     return f"{before}{BEGIN}\nMade by\n{made}.\n\n" + "\n".join([*lines, *sorted(kept)]) + f"\n{END}{after}"
 
 
@@ -86,8 +70,7 @@ def main() -> None:
     for name, module in fuzzers(arguments.fuzzers):
         start, counts = perf_counter(), Counter[tuple[str, str]]()
         for what, outcome in module.trials(arguments.seed, arguments.count):  # type: ignore[attr-defined]
-            kind = what.rpartition(": ")[2].partition(", ")[0]  # of a file, and not each damage to it
-            counts[f"{name}: {kind}", outcome] += 1
+            counts[name, outcome] += 1
             if outcome not in (RAN, REFUSED):
                 print(f"{what}: {outcome}", flush=True)
         print(f"{name}: {perf_counter() - start:.0f} s", flush=True)

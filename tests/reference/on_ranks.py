@@ -16,7 +16,7 @@ pytest.importorskip("mpi4py", reason="mpi4py is not installed: symplex[mpi]")
 BESIDE = Path(sysconfig.get_path("scripts")) / "mpiexec"  # of a wheel
 MPIEXEC = BESIDE if BESIDE.exists() else shutil.which("mpiexec")
 if MPIEXEC is None:
-    pytest.skip("there is no mpiexec beside this Python: symplex[mpi]", allow_module_level=True)
+    pytest.skip("there is no mpiexec next to this Python: symplex[mpi]", allow_module_level=True)
 
 DROP = """
 title = "A bar falls on a floor"

@@ -57,7 +57,7 @@ def test_damaged_checkpoints_are_refused(tmp_path):
     whole = path.read_bytes()
     for damaged in (b"", b"text", whole[:100], whole[:-30], whole.replace(b"\0\0\0@", b"\0\0\0A", 1)):
         path.write_bytes(damaged)
-        with pytest.raises(OutputError, match=r"checkpoint\.npz cannot be read.*; start anew with --overwrite or"):
+        with pytest.raises(OutputError, match=r"checkpoint\.npz cannot be read.*; start again with --overwrite or"):
             load_checkpoint(path)
     path.write_bytes(whole)
     with np.load(path) as file:
@@ -106,7 +106,7 @@ def refused(path, message):
     with pytest.raises(OutputError, match=message) as error:
         read_all(path)
     assert "\n" not in str(error.value)
-    assert str(error.value).endswith("put it back as the run wrote it, or run anew.")
+    assert str(error.value).endswith("put it back as the run wrote it, or run again.")
     with pytest.raises(OutputError):
         resume_series(path, 2.0, 3).close()
     assert before == {file: file.read_bytes() for file in path.parent.rglob("*") if file.is_file()}
@@ -175,13 +175,13 @@ def test_a_dataset_that_claims_more_than_the_file_holds_is_refused(series):
         (
             "motion.pvd",
             lambda data: data.replace(b"frame000001", b"../../secret"),
-            "its frame 1 is '.*secret.*', wanted",
+            "its frame 1 is '.*secret.*', expected",
         ),
         ("motion.pvd", lambda data: data.replace(b'timestep="1.0"', b'timestep="5.0"'), "do not increase"),
         ("motion/model.npz", lambda data: b"", r"model\.npz cannot be read"),
         ("motion/model.npz", lambda data: data[:200], r"model\.npz cannot be read"),
         ("motion/frame000000.vtm", lambda data: data[:150], r"frame000000\.vtm cannot be read"),
-        ("motion/frame000000.vtm", lambda data: data.replace(b"000000_", b"000001_"), "it names .*, wanted"),
+        ("motion/frame000000.vtm", lambda data: data.replace(b"000000_", b"000001_"), "it names .*, expected"),
         ("motion/frame000002_block0.vtu", lambda data: data[:-200], r"frame000002_block0\.vtu cannot be read"),
         ("motion/frame000002_block0.vtu", lambda data: b"\0" * 50, r"frame000002_block0\.vtu cannot be read"),
     ],
@@ -203,7 +203,7 @@ def test_what_is_no_file_is_not_waited_for(series):
 
 def test_a_series_with_frames_missing_is_not_resumed(series):
     before = read_series(series).times
-    with pytest.raises(OutputError, match=r"has 2 frames up to t = 1 s, wanted 4; put it back"):
+    with pytest.raises(OutputError, match=r"has 2 frames up to t = 1 s, expected 4; put it back"):
         resume_series(series, 1.0, 4)
     np.testing.assert_array_equal(read_series(series).times, before)
 
@@ -246,7 +246,7 @@ def test_a_damaged_summary_is_one_sentence(finished, tmp_path, content, capsys):
         assert main(command) == 2
         line = capsys.readouterr().err.strip()
         assert line.startswith(f"symplex: error: {out / 'summary.json'} ")
-        assert line.endswith("; remove it, and --resume writes it anew.")
+        assert line.endswith("; remove it, and --resume writes it again.")
     (out / "summary.json").unlink()
     assert main(["run", str(path), "--output", str(out), "--resume", "--quiet", "--no-pictures"]) == 0
     assert json.loads((out / "summary.json").read_text("utf-8"))["status"] == "finished"

@@ -112,7 +112,7 @@ def test_unchanged_it_goes_on(case):
 def test_another_table_is_refused_by_its_name(name, case):
     table = case.parent / name
     table.write_text(table.read_text().replace("1e-4", "1.5e-4").replace("2e-4", "1e-4"))
-    assert refusal(case).startswith(f"the file {name} has changed since. Restore what it was, or start anew")
+    assert refusal(case).startswith(f"the file {name} has changed since. Restore what it was, or start again")
 
 
 def test_another_group_in_a_mesh_file_is_refused(case):

@@ -201,7 +201,7 @@ def test_probes_have_more_rows_than_the_history_if_they_are_to(whole, tmp_path, 
     history.write_text("\n".join(history.read_text().splitlines()[:-5]) + "\n")
     (folder / "summary.json").unlink()
     with pytest.raises(
-        OutputError, match=rf"history.csv has {len(rows) - 5} rows up to the checkpoint, wanted {len(rows)} at"
+        OutputError, match=rf"history.csv has {len(rows) - 5} rows up to the checkpoint, expected {len(rows)} at"
     ):
         sx.simulate(sx.Scenario.parse(text, "sparse.toml"), folder, progress=False, resume=True)
 
@@ -213,7 +213,7 @@ def test_files_that_are_not_as_the_run_left_them_are_refused(whole, tmp_path):
     lines = (folder / "probe-floor.csv").read_text().splitlines()
     scenario = sx.Scenario.read(folder / "scenario.toml")
     (folder / "probe-floor.csv").write_text("\n".join(lines[:-9]) + "\n")
-    with pytest.raises(OutputError, match=r"probe-floor.csv has 92 rows up to the checkpoint, wanted 101"):
+    with pytest.raises(OutputError, match=r"probe-floor.csv has 92 rows up to the checkpoint, expected 101"):
         sx.simulate(scenario, folder, progress=False, resume=True)
     (folder / "probe-floor.csv").write_text("\n".join(line.rsplit(",", 1)[0] for line in lines) + "\n")
     with pytest.raises(OutputError, match=r"the columns of probe-floor.csv are not those"):
@@ -283,7 +283,7 @@ MISTAKES = {
     'body = "block"\nnodes = [1]\ngroup = "x_min"': "has nodes and group; give one of",
     'body = "block"\nabout = [1, 0, 0]': "about is given, which goes with moments",
     'body = "block"\ninterpolate = false': "interpolate is false, which goes with points",
-    'support = "1"\nquantities = ["stress"]': "tells forces and moments, and has quantities, which goes with body only",
+    'support = "1"\nquantities = ["stress"]': "and has quantities, which goes with body only",
     "every = 2": "needs one thing to look at of body, support, obstacle, contact; none is given",
     'body = "block"\nevery = 0': "every must be an integer of at least 1, got 0",
     'body = "block"\nframe_on = "end"': "frame_on must be one of 'onset', 'peak', got 'end'",
@@ -303,14 +303,16 @@ def test_names_of_probes_are_those_of_files():
     two = '[[probe]]\nname = "Top"\nsupport = "1"\n[[probe]]\nname = "top"\nsupport = "1"\n'
     with pytest.raises(ScenarioError, match=r"\[\[probe\]\] #2 'top': the name is taken by \[\[probe\]\] #1"):
         sx.Scenario.parse(BASE + two)
-    with pytest.raises(ScenarioError, match=r"ends at 0.02 s, before the frame that .output. frames_at wants at 0.5 s"):
+    with pytest.raises(
+        ScenarioError, match=r"ends at 0.02 s, before the frame that .output. frames_at requests at 0.5 s"
+    ):
         sx.Scenario.parse(BASE + "[output]\nframes_at = [0.5]")
 
 
 def test_the_picture_of_probes(whole, tmp_path):
     path = sx.runs.plot_probes(sx.read_result(whole).probes, tmp_path / "probes.png", title="Probes")
     assert path.stat().st_size > 20_000
-    with pytest.raises(OutputError, match="probes have told nothing yet"):
+    with pytest.raises(OutputError, match="probes have no rows yet"):
         sx.runs.plot_probes({}, tmp_path / "none.png")
     assert json.loads((whole / "summary.json").read_text())["probes"]["top"]["file"] == "probe-top.csv"
 

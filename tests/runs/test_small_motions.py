@@ -369,7 +369,7 @@ def test_mistakes_in_the_table_of_the_response(change, message):
         (
             'name = "top"\nobstacle = "floor"\n[[obstacle]]\nname = "floor"\nkind = "half-space"\npoint = [0, 0, -1]\n'
             "normal = [0, 0, 1]\nstiffness = 1e6",
-            "the probe 'top' tells the forces by obstacles, whose response is not told",
+            "the probe 'top' reports the forces of obstacles, which have no response",
         ),
         ('name = "top"\nbody = "beam"\nquantities = ["von_mises"]', "has von_mises, which does not swing"),
         ('name = "top"\nbody = "beam"\ncomponents = ["norm"]', "has the component norm, which has no phase"),

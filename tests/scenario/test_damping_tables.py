@@ -275,7 +275,7 @@ def test_a_relaxed_preload_is_let_go(tmp_path):
         ),
         (
             body("viscous = [{ ratio = 0.7, modulus = 5, time = 1 }]"),
-            "[[body]] #1 'cube': material viscous needs in all elements either ratio (1) or modulus (Pa), beside time "
+            "[[body]] #1 'cube': material viscous needs in all elements either ratio (1) or modulus (Pa), besides time "
             "(s).",
         ),
         (

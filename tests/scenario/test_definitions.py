@@ -82,7 +82,7 @@ def test_only_whole_results_are_whole_numbers():
             "h = 0.1\nk = 1",
             r"^scenario.toml: \[define\]: k is defined, but in no expression; write \"=k\"\.$",
         ),
-        ("h = 0.1", "h = 0.1\npi = 3", r"nothing can be called pi, which has a meaning of its own"),
+        ("h = 0.1", "h = 0.1\npi = 3", r"nothing can be called pi, which is a reserved name"),
         ("h = 0.1", 'h = 0.1\n"a b" = 3', r"'a b' is no name"),
         ('"=h"', '"=hh"', r"\[\[body\]\] #1 'bar': mesh.box.2 is '=hh': 'hh' is not defined; did you mean 'h'\?\.?$"),
         ('"=2e-4*10"', '"=10**400"', r"\[run\]: duration is '=10\*\*400': it is too large for a number"),

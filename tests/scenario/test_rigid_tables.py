@@ -295,7 +295,7 @@ MISTAKES = {
     "two masses": (BALL + "mass = 1.0\ndensity = 1.0\n", "has a mass and a density"),
     "mass and motion": (BALL + "mass = 1.0\ndisplacement = [0, 0, 1]\n" + RAMP, "displacement goes without mass"),
     "mass of a plane": (PLANE + "mass = 1.0\n", "a half-space has no end, so it can have no mass"),
-    "mass of a container": (BOX + "inside = true\ndensity = 1.0\n", "a container has no volume of its own"),
+    "mass of a container": (BOX + "inside = true\ndensity = 1.0\n", "a container has no volume"),
     "two motions": (
         BALL + "velocity = [0, 0, 1]\ndisplacement = [0, 0, 1]\n" + RAMP,
         "displacement and velocity; give one",

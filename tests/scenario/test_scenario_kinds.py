@@ -289,7 +289,7 @@ def test_heat_is_reported(tmp_path, capsys):
     told = capsys.readouterr().out
     assert "the work of push and the heat taken off" in told
     assert "mean temperature" in told
-    assert "wanted 0.02" in told
+    assert "expected 0.02" in told
 
 
 def test_what_a_thermostat_does_depends_on_its_seed(tmp_path):

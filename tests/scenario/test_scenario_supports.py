@@ -175,7 +175,7 @@ HERE = "test.toml: [[support]] #1 'table': "
         (support("velocity = [1, 0, 0]", group="base"), HERE + "body 'post' has no group 'base'; it has: body, x_max, "
          "x_min, y_max, y_min, z_max, z_min."),
         (support("velocity = [1, 0, 0]", name=""), "test.toml: [[support]] #1: moves, so it needs a name, by which its "
-         "work is told."),
+         "work is reported."),
         (support("velocity = [1, 0, 0]", name='name = "post"\n'), "test.toml: [[support]] #1 'post': the name 'post' "
          "is taken by [[body]] #1; choose another."),
         (support(SINE), HERE + "has a history, but nothing that it could change: give displacement or rotation."),
@@ -210,7 +210,7 @@ HERE = "test.toml: [[support]] #1 'table': "
         (support('displacement = [1, 0, 0]\nhistory = { kind = "table", file = "back.csv" }'),
          HERE + "back.csv: times must ascend, but 1 s is followed by 0.5 s."),
         (support('displacement = [1, 0, 0]\nhistory = { kind = "table", file = "empty.csv" }'),
-         HERE + "empty.csv has no numbers; wanted two columns, time (s) and factor."),
+         HERE + "empty.csv has no numbers; expected two columns, time (s) and factor."),
         (support("velocity = [1, 0, 0]") + support("", name=""), "test.toml: [[support]]: support 'table' moves node 0 "
          "in x, which is fixed as well; let one of them go."),
     ],

@@ -254,7 +254,7 @@ def test_springs_to_a_fixed_point_are_drawn(tmp_path):
         (BAR.replace(", bars = 10", ""), "[[truss]] #1 'bar': mesh line needs bars."),
         (BAR.replace("bars = 10", "bars = 10, cells = [1, 1, 1]"), "mesh cells does not go with line."),
         (BAR.replace("section = 1e-4\n", ""), "needs section (m²) and material, or the stiffness of each member"),
-        (BAR + "stiffness = 1\n", "has a stiffness or member_mass beside section and material; give section and"),
+        (BAR + "stiffness = 1\n", "has stiffness or member_mass besides section and material; give section and"),
         (BAR.replace("density", "densty"), "unknown key 'densty' in material; did you mean 'density'?"),
         (BAR + 'group = "x"\n', "group is of a mesh file, and there is none."),
         (BAR.replace('"bar"', '"bar"\nlaw = "rope"'), "law must be one of 'engineering-strain', 'green-strain',"),

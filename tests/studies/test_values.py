@@ -77,7 +77,7 @@ def test_normal_samples_are_finite(sampling):
         ({"a": []}, "'a': \\[\\] is no list of values; write a list"),
         ({"a": 3}, "'a': 3 is no list of values"),
         ({"a": "1,,2"}, "has an empty value"),
-        ({"a": "linear(1, 2)"}, "has not the numbers that are wanted"),
+        ({"a": "linear(1, 2)"}, "has not the required numbers"),
         ({"a": "linear(1, x, 2)"}, "has something else than numbers in it"),
         ({"a": "linear(1, 2, 1)"}, "must have a number of values from 2 on"),
         ({"a": "log(0, 2, 3)"}, "must be between positive numbers"),

@@ -132,7 +132,7 @@ def test_it_is_the_same_however_often_it_is_looked_at():
 def test_what_is_no_motion_in_stages_is_refused():
     system = chain()
     stage = Stage(system, sx.EnergyMomentum(0.05), 1.0, "one")
-    with pytest.raises(InvalidSystem, match="wanted one Stage at least"):
+    with pytest.raises(InvalidSystem, match="expected one Stage at least"):
         Stages([])
     with pytest.raises(InvalidSystem, match="ends at 1 s, but the one before it at 1 s"):
         Stages([stage, stage])

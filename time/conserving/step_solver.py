@@ -236,7 +236,7 @@ class StepSolver:
         fell = ", ".join(f"{norm / scale:.1e}" for norm in norms[-6:])
         return StepFailed(
             f"the equations of the step were not solved: after {self.count} residuals the last one is "
-            f"{norms[-1] / scale:.1e} of the first, wanted {self._floor / scale:.0e}. The last ones: {fell}. "
+            f"{norms[-1] / scale:.1e} of the first, expected {self._floor / scale:.0e}. The last ones: {fell}. "
             "Try a smaller step."
         )
 

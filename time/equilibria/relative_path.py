@@ -79,7 +79,7 @@ class RelativeEquilibrium(Summarized):
         times, positions = np.asarray(t, dtype=float), np.asarray(q, dtype=float)
         if times.ndim != 1 or positions.shape != (len(times), *self.state.q.shape):
             raise ValueError(
-                f"path: times {times.shape} and positions {positions.shape} do not match; wanted [k] and "
+                f"path: times {times.shape} and positions {positions.shape} do not match; expected [k] and "
                 f"[k, {self.system.n_nodes}, {self.system.dim}]."
             )
         rows = [self._seen(time, at) for time, at in zip(times, positions, strict=True)]

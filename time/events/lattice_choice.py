@@ -60,7 +60,7 @@ def spread(name: str, values: ArrayLike, shape: tuple[int, int]) -> Array:
         return np.broadcast_to(array, shape)
     except ValueError:
         raise InvalidSystem(
-            f"the {name} of force-stepping has shape {array.shape}; wanted a number, one for each direction "
+            f"the {name} of force-stepping has shape {array.shape}; expected a number, one for each direction "
             f"{shape[1:]}, or one for each coordinate {shape}."
         ) from None
 
@@ -74,7 +74,7 @@ def require_axes(system: System, axes: Array) -> None:
         If there are not as many as directions, or only some components of a node are fixed.
     """
     if axes.shape != (system.dim, system.dim):
-        raise InvalidSystem(f"the axes of force-stepping have shape {axes.shape}, wanted {(system.dim,) * 2}.")
+        raise InvalidSystem(f"the axes of force-stepping have shape {axes.shape}, expected {(system.dim,) * 2}.")
     partly = np.flatnonzero(system.fixed.any(axis=1) & ~system.fixed.all(axis=1))
     if len(partly):
         raise InvalidSystem(

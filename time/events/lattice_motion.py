@@ -313,7 +313,7 @@ class ForceSteppingMotion(Motion):
         if missing:
             raise InvalidSystem(
                 f"the checkpoint has no {missing[0]}: it is of another integrator or of another version of symplex. "
-                "Start the run anew."
+                "Start the run again."
             )
         for name, mine in self._identity().items():
             if not np.array_equal(checkpoint[name], mine):
@@ -395,7 +395,7 @@ def _stored(name: str, like: Array, checkpoint: Mapping[str, np.ndarray]) -> Arr
     """Return an array of a checkpoint that must have the shape of another one."""
     if checkpoint[name].shape != like.shape:
         raise InvalidSystem(
-            f"the checkpoint does not belong to this system: {name} has shape {checkpoint[name].shape}, wanted "
+            f"the checkpoint does not belong to this system: {name} has shape {checkpoint[name].shape}, expected "
             f"{like.shape}."
         )
     return checkpoint[name]

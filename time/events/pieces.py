@@ -91,7 +91,7 @@ class Pieces:
         times = np.asarray(times, float)
         if times.size and not (times.min() >= self.t0 and times.max() <= self.t1):
             raise ValueError(
-                f"the pieces reach from {self.t0:.6g} s to {self.t1:.6g} s; wanted {times.min():.6g} s to "
+                f"the pieces reach from {self.t0:.6g} s to {self.t1:.6g} s; expected {times.min():.6g} s to "
                 f"{times.max():.6g} s."
             )
         out = np.empty((3, *times.shape, self.shape[0] * self.shape[1]))

@@ -47,5 +47,5 @@ def in_parts(attempt: Callable[[float, float], None], t: float, h: float, halvin
             return halved
     raise StepFailed(
         f"{MOST_ATTEMPTS} attempts at parts of the step, the last of {part * h:.3g} s, have come {100.0 * done:.3g} % "
-        "of its way. Try a smaller step, or fewer halvings to be told earlier."
+        "of its way. Try a smaller step, or fewer halvings to fail earlier."
     )

@@ -212,5 +212,5 @@ def _search(
 def _failure(history: list[float], floor: float, remark: str = "") -> StepFailed:
     return StepFailed(
         f"Newton's method is left with a residual of {min(history):.2e} after {len(history) - 1} corrections, "
-        f"wanted {floor:.1e}{remark}."
+        f"expected {floor:.1e}{remark}."
     )

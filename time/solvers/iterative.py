@@ -200,7 +200,7 @@ class KrylovSolver(LinearSolver):
         message = "the matrix of the step has no incomplete factors"
         if self._last is not None:
             message = (
-                f"the linear solver left a residual of {self._last.residual:.1e} of the right-hand side (wanted "
+                f"the linear solver left a residual of {self._last.residual:.1e} of the right-hand side (expected "
                 f"{tolerance:.1e}) and {_ENDS[self._last.outcome]} after {self._last.iterations} iterations"
             )
         return StepFailed(f"{message}. {self._advice}")

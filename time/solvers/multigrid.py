@@ -82,7 +82,7 @@ class MultigridSolver(LinearSolver):
                 raise singular(self._pattern, self._blocks, loose)
             if rhs.size > LARGEST_DIRECT:
                 raise StepFailed(
-                    f"multigrid left a residual of {left / size:.1e} of the right-hand side, wanted {tolerance:.1e}. "
+                    f"multigrid left a residual of {left / size:.1e} of the right-hand side, expected {tolerance:.1e}. "
                     'Try a smaller step, or linear="auto".'
                 )
             return self._factors().solve(b, tolerance)

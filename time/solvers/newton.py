@@ -451,7 +451,7 @@ class NewtonSolver:
         fell = ", ".join(f"{norm / history[0]:.1e}" for norm in history[-6:])
         return StepFailed(
             f"Newton's method did not converge: after {len(history) - 1} corrections the residual is "
-            f"{size / scale:.2e} N at node {node} ({', '.join(acting) or 'no energy'}), wanted "
+            f"{size / scale:.2e} N at node {node} ({', '.join(acting) or 'no energy'}), expected "
             f"{size / scale * floor / history[-1]:.0e} N or less. The last residuals, as parts of the first: "
             f"{fell}. Try a smaller step.{_advice(self.system.energies.get(name) for name in names)}"
         )

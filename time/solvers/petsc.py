@@ -213,7 +213,7 @@ class PetscSolver(LinearSolver):
         reasons = self._petsc.KSP.ConvergedReason
         names = [name for name in dir(reasons) if name.startswith("DIVERGED") and getattr(reasons, name) == reason]
         return StepFailed(
-            f"PETSc's solver left a residual of {left:.1e} of the right-hand side, wanted {tolerance:.1e}"
+            f"PETSc's solver left a residual of {left:.1e} of the right-hand side, expected {tolerance:.1e}"
             f"{f' ({names[0]})' if names else ''}. {self._advice}"
         )
 

@@ -310,7 +310,7 @@ class AdaptiveVariationalMotion(Motion):
             if checkpoint[name].shape != array.shape:
                 raise InvalidSystem(
                     f"the checkpoint does not belong to this system: {name} has shape {checkpoint[name].shape}, "
-                    f"wanted {array.shape}."
+                    f"expected {array.shape}."
                 )
         self._inner.place(checkpoint["q"], checkpoint["v"])
         self._shown, self._t, self._h = (float(x) for x in checkpoint["clock"])

@@ -318,7 +318,7 @@ def test_resuming_is_bit_identical_and_looking_does_not_disturb():
     assert often.statistics() == resumed.statistics() == once.statistics()
     with pytest.raises(InvalidSystem, match="its step is another"):
         EnergyStepping(0.2).resume(system, stored)
-    with pytest.raises(InvalidSystem, match=r"q has shape \(7, 2\), wanted \(2, 2\)"):
+    with pytest.raises(InvalidSystem, match=r"q has shape \(7, 2\), expected \(2, 2\)"):
         EnergyStepping(0.1).resume(kepler()[0], stored)
 
 

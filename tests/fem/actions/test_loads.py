@@ -168,7 +168,7 @@ def test_bad_loads_are_refused():
         Gravity(np.ones(2), [0.0, np.nan, 0.0])
     with pytest.raises(InvalidSystem, match="no faces"):
         Pressure({}, 1.0)
-    with pytest.raises(InvalidSystem, match="wanted triangles"):
+    with pytest.raises(InvalidSystem, match="expected triangles"):
         SurfaceTraction(REST, [[0, 1]], [0.0, 0.0, 1.0])
 
 

@@ -134,7 +134,7 @@ def test_inverted_elements_of_other_types_are_named(kind):
 
 def test_cells_of_other_types_are_refused():
     for mass in (lumped_mass, consistent_mass):
-        with pytest.raises(InvalidSystem, match=r"the mass: cells have shape \(2, 7\), wanted"):
+        with pytest.raises(InvalidSystem, match=r"the mass: cells have shape \(2, 7\), expected"):
             mass(np.zeros((7, 3)), np.zeros((2, 7), np.int32), 1.0, 7)
 
 

@@ -536,7 +536,7 @@ def test_a_motion_of_ones_own():
     with pytest.raises(InvalidSystem, match="support 'ripple': nodes must be indices without repetition"):
         free_pair(moving={"ripple": twice})
     system = free_pair(moving={"ripple": Ripple(rows=1)})
-    with pytest.raises(InvalidSystem, match=r"its displacement has shape \(1, 1\), wanted \(2, 1\)"):
+    with pytest.raises(InvalidSystem, match=r"its displacement has shape \(1, 1\), expected \(2, 1\)"):
         EnergyMomentum(0.1).start(system, system.state([[0.0, 0.0], [1.0, 0.0]]))
 
 

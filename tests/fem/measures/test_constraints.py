@@ -201,16 +201,16 @@ def test_windows_average_swings_away():
     ("make", "text"),
     [
         (lambda: sx.measures.RigidBars([[0, 1], [2, 2]], 1.0), "pair 1 joins node 2 with itself"),
-        (lambda: sx.measures.RigidBars([[0, 1, 2], [1, 2, 3]], 1.0), r"have shape \(2, 3\), wanted \[m, 2\]"),
+        (lambda: sx.measures.RigidBars([[0, 1, 2], [1, 2, 3]], 1.0), r"have shape \(2, 3\), expected \[m, 2\]"),
         (lambda: sx.measures.RigidBars.between(np.eye(3), [[0, 3]]), "refers to nodes 0 to 3, but there are 3"),
         (lambda: sx.measures.RigidBars([[0, 1], [1, 2]], [1.0, -2.0]), "number 1 is -2.0 m"),
-        (lambda: sx.measures.RigidBars([[0, 1], [1, 2]], [1.0, 1.0, 1.0]), "wanted one number or 2"),
+        (lambda: sx.measures.RigidBars([[0, 1], [1, 2]], [1.0, 1.0, 1.0]), "expected one number or 2"),
         (lambda: sx.measures.RigidBars.between(np.zeros((2, 3)), [[0, 1]]), "number 0 is 0.0 m"),
         (lambda: sx.measures.OnSphere([0], (0, 0, 0), np.nan), "radius must be positive"),
         (lambda: sx.measures.OnPlane([0], (0, 0, 0), (0, 0, 0)), "normal must be finite and not zero"),
         (lambda: sx.measures.OnPlane([-1], (0, 0, 0), (0, 0, 1)), "nodes must be indices"),
         (lambda: sx.Penalty(sx.measures.RigidBars([[0, 1]], 1.0), 0.0), "stiffness must be positive; the least is 0.0"),
-        (lambda: sx.Penalty(sx.measures.RigidBars([[0, 1]], 1.0), [1.0, 2.0]), "wanted one or 1 numbers"),
+        (lambda: sx.Penalty(sx.measures.RigidBars([[0, 1]], 1.0), [1.0, 2.0]), "expected one or 1 numbers"),
     ],
 )
 def test_what_is_no_constraint(make, text):

@@ -220,7 +220,7 @@ def test_constants_out_of_range_are_refused(arguments, message):
 
 def test_positions_that_have_no_forces_are_refused():
     energy = short_range()
-    with pytest.raises(InvalidSystem, match=r"positions have shape \(4, 3\), wanted \(n, 2\)"):
+    with pytest.raises(InvalidSystem, match=r"positions have shape \(4, 3\), expected \(n, 2\)"):
         energy.total(np.zeros((4, 3)))
     with pytest.raises(StepFailed, match="nearest particles are 0 m from each other"):
         energy.total(np.zeros((2, 2)))

@@ -178,7 +178,9 @@ def test_rules_on_the_cube_are_exact_up_to_their_degree(rule, degree):
 def test_elements_are_told_by_their_nodes():
     for element in SOLIDS:
         assert elements.element_of("it", np.zeros((2, element.n_nodes), np.int32)) is element
-    with pytest.raises(InvalidSystem, match=r"it: cells have shape \(2, 7\), wanted .* 4 \(tetra\), 8 \(hexahedron\)"):
+    with pytest.raises(
+        InvalidSystem, match=r"it: cells have shape \(2, 7\), expected .* 4 \(tetra\), 8 \(hexahedron\)"
+    ):
         elements.element_of("it", np.zeros((2, 7), np.int32))
 
 

@@ -323,7 +323,7 @@ def test_directions_of_fibres_that_do_not_fit():
     with pytest.raises(InvalidSystem, match="NeoHookean has no fibres, but is given their directions"):
         sx.Solid(mesh.points, nodes, LAWS["neo-Hooke"](), fibres=[[1.0, 0.0, 0.0]])
     two = artery([[1, 0, 0], [0, 1, 0]])
-    with pytest.raises(InvalidSystem, match=r"directions of fibres have shape \(1, 3\); wanted is \(2, 1, 3\)"):
+    with pytest.raises(InvalidSystem, match=r"directions of fibres have shape \(1, 3\); expected \(2, 1, 3\)"):
         sx.Solid(mesh.points, nodes, two, fibres=[[1.0, 0.0, 0.0]])
     with pytest.raises(InvalidSystem, match=r"of element 0 has no finite length above zero"):
         sx.Solid(mesh.points, nodes, two, fibres=[[[1.0, 0.0, 0.0]], [[0.0, 0.0, 0.0]]])

@@ -389,7 +389,8 @@ def test_a_step_that_cannot_be_solved_says_when_where_and_what_acts_there():
     with pytest.raises(
         StepFailed,
         match=r"EnergyMomentum stopped in the step from t = 0 s \(dt = 0\.04 s\): Newton's method did not converge: "
-        r"after 3 corrections the residual is [\d.e+-]+ N at node \d \('springs'\), wanted [\de+-]+ N or less.*smaller",
+        r"after 3 corrections the residual is [\d.e+-]+ N at node \d \('springs'\), "
+        r"expected [\de+-]+ N or less.*smaller",
     ):
         (motion := integrator.start(system, state)).advance(0.4)
     with pytest.raises(StepFailed, match="stopped within the step from t = 0 s"):

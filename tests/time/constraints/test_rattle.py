@@ -587,13 +587,13 @@ def test_what_does_not_fit():
     class Flat(Wrong):
         nodes = np.array([1, 2])
 
-    refused({"flat": Flat()}, r"nodes of constraint 'flat' have shape \(2,\) and type int64; wanted")
+    refused({"flat": Flat()}, r"nodes of constraint 'flat' have shape \(2,\) and type int64; expected")
     refused(
         {"plane": sx.measures.OnPlane([1], (0.0, 0.0, 1.0), (0.0, 0.0, 1.0))},
-        "OnPlane: .* has shape .3, 2., wanted .n, 3.",
+        "OnPlane: .* has shape .3, 2., expected .n, 3.",
     )
-    refused({"ball": sx.measures.OnSphere([1], (0.0, 0.0, 1.0), 1.0)}, "OnSphere: .* has shape .3, 2., wanted .n, 3.")
-    refused({"wrong": Wrong()}, r"Wrong: the local value has shape \(1, 2\), wanted \(1,\)")
+    refused({"ball": sx.measures.OnSphere([1], (0.0, 0.0, 1.0), 1.0)}, "OnSphere: .* has shape .3, 2., expected .n, 3.")
+    refused({"wrong": Wrong()}, r"Wrong: the local value has shape \(1, 2\), expected \(1,\)")
     import scipy.sparse as sp
 
     consistent = sx.System(sp.csr_array(np.eye(3) + 0.1), {}, dim=2)

@@ -207,7 +207,7 @@ def test_mirroring_is_told_by_true_and_false():
             ForceStepping(0.1, mirrored=wrong)
     assert ForceStepping(0.1, mirrored=[True, False]) == ForceStepping(0.1, mirrored=(True, False))
     system, state = cluster()
-    with pytest.raises(InvalidSystem, match=r"the mirroring of force-stepping has shape \(3,\); wanted a number"):
+    with pytest.raises(InvalidSystem, match=r"the mirroring of force-stepping has shape \(3,\); expected a number"):
         ForceStepping(0.1, mirrored=(True, False, True)).start(system, state)
 
 
@@ -329,7 +329,7 @@ def test_pieces_join_without_a_gap(orbit):
 def test_times_outside_the_pieces_are_refused(orbit):
     system, integrator, state = orbit
     pieces = integrator.start(system, state).follow(1.0)
-    with pytest.raises(ValueError, match=r"from 0 s to 1 s; wanted 0.5 s to 2 s"):
+    with pytest.raises(ValueError, match=r"from 0 s to 1 s; expected 0.5 s to 2 s"):
         pieces.at([0.5, 2.0])
 
 

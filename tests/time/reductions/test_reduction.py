@@ -281,7 +281,7 @@ def test_grid_sizes_are_those_of_jacobi_coordinates():
     grid = np.array([[0.02, 0.01], [0.01, 0.03], [0.005, 0.02]])
     motion = JacobiReduction(ForceStepping(grid)).start(system, state)
     np.testing.assert_array_equal(motion.inner.checkpoint()["grid"], grid.ravel())
-    with pytest.raises(ValueError, match=r"has shape \(4, 2\); wanted .* \(3, 2\)"):
+    with pytest.raises(ValueError, match=r"has shape \(4, 2\); expected .* \(3, 2\)"):
         JacobiReduction(ForceStepping(np.ones((4, 2)))).start(system, state)
 
 

@@ -205,5 +205,5 @@ def test_factors_take_over_from_multigrid(monkeypatch, symmetric):
     assert solver.definite == symmetric
     monkeypatch.setattr(multigrid, "LARGEST_DIRECT", 100)
     solver.update(blocks, symmetric, x)
-    with pytest.raises(StepFailed, match=r"multigrid left a residual of .*wanted 1\.0e-09"):
+    with pytest.raises(StepFailed, match=r"multigrid left a residual of .*expected 1\.0e-09"):
         solver.solve(b, 1e-9)

@@ -499,7 +499,7 @@ def test_no_direct_factors_beyond_memory(monkeypatch):
     solver.update(blocks, True, q)
     monkeypatch.setattr(rigid_start, "conjugate_gradients", stopped(conjugate_gradients))
     monkeypatch.setattr(iterative, "bicgstab", stopped(bicgstab))
-    told = r"left a residual of .* \(wanted 1.0e-09\) and was stopped after 3 iterations. Try .* linear=\"sparse\""
+    told = r"left a residual of .* \(expected 1.0e-09\) and was stopped after 3 iterations. Try .* linear=\"sparse\""
     with pytest.raises(StepFailed, match=told):
         solver.solve(np.ones_like(q), 1e-9)
 

@@ -186,7 +186,9 @@ def test_what_iterations_leave_is_told(petsc, monkeypatch):
     system, state = body(fixed=True)
     solver = linear_solver("petsc", system.pattern, 3)
     solver.update(matrix(system, state.q, 1.0, True), True, state.q)
-    with pytest.raises(StepFailed, match=r"PETSc's solver left a residual of .*, wanted 1\.0e-09 \(DIVERGED_MAX_IT\)"):
+    with pytest.raises(
+        StepFailed, match=r"PETSc's solver left a residual of .*, expected 1\.0e-09 \(DIVERGED_MAX_IT\)"
+    ):
         solver.solve(np.where(system.fixed, 0.0, 1.0), 1e-9)
 
 
