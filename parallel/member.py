@@ -143,10 +143,10 @@ class Member:
 
     @property
     def local(self) -> dict[str, Array]:
-        """What moves, of own nodes and ghosts [..., l, dim]; of implicit steps, where contacts were listed as well."""
-        system, shape = self.system, (self.system.n_nodes, self.system.dim)
-        moving = {name: array for name, array in self.motion.arrays().items() if array.shape[-2:] == shape}
-        return moving | ({LISTED_AT + name: q for name, q in system.listed_at.items()} if system.agrees else {})
+        """What moves, of own nodes and ghosts [..., l, dim], and where contacts were listed."""
+        shape = self.system.n_nodes, self.system.dim
+        found = self.motion.arrays() | {LISTED_AT + name: q for name, q in self.motion.listed_at.items()}
+        return {name: array for name, array in found.items() if array.shape[-2:] == shape}
 
     def arrays(self) -> dict[str, Array]:
         """Return what moves, of own nodes [..., own, dim]."""
@@ -185,21 +185,13 @@ class Command:
 
 @dataclass
 class Take(Command):
-    """Take a part, and begin a motion of it, if one is given.
-
-    Attributes
-    ----------
-    part : Part
-    motion : Begin, optional
-    """
+    """Take a part."""
 
     part: Part
-    motion: Begin | None = None
 
-    def done(self, member: Member) -> Counts | None:
+    def done(self, member: Member) -> None:
         """Do it on one rank."""
         member.take(self.part)
-        return None if self.motion is None else self.motion.done(member)
 
 
 @dataclass

@@ -33,6 +33,8 @@ class Placement:
     q : float64 [n, dim]
         Positions in m.
     ranks : Ranks
+    owner : int32 [n], optional
+        For implicit steps, the rank that owns each node; set if it is −1.
 
     Attributes
     ----------
@@ -42,18 +44,18 @@ class Placement:
         Those that each rank owns.
     """
 
-    def __init__(self, system: System, q: Array, ranks: Ranks):
+    def __init__(self, system: System, q: Array, ranks: Ranks, owner: IntArray | None = None):
         self._ranks, self._system = ranks, ref(system)
         self._made_of = {name: ref(part) for name, part in _made_of(system).items()}
         self._motion: ref[Motion] | None = None
         self.nodes: list[IntArray] = [np.empty(0, np.int32)] * ranks.size
         self.own = list(self.nodes)
-        self._place(system, q)
-
-    def _place(self, system: System, q: Array) -> None:
-        ranks = self._ranks
-        owner = owners_of(system, _places(system, q), ranks.size)
-        part = parts_of(system, owner, ranks.size, ranks.threads, explicit=True, hides=ranks.hides)
+        explicit = owner is None
+        if owner is None or owner[0] < 0:
+            found = owners_of(system, _places(system, q), ranks.size)
+            owner = found if owner is None else owner
+            owner[...] = found
+        part = parts_of(system, owner, ranks.size, ranks.threads, explicit=explicit, hides=explicit and ranks.hides)
 
         def take(rank: int) -> Command:
             found = part(rank)

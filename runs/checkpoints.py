@@ -42,9 +42,9 @@ class CheckpointsOfRun:
         """Keep a moment, with its motion."""
         path, parts = self._path, None
         if self._ranks is not None and self.in_parts:
-            from symplex.parallel.distant import DistantMotion
+            from symplex.parallel.motion import MotionInParts
 
-            assert isinstance(motion, DistantMotion), "a motion in stages has no frames in pieces"
+            assert isinstance(motion, MotionInParts), "a motion in stages has no frames in pieces"
             here = parts = Parts.after(self.last, self._ranks.size)
             kept = motion.kept_by(lambda rank: KeepPart(path, here))
         else:
