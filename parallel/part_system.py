@@ -27,7 +27,6 @@ from symplex.fem.interpolation import ChangingInterpolatedEnergy
 from symplex.fem.solids.failures import element_words, named_in_all
 from symplex.fem.system import System
 from symplex.parallel.contact import CountedContact
-from symplex.parallel.friction import FrictionBetweenBodies, PartOfFriction
 from symplex.parallel.halo import FailedElsewhere
 from symplex.parallel.part import Around, Part, Place
 from symplex.parallel.reductions import Reductions
@@ -74,14 +73,7 @@ class PartSystem(System):
         self.inner = _energies(part.inner)
         here: dict[str, Energy] = {**_energies(part.outer), **part.contacts}
         energies = {name: here[name] for name in part.energies if name in here}
-        loads = dict(part.loads)
-        for name, touching in part.frictions.items():  # none where there is none of its nodes
-            load, contact = loads[name], part.contacts.get(touching)
-            if isinstance(load, PartOfFriction) and self.agrees:
-                loads[name], energies[touching] = load.friction, load.friction.energy
-            elif isinstance(load, FrictionBetweenBodies) and isinstance(contact, ChangingInterpolatedEnergy):
-                loads[name] = load.of(contact)
-        super().__init__(part.mass, energies, dim=dim, fixed=part.fixed, loads=loads, moving=part.moving)
+        super().__init__(part.mass, energies, dim=dim, fixed=part.fixed, loads=part.loads, moving=part.moving)
         self.moving = OwnSupports(part.moving, part.fixed, self._own, sums)
         self._out = np.zeros((part.mass.size if part.inner else 0, dim))
 
