@@ -1,9 +1,9 @@
-"""What a rank does when it is told to: commands, which the first rank gives to all."""
+"""What a rank does: commands, which the first rank gives to all, are functions of a `Member`, mostly its methods."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -60,8 +60,6 @@ class Member:
 
     Attributes
     ----------
-    sums : Reductions
-        What the ranks find together, since it has its part.
     kept : dict
         What commands keep for others.
     """
@@ -79,8 +77,7 @@ class Member:
     def take(self, part: Part) -> None:
         """Take a part; what it had before is given up."""
         self._motion, self._system, self.kept = None, None, {}
-        self.sums = self.reductions()
-        self._system = PartSystem(part, self.sums)
+        self._system = PartSystem(part, self.reductions())
 
     @property
     def system(self) -> PartSystem:
@@ -109,11 +106,11 @@ class Member:
         """By the names of energies, all stencils around its own nodes, where there are any."""
         return self.system.around
 
-    def begin(self, start: Begin) -> Counts:
-        """Begin a motion with the times of steps and what moves, of own nodes and ghosts [..., l, dim]."""
+    def begin(self, method: Method, grid: Mapping[str, Any], arrays: Mapping[str, Array]) -> Counts:
+        """Begin a motion with the times of steps and what a checkpoint has, of own nodes and ghosts [..., l, dim]."""
         system = self.system
-        self._motion = motion_of(start.method, system, self.sums, **start.grid)
-        self._motion.restore(start.arrays)
+        self._motion = motion_of(method, system, **grid)
+        self._motion.restore(arrays)
         if not system.agrees:  # ghosts do not move by themselves
             for name in ("v", "a"):
                 self._motion.arrays()[name][system.n_own :] = 0.0
@@ -163,6 +160,26 @@ class Member:
         """The work done on own nodes (see `PartLedger`); of implicit steps all ranks know all of it."""
         return self.motion.words if isinstance(self.motion, PartMotion) else np.zeros((0, WORDS), np.int64)
 
+    def all_arrays(self) -> tuple[dict[str, Array], NDArray[np.int64]]:
+        """Return what moves, of own nodes, and the work done on these."""
+        return self.arrays(), self.words
+
+    def sums(self) -> RankSums:
+        """Return energies, momenta and work as sums."""
+        found = self.local
+        return self.sums_of(found["q"], found["v"], found["a"], self.words)
+
+    def sums_at(self, q: Array) -> RankSums:
+        """Return the energies at positions q [l, dim], ghosts included."""
+        still = np.zeros_like(q)
+        return self.sums_of(q, still, still, np.zeros((0, WORDS), np.int64))
+
+    def gradient_at(self, q: Array) -> Array | Failure:
+        """Return the gradient [own, dim] of own nodes at positions q [l, dim], ghosts included."""
+        with self.limited():
+            gradient, failed = self.system.gradient_at(q)
+        return gradient if failed is None else Failure(*failed)
+
     def sums_of(self, q: Array, v: Array, a: Array, works: NDArray[np.int64]) -> RankSums:
         """Return the sums over own nodes, and over the stencils that are counted here, at q, v and a [l, dim]."""
         own = self.system.n_own
@@ -175,86 +192,7 @@ class Member:
         return np.stack([arrays[name][places] for name in ("q", "v", "a")])
 
 
-class Command:
-    """Something that all ranks do together; `done` returns what the first rank is to know."""
-
-    def done(self, member: Member) -> Any:
-        """Do it on one rank."""
-        raise NotImplementedError
-
-
-@dataclass
-class Take(Command):
-    """Take a part."""
-
-    part: Part
-
-    def done(self, member: Member) -> None:
-        """Do it on one rank."""
-        member.take(self.part)
-
-
-@dataclass
-class Begin(Command):
-    """Begin a motion of the part that it has.
-
-    Attributes
-    ----------
-    method : ImplicitIntegrator or Newmark
-    grid : mapping
-        The times of steps.
-    arrays : mapping of str to float64
-        What moves, of own nodes and ghosts [..., l, dim], and what is counted, as in a checkpoint.
-    """
-
-    method: Method
-    grid: Mapping[str, Any]
-    arrays: Mapping[str, Array]
-
-    def done(self, member: Member) -> Counts:
-        """Do it on one rank."""
-        return member.begin(self)
-
-
-@dataclass
-class Steps(Command):
-    """Take steps."""
-
-    number: int
-
-    def done(self, member: Member) -> Failure | Counts:
-        """Do it on one rank."""
-        return member.steps(self.number)
-
-
-@dataclass
-class Arrays(Command):
-    """Tell all that moves, and the work done."""
-
-    def done(self, member: Member) -> tuple[dict[str, Array], NDArray[np.int64]]:
-        """Do it on one rank."""
-        return member.arrays(), member.words
-
-
-@dataclass
-class Summed(Command):
-    """Tell energies, momenta and work as sums."""
-
-    def done(self, member: Member) -> RankSums:
-        """Do it on one rank."""
-        found = member.local
-        return member.sums_of(found["q"], found["v"], found["a"], member.words)
-
-
-@dataclass
-class Some(Command):
-    """Tell positions, velocities and accelerations of some own nodes, by their places."""
-
-    places: IntArray
-
-    def done(self, member: Member) -> Array:
-        """Do it on one rank."""
-        return member.some(self.places)
+Command = Callable[[Member], Any]
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -14,7 +15,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.solids.solid import solids_of
 from symplex.fem.system import State, System
 from symplex.parallel.exact_sum import add_numbers, values_of, words_of
-from symplex.parallel.member import Arrays, Begin, Command, Counts, Some, Steps, Summed
+from symplex.parallel.member import Command, Counts, Member
 from symplex.parallel.part_motion import Method
 from symplex.parallel.pieces import require_few, require_parts
 from symplex.parallel.placement import Placement, placed
@@ -174,7 +175,7 @@ class MotionInParts(FixedStepMotion):
         if not self._own:
             self._divide()
         self._found = {}
-        self._take_counts(self._called(lambda rank: Steps(n_steps)))
+        self._take_counts(self._called(lambda rank: partial(Member.steps, number=n_steps)))
         self.n += n_steps
 
     def _take_counts(self, counts: Sequence[Counts]) -> None:
@@ -220,7 +221,7 @@ class MotionInParts(FixedStepMotion):
                 name: np.ascontiguousarray(array[..., nodes, :]) if array.shape[-2:] == shape else array
                 for name, array in arrays.items()
             }
-            return Begin(method, grid, here)
+            return partial(Member.begin, method=method, grid=grid, arrays=here)
 
         self._take_counts(ranks.call(begin))
         self._own = dict(enumerate(placement.own))
@@ -233,7 +234,7 @@ class MotionInParts(FixedStepMotion):
     def _gather(self) -> None:
         """Get all that moves from the ranks, and where contacts have found their pairs."""
         n, found = self.system.n_nodes, {}
-        parts = self._called(lambda rank: Arrays())
+        parts = self._called(lambda rank: Member.all_arrays)
         for rank, (arrays, _) in enumerate(parts):
             for name, array in arrays.items():
                 whole = found.setdefault(name, np.zeros((*array.shape[:-2], n, array.shape[-1])))
@@ -279,7 +280,7 @@ class MotionInParts(FixedStepMotion):
         """Return the present state, with its sums; nodes are brought when they are looked at."""
         if not self._own:
             self._divide()
-        parts = self._called(lambda rank: Summed())
+        parts = self._called(lambda rank: Member.sums)
         self._take_words([one.works for one in parts])
         n = self.n
 
@@ -305,7 +306,7 @@ class MotionInParts(FixedStepMotion):
         owner, place = self._found_at
         found = tuple(np.zeros((self.system.n_nodes, self.system.dim)) for _ in range(3))  # pages that no one touches
         of = {rank: nodes[owner[nodes] == rank] for rank in self._own}
-        for rank, parts in enumerate(self._called(lambda rank: Some(place[of[rank]]))):
+        for rank, parts in enumerate(self._called(lambda rank: partial(Member.some, places=place[of[rank]]))):
             for array, values in zip(found, parts, strict=True):
                 array[of[rank]] = values
         return found  # pyright: ignore[reportReturnType]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.checkpoint import Checkpoint, Parts, files_of_parts, save_checkpoint, save_part
-from symplex.parallel.member import Command, Member
+from symplex.parallel.member import Member
 from symplex.parallel.ranks import Ranks
 from symplex.time.motion import Motion
 
@@ -57,13 +57,13 @@ class CheckpointsOfRun:
 
 
 @dataclass
-class KeepPart(Command):
+class KeepPart:
     """Write the nodes of a rank to its part of a checkpoint; tell the work done on them."""
 
     path: Path
     parts: Parts
 
-    def done(self, member: Member) -> NDArray[np.int64]:
+    def __call__(self, member: Member) -> NDArray[np.int64]:
         """Do it on one rank."""
         share = member.part.share
         save_part(self.path, member.comm.rank, self.parts, share.nodes[: share.ghosts], member.arrays())
