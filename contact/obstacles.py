@@ -21,24 +21,12 @@ _ORTHONORMAL = 1e-9  # how far axes may be from it
 
 
 class Obstacle(Summarized):
-    """A rigid body that does not deform. Where its gap g(x) is positive is admissible.
+    """A rigid body that does not deform. Where its gap g(x) is positive is admissible."""
 
-    Attributes
-    ----------
-    dim : int
-        Dimension of space.
-    measure : float64
-        The measure (see `symplex.fem.measures.relative`) of a position that the gap is made of.
-    law : (int, float)
-        The law that the penalty ½ k ⟨−g⟩² is of the measure, and its length.
-    slope : float
-        |∂g/∂x|: 1 where g is a distance in m.
-    """
-
-    dim: int
-    measure: Array
-    law: tuple[int, float]
-    slope: float = 1.0
+    dim: int  # dimension of space
+    measure: Array  # the measure (see `symplex.fem.measures.relative`) of a position that the gap is made of
+    law: tuple[int, float]  # the law that the penalty ½ k ⟨−g⟩² is of the measure, and its length
+    slope: float = 1.0  # |∂g/∂x|: 1 where g is a distance in m
 
     def _set(self, **attributes: Any) -> None:
         """Set attributes of an obstacle, which is frozen."""

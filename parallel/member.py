@@ -36,16 +36,9 @@ class Failure:
 
 
 class Counts(NamedTuple):
-    """What has been counted in implicit steps, by all ranks alike.
+    """What has been counted in implicit steps, by all ranks alike."""
 
-    Attributes
-    ----------
-    arrays : dict of str to float64
-        Of a checkpoint: counts, and the work done.
-    statistics : dict of str to float
-    """
-
-    arrays: dict[str, Array]
+    arrays: dict[str, Array]  # of a checkpoint: counts, and the work done
     statistics: dict[str, float]
 
 

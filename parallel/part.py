@@ -79,21 +79,11 @@ class Place(NamedTuple):
 
 
 class Around(NamedTuple):
-    """Stencils of an energy around own nodes.
+    """Stencils of an energy around own nodes."""
 
-    Attributes
-    ----------
-    energy : Energy
-        On the nodes of the rank.
-    chosen : int [m]
-        Which stencils these are in the whole energy.
-    counts : bool [m]
-        Which of them count here: each stencil of the whole counts on one rank.
-    """
-
-    energy: Energy
-    chosen: NDArray[np.integer]
-    counts: NDArray[np.bool_]
+    energy: Energy  # on the nodes of the rank
+    chosen: NDArray[np.integer]  # [m]: which stencils these are in the whole energy
+    counts: NDArray[np.bool_]  # [m]: which of them count here: each stencil of the whole counts on one rank
 
 
 def owners_of(system: System, q: Array, ranks: int) -> NDArray[np.int32]:

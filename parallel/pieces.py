@@ -76,21 +76,11 @@ def require_few(system: System, ranks: int) -> None:
 
 @dataclass(frozen=True)
 class Piece:
-    """Some stencils of an energy.
+    """Some stencils of an energy."""
 
-    Attributes
-    ----------
-    chosen : int [s]
-        Which these are in the whole energy.
-    nodes : int32 [s, k]
-        Their nodes, as the rank numbers them.
-    named : int32 [s, k]
-        Their nodes, as the whole mesh numbers them.
-    """
-
-    chosen: NDArray[np.integer]
-    nodes: IntArray
-    named: IntArray
+    chosen: NDArray[np.integer]  # [s]: which these are in the whole energy
+    nodes: IntArray  # [s, k]: their nodes, as the rank numbers them
+    named: IntArray  # [s, k]: their nodes, as the whole mesh numbers them
 
     def energy(self) -> Energy:
         """Return the energy of these stencils."""
