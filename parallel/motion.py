@@ -49,11 +49,6 @@ class InParts(AroundSteps["MotionInParts"]):
     ranks and threads; of methods with implicit steps they are the same as far as Newton's method finds them. A
     checkpoint is that of the whole motion, from which any number of ranks can go on, or one process.
 
-    Parameters
-    ----------
-    method : Newmark, Midpoint, EnergyMomentum, GeneralizedAlpha or HilberHughesTaylor
-    ranks : Ranks
-
     Raises
     ------
     InvalidSystem

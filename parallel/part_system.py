@@ -43,11 +43,6 @@ class PartSystem(System):
 
     Its energies are those around own nodes, or with a hidden exchange those around sent ones; the others are ``inner``.
 
-    Parameters
-    ----------
-    part : Part
-    sums : Reductions
-
     Attributes
     ----------
     part : Part

@@ -184,10 +184,6 @@ class RankedTurned(TurnedMatrix):
     """The symmetric part of A R on several ranks.
 
     The rotations of own nodes are by own neighbours; those of ghosts are theirs at home.
-
-    Parameters
-    ----------
-    pattern : RankedRows
     """
 
     def __init__(self, pattern: RankedRows):
