@@ -21,7 +21,7 @@ import numpy as np
 import symplex as sx
 from symplex.fem import threads
 from symplex.parallel.division import Division
-from symplex.parallel.member import Arrays, Command, Member, Summed
+from symplex.parallel.member import Command, Member
 from symplex.parallel.motion import InParts
 from symplex.parallel.part_system import PartSystem
 from symplex.parallel.partition import owners
@@ -73,13 +73,13 @@ def _shared(nodes: np.ndarray, rank: np.ndarray, n: int) -> int:
     return int((times * (times - 1)).sum())
 
 
-class Timed(Command):
+class Timed:
     """Take steps, and tell the processor time of the loops over elements in each."""
 
     def __init__(self, steps: int):
         self.steps = steps
 
-    def done(self, member: Member) -> float:
+    def __call__(self, member: Member) -> float:
         """Do it on one rank."""
         spent, added = [0.0], PartSystem._added
 
@@ -121,16 +121,16 @@ def steps(ranks: sx.parallel.Ranks) -> None:
         )
 
 
-class Spent(Command):
+class Spent:
     """Do another command, and tell its processor time."""
 
     def __init__(self, command: Command):
         self.command = command
 
-    def done(self, member: Member) -> float:
+    def __call__(self, member: Member) -> float:
         """Do it on one rank."""
         before = process_time()
-        self.command.done(member)
+        self.command(member)
         return process_time() - before
 
 
@@ -144,8 +144,8 @@ def rows(ranks: sx.parallel.Ranks) -> None:
         gathered: list[list[float]] = []
         summed: list[list[float]] = []
         for _ in range(TRIALS):
-            gathered.append(ranks.call(lambda rank: Spent(Arrays())))
-            summed.append(ranks.call(lambda rank: Spent(Summed())))
+            gathered.append(ranks.call(lambda rank: Spent(Member.all_arrays)))
+            summed.append(ranks.call(lambda rank: Spent(Member.sums)))
             before = process_time()
             motion._gather()
             arrays = motion.arrays()
@@ -161,10 +161,10 @@ def rows(ranks: sx.parallel.Ranks) -> None:
             )
 
 
-class Memory(Command):
+class Memory:
     """Tell what memory the process has, and the most that it has had, in MB."""
 
-    def done(self, member: Member) -> tuple[float, float]:
+    def __call__(self, member: Member) -> tuple[float, float]:
         """Do it on one rank."""
         words = Path("/proc/self/status").read_text().split()
         return tuple(int(words[words.index(name) + 1]) / 1024 for name in ("VmRSS:", "VmHWM:"))  # type: ignore

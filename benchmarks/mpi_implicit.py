@@ -15,7 +15,7 @@ from time import process_time
 import numpy as np
 
 import symplex as sx
-from symplex.parallel.member import Command, Member
+from symplex.parallel.member import Member
 from symplex.parallel.motion import InParts
 from symplex.time.implicit.implicit import ImplicitMotion
 from symplex.time.stability import stable_step
@@ -24,12 +24,12 @@ RUBBER = sx.NeoHookean(lmbda=6e6, mu=4e6, density=1000.0)
 STEPS = 3
 
 
-class Spent(Command):
+class Spent:
     """Tell the processor time so far, and how often all ranks have met."""
 
-    def done(self, member: Member) -> tuple[float, int]:
+    def __call__(self, member: Member) -> tuple[float, int]:
         """Do it on one rank."""
-        return process_time(), member.sums.count
+        return process_time(), member.system.sums.count
 
 
 def block(n: int) -> tuple[sx.System, sx.State]:

@@ -24,7 +24,7 @@ from typing import Any
 os.environ.setdefault("SYMPLEX_THREADS", "1")
 
 import symplex as sx
-from symplex.parallel.member import Command, Member
+from symplex.parallel.member import Member
 
 SCENARIO = """
 [[body]]
@@ -51,10 +51,10 @@ LARGE_MESH = Path(__file__).with_name("large_mesh.py")
 
 
 @dataclass
-class Spent(Command):
+class Spent:
     """Tell the processor time in s, and the most memory in MB, of a rank so far."""
 
-    def done(self, member: Member) -> tuple[float, float]:
+    def __call__(self, member: Member) -> tuple[float, float]:
         """Do it on one rank."""
         return spent()
 

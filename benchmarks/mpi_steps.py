@@ -27,7 +27,7 @@ from mpi import block
 import symplex as sx
 from symplex.fem import threads
 from symplex.parallel.halo import Halo
-from symplex.parallel.member import Command, Failure, Member
+from symplex.parallel.member import Failure, Member
 from symplex.parallel.motion import InParts
 from symplex.time.explicit.newmark import Newmark, NewmarkMotion
 
@@ -37,12 +37,12 @@ KEPT: dict[str, Any] = {}  # the parts that this rank has, by name
 
 
 @dataclass
-class Keep(Command):
+class Keep:
     """Keep the part that the rank has under a name; tell its nodes, its ghosts, and what it sends in a step."""
 
     name: str
 
-    def done(self, member: Member) -> tuple[int, int, int, int]:
+    def __call__(self, member: Member) -> tuple[int, int, int, int]:
         """Do it on one rank."""
         KEPT[self.name] = member._motion, member._system
         share, halo = member.part.share, member.halo
@@ -50,14 +50,14 @@ class Keep(Command):
 
 
 @dataclass
-class Timed(Command):
+class Timed:
     """Take steps of a part that is kept, with messages that arrive late; tell how long one takes in s."""
 
     name: str
     steps: int
     delay: float = 0.0
 
-    def done(self, member: Member) -> float:
+    def __call__(self, member: Member) -> float:
         """Do it on one rank."""
         member._motion, member._system = KEPT[self.name]
         pin(member.comm.rank)

@@ -70,13 +70,7 @@ class ContactLaw(Copyable, ABC):
 
 @final
 class MeasuredLaw(PairLaw):
-    """A contact law as one of the measure m of an obstacle: of its gap itself, or of a squared distance l².
-
-    Parameters
-    ----------
-    law : ContactLaw
-    obstacle : Obstacle
-    """
+    """A contact law as one of the measure m of an obstacle: of its gap itself, or of a squared distance l²."""
 
     def __init__(self, law: ContactLaw, obstacle: Obstacle):
         self.law = law

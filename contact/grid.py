@@ -22,36 +22,16 @@ _MOST_CELLS = 1e9  # along an axis: beyond them rounding would matter
 
 
 class Grid(NamedTuple):
-    """Boxes sorted by the cells of a grid.
+    """Boxes sorted by the cells of a grid."""
 
-    Attributes
-    ----------
-    order : int32 [m]
-        Whose box stands at a place.
-    boxes : float64 [m, 6]
-        Their lower and upper corners in m, by place.
-    levels : int32 [LEVELS + 1]
-        The first place of each level, largest boxes first.
-    cells : int32 [c]
-        The first place of each cell, of all levels, and the end of its last one.
-    offset : int64 [LEVELS]
-        Where the cells of a level begin.
-    number : int64 [LEVELS, 3]
-        Of cells in each direction, powers of two.
-    size : float64 [LEVELS]
-        Edge length of a cell in m.
-    ends : float64 [2, 3]
-        The lower and the upper corner in m of the box of all centres; cells begin at the lower one.
-    """
-
-    order: IntArray
-    boxes: Array
-    levels: IntArray
-    cells: IntArray
-    offset: NDArray[np.int64]
-    number: NDArray[np.int64]
-    size: Array
-    ends: Array
+    order: IntArray  # [m]: whose box stands at a place
+    boxes: Array  # [m, 6]: their lower and upper corners in m, by place
+    levels: IntArray  # [LEVELS + 1]: the first place of each level, largest boxes first
+    cells: IntArray  # [c]: the first place of each cell, of all levels, and the end of its last one
+    offset: NDArray[np.int64]  # [LEVELS]: where the cells of a level begin
+    number: NDArray[np.int64]  # [LEVELS, 3]: of cells in each direction, powers of two
+    size: Array  # [LEVELS]: edge length of a cell in m
+    ends: Array  # [2, 3]: the lower and the upper corner in m of the box of all centres; cells begin at the lower one
 
 
 @kernel

@@ -23,20 +23,11 @@ class Place(NamedTuple):
 
 
 class NearPairs(NamedTuple):
-    """Pairs of a list that were near each other.
+    """Pairs of a list that were near each other."""
 
-    Attributes
-    ----------
-    place : Place
-        As long as no vertex goes farther, ``energy`` has all pairs that come within d̂.
-    energy : PairEnergy
-    away : float
-        How far in m vertices had been from where the list was found, at most.
-    """
-
-    place: Place
+    place: Place  # as long as no vertex goes farther, ``energy`` has all pairs that come within d̂
     energy: PairEnergy
-    away: float
+    away: float  # how far in m vertices had been from where the list was found, at most
 
 
 def near_pairs(q: Array, vertices: IntArray, listed: PairEnergy, ahead: float, away: float) -> NearPairs:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,46 +20,24 @@ from symplex.fem.measures.relative import axes_from, core, distance, faces
 _ORTHONORMAL = 1e-9  # how far axes may be from it
 
 
-class Obstacle(Summarized, ABC):
-    """A rigid body that does not deform. Where its gap g(x) is positive is admissible.
+class Obstacle(Summarized):
+    """A rigid body that does not deform. Where its gap g(x) is positive is admissible."""
 
-    Attributes
-    ----------
-    dim : int
-        Dimension of space.
-    """
+    dim: int  # dimension of space
+    measure: Array  # the measure (see `symplex.fem.measures.relative`) of a position that the gap is made of
+    law: tuple[int, float]  # the law that the penalty ½ k ⟨−g⟩² is of the measure, and its length
+    slope: float = 1.0  # |∂g/∂x|: 1 where g is a distance in m
 
-    @property
-    @abstractmethod
-    def dim(self) -> int:
-        """Dimension of space."""
-
-    @property
-    @abstractmethod
-    def measure(self) -> Array:
-        """The measure (see `symplex.fem.measures.relative`) of a position that the gap is made of."""
-
-    @property
-    @abstractmethod
-    def law(self) -> tuple[int, float]:
-        """The law that the penalty ½ k ⟨−g⟩² is of the measure, and its length."""
-
-    @property
-    def slope(self) -> float:
-        """|∂g/∂x|: 1 where g is a distance in m."""
-        return 1.0
-
-    @cached_property
-    def _known_measure(self) -> Array:
-        """The measure, made once."""
-        return self.measure
+    def _set(self, **attributes: Any) -> None:
+        """Set attributes of an obstacle, which is frozen."""
+        self.__dict__.update(attributes)
 
     def gap(self, x: Array) -> Array:
         """Return the gap g [m] of the points x [m, dim]."""
         points, m = np.ascontiguousarray(x, dtype=float), np.empty(len(x))
         if points.shape[1:] != (self.dim,):
             raise InvalidSystem(f"{type(self).__name__}: points have shape {points.shape}, expected (m, {self.dim}).")
-        loops.measures(points, np.arange(len(x), dtype=np.int32)[:, None], self._known_measure, m)
+        loops.measures(points, np.arange(len(x), dtype=np.int32)[:, None], self.measure, m)
         law, length = self.law
         return m if law == PENALTY else np.sqrt(m) - length if law == COMPRESSION else length - np.sqrt(m)
 
@@ -97,28 +73,9 @@ class HalfSpace(Obstacle):
             raise InvalidSystem(f"HalfSpace: point has {len(origin)} components, normal has {len(n)}.")
         if not n.any():
             raise InvalidSystem("HalfSpace: the normal is zero; it must point to the admissible side.")
-        object.__setattr__(self, "point", origin)
-        object.__setattr__(self, "normal", unit_vector(n) if normalize else n)
-
-    @property
-    def dim(self) -> int:
-        """Dimension of space."""
-        return len(self.point)
-
-    @property
-    def measure(self) -> Array:
-        """(x − O)·n."""
-        return faces(self.point, [self.normal], [0.0])
-
-    @property
-    def law(self) -> tuple[int, float]:
-        """½ k ⟨−g⟩²."""
-        return PENALTY, 0.0
-
-    @property
-    def slope(self) -> float:
-        """|n|."""
-        return float(np.linalg.norm(self.normal))
+        n = unit_vector(n) if normalize else n
+        self._set(point=origin, normal=n, dim=len(origin), slope=float(np.linalg.norm(n)))
+        self._set(measure=faces(origin, [n], [0.0]), law=(PENALTY, 0.0))  # (x − O)·n
 
 
 class _Round(Obstacle):
@@ -127,17 +84,12 @@ class _Round(Obstacle):
     radius: float
     inside: bool
 
-    def _set_round(self, radius: float, inside: bool) -> None:
-        name = type(self).__name__
+    def _set_round(self, radius: float, inside: bool, measure: Array, dim: int = 3) -> None:
+        """Set the radius, and the measure, which is l², l the distance from the core: ½ k ⟨R − l⟩² or ½ k ⟨l − R⟩²."""
         if not (np.isfinite(radius) and radius > 0):
-            raise InvalidSystem(f"{name}: the radius must be positive; it is {radius} m.")
-        object.__setattr__(self, "radius", float(radius))
-        object.__setattr__(self, "inside", inside)
-
-    @property
-    def law(self) -> tuple[int, float]:
-        """½ k ⟨R − l⟩², or ½ k ⟨l − R⟩² of the inside, l the distance from the core."""
-        return TENSION if self.inside else COMPRESSION, self.radius
+            raise InvalidSystem(f"{type(self).__name__}: the radius must be positive; it is {radius} m.")
+        law = TENSION if inside else COMPRESSION, float(radius)
+        self._set(radius=float(radius), inside=inside, measure=measure, law=law, dim=dim)
 
 
 @checked
@@ -166,18 +118,8 @@ class Sphere(_Round):
     inside: bool
 
     def __init__(self, center: ArrayLike, radius: float, inside: bool = False):
-        object.__setattr__(self, "center", _vector("Sphere: center", center))
-        self._set_round(radius, inside)
-
-    @property
-    def dim(self) -> int:
-        """Dimension of space."""
-        return len(self.center)
-
-    @property
-    def measure(self) -> Array:
-        """|x − c|²."""
-        return distance(self.center)
+        self._set(center=_vector("Sphere: center", center))
+        self._set_round(radius, inside, distance(self.center), len(self.center))
 
 
 @checked
@@ -209,22 +151,11 @@ class Cylinder(_Round):
     inside: bool
 
     def __init__(self, point: ArrayLike, axis: ArrayLike, radius: float, inside: bool = False):
-        object.__setattr__(self, "point", _vector("Cylinder: point", point, 3))
-        direction = _vector("Cylinder: axis", axis, 3)
+        start, direction = _vector("Cylinder: point", point, 3), _vector("Cylinder: axis", axis, 3)
         if not direction.any():
             raise InvalidSystem("Cylinder: the axis is zero; it must be a direction.")
-        object.__setattr__(self, "axis", unit_vector(direction))
-        self._set_round(radius, inside)
-
-    @property
-    def dim(self) -> int:
-        """Three."""
-        return 3
-
-    @property
-    def measure(self) -> Array:
-        """The squared distance from the axis."""
-        return core(self.point, axes_from(self.axis), np.array([np.inf, 0.0, 0.0]))
+        self._set(point=start, axis=unit_vector(direction))
+        self._set_round(radius, inside, core(self.point, axes_from(self.axis), np.array([np.inf, 0.0, 0.0])))
 
 
 @checked
@@ -254,23 +185,12 @@ class Capsule(_Round):
     inside: bool
 
     def __init__(self, start: ArrayLike, end: ArrayLike, radius: float, inside: bool = False):
-        object.__setattr__(self, "start", _vector("Capsule: start", start, 3))
-        object.__setattr__(self, "end", _vector("Capsule: end", end, 3))
-        if not (self.end - self.start).any():
-            raise InvalidSystem("Capsule: both ends are at one point; take a Sphere.")
-        self._set_round(radius, inside)
-
-    @property
-    def dim(self) -> int:
-        """Three."""
-        return 3
-
-    @property
-    def measure(self) -> Array:
-        """The squared distance from the segment."""
+        self._set(start=_vector("Capsule: start", start, 3), end=_vector("Capsule: end", end, 3))
         along = self.end - self.start
+        if not along.any():
+            raise InvalidSystem("Capsule: both ends are at one point; take a Sphere.")
         half = np.array([0.5 * np.linalg.norm(along), 0.0, 0.0])
-        return core(0.5 * (self.start + self.end), axes_from(unit_vector(along)), half)
+        self._set_round(radius, inside, core(0.5 * (self.start + self.end), axes_from(unit_vector(along)), half))
 
 
 @checked
@@ -304,33 +224,19 @@ class Box(Obstacle):
     inside: bool
 
     def __init__(self, center: ArrayLike, size: ArrayLike, axes: ArrayLike | None = None, inside: bool = False):
-        object.__setattr__(self, "center", _vector("Box: center", center))
-        object.__setattr__(self, "size", _vector("Box: size", size, len(self.center)))
-        if not (self.size > 0).all():
-            raise InvalidSystem(f"Box: the lengths of the edges must be positive; they are {self.size} m.")
-        rows = np.eye(self.dim) if axes is None else np.array(axes, dtype=float)
-        if rows.shape != (self.dim,) * 2 or not np.abs(rows @ rows.T - np.eye(self.dim)).max() < _ORTHONORMAL:
-            raise InvalidSystem(f"Box: the axes must be {self.dim} orthonormal vectors, one in each row.")
-        object.__setattr__(self, "axes", rows)
-        object.__setattr__(self, "inside", inside)
-
-    @property
-    def dim(self) -> int:
-        """Dimension of space."""
-        return len(self.center)
-
-    @property
-    def measure(self) -> Array:
-        """The greatest height above a face; of a container, the squared distance from it."""
-        half = 0.5 * self.size
-        if self.inside:
-            return core(self.center, self.axes, half)
-        return faces(self.center, np.concatenate([self.axes, -self.axes]), np.concatenate([half, half]))
-
-    @property
-    def law(self) -> tuple[int, float]:
-        """½ k ⟨−g⟩², of a container ½ k l²."""
-        return (TENSION, 0.0) if self.inside else (PENALTY, 0.0)
+        middle = _vector("Box: center", center)
+        edges, dim = _vector("Box: size", size, len(middle)), len(middle)
+        if not (edges > 0).all():
+            raise InvalidSystem(f"Box: the lengths of the edges must be positive; they are {edges} m.")
+        rows = np.eye(dim) if axes is None else np.array(axes, dtype=float)
+        if rows.shape != (dim,) * 2 or not np.abs(rows @ rows.T - np.eye(dim)).max() < _ORTHONORMAL:
+            raise InvalidSystem(f"Box: the axes must be {dim} orthonormal vectors, one in each row.")
+        # Of a block the greatest height above a face; of a container the squared distance from it.
+        half = 0.5 * edges
+        block = faces(middle, np.concatenate([rows, -rows]), np.concatenate([half, half]))
+        measure = core(middle, rows, half) if inside else block
+        self._set(center=middle, size=edges, axes=rows, inside=inside, dim=dim)
+        self._set(measure=measure, law=(TENSION, 0.0) if inside else (PENALTY, 0.0))
 
     def gap(self, x: Array) -> Array:
         """Return the distance g [m] of the points x [m, dim] from the surface, negative where it is not admissible."""

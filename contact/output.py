@@ -42,38 +42,18 @@ class Contacts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ContactState:
-    """Bodies in contact at some positions.
-
-    Attributes
-    ----------
-    surface : Surface
-    between : bool [bodies, bodies]
-        Which bodies may touch.
-    reach : float
-        The distance d̂ in m at which forces begin.
-    offset : float
-        How far in m the surfaces stand back from those of the bodies, both together: gaps told are less by it.
-    q : float64 [n, 3]
-        The nodal positions in m.
-    pairs : SurfacePairs
-        All that are closer than d̂, and others.
-    c : float64 [m, 4]
-        The coefficients of their closest points.
-    gaps : float64 [m]
-        Their distances in m, of the surfaces that stand back.
-    gradient : float64 [m, 4, 3]
-        ∂φ/∂x of each in N, as it acts.
-    """
+    """Bodies in contact at some positions."""
 
     surface: Surface
-    between: NDArray[np.bool_]
-    reach: float
+    between: NDArray[np.bool_]  # [bodies, bodies]: which bodies may touch
+    reach: float  # the distance d̂ in m at which forces begin
+    # How far in m the surfaces stand back from those of the bodies, both together: gaps told are less by it
     offset: float
-    q: Array
-    pairs: SurfacePairs
-    c: Array
-    gaps: Array
-    gradient: Array
+    q: Array  # [n, 3]: the nodal positions in m
+    pairs: SurfacePairs  # all that are closer than d̂, and others
+    c: Array  # [m, 4]: the coefficients of their closest points
+    gaps: Array  # [m]: their distances in m, of the surfaces that stand back
+    gradient: Array  # [m, 4, 3]: ∂φ/∂x of each in N, as it acts
 
     def of_some(self, rows: NDArray[np.intp]) -> ContactState:
         """Return what there is to tell of some of its pairs, by their places."""

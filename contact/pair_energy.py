@@ -18,11 +18,6 @@ from symplex.fem.kernel_energy import KernelEnergy
 class PairEnergy(KernelEnergy):
     """φ = w m b(s) of pairs (see `symplex.contact.bodies.BodyContact`, which finds them).
 
-    Parameters
-    ----------
-    surface : Surface
-    pairs : PairRecord
-
     Attributes
     ----------
     surface : Surface

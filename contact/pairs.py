@@ -17,23 +17,13 @@ from symplex.fem.vectors import expanded, scattered, vec3_of
 
 
 class SurfacePairs(Record):
-    """Pairs of a vertex and a triangle, then pairs of two edges, each sorted by nodes.
+    """Pairs of a vertex and a triangle, then pairs of two edges, each sorted by nodes."""
 
-    Attributes
-    ----------
-    nodes : int32 [m, 4]
-        The vertex and the triangle's three; the nodes of the edges, of that with the smaller nodes first.
-    edge_edge : uint8 [m]
-        1 where it is two edges.
-    weights : float64 [m]
-        Areas in m² at rest: half of the vertex', a quarter of the sum of the edges'.
-    parallel : float64 [m]
-        |e1 × e2|² in m⁴ below which two edges count as nearly parallel, from their lengths at rest; 0 of the others.
-    """
-
+    # [m, 4]: The vertex and the triangle's three; the nodes of the edges, of that with the smaller nodes first
     nodes: Nodes
-    edge_edge: Annotated[NDArray[np.uint8], types.uint8[::1]]
-    weights: Numbers
+    edge_edge: Annotated[NDArray[np.uint8], types.uint8[::1]]  # [m]: 1 where it is two edges
+    weights: Numbers  # [m]: areas in m² at rest: half of the vertex', a quarter of the sum of the edges'
+    # [m]: |e1 × e2|² in m⁴ below which two edges count as nearly parallel, from their lengths at rest; 0 of the others
     parallel: Numbers
 
     def chosen(self, rows: NDArray[np.intp]) -> Self:

@@ -5,6 +5,8 @@ What is found, and in which order, follows from the positions alone.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,6 +36,28 @@ _NO_LIMIT = np.iinfo(np.int64).max
 _PARALLEL = 1e-3  # of |E1|² |E2|²: below it |e1 × e2|² counts as nearly parallel
 
 
+class _Sought(NamedTuple):
+    """What is sought: how, at or on the way between which positions, how near, between which bodies, how many at most.
+
+    ``near`` [bodies, bodies] are those that are paired, of which some may be too far from each other.
+    """
+
+    way: int
+    q0: Array
+    q1: Array
+    distance: float
+    near: NDArray[np.bool_]
+    at_most: int
+
+
+class _Side(NamedTuple):
+    """Primitives, vertices, edges or triangles, with their nodes [p, k] and bodies [p], in a grid."""
+
+    nodes: IntArray
+    bodies: IntArray
+    grid: Grid
+
+
 def find_pairs(surface: Surface, ends: tuple[Array, ...], distance: float, between: NDArray[np.bool_]) -> SurfacePairs:
     """Return the pairs that are closer than a distance at one of one or two positions of the nodes.
 
@@ -55,7 +79,7 @@ def find_pairs(surface: Surface, ends: tuple[Array, ...], distance: float, betwe
         If a position is not finite.
     """
     way = _NEAR_ONE if len(ends) == 1 else _NEAR_EITHER
-    found = _found(surface, ends[0], ends[-1], distance, between, way, _NO_LIMIT)
+    found = _found(surface, _Sought(way, ends[0], ends[-1], distance, between, _NO_LIMIT))
     assert found is not None
     return found
 
@@ -81,7 +105,7 @@ def find_swept(
     InvalidSystem, StepFailed
         As `find_pairs`.
     """
-    return _found(surface, q0, q1, 0.0, between, _SWEPT, at_most or _NO_LIMIT)
+    return _found(surface, _Sought(_SWEPT, q0, q1, 0.0, between, at_most or _NO_LIMIT))
 
 
 def edges_through_faces(surface: Surface, q: Array, between: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
@@ -91,17 +115,15 @@ def edges_through_faces(surface: Surface, q: Array, between: NDArray[np.bool_]) 
     surfaces touch without passing through.
     """
     _require_positions(surface, (q,))
-    found = _search(_EDGE_FACE, surface, q, q, 0.0, between, _NEAR_ONE, _NO_LIMIT)
+    found = _search(_EDGE_FACE, surface, _Sought(_NEAR_ONE, q, q, 0.0, between, _NO_LIMIT))
     assert found is not None
     return found
 
 
-def _found(
-    surface: Surface, q0: Array, q1: Array, distance: float, between: NDArray[np.bool_], way: int, at_most: int
-) -> SurfacePairs | None:
-    _require_positions(surface, (q0, q1))
-    faces = _search(_VERTEX_FACE, surface, q0, q1, distance, between, way, at_most)
-    edges = None if faces is None else _search(_EDGE_EDGE, surface, q0, q1, distance, between, way, at_most)
+def _found(surface: Surface, sought: _Sought) -> SurfacePairs | None:
+    _require_positions(surface, (sought.q0, sought.q1))
+    faces = _search(_VERTEX_FACE, surface, sought)
+    edges = None if faces is None else _search(_EDGE_EDGE, surface, sought)
     if faces is None or edges is None:
         return None
     (vertex, face), (a, b) = faces, edges
@@ -129,21 +151,13 @@ def _require_positions(surface: Surface, ends: tuple[Array, ...]) -> None:
             raise StepFailed(f"the position of node {bad} on the surface is not finite: {q[bad]}. Try a smaller step.")
 
 
-def _search(
-    kind: int,
-    surface: Surface,
-    q0: Array,
-    q1: Array,
-    distance: float,
-    between: NDArray[np.bool_],
-    way: int,
-    at_most: int,
-) -> tuple[IntArray, IntArray] | None:
+def _search(kind: int, surface: Surface, sought: _Sought) -> tuple[IntArray, IntArray] | None:
     """Return the pairs of one kind, sorted, as indices of the first [m] and the second [m]; None if too many."""
-    q0, q1 = np.ascontiguousarray(q0, dtype=float), np.ascontiguousarray(q1, dtype=float)
+    q0, q1 = (np.ascontiguousarray(q, dtype=float) for q in (sought.q0, sought.q1))
+    distance = float(sought.distance)
     regions = np.empty((len(surface.names), 6))
     boxes_of_bodies(surface.vertices, surface.vertex_bodies, q0, q1, distance, regions)
-    near = between & _overlapping(regions)
+    near = sought.near & _overlapping(regions)
 
     primitives = (
         (surface.vertices[:, None], surface.vertex_bodies),
@@ -161,11 +175,11 @@ def _search(
     *ahead, (boxes, members) = boxed
     grids = [Grid(*arrange(boxes, members, largest, 0.0))]
     grids[:0] = [Grid(*arrange(*those, largest, grids[0].size[grids[0].size > 0.0].min())) for those in ahead]
-    a: tuple[IntArray, IntArray, Grid] = (*sides[0], grids[0])
-    b: tuple[IntArray, IntArray, Grid] = (*sides[-1], grids[-1])
-    keys, complete = _keys(kind, way, False, *a, *b, near, q0, q1, distance, at_most)
+    sought = _Sought(sought.way, q0, q1, distance, near, int(sought.at_most))
+    one, other = _Side(*sides[0], grids[0]), _Side(*sides[-1], grids[-1])
+    keys, complete = _keys(kind, False, one, other, sought)
     if complete and not same:  # and those with smaller boxes on the second side
-        more, complete = _keys(kind, way, True, *b, *a, near, q0, q1, distance, at_most)
+        more, complete = _keys(kind, True, other, one, sought)
         keys = np.concatenate([keys, more])
     if not complete:
         return None
@@ -180,13 +194,15 @@ def _overlapping(boxes: Array) -> NDArray[np.bool_]:
 
 
 @kernel
-def _keys(kind, way, turned, nodes, bodies, grid, others, of_others, among, near, q0, q1, distance, at_most):
+def _keys(kind, turned, side, other, sought):
     """Return the pairs of one set with another as first · 2³² + second, unsorted, and whether these are all.
 
     Of each box the larger ones of the other set are looked at, and those of its level: of its own set those at later
     places, of another one unless the sides are turned.
     """
-    keys, found, looked = np.empty(1024, np.int64), 0, 0
+    nodes, bodies, grid = side.nodes, side.bodies, side.grid
+    others, of_others, among = other.nodes, other.bodies, other.grid
+    near, keys, found, looked = sought.near, np.empty(1024, np.int64), 0, 0
     stretches = np.empty((most_rows(among), 2), np.int64)
     itself = kind == _EDGE_EDGE
     for own in range(LEVELS):
@@ -205,17 +221,17 @@ def _keys(kind, way, turned, nodes, bodies, grid, others, of_others, among, near
                             continue
                         looked += 1
                         if turned or (itself and j < i):
-                            yes = _is_wanted(kind, way, others, j, nodes, i, q0, q1, distance)
+                            yes = _is_wanted(kind, others, j, nodes, i, sought)
                             key = (np.int64(j) << 32) + i
                         else:
-                            yes = _is_wanted(kind, way, nodes, i, others, j, q0, q1, distance)
+                            yes = _is_wanted(kind, nodes, i, others, j, sought)
                             key = (np.int64(i) << 32) + j
                         if yes:
                             if found == len(keys):
                                 keys = np.concatenate((keys, np.empty(found, np.int64)))
                             keys[found] = key
                             found += 1
-            if looked > at_most:
+            if looked > sought.at_most:
                 return keys[:0], False
     return keys[:found], True
 
@@ -230,8 +246,9 @@ def _share_node(nodes, i, others, j):
 
 
 @formula
-def _is_wanted(kind, way, nodes, i, others, j, q0, q1, distance):
+def _is_wanted(kind, nodes, i, others, j, sought):
     """Return whether a pair is what is sought."""
+    way, q0, q1, distance = sought.way, sought.q0, sought.q1, sought.distance
     if kind == _EDGE_FACE:
         return cuts(q0, nodes[i, 0], nodes[i, 1], others[j, 0], others[j, 1], others[j, 2])
     edge_edge = kind == _EDGE_EDGE

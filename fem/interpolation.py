@@ -430,9 +430,14 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
         """Return how far in m a point is from where the list was found, at most."""
         return self.energy.moved(tuple(map(self.interpolation.points, ends)))
 
-    def listed_total(self, q: Array) -> float:
-        """Return the energy in J of the stencils in the list."""
-        return self.energy.listed_total(self.interpolation.points(q))
+    def renewed(self, q: Array) -> bool:
+        """Renew the list of the points at q [n, dim] if it is old; return whether (see `ChangingEnergy.renewed`)."""
+        changed = (len(self.listed_at) != len(q) or bool(self._covered)) and super().renewed(q)
+        if self.energy.renewed(self.interpolation.points(q)):
+            self.listed_at, changed = q.copy(), True
+            self.version += 1
+            self._follow()
+        return changed
 
     def add_listed(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None) -> None:
         """Add a form of the stencils in the list."""
@@ -440,6 +445,17 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
 
     def _add_of_points(self, form: Form, points: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         self.energy.add_listed(form, points, out, slots)
+
+    def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
+        """Add a form to what is assembled: vectors by the energy of the points, with whatever list it has of these."""
+        if form.is_matrix:
+            super().add(form, nodal, out, slots)
+        else:
+            self._add_by(self.energy.add, form, nodal, out, slots)
+
+    def total(self, q: Array) -> float:
+        """Return the energy in J at the nodal positions q [n, dim]."""
+        return self.energy.total(self.interpolation.points(q))
 
 
 def _rows_of(matrix: sp.csr_array) -> tuple[IntArray, IntArray, Array]:

@@ -15,16 +15,13 @@ from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.system import System
 from symplex.parallel.division import Share, places_of
-from symplex.parallel.friction import DivisibleFriction, is_divisible_friction, part_of_friction
 
-_KNOWN = ProportionalLoad, Pressure, Drag
-
-Divisible = ProportionalLoad | Pressure | Drag | DivisibleFriction
+Divisible = ProportionalLoad | Pressure | Drag
 
 
 def is_divisible(load: object) -> TypeGuard[Divisible]:
-    """Return whether each rank can have its part of a load."""
-    return isinstance(load, _KNOWN) or is_divisible_friction(load)
+    """Return whether each rank can have its part of a load that is not friction."""
+    return isinstance(load, Divisible)
 
 
 @dataclass(frozen=True)
@@ -82,8 +79,6 @@ def part_of_load(load: Divisible, share: Share, system: System) -> Callable[...,
     if isinstance(load, Drag):
         viscosity = load.viscosity[share.nodes]
         return Drag(np.abs(viscosity), -1.0 if np.any(viscosity < 0.0) else 1.0)  # of one sign
-    if not isinstance(load, Pressure):
-        return part_of_friction(load, share, is_own, system.energies) or NoLoad()
     # All faces around own nodes, whose other nodes are those of elements around them, and so here as well.
     faces = {str(k): cells[is_own[cells].any(axis=1)] for k, cells in enumerate(load.faces)}
     here = {k: places_of(share.nodes, cells) for k, cells in faces.items() if len(cells)}

@@ -131,14 +131,7 @@ class CoarseSpace:
 
 @final
 class DeflatedCholesky(IncompleteCholesky):
-    """IC(0) of what couples own nodes, with a coarse space, if there is one.
-
-    Parameters
-    ----------
-    rows : RankedRows
-    sums : Reductions
-    space : CoarseSpace
-    """
+    """IC(0) of what couples own nodes, with a coarse space, if there is one."""
 
     def __init__(self, rows: RankedRows, sums: Reductions, space: CoarseSpace):
         super().__init__(rows)
@@ -168,13 +161,7 @@ class DeflatedCholesky(IncompleteCholesky):
 
 @final
 class DeflatedStart(RigidStart):
-    """Solutions that begin with the part in the coarse space; without one, with the rigid part of bodies.
-
-    Parameters
-    ----------
-    rows : RankedRows
-    space : CoarseSpace
-    """
+    """Solutions that begin with the part in the coarse space; without one, with the rigid part of bodies."""
 
     def __init__(self, rows: RankedRows, space: CoarseSpace):
         super().__init__(rows)

@@ -24,42 +24,25 @@ from symplex.fem.assembly import IntArray
 
 
 class Neighbour(NamedTuple):
-    """What is exchanged with another rank.
-
-    Attributes
-    ----------
-    rank : int
-    sent : int [s]
-        The places of the nodes whose positions it gets.
-    first, last : int
-        The places of the ghosts that it owns.
-    """
+    """What is exchanged with another rank."""
 
     rank: int
-    sent: NDArray[np.intp]
+    sent: NDArray[np.intp]  # [s]: the places of the nodes whose positions it gets
+    # The places of the ghosts that it owns
     first: int
     last: int
 
 
 class Share(NamedTuple):
-    """What a rank has of a mesh.
+    """What a rank has of a mesh."""
 
-    Attributes
-    ----------
-    nodes : int32 [l]
-        The nodes, in the order above.
-    beside, sent, ghosts : int
-        The places of the first inner node that is beside a sent one, of the first one sent, and of the first ghost.
-    neighbours : tuple of Neighbour
-    inner, outer : mapping of str to int32 [s]
-        By name, the stencils around inner nodes, and around sent ones.
-    """
-
-    nodes: IntArray
+    nodes: IntArray  # [l]: the nodes, in the order above
+    # The places of the first inner node that is beside a sent one, of the first one sent, and of the first ghost
     beside: int
     sent: int
     ghosts: int
     neighbours: tuple[Neighbour, ...]
+    # [s]: By name, the stencils around inner nodes, and around sent ones
     inner: Mapping[str, IntArray]
     outer: Mapping[str, IntArray]
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from symplex.fem.assembly import Pattern
 from symplex.parallel.coarse import CoarseSpace, DeflatedCholesky, DeflatedStart
-from symplex.parallel.division import Share
+from symplex.parallel.part_system import PartSystem
 from symplex.parallel.ranked_rows import RankedRows, RankedTurned
-from symplex.parallel.reductions import Reductions
 from symplex.time.solvers.block_factor import IncompleteCholesky
 from symplex.time.solvers.block_matrix import BlockPattern
 from symplex.time.solvers.iterative import KrylovSolver
@@ -30,16 +26,13 @@ class RankedKrylov(KrylovSolver):
     pattern : Pattern
         Of own nodes and ghosts, which come after them.
     dim : int
-    share : Share
-    sums : Reductions
-    fixed : bool [l, dim]
-        Which coordinates of own nodes and ghosts do not move.
+    system : PartSystem
     """
 
     _advice = "Try a smaller step, or fewer ranks."
 
-    def __init__(self, pattern: Pattern, dim: int, share: Share, sums: Reductions, fixed: NDArray[np.bool_]):
-        self._share, self._sums, self._fixed = share, sums, fixed
+    def __init__(self, pattern: Pattern, dim: int, system: PartSystem):
+        self._share, self._sums, self._fixed = system.part.share, system.sums, system.fixed
         super().__init__(pattern, dim)
 
     def _block_rows(self, pattern: Pattern, dim: int) -> BlockPattern:

@@ -15,17 +15,10 @@ _LAUNCHERS = {
 
 
 class Launch(NamedTuple):
-    """How a process was started.
+    """How a process was started."""
 
-    Attributes
-    ----------
-    by : str
-        The launcher, as people call it.
-    rank, size : int
-        Which of how many processes it is.
-    """
-
-    by: str
+    by: str  # the launcher, as people call it
+    # Which of how many processes it is
     rank: int
     size: int
 

@@ -1,9 +1,9 @@
-"""What a rank does when it is told to: commands, which the first rank gives to all."""
+"""What a rank does: commands, which the first rank gives to all, are functions of a `Member`, mostly its methods."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,16 +36,9 @@ class Failure:
 
 
 class Counts(NamedTuple):
-    """What has been counted in implicit steps, by all ranks alike.
+    """What has been counted in implicit steps, by all ranks alike."""
 
-    Attributes
-    ----------
-    arrays : dict of str to float64
-        Of a checkpoint: counts, and the work done.
-    statistics : dict of str to float
-    """
-
-    arrays: dict[str, Array]
+    arrays: dict[str, Array]  # of a checkpoint: counts, and the work done
     statistics: dict[str, float]
 
 
@@ -60,8 +53,6 @@ class Member:
 
     Attributes
     ----------
-    sums : Reductions
-        What the ranks find together, since it has its part.
     kept : dict
         What commands keep for others.
     """
@@ -79,8 +70,7 @@ class Member:
     def take(self, part: Part) -> None:
         """Take a part; what it had before is given up."""
         self._motion, self._system, self.kept = None, None, {}
-        self.sums = self.reductions()
-        self._system = PartSystem(part, self.sums)
+        self._system = PartSystem(part, self.reductions())
 
     @property
     def system(self) -> PartSystem:
@@ -109,11 +99,11 @@ class Member:
         """By the names of energies, all stencils around its own nodes, where there are any."""
         return self.system.around
 
-    def begin(self, start: Begin) -> Counts:
-        """Begin a motion with the times of steps and what moves, of own nodes and ghosts [..., l, dim]."""
+    def begin(self, method: Method, grid: Mapping[str, Any], arrays: Mapping[str, Array]) -> Counts:
+        """Begin a motion with the times of steps and what a checkpoint has, of own nodes and ghosts [..., l, dim]."""
         system = self.system
-        self._motion = motion_of(start.method, system, self.sums, **start.grid)
-        self._motion.restore(start.arrays)
+        self._motion = motion_of(method, system, **grid)
+        self._motion.restore(arrays)
         if not system.agrees:  # ghosts do not move by themselves
             for name in ("v", "a"):
                 self._motion.arrays()[name][system.n_own :] = 0.0
@@ -143,10 +133,10 @@ class Member:
 
     @property
     def local(self) -> dict[str, Array]:
-        """What moves, of own nodes and ghosts [..., l, dim]; of implicit steps, where contacts were listed as well."""
-        system, shape = self.system, (self.system.n_nodes, self.system.dim)
-        moving = {name: array for name, array in self.motion.arrays().items() if array.shape[-2:] == shape}
-        return moving | ({LISTED_AT + name: q for name, q in system.listed_at.items()} if system.agrees else {})
+        """What moves, of own nodes and ghosts [..., l, dim], and where contacts were listed."""
+        shape = self.system.n_nodes, self.system.dim
+        found = self.motion.arrays() | {LISTED_AT + name: q for name, q in self.motion.listed_at.items()}
+        return {name: array for name, array in found.items() if array.shape[-2:] == shape}
 
     def arrays(self) -> dict[str, Array]:
         """Return what moves, of own nodes [..., own, dim]."""
@@ -163,6 +153,26 @@ class Member:
         """The work done on own nodes (see `PartLedger`); of implicit steps all ranks know all of it."""
         return self.motion.words if isinstance(self.motion, PartMotion) else np.zeros((0, WORDS), np.int64)
 
+    def all_arrays(self) -> tuple[dict[str, Array], NDArray[np.int64]]:
+        """Return what moves, of own nodes, and the work done on these."""
+        return self.arrays(), self.words
+
+    def sums(self) -> RankSums:
+        """Return energies, momenta and work as sums."""
+        found = self.local
+        return self.sums_of(found["q"], found["v"], found["a"], self.words)
+
+    def sums_at(self, q: Array) -> RankSums:
+        """Return the energies at positions q [l, dim], ghosts included."""
+        still = np.zeros_like(q)
+        return self.sums_of(q, still, still, np.zeros((0, WORDS), np.int64))
+
+    def gradient_at(self, q: Array) -> Array | Failure:
+        """Return the gradient [own, dim] of own nodes at positions q [l, dim], ghosts included."""
+        with self.limited():
+            gradient, failed = self.system.gradient_at(q)
+        return gradient if failed is None else Failure(*failed)
+
     def sums_of(self, q: Array, v: Array, a: Array, works: NDArray[np.int64]) -> RankSums:
         """Return the sums over own nodes, and over the stencils that are counted here, at q, v and a [l, dim]."""
         own = self.system.n_own
@@ -175,94 +185,7 @@ class Member:
         return np.stack([arrays[name][places] for name in ("q", "v", "a")])
 
 
-class Command:
-    """Something that all ranks do together; `done` returns what the first rank is to know."""
-
-    def done(self, member: Member) -> Any:
-        """Do it on one rank."""
-        raise NotImplementedError
-
-
-@dataclass
-class Take(Command):
-    """Take a part, and begin a motion of it, if one is given.
-
-    Attributes
-    ----------
-    part : Part
-    motion : Begin, optional
-    """
-
-    part: Part
-    motion: Begin | None = None
-
-    def done(self, member: Member) -> Counts | None:
-        """Do it on one rank."""
-        member.take(self.part)
-        return None if self.motion is None else self.motion.done(member)
-
-
-@dataclass
-class Begin(Command):
-    """Begin a motion of the part that it has.
-
-    Attributes
-    ----------
-    method : ImplicitIntegrator or Newmark
-    grid : mapping
-        The times of steps.
-    arrays : mapping of str to float64
-        What moves, of own nodes and ghosts [..., l, dim], and what is counted, as in a checkpoint.
-    """
-
-    method: Method
-    grid: Mapping[str, Any]
-    arrays: Mapping[str, Array]
-
-    def done(self, member: Member) -> Counts:
-        """Do it on one rank."""
-        return member.begin(self)
-
-
-@dataclass
-class Steps(Command):
-    """Take steps."""
-
-    number: int
-
-    def done(self, member: Member) -> Failure | Counts:
-        """Do it on one rank."""
-        return member.steps(self.number)
-
-
-@dataclass
-class Arrays(Command):
-    """Tell all that moves, and the work done."""
-
-    def done(self, member: Member) -> tuple[dict[str, Array], NDArray[np.int64]]:
-        """Do it on one rank."""
-        return member.arrays(), member.words
-
-
-@dataclass
-class Summed(Command):
-    """Tell energies, momenta and work as sums."""
-
-    def done(self, member: Member) -> RankSums:
-        """Do it on one rank."""
-        found = member.local
-        return member.sums_of(found["q"], found["v"], found["a"], member.words)
-
-
-@dataclass
-class Some(Command):
-    """Tell positions, velocities and accelerations of some own nodes, by their places."""
-
-    places: IntArray
-
-    def done(self, member: Member) -> Array:
-        """Do it on one rank."""
-        return member.some(self.places)
+Command = Callable[[Member], Any]
 
 
 @dataclass

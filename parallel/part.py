@@ -14,10 +14,14 @@ from symplex.fem.assembly import Array, IntArray
 from symplex.fem.energy import Energy
 from symplex.fem.interpolation import ChangingInterpolatedEnergy
 from symplex.fem.system import Load, System
-from symplex.parallel.actions import part_of_load, part_of_motion
+from symplex.parallel.actions import NoLoad, part_of_load, part_of_motion
 from symplex.parallel.contact import ContactElsewhere, contact_on_rank, is_shared_contact
 from symplex.parallel.division import Division, Share
-from symplex.parallel.friction import is_divisible_friction, sees_ghosts
+from symplex.parallel.friction import (
+    friction_on_rank,
+    is_divisible_friction,
+    sees_ghosts,
+)
 from symplex.parallel.partition import owners
 from symplex.parallel.pieces import Divided, Piece
 
@@ -46,8 +50,6 @@ class Part(NamedTuple):
         Which contacts are counted here as a whole; None if each rank counts pairs around its own nodes.
     loads : mapping of str to callable
         All loads, here and elsewhere.
-    frictions : mapping of str to str
-        The names of loads that are friction, with those of the energies that they follow from.
     moving : mapping of str to SupportMotion
         All supports that move, here and elsewhere.
     sends_velocities : bool
@@ -63,7 +65,6 @@ class Part(NamedTuple):
     contacts: Mapping[str, Contact]
     counted: frozenset[str] | None
     loads: Mapping[str, Load]
-    frictions: Mapping[str, str]
     moving: Mapping[str, SupportMotion]
     sends_velocities: bool = False
 
@@ -78,21 +79,11 @@ class Place(NamedTuple):
 
 
 class Around(NamedTuple):
-    """Stencils of an energy around own nodes.
+    """Stencils of an energy around own nodes."""
 
-    Attributes
-    ----------
-    energy : Energy
-        On the nodes of the rank.
-    chosen : int [m]
-        Which stencils these are in the whole energy.
-    counts : bool [m]
-        Which of them count here: each stencil of the whole counts on one rank.
-    """
-
-    energy: Energy
-    chosen: NDArray[np.integer]
-    counts: NDArray[np.bool_]
+    energy: Energy  # on the nodes of the rank
+    chosen: NDArray[np.integer]  # [m]: which stencils these are in the whole energy
+    counts: NDArray[np.bool_]  # [m]: which of them count here: each stencil of the whole counts on one rank
 
 
 def owners_of(system: System, q: Array, ranks: int) -> NDArray[np.int32]:
@@ -126,13 +117,26 @@ def parts_of(
     touching = {name: contact.possible_nodes for name, contact in contacts.items()}
     division = Division(owner, stencils, ranks, list(touching.values()))
     divided = {name: Divided(energy, threads) for name, energy in energies.items()}
-    frictions = [name for name, load in system.loads.items() if is_divisible_friction(load)]
     names = {id(energy): name for name, energy in system.energies.items()}
-    followed = {name: names[id(system.loads[name].energy)] for name in frictions}  # pyright: ignore
-    sends = explicit and any(sees_ghosts(system.loads[name]) for name in frictions)  # pyright: ignore
+    sends = explicit and any(is_divisible_friction(load) and sees_ghosts(load) for load in system.loads.values())
 
     def pieces(chosen: Mapping[str, IntArray], nodes: IntArray) -> dict[str, Piece]:
         return {name: one.piece(chosen[name], nodes) for name, one in divided.items()}
+
+    def load_on(share: Share, load: Load, contacts: Mapping[str, Contact], outer: Mapping[str, Piece]) -> Load:
+        """Return what a load does on a rank; friction follows from what that has of its contact."""
+        if not is_divisible_friction(load):
+            return part_of_load(load, share, system)  # pyright: ignore[reportArgumentType]
+        name = names[id(load.energy)]
+        if name in touching:
+            here = contacts.get(name)
+            return friction_on_rank(load, here) if isinstance(here, ChangingInterpolatedEnergy) else NoLoad()
+        both = np.union1d(share.inner[name], share.outer[name])
+        piece = divided[name].piece(both, share.nodes) if hides else outer[name]
+        if not len(piece.nodes):
+            return NoLoad()
+        found = friction_on_rank(load, piece.energy())
+        return found.__call__ if hides else found  # of both it is none of the energies of the rank that it follows from
 
     def part(rank: int) -> Part:
         share = division.share(rank, hides)
@@ -143,6 +147,7 @@ def parts_of(
             if (owner[touching[name]] == rank).any()
         }
         elsewhere = {} if explicit else {name: ContactElsewhere() for name in contacts.keys() - here.keys()}
+        outer = pieces(share.outer, nodes)
         first = frozenset(name for name in here if owner[touching[name]].min() == rank)
         return Part(
             share=share,
@@ -150,11 +155,10 @@ def parts_of(
             fixed=(system.fixed & ~system.moving.mask)[nodes],
             energies=tuple(system.energies),
             inner=pieces(share.inner, nodes) if hides else {},
-            outer=pieces(share.outer, nodes),
+            outer=outer,
             contacts=here | elsewhere,
             counted=first if explicit else None,
-            loads={name: part_of_load(load, share, system) for name, load in system.loads.items()},  # pyright: ignore
-            frictions=followed,
+            loads={name: load_on(share, load, here, outer) for name, load in system.loads.items()},
             moving={name: part_of_motion(motion, share) for name, motion in system.moving.motions.items()},
             sends_velocities=sends,
         )

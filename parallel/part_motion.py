@@ -10,7 +10,6 @@ from symplex.fem.system import System
 from symplex.parallel.exact_sum import WORDS, add_numbers
 from symplex.parallel.krylov import RankedKrylov
 from symplex.parallel.part_system import PartSystem
-from symplex.parallel.reductions import Reductions
 from symplex.time.explicit.newmark import SEEN, Newmark, NewmarkMotion
 from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
 from symplex.time.solvers.linear_solver import LinearSolver
@@ -82,22 +81,19 @@ class PartMotion(NewmarkMotion):
         return self._ledger.words
 
 
-def motion_of(
-    method: Method, system: PartSystem, sums: Reductions, t0: float, dt: float, n: int
-) -> PartMotion | ImplicitMotion:
+def motion_of(method: Method, system: PartSystem, t0: float, dt: float, n: int) -> PartMotion | ImplicitMotion:
     """Return the motion of a part by a method, from the time t0 in s in steps dt, after n of them."""
     if not system.agrees:
         return PartMotion(system, t0, dt, n)
     motion = method._motion(system, t0, dt, n)
     assert isinstance(motion, ImplicitMotion), "ranks decide together in implicit steps only"
-    share = system.part.share
 
     def solver(pattern: Pattern, dim: int) -> LinearSolver:
         if method.newton.linear == "petsc":
             from symplex.parallel.petsc import RankedPetsc
 
-            return RankedPetsc(pattern, dim, share, sums)
-        return RankedKrylov(pattern, dim, share, sums, system.fixed)
+            return RankedPetsc(pattern, dim, system)
+        return RankedKrylov(pattern, dim, system)
 
-    motion.solve_by(solver, sums.largest(float(not motion.symmetric)) == 0.0)
+    motion.solve_by(solver, system.sums.largest(float(not motion.symmetric)) == 0.0)
     return motion

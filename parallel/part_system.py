@@ -27,7 +27,6 @@ from symplex.fem.interpolation import ChangingInterpolatedEnergy
 from symplex.fem.solids.failures import element_words, named_in_all
 from symplex.fem.system import System
 from symplex.parallel.contact import CountedContact
-from symplex.parallel.friction import FrictionBetweenBodies, PartOfFriction
 from symplex.parallel.halo import FailedElsewhere
 from symplex.parallel.part import Around, Part, Place
 from symplex.parallel.reductions import Reductions
@@ -44,14 +43,10 @@ class PartSystem(System):
 
     Its energies are those around own nodes, or with a hidden exchange those around sent ones; the others are ``inner``.
 
-    Parameters
-    ----------
-    part : Part
-    sums : Reductions
-
     Attributes
     ----------
     part : Part
+    sums : Reductions
     halo : Halo
         The exchange of what ghosts have.
     agrees : bool
@@ -64,7 +59,7 @@ class PartSystem(System):
     """
 
     def __init__(self, part: Part, sums: Reductions):
-        self.part, self._sums, self._own = part, sums, part.share.ghosts
+        self.part, self.sums, self._own = part, sums, part.share.ghosts
         dim = part.fixed.shape[1]
         self.halo = sums.halo(part.share.neighbours, dim, 1 + part.sends_velocities)
         self.agrees = part.counted is None
@@ -74,14 +69,7 @@ class PartSystem(System):
         self.inner = _energies(part.inner)
         here: dict[str, Energy] = {**_energies(part.outer), **part.contacts}
         energies = {name: here[name] for name in part.energies if name in here}
-        loads = dict(part.loads)
-        for name, touching in part.frictions.items():  # none where there is none of its nodes
-            load, contact = loads[name], part.contacts.get(touching)
-            if isinstance(load, PartOfFriction) and self.agrees:
-                loads[name], energies[touching] = load.friction, load.friction.energy
-            elif isinstance(load, FrictionBetweenBodies) and isinstance(contact, ChangingInterpolatedEnergy):
-                loads[name] = load.of(contact)
-        super().__init__(part.mass, energies, dim=dim, fixed=part.fixed, loads=loads, moving=part.moving)
+        super().__init__(part.mass, energies, dim=dim, fixed=part.fixed, loads=part.loads, moving=part.moving)
         self.moving = OwnSupports(part.moving, part.fixed, self._own, sums)
         self._out = np.zeros((part.mass.size if part.inner else 0, dim))
 
@@ -92,11 +80,11 @@ class PartSystem(System):
 
     def dot(self, a: Array, b: Array) -> float:
         """Return Σ a·b over the nodes of all ranks."""
-        return self._sums.totals(inner(a[: self._own], b[: self._own]))[0]
+        return self.sums.totals(inner(a[: self._own], b[: self._own]))[0]
 
     def sum(self, x: Array) -> Array:
         """Return the sum [...] over the nodes of all ranks of x [l, …]."""
-        return self._sums.total(x[: self._own].sum(axis=0))
+        return self.sums.total(x[: self._own].sum(axis=0))
 
     def share(self, x: Array) -> None:
         """Set a nodal vector x [l, dim] at ghosts to what it is at their owners."""
@@ -118,9 +106,9 @@ class PartSystem(System):
             value = part()
         except Exception as raised:  # whatever it is, the others have to hear of it
             error = raised
-        values, failed = self._sums.gathered(np.array([value, float(error is not None)])).T
+        values, failed = self.sums.gathered(np.array([value, float(error is not None)])).T
         if failed.any():
-            found = self._sums.told(None if error is None else located(error, self.part.outer))
+            found = self.sums.told(None if error is None else located(error, self.part.outer))
             _, known = min((one for one in found if one is not None), key=lambda one: one[0])
             self._known = known
             raise known
@@ -129,7 +117,7 @@ class PartSystem(System):
     def foremost(self, x: Array) -> tuple[int, float, list[str]]:
         """Return the node of the whole mesh with the largest of numbers x [l], this number, and what acts there."""
         node = int(np.argmax(x[: self._own]))
-        found = self._sums.told((-float(x[node]), int(self.part.share.nodes[node]), self.acting(node)))
+        found = self.sums.told((-float(x[node]), int(self.part.share.nodes[node]), self.acting(node)))
         size, node, acting = min(found)
         return node, -size, acting
 
@@ -192,7 +180,7 @@ class PartSystem(System):
             return (self.failed or Place(0, -1, 2, 0))._replace(step=step if isinstance(error, StepFailed) else -1)
         if not isinstance(error, StepFailed) and error is not self._known:
             traceback.print_exc()  # the others wait for this rank
-            self._sums.abort()
+            self.sums.abort()
         return Place(step, 0, 0, 0)
 
     # -- stencils around own nodes ----------------------------------------------------------------------------------
@@ -307,7 +295,7 @@ class PartSystem(System):
             return 0.0
 
         self.agreed(find)
-        return -self._sums.largest(-part)
+        return -self.sums.largest(-part)
 
     def accelerations_at(
         self, t: float, q: Array, v: Array, internal: Mapping[str, Array] = MappingProxyType({})

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array, Pattern
-from symplex.parallel.division import Share
-from symplex.parallel.reductions import Reductions
+from symplex.parallel.part_system import PartSystem
 from symplex.time.solvers.petsc import PetscSolver
 
 
@@ -17,20 +16,13 @@ from symplex.time.solvers.petsc import PetscSolver
 class RankedPetsc(PetscSolver):
     """`PetscSolver` with own rows on each rank, of the numbers that follow those of the ranks before.
 
-    Parameters
-    ----------
-    pattern : Pattern
-        Of own nodes and ghosts, which come after them.
-    dim : int
-    share : Share
-    sums : Reductions
+    It takes what `RankedKrylov` does.
     """
 
     _advice = "Try a smaller step."
 
-    def __init__(self, pattern: Pattern, dim: int, share: Share, sums: Reductions):
-        self._share, self._sums = share, sums
-        self._halo = sums.halo(share.neighbours, dim)
+    def __init__(self, pattern: Pattern, dim: int, system: PartSystem):
+        self._share, self._sums, self._halo = system.part.share, system.sums, system.halo
         super().__init__(pattern, dim)
 
     def _communicator(self) -> Any:

@@ -22,6 +22,7 @@ from symplex.fem.system import System
 from symplex.parallel.actions import is_divisible
 from symplex.parallel.contact import is_shared_contact
 from symplex.parallel.division import places_of
+from symplex.parallel.friction import is_divisible_friction
 
 _INSTEAD = "Run it in one process, with as many threads as there are processors."
 
@@ -53,7 +54,7 @@ def require_parts(system: System, *, contact: bool = False) -> None:
             raise InvalidSystem(f"'{name}' ({type(energy).__name__}) cannot be divided among ranks. {_INSTEAD}")
     for what, parts in (("load", system.loads), ("inelastic part", system.inelastic)):
         for name, part in parts.items():
-            if not is_divisible(part):
+            if not (is_divisible(part) or is_divisible_friction(part)):
                 raise InvalidSystem(f"{what} '{name}' cannot be divided among ranks. {_INSTEAD}")
 
 
@@ -75,21 +76,11 @@ def require_few(system: System, ranks: int) -> None:
 
 @dataclass(frozen=True)
 class Piece:
-    """Some stencils of an energy.
+    """Some stencils of an energy."""
 
-    Attributes
-    ----------
-    chosen : int [s]
-        Which these are in the whole energy.
-    nodes : int32 [s, k]
-        Their nodes, as the rank numbers them.
-    named : int32 [s, k]
-        Their nodes, as the whole mesh numbers them.
-    """
-
-    chosen: NDArray[np.integer]
-    nodes: IntArray
-    named: IntArray
+    chosen: NDArray[np.integer]  # [s]: which these are in the whole energy
+    nodes: IntArray  # [s, k]: their nodes, as the rank numbers them
+    named: IntArray  # [s, k]: their nodes, as the whole mesh numbers them
 
     def energy(self) -> Energy:
         """Return the energy of these stencils."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
 
 from symplex.fem.solids.solid import solids_of
 from symplex.fem.system import System
-from symplex.parallel.exact_sum import WORDS
-from symplex.parallel.member import Command, Failure, Member, Take
+from symplex.parallel.member import Command, Member
 from symplex.parallel.part import owners_of, parts_of
-from symplex.parallel.sums import RankSums, Sums
+from symplex.parallel.sums import Sums
 
 if TYPE_CHECKING:
     from symplex.fem.assembly import Array, IntArray
@@ -33,6 +33,8 @@ class Placement:
     q : float64 [n, dim]
         Positions in m.
     ranks : Ranks
+    owner : int32 [n], optional
+        For implicit steps, the rank that owns each node; set if it is −1.
 
     Attributes
     ----------
@@ -42,23 +44,23 @@ class Placement:
         Those that each rank owns.
     """
 
-    def __init__(self, system: System, q: Array, ranks: Ranks):
+    def __init__(self, system: System, q: Array, ranks: Ranks, owner: IntArray | None = None):
         self._ranks, self._system = ranks, ref(system)
         self._made_of = {name: ref(part) for name, part in _made_of(system).items()}
         self._motion: ref[Motion] | None = None
         self.nodes: list[IntArray] = [np.empty(0, np.int32)] * ranks.size
         self.own = list(self.nodes)
-        self._place(system, q)
-
-    def _place(self, system: System, q: Array) -> None:
-        ranks = self._ranks
-        owner = owners_of(system, _places(system, q), ranks.size)
-        part = parts_of(system, owner, ranks.size, ranks.threads, explicit=True, hides=ranks.hides)
+        explicit = owner is None
+        if owner is None or owner[0] < 0:
+            found = owners_of(system, _places(system, q), ranks.size)
+            owner = found if owner is None else owner
+            owner[...] = found
+        part = parts_of(system, owner, ranks.size, ranks.threads, explicit=explicit, hides=explicit and ranks.hides)
 
         def take(rank: int) -> Command:
             found = part(rank)
             self.nodes[rank], self.own[rank] = found.share.nodes, found.share.nodes[: found.share.ghosts]
-            return Take(found)
+            return partial(Member.take, part=found)
 
         ranks.call(take)
 
@@ -80,6 +82,10 @@ class Placement:
         """Whether a motion takes its steps on these parts."""
         return self._motion is not None and self._motion() is not None
 
+    def _called(self, do: Callable[..., Any], q: Array) -> list[Any]:
+        """Return what all ranks return at positions q [n, dim]."""
+        return self._ranks.call(lambda rank: partial(do, q=q[self.nodes[rank]]))
+
     def gradient(self, q: Array, out: Array) -> None:
         """Write ∇V(q) [n, dim] in N at q [n, dim] to out, of each node by its rank: the bits of one process.
 
@@ -88,12 +94,12 @@ class Placement:
         StepFailed
             As `System.gradient`.
         """
-        for own, part in zip(self.own, self._ranks.call(lambda rank: GradientAt(q[self.nodes[rank]])), strict=True):
+        for own, part in zip(self.own, self._called(Member.gradient_at, q), strict=True):
             out[own] = part
 
     def potentials(self, system: System, q: Array) -> dict[str, float]:
         """Return the energies of a system in J at q [n, dim] by name, each an exact sum over its stencils."""
-        sums = Sums(system, self._ranks.call(lambda rank: SumsAt(q[self.nodes[rank]])))
+        sums = Sums(system, self._called(Member.sums_at, q))
         return {name: sums.energies[name] for name in system.energies}
 
 
@@ -120,28 +126,3 @@ def _places(system: System, q: Array) -> Array:
         nodes = np.unique(solid.nodes)
         places[nodes] = solid.points[nodes]
     return places
-
-
-@dataclass
-class GradientAt(Command):
-    """Tell the gradient [own, dim] of own nodes at positions of the nodes of a rank [l, dim], ghosts included."""
-
-    q: Array
-
-    def done(self, member: Member) -> Array | Failure:
-        """Do it on one rank."""
-        with member.limited():
-            gradient, failed = member.system.gradient_at(self.q)
-        return gradient if failed is None else Failure(*failed)
-
-
-@dataclass
-class SumsAt(Command):
-    """Tell the energies at positions of the nodes of a rank [l, dim], ghosts included."""
-
-    q: Array
-
-    def done(self, member: Member) -> RankSums:
-        """Do it on one rank."""
-        still = np.zeros_like(self.q)
-        return member.sums_of(self.q, still, still, np.zeros((0, WORDS), np.int64))

@@ -22,19 +22,11 @@ from symplex.time.solvers.turned import TurnedMatrix, take_symmetric_part
 
 
 class Border(NamedTuple):
-    """The blocks of own rows, in the order of elimination, and columns of ghosts.
+    """The blocks of own rows, in the order of elimination, and columns of ghosts."""
 
-    Attributes
-    ----------
-    indptr : int64 [n + 1]
-    indices : uint32 [nnz']
-        Row starts and columns, counted from the first ghost.
-    source, opposite : int [nnz']
-        The places of these blocks in the given order, and of those with row and column exchanged.
-    """
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.uint32]
+    indptr: NDArray[np.int64]  # [n + 1]
+    indices: NDArray[np.uint32]  # [nnz']: row starts and columns, counted from the first ghost
+    # [nnz']: The places of these blocks in the given order, and of those with row and column exchanged
     source: NDArray[np.intp]
     opposite: NDArray[np.intp]
 
@@ -192,10 +184,6 @@ class RankedTurned(TurnedMatrix):
     """The symmetric part of A R on several ranks.
 
     The rotations of own nodes are by own neighbours; those of ghosts are theirs at home.
-
-    Parameters
-    ----------
-    pattern : RankedRows
     """
 
     def __init__(self, pattern: RankedRows):

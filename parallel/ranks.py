@@ -217,6 +217,6 @@ class _Raised:
 
 def _result(member: Member, command: Command) -> Any:
     try:
-        return command.done(member)
+        return command(member)
     except Exception as error:
         return _Raised(error)

@@ -23,10 +23,6 @@ class Reductions:
 
     So they don't depend on how a library adds them up, and what is decided by them is decided alike everywhere.
 
-    Parameters
-    ----------
-    comm : MPI.Comm
-
     Attributes
     ----------
     comm : MPI.Comm

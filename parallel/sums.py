@@ -23,46 +23,23 @@ _FORCE, _DEPTH = COLUMNS[0].vector, COLUMNS[-1].name
 
 @dataclass
 class Counted:
-    """Stencils of an energy that are counted on a rank; each one is on one of the ranks.
-
-    Attributes
-    ----------
-    energy : Energy
-    counts : bool [m]
-    """
+    """Stencils of an energy that are counted on a rank; each one is on one of the ranks."""
 
     energy: Energy
-    counts: NDArray[np.bool_]
+    counts: NDArray[np.bool_]  # [m]
 
 
 @dataclass
 class RankSums:
-    """What a rank has found.
+    """What a rank has found."""
 
-    Attributes
-    ----------
-    nodes : int64 [1 + dim + moments, WORDS]
-        See `symplex.parallel.exact_sum.add_nodes`.
-    energies : int64 [energies, WORDS]
-    forces : mapping of str to int64 [dim, WORDS]
-        Of contact with obstacles, by name.
-    depths : mapping of str to float
-        How deep nodes are inside at most.
-    told : dict of str to dict
-        What contact between bodies tells, by name, where it counts.
-    works : int64 [k, WORDS]
-        See `PartLedger`.
-    is_finite : bool
-        Whether all that moves is.
-    """
-
-    nodes: NDArray[np.int64]
-    energies: NDArray[np.int64]
-    forces: dict[str, NDArray[np.int64]]
-    depths: dict[str, float]
-    told: dict[str, dict[str, float]]
-    works: NDArray[np.int64]
-    is_finite: bool
+    nodes: NDArray[np.int64]  # [1 + dim + moments, WORDS]: see `symplex.parallel.exact_sum.add_nodes`
+    energies: NDArray[np.int64]  # [energies, WORDS]
+    forces: dict[str, NDArray[np.int64]]  # [dim, WORDS]: of contact with obstacles, by name
+    depths: dict[str, float]  # how deep nodes are inside at most
+    told: dict[str, dict[str, float]]  # what contact between bodies tells, by name, where it counts
+    works: NDArray[np.int64]  # [k, WORDS]: see `PartLedger`
+    is_finite: bool  # whether all that moves is
 
 
 def sums_of_rank(

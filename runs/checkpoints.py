@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.checkpoint import Checkpoint, Parts, files_of_parts, save_checkpoint, save_part
-from symplex.parallel.member import Command, Member
+from symplex.parallel.member import Member
 from symplex.parallel.ranks import Ranks
 from symplex.time.motion import Motion
 
@@ -42,9 +42,9 @@ class CheckpointsOfRun:
         """Keep a moment, with its motion."""
         path, parts = self._path, None
         if self._ranks is not None and self.in_parts:
-            from symplex.parallel.distant import DistantMotion
+            from symplex.parallel.motion import MotionInParts
 
-            assert isinstance(motion, DistantMotion), "a motion in stages has no frames in pieces"
+            assert isinstance(motion, MotionInParts), "a motion in stages has no frames in pieces"
             here = parts = Parts.after(self.last, self._ranks.size)
             kept = motion.kept_by(lambda rank: KeepPart(path, here))
         else:
@@ -57,13 +57,13 @@ class CheckpointsOfRun:
 
 
 @dataclass
-class KeepPart(Command):
+class KeepPart:
     """Write the nodes of a rank to its part of a checkpoint; tell the work done on them."""
 
     path: Path
     parts: Parts
 
-    def done(self, member: Member) -> NDArray[np.int64]:
+    def __call__(self, member: Member) -> NDArray[np.int64]:
         """Do it on one rank."""
         share = member.part.share
         save_part(self.path, member.comm.rank, self.parts, share.nodes[: share.ghosts], member.arrays())

@@ -15,7 +15,7 @@ from symplex.fem.measures.bars import Bars
 from symplex.meshes.series.piece_index import PieceIndex, path_of_piece, pieces_of
 from symplex.meshes.series.pieces import is_of, new_piece, resumed_piece
 from symplex.parallel.contact import is_shared_contact
-from symplex.parallel.member import Command, Member
+from symplex.parallel.member import Member
 from symplex.parallel.ranks import Ranks
 from symplex.runs.frames import Shown
 from symplex.runs.part_frames import FramesOfPart
@@ -136,16 +136,16 @@ class FramesOfRanks:
 # -- what the first rank has all do ----------------------------------------------------------------------------------
 
 
-class NodesOfRank(Command):
+class NodesOfRank:
     """Tell the nodes of a rank, ghosts included, by their numbers in the whole mesh."""
 
-    def done(self, member: Member) -> IntArray:
+    def __call__(self, member: Member) -> IntArray:
         """Do it on one rank."""
         return member.part.share.nodes
 
 
 @dataclass
-class TakeFrames(Command):
+class TakeFrames:
     """Make ready to write frames; tell the blocks that have cells here, and the shapes of fields at points."""
 
     scenario: Scenario
@@ -153,7 +153,7 @@ class TakeFrames(Command):
     first: Mapping[str, int]
     point_masses: Mapping[str, int]
 
-    def done(self, member: Member) -> tuple[list[str], dict[str, tuple[int, ...]]]:
+    def __call__(self, member: Member) -> tuple[list[str], dict[str, tuple[int, ...]]]:
         """Do it on one rank."""
         frames = FramesOfPart(member, self.scenario, self.points, self.first, self.point_masses)
         member.kept[_KEPT] = frames
@@ -163,20 +163,20 @@ class TakeFrames(Command):
 
 
 @dataclass
-class Fits(Command):
+class Fits:
     """Tell whether the file of a rank is of its part."""
 
     path: Path
     number: int | None
 
-    def done(self, member: Member) -> bool:
+    def __call__(self, member: Member) -> bool:
         """Do it on one rank."""
         frames: FramesOfPart = member.kept[_KEPT]
         return self.number is None or is_of(path_of_piece(self.path, self.number), frames.piece)
 
 
 @dataclass
-class OpenPiece(Command):
+class OpenPiece:
     """Begin the file of a rank, or go on with it without the frames after a time; without a number it has none."""
 
     path: Path
@@ -184,7 +184,7 @@ class OpenPiece(Command):
     layout: Mapping[str, tuple[int, ...]]
     kept: tuple[float, int] | None = None
 
-    def done(self, member: Member) -> None:
+    def __call__(self, member: Member) -> None:
         """Do it on one rank."""
         frames: FramesOfPart = member.kept[_KEPT]
         frames.layout = self.layout
@@ -197,20 +197,20 @@ class OpenPiece(Command):
 
 
 @dataclass
-class WritePiece(Command):
+class WritePiece:
     """Write a frame of the present state."""
 
     t: float
 
-    def done(self, member: Member) -> tuple[Array, Array] | None:
+    def __call__(self, member: Member) -> tuple[Array, Array] | None:
         """Do it on one rank."""
         return member.kept[_KEPT].write(self.t)
 
 
-class ClosePiece(Command):
+class ClosePiece:
     """Close the file of a rank."""
 
-    def done(self, member: Member) -> None:
+    def __call__(self, member: Member) -> None:
         """Do it on one rank."""
         writer = member.kept[_KEPT].writer
         if writer is not None:

@@ -171,6 +171,11 @@ class FixedStepMotion(Motion):
         """The present time in s."""
         return self.t0 + self.n * self.dt
 
+    @property
+    def listed_at(self) -> dict[str, Array]:
+        """The positions [n, dim] at which energies have found their stencils in this motion (see `Potential`)."""
+        return self._listed_at
+
     # -- what a method adds ---------------------------------------------------------------------------------
 
     @abstractmethod

@@ -10,17 +10,17 @@ from serving import Problem
 from stepping import serve_steps
 
 import symplex as sx
-from symplex.parallel.member import Command, Member
+from symplex.parallel.member import Member
 from symplex.parallel.motion import InParts
 
 
-class Timed(Command):
+class Timed:
     """Take steps; tell their wall time in s."""
 
     def __init__(self, steps: int):
         self.steps = steps
 
-    def done(self, member: Member) -> float:
+    def __call__(self, member: Member) -> float:
         """Do it on one rank."""
         member.comm.Barrier()
         began = perf_counter()

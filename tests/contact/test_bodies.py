@@ -13,6 +13,7 @@ from symplex.contact.stiffness import contact_stiffness
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.actions.mass import lumped_mass
+from symplex.fem.interpolation import Selection
 from symplex.meshes.mesh import Mesh
 
 RUBBER = sx.NeoHookean.from_young(1e6, 0.3, 1000.0)
@@ -299,3 +300,23 @@ def test_explicit_steps_refuse_a_barrier():
     system, state = collision("barrier")
     with pytest.raises(InvalidSystem, match="the barrier of energy 'contact' has none"):
         sx.record(system, sx.Newmark(1e-5), state, [0.0, 1e-3])
+
+
+def test_through_a_selection_of_nodes_forces_have_the_bits_of_the_contact():
+    contact, q = in_contact()
+    n = len(q)
+    places = np.random.default_rng(0).permutation(n + 3)[:n].astype(np.int32)
+    there, moved = np.zeros((n + 3, 3)), 1e-3 * np.random.default_rng(1).standard_normal(q.shape)
+    there[places] = q
+    wrapped = Selection(places, n + 3).of(in_contact()[0])
+    for _ in range(3):  # in a list that is found, with the pairs that are near, and far from both
+        forces = np.random.default_rng(2).standard_normal(q.shape)
+        out = np.zeros_like(there)
+        out[places] = forces
+        contact.add_gradient(q, forces)
+        wrapped.add_gradient(there, out)
+        np.testing.assert_array_equal(out[places], forces)
+        assert np.abs(forces).max() > 10.0
+        assert wrapped.total(there) == contact.total(q)
+        assert wrapped.renewed(there) == contact.renewed(q)
+        q, there[places] = q + moved, q + moved

@@ -46,8 +46,8 @@ class InTurn:
 
     def call(self, command):
         given = [command(rank) for rank in range(self.size)]
-        self.called.append(type(given[0]).__name__)
-        results = [one.done(member) for one, member in zip(given, self.members, strict=True)]
+        self.called.append(given[0].func.__name__)
+        results = [one(member) for one, member in zip(given, self.members, strict=True)]
         if failures := [one for one in results if isinstance(one, Failure)]:
             raise min(failures, key=lambda one: one.place).error
         return results
@@ -96,7 +96,7 @@ def test_start_and_stable_step_have_the_bits_of_one_process_and_no_rank_computes
     found = whole.energies_of(start)
     assert found == pytest.approx(energies, rel=1e-13)
     assert Expected.of(whole, method, start, 0.0, 1.0).momenta == expected.momenta
-    assert there.called.count("Take") == 1
+    assert there.called.count("take") == 1
     assert is_computed(one.energies["body"])
     assert not is_computed(whole.energies["body"])
 
@@ -161,7 +161,7 @@ def test_what_has_changed_of_a_system_is_sent_anew(part):
         whole.fixed = np.ones_like(whole.fixed)
     for _ in range(2):
         placed(whole, points, there)
-        assert there.called.count("Take") == 2
+        assert there.called.count("take") == 2
     for member in there.members:
         of_rank = member.part
         assert list(of_rank.loads) == list(whole.loads)
@@ -196,5 +196,5 @@ def test_a_scenario_makes_the_systems_that_it_is_told_to(tmp_path):
     scenario, there = Scenario.parse(text, tmp_path / "bar.toml"), InTurn(3)
     problem = scenario.build(make_system=lambda *given, **more: SystemOfRanks(*given, **more, ranks=there))
     assert problem.integrator == scenario.build().integrator
-    assert "Take" in there.called
+    assert "take" in there.called
     assert not is_computed(problem.solids["bar"])

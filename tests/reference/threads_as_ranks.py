@@ -88,7 +88,7 @@ class ThreadsAsRanks:
 
         def do(rank, one):
             try:
-                results[rank] = one.done(self._members[rank])
+                results[rank] = one(self._members[rank])
             except Exception as error:
                 self._members[rank].reductions().abort()
                 results[rank] = error
