@@ -19,6 +19,7 @@ from symplex.fem.load_table import write_load
 from symplex.fem.system import System
 from symplex.time.implicit.scheme import Scheme
 from symplex.time.implicit.small_steps import SmallSteps, dot
+from symplex.time.solvers.kept_factors import KeptFactors
 from symplex.time.solvers.small_newton import (
     FORCES,
     INCREMENT,
@@ -27,9 +28,10 @@ from symplex.time.solvers.small_newton import (
     SEEN_POSITIONS,
     SEEN_VELOCITIES,
     VELOCITIES,
+    SmallSystem,
     write_seen_load,
 )
-from symplex.time.variational.step_search import EPS, ITERATIONS, NEAR, ROUGH, ROUND_OFF, STALLED, inverse
+from symplex.time.variational.step_search import EPS, NEAR, ROUGH, ROUND_OFF, interpolation
 from symplex.time.variational.variational import Attempt
 
 # Vectors [n, dim] that the search writes to: an increment to begin with, and of the best step so far the increment and
@@ -173,9 +175,23 @@ def _indicator(system, vectors, blocks, q, v):
     return total
 
 
+class _Problem(NamedTuple):
+    """A search in a system from positions and velocities [n, dim], for the wanted energy in J."""
+
+    search: Search
+    system: SmallSystem
+    factors: KeptFactors
+    vectors: Array
+    blocks: Array
+    q: Array
+    v: Array
+    wanted: float
+
+
 @formula
-def _excess(search, system, factors, vectors, blocks, q, v, h, wanted):
+def _excess(p, h):
     """Return E(h) less the wanted energy, NaN where there is no step; keep it if it is the best."""
+    search, system, factors, vectors, blocks, q = p.search, p.system, p.factors, p.vectors, p.blocks, p.q
     rooms, best = search.rooms, search.best
     part = h / best[_H] if best[_H] > 0.0 and abs(h / best[_H] - 1.0) < NEAR else 0.0
     for i in range(q.shape[0]):
@@ -203,7 +219,7 @@ def _excess(search, system, factors, vectors, blocks, q, v, h, wanted):
         search.works[load] = dot(vectors[LOAD], dq)
         work += search.works[load]
     best[_ATTEMPTS] += 1.0
-    excess = middle - 0.5 * work - wanted
+    excess = middle - 0.5 * work - p.wanted
     if best[_H] == 0.0 or abs(excess) < abs(best[_EXCESS]):
         best[_H], best[_EXCESS], best[_MIDDLE], best[_SIZE] = h, excess, middle, size
         for i in range(q.shape[0]):
@@ -216,9 +232,13 @@ def _excess(search, system, factors, vectors, blocks, q, v, h, wanted):
 
 
 @formula
-def _is_exact(best):
+def _is_exact(p):
     """Return whether the best step so far has the wanted energy to the round-off of a sum."""
+    best = p.search.best
     return best[_H] > 0.0 and abs(best[_EXCESS]) <= ROUND_OFF * EPS * best[_SIZE]
+
+
+_interpolate = formula(interpolation(_excess, _is_exact))
 
 
 @kernel
@@ -237,42 +257,9 @@ def _search(search, system, factors, vectors, blocks, q, v, h, low, high, wanted
     if not h * h * abs(slope) > resolved * EPS * size:
         return False
     enough = ROUGH * abs(slope) * h * h
-    excess = _excess(search, system, factors, vectors, blocks, q, v, h, wanted)
-    if not (np.isnan(excess) or _is_exact(best)):
-        known = still, slope, excess
-        _interpolate(search, system, factors, vectors, blocks, q, v, (h, low, high), wanted, known)
+    p = _Problem(search, system, factors, vectors, blocks, q, v, wanted)
+    excess = _excess(p, h)
+    if not (np.isnan(excess) or _is_exact(p)):
+        _interpolate(p, h, excess, low, high, still, slope)
     best[_CORRECTIONS] = search.counts[0]
-    return _is_exact(best) or (best[_H] > 0.0 and abs(best[_EXCESS]) <= enough)
-
-
-@formula
-def _interpolate(search, system, factors, vectors, blocks, q, v, sizes, wanted, known):
-    """Interpolate h² as a function of E by parabolas, until excesses fall no more (`StepSearch`)."""
-    h, low, high = sizes
-    still, slope, excess = known
-    rise, s = excess - still, h * h
-    if slope * rise == 0.0:
-        return
-    bend = s - rise / slope
-    following = -still / slope + bend * (still / rise) ** 2
-    rate = 1.0 / slope - 2.0 * bend * still / rise**2
-    # Of the last three points: their excesses and sizes
-    f, a, g, b, e, c, points = still, 0.0, excess, s, 0.0, 0.0, 2
-    least, stalled = abs(excess), 0
-    for _ in range(ITERATIONS):
-        if not low * low <= following <= high * high:
-            return
-        new = _excess(search, system, factors, vectors, blocks, q, v, np.sqrt(following), wanted)
-        if _is_exact(search.best) or np.isnan(new):
-            return
-        if abs(new) < least:
-            if points > 2:
-                f, a, g, b = g, b, e, c
-            e, c, points = new, following, 3
-            least, stalled = abs(new), 0
-            following = inverse(f, a, g, b, e, c)
-        else:
-            stalled += 1
-            following -= rate * new
-        if stalled == STALLED:
-            return
+    return _is_exact(p) or (best[_H] > 0.0 and abs(best[_EXCESS]) <= enough)
