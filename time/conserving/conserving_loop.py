@@ -44,7 +44,7 @@ from symplex.time.conserving.step_solver import (
     remember,
     take_back,
 )
-from symplex.time.solvers.small_newton import steps_at_once
+from symplex.time.solvers.compiled_newton import steps_at_once
 
 # States [2, n, dim] that the loop writes to; the last are of sizes, for round-off.
 _Z0, _Z, _BEST, _GAIN, _D, _CHANGE, _EFFECT, _SIZE, _LARGER = range(9)

@@ -88,7 +88,7 @@ class GrahamJelenicMotion(FixedStepMotion):
         }
 
     @cached_property
-    def _small(self) -> ConservingSteps | None:
+    def _loop(self) -> ConservingSteps | None:
         """What compiled loops take of the system, looked for at the first step: of many motions none is ever taken."""
         scheme, parts = self._scheme, self._scheme.compiled()
         return parts and ConservingSteps(self.system, scheme.order, *parts, self._limit, _MANY[scheme.order])
@@ -96,15 +96,15 @@ class GrahamJelenicMotion(FixedStepMotion):
     def _compiled_steps(self, n: int, steps: Steps) -> int:
         """Take up to n steps of one size without factors, where the system is a small one."""
         h = float(steps.sizes[0])
-        if len(steps.sizes) > 1 or self._of_step[0] != abs(h) or self._effort[0] != _PLAIN or self._small is None:
+        if len(steps.sizes) > 1 or self._of_step[0] != abs(h) or self._effort[0] != _PLAIN or self._loop is None:
             return 0
-        self._at_once = self._small.at_once
+        self._at_once = self._loop.at_once
         if self._effort[2] > _MANY[self._scheme.order]:
             return 0
         self._h = h
         self._prepare()
         magnitudes, arrays = self._preconditioner.magnitudes, (self._q, self._v, self._a, self._before)
-        taken, residuals = self._small.take(n, h, self.n == 0, magnitudes, arrays, self._effort)
+        taken, residuals = self._loop.take(n, h, self.n == 0, magnitudes, arrays, self._effort)
         self._iterations += residuals
         return taken
 

@@ -17,8 +17,8 @@ from symplex.fem.energy import Array
 from symplex.fem.kernels import kernel
 from symplex.fem.system import System
 from symplex.time.implicit.halving import in_parts
+from symplex.time.implicit.implicit_loop import CompiledSteps
 from symplex.time.implicit.scheme import OneStep, Scheme
-from symplex.time.implicit.small_steps import SmallSteps
 from symplex.time.integrator import STEPS, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion, with_context
 from symplex.time.solvers.linear_solver import COUNTS, LinearSolver
@@ -71,7 +71,7 @@ class ImplicitMotion(FixedStepMotion):
         # Of supports that move, zero elsewhere: increments, changes of velocity and accelerations of the step
         self._given_dq, self._given_dv, self._given_a = (np.zeros(shape if self._moving else 0) for _ in range(3))
         self._given = self._moving.mask  # the coordinates of supports that move
-        self._small: SmallSteps | None = None
+        self._loop: CompiledSteps | None = None
         self._secant = False  # whether loads give secants for their derivatives with the velocity
 
     def solve_by(self, solver: Callable[[Pattern, int], LinearSolver], symmetric: bool) -> None:
@@ -127,7 +127,7 @@ class ImplicitMotion(FixedStepMotion):
 
     def _compiled_steps(self, n: int, steps: Steps) -> int:
         """Take up to n steps, where the system is a small one."""
-        small = self._small_steps()
+        small = self._found_loop()
         if not small:
             return 0
         schemes = [self._scheme(float(h)) for h in steps.sizes]
@@ -140,12 +140,12 @@ class ImplicitMotion(FixedStepMotion):
         self._solver.counts["factorisations"] += int(factorisations)
         return taken
 
-    def _small_steps(self) -> SmallSteps | None:
+    def _found_loop(self) -> CompiledSteps | None:
         """Return what takes steps in compiled loops, looked for at the first: of many motions none is ever taken."""
-        if self._small is None and self._compensation is None:
-            self._small = SmallSteps(self.system, self._newton, self._now.discrete)
-            self._at_once = self._small.at_once
-        return self._small or None
+        if self._loop is None and self._compensation is None:
+            self._loop = CompiledSteps(self.system, self._newton, self._now.discrete)
+            self._at_once = self._loop.at_once
+        return self._loop or None
 
     def _attempt(self, t: float, h: float) -> None:
         """Move by a step, or by none if its equations cannot be solved."""

@@ -17,10 +17,9 @@ from symplex.fem.gradient_table import EnergyTable, energy_table, write_derivati
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.load_table import write_load
 from symplex.fem.system import System
+from symplex.time.implicit.implicit_loop import CompiledSteps, dot
 from symplex.time.implicit.scheme import Scheme
-from symplex.time.implicit.small_steps import SmallSteps, dot
-from symplex.time.solvers.kept_factors import KeptFactors
-from symplex.time.solvers.small_newton import (
+from symplex.time.solvers.compiled_newton import (
     FORCES,
     INCREMENT,
     KEPT_SIZE,
@@ -28,9 +27,10 @@ from symplex.time.solvers.small_newton import (
     SEEN_POSITIONS,
     SEEN_VELOCITIES,
     VELOCITIES,
-    SmallSystem,
+    CompiledSystem,
     write_seen_load,
 )
+from symplex.time.solvers.kept_factors import KeptFactors
 from symplex.time.variational.step_search import EPS, NEAR, ROUGH, ROUND_OFF, interpolation
 from symplex.time.variational.variational import Attempt
 
@@ -79,13 +79,13 @@ class Search(NamedTuple):
 
 
 @final
-class SmallSearch:
+class CompiledSearch:
     """Searches for steps of a system whose energies and loads have compiled loops, and whose loads are steady.
 
     Parameters
     ----------
     system : System
-    small : SmallSteps, optional
+    small : CompiledSteps, optional
         Its steps in compiled loops, if it has any.
     limit : int
         Of corrections in a step.
@@ -93,7 +93,7 @@ class SmallSearch:
         How many times the round-off of the energies h²|D|/8 must be.
     """
 
-    def __init__(self, system: System, small: SmallSteps | None, limit: int, resolved: float):
+    def __init__(self, system: System, small: CompiledSteps | None, limit: int, resolved: float):
         self._newton = small.newton if small else None
         energies = None if self._newton is None else energy_table(system)
         if self._newton is None or small is None or energies is None or self._newton.kept[2].change_with_time:
@@ -179,7 +179,7 @@ class _Problem(NamedTuple):
     """A search in a system from positions and velocities [n, dim], for the wanted energy in J."""
 
     search: Search
-    system: SmallSystem
+    system: CompiledSystem
     factors: KeptFactors
     vectors: Array
     blocks: Array

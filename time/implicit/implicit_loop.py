@@ -13,23 +13,23 @@ from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel a
 from symplex.fem.load_table import write_load
 from symplex.fem.system import System
 from symplex.time.implicit.scheme import Scheme, impulsive
-from symplex.time.solvers.newton import Newton
-from symplex.time.solvers.small_newton import (
+from symplex.time.solvers.compiled_newton import (
     FORCES,
     INCREMENT,
     LOAD,
     VELOCITIES,
+    compiled_newton,
     find_increment,
     see_loads,
-    small_newton,
     steps_at_once,
     write_seen_load,
 )
+from symplex.time.solvers.newton import Newton
 from symplex.time.steps import Steps
 
 
 @final
-class SmallSteps:
+class CompiledSteps:
     """Steps of a system whose Newton iterations are compiled, as long as these take whole corrections.
 
     Parameters
@@ -45,14 +45,14 @@ class SmallSteps:
         So many steps to take at most in one call.
     counts : int64 [2]
         Corrections and factorisations since the start.
-    newton : SmallNewton or None
+    newton : CompiledNewton or None
         What they take of the system, if it is one for them.
     find : int
         The address of Newton's method for an increment.
     """
 
     def __init__(self, system: System, newton: Newton, by_ends: bool):
-        self.newton = small_newton(system, by_ends) if newton.linear == "auto" else None
+        self.newton = compiled_newton(system, by_ends) if newton.linear == "auto" else None
         self._limit = newton.iterations
         self.at_once, self.counts, self.find = 1, np.zeros(2, np.int64), 0
         if self.newton is None:
