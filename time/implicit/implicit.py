@@ -18,7 +18,7 @@ from symplex.fem.kernels import kernel
 from symplex.fem.system import System
 from symplex.time.implicit.halving import in_parts
 from symplex.time.implicit.implicit_loop import CompiledSteps
-from symplex.time.implicit.scheme import OneStep, Scheme
+from symplex.time.implicit.scheme import OneStep, Scheme, by_mass, change_of_v, own_at_end
 from symplex.time.integrator import STEPS, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion, with_context
 from symplex.time.solvers.linear_solver import COUNTS, LinearSolver
@@ -121,6 +121,11 @@ class ImplicitMotion(FixedStepMotion):
         counts.update(dict.fromkeys(COUNTS, 0))
         return self._linear
 
+    @property
+    def _own(self) -> Array | float:
+        """The accelerations that the method carries, if any."""
+        return 0.0 if self._own_a is None else self._own_a
+
     def _step(self, t: float, h: float) -> None:
         if not self._compiled_steps(1, Steps.one(t, h)):
             self._halved += in_parts(self._attempt, t, h, self._halvings)
@@ -157,9 +162,7 @@ class ImplicitMotion(FixedStepMotion):
         """Set up the equations of a step, with the supports at its end; return 0."""
         self._now = scheme = self._scheme(h)
         self._t, self.inertia, self.impulse = t, scheme.inertia, scheme.impulse
-        momentum = scheme.by_v * self._v
-        if self._own_a is not None:
-            momentum += scheme.by_a * self._a + scheme.by_own * self._own_a
+        momentum = by_mass(scheme, self._v, self._a, self._own)
         if self._moving:
             self._move_supports(t + h)
             # The values at supports for which the equations hold with the given increments and accelerations
@@ -336,15 +339,14 @@ class ImplicitMotion(FixedStepMotion):
             self._q += dq
         else:
             _add(self._q, self._compensation, dq)
+        own_a = own_at_end(scheme, a, self._a, self._own)
+        if moving:
+            np.copyto(own_a, a, where=self._given)
+        self._v += change_of_v(scheme, self._own, own_a)
         if self._own_a is None:
-            self._v += scheme.h * a
             if system.massless.any():
                 self._v[system.massless] = dq[system.massless] / scheme.h
             return
-        own_a = scheme.own_a1 * a + scheme.own_a0 * self._a + scheme.own_own * self._own_a
-        if moving:
-            np.copyto(own_a, a, where=self._given)
-        self._v += scheme.h * ((1.0 - scheme.gamma) * self._own_a + scheme.gamma * own_a)
         self._a[...], self._own_a[...] = a, own_a
         for carried in (self._v, self._a, self._own_a):  # which the loads of the next step see
             system.share(carried)
