@@ -25,10 +25,10 @@ from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.modes.rotating import rotating_frame
-from symplex.time.solvers import small_newton
+from symplex.time.solvers import compiled_newton
 from symplex.time.steps import Steps
 from symplex.time.variational.adaptive_variational import AdaptiveVariational
-from symplex.time.variational.small_adaptive import SmallSearch
+from symplex.time.variational.search_loop import CompiledSearch
 from symplex.time.variational.variational import VariationalMidpoint
 
 STEP = 0.002
@@ -133,7 +133,7 @@ def test_motions_do_not_depend_on_where_they_are_looked_at_or_resumed(name, load
     motion = method.start(system, state)
     whole = motion.advance(0.2)
     energies = motion.energies(whole)
-    monkeypatch.setattr(small_newton, "_WORK_AT_ONCE", 500)
+    monkeypatch.setattr(compiled_newton, "_WORK_AT_ONCE", 500)
     monkeypatch.setattr(newmark, "_STENCILS_AT_ONCE", 500)
     motion = method.start(system, state)
     for t in (0.002, 0.02, 0.1):
@@ -227,7 +227,7 @@ def test_adaptive_steps_in_one_loop_are_those_of_the_general_search(loaded, monk
         system = System(system.mass, system.energies, fixed=system.fixed)
     method = AdaptiveVariational(STEP)
     found, expected = method.start(system, state), method.start(system, state)
-    monkeypatch.setattr(expected, "_search", SmallSearch(system, None, 1, 1.0))
+    monkeypatch.setattr(expected, "_search", CompiledSearch(system, None, 1, 1.0))
     for _ in range(30):
         ends = found.step(), expected.step()
         # The energy decides on a size as far as its round-off lets it.

@@ -7,9 +7,8 @@ from typing import ClassVar
 
 from symplex.fem.energy import Array
 from symplex.fem.system import System
-from symplex.time.conserving.gauss_interpolant import GaussInterpolant
-from symplex.time.conserving.small_scheme_loops import SmallForces
-from symplex.time.conserving.small_schemes import SmallScheme
+from symplex.time.conserving.scheme_loops import SchemeForces
+from symplex.time.conserving.scheme_table import SchemeTable
 from symplex.time.traits import Form
 
 
@@ -68,7 +67,7 @@ class ConservingScheme(ABC):
     def add(self, z1: Array, out: Array) -> None:
         """Write C (Z0 + Z1)/2 + Z_a [2, n, dim] to out, if the step ends at z1."""
 
-    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[object, ...]] | None:
+    def compiled(self) -> tuple[SchemeTable, SchemeForces, tuple[object, ...]] | None:
         """Return the scheme and the system as compiled loops take them, and what addresses lead to, if they do."""
         return None
 
@@ -79,11 +78,3 @@ class ConservingScheme(ABC):
     @abstractmethod
     def work(self, z1: Array) -> list[float]:
         """Return the work in J of each load in a step that ends at z1."""
-
-    def _work(self, rule: GaussInterpolant, q: Array, w: Array) -> list[float]:
-        """Return it by Gauss' rule, for the positions and h × velocities at its points."""
-        at = list(zip(self.t + self.h * rule.points, rule.weights, q, w, strict=True))
-        return [
-            sum(weight * self.system.dot(load(t, x, y / self.h), y) for t, weight, x, y in at)
-            for load in self.system.loads.values()
-        ]

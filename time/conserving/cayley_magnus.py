@@ -6,19 +6,15 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from symplex.fem.energy import Array
 from symplex.fem.system import System
-from symplex.time.conserving.algorithm_mc import ConservingScheme
-from symplex.time.conserving.cayley_words import apply_words
-from symplex.time.conserving.gauss_interpolant import GaussInterpolant, combined, hermite_weights
-from symplex.time.conserving.secant_operator import SecantOperator
-from symplex.time.conserving.small_scheme_loops import SmallForces, with_scheme
-from symplex.time.conserving.small_schemes import SmallScheme, cayley_scheme
+from symplex.time.conserving.gauss_interpolant import GaussInterpolant, hermite_weights
+from symplex.time.conserving.scheme_table import SchemeTable, cayley_scheme
+from symplex.time.conserving.secant_scheme import SecantScheme
 
 Interpolant = Literal["stable", "hermite"]
 
 
-class CayleyMagnus(ConservingScheme):
+class CayleyMagnus(SecantScheme):
     """C from 𝓕 at the Gauss points of an interpolant of the step: no derivatives of 𝓕 in C, and no new unknowns.
 
     C consists of words of the moments H_k = h² M⁻¹ Σ_i moments_ki 𝓕(R(c_i)) (see
@@ -42,62 +38,24 @@ class CayleyMagnus(ConservingScheme):
         order 6; 3.1415 to 3.1425, 6.28 to 6.48, 9.88 to 13.04 and above 18.5 at order 8.
     """
 
-    needs = frozenset({"secant"})
-    takes_external = True
     hermite_limit: ClassVar[float]
 
     def __init__(self, system: System, external: tuple[str, ...], interpolant: Interpolant = "stable"):
+        self._interpolant = interpolant
         super().__init__(system, external)
-        self._secant = SecantOperator(system, external)
-        known, hermite = self.order // 2, interpolant == "hermite"
-        self._rule = GaussInterpolant(known, hermite=hermite)
-        self._load_rule = GaussInterpolant(known, self._secant.points_for_forces(known), hermite=hermite)
-        self._external = set(external)
 
-    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[object, ...]] | None:
-        """Return the scheme and the system as compiled loops take them."""
-        scheme = cayley_scheme(self.order, self._rule, self._load_rule, *self._rates_from_outside())
-        return with_scheme(scheme, self.system, self._external)
-
-    def _rates_from_outside(self) -> tuple[Array, ...]:
-        """Return the quintic's weights of positions, and those of slopes at both ends, if the scheme has them."""
-        return ()
-
-    def add(self, z1: Array, out: Array) -> None:
-        """Write C (Z0 + Z1)/2 + Z_a [2, n, dim] to out, if the step ends at z1."""
-        ends, h = self._ends(z1), self.h
-        q = self._rule.positions(ends)
-        values = (h * h * self._rule.moments) @ np.stack([self._secant.values(x) for x in q])
-        forces = None
-        if self._secant.loaded:
-            rule = self._load_rule
-            at = self._outside(rule.points, rule.positions(ends), rule.rates(ends))
-            forces = np.tensordot(rule.moments, at, 1)
-        r, w = 0.5 * (self.z0 + z1)
-
-        def product(k: int, x: Array) -> Array:
-            return self._secant.product(values[k - 1], x)
-
-        apply_words(self.order, product, r, w, forces, out)
-
-    def work(self, z1: Array) -> list[float]:
-        """Return the work in J of each load in a step that ends at z1."""
-        ends = self._ends(z1)
-        return self._work(self._load_rule, self._load_rule.positions(ends), self._load_rule.rates(ends))
-
-    def _ends(self, z1: Array) -> list[Array]:
-        """Return what the interpolant needs of the start, and of the end."""
-        return [*self.z0, *z1]
-
-    def _scaled_acceleration(self, z1: Array) -> Array:
-        """Return h² × the acceleration at the end z1."""
-        return self.h**2 * self._secant.accelerations(self.t + self.h, z1[0], z1[1] / self.h)
-
-    def _outside(self, points: Array, q: Array, w: Array) -> Array:
-        """Return h² × the accelerations from outside at points of the step."""
-        h, t = self.h, self.t
-        at = zip(points, q, w, strict=True)
-        return np.stack([h * h * self._secant.from_outside(t + c * h, x, y / h) for c, x, y in at])
+    def _numbers(self) -> tuple[GaussInterpolant, SchemeTable, tuple[float, ...]]:
+        known, hermite = self.order // 2, self._interpolant == "hermite"
+        rule = GaussInterpolant(known, hermite=hermite)
+        outer = GaussInterpolant(known, self._secant.points_for_forces(known), hermite=hermite)
+        if known < 4:
+            return outer, cayley_scheme(self.order, rule, outer), ()
+        # The rates of forces from outside, see `CayleyMagnus8`.
+        points = np.array([0.0, *rule.points, 1.0])
+        slopes = np.stack([np.eye(len(points))[1], np.arange(len(points), dtype=float)])
+        slopes = slopes @ np.linalg.inv(np.vander(points, increasing=True))
+        rates = hermite_weights(3, points, 0), hermite_weights(3, points, 1), slopes
+        return outer, cayley_scheme(self.order, rule, outer, rates), tuple(points)
 
 
 @final
@@ -117,9 +75,6 @@ class CayleyMagnus6(CayleyMagnus):
     order = 6
     hermite_limit = 3.1486
 
-    def _ends(self, z1: Array) -> list[Array]:
-        return [*self.z0, self.h**2 * self.a0, *z1, self._scaled_acceleration(z1)]
-
 
 @final
 class CayleyMagnus8(CayleyMagnus):
@@ -132,36 +87,3 @@ class CayleyMagnus8(CayleyMagnus):
     name = "cayley-magnus-8"
     order = 8
     hermite_limit = 3.1415
-
-    def __init__(self, system: System, external: tuple[str, ...], interpolant: Interpolant = "stable"):
-        super().__init__(system, external, interpolant)
-        points = np.array([0.0, *self._rule.points, 1.0])
-        self._quintic = points, hermite_weights(3, points, 0), hermite_weights(3, points, 1)
-        powers = np.arange(1, len(points))
-        slopes = np.stack([np.eye(len(points))[1], np.insert(powers, 0, 0)])
-        self._slopes = slopes @ np.linalg.inv(np.vander(points, increasing=True))
-
-    def _rates_from_outside(self) -> tuple[Array, ...]:
-        return self._quintic[1], self._slopes
-
-    def begin(self, t: float, h: float, z0: Array, a0: Array) -> None:
-        """Set up a step of size h in s from the time t, the state z0 [2, n, dim] and the accelerations a0 there."""
-        super().begin(t, h, z0, a0)
-        self._jerk0 = self._inner_jerk(z0)
-
-    def _ends(self, z1: Array) -> list[Array]:
-        start = [*self.z0, self.h**2 * self.a0]
-        end = [*z1, self._scaled_acceleration(z1)]
-        jerk0, jerk1 = self._jerk0, self._inner_jerk(z1)
-        if self._secant.loaded:
-            points, positions, rates = self._quintic
-            ends = [*start, *end]
-            at = self._outside(points, ends[0] + combined(positions, ends), combined(rates, ends))
-            outer = np.tensordot(self._slopes, at, 1)
-            jerk0, jerk1 = jerk0 + outer[0], jerk1 + outer[1]
-        return [*start, jerk0, *end, jerk1]
-
-    def _inner_jerk(self, z: Array) -> Array:
-        """Return −h³ d(M⁻¹𝓕 r)/dt at a state."""
-        secant, (q, w) = self._secant, z
-        return -(self.h**2) * (secant.product(secant.values(q), w) + secant.product(secant.rate_values(q, w), q))

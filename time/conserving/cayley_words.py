@@ -11,13 +11,10 @@ C conserves both momenta: as every element of the Lie algebra that H(τ) generat
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
-
-from symplex.fem.energy import Array
 
 _DRIFT = 0  # the letter of r' = w; the letter k > 0 is w' = −H_k τ^(k−1) r
 
@@ -140,39 +137,3 @@ def program(order: int) -> Program:
                     last.setdefault(word[0], []).append((coefficient, place(source, word[1:])))
         gains.append((terms, last))
     return Program(tuple(products), tuple(gains))
-
-
-def apply_words(
-    order: int, product: Callable[[int, Array], Array], r: Array, w: Array, forces: Array | None, out: Array
-) -> None:
-    """Write C (r, w) to out [2, n, dim], the affine column of the forces included.
-
-    Parameters
-    ----------
-    order : int
-        2, 4, 6, …
-    product : callable
-        H_k x for k = 1, 2, … and x [n, dim].
-    r, w : float64 [n, dim]
-    forces : float64 [moments, n, dim], optional
-        The moments of h² M⁻¹ f, which belong to every −H_k r at the right end of a word.
-    out : float64 [2, n, dim]
-    """
-    products, gains = program(order)
-    x = [r, w]
-    for k, source in products:
-        x.append(product(k, x[source]))
-        if source == 0 and forces is not None:
-            x[-1] -= forces[k - 1]
-    for gain, (terms, last) in zip(out, gains, strict=True):
-        gain[...] = _sum(terms, x)
-        for k, left in last.items():
-            gain += product(k, _sum(left, x))
-
-
-def _sum(terms: list[tuple[float, int]], x: list[Array]) -> Array:
-    (coefficient, i), *others = terms
-    total = coefficient * x[i]
-    for coefficient, i in others:
-        total += coefficient * x[i]
-    return total

@@ -13,9 +13,10 @@ from symplex.fem.forms import DISCRETE_GRADIENT
 from symplex.fem.system import System
 from symplex.time.conserving.algorithm_mc import ConservingScheme
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant
+from symplex.time.conserving.scheme_loops import SchemeForces, scheme_forces
+from symplex.time.conserving.scheme_table import ENDS, MIDDLE, SchemeTable, hermite_scheme, middle_scheme
 from symplex.time.conserving.secant_operator import SecantOperator
-from symplex.time.conserving.small_scheme_loops import SmallForces, with_scheme
-from symplex.time.conserving.small_schemes import ENDS, MIDDLE, SmallScheme, hermite_scheme, middle_scheme
+from symplex.time.conserving.secant_scheme import SecantScheme
 from symplex.time.conserving.turned_angle import Angle, inertia_factor, stretch, turned_angle
 
 _EPS = float(np.finfo(float).eps)
@@ -66,9 +67,10 @@ class SymplecticMomentum(MidpointScheme):
     def _internal_force(self, z1: Array) -> Array:
         return self.system.gradient(0.5 * (self.z0[0] + z1[0]))
 
-    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[object, ...]] | None:
+    def compiled(self) -> tuple[SchemeTable, SchemeForces, tuple[object, ...]] | None:
         """Return the scheme and the system as compiled loops take them."""
-        return with_scheme(middle_scheme(MIDDLE), self.system)
+        found = scheme_forces(self.system)
+        return found and (middle_scheme(MIDDLE), *found)
 
 
 class _DiscreteGradientScheme(MidpointScheme):
@@ -91,9 +93,10 @@ class EnergyMomentumScheme(_DiscreteGradientScheme):
 
     name = "energy-momentum"
 
-    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[object, ...]] | None:
+    def compiled(self) -> tuple[SchemeTable, SchemeForces, tuple[object, ...]] | None:
         """Return the scheme and the system as compiled loops take them."""
-        return with_scheme(middle_scheme(ENDS), self.system, form=DISCRETE_GRADIENT)
+        found = scheme_forces(self.system, form=DISCRETE_GRADIENT)
+        return found and (middle_scheme(ENDS), *found)
 
 
 @final
@@ -216,57 +219,13 @@ class ExactSteadyMotion(_AngleScheme):
 
 
 @final
-class MomentumConserving4(ConservingScheme):
+class MomentumConserving4(SecantScheme):
     """Order 4 from 𝓕 and 𝓕̇ at both ends, M4 (eq. 6.8), by products with sparse matrices only."""
 
     name = "momentum-conserving-4"
 
     order = 4
-    needs = frozenset({"secant"})
-    takes_external = True
 
-    def __init__(self, system: System, external: tuple[str, ...]):
-        super().__init__(system, external)
-        self._secant = SecantOperator(system, external)
-        self._rule = GaussInterpolant(2, self._secant.points_for_forces(2))
-        self._external = set(external)
-
-    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[object, ...]] | None:
-        """Return the scheme and the system as compiled loops take them."""
-        return with_scheme(hermite_scheme(self._rule), self.system, self._external)
-
-    def begin(self, t: float, h: float, z0: Array, a0: Array) -> None:
-        """Set up a step of size h in s from the time t."""
-        super().begin(t, h, z0, a0)
-        secant, (q, w) = self._secant, z0
-        self._values0, self._rate0 = h * h * secant.values(q), h * h * secant.rate_values(q, w)
-        self._force0 = h * h * secant.from_outside(t, q, w / h) if secant.loaded else None
-
-    def add(self, z1: Array, out: Array) -> None:
-        """Write C (Z0 + Z1)/2 + Z_a [2, n, dim] to out, if the step ends at z1."""
-        h, z0, secant = self.h, self.z0, self._secant
-        values1 = h * h * secant.values(z1[0])
-        mean, change = 0.5 * (self._values0 + values1), values1 - self._values0
-        tilde = mean - (h * h * secant.rate_values(*z1) - self._rate0) / 12.0
-        r, w = 0.5 * (z0 + z1)
-        bent = secant.product(tilde, r)
-        out[0] = w + (secant.product(mean, w) + secant.product(change, r)) / 12.0
-        out[1] = -bent - (secant.product(tilde, bent) + secant.product(change, w)) / 12.0
-        if self._force0 is not None:
-            force1 = h * h * secant.from_outside(self.t + h, z1[0], z1[1] / h)
-            out[0] -= (force1 - self._force0) / 12.0
-            out[1] += self._mean_force(z1) + secant.product(mean, 0.5 * (self._force0 + force1)) / 12.0
-
-    def work(self, z1: Array) -> list[float]:
-        """Return the work in J of each load in a step that ends at z1."""
-        ends = [*self.z0, *z1]
-        return self._work(self._rule, self._rule.positions(ends), self._rule.rates(ends))
-
-    def _mean_force(self, z1: Array) -> Array:
-        """Return h² M⁻¹ ∫ F dt/h by Gauss' rule."""
-        h, rule, ends = self.h, self._rule, [*self.z0, *z1]
-        at = zip(rule.points, rule.weights, rule.positions(ends), rule.rates(ends), strict=True)
-        total = np.zeros_like(z1[0])
-        for c, weight, q, w in at:
-            total += (h * h * weight) * self._secant.from_outside(self.t + c * h, q, w / h)
-        return total
+    def _numbers(self) -> tuple[GaussInterpolant, SchemeTable, tuple[float, ...]]:
+        rule = GaussInterpolant(2, self._secant.points_for_forces(2))
+        return rule, hermite_scheme(rule), ()

@@ -37,6 +37,8 @@ class GaussInterpolant:
         Of Gauss' rule; their sum is 1.
     position_weights : float64 [n_points, 2 n_known]
         Of what is known of both ends in the positions at the points.
+    rate_weights : float64 [n_points, 2 n_known]
+        The same in h × the velocities there.
     moments : float64 [n_known, n_points]
         Row i: what makes of values at the points the coefficient of (c − ½)^i of a polynomial: that through k values,
         of more the best one in the mean. Integrals of its products with such polynomials are those of Gauss' rule.
@@ -57,7 +59,7 @@ class GaussInterpolant:
             self.position_weights = 0.5 * (self.position_weights + self.position_weights[::-1]) + 0.5 * (
                 lower - lower[::-1]
             )
-        self._rates = hermite_weights(n_known, self.points, 1)
+        self.rate_weights = hermite_weights(n_known, self.points, 1)
 
     def positions(self, ends: Sequence[Array]) -> Array:
         """Return the positions [n_points, n, dim].
@@ -71,7 +73,7 @@ class GaussInterpolant:
 
     def rates(self, ends: Sequence[Array]) -> Array:
         """Return h × the velocities [n_points, n, dim] (see `positions`)."""
-        return combined(self._rates, ends)
+        return combined(self.rate_weights, ends)
 
 
 def combined(weights: Array, ends: Sequence[Array]) -> Array:

@@ -14,8 +14,8 @@ from symplex.fem.energy import Array
 from symplex.fem.system import System
 from symplex.time.conserving.algorithm_mc import ConservingScheme
 from symplex.time.conserving.cayley_preconditioner import CayleyPreconditioner
+from symplex.time.conserving.conserving_loop import AHEAD, ConservingSteps
 from symplex.time.conserving.gauss_interpolant import combined
-from symplex.time.conserving.small_conserving import AHEAD, SmallConserving
 from symplex.time.conserving.step_solver import FLOOR, PLAIN_PART, StepSolver
 from symplex.time.motion import FixedStepMotion, with_context
 from symplex.time.solvers.continuation import followed
@@ -31,7 +31,6 @@ _MANY = {2: 20, 4: 32, 6: 32, 8: 32}  # and iterations up to which they take les
 _STALE = 1.5  # how much more iterations than with new factors are worth new ones
 _FEW = 3  # iterations for which no factors are worth it
 _EASY = 10  # residuals of a step with factors that leave no doubt about its root
-_MOST_NODES = 5000  # of a system for compiled loops: beyond that the calls from Python take no time beside
 _SHORTEST_PART = 2.0**-20  # of a step by which a root is followed
 _EFFORT = 5  # times the residuals of a step that may be spent to follow a root
 _CLOSE = 0.1  # part of the motion in a step by which a root that is followed may be off its prediction
@@ -89,27 +88,23 @@ class GrahamJelenicMotion(FixedStepMotion):
         }
 
     @cached_property
-    def _small(self) -> SmallConserving | None:
+    def _loop(self) -> ConservingSteps | None:
         """What compiled loops take of the system, looked for at the first step: of many motions none is ever taken."""
-        system, scheme = self.system, self._scheme
-        alone = not (system.loads or system.inelastic or system.moving or system.changing or system.impassable)
-        if not (alone and system.is_lumped) or system.massless.any() or system.n_nodes > _MOST_NODES:
-            return None
-        parts = scheme.compiled()
-        return parts and SmallConserving(system, scheme.order, *parts, self._limit, _MANY[scheme.order])
+        scheme, parts = self._scheme, self._scheme.compiled()
+        return parts and ConservingSteps(self.system, scheme.order, *parts, self._limit, _MANY[scheme.order])
 
     def _compiled_steps(self, n: int, steps: Steps) -> int:
         """Take up to n steps of one size without factors, where the system is a small one."""
         h = float(steps.sizes[0])
-        if len(steps.sizes) > 1 or self._of_step[0] != abs(h) or self._effort[0] != _PLAIN or self._small is None:
+        if len(steps.sizes) > 1 or self._of_step[0] != abs(h) or self._effort[0] != _PLAIN or self._loop is None:
             return 0
-        self._at_once = self._small.at_once
+        self._at_once = self._loop.at_once
         if self._effort[2] > _MANY[self._scheme.order]:
             return 0
         self._h = h
         self._prepare()
         magnitudes, arrays = self._preconditioner.magnitudes, (self._q, self._v, self._a, self._before)
-        taken, residuals = self._small.take(n, h, self.n == 0, magnitudes, arrays, self._effort)
+        taken, residuals = self._loop.take(n, h, self.n == 0, magnitudes, arrays, self._effort)
         self._iterations += residuals
         return taken
 
@@ -121,9 +116,9 @@ class GrahamJelenicMotion(FixedStepMotion):
         self._prepare()
         self._solve(t, h)
         z1 = self._solver.z
+        self._with_stencils(z1[0], lambda: scheme.add(z1, self._gain))
         if system.loads:
             self._work.add_loads(scheme.work(z1))
-        self._with_stencils(z1[0], lambda: scheme.add(z1, self._gain))
         for now, before in zip((self._q, self._v, self._a), self._before, strict=True):
             before[...] = now
         self._q += self._gain[0]

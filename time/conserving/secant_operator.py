@@ -26,7 +26,14 @@ class SecantOperator:
     system : System
     external : sequence of str
         The energies whose forces −∇φ act like loads.
+
+    Attributes
+    ----------
+    acting : list of float64 [n, dim]
+        The force of each load in N where accelerations from outside were looked for last.
     """
+
+    acting: list[Array]
 
     def __init__(self, system: System, external: Sequence[str]):
         self.system = system
@@ -64,8 +71,9 @@ class SecantOperator:
         """Return M⁻¹ f(t, q, v) [n, dim] in m/s² of the loads and the external energies."""
         out = self.system.assembled(GRADIENT, q, among=self._external)
         np.negative(out, out=out)
-        for load in self.system.loads.values():
-            out += load(t, q, v)
+        self.acting = [load(t, q, v) for load in self.system.loads.values()]
+        for force in self.acting:
+            out += force
         return self._accelerations(out)
 
     def accelerations(self, t: float, q: Array, v: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, isfinite, sqrt
 from typing import Protocol, final
 
 import numpy as np
@@ -28,6 +28,38 @@ _NEAR = 0.1  # from where on the accelerated iteration is tried again: a correct
 _DESCENT = 0.25  # by how much a whole correction of Newton's method must make the next one smaller, at least
 _CAME_NEAR = 1e-2  # part of the first residual to which an iteration must have got for Newton's method to begin there
 _FALLING = 1e-3  # a residual that falls by this factor converges quadratically, and is not stopped
+
+
+def accelerated_iteration(keep, advance, remember):
+    """Return the accelerated iteration for equations p, made of functions of them: to be run as it is, or compiled.
+
+    ``keep(p)`` keeps z as the best so far; ``advance(p)`` goes on to the next z and returns the norms of the residual,
+    infinite where forces are not defined, and of the correction there; ``remember(p)`` keeps what the last change of z
+    has made of the correction.
+    """
+
+    def run(p, norm, least, smallest, idle, left, floor, enough):
+        """Iterate, at most ``left`` times, from where the residual has a norm and the correction the ``least`` one.
+
+        Return whether that got to the floor, the ``smallest`` norm so far, and how often the last ones did not help.
+        """
+        while True:
+            idle = 0 if norm < STAGNATION * smallest else idle + 1
+            if norm < smallest:
+                smallest = norm
+                keep(p)
+            if smallest <= floor and (smallest <= enough or idle >= (1 if smallest <= DEEP * floor else IDLE)):
+                return True, smallest, idle
+            if left < 0:
+                return False, smallest, idle
+            left -= 1
+            norm, size = advance(p)
+            if not size < DIVERGED * least:  # at the floor it is noise, where nothing better is to be had
+                return isfinite(norm) and smallest <= floor, smallest, idle
+            least = min(least, size)
+            remember(p)
+
+    return run
 
 
 class StepProblem(Protocol):
@@ -105,11 +137,11 @@ class StepSolver:
             self._changes, self._effects = (np.zeros((DEPTH, *start.shape)) for _ in range(2))
         self._problem, self._floor, self._enough = problem, floor, enough
         self._norms: list[float] = []
-        self.count, self._idle, self.z = 0, 0, start
+        self.count, self._idle, self._smallest, self.z = 0, 0, inf, start
         g = self._residual(start)
         if self._iterate(start, g):
             return self.count
-        if min(self._norms) > _CAME_NEAR * self._norms[0]:
+        if self._smallest > _CAME_NEAR * self._norms[0]:
             self.z = start
         elif self.z is not start:
             g = self._residual(self.z)
@@ -119,27 +151,32 @@ class StepSolver:
 
     def _iterate(self, z: Array, g: Array) -> bool:
         """Return whether the accelerated iteration from z, with the residual g, got to the floor."""
+        self._at, self._d, self._seen = z, -self._problem.correction(g), 0
         self._norms.append(self.norm(g))
-        d = -self._problem.correction(g)
-        least, last = self.norm(d), min(self.count + PATIENCE, self._iterations)
-        self._seen = 0
-        while not self._settles(z):
-            if self.count > last:
-                return False
-            z_next = z + self._accelerated(d)
-            try:
-                g = self._residual(z_next)
-            except StepFailed:  # forces that are not defined there
-                return False
-            self._norms.append(self.norm(g))
-            d_next = -self._problem.correction(g)
-            size = self.norm(d_next)
-            if not size < DIVERGED * least:
-                return min(self._norms) <= self._floor  # noise, where nothing better is to be had
-            least = min(least, size)
-            self._remember(z_next - z, d_next - d)
-            z, d = z_next, d_next
-        return True
+        left = min(PATIENCE, self._iterations - self.count)
+        before = self._norms[-1], self.norm(self._d), self._smallest, self._idle
+        found, self._smallest, self._idle = _iterate(self, *before, left, self._floor, self._enough)
+        return found
+
+    def _keep(self) -> None:
+        self.z = self._at
+
+    def _advance(self) -> tuple[float, float]:
+        """Go on to the next z; return the norms of its residual and its correction, infinite where it has none."""
+        before, self._change = self._d, self._d.copy()
+        take_back(self._weights, before, self._changes, self._effects, min(self._seen, DEPTH), self._change)
+        self._at = self._at + self._change
+        try:
+            g = self._residual(self._at)
+        except StepFailed:  # forces that are not defined there
+            return inf, inf
+        self._norms.append(self.norm(g))
+        self._d = -self._problem.correction(g)
+        self._effect = self._d - before
+        return self._norms[-1], self.norm(self._d)
+
+    def _remember_last(self) -> None:
+        self._remember(self._change, self._effect)
 
     def _newton(self, z: Array, g: Array) -> bool:
         """Return whether Newton's method from z, with the residual g, got near enough for the accelerated iteration."""
@@ -197,17 +234,6 @@ class StepSolver:
         self.count += 1
         return self._problem.residual(z)
 
-    def _settles(self, z: Array) -> bool:
-        """Return whether the residuals, the last of which is that of z, are round-off; keep z if it has the least."""
-        norm, before = self._norms[-1], min(self._norms[:-1], default=np.inf)
-        if norm < before:
-            self.z = z
-        self._idle = 0 if norm < STAGNATION * before else self._idle + 1
-        least = min(norm, before)
-        if least > self._floor:
-            return False
-        return least <= self._enough or self._idle >= (1 if least <= DEEP * self._floor else IDLE)
-
     def norm(self, g: Array) -> float:
         """Return |g|, weighted."""
         return sqrt(self._dot(g, g))
@@ -215,20 +241,8 @@ class StepSolver:
     def _dot(self, a: Array, b: Array) -> float:
         return dot(self._weights, a, b)
 
-    def _accelerated(self, d: Array) -> Array:
-        u = d.copy()
-        take_back(self._weights, d, self._changes, self._effects, min(self._seen, DEPTH), u)
-        return u
-
     def _remember(self, u: Array, q: Array) -> None:
-        size = self.norm(q)
-        place, known = self._seen % DEPTH, min(self._seen, DEPTH)
-        self._effects[place] = 0.0  # the oldest pair is forgotten
-        orthogonalise(self._weights, self._changes, self._effects, known, u, q)
-        rest = self.norm(q)
-        if rest > DEPENDENT * size:
-            self._changes[place], self._effects[place] = u / rest, q / rest
-            self._seen += 1
+        self._seen += remember(self._weights, self._changes, self._effects, u, q, self._seen)
 
     def _failure(self) -> StepFailed:
         norms = self._norms
@@ -239,6 +253,9 @@ class StepSolver:
             f"{norms[-1] / scale:.1e} of the first, expected {self._floor / scale:.0e}. The last ones: {fell}. "
             "Try a smaller step."
         )
+
+
+_iterate = accelerated_iteration(StepSolver._keep, StepSolver._advance, StepSolver._remember_last)
 
 
 @kernel
@@ -264,12 +281,22 @@ def take_back(weights, d, changes, effects, known, out):
 
 
 @kernel
-def orthogonalise(weights, changes, effects, known, u, q):
-    """Subtract from q its parts in the known ones, and the same multiples of theirs from u."""
-    for p in range(known):
+def remember(weights, changes, effects, u, q, seen):
+    """Keep a change u and what it has made q, with what is new in them; return 1, or 0 if there is nothing."""
+    size, place = np.sqrt(dot(weights, q, q)), seen % DEPTH
+    effects[place] = 0.0  # the oldest pair is forgotten
+    for p in range(min(seen, DEPTH)):
         part = dot(weights, effects[p], q)
         subtract(part, effects[p], q)
         subtract(part, changes[p], u)
+    rest = np.sqrt(dot(weights, q, q))
+    if not rest > DEPENDENT * size:
+        return 0
+    for k in range(q.shape[0]):
+        for n in range(q.shape[1]):
+            for i in range(q.shape[2]):
+                changes[place, k, n, i], effects[place, k, n, i] = u[k, n, i] / rest, q[k, n, i] / rest
+    return 1
 
 
 @kernel

@@ -35,7 +35,7 @@ from symplex.time.constraints.rattle_loop import (
 )
 from symplex.time.integrator import STEPS, FixedMotion, FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
-from symplex.time.solvers.small_newton import steps_at_once
+from symplex.time.solvers.compiled_newton import steps_at_once
 from symplex.time.stability import stable_step
 from symplex.time.steps import Steps
 from symplex.time.totals import MODIFIED_TOTAL

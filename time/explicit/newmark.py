@@ -17,7 +17,7 @@ from symplex.fem.call import call_back
 from symplex.fem.callbacks import Callback
 from symplex.fem.energy import Array
 from symplex.fem.gradient_table import gradient_table, table_of, write_gradient
-from symplex.fem.kernels import formula, inlined, kernel, uncounted_formula
+from symplex.fem.kernels import inlined, kernel, uncounted_formula
 from symplex.fem.load_table import NO_LOADS, ForceTable, load_loops, write_load
 from symplex.fem.system import State, System
 from symplex.fem.team import Phases
@@ -299,7 +299,7 @@ def _steps(
     """
     table = ForceTable(loads, write)  # made here: to take one from Python takes longer than a short step
     numbers = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
-    rooms = before.reshape((len(before), q.size))
+    rooms, forces = before.reshape((len(before), q.size)), acting.reshape((len(acting), q.size))
     k, after = 0, 0.0
     for step in range(n + 1):
         if not is_large:
@@ -314,7 +314,8 @@ def _steps(
             if call_back(back, step * _KINDS + _ENERGIES):
                 return step
         if len(loads) > 0:
-            _subtract_loads(table, factors[step % len(factors)], q, gradient, before, acting, works)
+            loaded = q, before[SEEN], acting, rooms, numbers[0], numbers[3], forces
+            _subtract_loads(table, factors[step % len(factors)], *loaded, works)
         if actions and call_back(back, step * _KINDS + _ACTIONS):
             return step
         after = kicks[k, 1]
@@ -322,25 +323,27 @@ def _steps(
     return n
 
 
-@formula
-def _subtract_loads(loads, factors, q, gradient, before, acting, works):
-    """Take loads with factors [l] off the gradient, and add their work in the step to works [l]."""
-    at, start, total = q.ravel(), before[START].ravel(), before[SUM].ravel()
-    for i in range(len(total)):
+@uncounted_formula
+def _subtract_loads(loads, factors, q, seen, acting, rooms, at, gradient, forces, works):
+    """Take loads with factors [l] off the gradient, and add their work in the step to works [l].
+
+    Of q, acting and gradient all numbers are in rows of their own as well: at, forces and gradient.
+    """
+    start, total = rooms[START], rooms[SUM]
+    for i in range(len(at)):
         total[i] = 0.0
     for k in range(len(factors)):
-        force = acting[k].ravel()
+        force = forces[k]
         work = 0.0
-        for i in range(len(total)):
+        for i in range(len(at)):
             work += force[i] * (at[i] - start[i])
-        write_load(loads, k, factors[k], q, q, q, before[SEEN], acting[k])
-        for i in range(len(total)):
+        write_load(loads, k, factors[k], q, q, q, seen, acting[k])
+        for i in range(len(at)):
             work += force[i] * (at[i] - start[i])
             total[i] += force[i]
         works[k] += 0.5 * work
-    at = gradient.ravel()
-    for i in range(len(total)):
-        at[i] -= total[i]
+    for i in range(len(at)):
+        gradient[i] -= total[i]
 
 
 @kernel

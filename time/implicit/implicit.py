@@ -17,8 +17,8 @@ from symplex.fem.energy import Array
 from symplex.fem.kernels import kernel
 from symplex.fem.system import System
 from symplex.time.implicit.halving import in_parts
-from symplex.time.implicit.scheme import OneStep, Scheme
-from symplex.time.implicit.small_steps import SmallSteps
+from symplex.time.implicit.implicit_loop import CompiledSteps
+from symplex.time.implicit.scheme import OneStep, Scheme, by_mass, change_of_v, own_at_end
 from symplex.time.integrator import STEPS, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion, with_context
 from symplex.time.solvers.linear_solver import COUNTS, LinearSolver
@@ -71,7 +71,7 @@ class ImplicitMotion(FixedStepMotion):
         # Of supports that move, zero elsewhere: increments, changes of velocity and accelerations of the step
         self._given_dq, self._given_dv, self._given_a = (np.zeros(shape if self._moving else 0) for _ in range(3))
         self._given = self._moving.mask  # the coordinates of supports that move
-        self._small: SmallSteps | None = None
+        self._loop: CompiledSteps | None = None
         self._secant = False  # whether loads give secants for their derivatives with the velocity
 
     def solve_by(self, solver: Callable[[Pattern, int], LinearSolver], symmetric: bool) -> None:
@@ -121,13 +121,18 @@ class ImplicitMotion(FixedStepMotion):
         counts.update(dict.fromkeys(COUNTS, 0))
         return self._linear
 
+    @property
+    def _own(self) -> Array | float:
+        """The accelerations that the method carries, if any."""
+        return 0.0 if self._own_a is None else self._own_a
+
     def _step(self, t: float, h: float) -> None:
         if not self._compiled_steps(1, Steps.one(t, h)):
             self._halved += in_parts(self._attempt, t, h, self._halvings)
 
     def _compiled_steps(self, n: int, steps: Steps) -> int:
         """Take up to n steps, where the system is a small one."""
-        small = self._small_steps()
+        small = self._found_loop()
         if not small:
             return 0
         schemes = [self._scheme(float(h)) for h in steps.sizes]
@@ -140,12 +145,12 @@ class ImplicitMotion(FixedStepMotion):
         self._solver.counts["factorisations"] += int(factorisations)
         return taken
 
-    def _small_steps(self) -> SmallSteps | None:
+    def _found_loop(self) -> CompiledSteps | None:
         """Return what takes steps in compiled loops, looked for at the first: of many motions none is ever taken."""
-        if self._small is None and self._compensation is None:
-            self._small = SmallSteps(self.system, self._newton, self._now.discrete)
-            self._at_once = self._small.at_once
-        return self._small or None
+        if self._loop is None and self._compensation is None:
+            self._loop = CompiledSteps(self.system, self._newton, self._now.discrete)
+            self._at_once = self._loop.at_once
+        return self._loop or None
 
     def _attempt(self, t: float, h: float) -> None:
         """Move by a step, or by none if its equations cannot be solved."""
@@ -157,9 +162,7 @@ class ImplicitMotion(FixedStepMotion):
         """Set up the equations of a step, with the supports at its end; return 0."""
         self._now = scheme = self._scheme(h)
         self._t, self.inertia, self.impulse = t, scheme.inertia, scheme.impulse
-        momentum = scheme.by_v * self._v
-        if self._own_a is not None:
-            momentum += scheme.by_a * self._a + scheme.by_own * self._own_a
+        momentum = by_mass(scheme, self._v, self._a, self._own)
         if self._moving:
             self._move_supports(t + h)
             # The values at supports for which the equations hold with the given increments and accelerations
@@ -336,15 +339,14 @@ class ImplicitMotion(FixedStepMotion):
             self._q += dq
         else:
             _add(self._q, self._compensation, dq)
+        own_a = own_at_end(scheme, a, self._a, self._own)
+        if moving:
+            np.copyto(own_a, a, where=self._given)
+        self._v += change_of_v(scheme, self._own, own_a)
         if self._own_a is None:
-            self._v += scheme.h * a
             if system.massless.any():
                 self._v[system.massless] = dq[system.massless] / scheme.h
             return
-        own_a = scheme.own_a1 * a + scheme.own_a0 * self._a + scheme.own_own * self._own_a
-        if moving:
-            np.copyto(own_a, a, where=self._given)
-        self._v += scheme.h * ((1.0 - scheme.gamma) * self._own_a + scheme.gamma * own_a)
         self._a[...], self._own_a[...] = a, own_a
         for carried in (self._v, self._a, self._own_a):  # which the loads of the next step see
             system.share(carried)

@@ -75,3 +75,21 @@ def impulsive(h: float, alpha: float, inertia: float, impulse: float, seen: floa
     by_v = inertia * abs(h) * math.copysign(1.0, h)
     of_loads = seen, 1.0 / h, 0.0, 0.0, False
     return Scheme(alpha, inertia, impulse, discrete, h, by_v, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, *of_loads)
+
+
+# What follows from a table, of numbers or of arrays: `symplex.time.implicit.implicit_loop` compiles these.
+
+
+def by_mass(scheme, v0, a0, own0):
+    """Return the momentum of the equations, by the mass."""
+    return scheme.by_v * v0 + scheme.by_a * a0 + scheme.by_own * own0
+
+
+def own_at_end(scheme, a1, a0, own0):
+    """Return α1."""
+    return scheme.own_a1 * a1 + scheme.own_a0 * a0 + scheme.own_own * own0
+
+
+def change_of_v(scheme, own0, own1):
+    """Return v1 − v0."""
+    return scheme.h * ((1.0 - scheme.gamma) * own0 + scheme.gamma * own1)

@@ -56,7 +56,7 @@ class Newton:
         The linear solver: ``"dense"`` or ``"sparse"``, both direct; ``"krylov"``: conjugate gradients or BiCGStab with
         incomplete factors; ``"multigrid"`` (needs pyamg); ``"petsc"`` (needs petsc4py): conjugate gradients with
         multigrid, or BiCGStab with incomplete factors; or ``"auto"`` by what each would cost, with the steps of small
-        trusses and the like in one compiled loop (`symplex.time.solvers.small_newton`).
+        trusses and the like in one compiled loop (`symplex.time.solvers.compiled_newton`).
     halvings : int, optional
         How often a step that fails may be halved; default: 6 where bodies must not pass through each other, else 0. Its
         parts are then steps of the method of their own. They keep what

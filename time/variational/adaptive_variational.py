@@ -21,7 +21,7 @@ from symplex.time.integrator import STEPS, Integrator
 from symplex.time.motion import Motion, require_time, with_context
 from symplex.time.solvers.newton import Newton
 from symplex.time.totals import DISCRETE_BALANCE, DISCRETE_ENERGY
-from symplex.time.variational.small_adaptive import SmallSearch
+from symplex.time.variational.search_loop import CompiledSearch
 from symplex.time.variational.step_search import StepSearch
 from symplex.time.variational.variational import Attempt, VariationalMidpoint, VariationalMidpointMotion
 from symplex.time.work import with_work
@@ -393,10 +393,10 @@ class AdaptiveVariationalMotion(Motion):
         return _Next(attempt, held, search.attempts + 1, search.corrections + attempt.corrections)
 
     @cached_property
-    def _search(self) -> SmallSearch:
+    def _search(self) -> CompiledSearch:
         """The search in compiled loops, looked for at the second step: of many motions none is ever taken."""
         limit = self.integrator.newton.iterations
-        return SmallSearch(self.system, self._inner.small_steps, limit, _RESOLVED)
+        return CompiledSearch(self.system, self._inner.compiled_steps, limit, _RESOLVED)
 
     def indicator(self) -> float:
         """Return D = aᵀ M a + vᵀ ∇²V v in J/s² at the beginning of the next step."""

@@ -24,6 +24,57 @@ ROUGH = 1e-3
 _DIVISIONS = 4  # of the way to each bound, when looking for a change of sign
 
 
+@kernel
+def inverse(f: float, a: float, g: float, b: float, k: float, c: float) -> float:
+    """Return s at g = 0 of the parabola s(g) through three points (g, s); NaN if two have the same g."""
+    if f in (g, k) or g == k:
+        return math.nan
+    return a * g * k / ((f - g) * (f - k)) + b * f * k / ((g - f) * (g - k)) + c * f * g / ((k - f) * (k - g))
+
+
+def interpolation(excess, is_exact):
+    """Return the search by interpolation, made of functions of what it is for: to be run as it is, or compiled.
+
+    ``excess(p, h)`` returns E(h) less the wanted energy, NaN where there is no step; ``is_exact(p)`` whether the best
+    step so far has this energy to round-off.
+    """
+
+    def run(p, h, first, low, high, still, slope):
+        """Interpolate h² as a function of E by parabolas, from the excess of a first size, until excesses fall no more.
+
+        See `StepSearch.nearest`.
+        """
+        rise, s = first - still, h * h
+        if slope * rise == 0.0:
+            return
+        # s = x/slope + bend (x/rise)², x = g − still: through h = 0 with the slope there, and the first size
+        bend = s - rise / slope
+        following = -still / slope + bend * (still / rise) ** 2
+        rate = 1.0 / slope - 2.0 * bend * still / rise**2  # ds/dg at g = 0
+        # Of the last three points: their excesses and sizes
+        f, a, g, b, k, c, points = still, 0.0, first, s, 0.0, 0.0, 2
+        least, stalled = abs(first), 0
+        for _ in range(ITERATIONS):
+            if not low * low <= following <= high * high:
+                return
+            new = excess(p, math.sqrt(following))
+            if is_exact(p) or math.isnan(new):
+                return
+            if abs(new) < least:
+                if points > 2:
+                    f, a, g, b = g, b, k, c
+                k, c, points = new, following, 3
+                least, stalled = abs(new), 0
+                following = inverse(f, a, g, b, k, c)
+            else:  # at the end excesses are round-off, from which nothing can be interpolated
+                stalled += 1
+                following -= rate * new
+            if stalled == STALLED:
+                return
+
+    return run
+
+
 @final
 class StepSearch:
     """Looks for the size h of a step for which its discrete energy E(h) is the wanted one.
@@ -82,10 +133,10 @@ class StepSearch:
         """
         self._enough = ROUGH * abs(slope) * guess * guess
         first = self.excess(guess)
-        if self._exact:
+        if self._is_exact():
             return self._found
         if math.isfinite(first):
-            self._by_interpolation(guess, first, low, high, still, slope)
+            _interpolate(self, guess, first, low, high, still, slope)
             if self._near:
                 return self._found
         bracket = self._bracket(guess, first, low, high)
@@ -101,42 +152,14 @@ class StepSearch:
     def _found(self) -> Attempt | None:
         return None if self._best is None else self._best[1]
 
-    @property
-    def _exact(self) -> bool:
+    def _is_exact(self) -> bool:
         """Whether the best step so far has the wanted energy to the round-off of a sum."""
         return self._best is not None and abs(self._best[0]) <= ROUND_OFF * EPS * self._best[1].size
 
     @property
     def _near(self) -> bool:
         """Whether what is left, where no size is better, is little beside what decides on the size."""
-        return self._exact or (self._best is not None and abs(self._best[0]) <= self._enough)
-
-    def _by_interpolation(self, h: float, excess: float, low: float, high: float, still: float, slope: float) -> None:
-        """Interpolate h² as a function of E by parabolas, until excesses fall no more."""
-        rise, s = excess - still, h * h
-        if slope * rise == 0.0:
-            return
-        # s = x/slope + bend (x/rise)², x = g − still: through h = 0 with the slope there, and the guess
-        bend = s - rise / slope
-        following = -still / slope + bend * (still / rise) ** 2
-        rate = 1.0 / slope - 2.0 * bend * still / rise**2  # ds/dg at g = 0
-        points, least, stalled = [(still, 0.0), (excess, s)], abs(excess), 0
-        for _ in range(ITERATIONS):
-            if not low * low <= following <= high * high:
-                return
-            new = self.excess(math.sqrt(following))
-            if self._exact or math.isnan(new):
-                return
-            if abs(new) < least:
-                points = [*points[-2:], (new, following)]
-                least, stalled = abs(new), 0
-                (f, a), (g, b), (k, c) = points
-                following = inverse(f, a, g, b, k, c)
-            else:  # at the end excesses are round-off, from which nothing can be interpolated
-                stalled += 1
-                following -= rate * new
-            if stalled == STALLED:
-                return
+        return self._is_exact() or (self._best is not None and abs(self._best[0]) <= self._enough)
 
     def _bracket(self, h: float, excess: float, low: float, high: float) -> tuple[float, float] | None:
         """Return two sizes between which E(h) passes the wanted energy, the nearest ones to h."""
@@ -185,12 +208,7 @@ class StepSearch:
             brentq(self.excess, a, b, xtol=4 * EPS * a, rtol=np.float64(4 * EPS))
 
 
-@kernel
-def inverse(f: float, a: float, g: float, b: float, k: float, c: float) -> float:
-    """Return s at g = 0 of the parabola s(g) through three points (g, s); NaN if two have the same g."""
-    if f in (g, k) or g == k:
-        return math.nan
-    return a * g * k / ((f - g) * (f - k)) + b * f * k / ((g - f) * (g - k)) + c * f * g / ((k - f) * (k - g))
+_interpolate = interpolation(StepSearch.excess, StepSearch._is_exact)
 
 
 def _vertex(a: float, b: float, c: float, of_a: float, of_b: float, of_c: float) -> tuple[float, float]:

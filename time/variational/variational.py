@@ -11,9 +11,9 @@ from symplex.base.arguments import checked
 from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS, ImplicitIntegrator, ImplicitMotion
+from symplex.time.implicit.implicit_loop import CompiledSteps
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.implicit.scheme import Scheme
-from symplex.time.implicit.small_steps import SmallSteps
 from symplex.time.steps import Steps
 from symplex.time.totals import DISCRETE_ENERGY
 
@@ -127,7 +127,7 @@ class VariationalMidpointMotion(ImplicitMotion):
 
     def _solved(self, t: float, h: float, start: Array, follow: bool) -> tuple[Array, Array, int]:
         """Return the increment of a step and the forces there, and the corrections of an increment to start with."""
-        small = self._small_steps()
+        small = self._found_loop()
         scheme = self._scheme(h)
         found = small.solve(scheme, t, self._q, self._v, start) if small else None
         if found is not None:
@@ -138,9 +138,9 @@ class VariationalMidpointMotion(ImplicitMotion):
         return self._solver.increment.copy(), self._solver.forces.copy(), corrections
 
     @property
-    def small_steps(self) -> SmallSteps | None:
+    def compiled_steps(self) -> CompiledSteps | None:
         """Its steps in compiled loops, where the system is a small one."""
-        return self._small_steps()
+        return self._found_loop()
 
     def take(self, attempt: Attempt) -> None:
         """Move to the end of a step."""
@@ -181,7 +181,7 @@ class VariationalMidpointMotion(ImplicitMotion):
 
     def _compiled_steps(self, n: int, steps: Steps) -> int:
         """Take up to n steps, where the system is a small one."""
-        taken, small = super()._compiled_steps(n, steps), self._small
+        taken, small = super()._compiled_steps(n, steps), self._loop
         if taken and small is not None:
             dq, h = small.increment, float(steps.sizes[(taken - 1) % len(steps.sizes)])
             q, dot = self._q - 0.5 * dq, self.system.dot

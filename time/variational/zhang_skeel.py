@@ -19,8 +19,8 @@ from symplex.fem.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.integrator import STEPS, FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
+from symplex.time.solvers.compiled_newton import steps_at_once
 from symplex.time.solvers.newton import Newton
-from symplex.time.solvers.small_newton import steps_at_once
 from symplex.time.stability import largest_frequency
 from symplex.time.steps import Steps
 from symplex.time.totals import MODIFIED_TOTAL

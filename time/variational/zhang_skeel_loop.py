@@ -13,8 +13,8 @@ from symplex.fem.call import call_back
 from symplex.fem.gradient_table import FormTable, GradientTable, gradient_table, write_derivative, write_forces
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.system import System
+from symplex.time.solvers.compiled_newton import CompiledNewton, compiled_newton
 from symplex.time.solvers.kept_factors import factorise, is_definite, substitute
-from symplex.time.solvers.small_newton import SmallNewton, small_newton
 from symplex.time.solvers.step_equations import tangent
 
 _FORCES, _THIRD = range(2)  # vectors [n, dim] that the loop writes to: −∇V where free, third derivatives
@@ -27,14 +27,14 @@ class CompiledForce(NamedTuple):
     """
 
     full: bool
-    equations: SmallNewton
+    equations: CompiledNewton
     third: FormTable
     kept: GradientTable | None
 
 
 def compiled_force(system: System, full: bool) -> CompiledForce | None:
     """Return modified accelerations, with third derivatives if ``full``, of a system that is a small one."""
-    equations = None if system.loads else small_newton(system, by_ends=False)
+    equations = None if system.loads else compiled_newton(system, by_ends=False)
     thirds = gradient_table(system, forms.THIRD) if full else None
     if equations is None or (full and thirds is None):
         return None

@@ -9,7 +9,7 @@ import pytest
 
 from symplex.testing import round_off
 from symplex.time.conserving.cayley_magnus import CayleyMagnus4, CayleyMagnus6, CayleyMagnus8
-from symplex.time.conserving.cayley_words import apply_words, cayley_words, exact_words
+from symplex.time.conserving.cayley_words import cayley_words, exact_words, program
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant
 
 # -- the recursion, in rational numbers ----------------------------------------------------------------------------
@@ -153,6 +153,19 @@ def test_the_words_of_a_constant_operator_are_those_of_the_hyperbolic_tangent():
         assert words.w_from_r[(1,) * (n + 1)] == pytest.approx(-coefficient, rel=1e-15)
 
 
+def applied(order, product, r, w, forces):
+    """Return C (r, w) by the program of its words, the affine column of the forces included."""
+    products, gains = program(order)
+    x, out = [r, w], []
+    for k, source in products:
+        x.append(product(k, x[source]) - (forces[k - 1] if source == 0 else 0.0))
+    for terms, last in gains:
+        out.append(sum(factor * x[i] for factor, i in terms))
+        for k, left in last.items():
+            out[-1] = out[-1] + product(k, sum(factor * x[i] for factor, i in left))
+    return np.array(out)
+
+
 def test_products_with_words_are_counted_and_agree_with_matrices():
     rng = np.random.default_rng(0)
     for order, expected in ((4, 5), (6, 12), (8, 26)):
@@ -166,8 +179,7 @@ def test_products_with_words_are_counted_and_agree_with_matrices():
             count += 1
             return H[k - 1] @ x
 
-        out = np.empty((2, 3, 2))
-        apply_words(order, product, r, w, forces, out)
+        out = applied(order, product, r, w, forces)
         assert count == expected
         # The same with the affine column as one more coordinate, and the matrices of Ψ in full.
         drift = np.zeros((7, 7))

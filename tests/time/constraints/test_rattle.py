@@ -815,3 +815,33 @@ def test_constraints_of_ones_own_are_called_from_python():
     end = motion.advance(1.0)
     assert motion._set.conditions.in_python
     assert np.linalg.norm(end.q[1] - end.q[0]) == pytest.approx(1.0, abs=1e-14)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_steps_with_a_sparse_matrix_are_those_with_a_band(method, monkeypatch):
+    setup = hanging()
+    expected = method(0.005, setup.constraints).start(setup.system, setup.start).advance(0.5)
+    monkeypatch.setattr(assembled, "_BAND", 0)
+    motion = method(0.005, setup.constraints).start(setup.system, setup.start)
+    found = motion.advance(0.5)
+    assert not motion._set.conditions.is_banded
+    np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+def test_what_python_raises_within_the_loop_is_raised(method, error):
+    setup, calls = double_pendulum(), []
+
+    def wind(t, q, v):
+        calls.append(t)
+        if len(calls) > 20:
+            raise error("gust")
+        return -0.1 * v
+
+    system = sx.System(setup.system.mass, setup.system.energies, dim=2, fixed=setup.system.fixed, loads={"wind": wind})
+    motion = method(0.01, setup.constraints).start(system, setup.start)
+    with pytest.raises(error, match="gust"):
+        motion.advance(1.0)
+    with pytest.raises(StepFailed, match="stopped within the step"):
+        motion.advance(1.0)

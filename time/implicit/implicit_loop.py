@@ -12,24 +12,26 @@ from symplex.fem.call import address_of, call_testing_kernel
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.load_table import write_load
 from symplex.fem.system import System
-from symplex.time.implicit.scheme import Scheme, impulsive
-from symplex.time.solvers.newton import Newton
-from symplex.time.solvers.small_newton import (
+from symplex.time.implicit.scheme import Scheme, by_mass, change_of_v, impulsive, own_at_end
+from symplex.time.solvers.compiled_newton import (
     FORCES,
     INCREMENT,
     LOAD,
     VELOCITIES,
+    compiled_newton,
     find_increment,
     see_loads,
-    small_newton,
     steps_at_once,
     write_seen_load,
 )
+from symplex.time.solvers.newton import Newton
 from symplex.time.steps import Steps
+
+_by_mass, _own_at_end, _change_of_v = map(formula, (by_mass, own_at_end, change_of_v))
 
 
 @final
-class SmallSteps:
+class CompiledSteps:
     """Steps of a system whose Newton iterations are compiled, as long as these take whole corrections.
 
     Parameters
@@ -45,14 +47,14 @@ class SmallSteps:
         So many steps to take at most in one call.
     counts : int64 [2]
         Corrections and factorisations since the start.
-    newton : SmallNewton or None
+    newton : CompiledNewton or None
         What they take of the system, if it is one for them.
     find : int
         The address of Newton's method for an increment.
     """
 
     def __init__(self, system: System, newton: Newton, by_ends: bool):
-        self.newton = small_newton(system, by_ends) if newton.linear == "auto" else None
+        self.newton = compiled_newton(system, by_ends) if newton.linear == "auto" else None
         self._limit = newton.iterations
         self.at_once, self.counts, self.find = 1, np.zeros(2, np.int64), 0
         if self.newton is None:
@@ -146,8 +148,7 @@ def _steps(
         scheme = Scheme(c[0], c[1], c[2], c[3] > 0.0, c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], *more)
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):
-                inertia = scheme.by_v * v[i, k] + scheme.by_a * a[i, k] + scheme.by_own * own[i, k]
-                momentum[i, k] = system.mass[i] * inertia
+                momentum[i, k] = system.mass[i] * _by_mass(scheme, v[i, k], a[i, k], own[i, k])
                 vectors[VELOCITIES, i, k] = scheme.seen_v * v[i, k] + scheme.seen_own * own[i, k]
         load_factors = seen[step % len(seen)]
         equations = system, factors, scheme, load_factors, momentum, q, start
@@ -185,11 +186,10 @@ def dot(x, y):
 @formula
 def _finish(scheme, vectors, inverse_mass, q, v, a, own):
     """Move by the increment, with velocities from the forces and not from it: their sum is zero to round-off."""
-    h, gamma = scheme.h, scheme.gamma
     for i in range(q.shape[0]):
         for k in range(q.shape[1]):
             q[i, k] += vectors[INCREMENT, i, k]
             a1 = -vectors[FORCES, i, k] * inverse_mass[i, k]
-            own1 = scheme.own_a1 * a1 + scheme.own_a0 * a[i, k] + scheme.own_own * own[i, k]
-            v[i, k] += h * ((1.0 - gamma) * own[i, k] + gamma * own1)
+            own1 = _own_at_end(scheme, a1, a[i, k], own[i, k])
+            v[i, k] += _change_of_v(scheme, own[i, k], own1)
             a[i, k], own[i, k] = a1, own1

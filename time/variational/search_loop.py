@@ -17,9 +17,9 @@ from symplex.fem.gradient_table import EnergyTable, energy_table, write_derivati
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.load_table import write_load
 from symplex.fem.system import System
+from symplex.time.implicit.implicit_loop import CompiledSteps, dot
 from symplex.time.implicit.scheme import Scheme
-from symplex.time.implicit.small_steps import SmallSteps, dot
-from symplex.time.solvers.small_newton import (
+from symplex.time.solvers.compiled_newton import (
     FORCES,
     INCREMENT,
     KEPT_SIZE,
@@ -27,9 +27,11 @@ from symplex.time.solvers.small_newton import (
     SEEN_POSITIONS,
     SEEN_VELOCITIES,
     VELOCITIES,
+    CompiledSystem,
     write_seen_load,
 )
-from symplex.time.variational.step_search import EPS, ITERATIONS, NEAR, ROUGH, ROUND_OFF, STALLED, inverse
+from symplex.time.solvers.kept_factors import KeptFactors
+from symplex.time.variational.step_search import EPS, NEAR, ROUGH, ROUND_OFF, interpolation
 from symplex.time.variational.variational import Attempt
 
 # Vectors [n, dim] that the search writes to: an increment to begin with, and of the best step so far the increment and
@@ -77,13 +79,13 @@ class Search(NamedTuple):
 
 
 @final
-class SmallSearch:
+class CompiledSearch:
     """Searches for steps of a system whose energies and loads have compiled loops, and whose loads are steady.
 
     Parameters
     ----------
     system : System
-    small : SmallSteps, optional
+    small : CompiledSteps, optional
         Its steps in compiled loops, if it has any.
     limit : int
         Of corrections in a step.
@@ -91,7 +93,7 @@ class SmallSearch:
         How many times the round-off of the energies h²|D|/8 must be.
     """
 
-    def __init__(self, system: System, small: SmallSteps | None, limit: int, resolved: float):
+    def __init__(self, system: System, small: CompiledSteps | None, limit: int, resolved: float):
         self._newton = small.newton if small else None
         energies = None if self._newton is None else energy_table(system)
         if self._newton is None or small is None or energies is None or self._newton.kept[2].change_with_time:
@@ -173,9 +175,23 @@ def _indicator(system, vectors, blocks, q, v):
     return total
 
 
+class _Problem(NamedTuple):
+    """A search in a system from positions and velocities [n, dim], for the wanted energy in J."""
+
+    search: Search
+    system: CompiledSystem
+    factors: KeptFactors
+    vectors: Array
+    blocks: Array
+    q: Array
+    v: Array
+    wanted: float
+
+
 @formula
-def _excess(search, system, factors, vectors, blocks, q, v, h, wanted):
+def _excess(p, h):
     """Return E(h) less the wanted energy, NaN where there is no step; keep it if it is the best."""
+    search, system, factors, vectors, blocks, q = p.search, p.system, p.factors, p.vectors, p.blocks, p.q
     rooms, best = search.rooms, search.best
     part = h / best[_H] if best[_H] > 0.0 and abs(h / best[_H] - 1.0) < NEAR else 0.0
     for i in range(q.shape[0]):
@@ -203,7 +219,7 @@ def _excess(search, system, factors, vectors, blocks, q, v, h, wanted):
         search.works[load] = dot(vectors[LOAD], dq)
         work += search.works[load]
     best[_ATTEMPTS] += 1.0
-    excess = middle - 0.5 * work - wanted
+    excess = middle - 0.5 * work - p.wanted
     if best[_H] == 0.0 or abs(excess) < abs(best[_EXCESS]):
         best[_H], best[_EXCESS], best[_MIDDLE], best[_SIZE] = h, excess, middle, size
         for i in range(q.shape[0]):
@@ -216,9 +232,13 @@ def _excess(search, system, factors, vectors, blocks, q, v, h, wanted):
 
 
 @formula
-def _is_exact(best):
+def _is_exact(p):
     """Return whether the best step so far has the wanted energy to the round-off of a sum."""
+    best = p.search.best
     return best[_H] > 0.0 and abs(best[_EXCESS]) <= ROUND_OFF * EPS * best[_SIZE]
+
+
+_interpolate = formula(interpolation(_excess, _is_exact))
 
 
 @kernel
@@ -237,42 +257,9 @@ def _search(search, system, factors, vectors, blocks, q, v, h, low, high, wanted
     if not h * h * abs(slope) > resolved * EPS * size:
         return False
     enough = ROUGH * abs(slope) * h * h
-    excess = _excess(search, system, factors, vectors, blocks, q, v, h, wanted)
-    if not (np.isnan(excess) or _is_exact(best)):
-        known = still, slope, excess
-        _interpolate(search, system, factors, vectors, blocks, q, v, (h, low, high), wanted, known)
+    p = _Problem(search, system, factors, vectors, blocks, q, v, wanted)
+    excess = _excess(p, h)
+    if not (np.isnan(excess) or _is_exact(p)):
+        _interpolate(p, h, excess, low, high, still, slope)
     best[_CORRECTIONS] = search.counts[0]
-    return _is_exact(best) or (best[_H] > 0.0 and abs(best[_EXCESS]) <= enough)
-
-
-@formula
-def _interpolate(search, system, factors, vectors, blocks, q, v, sizes, wanted, known):
-    """Interpolate h² as a function of E by parabolas, until excesses fall no more (`StepSearch`)."""
-    h, low, high = sizes
-    still, slope, excess = known
-    rise, s = excess - still, h * h
-    if slope * rise == 0.0:
-        return
-    bend = s - rise / slope
-    following = -still / slope + bend * (still / rise) ** 2
-    rate = 1.0 / slope - 2.0 * bend * still / rise**2
-    # Of the last three points: their excesses and sizes
-    f, a, g, b, e, c, points = still, 0.0, excess, s, 0.0, 0.0, 2
-    least, stalled = abs(excess), 0
-    for _ in range(ITERATIONS):
-        if not low * low <= following <= high * high:
-            return
-        new = _excess(search, system, factors, vectors, blocks, q, v, np.sqrt(following), wanted)
-        if _is_exact(search.best) or np.isnan(new):
-            return
-        if abs(new) < least:
-            if points > 2:
-                f, a, g, b = g, b, e, c
-            e, c, points = new, following, 3
-            least, stalled = abs(new), 0
-            following = inverse(f, a, g, b, e, c)
-        else:
-            stalled += 1
-            following -= rate * new
-        if stalled == STALLED:
-            return
+    return _is_exact(p) or (best[_H] > 0.0 and abs(best[_EXCESS]) <= enough)

@@ -19,7 +19,7 @@ from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
 from symplex.time.implicit.midpoint import Midpoint
-from symplex.time.solvers import small_newton
+from symplex.time.solvers import compiled_newton
 from symplex.time.solvers.kept_factors import factorise, is_definite, kept_factors, products, substitute
 from symplex.time.solvers.newton import Newton
 from symplex.time.variational.zhang_skeel import ZhangSkeel
@@ -47,8 +47,8 @@ def test_steps_are_those_of_the_general_method(make):
         np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-11)
         np.testing.assert_allclose(found.v, expected.v, rtol=0, atol=1e-9)
         np.testing.assert_allclose(found.a, expected.a, rtol=0, atol=1e-6)
-    assert small._small
-    assert not general._small
+    assert small._loop
+    assert not general._loop
     counts = [motion.statistics() for motion in (small, general)]
     # Round-off decides whether a step takes one more at the floor.
     assert counts[0]["corrections"] == pytest.approx(counts[1]["corrections"], abs=50)
@@ -62,7 +62,7 @@ def test_in_lower_dimensions(make, dim):
     expected = make(0.002, newton=GENERAL).start(system, state).advance(0.1)
     motion = make(0.002).start(system, state)
     found = motion.advance(0.1)
-    assert motion._small
+    assert motion._loop
     np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-11)
 
 
@@ -91,7 +91,7 @@ def test_motions_do_not_depend_on_where_they_are_looked_at_or_resumed(make, monk
     system, state = swinging()
     integrator = make(0.004)
     whole = integrator.start(system, state).advance(0.4)
-    monkeypatch.setattr(small_newton, "_WORK_AT_ONCE", 500)
+    monkeypatch.setattr(compiled_newton, "_WORK_AT_ONCE", 500)
     motion = integrator.start(system, state)
     for t in (0.004, 0.02, 0.2):
         motion.advance(t)
@@ -192,9 +192,9 @@ def test_rigid_bodies_that_turn_about_held_points(make):
         expected, found = general.advance(t), small.advance(t)
         np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-11)
         np.testing.assert_allclose(found.v, expected.v, rtol=0, atol=1e-9)
-    assert small._small
+    assert small._loop
     # Corrections strain a body that turns: residuals grow, but following corrections get shorter.
-    assert small._small.counts[0] == small.statistics()["corrections"], "a step was the general method's"
+    assert small._loop.counts[0] == small.statistics()["corrections"], "a step was the general method's"
     assert small.statistics()["corrections"] > 3.0 * small.n
     if make is EnergyMomentum:
         assert small.energies(found)["total"] == pytest.approx(small.energies(state)["total"], abs=1e-11)
@@ -216,7 +216,7 @@ def test_steps_that_need_parts_of_corrections_are_those_of_the_general_method(mo
         if n == 6:
             np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-9)
     assert max(rejected) > 1, "no step needs a part of a correction: one may be rejected at the floor"
-    assert small._small.counts[0] == small.statistics()["corrections"], "a step was the general method's"
+    assert small._loop.counts[0] == small.statistics()["corrections"], "a step was the general method's"
     assert small.energies(small.advance(1.0))["total"] == pytest.approx(small.energies(state)["total"], abs=1e-9)
 
 
@@ -250,7 +250,7 @@ def test_other_systems_are_stepped_by_the_general_method(make):
     system, state = make()
     motion = EnergyMomentum(1e-3).start(system, state)
     motion.advance(2e-3)
-    assert not motion._small
+    assert not motion._loop
 
 
 def test_two_digits_and_a_solver_by_name_are_those_of_the_general_method():
@@ -258,7 +258,7 @@ def test_two_digits_and_a_solver_by_name_are_those_of_the_general_method():
     for integrator in (EnergyMomentum(1e-3, compensated=True), EnergyMomentum(1e-3, newton=Newton(linear="sparse"))):
         motion = integrator.start(system, state)
         motion.advance(2e-3)
-        assert not motion._small
+        assert not motion._loop
 
 
 # -- factors on a kept pattern ---------------------------------------------------------------------------------------

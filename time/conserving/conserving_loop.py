@@ -11,38 +11,40 @@ from typing import NamedTuple, final
 
 import numpy as np
 from numba import typeof, types
+from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array
 from symplex.fem.call import address_of, call_counting_kernel, call_kernel, call_writing_kernel
-from symplex.fem.kernels import addressed_formula, uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.kernels import (
+    addressed_formula,
+    uncounted_formula as formula,
+    uncounted_inlined as inlined,
+    uncounted_kernel as kernel,
+)
 from symplex.fem.system import System
 from symplex.time.conserving.gauss_interpolant import hermite_weights
-from symplex.time.conserving.small_scheme_loops import (
-    SmallForces,
-    SmallRooms,
+from symplex.time.conserving.scheme_loops import (
+    SchemeForces,
+    SchemeRooms,
     accelerate,
     add_step,
     begin_step,
     combine,
     evaluation,
-    small_rooms,
+    scheme_rooms,
 )
-from symplex.time.conserving.small_schemes import SmallScheme
+from symplex.time.conserving.scheme_table import SchemeTable
 from symplex.time.conserving.step_solver import (
-    DEEP,
-    DEPENDENT,
     DEPTH,
-    DIVERGED,
     FLOOR,
-    IDLE,
     PATIENCE,
     PLAIN_PART,
-    STAGNATION,
+    accelerated_iteration,
     dot,
-    orthogonalise,
+    remember,
     take_back,
 )
-from symplex.time.solvers.small_newton import steps_at_once
+from symplex.time.solvers.compiled_newton import steps_at_once
 
 # States [2, n, dim] that the loop writes to; the last are of sizes, for round-off.
 _Z0, _Z, _BEST, _GAIN, _D, _CHANGE, _EFFECT, _SIZE, _LARGER = range(9)
@@ -66,9 +68,11 @@ class _Solver(NamedTuple):
     ahead : float64 [2, 6]
         Its weights.
     states, changes, effects : float64 [9, 2, n, dim], [depth, 2, n, dim]
+    seen : int64 [2]
+        How many changes were seen, and the residuals.
     evaluate : int
         The address of what evaluates the scheme.
-    dot, take_back, orthogonalise, iterate, floor : int
+    dot, take_back, remember, iterate, floor : int
         The addresses of loops; what is called by name would be compiled once more.
     """
 
@@ -81,24 +85,25 @@ class _Solver(NamedTuple):
     states: Array
     changes: Array
     effects: Array
+    seen: NDArray[np.int64]
     evaluate: int
     dot: int
     take_back: int
-    orthogonalise: int
+    remember: int
     iterate: int
     floor: int
 
 
 @final
-class SmallConserving:
+class ConservingSteps:
     """Steps of a system by a scheme.
 
     Parameters
     ----------
     system : System
     order : int
-    scheme : SmallScheme
-    forces : SmallForces
+    scheme : SchemeTable
+    forces : SchemeForces
     kept : tuple
         What addresses lead to.
     limit, most : int
@@ -109,19 +114,21 @@ class SmallConserving:
         self,
         system: System,
         order: int,
-        scheme: SmallScheme,
-        forces: SmallForces,
+        scheme: SchemeTable,
+        forces: SchemeForces,
         kept: tuple[object, ...],
         limit: int,
         most: int,
     ):
         self._scheme, self._forces, self._kept = scheme, forces, kept
-        self._rooms: SmallRooms = small_rooms(scheme, system)
+        self._rooms: SchemeRooms = scheme_rooms(scheme, system)
         self.at_once = max(steps_at_once(system) // 4, 1)
         state = (2, system.n_nodes, system.dim)
         rooms = np.zeros((9, *state)), np.zeros((DEPTH, *state)), np.zeros((DEPTH, *state))
-        evaluate = evaluation(scheme, forces, self._rooms)
-        solver = _Solver(np.array(system.mass), limit, most, order // 2, False, AHEAD, *rooms, evaluate, *_sums(), 0, 0)
+        seen, evaluate = np.zeros(2, np.int64), evaluation(scheme, forces, self._rooms)
+        solver = _Solver(
+            np.array(system.mass), limit, most, order // 2, False, AHEAD, *rooms, seen, evaluate, *_sums(), 0, 0
+        )
         vectors, parts = types.float64[:, ::1], (typeof(forces), typeof(self._rooms), typeof(solver))
         iterate = address_of(_iterate, types.float64, typeof(scheme), *parts, vectors, types.float64)
         floor = address_of(_floor, typeof(forces), typeof(solver), types.float64[:, :, ::1])
@@ -146,12 +153,12 @@ class SmallConserving:
 
 @cache
 def _sums() -> tuple[int, int, int]:
-    """Return the addresses of `dot`, `take_back` and `orthogonalise`, which are compiled if need be."""
+    """Return the addresses of `dot`, `take_back` and `remember`, which are compiled if need be."""
     mass, state, states, known = types.float64[::1], types.float64[:, :, ::1], types.float64[:, :, :, ::1], types.int64
     return (
         address_of(dot, mass, state, state),
         address_of(take_back, mass, state, states, states, known, state),
-        address_of(orthogonalise, mass, states, states, known, state, state),
+        address_of(remember, mass, states, states, state, state, known),
     )
 
 
@@ -240,11 +247,24 @@ def _multiply(forces, magnitudes, x, out):
             out[i, k] = total * forces.inverse_mass[i, k]
 
 
-@formula
-def _residual(h, scheme, forces, rooms, solver, a, out):
-    """Write −g(z) to out; return its norm, infinite where forces are not defined."""
+class _Equations(NamedTuple):
+    """The equations of a step from a state with the accelerations a."""
+
+    h: float
+    scheme: SchemeTable
+    forces: SchemeForces
+    rooms: SchemeRooms
+    solver: _Solver
+    a: Array
+
+
+@inlined
+def _residual(p):
+    """Set the correction to −g(z); return its norm, infinite where forces are not defined."""
+    solver, out = p.solver, p.solver.states[_D]
     z0, z, gain = solver.states[_Z0], solver.states[_Z], solver.states[_GAIN]
-    check = add_step(solver.evaluate, scheme, forces, rooms, h, z0, z, a, gain)
+    check = add_step(solver.evaluate, p.scheme, p.forces, p.rooms, p.h, z0, z, p.a, gain)
+    solver.seen[1] += 1
     for part in range(2):
         for i in range(out.shape[1]):
             for k in range(out.shape[2]):
@@ -252,63 +272,54 @@ def _residual(h, scheme, forces, rooms, solver, a, out):
     return np.sqrt(_dot(solver, out, out)) if np.isfinite(check) else np.inf
 
 
+@inlined
+def _keep(p):
+    """Keep z as the best."""
+    _copy(p.solver.states[_Z], p.solver.states[_BEST])
+
+
+@inlined
+def _advance(p):
+    """Go on to the next z; return the norm of the residual, and of the correction, which is the same."""
+    solver, states = p.solver, p.solver.states
+    z, d, change, effect = states[_Z], states[_D], states[_CHANGE], states[_EFFECT]
+    _copy(d, change)
+    known = solver.changes, solver.effects, min(solver.seen[0], DEPTH)
+    call_writing_kernel(solver.take_back, (solver.mass, d, *known, change))
+    for part in range(2):
+        for i in range(z.shape[1]):
+            for k in range(z.shape[2]):
+                z[part, i, k] += change[part, i, k]
+                effect[part, i, k] = -d[part, i, k]
+    norm = _residual(p)
+    for part in range(2):
+        for i in range(z.shape[1]):
+            for k in range(z.shape[2]):
+                effect[part, i, k] += d[part, i, k]
+    return norm, norm
+
+
+@inlined
+def _remember(p):
+    """Keep the last change, and what it has made of the correction."""
+    solver, states = p.solver, p.solver.states
+    pairs = solver.changes, solver.effects, states[_CHANGE], states[_EFFECT], solver.seen[0]
+    solver.seen[0] += call_counting_kernel(solver.remember, (solver.mass, *pairs))
+
+
+_run = inlined(accelerated_iteration(_keep, _advance, _remember))
+
+
 @addressed_formula
 def _iterate(h, scheme, forces, rooms, solver, a, floor):
     """Find the end of a step from where the iteration begins; return the number of residuals, −1 if it is not found."""
-    states, changes, effects = solver.states, solver.changes, solver.effects
-    z, best, d, change, effect = states[_Z], states[_BEST], states[_D], states[_CHANGE], states[_EFFECT]
-    norm = _residual(h, scheme, forces, rooms, solver, a, d)
+    p = _Equations(h, scheme, forces, rooms, solver, a)
+    solver.seen[0], solver.seen[1] = 0, 0
+    norm = _residual(p)
     if not np.isfinite(norm):
         return -1
-    count, least, smallest, idle, seen = 1, norm, np.inf, 0, 0
-    last = min(1 + PATIENCE, solver.limit)
-    while True:
-        idle = 0 if norm < STAGNATION * smallest else idle + 1
-        if norm < smallest:
-            smallest = norm
-            _copy(z, best)
-        if smallest <= floor and (smallest <= PLAIN_PART * floor or idle >= (1 if smallest <= DEEP * floor else IDLE)):
-            return count
-        if count > last:
-            return -1
-        _copy(d, change)
-        call_writing_kernel(solver.take_back, (solver.mass, d, changes, effects, min(seen, DEPTH), change))
-        for part in range(2):
-            for i in range(z.shape[1]):
-                for k in range(z.shape[2]):
-                    z[part, i, k] += change[part, i, k]
-                    effect[part, i, k] = -d[part, i, k]
-        norm = _residual(h, scheme, forces, rooms, solver, a, d)
-        count += 1
-        if not norm < DIVERGED * least:  # at the floor it is noise, where nothing better is to be had
-            return count if np.isfinite(norm) and smallest <= floor else -1
-        least = min(least, norm)
-        for part in range(2):
-            for i in range(z.shape[1]):
-                for k in range(z.shape[2]):
-                    effect[part, i, k] += d[part, i, k]
-        seen += _remember(solver, change, effect, seen)
-
-
-@formula
-def _remember(solver, u, q, seen):
-    """Keep a change u and what it has made q, with what is new in them; return 1, or 0 if there is nothing."""
-    changes, effects = solver.changes, solver.effects
-    size, place = np.sqrt(_dot(solver, q, q)), seen % DEPTH
-    for part in range(2):
-        for i in range(q.shape[1]):
-            for k in range(q.shape[2]):
-                effects[place, part, i, k] = 0.0  # the oldest pair is forgotten
-    call_writing_kernel(solver.orthogonalise, (solver.mass, changes, effects, min(seen, DEPTH), u, q))
-    rest = np.sqrt(_dot(solver, q, q))
-    if not rest > DEPENDENT * size:
-        return 0
-    for part in range(2):
-        for i in range(q.shape[1]):
-            for k in range(q.shape[2]):
-                changes[place, part, i, k] = u[part, i, k] / rest
-                effects[place, part, i, k] = q[part, i, k] / rest
-    return 1
+    left = min(PATIENCE, solver.limit - 1)
+    return solver.seen[1] if _run(p, norm, norm, np.inf, 0, left, floor, PLAIN_PART * floor)[0] else -1
 
 
 @formula

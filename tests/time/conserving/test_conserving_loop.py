@@ -9,6 +9,7 @@ from symplex.errors import StepFailed
 from symplex.fem.measures.bars import Bars, GreenStrain
 from symplex.fem.system import System
 from symplex.time.composition import Composition
+from symplex.time.conserving import scheme_loops
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.steps import Steps
 
@@ -41,7 +42,7 @@ def test_steps_are_those_from_python(scheme, dim, options, monkeypatch):
         np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-12)
         np.testing.assert_allclose(found.v, expected.v, rtol=0, atol=1e-10)
         np.testing.assert_allclose(found.a, expected.a, rtol=0, atol=1e-8)
-    assert together._small
+    assert together._loop
     assert dim == 2 or system.energies["floor"].total(found.q) > 0.0
     counts = [motion.statistics() for motion in (together, apart)]
     assert counts[0]["iterations"] == pytest.approx(counts[1]["iterations"], rel=0.02)
@@ -73,7 +74,7 @@ def test_free_trusses_keep_their_momenta(scheme):
     start = system.state([[0, 0, 0], [1, 0, 0], [0.4, 0.9, 0]], [[0, 0, 1], [0, 2.0, 0], [1, 0, 0.5]])
     motion = GrahamJelenic(0.01, scheme).start(system, start)
     end = motion.advance(5.0)
-    assert motion._small
+    assert motion._loop
     np.testing.assert_allclose(system.momentum(end), system.momentum(start), rtol=0, atol=1e-12)
     np.testing.assert_allclose(system.angular_momentum(end), system.angular_momentum(start), rtol=0, atol=1e-12)
     if scheme == "EM":
@@ -105,8 +106,36 @@ def test_other_schemes_are_stepped_one_by_one(scheme, external):
     system, state = truss()
     motion = GrahamJelenic(0.001, scheme, external=external).start(system, state)
     motion.advance(0.004)
-    assert motion._small is None
+    assert motion._loop is None
     drag = System(system.mass, system.energies, fixed=system.fixed, loads={"drag": lambda t, q, v: -0.1 * v})
     motion = method("M4", 0.001).start(drag, state)
     motion.advance(0.004)
-    assert motion._small is None
+    assert motion._loop is None
+
+
+@pytest.mark.parametrize("scheme", SECANTS)
+def test_what_a_load_raises_within_the_loop_is_raised(scheme):
+    system, state = truss()
+    calls = []
+
+    def wind(t, q, v):
+        calls.append(t)
+        if len(calls) > 200:
+            raise ZeroDivisionError("gust")
+        return -0.1 * v
+
+    blown = System(system.mass, system.energies, fixed=system.fixed, loads={"wind": wind})
+    with pytest.raises(ZeroDivisionError, match="gust"):
+        method(scheme).start(blown, state).advance(1.0)
+
+
+@pytest.mark.parametrize("scheme", SECANTS)
+def test_forces_that_are_called_back_are_those_of_loops(scheme, monkeypatch):
+    system, state = truss()
+    expected = method(scheme).start(system, state).advance(0.1)
+    monkeypatch.setattr(scheme_loops, "_MOST_NODES", 0)
+    motion = method(scheme).start(system, state)
+    found = motion.advance(0.1)
+    assert motion._loop is None
+    np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.v, expected.v, rtol=0, atol=1e-10)

@@ -35,7 +35,7 @@ _WORK_AT_ONCE = 20_000  # stencils and nodes in a compiled loop, which hears no 
 _PRODUCTS = 20_000  # of blocks in a factorisation, at most: beyond that a library's dense or sparse factors are faster
 
 
-class SmallSystem(NamedTuple):
+class CompiledSystem(NamedTuple):
     """A system as compiled Newton iterations take it.
 
     Attributes
@@ -70,12 +70,12 @@ INCREMENT, FORCES, _RESIDUAL, _TRIAL, _TRIAL_FORCES, _TRIAL_RESIDUAL, _CORRECTIO
 VELOCITIES, SEEN_VELOCITIES, SEEN_POSITIONS, LOAD = range(8, 12)
 
 
-class SmallNewton(NamedTuple):
+class CompiledNewton(NamedTuple):
     """All that belongs to the Newton iterations of a small system.
 
     Attributes
     ----------
-    system : SmallSystem
+    system : CompiledSystem
     factors : KeptFactors
     vectors : float64 [12, n, dim]
         The increment that was found in m, the forces there in N, and others.
@@ -84,7 +84,7 @@ class SmallNewton(NamedTuple):
         What addresses lead to.
     """
 
-    system: SmallSystem
+    system: CompiledSystem
     factors: KeptFactors
     vectors: Array
     blocks: Array
@@ -98,7 +98,7 @@ def steps_at_once(system: System) -> int:
     return max(_WORK_AT_ONCE // (stencils + 10 * system.n_nodes), 1)
 
 
-def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
+def compiled_newton(system: System, by_ends: bool) -> CompiledNewton | None:
     """Return what compiled iterations for (discrete, if ``by_ends``) gradients take of a system, if it is for them.
 
     It is for lumped masses, energies and loads with compiled loops, and constant forces, on a pattern whose factors are
@@ -127,9 +127,9 @@ def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
     # Copies, so that addresses and layouts are those of arrays that nothing else changes.
     fixed, indptr, indices = np.array(system.fixed), pattern.indptr.copy(), pattern.indices.copy()
     symmetric = not (by_ends or system.differentiable_loads)
-    small = SmallSystem(form, loads.table, mass, np.array(system.mass_values), fixed, indptr, indices, symmetric)
+    small = CompiledSystem(form, loads.table, mass, np.array(system.mass_values), fixed, indptr, indices, symmetric)
     vectors = np.zeros((LOAD + 1, system.n_nodes, system.dim))
-    return SmallNewton(small, factors, vectors, pattern.zeros(system.dim), (table, derivative, loads))
+    return CompiledNewton(small, factors, vectors, pattern.zeros(system.dim), (table, derivative, loads))
 
 
 @formula
@@ -181,7 +181,7 @@ def _subtract_loads(system, scheme, factors, q, vectors):
 class _Step(NamedTuple):
     """The equations of a step, and what Newton's method writes to; see `find_increment`."""
 
-    system: SmallSystem
+    system: CompiledSystem
     factors: KeptFactors
     scheme: Any
     load_factors: Array
@@ -310,7 +310,7 @@ def find_increment(
     Parameters
     ----------
     system, factors, vectors, blocks
-        Those of a `SmallNewton`.
+        Those of a `CompiledNewton`.
     scheme
         With the attributes ``inertia`` and ``impulse`` of `StepEquations`
         (`symplex.time.solvers.step_equations`), ``alpha``, at which part of the increment forces are, ``seen``, at

@@ -1,7 +1,7 @@
-"""What the schemes of Graham and Jelenić add in a step of a small system, in one compiled loop for all of them.
+"""What the schemes of Graham and Jelenić add in a step, in one compiled loop for all of them.
 
-The formulas are those of `symplex.time.conserving.conserving_schemes` and `symplex.time.conserving.cayley_magnus`, with
-the loops of energies called by address.
+Loads, a consistent mass, and energies without loops or whose stencils change have no compiled form, and are called
+back. So are all forces of large systems, which the loops of many elements find on several threads.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from numba import typeof, types
 
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.call import address_of, call_kernel, call_writing_kernel
+from symplex.fem.call import address_of, call_back, call_kernel, call_writing_kernel
 from symplex.fem.gradient_table import (
     FormTable,
+    GradientTable,
     SecantTable,
+    StoredSecants,
     force_table,
     gradient_table,
     secant_table,
@@ -26,18 +28,23 @@ from symplex.fem.gradient_table import (
     write_secant_rates,
     write_secants,
 )
-from symplex.fem.kernels import addressed_formula, uncounted_formula as formula
+from symplex.fem.kernels import addressed_formula, uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.secant import secant_product
 from symplex.fem.system import System
-from symplex.time.conserving.small_schemes import CAYLEY, ENDS, HERMITE, MIDDLE, SmallScheme
+from symplex.time.conserving.scheme_table import CAYLEY, ENDS, HERMITE, MIDDLE, SchemeTable
 
-# Vectors [n, dim] that loops write to.
-POSITION, FORCE, _FIRST, _SECOND, _LEFT, _OUTER0, _OUTER1 = range(7)
+# Vectors [n, dim] that loops write to: the position and h × the velocity in question, which also are to be called back
+# with, and what forces make of them; and others.
+POSITION, RATE, RESULT, _FIRST, _SECOND, _LEFT, _OUTER0, _OUTER1 = range(8)
+# What is called back: 𝓕 and its rate, all accelerations, those from outside, by the place, and M⁻¹ of forces.
+CALL_SECANTS, CALL_RATES, CALL_ACCELERATIONS, CALL_OUTSIDE, CALL_MASS, KINDS = range(6)
+_MOST_NODES = 5000  # of a system for compiled loops alone: beyond that calls from Python take no time beside
+START, END, POINTS = range(3)  # places where accelerations from outside are looked for: Gauss points are the last
 # Values [nnz]: of 𝓕 at both ends and of its rate, and what is made of them.
 _START, _START_RATE, _END, _MEAN, _CHANGE, _TILDE = range(6)
 
 
-class SmallForces(NamedTuple):
+class SchemeForces(NamedTuple):
     """A system as the loops take it.
 
     Attributes
@@ -53,6 +60,10 @@ class SmallForces(NamedTuple):
         Whether there are any of these.
     secant : SecantTable
         Of all others.
+    in_python, is_lumped : bool
+        Whether forces are called back, and whether the mass is lumped; if not, M⁻¹ is.
+    back : int
+        The address of what is called back.
     multiply, add, combine : int
         The addresses of loops that are called in many places, where they would be compiled once more in each.
     """
@@ -65,21 +76,26 @@ class SmallForces(NamedTuple):
     outer: FormTable
     loaded: bool
     secant: SecantTable
+    in_python: bool
+    is_lumped: bool
+    back: int
     multiply: int
     add: int
     combine: int
 
 
-class SmallRooms(NamedTuple):
+class SchemeRooms(NamedTuple):
     """Arrays that the loops write to.
 
     Attributes
     ----------
-    vectors, ends, x : float64 [7, n, dim], [8, n, dim], [2 + p, n, dim]
+    vectors, ends, x : float64 [8, n, dim], [8, n, dim], [2 + p, n, dim]
     jerk : float64 [n, dim]
         At the start of the step.
     outer, outer_moments : float64 [points, n, dim], [known, n, dim]
     values, moments : float64 [points, nnz], [known, nnz]
+    found : float64 [nnz]
+        What is called back writes to.
     """
 
     vectors: Array
@@ -90,34 +106,60 @@ class SmallRooms(NamedTuple):
     outer_moments: Array
     values: Array
     moments: Array
+    found: Array
 
 
-def with_scheme(
-    scheme: SmallScheme, system: System, external: Set[str] = frozenset(), form: forms.Form = forms.GRADIENT
-) -> tuple[SmallScheme, SmallForces, tuple[object, ...]] | None:
-    """Return a scheme, a system's forces, and what addresses lead to; None if an energy has no loops.
+def has_loops(system: System) -> bool:
+    """Return whether a system has nothing but energies and lumped masses, and is a small one."""
+    alone = not (system.loads or system.inelastic or system.moving or system.changing or system.impassable)
+    return alone and system.is_lumped and not system.massless.any() and system.n_nodes <= _MOST_NODES
+
+
+def scheme_forces(
+    system: System,
+    back: int = 0,
+    *,
+    secant: Set[str] = frozenset(),
+    external: Set[str] = frozenset(),
+    form: forms.Form = forms.GRADIENT,
+) -> tuple[SchemeForces, tuple[object, ...]] | None:
+    """Return a system's forces, and what addresses lead to; None if some are to be called back and cannot be.
 
     Parameters
     ----------
-    scheme : SmallScheme
     system : System
-    external : set of str
-        Energies that act like loads.
+    back : int
+        The address of what may be called back.
+    secant, external : set of str
+        Energies of which there is 𝓕, and those that act like loads.
     form : Form
         Of the forces of schemes of second order.
     """
-    whole, given = gradient_table(system), gradient_table(system, form)
-    outer = gradient_table(system, among=external)
-    inner = system.energies.keys() - external if scheme.kind in (HERMITE, CAYLEY) else set()
-    secant = secant_table(system, inner)
-    if whole is None or given is None or outer is None or secant is None:
+    tables = _tables(system, form, external, secant) if has_loops(system) else None
+    if tables is None and not back:
         return None
-    pattern = system.pattern
-    inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
-    force = force_table(given)._replace(by_ends=form.ends == 2)
-    tables = force, force_table(whole), force_table(outer)
-    found = SmallForces(inverse_mass, pattern.indptr, pattern.indices, *tables, bool(external), secant.table, *_loops())
-    return scheme, found, (whole, given, outer, secant)
+    in_python, tables = tables is None, tables or _tables(system, form, set(), set(), among=set())
+    assert tables is not None, "none of no energies is called back"
+    free = np.where(system.fixed, 0.0, 1.0)
+    inverse_mass = free / np.asarray(system.mass)[:, None] if system.is_lumped else free
+    force, whole, outer = map(force_table, tables[:3])
+    pattern, loaded = system.pattern, bool(external or system.loads)
+    found = force._replace(by_ends=form.ends == 2), whole, outer, loaded, tables[3].table, in_python, system.is_lumped
+    return SchemeForces(inverse_mass, pattern.indptr, pattern.indices, *found, back, *_loops()), tables
+
+
+def _tables(
+    system: System, form: forms.Form, external: Set[str], secant: Set[str], among: Set[str] | None = None
+) -> tuple[GradientTable, GradientTable, GradientTable, StoredSecants] | None:
+    """Return the tables of a form and the gradient of the energies among those named, of external and of secant ones.
+
+    None if an energy has no loops.
+    """
+    given, whole = gradient_table(system, form, among), gradient_table(system, among=among)
+    outer, secants = gradient_table(system, among=external), secant_table(system, secant)
+    if given is None or whole is None or outer is None or secants is None:
+        return None
+    return given, whole, outer, secants
 
 
 @cache
@@ -131,12 +173,12 @@ def _loops() -> tuple[int, int, int]:
     )
 
 
-def small_rooms(scheme: SmallScheme, system: System) -> SmallRooms:
+def scheme_rooms(scheme: SchemeTable, system: System) -> SchemeRooms:
     """Return room for a scheme."""
     shape, nnz = (system.n_nodes, system.dim), len(system.pattern.indices)
     points = max(len(scheme.outer_positions), len(scheme.quintic), 1)
-    return SmallRooms(
-        np.zeros((7, *shape)),
+    return SchemeRooms(
+        np.zeros((8, *shape)),
         np.zeros((8, *shape)),
         np.zeros((2 + len(scheme.products), *shape)),
         np.zeros(shape),
@@ -144,6 +186,7 @@ def small_rooms(scheme: SmallScheme, system: System) -> SmallRooms:
         np.zeros((scheme.known, *shape)),
         np.zeros((max(len(scheme.positions), 6), nnz)),
         np.zeros((scheme.known, nnz)),
+        np.zeros(nnz),
     )
 
 
@@ -160,6 +203,12 @@ def begin_step(address, scheme, forces, rooms, h, z0, a0):
 def add_step(address, scheme, forces, rooms, h, z0, z1, a0, out):
     """Write C (Z0 + Z1)/2 + Z_a [2, n, dim] to out, if the step ends at z1; return a finite number if all is."""
     return call_kernel(address, (False, scheme, forces, rooms, h, z0, z1, a0, out))
+
+
+@kernel
+def evaluate(address, begins, scheme, forces, rooms, h, z0, z1, a0, out):
+    """Do as `begin_step` or `add_step`, from Python."""
+    return call_kernel(address, (begins, scheme, forces, rooms, h, z0, z1, a0, out))
 
 
 @formula
@@ -206,10 +255,46 @@ def _add_scaled(forces, factor, x, out):
 
 
 @formula
-def _product(forces, values, x, out):
-    """Write M⁻¹ 𝓕 x to out."""
+def _copy(x, out):
+    """Copy x [n, dim] to out."""
+    for i in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            out[i, k] = x[i, k]
+
+
+@formula
+def _look_at(rooms, z):
+    """Let the state z [2, n, dim] be that in question."""
+    _copy(z[0], rooms.vectors[POSITION])
+    _copy(z[1], rooms.vectors[RATE])
+
+
+@formula
+def _look_at_point(forces, rooms, positions, rates, point, known, stride):
+    """Let the state at a point of the step be that in question."""
+    combine(forces, positions, point, 1.0, known, stride, rooms.ends, rooms.vectors[POSITION])
+    if forces.in_python:
+        combine(forces, rates, point, 0.0, known, stride, rooms.ends, rooms.vectors[RATE])
+
+
+@formula
+def _product(forces, rooms, values, x, out):
+    """Write M⁻¹ 𝓕 x to out; return a number that is finite if that was possible."""
     pattern = forces.indptr, forces.indices
     call_writing_kernel(forces.multiply, (*pattern, values, x, forces.inverse_mass, out))
+    if forces.is_lumped:
+        return 0.0
+    _copy(out, rooms.vectors[RESULT])
+    return _called_back(forces, rooms, CALL_MASS, out)
+
+
+@formula
+def _called_back(forces, rooms, number, out):
+    """Call back, and copy the result to out [n, dim]; return a number that is finite if it was possible."""
+    if call_back(forces.back, number):
+        return np.nan
+    _copy(rooms.vectors[RESULT], out)
+    return 0.0
 
 
 @formula
@@ -221,17 +306,40 @@ def accelerate(forces, factor, q, out):
 
 
 @formula
-def _from_outside(forces, h, q, out):
-    """Write h² times the accelerations of what acts from outside at q [n, dim] to out; return as `accelerate`."""
-    check = write_forces(forces.outer, q, q, out)
+def _accelerate(forces, rooms, h, z, out):
+    """Write h² times the accelerations at the end z [2, n, dim] of a step to out; return as `accelerate`."""
+    if not forces.in_python:
+        return accelerate(forces, h * h, z[0], out)
+    _look_at(rooms, z)
+    return _called_back(forces, rooms, CALL_ACCELERATIONS, out)
+
+
+@formula
+def _from_outside(forces, rooms, h, place, out):
+    """Write h² times the accelerations of what acts from outside at the state in question, of a place, to out.
+
+    Return as `accelerate`.
+    """
+    if forces.in_python:
+        return _called_back(forces, rooms, KINDS * place + CALL_OUTSIDE, out)
+    check = write_forces(forces.outer, rooms.vectors[POSITION], rooms.vectors[POSITION], out)
     _scale(-h * h, forces.inverse_mass, out)
     return check
 
 
 @formula
-def _secants(forces, h, z, of_rate, out):
-    """Write h² 𝓕, or its rate, at a state z [2, n, dim] to out [nnz]; return as `accelerate`."""
-    check = write_secant_rates(forces.secant, z[0], z[1], out) if of_rate else write_secants(forces.secant, z[0], out)
+def _secants(forces, rooms, h, of_rate, out):
+    """Write h² 𝓕, or its rate, at the state in question to out [nnz]; return as `accelerate`."""
+    if forces.in_python:
+        if call_back(forces.back, CALL_RATES if of_rate else CALL_SECANTS):
+            return np.nan
+        for s in range(len(out)):
+            out[s] = h * h * rooms.found[s]
+        return 0.0
+    if of_rate:
+        check = write_secant_rates(forces.secant, rooms.vectors[POSITION], rooms.vectors[RATE], out)
+    else:
+        check = write_secants(forces.secant, rooms.vectors[POSITION], out)
     for s in range(len(out)):
         out[s] *= h * h
     return check
@@ -241,10 +349,11 @@ def _secants(forces, h, z, of_rate, out):
 def _write_jerk(forces, rooms, h, z, out):
     """Write −h³ d(M⁻¹𝓕 r)/dt at a state z [2, n, dim] to out; return as `accelerate`."""
     values, room = rooms.values[_START], rooms.vectors[_FIRST]
-    check = _secants(forces, h, z, False, values)
-    _product(forces, values, z[1], out)
-    check += _secants(forces, h, z, True, values)
-    _product(forces, values, z[0], room)
+    _look_at(rooms, z)
+    check = _secants(forces, rooms, h, False, values)
+    check += _product(forces, rooms, values, z[1], out)
+    check += _secants(forces, rooms, h, True, values)
+    check += _product(forces, rooms, values, z[0], room)
     for i in range(out.shape[0]):
         for k in range(out.shape[1]):
             out[i, k] = -(out[i, k] + room[i, k])
@@ -272,13 +381,13 @@ def _evaluate_hermite(begins, scheme, forces, rooms, h, z0, z1, a0, out):
     """Do as `begin_step` or `add_step` for M4."""
     if not begins:
         return _add_hermite(scheme, forces, rooms, h, z0, z1, out)
-    check = _secants(forces, h, z0, False, rooms.values[_START])
-    check += _secants(forces, h, z0, True, rooms.values[_START_RATE])
+    _look_at(rooms, z0)
+    check = _secants(forces, rooms, h, False, rooms.values[_START])
+    check += _secants(forces, rooms, h, True, rooms.values[_START_RATE])
     if forces.loaded:
-        check += _from_outside(forces, h, z0[0], rooms.vectors[_OUTER0])
-    for i in range(a0.shape[0]):
-        for k in range(a0.shape[1]):
-            rooms.ends[0, i, k], rooms.ends[1, i, k] = z0[0, i, k], z0[1, i, k]
+        check += _from_outside(forces, rooms, h, START, rooms.vectors[_OUTER0])
+    _copy(z0[0], rooms.ends[0])
+    _copy(z0[1], rooms.ends[1])
     return check
 
 
@@ -288,8 +397,7 @@ def _evaluate_cayley(begins, scheme, forces, rooms, h, z0, z1, a0, out):
     if not begins:
         check = _set_ends(scheme, forces, rooms, h, z1)
         check += _set_moments(scheme, forces, rooms, h)
-        _apply_words(scheme, forces, rooms, z0, z1, out)
-        return check
+        return check + _apply_words(scheme, forces, rooms, z0, z1, out)
     ends = rooms.ends
     for i in range(a0.shape[0]):
         for k in range(a0.shape[1]):
@@ -303,7 +411,8 @@ def _evaluate_cayley(begins, scheme, forces, rooms, h, z0, z1, a0, out):
 def _add_hermite(scheme, forces, rooms, h, z0, z1, out):
     """Do as `add_step` for M4."""
     values, vectors, ends, r, w = rooms.values, rooms.vectors, rooms.ends, rooms.x[0], rooms.x[1]
-    check = _secants(forces, h, z1, False, values[_END]) + _secants(forces, h, z1, True, values[_TILDE])
+    _look_at(rooms, z1)
+    check = _secants(forces, rooms, h, False, values[_END]) + _secants(forces, rooms, h, True, values[_TILDE])
     for s in range(values.shape[1]):
         values[_MEAN, s] = 0.5 * (values[_START, s] + values[_END, s])
         values[_CHANGE, s] = values[_END, s] - values[_START, s]
@@ -313,30 +422,31 @@ def _add_hermite(scheme, forces, rooms, h, z0, z1, out):
             r[i, k], w[i, k] = 0.5 * (z0[0, i, k] + z1[0, i, k]), 0.5 * (z0[1, i, k] + z1[1, i, k])
             out[0, i, k] = w[i, k]
     bent, room = vectors[_FIRST], vectors[_SECOND]
-    _product(forces, values[_MEAN], w, room)
+    check += _product(forces, rooms, values[_MEAN], w, room)
     _add_scaled(forces, 1.0 / 12.0, room, out[0])
-    _product(forces, values[_CHANGE], r, room)
+    check += _product(forces, rooms, values[_CHANGE], r, room)
     _add_scaled(forces, 1.0 / 12.0, room, out[0])
-    _product(forces, values[_TILDE], r, bent)
-    _product(forces, values[_TILDE], bent, out[1])
-    _product(forces, values[_CHANGE], w, room)
+    check += _product(forces, rooms, values[_TILDE], r, bent)
+    check += _product(forces, rooms, values[_TILDE], bent, out[1])
+    check += _product(forces, rooms, values[_CHANGE], w, room)
     for i in range(r.shape[0]):
         for k in range(r.shape[1]):
             out[1, i, k] = -bent[i, k] - (out[1, i, k] + room[i, k]) / 12.0
     if not forces.loaded:
         return check
     mean, after = vectors[_LEFT], vectors[_OUTER1]
-    check += _from_outside(forces, h, z1[0], after)
+    check += _from_outside(forces, rooms, h, END, after)
     for i in range(r.shape[0]):
         for k in range(r.shape[1]):
             out[0, i, k] -= (after[i, k] - vectors[_OUTER0, i, k]) / 12.0
             mean[i, k] = 0.5 * (after[i, k] + vectors[_OUTER0, i, k])
-            ends[2, i, k], ends[3, i, k] = z1[0, i, k], z1[1, i, k]
-    _product(forces, values[_MEAN], mean, room)
+    _copy(z1[0], ends[2])
+    _copy(z1[1], ends[3])
+    check += _product(forces, rooms, values[_MEAN], mean, room)
     _add_scaled(forces, 1.0 / 12.0, room, out[1])
     for point in range(len(scheme.outer_positions)):
-        combine(forces, scheme.outer_positions, point, 1.0, 2, 2, ends, vectors[POSITION])
-        check += _from_outside(forces, h, vectors[POSITION], room)
+        _look_at_point(forces, rooms, scheme.outer_positions, scheme.outer_rates, point, 2, 2)
+        check += _from_outside(forces, rooms, h, POINTS + point, room)
         _add_scaled(forces, scheme.outer_moments[0, point], room, out[1])
     return check
 
@@ -344,21 +454,19 @@ def _add_hermite(scheme, forces, rooms, h, z0, z1, out):
 @formula
 def _set_ends(scheme, forces, rooms, h, z1):
     """Set what the interpolant needs of the end of a step, and of its start what depends on that."""
-    known, ends, jerk0, check = scheme.known, rooms.ends, rooms.jerk, 0.0
-    for i in range(jerk0.shape[0]):
-        for k in range(jerk0.shape[1]):
-            ends[known, i, k], ends[known + 1, i, k] = z1[0, i, k], z1[1, i, k]
+    known, ends, check = scheme.known, rooms.ends, 0.0
+    _copy(z1[0], ends[known])
+    _copy(z1[1], ends[known + 1])
     if known > 2:
-        check += accelerate(forces, h * h, z1[0], ends[known + 2])
+        check += _accelerate(forces, rooms, h, z1, ends[known + 2])
     if known > 3:
         check += _write_jerk(forces, rooms, h, z1, ends[7])
-        for i in range(jerk0.shape[0]):
-            for k in range(jerk0.shape[1]):
-                ends[3, i, k] = jerk0[i, k]
+        _copy(rooms.jerk, ends[3])
         if forces.loaded:
+            first = POINTS + len(scheme.outer_positions)
             for point in range(len(scheme.quintic)):
-                combine(forces, scheme.quintic, point, 1.0, 3, 4, ends, rooms.vectors[POSITION])
-                check += _from_outside(forces, h, rooms.vectors[POSITION], rooms.outer[point])
+                _look_at_point(forces, rooms, scheme.quintic, scheme.quintic_rates, point, 3, 4)
+                check += _from_outside(forces, rooms, h, first + point, rooms.outer[point])
             for point in range(len(scheme.quintic)):
                 _add_scaled(forces, scheme.slopes[0, point], rooms.outer[point], ends[3])
                 _add_scaled(forces, scheme.slopes[1, point], rooms.outer[point], ends[7])
@@ -368,32 +476,39 @@ def _set_ends(scheme, forces, rooms, h, z1):
 @formula
 def _set_moments(scheme, forces, rooms, h):
     """Set the moments of h² 𝓕, and of the accelerations from outside."""
-    known, position, check = scheme.known, rooms.vectors[POSITION], 0.0
+    known, check = scheme.known, 0.0
     for point in range(len(scheme.positions)):
-        combine(forces, scheme.positions, point, 1.0, known, known, rooms.ends, position)
-        check += write_secants(forces.secant, position, rooms.values[point])
+        combine(forces, scheme.positions, point, 1.0, known, known, rooms.ends, rooms.vectors[POSITION])
+        check += _secants(forces, rooms, h, False, rooms.values[point])
     for m in range(known):
-        for s in range(rooms.moments.shape[1]):
-            total = 0.0
-            for point in range(len(scheme.positions)):
-                total += scheme.moments[m, point] * rooms.values[point, s]
-            rooms.moments[m, s] = h * h * total
+        total = rooms.moments[m]
+        for s in range(len(total)):
+            total[s] = 0.0
+        for point in range(len(scheme.positions)):
+            factor = scheme.moments[m, point]
+            for s in range(len(total)):
+                total[s] += factor * rooms.values[point, s]
     if forces.loaded:
         for point in range(len(scheme.outer_positions)):
-            combine(forces, scheme.outer_positions, point, 1.0, known, known, rooms.ends, position)
-            check += _from_outside(forces, h, position, rooms.outer[point])
+            _look_at_point(forces, rooms, scheme.outer_positions, scheme.outer_rates, point, known, known)
+            check += _from_outside(forces, rooms, h, POINTS + point, rooms.outer[point])
         for m in range(known):
-            for i in range(position.shape[0]):
-                for k in range(position.shape[1]):
-                    rooms.outer_moments[m, i, k] = 0.0
+            total = rooms.outer_moments[m]
+            for i in range(total.shape[0]):
+                for k in range(total.shape[1]):
+                    total[i, k] = 0.0
             for point in range(len(scheme.outer_positions)):
-                _add_scaled(forces, scheme.outer_moments[m, point], rooms.outer[point], rooms.outer_moments[m])
+                _add_scaled(forces, scheme.outer_moments[m, point], rooms.outer[point], total)
     return check
 
 
 @formula
 def _apply_words(scheme, forces, rooms, z0, z1, out):
-    """Write C (r, w), as `symplex.time.conserving.cayley_words.apply_words`."""
+    """Write C (r, w) to out [2, n, dim], the affine column of forces included; return as `accelerate`.
+
+    The moments of h² M⁻¹ f belong to every −H_k r at the right end of a word.
+    """
+    check = 0.0
     x, left, room = rooms.x, rooms.vectors[_LEFT], rooms.vectors[_FIRST]
     for gain in range(2):
         for i in range(left.shape[0]):
@@ -402,7 +517,7 @@ def _apply_words(scheme, forces, rooms, z0, z1, out):
                 out[gain, i, k] = 0.0
     for p in range(len(scheme.products)):
         m, source = scheme.products[p, 0] - 1, scheme.products[p, 1]
-        _product(forces, rooms.moments[m], x[source], x[2 + p])
+        check += _product(forces, rooms, rooms.moments[m], x[source], x[2 + p])
         if source == 0 and forces.loaded:
             _add_scaled(forces, -1.0, rooms.outer_moments[m], x[2 + p])
     for t in range(len(scheme.terms)):
@@ -416,14 +531,15 @@ def _apply_words(scheme, forces, rooms, z0, z1, out):
         while t < len(scheme.last) and scheme.last[t, 0] == gain and scheme.last[t, 1] == m:
             _add_scaled(forces, scheme.last_factors[t], x[scheme.last[t, 2]], left)
             t += 1
-        _product(forces, rooms.moments[m - 1], left, room)
+        check += _product(forces, rooms, rooms.moments[m - 1], left, room)
         _add_scaled(forces, 1.0, room, out[gain])
+    return check
 
 
 _EVALUATE = {MIDDLE: _evaluate_middle, ENDS: _evaluate_middle, HERMITE: _evaluate_hermite, CAYLEY: _evaluate_cayley}
 
 
-def evaluation(scheme: SmallScheme, forces: SmallForces, rooms: SmallRooms) -> int:
+def evaluation(scheme: SchemeTable, forces: SchemeForces, rooms: SchemeRooms) -> int:
     """Return the address of what evaluates a kind of scheme, compiled if need be; see `begin_step` and `add_step`."""
     state = types.float64[:, :, ::1]
     arguments = *map(typeof, (scheme, forces, rooms)), types.float64, state, state, types.float64[:, ::1], state

@@ -1,7 +1,4 @@
-"""The schemes of Graham and Jelenić as numbers, for compiled loops.
-
-The formulas are those of `symplex.time.conserving.conserving_schemes` and `symplex.time.conserving.cayley_magnus`.
-"""
+"""The schemes of Graham and Jelenić as numbers, for compiled loops (`symplex.time.conserving.scheme_loops`)."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from symplex.time.conserving.gauss_interpolant import GaussInterpolant
 MIDDLE, ENDS, HERMITE, CAYLEY = range(4)
 
 
-class SmallScheme(NamedTuple):
+class SchemeTable(NamedTuple):
     """A scheme as numbers.
 
     Attributes
@@ -27,9 +24,10 @@ class SmallScheme(NamedTuple):
         Of each end `known` vectors are known: position, velocity, …
     positions, moments : float64 [points, 2 known], [known, points]
         Of the rule for 𝓕 (see `symplex.time.conserving.gauss_interpolant`).
-    outer_positions, outer_moments : float64
-        The same for forces from outside; for M4 the weights of Gauss' rule in place of the moments.
-    quintic, slopes : float64 [points, 6], [2, points]
+    outer_positions, outer_rates, outer_moments : float64
+        The same for forces from outside, with the rule for velocities; for M4 the weights of Gauss' rule in place of
+        the moments.
+    quintic, quintic_rates, slopes : float64 [points, 6], [points, 6], [2, points]
         Where the rates of forces from outside at both ends come from, at order 8.
     products : int64 [p, 2]
     terms, last : int64 [t, 2], [l, 3]
@@ -43,8 +41,10 @@ class SmallScheme(NamedTuple):
     positions: Array
     moments: Array
     outer_positions: Array
+    outer_rates: Array
     outer_moments: Array
     quintic: Array
+    quintic_rates: Array
     slopes: Array
     products: NDArray[np.int64]
     terms: NDArray[np.int64]
@@ -55,27 +55,24 @@ class SmallScheme(NamedTuple):
 
 _NO_NUMBERS, _NO_PLACES = np.zeros((0, 0)), np.zeros((0, 2), np.int64)
 _NO_RULE = _NO_NUMBERS, _NO_NUMBERS
+_NO_RATES = _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS
 _NO_WORDS = _NO_PLACES, _NO_PLACES, np.zeros(0), np.zeros((0, 3), np.int64), np.zeros(0)
 
 
-def middle_scheme(kind: int) -> SmallScheme:
+def middle_scheme(kind: int) -> SchemeTable:
     """Return a scheme of second order."""
-    return SmallScheme(kind, 1, *_NO_RULE, *_NO_RULE, *_NO_RULE, *_NO_WORDS)
+    return SchemeTable(kind, 1, *_NO_RULE, *_NO_RATES, *_NO_RATES, *_NO_WORDS)
 
 
-def hermite_scheme(rule: GaussInterpolant) -> SmallScheme:
+def hermite_scheme(rule: GaussInterpolant) -> SchemeTable:
     """Return M4, with the rule for forces from outside."""
-    outer = rule.position_weights, rule.weights[None].copy()
-    return SmallScheme(HERMITE, 2, *_NO_RULE, *outer, *_NO_RULE, *_NO_WORDS)
+    outer = rule.position_weights, rule.rate_weights, rule.weights[None].copy()
+    return SchemeTable(HERMITE, 2, *_NO_RULE, *outer, *_NO_RATES, *_NO_WORDS)
 
 
 def cayley_scheme(
-    order: int,
-    rule: GaussInterpolant,
-    outer: GaussInterpolant,
-    quintic: Array = _NO_NUMBERS,
-    slopes: Array = _NO_NUMBERS,
-) -> SmallScheme:
+    order: int, rule: GaussInterpolant, outer: GaussInterpolant, rates: tuple[Array, Array, Array] = _NO_RATES
+) -> SchemeTable:
     """Return a scheme of Cayley's transform, with the rules for 𝓕 and for forces from outside."""
     products, gains = program(order)
     terms = [(gain, place, factor) for gain, (pairs, _) in enumerate(gains) for factor, place in pairs]
@@ -92,7 +89,6 @@ def cayley_scheme(
         np.array([term[:3] for term in last], np.int64).reshape(-1, 3),
         np.array([term[3] for term in last], float),
     )
-    inner = np.asarray(rule.position_weights, float), np.asarray(rule.moments, float)
-    loads = np.asarray(outer.position_weights, float), np.asarray(outer.moments, float)
-    rates = np.ascontiguousarray(quintic), np.ascontiguousarray(slopes)
-    return SmallScheme(CAYLEY, order // 2, *inner, *loads, *rates, *words)
+    inner = np.array(rule.position_weights, float), np.array(rule.moments, float)
+    loads = np.array(outer.position_weights, float), np.array(outer.rate_weights, float), np.array(outer.moments, float)
+    return SchemeTable(CAYLEY, order // 2, *inner, *loads, *rates, *words)
