@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
+from weakref import finalize
 
 import numpy as np
 from numba import types  # pyright: ignore[reportPrivateImportUsage]
@@ -79,6 +80,17 @@ def rows_of(form: Form, calls: Sequence[Call], slots: IntArray | None = None) ->
 def table_of(rows: list[list[int]]) -> NDArray[np.int64]:
     """Return rows as a table [r, 7]."""
     return np.array(rows, np.int64).reshape(-1, _ROW)
+
+
+def kept_table_of(rows: list[list[int]], kept: Any) -> NDArray[np.int64]:
+    """Return rows as a table [r, 7], for as long as which what is at their addresses is kept."""
+    table = table_of(rows)
+    finalize(table, _let_go, kept).atexit = False
+    return table
+
+
+def _let_go(kept: Any) -> None:
+    """Do nothing: what was kept goes with the arguments."""
 
 
 def known_rows(

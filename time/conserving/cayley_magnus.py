@@ -54,7 +54,7 @@ class CayleyMagnus(ConservingScheme):
         self._load_rule = GaussInterpolant(known, self._secant.points_for_forces(known), hermite=hermite)
         self._external = set(external)
 
-    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[object, ...]] | None:
+    def compiled(self) -> tuple[SmallScheme, SmallForces] | None:
         """Return the scheme and the system as compiled loops take them."""
         scheme = cayley_scheme(self.order, self._rule, self._load_rule, *self._rates_from_outside())
         return with_scheme(scheme, self.system, self._external)

@@ -66,7 +66,7 @@ class SymplecticMomentum(MidpointScheme):
     def _internal_force(self, z1: Array) -> Array:
         return self.system.gradient(0.5 * (self.z0[0] + z1[0]))
 
-    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[object, ...]] | None:
+    def compiled(self) -> tuple[SmallScheme, SmallForces] | None:
         """Return the scheme and the system as compiled loops take them."""
         return with_scheme(middle_scheme(MIDDLE), self.system)
 
@@ -91,7 +91,7 @@ class EnergyMomentumScheme(_DiscreteGradientScheme):
 
     name = "energy-momentum"
 
-    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[object, ...]] | None:
+    def compiled(self) -> tuple[SmallScheme, SmallForces] | None:
         """Return the scheme and the system as compiled loops take them."""
         return with_scheme(middle_scheme(ENDS), self.system, form=DISCRETE_GRADIENT)
 
@@ -231,7 +231,7 @@ class MomentumConserving4(ConservingScheme):
         self._rule = GaussInterpolant(2, self._secant.points_for_forces(2))
         self._external = set(external)
 
-    def compiled(self) -> tuple[SmallScheme, SmallForces, tuple[object, ...]] | None:
+    def compiled(self) -> tuple[SmallScheme, SmallForces] | None:
         """Return the scheme and the system as compiled loops take them."""
         return with_scheme(hermite_scheme(self._rule), self.system, self._external)
 

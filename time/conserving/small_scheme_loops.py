@@ -16,16 +16,7 @@ from numba import typeof, types
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.call import address_of, call_kernel, call_writing_kernel
-from symplex.fem.gradient_table import (
-    FormTable,
-    SecantTable,
-    force_table,
-    gradient_table,
-    secant_table,
-    write_forces,
-    write_secant_rates,
-    write_secants,
-)
+from symplex.fem.gradient_table import Table, form_table, write
 from symplex.fem.kernels import addressed_formula, uncounted_formula as formula
 from symplex.fem.secant import secant_product
 from symplex.fem.system import System
@@ -45,14 +36,14 @@ class SmallForces(NamedTuple):
     inverse_mass : float64 [n, dim]
     indptr, indices : int32
         The pattern.
-    force : FormTable
+    force : Table
         Of all energies, as the scheme has it between both ends.
-    gradient, outer : FormTable
+    gradient, outer : Table
         Of all energies, and of those named external, at one place.
     loaded : bool
         Whether there are any of these.
-    secant : SecantTable
-        Of all others.
+    secant, secant_rate : Table
+        𝓕 and its rate, of all others.
     multiply, add, combine : int
         The addresses of loops that are called in many places, where they would be compiled once more in each.
     """
@@ -60,11 +51,12 @@ class SmallForces(NamedTuple):
     inverse_mass: Array
     indptr: IntArray
     indices: IntArray
-    force: FormTable
-    gradient: FormTable
-    outer: FormTable
+    force: Table
+    gradient: Table
+    outer: Table
     loaded: bool
-    secant: SecantTable
+    secant: Table
+    secant_rate: Table
     multiply: int
     add: int
     combine: int
@@ -94,8 +86,8 @@ class SmallRooms(NamedTuple):
 
 def with_scheme(
     scheme: SmallScheme, system: System, external: Set[str] = frozenset(), form: forms.Form = forms.GRADIENT
-) -> tuple[SmallScheme, SmallForces, tuple[object, ...]] | None:
-    """Return a scheme, a system's forces, and what addresses lead to; None if an energy has no loops.
+) -> tuple[SmallScheme, SmallForces] | None:
+    """Return a scheme and a system's forces; None if an energy has no loops.
 
     Parameters
     ----------
@@ -106,18 +98,16 @@ def with_scheme(
     form : Form
         Of the forces of schemes of second order.
     """
-    whole, given = gradient_table(system), gradient_table(system, form)
-    outer = gradient_table(system, among=external)
     inner = system.energies.keys() - external if scheme.kind in (HERMITE, CAYLEY) else set()
-    secant = secant_table(system, inner)
-    if whole is None or given is None or outer is None or secant is None:
+    asked = (form, None), (forms.GRADIENT, None), (forms.GRADIENT, external)
+    tables = [form_table(system, *one) for one in (*asked, (forms.SECANT, inner), (forms.SECANT_RATE, inner))]
+    if None in tables:
         return None
-    pattern = system.pattern
-    inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
-    force = force_table(given)._replace(by_ends=form.ends == 2)
-    tables = force, force_table(whole), force_table(outer)
-    found = SmallForces(inverse_mass, pattern.indptr, pattern.indices, *tables, bool(external), secant.table, *_loops())
-    return scheme, found, (whole, given, outer, secant)
+    force, gradient, outer, *secants = tables
+    pattern, inverse_mass = system.pattern, np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
+    loads = outer, bool(external)
+    found = SmallForces(inverse_mass, pattern.indptr, pattern.indices, force, gradient, *loads, *secants, *_loops())
+    return scheme, found
 
 
 @cache
@@ -215,7 +205,7 @@ def _product(forces, values, x, out):
 @formula
 def accelerate(forces, factor, q, out):
     """Write `factor` times the accelerations at q [n, dim] to out; return a number that is finite if all are."""
-    check = write_forces(forces.gradient, q, q, out)
+    check = write(forces.gradient, q, q, out)
     _scale(-factor, forces.inverse_mass, out)
     return check
 
@@ -223,7 +213,7 @@ def accelerate(forces, factor, q, out):
 @formula
 def _from_outside(forces, h, q, out):
     """Write h² times the accelerations of what acts from outside at q [n, dim] to out; return as `accelerate`."""
-    check = write_forces(forces.outer, q, q, out)
+    check = write(forces.outer, q, q, out)
     _scale(-h * h, forces.inverse_mass, out)
     return check
 
@@ -231,7 +221,7 @@ def _from_outside(forces, h, q, out):
 @formula
 def _secants(forces, h, z, of_rate, out):
     """Write h² 𝓕, or its rate, at a state z [2, n, dim] to out [nnz]; return as `accelerate`."""
-    check = write_secant_rates(forces.secant, z[0], z[1], out) if of_rate else write_secants(forces.secant, z[0], out)
+    check = write(forces.secant_rate, z[0], z[1], out) if of_rate else write(forces.secant, z[0], z[0], out)
     for s in range(len(out)):
         out[s] *= h * h
     return check
@@ -262,7 +252,7 @@ def _evaluate_middle(begins, scheme, forces, rooms, h, z0, z1, a0, out):
             middle = 0.5 * (z0[0, i, k] + z1[0, i, k])
             position[i, k] = middle if scheme.kind == MIDDLE else z1[0, i, k]
             out[0, i, k] = 0.5 * (z0[1, i, k] + z1[1, i, k])
-    check = write_forces(forces.force, z0[0], position, out[1])
+    check = write(forces.force, z0[0], position, out[1])
     _scale(-h * h, forces.inverse_mass, out[1])
     return check
 
@@ -371,7 +361,7 @@ def _set_moments(scheme, forces, rooms, h):
     known, position, check = scheme.known, rooms.vectors[POSITION], 0.0
     for point in range(len(scheme.positions)):
         combine(forces, scheme.positions, point, 1.0, known, known, rooms.ends, position)
-        check += write_secants(forces.secant, position, rooms.values[point])
+        check += write(forces.secant, position, position, rooms.values[point])
     for m in range(known):
         for s in range(rooms.moments.shape[1]):
             total = 0.0

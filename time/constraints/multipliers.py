@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from symplex.base.arguments import checked
 from symplex.errors import InfeasibleStart, InvalidSystem, RedundantConstraints, StepFailed
 from symplex.fem.assembly import Array
-from symplex.fem.gradient_table import condition_table
+from symplex.fem.gradient_table import condition_tables
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.named import by_name
 from symplex.fem.nodes import require_nodes
@@ -123,14 +123,14 @@ class Multipliers:
 
     def compiled(self) -> Conditions | None:
         """Return the conditions as compiled loops take them, if all have such loops and the matrix is banded."""
-        matrix, table = self._matrix, condition_table(list(self.constraints.values()), self.system.dim)
-        if table is None or not isinstance(matrix, BandMatrix):
+        matrix, tables = self._matrix, condition_tables(list(self.constraints.values()), self.system.dim)
+        if tables is None or not isinstance(matrix, BandMatrix):
             return None
         pairs = self._first, self._second, matrix.slots
         floor, excess, solution, work = (np.zeros(self.size) for _ in range(4))
         rooms = floor, excess, solution, work, self.empty_gradients()
         factors = matrix.values, matrix.values.ravel(), matrix.order
-        return Conditions(table.table, self._rows, self._nodes, *pairs, self.inverse_mass, *factors, *rooms)
+        return Conditions(*tables, self._rows, self._nodes, *pairs, self.inverse_mass, *factors, *rooms)
 
     # -- values and gradients -----------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.gradient_table import ConditionTable, write_condition_gradients, write_conditions
+from symplex.fem.gradient_table import Table, write
 from symplex.fem.kernels import uncounted_formula as formula
 from symplex.time.constraints.multiplier_loops import (
     AT_FLOOR,
@@ -32,7 +32,8 @@ class Conditions(NamedTuple):
 
     Attributes
     ----------
-    table : ConditionTable
+    table, slopes : Table
+        Of g, and of ∇g.
     rows, nodes : int32 [f]
         The condition and the node of each row of gradients.
     first, second, slots : int32 [p]
@@ -48,7 +49,8 @@ class Conditions(NamedTuple):
         Room for gradients within an iteration.
     """
 
-    table: ConditionTable
+    table: Table
+    slopes: Table
     rows: IntArray
     nodes: IntArray
     first: IntArray
@@ -112,7 +114,7 @@ def close(conditions, target, gradients, h, sizes, impulses, q):
             for k in range(q.shape[1]):
                 q[i, k] = target[i, k]
         push(gradients, c.rows, c.nodes, c.inverse_mass, impulses, h, q)
-        write_conditions(c.table, q, c.excess)
+        write(c.table, q, q, c.excess)
         excess, _ = worst(c.excess, c.floor)
         if not np.isfinite(excess):
             return -1
@@ -120,7 +122,7 @@ def close(conditions, target, gradients, h, sizes, impulses, q):
         if excess <= 1.0 or (slow and excess <= AT_FLOOR):
             return corrections
         if slow:
-            write_condition_gradients(c.table, q, c.later)
+            write(c.slopes, q, q, c.later)
             if not factorise(c, c.later, gradients):
                 return -1
         solve_band(c.band, c.order, c.excess, c.work, c.solution)

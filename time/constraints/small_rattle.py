@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from symplex.fem.assembly import Array
-from symplex.fem.gradient_table import force_table, gradient_table, write_condition_gradients, write_forces
+from symplex.fem.gradient_table import form_table, write
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.load_table import load_loops, write_load
 from symplex.fem.system import System
@@ -42,8 +42,7 @@ class SmallRattle:
         self._loads = load_loops(system, derivatives=False) if alone else None
         alone = self._loads is not None
         self._conditions = multipliers.compiled() if alone else None
-        self._table = gradient_table(system) if self._conditions is not None else None
-        self._form = None if self._table is None else force_table(self._table)
+        self._form = form_table(system) if self._conditions is not None else None
         self.at_once = steps_at_once(system)
         self._vectors = np.zeros((5, system.n_nodes, system.dim))
         self._impulses, self._gradients = np.zeros(multipliers.size), multipliers.empty_gradients()
@@ -74,7 +73,7 @@ class SmallRattle:
             return 0
         rooms = self._vectors, self._impulses, self._gradients
         n, factors = steps.load_factors(n, self._loads, 1.0)
-        work = self._loads.table, factors, acting, works
+        work = self._loads.table.forces, factors, acting, works
         return _steps(n, steps.sizes, self._form, self._conditions, *rooms, q, v, *known, counts, *work)
 
 
@@ -114,10 +113,10 @@ def _steps(
         if corrections < 0:
             return step
         push(gradients, conditions.rows, conditions.nodes, inverse_mass, new, 1.0, half)
-        write_condition_gradients(conditions.table, following, after)
+        write(conditions.slopes, following, following, after)
         if not are_on_the_same_side(conditions, gradients, after) or not factorise(conditions, after, after):
             return step
-        if not np.isfinite(write_forces(form, following, following, force)):
+        if not np.isfinite(write(form, following, following, force)):
             return step
         if len(works):
             _subtract_loads(loads, factors[step % len(factors)], vectors, q, v, acting, works)

@@ -15,14 +15,7 @@ from numpy.typing import NDArray
 
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.gradient_table import (
-    FormTable,
-    GradientTable,
-    form_table,
-    gradient_table,
-    write_derivative,
-    write_forces,
-)
+from symplex.fem.gradient_table import Table, form_table, write
 from symplex.fem.kernels import addressed_formula, uncounted_formula as formula
 from symplex.fem.load_table import LoadLoops, LoadTable, load_loops, subtract_load_derivatives, write_load
 from symplex.fem.system import System
@@ -41,8 +34,8 @@ class SmallSystem(NamedTuple):
 
     Attributes
     ----------
-    form
-        See `symplex.fem.gradient_table`.
+    forces, tangent
+        Of energies and of their derivative; see `symplex.fem.gradient_table`.
     loads
         See `symplex.fem.load_table`.
     mass, mass_values : float64 [n], [nnz]
@@ -54,7 +47,8 @@ class SmallSystem(NamedTuple):
         Whether the matrix of a step is.
     """
 
-    form: FormTable
+    forces: Table
+    tangent: Table
     loads: LoadTable
     mass: Array
     mass_values: Array
@@ -81,15 +75,15 @@ class SmallNewton(NamedTuple):
     vectors : float64 [12, n, dim]
         The increment that was found in m, the forces there in N, and others.
     blocks : float64 [nnz, dim, dim]
-    kept : tuple
-        What addresses lead to.
+    loads : LoadLoops
+        Of the system.
     """
 
     system: SmallSystem
     factors: KeptFactors
     vectors: Array
     blocks: Array
-    kept: tuple[GradientTable, GradientTable, LoadLoops]
+    loads: LoadLoops
 
 
 def steps_at_once(system: System) -> int:
@@ -115,8 +109,8 @@ def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
         return None
     if system.inelastic or system.moving or (loads := load_loops(system, derivatives=True)) is None:
         return None
-    table = gradient_table(system, forms.DISCRETE_GRADIENT if by_ends else forms.GRADIENT)
-    if table is None:
+    forces = form_table(system, forms.DISCRETE_GRADIENT if by_ends else forms.GRADIENT)
+    if forces is None:
         return None
     pattern = system.pattern
     if len(pattern.indices) - system.n_nodes > _PRODUCTS:  # at least so many, without looking for what fills in
@@ -124,13 +118,15 @@ def small_newton(system: System, by_ends: bool) -> SmallNewton | None:
     factors = kept_factors(pattern)
     if products(factors) > _PRODUCTS:
         return None
-    mass, (form, derivative) = np.array(system.mass), form_table(system, table, by_ends)
+    mass, tangent = np.array(system.mass), form_table(system, forms.DISCRETE_HESSIAN if by_ends else forms.HESSIAN)
+    assert tangent is not None, "energies with calls of gradients have those of their derivatives"
     # Copies, so that addresses and layouts are those of arrays that nothing else changes.
     fixed, indptr, indices = np.array(system.fixed), pattern.indptr.copy(), pattern.indices.copy()
     symmetric = not (by_ends or system.differentiable_loads)
-    small = SmallSystem(form, loads.table, mass, np.array(system.mass_values), fixed, indptr, indices, symmetric)
+    masses = mass, np.array(system.mass_values)
+    small = SmallSystem(forces, tangent, loads.table, *masses, fixed, indptr, indices, symmetric)
     vectors = np.zeros((LOAD + 1, system.n_nodes, system.dim))
-    return SmallNewton(small, factors, vectors, pattern.zeros(system.dim), (table, derivative, loads))
+    return SmallNewton(small, factors, vectors, pattern.zeros(system.dim), loads)
 
 
 @formula
@@ -155,7 +151,7 @@ def see_loads(scheme, q, vectors, increment):
 @formula
 def _ends(system, q, vectors):
     """Return the ends of the increment that loads see, of methods without discrete gradients the one position."""
-    if system.form.by_ends:
+    if system.forces.takes_two:
         return q, vectors[_POSITIONS]
     return vectors[SEEN_POSITIONS], vectors[SEEN_POSITIONS]
 
@@ -165,14 +161,14 @@ def write_seen_load(system, k, factor, q, vectors):
     """Write the forces of a load, the k-th one, as it is seen, times a factor."""
     q0, q1 = _ends(system, q, vectors)
     seen = vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES]
-    write_load(system.loads, k, factor, q0, q1, *seen, vectors[LOAD])
+    write_load(system.loads.forces, k, factor, q0, q1, *seen, vectors[LOAD])
 
 
 @formula
 def _subtract_loads(system, scheme, factors, q, vectors):
     """Take the loads off the forces of the trial increment."""
     see_loads(scheme, q, vectors, _TRIAL)
-    for load in range(len(system.loads.rows)):
+    for load in range(len(system.loads.forces.rows)):
         write_seen_load(system, load, factors[load], q, vectors)
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):
@@ -184,9 +180,9 @@ def _evaluate(system, scheme, factors, momentum, q, vectors):
     """Set the forces and the residual of the trial increment; return the norm of the residual."""
     _position(scheme, q, vectors, _TRIAL)
     forces = vectors[_TRIAL_FORCES]
-    if not np.isfinite(write_forces(system.form, q, vectors[_POSITIONS], forces)):
+    if not np.isfinite(write(system.forces, q, vectors[_POSITIONS], forces)):
         return np.inf
-    if len(system.loads.rows):
+    if len(system.loads.forces.rows):
         _subtract_loads(system, scheme, factors, q, vectors)
     mass, fixed, out = system.mass, system.fixed, vectors[_TRIAL_RESIDUAL]
     inertia, impulse = scheme.inertia, scheme.impulse
@@ -197,12 +193,12 @@ def _evaluate(system, scheme, factors, momentum, q, vectors):
 def _linearise(system, factors, scheme, load_factors, momentum, q, vectors, blocks):
     """Factorise the tangent matrix; return the floor of the residual's norm, −1 if it has no factors."""
     _position(scheme, q, vectors, INCREMENT)
-    write_derivative(system.form, q, vectors[_POSITIONS], blocks)
+    write(system.tangent, q, vectors[_POSITIONS], blocks)
     for s in range(blocks.shape[0]):
         for i in range(blocks.shape[1]):
             for k in range(blocks.shape[2]):
                 blocks[s, i, k] *= scheme.alpha
-    if len(system.loads.derivatives):
+    if len(system.loads.derivatives.rows):
         see_loads(scheme, q, vectors, INCREMENT)
         q0, q1 = _ends(system, q, vectors)
         seen = vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES]
