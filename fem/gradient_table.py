@@ -72,7 +72,7 @@ def form_table(potential: Potential, form: Form = forms.GRADIENT, among: Set[str
                 return None
             energy.add_gradient(constant, constant)
             continue
-        calls = None if name in potential.changing else energy.calls(form, potential.dim)
+        calls = None if name in potential.changing or energy.threaded else energy.calls(form, potential.dim)
         if calls is None or (form.kind == "number" and len(calls) > 1):
             return None
         rows += rows_of(form, calls, places).tolist()

@@ -88,6 +88,8 @@ class Solid(Energy):
         If an undeformed element is inverted or flat.
     """
 
+    threaded = True
+
     def __init__(
         self,
         points: ArrayLike,
@@ -173,13 +175,25 @@ class Solid(Energy):
         """Whether compiled loops find all forces: no law is asked in Python."""
         return all(isinstance(loop, Loop) for loop in self._found.loops[forms.GRADIENT])
 
-    def gradient_calls(self) -> list[Call] | None:
-        """Return the calls of the loops that find its gradient, on one thread, for compiled loops over steps.
+    @property
+    def widest(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """How many threads may add up a form together."""
+        return self.elements.blocks.phases.widest
 
-        None if there are none: where a law is written in Python.
-        """
-        calls = [loop.calls(self.elements) for loop in self._found.loops[forms.GRADIENT]]
-        return None if None in calls else [call for of_loop in calls for call in of_loop or ()]
+    def calls(self, form: Form, dim: int) -> list[Call] | None:
+        """Return the calls of the loops that find a form, for one thread; None where a law is written in Python."""
+        calls = [loop.calls(self.elements) for loop in self._found.loops.get(form, ())]
+        return None if None in calls or dim != 3 else [call for of_loop in calls for call in of_loop or ()]
+
+    def is_divisible(self, dim: int) -> bool:
+        """Return that some elements can be taken alone."""
+        return True
+
+    def of_some(self, chosen: NDArray[np.integer], nodes: IntArray) -> Solid:
+        """Return the energy of chosen elements [s], on nodes [s, k] that have other numbers."""
+        points = np.zeros((int(nodes.max(initial=-1)) + 1, 3))
+        points[nodes] = self.points[self.nodes[chosen]]
+        return Solid(points, nodes, self.material, self.fibres_of(chosen), self.formulation)
 
     def release(self) -> None:
         """Forget what is computed of the elements again when it is needed: constants, and the order of the loops."""
