@@ -148,14 +148,14 @@ def run_matrix(rows, out, *nodal):
 
 
 def run_apart(form: Form, calls: Sequence[Call], *gathered: Array) -> Array:
-    """Return a form of each stencil apart, as its local function does, for gathered arrays [m, k, dim].
+    """Return a form of each stencil apart, as its local function does, for gathered, contiguous arrays [m, k, dim].
 
     The records of the calls must have the stencils as ``nodes`` [m, k].
     """
     m, k, dim = gathered[0].shape
     own = np.arange(m * k, dtype=np.int32).reshape(m, k)
     apart = [call._replace(record=call.record.replace(nodes=own)) for call in calls]
-    nodal = [np.ascontiguousarray(x, dtype=float).reshape(-1, dim) for x in gathered]
+    nodal = [x.reshape(-1, dim) for x in gathered]
     if not form.is_matrix:
         out = np.zeros(m if form.kind == "number" else (m * k, dim))
         run(rows_of(form, apart), out, *nodal)
