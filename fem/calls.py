@@ -94,18 +94,12 @@ def _let_go(kept: Any) -> None:
 
 
 def known_rows(
-    record: Record, form: Form, calls: Callable[[], Sequence[Call] | None], slots: IntArray | None = None
-) -> NDArray[np.int64] | None:
-    """Return the rows of the calls of a form that read a record, made once for it and for places on a pattern.
-
-    None if there are no calls.
-    """
+    record: Record, form: Form, calls: Callable[[], Sequence[Call]], slots: IntArray | None = None
+) -> NDArray[np.int64]:
+    """Return the rows of the calls of a form that read a record, made once for it and for places on a pattern."""
     known = record.rows.get(form.name)
     if known is None or known[0] is not slots:
-        found = calls()
-        if found is None:
-            return None
-        known = record.rows[form.name] = slots, rows_of(form, found, slots)
+        known = record.rows[form.name] = slots, rows_of(form, calls(), slots)
     return known[1]
 
 

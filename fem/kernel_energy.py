@@ -113,7 +113,10 @@ class KernelForms:
 
     def _rows_of(self, form: Form, dim: int, slots: IntArray | None = None) -> NDArray[np.int64] | None:
         """Return the rows of the calls of a form; None if there is no kernel for it."""
-        return None if self.record is None else known_rows(self.record, form, lambda: self.calls(form, dim), slots)
+        record = self.record
+        if record is None or (form.name not in record.rows and self.calls(form, dim) is None):
+            return None
+        return known_rows(record, form, lambda: self.calls(form, dim) or (), slots)
 
 
 class KernelEnergy(KernelForms, Energy):

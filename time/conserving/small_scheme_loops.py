@@ -101,13 +101,13 @@ def with_scheme(
     inner = system.energies.keys() - external if scheme.kind in (HERMITE, CAYLEY) else set()
     asked = (form, None), (forms.GRADIENT, None), (forms.GRADIENT, external)
     tables = [form_table(system, *one) for one in (*asked, (forms.SECANT, inner), (forms.SECANT_RATE, inner))]
-    if None in tables:
+    known = [table for table in tables if table is not None]
+    if len(known) < len(tables):
         return None
-    force, gradient, outer, *secants = tables
     pattern, inverse_mass = system.pattern, np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
-    loads = outer, bool(external)
-    found = SmallForces(inverse_mass, pattern.indptr, pattern.indices, force, gradient, *loads, *secants, *_loops())
-    return scheme, found
+    force, gradient, outer, secant, rate = known
+    of_all = inverse_mass, pattern.indptr, pattern.indices, force, gradient
+    return scheme, SmallForces(*of_all, outer, bool(external), secant, rate, *_loops())
 
 
 @cache
