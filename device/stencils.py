@@ -15,7 +15,6 @@ from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.solids.chunks import GEOMETRY
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
-from symplex.fem.some_stencils import is_divisible
 from symplex.fem.system import System
 
 _TAKEN = "linear tetrahedra, springs, bars, rigid obstacles that push back by a penalty, and constant forces"
@@ -63,7 +62,7 @@ def _why_not(energy: Energy, dim: int) -> str:
         if energy.kind != "tetra":
             return f"is of {energy.kind} elements"
         return "" if energy.compiled else f"is of {type(energy.material).__name__}, a law that Python evaluates"
-    known = isinstance(energy, DeadLoad) or (isinstance(energy, MeasureEnergy) and is_divisible(energy, dim))
+    known = isinstance(energy, DeadLoad) or (isinstance(energy, MeasureEnergy) and energy.is_divisible(dim))
     return "" if known else f"is a {type(energy).__name__}"
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
+from weakref import finalize
 
 import numpy as np
 from numba import types  # pyright: ignore[reportPrivateImportUsage]
@@ -81,19 +82,24 @@ def table_of(rows: list[list[int]]) -> NDArray[np.int64]:
     return np.array(rows, np.int64).reshape(-1, _ROW)
 
 
-def known_rows(
-    record: Record, form: Form, calls: Callable[[], Sequence[Call] | None], slots: IntArray | None = None
-) -> NDArray[np.int64] | None:
-    """Return the rows of the calls of a form that read a record, made once for it and for places on a pattern.
+def kept_table_of(rows: list[list[int]], kept: Any) -> NDArray[np.int64]:
+    """Return rows as a table [r, 7], for as long as which what is at their addresses is kept."""
+    table = table_of(rows)
+    finalize(table, _let_go, kept).atexit = False
+    return table
 
-    None if there are no calls.
-    """
+
+def _let_go(kept: Any) -> None:
+    """Do nothing: what was kept goes with the arguments."""
+
+
+def known_rows(
+    record: Record, form: Form, calls: Callable[[], Sequence[Call]], slots: IntArray | None = None
+) -> NDArray[np.int64]:
+    """Return the rows of the calls of a form that read a record, made once for it and for places on a pattern."""
     known = record.rows.get(form.name)
     if known is None or known[0] is not slots:
-        found = calls()
-        if found is None:
-            return None
-        known = record.rows[form.name] = slots, rows_of(form, found, slots)
+        known = record.rows[form.name] = slots, rows_of(form, calls(), slots)
     return known[1]
 
 
@@ -136,14 +142,14 @@ def run_matrix(rows, out, *nodal):
 
 
 def run_apart(form: Form, calls: Sequence[Call], *gathered: Array) -> Array:
-    """Return a form of each stencil apart, as its local function does, for gathered arrays [m, k, dim].
+    """Return a form of each stencil apart, as its local function does, for gathered, contiguous arrays [m, k, dim].
 
     The records of the calls must have the stencils as ``nodes`` [m, k].
     """
     m, k, dim = gathered[0].shape
     own = np.arange(m * k, dtype=np.int32).reshape(m, k)
     apart = [call._replace(record=call.record.replace(nodes=own)) for call in calls]
-    nodal = [np.ascontiguousarray(x, dtype=float).reshape(-1, dim) for x in gathered]
+    nodal = [x.reshape(-1, dim) for x in gathered]
     if not form.is_matrix:
         out = np.zeros(m if form.kind == "number" else (m * k, dim))
         run(rows_of(form, apart), out, *nodal)

@@ -69,6 +69,10 @@ class ChangingEnergy(Energy):
         """The nodes [s] that its stencils may have, ascending; None: any. An energy that knows better overrides it."""
         return None
 
+    def is_divisible(self, dim: int) -> bool:
+        """Return that stencils cannot be taken alone: which there are depends on all."""
+        return False
+
     @abstractmethod
     def find(self, ends: tuple[Array, ...], distance: float) -> None:
         """Let ``nodes`` be all stencils [m, k] whose nodes are closer than a distance in m, in a fixed order.

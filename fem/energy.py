@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.columns import Column
 from symplex.base.representation import Summarized
@@ -103,12 +104,21 @@ class Energy(Copyable, ABC):
         Another number after each change of the stencils (`symplex.fem.changing`).
     columns : tuple of Column
         What `observed` tells, for histories; by default nothing.
+    kind : str or None
+        meshio's name of the cells that the stencils are, if they are cells.
+    widest : int
+        How many threads may add up a form together.
+    threaded : bool
+        Whether threads may do so: compiled loops over whole steps, of one thread, leave it to be called back.
     """
 
     nodes: IntArray
     invariances: frozenset[Invariance] = frozenset()
     version: int = 0
     columns: tuple[Column, ...] = ()
+    kind: str | None = None
+    widest: int = 1
+    threaded: bool = False
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({' stencils of '.join(map(str, self.nodes.shape))} nodes)"
@@ -169,6 +179,14 @@ class Energy(Copyable, ABC):
         here positions are rounded.
         """
         return self.discrete_gradient(x, x + (compensation + dx))
+
+    def is_divisible(self, dim: int) -> bool:
+        """Return whether some stencils can be taken alone, in a space of a dimension."""
+        return False
+
+    def of_some(self, chosen: NDArray[np.integer], nodes: IntArray) -> Energy:
+        """Return the energy of chosen stencils [s], on nodes [s, k] that have other numbers, if it is divisible."""
+        raise NotImplementedError
 
     def generators(self, dim: int) -> tuple[Array, Array]:
         """Return A [r, dim, dim] and b [r, dim] of the velocities A x + b of nodes that leave the local energies alike.

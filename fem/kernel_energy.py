@@ -73,7 +73,7 @@ class KernelForms:
         return self._local(forms.THIRD, x, a)
 
     def _local(self, form: Form, *gathered: Array) -> Array:
-        """Return a form of each stencil apart, each of the arrays [m, k, dim] theirs."""
+        """Return a form of each stencil apart, each of the arrays [m, k, dim] theirs, of which shapes are checked."""
         x = gathered[0]
         wanted = (*self.nodes.shape, self._dim or x.shape[-1])
         for given in gathered:
@@ -81,7 +81,11 @@ class KernelForms:
                 raise InvalidSystem(
                     f"{type(self).__name__}: gathered positions have shape {given.shape}, expected {wanted}."
                 )
-        return run_apart(form, self._calls_at(form, wanted[-1], *gathered), *gathered)
+        return self._apart(form, *[np.ascontiguousarray(given, dtype=float) for given in gathered])
+
+    def _apart(self, form: Form, *gathered: Array) -> Array:
+        """Return a form of each stencil apart."""
+        return run_apart(form, self._calls_at(form, gathered[0].shape[-1], *gathered), *gathered)
 
     def _calls_at(self, form: Form, dim: int, *gathered: Array) -> Sequence[Call]:
         """Return the calls of a form for gathered positions [m, k, dim]."""
@@ -99,9 +103,20 @@ class KernelForms:
             )
         return np.ascontiguousarray(q, dtype=float)
 
+    def _check_result(self, form: Form, n: int, dim: int, out: Array) -> None:
+        """Check that kernels can write a form for n nodes: they would write elsewhere, or to a copy."""
+        wanted = (len(self.nodes),) if form.kind == "number" else form.shape(n, len(out), dim)
+        if out.shape != wanted or not out.flags.c_contiguous:
+            raise InvalidSystem(
+                f"{type(self).__name__}: the {form.title} has shape {out.shape}, expected a contiguous array {wanted}."
+            )
+
     def _rows_of(self, form: Form, dim: int, slots: IntArray | None = None) -> NDArray[np.int64] | None:
         """Return the rows of the calls of a form; None if there is no kernel for it."""
-        return None if self.record is None else known_rows(self.record, form, lambda: self.calls(form, dim), slots)
+        record = self.record
+        if record is None or (form.name not in record.rows and self.calls(form, dim) is None):
+            return None
+        return known_rows(record, form, lambda: self.calls(form, dim) or (), slots)
 
 
 _NO_ROOM = np.empty(0)
@@ -129,11 +144,7 @@ class KernelEnergy(KernelForms, Energy):
         if rows is None:
             super().add(form, nodal, out, slots)
             return
-        wanted = form.shape(len(nodal[0]), len(out), dim)
-        if out.shape != wanted or not out.flags.c_contiguous:
-            raise InvalidSystem(
-                f"{type(self).__name__}: the {form.title} has shape {out.shape}, expected a contiguous array {wanted}."
-            )
+        self._check_result(form, len(nodal[0]), dim, out)
         assemble = run_matrix if form.is_matrix else run
         if not isfinite(assemble(rows, out, *nodal)):
             self._refuse(form, nodal)

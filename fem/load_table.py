@@ -12,44 +12,34 @@ from symplex.fem.actions.histories import Factor
 from symplex.fem.actions.looped_load import DERIVATIVES, FORCES, CompiledLoad
 from symplex.fem.assembly import Array
 from symplex.fem.call import address_of, call_writing_kernel
-from symplex.fem.calls import BLOCKS, NUMBERS, ROWS, VECTORS, add_matrix_rows, add_rows, row_of, table_of
+from symplex.fem.calls import BLOCKS, NUMBERS, ROWS, VECTORS, add_matrix_rows, add_rows, kept_table_of, row_of
+from symplex.fem.gradient_table import Table
 from symplex.fem.kernels import kernel, uncounted_formula as formula
 from symplex.fem.system import System
 
 _SEEN = types.float64, *[VECTORS] * 4
 
 
-class ForceTable(NamedTuple):
-    """The forces of all loads, as compiled loops take them: what `write_load` needs of a `LoadTable`."""
-
-    rows: NDArray[np.int64]
-    write: int
-
-
 class LoadTable(NamedTuple):
-    """All loads of a system, as compiled loops take them; what addresses lead to is the loads' and the pattern's.
+    """All loads of a system, as compiled loops take them.
 
     Attributes
     ----------
-    rows : int64 [l, 7]
-        The calls of the forces (see `symplex.fem.calls`), one for each load.
-    derivatives : int64 [d, 7]
-        Those of the loads that have derivatives; none without a pattern.
+    forces : Table
+        One row for each load.
+    derivatives : Table
+        One of each load that has derivatives; none without a pattern.
     of_load : int64 [d]
         Which loads these are.
-    write, subtract : int
-        The addresses of kernels: of the forces of one load, and of the derivatives of all.
     """
 
-    rows: NDArray[np.int64]
-    derivatives: NDArray[np.int64]
+    forces: Table
+    derivatives: Table
     of_load: NDArray[np.int64]
-    write: int
-    subtract: int
 
 
 class LoadLoops(NamedTuple):
-    """A table and what is at its addresses, which lives as long.
+    """A table, and what Python knows of it.
 
     Attributes
     ----------
@@ -58,13 +48,11 @@ class LoadLoops(NamedTuple):
         How many there are in all.
     histories : tuple of (Factor or None)
         By which each load changes with time, if it does.
-    kept : tuple
     """
 
     table: LoadTable
     stencils: int
     histories: tuple[Factor | None, ...]
-    kept: tuple[Any, ...]
 
     @property
     def change_with_time(self) -> bool:
@@ -78,7 +66,11 @@ class LoadLoops(NamedTuple):
         return np.array([factors[:known] for factors in found]).reshape(len(found), known).T.copy()
 
 
-NO_LOADS = LoadLoops(LoadTable(table_of([]), table_of([]), np.zeros(0, np.int64), 0, 0), 0, (), ())
+def _table(rows: list[list[int]], kept: Any, address: int) -> Table:
+    return Table(np.zeros((0, 0)), kept_table_of(rows, kept), True, address)
+
+
+NO_LOADS = LoadLoops(LoadTable(_table([], None, 0), _table([], None, 0), np.zeros(0, np.int64)), 0, ())
 
 
 def load_loops(system: System, *, derivatives: bool) -> LoadLoops | None:
@@ -109,24 +101,24 @@ def load_loops(system: System, *, derivatives: bool) -> LoadLoops | None:
     write = address_of(_write, ROWS, types.int64, *_SEEN, VECTORS)
     kinds = ROWS, types.int64[::1], NUMBERS, *[VECTORS] * 4, types.float64, types.float64, BLOCKS
     subtract = address_of(_subtract, *kinds) if slopes else 0
-    addresses = LoadTable(table_of(rows), table_of(slopes), np.array(of_load, np.int64), write, subtract)
-    stencils = sum(call.record.nodes.size for call in found)
-    return LoadLoops(addresses, stencils, tuple(load.history for load in loads), (found, kept))
+    table = LoadTable(_table(rows, found, write), _table(slopes, kept, subtract), np.array(of_load, np.int64))
+    return LoadLoops(table, sum(call.record.nodes.size for call in found), tuple(load.history for load in loads))
 
 
 @formula
-def write_load(table, k, factor, q0, q1, q, v, out):
-    """Set out [n, dim] to the forces of a load, the k-th one, times a factor.
+def write_load(forces, k, factor, q0, q1, q, v, out):
+    """Set out [n, dim] to the forces of a load, the k-th one of their table, times a factor.
 
     On an increment from q0 to q1, at positions q and velocities v [n, dim].
     """
-    call_writing_kernel(table.write, (table.rows, k, factor, q0, q1, q, v, out))
+    call_writing_kernel(forces.kernel, (forces.rows, k, factor, q0, q1, q, v, out))
 
 
 @formula
-def subtract_load_derivatives(table, factors, q0, q1, q, v, by_q, by_v, out):
+def subtract_load_derivatives(loads, factors, q0, q1, q, v, by_q, by_v, out):
     """Take by_q ∂f/∂q + by_v ∂f/∂v of all loads, times factors [l], off the blocks out [nnz, dim, dim]."""
-    call_writing_kernel(table.subtract, (table.derivatives, table.of_load, factors, q0, q1, q, v, by_q, by_v, out))
+    slopes = loads.derivatives
+    call_writing_kernel(slopes.kernel, (slopes.rows, loads.of_load, factors, q0, q1, q, v, by_q, by_v, out))
 
 
 @kernel

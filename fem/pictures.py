@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from symplex.errors import RenderError
 from symplex.fem.energy import Energy
 from symplex.fem.measures.bars import Bars, CompiledLaw
-from symplex.fem.solids.solid import Solid
 from symplex.meshes.pictures.picture import Picture, Still, picture_of_still
 from symplex.meshes.pictures.view import View
 from symplex.meshes.series.frames import Block
@@ -49,7 +48,7 @@ def blocks_of(system: System) -> dict[str, Block]:
 
 def _block(energy: Energy) -> Block | None:
     """Return what is drawn of an energy: nothing of those of single nodes, as gravity and obstacles."""
-    if isinstance(energy, Solid):
+    if energy.kind is not None:
         return Block.of({energy.kind: energy.nodes})
     if len(energy.nodes) and energy.nodes.shape[1] == 2 and not _is_of_particles(energy):
         return Block.of({"line": energy.nodes})

@@ -10,22 +10,11 @@ from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed
 from symplex.fem import forms
-from symplex.fem.actions.loads import DeadLoad, NodalForce
 from symplex.fem.calls import Call
-from symplex.fem.changing import ChangingEnergy
 from symplex.fem.contact_energy import ContactEnergy, contact_of
 from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.forms import Form
-from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.solids.failures import named_in_all
-from symplex.fem.solids.solid import Solid
-
-
-def is_divisible(energy: Energy, dim: int) -> bool:
-    """Return whether some stencils of an energy can be taken alone: others are known as a whole only."""
-    if isinstance(energy, MeasureEnergy):
-        return energy.calls(forms.GRADIENT, dim) is not None and not isinstance(energy, ChangingEnergy)
-    return isinstance(energy, Solid | DeadLoad)
 
 
 @final
@@ -37,10 +26,8 @@ class SomeStencils:
     energy : Energy
     chosen : int [s]
         Which stencils these are.
-    where : int [l]
-        The nodes of the system that the nodes 0 … l − 1 are here.
     nodes : int32 [s, k]
-        The stencils, with these numbers.
+        The stencils, with the numbers that nodes have here.
     dim : int
         Dimension of space.
 
@@ -50,34 +37,22 @@ class SomeStencils:
         That of these stencils.
     """
 
-    def __init__(
-        self, energy: Energy, chosen: NDArray[np.intp], where: NDArray[np.integer], nodes: NDArray[np.integer], dim: int
-    ):
+    def __init__(self, energy: Energy, chosen: NDArray[np.intp], nodes: NDArray[np.integer], dim: int):
         nodes = np.ascontiguousarray(nodes, np.int32)
         self._chosen, self._nodes, self._named, self._dim = chosen, nodes, energy.nodes[chosen], dim
-        if isinstance(energy, Solid):
-            points, fibres = energy.points_at(where), energy.fibres_of(chosen)
-            self.energy: Energy = Solid(points, nodes, energy.material, fibres, energy.formulation)
-        elif isinstance(energy, DeadLoad):
-            self.energy = NodalForce(nodes[:, 0], energy.forces[chosen])
-        elif isinstance(energy, MeasureEnergy) and is_divisible(energy, dim):
-            self.energy = energy.of_some(chosen, nodes)
-        else:
-            self.energy = _Renumbered(energy, nodes)
+        self.energy = energy.of_some(chosen, nodes) if energy.is_divisible(dim) else _Renumbered(energy, nodes)
 
     def calls(self) -> Sequence[Call] | None:
         """Return the calls by which the gradient is added up on one thread; None if there are none.
 
         They add what `add_gradient` adds, to the last bit.
         """
-        if isinstance(self.energy, Solid):
-            return self.energy.gradient_calls()
         return self.energy.calls(forms.GRADIENT, self._dim)
 
     @property
     def widest(self) -> int:
         """How many threads may add up the gradient together at most."""
-        return self.energy.elements.blocks.phases.widest if isinstance(self.energy, Solid) else 1
+        return self.energy.widest
 
     def add_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N at the nodal positions q [l, dim] to out [l, dim].

@@ -22,7 +22,6 @@ from symplex.fem.measures.composition import MeasureEnergy, MeasureLaw
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.measures.pair_laws import PairLaw
 from symplex.fem.measures.penalty import Penalty
-from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 
 SUPPORTS = "supports"
@@ -165,8 +164,9 @@ class _Sampler:
             return self._of_stencils(measure, some, moved)
         if isinstance(energy, Penalty):
             return self._of_stencils(energy.constraint, energy.nodes, moved)
-        if isinstance(energy, Solid):  # of large meshes, what all elements need takes memory
-            energy = energy.restrict(np.arange(0, len(energy.nodes), -(-len(energy.nodes) // _STENCILS)))
+        if energy.kind is not None and energy.is_divisible(3):  # of large meshes, what all cells need takes memory
+            some = np.arange(0, len(energy.nodes), -(-len(energy.nodes) // _STENCILS) or 1)
+            energy = energy.of_some(some, energy.nodes[some])
         rows = []
         for q in moved:
             force = np.zeros_like(q)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
-from symplex.fem import some_stencils
 from symplex.fem.actions.loads import DeadLoad, NodalForce
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.blocks import SMALLEST_SLAB, slabs_of
@@ -48,7 +47,7 @@ def require_parts(system: System, *, contact: bool = False) -> None:
                 f"cannot be divided among ranks. {_INSTEAD}"
             )
         divisible = isinstance(energy, Solid | DeadLoad)
-        if isinstance(energy, MeasureEnergy) and some_stencils.is_divisible(energy, system.dim):
+        if isinstance(energy, MeasureEnergy) and energy.is_divisible(system.dim):
             divisible = isinstance(energy, RigidContact) or not energy.columns  # what it tells is found in parts
         if not (divisible or (contact and is_shared_contact(energy))):
             raise InvalidSystem(f"'{name}' ({type(energy).__name__}) cannot be divided among ranks. {_INSTEAD}")

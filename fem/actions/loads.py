@@ -8,7 +8,7 @@ from typing import ClassVar, final
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.representation import Described
@@ -68,6 +68,14 @@ class DeadLoad(Energy):
 
     def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
         """Add nothing."""
+
+    def is_divisible(self, dim: int) -> bool:
+        """Return that forces of some nodes can be taken alone."""
+        return True
+
+    def of_some(self, chosen: NDArray[np.integer], nodes: IntArray) -> NodalForce:
+        """Return chosen forces [s] on nodes [s, 1] that have other numbers."""
+        return NodalForce(nodes[:, 0], self.forces[chosen])
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled differences of one node's energy, for force-stepping."""

@@ -148,6 +148,10 @@ class MeasureEnergy(MeasureLaw, KernelEnergy):
             return bool(is_distance and self.nodes.shape[1] == 2)
         return super().has(optional)
 
+    def is_divisible(self, dim: int) -> bool:
+        """Return whether some stencils can be taken alone: those that have kernels."""
+        return self.calls(forms.GRADIENT, dim) is not None
+
     def mean_gradient(self, x0: Array, x1: Array) -> Array:
         """Return 2 φ' (d0 + d1)/2 [m, 2, dim] in N from x0 to x1 [m, 2, dim], φ' at the mean length ½(l0 + l1).
 

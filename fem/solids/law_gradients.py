@@ -86,6 +86,16 @@ def set_invariants(our, chunk, d, invariants):
 
 
 @inlined
+def gather_law(q, our, chunk, x, d, invariants, W):
+    """Set tangent vectors, invariants and W, or its derivatives, at q; return whether no element is inverted."""
+    gather(q, our, chunk, x, d)
+    if set_invariants(our, chunk, d, invariants) < CHUNK:
+        return False
+    evaluate(our, invariants, W)
+    return True
+
+
+@inlined
 def _set_strains(d, geometry, has_i2, invariants):
     """Set the rows of I1, I2 and, for θ, J."""
     valid = 0
@@ -160,10 +170,8 @@ def add_gradient(q, our, out, first, last):
     x, d, t, u = work(our), np.empty(9 * CHUNK), np.empty(9 * CHUNK), room_of_hourglasses(our)
     invariants, W = np.empty((3 + our.fibres) * CHUNK), np.empty((3 + our.fibres) * CHUNK)
     for chunk in chunks(first, last):
-        gather(q, our, chunk, x, d)
-        if set_invariants(our, chunk, d, invariants) < CHUNK:
+        if not gather_law(q, our, chunk, x, d, invariants, W):
             return np.nan
-        evaluate(our, invariants, W)
         if _set_forces(our, chunk, d, W, t) < CHUNK:
             return np.nan
         add_hourglasses(our, chunk, AT, 0, 0, 1.0, x, d, x, d, u)
@@ -178,10 +186,8 @@ def write_values(q, our, out, first, last):
     x, d = work(our), np.empty(9 * CHUNK)
     invariants, W = np.empty((3 + our.fibres) * CHUNK), np.empty(CHUNK)
     for chunk in chunks(first, last):
-        gather(q, our, chunk, x, d)
-        if set_invariants(our, chunk, d, invariants) < CHUNK:
+        if not gather_law(q, our, chunk, x, d, invariants, W):
             return np.nan
-        evaluate(our, invariants, W)
         geometry = our.geometry[chunk]
         for p in range(CHUNK):
             W[p] *= volume(weights, geometry, p)

@@ -24,13 +24,12 @@ from symplex.fem.solids.chunks import (
     chunks,
     direction,
     elements_per_chunk,
-    gather,
     place,
     volume,
     work,
 )
 from symplex.fem.solids.increments import PLACES, SlopeOfMixed
-from symplex.fem.solids.law_gradients import evaluate, set_invariants
+from symplex.fem.solids.law_gradients import gather_law
 from symplex.fem.solids.tangent_blocks import (
     BLOCK,
     PART,
@@ -130,11 +129,7 @@ def add_hessian(q, our, slots, out, first, last):
     invariants, W = np.empty(m * CHUNK), np.empty(rows * CHUNK)
     H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
     for chunk in chunks(first, last):
-        gather(q, our, chunk, x, d)
-        if set_invariants(our, chunk, d, invariants) < CHUNK:
-            return np.nan
-        evaluate(our, invariants, W)
-        if not all_finite(W, rows):
+        if not gather_law(q, our, chunk, x, d, invariants, W) or not all_finite(W, rows):
             return np.nan
         for start in range(0, our.counts[chunk], PART):
             for g in range(points):

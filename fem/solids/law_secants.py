@@ -36,7 +36,7 @@ from symplex.fem.solids.chunks import (
     volume,
     work,
 )
-from symplex.fem.solids.law_gradients import evaluate, set_invariants
+from symplex.fem.solids.law_gradients import gather_law
 from symplex.fem.solids.law_hessians import all_finite, second_row
 from symplex.fem.vectors import (
     Sym3,
@@ -219,11 +219,7 @@ def add_secant(q, our, slots, out, first, last):
     local = np.empty(our.slopes.shape[1] ** 2 * elements_per_chunk(len(our.slopes)))
     invariants, W = np.empty(m * CHUNK), np.empty(m * CHUNK)
     for chunk in chunks(first, last):
-        gather(q, our, chunk, x, d)
-        if set_invariants(our, chunk, d, invariants) < CHUNK:
-            return np.nan
-        evaluate(our, invariants, W)
-        if not all_finite(W, m):
+        if not gather_law(q, our, chunk, x, d, invariants, W) or not all_finite(W, m):
             return np.nan
         _set_secants(our, chunk, d, W, s)
         _integrate(s, our, chunk, local)
@@ -243,13 +239,9 @@ def add_secant_rate(q, v, our, slots, out, first, last):
     rates, W_rates = np.empty(m * CHUNK), np.empty(m * CHUNK)
     for chunk in chunks(first, last):
         constants = our.geometry[chunk]
-        gather(q, our, chunk, x, d)
+        if not gather_law(q, our, chunk, x, d, invariants, W) or not all_finite(W, m + m * (m + 1) // 2):
+            return np.nan
         gather(v, our, chunk, y, w)
-        if set_invariants(our, chunk, d, invariants) < CHUNK:
-            return np.nan
-        evaluate(our, invariants, W)
-        if not all_finite(W, m + m * (m + 1) // 2):
-            return np.nan
         _set_rates_of_invariants(d, w, constants, our.fibres, rates)
         set_rates(m, W, rates, W_rates)
         _set_secants(our, chunk, d, W_rates, s)

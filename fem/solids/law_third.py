@@ -35,7 +35,7 @@ from symplex.fem.solids.chunks import (
     volume,
     work,
 )
-from symplex.fem.solids.law_gradients import evaluate, set_invariants
+from symplex.fem.solids.law_gradients import gather_law
 from symplex.fem.solids.law_hessians import all_finite, invariant_slopes
 from symplex.fem.solids.law_secants import set_rates
 from symplex.fem.vectors import (
@@ -154,13 +154,9 @@ def add_third(q, a, our, out, first, last):
     once, twice = np.empty(m * CHUNK), np.empty(m * CHUNK)
     for chunk in chunks(first, last):
         constants = our.geometry[chunk]
-        gather(q, our, chunk, x, d)
+        if not gather_law(q, our, chunk, x, d, invariants, W) or not all_finite(W, rows):
+            return np.nan
         gather(a, our, chunk, y, b)
-        if set_invariants(our, chunk, d, invariants) < CHUNK:
-            return np.nan
-        evaluate(our, invariants, W)
-        if not all_finite(W, rows):
-            return np.nan
         _set_rates_of_invariants(d, b, constants, fibres, of_invariants, curvatures)
         set_rates(m, W, of_invariants, once)
         _set_second_rates(m, W, of_invariants, curvatures, twice)

@@ -16,6 +16,7 @@ from symplex.fem import forms
 from symplex.fem.calls import Call
 from symplex.fem.energy import RIGID, Array, Energy, IntArray, Invariance, LatticeFunctions
 from symplex.fem.forms import FORMS, Form, OptionalFunction
+from symplex.fem.kernel_energy import KernelForms
 from symplex.fem.nodes import Nodes, connectivity, require_nodes
 from symplex.fem.solids.constitutive import InvariantMaterial, Material
 from symplex.fem.solids.element_loops import Loop, NumpyLoop, strains_of
@@ -34,12 +35,10 @@ from symplex.fem.solids.stress_loops import NINE, set_means, set_von_mises
 
 Formulation = Literal["full", "stabilized", "mean-dilatation", "reduced"]
 
-_WANTED = {"block": "(nnz, 3, 3)", "value": "(nnz,)"}
-
 
 @checked
 @final
-class Solid(Energy):
+class Solid(KernelForms, Energy):
     """The strain energy of elements of one type and one material, ∫ W dV.
 
     Users name a body, not how it is computed: the elements are known by the number of their nodes, and a table has the
@@ -88,6 +87,8 @@ class Solid(Energy):
         If an undeformed element is inverted or flat.
     """
 
+    threaded = True
+
     def __init__(
         self,
         points: ArrayLike,
@@ -110,6 +111,7 @@ class Solid(Energy):
         stabilized = self.formulation == "stabilized"
         self.elements = SolidElements(element, self.points, self.nodes, material, self.fibres, stabilized)
         self.volumes = self.elements.volumes
+        self._compose(3, None)
 
     @cached_property
     def _found(self) -> SolidForms:
@@ -173,13 +175,25 @@ class Solid(Energy):
         """Whether compiled loops find all forces: no law is asked in Python."""
         return all(isinstance(loop, Loop) for loop in self._found.loops[forms.GRADIENT])
 
-    def gradient_calls(self) -> list[Call] | None:
-        """Return the calls of the loops that find its gradient, on one thread, for compiled loops over steps.
+    @property
+    def widest(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """How many threads may add up a form together."""
+        return self.elements.blocks.phases.widest
 
-        None if there are none: where a law is written in Python.
-        """
-        calls = [loop.calls(self.elements) for loop in self._found.loops[forms.GRADIENT]]
-        return None if None in calls else [call for of_loop in calls for call in of_loop or ()]
+    def calls(self, form: Form, dim: int) -> list[Call] | None:
+        """Return the calls of the loops that find a form, for one thread; None where a law is written in Python."""
+        calls = [loop.calls(self.elements) for loop in self._found.loops.get(form, ())]
+        return None if None in calls or dim != 3 else [call for of_loop in calls for call in of_loop or ()]
+
+    def is_divisible(self, dim: int) -> bool:
+        """Return that some elements can be taken alone."""
+        return True
+
+    def of_some(self, chosen: NDArray[np.integer], nodes: IntArray) -> Solid:
+        """Return the energy of chosen elements [s], on nodes [s, k] that have other numbers."""
+        points = np.zeros((int(nodes.max(initial=-1)) + 1, 3))
+        points[nodes] = self.points[self.nodes[chosen]]
+        return Solid(points, nodes, self.material, self.fibres_of(chosen), self.formulation)
 
     def release(self) -> None:
         """Forget what is computed of the elements again when it is needed: constants, and the order of the loops."""
@@ -190,26 +204,6 @@ class Solid(Energy):
     def value(self, x: Array) -> Array:
         """Return the strain energies [m] in J of the elements with nodes at x [m, k, 3]."""
         return self.local(forms.VALUE, x)
-
-    def gradient(self, x: Array) -> Array:
-        """Return ∂φ/∂x [m, k, 3] in N of the elements with nodes at x [m, k, 3]."""
-        return self.local(forms.GRADIENT, x)
-
-    def hessian(self, x: Array) -> Array:
-        """Return ∂²φ/∂x² [m, 3k, 3k] in N/m of the elements with nodes at x [m, k, 3]."""
-        return self.local(forms.HESSIAN, x)
-
-    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return DG [m, k, 3] in N with DG·(x1 − x0) = φ(x1) − φ(x0), for x0 and x1 [m, k, 3].
-
-        Of each element its forces sum to zero, and so do their moments at the mean positions (x0 + x1)/2, if the law is
-        objective.
-        """
-        return self.local(forms.DISCRETE_GRADIENT, x0, x1)
-
-    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
-        """Return ∂DG/∂x1 [m, 3k, 3k] in N/m, which is not symmetric."""
-        return self.local(forms.DISCRETE_HESSIAN, x0, x1)
 
     def mean_gradient(self, x0: Array, x1: Array) -> Array:
         """Return Σ w F_m S(C_m) ∇N_a [m, k, 3] in N for x0 and x1 [m, k, 3], F_m and C_m the means of F and C."""
@@ -229,16 +223,6 @@ class Solid(Energy):
         """Return 𝓕̇ [m, k, k] in N/(m s), 𝓕̇_ab = ∫ ∇N_a·Ṡ ∇N_b with Ṡ = ℂ : Ċ/2, for x and v [m, k, 3]; see `secant`."""
         return self.local(forms.SECANT_RATE, x, v)
 
-    def third(self, x: Array, a: Array) -> Array:
-        """Return ∇³φ[a, a] [m, k, 3] of the elements with nodes at x along a [m, k, 3].
-
-        Raises
-        ------
-        InvalidSystem
-            If the material has no second derivative of its stress.
-        """
-        return self.local(forms.THIRD, x, a)
-
     def local(self, form: Form, *x: Array) -> Array:
         """Return a form of each element apart, as its local function does, for gathered arrays [m, k, 3].
 
@@ -248,15 +232,15 @@ class Solid(Energy):
         InvalidSystem
             If the energy does not have the form.
         """
-        self._require(form)
-        return self._apart(form, tuple(map(self._gathered, x)), self._found.loops[form])
+        return self._local(form, *x)
 
-    def _apart(self, form: Form, x: tuple[Array, ...], loops: Iterable[Loop | NumpyLoop]) -> Array:
-        """Return what loops add for a form, in place, if elements share no nodes."""
+    def _apart(self, form: Form, *gathered: Array, loops: Iterable[Loop | NumpyLoop] | None = None) -> Array:
+        """Return what loops, by default those of the form, add for it in place if elements share no nodes."""
+        self._require(form)
         m, k = self.nodes.shape
         out = np.zeros(m if form.kind == "number" else form.shape(m * k, m * k * k, 3))
-        nodal = tuple(y.reshape(-1, 3) for y in x)
-        for loop in loops:
+        nodal = tuple(y.reshape(-1, 3) for y in gathered)
+        for loop in self._found.loops[form] if loops is None else loops:
             slots = self.elements.own_slots if form.is_matrix else None
             loop.add(self.elements, form, nodal, out, slots, apart=True)
         if form.kind == "block":
@@ -293,15 +277,10 @@ class Solid(Energy):
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`)."""
         self._require(form)
-        arrays = [self._positions(x) for x in nodal]
-        wanted = (len(self.nodes),) if form.kind == "number" else form.shape(len(arrays[0]), len(out), 3)
-        if out.shape != wanted or not out.flags.c_contiguous:  # the kernel would write elsewhere, or to a copy
-            message = _WANTED[form.kind] if form.is_matrix else wanted
-            raise InvalidSystem(
-                f"Solid: the {form.title} has shape {out.shape}, expected a contiguous array {message}."
-            )
+        nodal = tuple(map(self._checked, nodal))
+        self._check_result(form, len(nodal[0]), 3, out)
         for loop in self._found.loops[form]:
-            loop.add(self.elements, form, tuple(arrays), out, slots if form.is_matrix else None)
+            loop.add(self.elements, form, nodal, out, slots if form.is_matrix else None)
 
     # -- strain and stress, for output ------------------------------------------------------------------------
 
@@ -315,12 +294,12 @@ class Solid(Energy):
 
     def deformation_gradients(self, q: Array) -> Array:
         """Return F [m, 3, 3] at the nodal positions q [n, 3], its mean over the undeformed element."""
-        F, volumes = self.elements.deformations(self._positions(q)[self.nodes])
+        F, volumes = self.elements.deformations(self._checked(q)[self.nodes])
         return np.einsum("egij,eg->eij", F, volumes) / self.volumes[:, None, None]
 
     def jacobians(self, q: Array) -> Array:
         """Return deformed over undeformed volume [m] at the nodal positions q [n, 3]; det F if F is uniform."""
-        return self.elements.jacobians(self._positions(q))
+        return self.elements.jacobians(self._checked(q))
 
     def first_piola(self, q: Array) -> Array:
         """Return P = ∂W/∂F [m, 3, 3] in Pa at the nodal positions q [n, 3], its mean over the undeformed element.
@@ -332,7 +311,7 @@ class Solid(Energy):
         MaterialFailed
             If the law has no finite stress.
         """
-        return self._means(self._positions(q), self.points, self.volumes)
+        return self._means(self._checked(q), self.points, self.volumes)
 
     def cauchy(self, q: Array) -> Array:
         """Return the Cauchy stress σ = P Fᵀ/J [m, 3, 3] in Pa at the positions q [n, 3], its mean over the element.
@@ -346,7 +325,7 @@ class Solid(Energy):
         """
         if not self.material.objective:
             return self.first_piola(q)
-        q = self._positions(q)
+        q = self._checked(q)
         if self._found.cauchy is not None:
             return self._set_stresses(self._found.cauchy, q, NINE).reshape(-1, 3, 3)
         known = self.kind == "tetra"  # the loop finds deformed volumes itself
@@ -355,7 +334,7 @@ class Solid(Energy):
     def _means(self, q: Array, y: Array, volumes: Array) -> Array:
         """Return Σ f_n ⊗ y_n/V [m, 3, 3] of the forces at q, where Σ f_n ⊗ y_n is ∫ P ∂y/∂X dV (`stress_loops`)."""
         forces, out = (
-            self._apart(forms.GRADIENT, (q[self.nodes],), [self._found.forces]),
+            self._apart(forms.GRADIENT, q[self.nodes], loops=[self._found.forces]),
             np.empty((len(self.nodes), NINE)),
         )
         set_means(forces, y, self.nodes, volumes, out)
@@ -381,7 +360,7 @@ class Solid(Energy):
             As `first_piola`.
         """
         if overstress is None and self._found.cauchy is not None:
-            return self._set_stresses(self._found.cauchy, self._positions(q), 1)[:, 0]
+            return self._set_stresses(self._found.cauchy, self._checked(q), 1)[:, 0]
         sigma = self.cauchy(q)
         if overstress is not None:
             sigma += overstress
@@ -389,27 +368,9 @@ class Solid(Energy):
         set_von_mises(np.ascontiguousarray(sigma).reshape(len(sigma), 9), out)
         return out
 
-    # -- checks: compiled code reads and writes wherever it is told to ------------------------------------------
-
-    def _gathered(self, x: Array) -> Array:
-        wanted = (*self.nodes.shape, 3)
-        if x.shape != wanted:
-            raise InvalidSystem(f"Solid: gathered positions have shape {x.shape}, expected {wanted}.")
-        return np.ascontiguousarray(x, dtype=float)
-
-    def _positions(self, q: Array) -> Array:
-        q = np.ascontiguousarray(q, dtype=float)
-        if q.ndim != 2 or q.shape[1] != 3 or len(q) < self._least_nodes:
-            raise InvalidSystem(f"Solid: positions have shape {q.shape}, expected ({len(self.points)}, 3).")
-        return q
-
     def _require(self, form: Form) -> None:
         if form.optional is not None and not self.has(form.optional):
             raise self.lacks(form.optional)
-
-    @cached_property
-    def _least_nodes(self) -> int:
-        return int(self.nodes.max(initial=-1)) + 1
 
 
 def solids_of(energies: Mapping[str, Energy]) -> dict[str, Solid]:

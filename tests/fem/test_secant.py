@@ -224,7 +224,7 @@ def test_positions_and_values_of_wrong_size_are_refused():
     slots = Pattern(8, [solid.nodes]).slots[0]
     with pytest.raises(InvalidSystem, match=r"secant has shape \(64, 1\)"):
         solid.add_secant(solid.points, slots, np.zeros((64, 1)))
-    with pytest.raises(InvalidSystem, match="positions have shape"):
+    with pytest.raises(InvalidSystem, match="array for nodes has shape"):
         solid.add_secant_rate(solid.points, np.ones((7, 3)), slots, np.zeros(64))
 
 

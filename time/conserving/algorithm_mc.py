@@ -67,7 +67,7 @@ class ConservingScheme(ABC):
     def add(self, z1: Array, out: Array) -> None:
         """Write C (Z0 + Z1)/2 + Z_a [2, n, dim] to out, if the step ends at z1."""
 
-    def compiled(self) -> tuple[SchemeTable, SchemeForces, tuple[object, ...]] | None:
+    def compiled(self) -> tuple[SchemeTable, SchemeForces] | None:
         """Return the scheme and the system as compiled loops take them, and what addresses lead to, if they do."""
         return None
 

@@ -104,23 +104,12 @@ class ConservingSteps:
     order : int
     scheme : SchemeTable
     forces : SchemeForces
-    kept : tuple
-        What addresses lead to.
     limit, most : int
         Residuals after which a step fails, and after which the general method looks for another way.
     """
 
-    def __init__(
-        self,
-        system: System,
-        order: int,
-        scheme: SchemeTable,
-        forces: SchemeForces,
-        kept: tuple[object, ...],
-        limit: int,
-        most: int,
-    ):
-        self._scheme, self._forces, self._kept = scheme, forces, kept
+    def __init__(self, system: System, order: int, scheme: SchemeTable, forces: SchemeForces, limit: int, most: int):
+        self._scheme, self._forces = scheme, forces
         self._rooms: SchemeRooms = scheme_rooms(scheme, system)
         self.at_once = max(steps_at_once(system) // 4, 1)
         state = (2, system.n_nodes, system.dim)

@@ -67,10 +67,10 @@ class SymplecticMomentum(MidpointScheme):
     def _internal_force(self, z1: Array) -> Array:
         return self.system.gradient(0.5 * (self.z0[0] + z1[0]))
 
-    def compiled(self) -> tuple[SchemeTable, SchemeForces, tuple[object, ...]] | None:
+    def compiled(self) -> tuple[SchemeTable, SchemeForces] | None:
         """Return the scheme and the system as compiled loops take them."""
         found = scheme_forces(self.system)
-        return found and (middle_scheme(MIDDLE), *found)
+        return found and (middle_scheme(MIDDLE), found)
 
 
 class _DiscreteGradientScheme(MidpointScheme):
@@ -93,10 +93,10 @@ class EnergyMomentumScheme(_DiscreteGradientScheme):
 
     name = "energy-momentum"
 
-    def compiled(self) -> tuple[SchemeTable, SchemeForces, tuple[object, ...]] | None:
+    def compiled(self) -> tuple[SchemeTable, SchemeForces] | None:
         """Return the scheme and the system as compiled loops take them."""
         found = scheme_forces(self.system, form=DISCRETE_GRADIENT)
-        return found and (middle_scheme(ENDS), *found)
+        return found and (middle_scheme(ENDS), found)
 
 
 @final

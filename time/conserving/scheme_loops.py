@@ -16,18 +16,7 @@ from numba import typeof, types
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.call import address_of, call_back, call_kernel, call_writing_kernel
-from symplex.fem.gradient_table import (
-    FormTable,
-    GradientTable,
-    SecantTable,
-    StoredSecants,
-    force_table,
-    gradient_table,
-    secant_table,
-    write_forces,
-    write_secant_rates,
-    write_secants,
-)
+from symplex.fem.gradient_table import Table, form_table, write
 from symplex.fem.kernels import addressed_formula, uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.secant import secant_product
 from symplex.fem.system import System
@@ -52,14 +41,14 @@ class SchemeForces(NamedTuple):
     inverse_mass : float64 [n, dim]
     indptr, indices : int32
         The pattern.
-    force : FormTable
+    force : Table
         Of all energies, as the scheme has it between both ends.
-    gradient, outer : FormTable
+    gradient, outer : Table
         Of all energies, and of those named external, at one place.
     loaded : bool
         Whether there are any of these.
-    secant : SecantTable
-        Of all others.
+    secant, secant_rate : Table
+        𝓕 and its rate, of all others.
     in_python, is_lumped : bool
         Whether forces are called back, and whether the mass is lumped; if not, M⁻¹ is.
     back : int
@@ -71,11 +60,12 @@ class SchemeForces(NamedTuple):
     inverse_mass: Array
     indptr: IntArray
     indices: IntArray
-    force: FormTable
-    gradient: FormTable
-    outer: FormTable
+    force: Table
+    gradient: Table
+    outer: Table
     loaded: bool
-    secant: SecantTable
+    secant: Table
+    secant_rate: Table
     in_python: bool
     is_lumped: bool
     back: int
@@ -122,8 +112,8 @@ def scheme_forces(
     secant: Set[str] = frozenset(),
     external: Set[str] = frozenset(),
     form: forms.Form = forms.GRADIENT,
-) -> tuple[SchemeForces, tuple[object, ...]] | None:
-    """Return a system's forces, and what addresses lead to; None if some are to be called back and cannot be.
+) -> SchemeForces | None:
+    """Return a system's forces; None if some are to be called back and cannot be.
 
     Parameters
     ----------
@@ -135,31 +125,21 @@ def scheme_forces(
     form : Form
         Of the forces of schemes of second order.
     """
-    tables = _tables(system, form, external, secant) if has_loops(system) else None
-    if tables is None and not back:
+    asked = (form, None), (forms.GRADIENT, None), (forms.GRADIENT, external)
+    asked = *asked, (forms.SECANT, secant), (forms.SECANT_RATE, secant)
+    found = [form_table(system, *one) for one in asked] if has_loops(system) else []
+    in_python = not found or None in found
+    if in_python and not back:
         return None
-    in_python, tables = tables is None, tables or _tables(system, form, set(), set(), among=set())
-    assert tables is not None, "none of no energies is called back"
+    if in_python:  # none of no energies is called back
+        found = [form_table(system, one, set()) for one, _ in asked]
+    tables = [table for table in found if table is not None]
     free = np.where(system.fixed, 0.0, 1.0)
     inverse_mass = free / np.asarray(system.mass)[:, None] if system.is_lumped else free
-    force, whole, outer = map(force_table, tables[:3])
     pattern, loaded = system.pattern, bool(external or system.loads)
-    found = force._replace(by_ends=form.ends == 2), whole, outer, loaded, tables[3].table, in_python, system.is_lumped
-    return SchemeForces(inverse_mass, pattern.indptr, pattern.indices, *found, back, *_loops()), tables
-
-
-def _tables(
-    system: System, form: forms.Form, external: Set[str], secant: Set[str], among: Set[str] | None = None
-) -> tuple[GradientTable, GradientTable, GradientTable, StoredSecants] | None:
-    """Return the tables of a form and the gradient of the energies among those named, of external and of secant ones.
-
-    None if an energy has no loops.
-    """
-    given, whole = gradient_table(system, form, among), gradient_table(system, among=among)
-    outer, secants = gradient_table(system, among=external), secant_table(system, secant)
-    if given is None or whole is None or outer is None or secants is None:
-        return None
-    return given, whole, outer, secants
+    force, gradient, outer, secants, rates = tables
+    of_all = inverse_mass, pattern.indptr, pattern.indices, force, gradient, outer, loaded, secants, rates
+    return SchemeForces(*of_all, in_python, system.is_lumped, back, *_loops())
 
 
 @cache
@@ -300,7 +280,7 @@ def _called_back(forces, rooms, number, out):
 @formula
 def accelerate(forces, factor, q, out):
     """Write `factor` times the accelerations at q [n, dim] to out; return a number that is finite if all are."""
-    check = write_forces(forces.gradient, q, q, out)
+    check = write(forces.gradient, q, q, out)
     _scale(-factor, forces.inverse_mass, out)
     return check
 
@@ -322,7 +302,7 @@ def _from_outside(forces, rooms, h, place, out):
     """
     if forces.in_python:
         return _called_back(forces, rooms, KINDS * place + CALL_OUTSIDE, out)
-    check = write_forces(forces.outer, rooms.vectors[POSITION], rooms.vectors[POSITION], out)
+    check = write(forces.outer, rooms.vectors[POSITION], rooms.vectors[POSITION], out)
     _scale(-h * h, forces.inverse_mass, out)
     return check
 
@@ -337,9 +317,9 @@ def _secants(forces, rooms, h, of_rate, out):
             out[s] = h * h * rooms.found[s]
         return 0.0
     if of_rate:
-        check = write_secant_rates(forces.secant, rooms.vectors[POSITION], rooms.vectors[RATE], out)
+        check = write(forces.secant_rate, rooms.vectors[POSITION], rooms.vectors[RATE], out)
     else:
-        check = write_secants(forces.secant, rooms.vectors[POSITION], out)
+        check = write(forces.secant, rooms.vectors[POSITION], rooms.vectors[POSITION], out)
     for s in range(len(out)):
         out[s] *= h * h
     return check
@@ -371,7 +351,7 @@ def _evaluate_middle(begins, scheme, forces, rooms, h, z0, z1, a0, out):
             middle = 0.5 * (z0[0, i, k] + z1[0, i, k])
             position[i, k] = middle if scheme.kind == MIDDLE else z1[0, i, k]
             out[0, i, k] = 0.5 * (z0[1, i, k] + z1[1, i, k])
-    check = write_forces(forces.force, z0[0], position, out[1])
+    check = write(forces.force, z0[0], position, out[1])
     _scale(-h * h, forces.inverse_mass, out[1])
     return check
 

@@ -44,10 +44,10 @@ class SecantScheme(ConservingScheme):
     def _numbers(self) -> tuple[GaussInterpolant, SchemeTable, tuple[float, ...]]:
         """Return the rule for forces from outside, the scheme, and at which other parts of a step it sees these."""
 
-    def compiled(self) -> tuple[SchemeTable, loops.SchemeForces, tuple[object, ...]] | None:
+    def compiled(self) -> tuple[SchemeTable, loops.SchemeForces] | None:
         """Return the scheme and the system as compiled loops take them, if nothing is called back."""
         self._follow_pattern()
-        return None if self._forces.in_python else (self._table, self._forces, self._kept)
+        return None if self._forces.in_python else (self._table, self._forces)
 
     def _follow_pattern(self) -> None:
         """Take the system's forces, or again if stencils have changed."""
@@ -57,7 +57,7 @@ class SecantScheme(ConservingScheme):
         secant = system.energies.keys() - self._external
         found = loops.scheme_forces(system, self._back.address, secant=secant, external=self._external)
         assert found is not None, "what has no loops is called back"
-        (self._forces, self._kept), self._rooms = found, loops.scheme_rooms(self._table, system)
+        self._forces, self._rooms = found, loops.scheme_rooms(self._table, system)
         self._address = loops.evaluation(self._table, self._forces, self._rooms)
         self._pattern = system.pattern
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.call import call_back
-from symplex.fem.gradient_table import ConditionTable, write_condition_gradients, write_conditions
+from symplex.fem.gradient_table import Table, write
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.time.constraints.multiplier_matrix import factorise_band, solve_band
 
@@ -32,7 +32,8 @@ class Conditions(NamedTuple):
 
     Attributes
     ----------
-    table : ConditionTable
+    table, slopes : Table
+        Of g, and of ∇g.
     in_python, is_banded : bool
         Whether a constraint has no loops, and whether the matrix is a banded one.
     back : int
@@ -54,7 +55,8 @@ class Conditions(NamedTuple):
         Why there is no next state, and of which condition that is true.
     """
 
-    table: ConditionTable
+    table: Table
+    slopes: Table
     in_python: bool
     is_banded: bool
     back: int
@@ -155,7 +157,7 @@ def _write_gradients(c):
     """Set the later gradients to those at the positions; return whether that was possible."""
     if c.in_python:
         return _has(c, GRADIENTS)
-    write_condition_gradients(c.table, c.at, c.later)
+    write(c.slopes, c.at, c.at, c.later)
     return True
 
 
@@ -164,7 +166,7 @@ def _write_values(c):
     """Set the excess to g at the positions; return whether that was possible."""
     if c.in_python:
         return _has(c, VALUES)
-    write_conditions(c.table, c.at, c.excess)
+    write(c.table, c.at, c.at, c.excess)
     return True
 
 

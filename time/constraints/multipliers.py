@@ -13,7 +13,7 @@ from symplex.base.arguments import checked
 from symplex.errors import InfeasibleStart, InvalidSystem, RedundantConstraints, StepFailed
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.callbacks import Callback
-from symplex.fem.gradient_table import condition_table
+from symplex.fem.gradient_table import condition_tables
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.named import by_name
 from symplex.fem.nodes import require_nodes
@@ -127,10 +127,9 @@ class Multipliers:
 
     def _compiled(self, first: IntArray, second: IntArray) -> Conditions:
         """Return the conditions as compiled loops take them."""
-        matrix, found = self._matrix, condition_table(list(self.constraints.values()), self.system.dim)
-        stored = condition_table([], self.system.dim) if found is None else found
-        assert stored is not None, "none is in Python"
-        self._kept = stored
+        matrix, found = self._matrix, condition_tables(list(self.constraints.values()), self.system.dim)
+        tables = condition_tables([], self.system.dim) if found is None else found
+        assert tables is not None, "none is in Python"
         entries = matrix.values.ravel()
         band, order = (
             (matrix.values, matrix.order) if isinstance(matrix, BandMatrix) else (np.zeros((0, 1)), self._rows)
@@ -140,7 +139,7 @@ class Multipliers:
         rooms = floor, excess, solution, work, np.zeros_like(self.inverse_mass), self.empty_gradients()
         places = self._rows, self._nodes, first, second, matrix.slots
         factors = self.inverse_mass, band, entries, order
-        return Conditions(stored.table, *kinds, *places, *factors, *rooms, np.zeros(2, np.int64))
+        return Conditions(*tables, *kinds, *places, *factors, *rooms, np.zeros(2, np.int64))
 
     def _called(self, number: int) -> None:
         """Do what has no compiled form."""

@@ -18,7 +18,7 @@ from symplex.errors import UnstableStep
 from symplex.fem.assembly import Array
 from symplex.fem.callbacks import Callback
 from symplex.fem.calls import table_of
-from symplex.fem.gradient_table import gradient_table
+from symplex.fem.gradient_table import form_table
 from symplex.fem.load_table import NO_LOADS, load_loops
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.system import State, System
@@ -208,7 +208,7 @@ class ConstrainedMotion(FixedStepMotion):
         self._ready = False  # gradients and factors are those at q
         self._ahead = False  # the next positions are found
         alone = self._modified is None and not self._moving
-        self._table = gradient_table(system) if alone else None
+        self._table = form_table(system) if alone else None
         self._loads = load_loops(system, derivatives=False) if self._table else None
         self._back, self._taking = Callback(self._called), Steps.one(t0, dt)
         self._at_once = 10 * steps_at_once(system)  # each is a tenth of an implicit one
@@ -303,7 +303,7 @@ class ConstrainedMotion(FixedStepMotion):
             known, factors, loads, from_python = 1, _NO_FACTORS, NO_LOADS, True
         self._taking = steps
         table = (self._rooms[FORCE], _NO_ROWS) if self._table is None else self._table[:2]
-        works = loads.table.rows, loads.table.write, factors, *self._work.buffers()
+        works = loads.table.forces.rows, loads.table.forces.kernel, factors, *self._work.buffers()
         flags = self._projects, self._ahead, look_ahead, from_python, bool(self._moving)
         arrays = self._q, self._carried, self._applied, self._gradients, self._impulses, self._sizes
         rooms, back = (self._rooms, self._next_impulses, self._corrections), self._back.address

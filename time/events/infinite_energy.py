@@ -16,15 +16,13 @@ def infinite_energy(lists: StencilLists, x: Array, spacing: Array, i: int) -> tu
 
     Parameters are those of `infinite_stencil`.
     """
-    from symplex.fem.solids.solid import Solid  # its kernels take time to load
-
     found = infinite_stencil(lists, x, spacing, i)
     if found is None:
         return "", ""
     name, stencil = found
     energy = lists.energies[name]
     nodes = " and ".join(str(node) for node in energy.nodes[stencil])
-    if isinstance(energy, Solid):
+    if energy.kind is not None:
         reason = f"; an element of '{name}' (nodes {nodes}) is inverted there"
         return reason, "a finer mesh where the body is crushed"
     return f"; energy '{name}' (nodes {nodes}) has a pole there", ""

@@ -78,7 +78,7 @@ class Level:
             if isinstance(energy, ChangingEnergy):
                 self._parts.append(ChangingStencils(energy, place - first, system.dim))
                 continue
-            part = SomeStencils(energy, some, where, used[name] - first, system.dim)
+            part = SomeStencils(energy, some, used[name] - first, system.dim)
             if isinstance(energy, DeadLoad):
                 part.add_gradient(self.constant, self.constant)
             else:

@@ -12,7 +12,7 @@ from symplex.errors import InvalidSystem, UnstableStep
 from symplex.fem.actions.loads import DeadLoad
 from symplex.fem.changing import ChangingEnergy
 from symplex.fem.energy import Array, Energy, IntArray
-from symplex.fem.some_stencils import SomeStencils, is_divisible
+from symplex.fem.some_stencils import SomeStencils
 from symplex.fem.system import System
 from symplex.time.explicit.local_rates import Rates, nodal_frequencies, steady
 from symplex.time.stability import largest_frequency
@@ -87,7 +87,7 @@ class _Levels:
         self._whole = {  # with the least that their level may be
             name: (energy, self._level_of_all(energy))
             for name, energy in system.energies.items()
-            if name not in fixed and (name in system.changing or not is_divisible(energy, system.dim))
+            if name not in fixed and (name in system.changing or not energy.is_divisible(system.dim))
         }
 
     def _level_of_all(self, energy: Energy) -> int:
@@ -124,15 +124,13 @@ class _Levels:
 
         Of those that change it is not known which there will be; what they may do is in the steps that nodes ask for.
         """
-        system, everything = self._system, np.arange(self._system.n_nodes)
+        system = self._system
         chosen = {}
         for name, energy in steady(system).items():
             some = np.flatnonzero(stencil_levels(energy, levels[name]) <= level)
             if len(some) and not isinstance(energy, DeadLoad):
                 whole = len(some) == len(energy.nodes)
-                chosen[name] = (
-                    energy if whole else SomeStencils(energy, some, everything, energy.nodes[some], system.dim).energy
-                )
+                chosen[name] = energy if whole else SomeStencils(energy, some, energy.nodes[some], system.dim).energy
         if not chosen:
             return 0.0
         alone = System(system.mass, chosen, dim=system.dim, fixed=system.fixed)
@@ -235,7 +233,7 @@ def _given(name: str, energy: Energy, given: Given, q: Array) -> NDArray[np.uint
             f"Multirate: levels of '{name}' are whole numbers from 0 to {MOST}, one for all of its stencils or "
             f"{len(energy.nodes)} of them."
         )
-    if found.ndim and not is_divisible(energy, q.shape[1]):
+    if found.ndim and not energy.is_divisible(q.shape[1]):
         raise InvalidSystem(
             f"Multirate: '{name}' ({type(energy).__name__}) has one level for all of its stencils; give one number."
         )

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from symplex.errors import StepFailed
 from symplex.fem.energy import Array
-from symplex.fem.some_stencils import is_divisible
 from symplex.fem.system import State, System
 from symplex.time.explicit.local_division import Division
 from symplex.time.explicit.local_gain import newmark_evaluations
@@ -48,7 +47,7 @@ class MultirateMotion(FixedStepMotion):
         self._options = method
         self._impulse = np.zeros_like(self._q)  # Σ over levels of 2⁻ˡ⁻¹ ∇V: h M⁻¹ times it is half a kick of all
         self._levels: Levels = {
-            name: np.zeros(len(energy.nodes) if is_divisible(energy, system.dim) else 1, np.uint8)
+            name: np.zeros(len(energy.nodes) if energy.is_divisible(system.dim) else 1, np.uint8)
             for name, energy in system.energies.items()
         }
         self._outside = np.zeros(1, np.uint8)  # the level of loads and of supports that move

@@ -15,10 +15,11 @@ from symplex.errors import StepFailed, UnstableStep
 from symplex.fem import threads
 from symplex.fem.call import call_back
 from symplex.fem.callbacks import Callback
+from symplex.fem.calls import table_of
 from symplex.fem.energy import Array
-from symplex.fem.gradient_table import gradient_table, table_of, write_gradient
+from symplex.fem.gradient_table import Table, form_table, write_gradient
 from symplex.fem.kernels import inlined, kernel, uncounted_formula
-from symplex.fem.load_table import NO_LOADS, ForceTable, load_loops, write_load
+from symplex.fem.load_table import NO_LOADS, load_loops, write_load
 from symplex.fem.system import State, System
 from symplex.fem.team import Phases
 from symplex.time.implicit.generalized_alpha import newmark_scheme
@@ -199,7 +200,7 @@ class NewmarkMotion(FixedStepMotion):
         self._rooms = np.zeros((_ROWS if self._moving else VELOCITY if self._work else 0, *shape))
         ranges = threads.parts(system.n_nodes)
         self._parts, self._is_large = Phases(ranges), len(ranges) > 1
-        self._table, self._loads = gradient_table(system), load_loops(system, derivatives=False)
+        self._table, self._loads = form_table(system), load_loops(system, derivatives=False)
         stencils = sum(len(energy.nodes) for energy in system.energies.values())
         self._at_once = max(_STENCILS_AT_ONCE // max(stencils + (self._loads.stencils if self._loads else 0), 1), 1)
         self._back = Callback(self._called)
@@ -238,7 +239,7 @@ class NewmarkMotion(FixedStepMotion):
         calls = self._is_large, bool(self._moving), self._table is None, actions
         self._taking = steps, known, loads
         energies = (self._gradient, _NO_ROWS) if self._table is None else self._table[:2]
-        works = loads.table.rows, loads.table.write, factors, *self._work.buffers()
+        works = loads.table.forces.rows, loads.table.forces.kernel, factors, *self._work.buffers()
         back = *calls, self._back.address
         return _steps(known, steps.sizes, steps.kicks, *self._nodes, *energies, *works, *back)
 
@@ -297,7 +298,7 @@ def _steps(
     Each is a drift between two kicks. Loads act with the forces acting [l, n, dim] at the beginning, and with factors
     [s, l] at the ends of steps in turn; the work of each is added to works [l].
     """
-    table = ForceTable(loads, write)  # made here: to take one from Python takes longer than a short step
+    table = Table(gradient, loads, True, write)  # made here: to take one from Python takes longer than a short step
     numbers = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
     rooms, forces = before.reshape((len(before), q.size)), acting.reshape((len(acting), q.size))
     k, after = 0, 0.0

@@ -86,7 +86,7 @@ class CompiledSteps:
         """
         if self.newton is None:
             return 0
-        system, factors, vectors, blocks, (_, _, loads) = self.newton
+        system, factors, vectors, blocks, loads = self.newton
         n, seen = steps.load_factors(n, loads, schemes[0].seen)
         n, begin = steps.load_factors(n, loads, 0.0) if schemes[0].work_at_ends else (n, seen)
         a, own = accelerations or (self._spare, self._spare)
@@ -117,7 +117,7 @@ class CompiledSteps:
         """
         if self.newton is None:
             return None
-        system, factors, vectors, blocks, (_, _, loads) = self.newton
+        system, factors, vectors, blocks, loads = self.newton
         counts, state = np.zeros(2, np.int64), (q.copy(), v.copy(), self._spare, self._spare, self._inverse_mass)
         n, seen = Steps.one(t, scheme.h).load_factors(1, loads, scheme.seen)
         rest = (
@@ -126,7 +126,7 @@ class CompiledSteps:
             start,
             *state,
             counts,
-            np.zeros(len(system.loads.rows)),
+            np.zeros(len(system.loads.forces.rows)),
             seen,
             seen,
             self._kept,
@@ -154,7 +154,7 @@ def _steps(
         equations = system, factors, scheme, load_factors, momentum, q, start
         if not call_testing_kernel(find, (*equations, vectors, blocks, limit, counts, False, kept)):
             return step
-        if len(system.loads.rows):
+        if len(system.loads.forces.rows):
             _add_works(system, scheme, load_factors, begin[step % len(begin)], vectors, q, v, works)
         _finish(scheme, vectors, inverse_mass, q, v, a, own)
     return n
@@ -168,7 +168,7 @@ def _add_works(system, scheme, factors, at_begin, vectors, q, v, works):
         write_seen_load(system, k, factors[k], q, vectors)
         work = dot(vectors[LOAD], vectors[INCREMENT])
         if scheme.work_at_ends:
-            write_load(system.loads, k, at_begin[k], q, q, q, v, vectors[LOAD])
+            write_load(system.loads.forces, k, at_begin[k], q, q, q, v, vectors[LOAD])
             work = 0.5 * (work + dot(vectors[LOAD], vectors[INCREMENT]))
         works[k] += work
 

@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 
 from symplex.fem import forms
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.gradient_table import (
-    FormTable,
-    GradientTable,
-    form_table,
-    gradient_table,
-    write_derivative,
-    write_forces,
-)
+from symplex.fem.gradient_table import Table, form_table, write
 from symplex.fem.kernels import addressed_formula, uncounted_formula as formula, uncounted_inlined as inlined
 from symplex.fem.load_table import LoadLoops, LoadTable, load_loops, subtract_load_derivatives, write_load
 from symplex.fem.system import System
@@ -40,8 +33,8 @@ class CompiledSystem(NamedTuple):
 
     Attributes
     ----------
-    form
-        See `symplex.fem.gradient_table`.
+    forces, tangent
+        Of energies and of their derivative; see `symplex.fem.gradient_table`.
     loads
         See `symplex.fem.load_table`.
     mass, mass_values : float64 [n], [nnz]
@@ -53,7 +46,8 @@ class CompiledSystem(NamedTuple):
         Whether the matrix of a step is.
     """
 
-    form: FormTable
+    forces: Table
+    tangent: Table
     loads: LoadTable
     mass: Array
     mass_values: Array
@@ -80,15 +74,15 @@ class CompiledNewton(NamedTuple):
     vectors : float64 [12, n, dim]
         The increment that was found in m, the forces there in N, and others.
     blocks : float64 [nnz, dim, dim]
-    kept : tuple
-        What addresses lead to.
+    loads : LoadLoops
+        Of the system.
     """
 
     system: CompiledSystem
     factors: KeptFactors
     vectors: Array
     blocks: Array
-    kept: tuple[GradientTable, GradientTable, LoadLoops]
+    loads: LoadLoops
 
 
 def steps_at_once(system: System) -> int:
@@ -114,8 +108,8 @@ def compiled_newton(system: System, by_ends: bool) -> CompiledNewton | None:
         return None
     if system.inelastic or system.moving or (loads := load_loops(system, derivatives=True)) is None:
         return None
-    table = gradient_table(system, forms.DISCRETE_GRADIENT if by_ends else forms.GRADIENT)
-    if table is None:
+    forces = form_table(system, forms.DISCRETE_GRADIENT if by_ends else forms.GRADIENT)
+    if forces is None:
         return None
     pattern = system.pattern
     if len(pattern.indices) - system.n_nodes > _PRODUCTS:  # at least so many, without looking for what fills in
@@ -123,13 +117,15 @@ def compiled_newton(system: System, by_ends: bool) -> CompiledNewton | None:
     factors = kept_factors(pattern)
     if products(factors) > _PRODUCTS:
         return None
-    mass, (form, derivative) = np.array(system.mass), form_table(system, table, by_ends)
+    mass, tangent = np.array(system.mass), form_table(system, forms.DISCRETE_HESSIAN if by_ends else forms.HESSIAN)
+    assert tangent is not None, "energies with calls of gradients have those of their derivatives"
     # Copies, so that addresses and layouts are those of arrays that nothing else changes.
     fixed, indptr, indices = np.array(system.fixed), pattern.indptr.copy(), pattern.indices.copy()
     symmetric = not (by_ends or system.differentiable_loads)
-    small = CompiledSystem(form, loads.table, mass, np.array(system.mass_values), fixed, indptr, indices, symmetric)
+    masses = mass, np.array(system.mass_values)
+    small = CompiledSystem(forces, tangent, loads.table, *masses, fixed, indptr, indices, symmetric)
     vectors = np.zeros((LOAD + 1, system.n_nodes, system.dim))
-    return CompiledNewton(small, factors, vectors, pattern.zeros(system.dim), (table, derivative, loads))
+    return CompiledNewton(small, factors, vectors, pattern.zeros(system.dim), loads)
 
 
 @formula
@@ -154,7 +150,7 @@ def see_loads(scheme, q, vectors, increment):
 @formula
 def _ends(system, q, vectors):
     """Return the ends of the increment that loads see, of methods without discrete gradients the one position."""
-    if system.form.by_ends:
+    if system.forces.takes_two:
         return q, vectors[_POSITIONS]
     return vectors[SEEN_POSITIONS], vectors[SEEN_POSITIONS]
 
@@ -164,14 +160,14 @@ def write_seen_load(system, k, factor, q, vectors):
     """Write the forces of a load, the k-th one, as it is seen, times a factor."""
     q0, q1 = _ends(system, q, vectors)
     seen = vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES]
-    write_load(system.loads, k, factor, q0, q1, *seen, vectors[LOAD])
+    write_load(system.loads.forces, k, factor, q0, q1, *seen, vectors[LOAD])
 
 
 @formula
 def _subtract_loads(system, scheme, factors, q, vectors):
     """Take the loads off the forces of the trial increment."""
     see_loads(scheme, q, vectors, _TRIAL)
-    for load in range(len(system.loads.rows)):
+    for load in range(len(system.loads.forces.rows)):
         write_seen_load(system, load, factors[load], q, vectors)
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):
@@ -200,9 +196,9 @@ def _evaluate(p):
     system, scheme, vectors = p.system, p.scheme, p.vectors
     _position(scheme, p.q, vectors, _TRIAL)
     forces = vectors[_TRIAL_FORCES]
-    if not np.isfinite(write_forces(system.form, p.q, vectors[_POSITIONS], forces)):
+    if not np.isfinite(write(system.forces, p.q, vectors[_POSITIONS], forces)):
         return np.inf
-    if len(system.loads.rows):
+    if len(system.loads.forces.rows):
         _subtract_loads(system, scheme, p.load_factors, p.q, vectors)
     mass, fixed, out = system.mass, system.fixed, vectors[_TRIAL_RESIDUAL]
     inertia, impulse = scheme.inertia, scheme.impulse
@@ -216,12 +212,12 @@ def _linearise(p):
         return p.kept[KEPT_FLOOR]
     system, scheme, q, vectors, blocks = p.system, p.scheme, p.q, p.vectors, p.blocks
     _position(scheme, q, vectors, INCREMENT)
-    write_derivative(system.form, q, vectors[_POSITIONS], blocks)
+    write(system.tangent, q, vectors[_POSITIONS], blocks)
     for s in range(blocks.shape[0]):
         for i in range(blocks.shape[1]):
             for k in range(blocks.shape[2]):
                 blocks[s, i, k] *= scheme.alpha
-    if len(system.loads.derivatives):
+    if len(system.loads.derivatives.rows):
         see_loads(scheme, q, vectors, INCREMENT)
         q0, q1 = _ends(system, q, vectors)
         seen = vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES]

@@ -11,9 +11,10 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.fem import forms
 from symplex.fem.assembly import Array
 from symplex.fem.call import call_testing_kernel
-from symplex.fem.gradient_table import EnergyTable, energy_table, write_derivative, write_energies, write_forces
+from symplex.fem.gradient_table import Table, form_table, write
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.load_table import write_load
 from symplex.fem.system import System
@@ -49,7 +50,7 @@ class Search(NamedTuple):
         The address of Newton's method for an increment.
     limit : int
         Of its corrections.
-    energies : EnergyTable
+    energies : Table
     rooms : float64 [3, n, dim]
     terms : float64 [k]
         Energies in J.
@@ -66,7 +67,7 @@ class Search(NamedTuple):
 
     find: int
     limit: int
-    energies: EnergyTable
+    energies: Table
     rooms: Array
     terms: Array
     momentum: Array
@@ -95,15 +96,15 @@ class CompiledSearch:
 
     def __init__(self, system: System, small: CompiledSteps | None, limit: int, resolved: float):
         self._newton = small.newton if small else None
-        energies = None if self._newton is None else energy_table(system)
-        if self._newton is None or small is None or energies is None or self._newton.kept[2].change_with_time:
+        energies = None if self._newton is None else form_table(system, forms.VALUE)
+        if self._newton is None or small is None or energies is None or self._newton.loads.change_with_time:
             self._search = None
             return
         shape, loads = (system.n_nodes, system.dim), np.zeros(len(system.loads))
         works = loads, loads.copy(), np.ones_like(loads)
-        arrays = np.zeros((3, *shape)), np.zeros(energies.terms), np.zeros(shape), *works
+        arrays = np.zeros((3, *shape)), np.zeros(1 + len(energies.rows)), np.zeros(shape), *works
         numbers = np.zeros(2, np.int64), np.zeros(6), np.zeros(2)
-        self._search = Search(small.find, limit, energies.table, *arrays, *numbers)
+        self._search = Search(small.find, limit, energies, *arrays, *numbers)
         self._kept = small, energies
         self._resolved = resolved
 
@@ -155,13 +156,13 @@ def _sums(terms, kinetic):
 def _indicator(system, vectors, blocks, q, v):
     """Return D = aᵀ M a + vᵀ ∇²V v."""
     force = vectors[FORCES]
-    write_forces(system.form, q, q, force)
-    for load in range(len(system.loads.rows)):
-        write_load(system.loads, load, 1.0, q, q, q, v, vectors[LOAD])
+    write(system.forces, q, q, force)
+    for load in range(len(system.loads.forces.rows)):
+        write_load(system.loads.forces, load, 1.0, q, q, q, v, vectors[LOAD])
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):
                 force[i, k] -= vectors[LOAD, i, k]
-    write_derivative(system.form, q, q, blocks)
+    write(system.tangent, q, q, blocks)
     total = 0.0
     for a in range(q.shape[0]):
         for i in range(q.shape[1]):
@@ -211,7 +212,7 @@ def _excess(p, h):
         for k in range(q.shape[1]):
             vectors[SEEN_POSITIONS, i, k] = q[i, k] + 0.5 * dq[i, k]
             vectors[SEEN_VELOCITIES, i, k] = dq[i, k] / h
-    write_energies(search.energies, vectors[SEEN_POSITIONS], search.terms)
+    write(search.energies, vectors[SEEN_POSITIONS], vectors[SEEN_POSITIONS], search.terms)
     middle, size = _sums(search.terms, _kinetic(system.mass, vectors[SEEN_VELOCITIES]))
     work = 0.0
     for load in range(len(search.works)):
@@ -251,7 +252,7 @@ def _search(search, system, factors, vectors, blocks, q, v, h, low, high, wanted
     for i in range(q.shape[0]):
         for k in range(q.shape[1]):
             search.momentum[i, k] = system.mass[i] * v[i, k]
-    write_energies(search.energies, q, search.terms)
+    write(search.energies, q, q, search.terms)
     total, size = _sums(search.terms, _kinetic(system.mass, v))
     still, slope = total - wanted, -0.125 * _indicator(system, vectors, blocks, q, v)
     if not h * h * abs(slope) > resolved * EPS * size:

@@ -10,7 +10,7 @@ import numpy as np
 from symplex.fem import forms
 from symplex.fem.assembly import Array
 from symplex.fem.call import call_back
-from symplex.fem.gradient_table import FormTable, GradientTable, gradient_table, write_derivative, write_forces
+from symplex.fem.gradient_table import Table, form_table, write
 from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.system import System
 from symplex.time.solvers.compiled_newton import CompiledNewton, compiled_newton
@@ -28,20 +28,17 @@ class CompiledForce(NamedTuple):
 
     full: bool
     equations: CompiledNewton
-    third: FormTable
-    kept: GradientTable | None
+    third: Table
 
 
 def compiled_force(system: System, full: bool) -> CompiledForce | None:
     """Return modified accelerations, with third derivatives if ``full``, of a system that is a small one."""
     equations = None if system.loads else compiled_newton(system, by_ends=False)
-    thirds = gradient_table(system, forms.THIRD) if full else None
+    thirds = form_table(system, forms.THIRD) if full else None
     if equations is None or (full and thirds is None):
         return None
-    form = equations.system.form
-    rows = form.rows if thirds is None else thirds.rows
-    third = form._replace(constant=np.zeros_like(form.constant), rows=rows, by_ends=True)
-    return CompiledForce(full, equations, third, thirds)
+    third = equations.system.forces if thirds is None else thirds._replace(constant=np.zeros_like(thirds.constant))
+    return CompiledForce(full, equations, third)
 
 
 def take_steps(n: int, h: float, beta: float, force: CompiledForce | None, arrays: tuple[Array, ...], back: int) -> int:
@@ -76,7 +73,7 @@ def _steps(
                 q[i, k] += h * v[i, k]
         if is_compiled and _solve(s, system, factors, vectors, blocks, q, solution, gradient):
             if full:
-                write_forces(third, q, solution, vectors[_THIRD])
+                write(third, q, solution, vectors[_THIRD])
             for i in range(q.shape[0]):
                 for k in range(q.shape[1]):
                     has_rest = full and not system.fixed[i, k]
@@ -93,12 +90,12 @@ def _steps(
 @formula
 def _solve(s, system, factors, vectors, blocks, q, solution, gradient):
     """Set the gradient g and the solution a of (M + s H) a = −g at q; return whether there is one."""
-    if not np.isfinite(write_forces(system.form, q, q, gradient)):
+    if not np.isfinite(write(system.forces, q, q, gradient)):
         return False
     for i in range(q.shape[0]):
         for k in range(q.shape[1]):
             vectors[_FORCES, i, k] = 0.0 if system.fixed[i, k] else -gradient[i, k]
-    write_derivative(system.form, q, q, blocks)
+    write(system.tangent, q, q, blocks)
     matrix, b = (system.indptr, system.indices, blocks, 0, q.shape[0]), vectors[_FORCES]
     size = tangent(1.0, 1.0, system.mass_values, s, b, b, b, q, system.mass, system.fixed, *matrix)
     if not np.isfinite(size) or not factorise(factors, blocks) or not is_definite(factors):

@@ -210,7 +210,7 @@ def test_shapes_are_checked(solid):
     q = solid.points
     with pytest.raises(InvalidSystem, match="gathered positions"):
         solid.discrete_gradient(q[solid.nodes], q[solid.nodes[:5]])
-    with pytest.raises(InvalidSystem, match="positions have shape"):
+    with pytest.raises(InvalidSystem, match="array for nodes has shape"):
         solid.add_discrete_gradient(q[:-1], q, np.zeros_like(q))
     with pytest.raises(InvalidSystem, match="gradient has shape"):
         solid.add_discrete_gradient(q, q, np.zeros((3, len(q))).T)

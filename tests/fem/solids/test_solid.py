@@ -192,7 +192,9 @@ def test_shapes_are_checked(points, cells, told):
 def test_positions_of_other_sizes_are_refused(solid):
     q, n = solid.points, len(solid.points)
     for wrong in (q[:-1], q[:, :2], q.ravel()):
-        with pytest.raises(InvalidSystem, match=rf"positions have shape .*expected \({n}, 3\)"):
+        with pytest.raises(
+            InvalidSystem, match=rf"an array for nodes has shape .*expected \(n, 3\) with n at least {n}"
+        ):
             solid.total(wrong)
     for out in (np.zeros((n - 1, 3)), np.zeros((3, n)).T):
         with pytest.raises(InvalidSystem, match="gradient has shape"):

@@ -10,7 +10,7 @@ from symplex.fem import threads
 from symplex.fem.actions.loads import Gravity, NodalLoad
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.energy import Energy
-from symplex.fem.gradient_table import gradient_table
+from symplex.fem.gradient_table import form_table
 from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.pair_laws import EngineeringStrain, InverseDistance
 from symplex.fem.solids.materials import NeoHookean
@@ -409,7 +409,7 @@ def test_steps_in_one_loop_are_those_one_by_one():
 
 @pytest.mark.parametrize("make", [lambda: oscillator(), lambda: block()[0]])
 def test_other_systems_are_stepped_energy_by_energy(make):
-    assert gradient_table(make()) is None
+    assert form_table(make()) is None
 
 
 def test_a_force_that_is_not_finite_in_a_loop_names_its_stencil():
