@@ -19,7 +19,6 @@ from symplex.base.quantities import (
     number,
     numbers,
     positive,
-    refused,
     shown,
     vector,
 )
@@ -102,7 +101,7 @@ class History(Table):
             if len(self.times) != len(self.factors):
                 raise ValueError(f"has {len(self.times)} times but {len(self.factors)} factors")
             if any(b <= a for a, b in pairwise(self.times)):
-                raise refused("ascending", list(self.times), "s")
+                raise ValueError(f"times must ascend, got {shown(list(self.times))} s")
         return self
 
 

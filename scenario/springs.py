@@ -73,7 +73,7 @@ class PointMassTable(Entry):
     """A mass with a node and the columns ``position_NAME_x`` … in the history, or more mass at nodes of a body."""
 
     brings_nodes = True
-    name: Name
+    name: Annotated[Name, "Names its node, for all other tables."]
     mass: Annotated[float | None, positive("kg"), "On each node."] = None
     total: Annotated[float | None, positive("kg"), "Shared by the nodes, instead."] = None
     position: Annotated[Triple | None, vector("m"), "Place of a mass with a node."] = None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 BODY = Quantity(check_text, kind="name of a body")  # or of a truss or point mass; `Table.named` finds keys of it
 TOUCHING = Quantity(check_text, kind="name of a body or rigid body")
-BodyName = Annotated[str, BODY]
+BodyName = Annotated[str, BODY, "Body, truss or point mass."]
 TouchingName = Annotated[str, TOUCHING]
 TOUCHED = "Bodies that it touches; by default all."
 
@@ -51,21 +51,21 @@ class Table(BaseModel):
     def named(self, what: Quantity) -> list[str]:
         """Return what keys name that are declared as this, those of tables inside included, each once."""
         found: dict[str, None] = {}
-        for name in _fields_with(type(self), what):
+        for name in fields_with(type(self), what):
             for value in _flat(getattr(self, name)):
                 found |= dict.fromkeys(value.named(what) if isinstance(value, Table) else [value])
         return list(found)
 
 
 @cache
-def _fields_with(model: type[Table], what: Quantity) -> tuple[str, ...]:
+def fields_with(model: type[Table], what: Quantity) -> tuple[str, ...]:
     """Return the fields of a table, or of tables inside, that are declared as something."""
     declared = {name: list(_parts((field.annotation, *field.metadata))) for name, field in model.model_fields.items()}
     inner = {
         name: [x for x in parts if isinstance(x, type) and issubclass(x, Table)] for name, parts in declared.items()
     }
     return tuple(
-        name for name, parts in declared.items() if what in parts or any(_fields_with(x, what) for x in inner[name])
+        name for name, parts in declared.items() if what in parts or any(fields_with(x, what) for x in inner[name])
     )
 
 
