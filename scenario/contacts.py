@@ -55,6 +55,8 @@ class ContactTable(FrictionTable):
     the start, unless forces begin where they touch. Interpenetration in a step is an error with its place.
     """
 
+    of_all = False
+    adds_energy = True
     name: Annotated[Name, "Names its energy."] = "contact"
     bodies: Annotated[
         Literal["all"] | tuple[str, ...],
@@ -114,14 +116,6 @@ class ContactTable(FrictionTable):
     def among(self, bodies: list[str]) -> list[str]:
         """Return the names of the bodies that are meant, given those of all."""
         return [name for name in bodies if self.bodies == "all" or name in self.bodies]
-
-    @property
-    def energies(self) -> list[str]:
-        """One."""
-        return [self.name]
-
-    def within(self, bodies: set[str]) -> None:
-        """None: contact does not join bodies that rotate."""
 
     def columns(self, tables: Tables) -> Iterable[str]:
         """Forces between bodies."""

@@ -191,6 +191,7 @@ def _example(method: type[Integrator]) -> Integrator:
 class IntegratorTable(Entry):
     """A table [integrator]: the parameters of the class of its kind."""
 
+    of_all = True
     kind: str
     of: ClassVar[type[Integrator]]
     keys: ClassVar[Mapping[str, MethodKey]]
@@ -198,10 +199,6 @@ class IntegratorTable(Entry):
 
         def __getattr__(self, name: str) -> Any:
             """Return the value of a key, which those of the class are."""
-
-    def within(self, bodies: set[str]) -> IntegratorTable:
-        """All of it."""
-        return self
 
     def bare(self, **more: Any) -> Integrator:
         """Return the method with the parameters of the table, and others, without composition."""
@@ -314,6 +311,7 @@ class Thermostat(Entry):
     moment.
     """
 
+    of_all = False
     temperature: Annotated[float, parameters_of(Langevin)["temperature"].quantity, "Of the bath."]
     rate: Annotated[float | None, parameters_of(Langevin)["rate"].quantity, "Friction over mass; 0 for none."] = None
     friction: Annotated[
@@ -325,9 +323,6 @@ class Thermostat(Entry):
     boltzmann: Annotated[
         float, parameters_of(Langevin)["boltzmann"].quantity, "With 1, temperatures are energies in J."
     ] = Langevin.boltzmann
-
-    def within(self, bodies: set[str]) -> None:
-        """None: there is no run."""
 
     @model_validator(mode="after")
     def _check(self) -> Thermostat:

@@ -24,6 +24,7 @@ INSIDE = "The inside is the free side, as of a vessel, a pipe or a container."
 
 
 class _ObstacleTable(FrictionTable, RigidMotionTable):
+    adds_energy = True
     name: Annotated[Name, "Names its energy and its block."]
     stiffness: Annotated[float | None, positive("N/m"), "k for each node."] = None
     penalty: Annotated[float | None, positive("m/N"), "ε = 1/k, instead."] = None
@@ -36,11 +37,6 @@ class _ObstacleTable(FrictionTable, RigidMotionTable):
         if self.bodies == []:
             raise ValueError("bodies is [], must name a body; without the key all bodies are meant")
         return self
-
-    @property
-    def energies(self) -> list[str]:
-        """One."""
-        return [self.name]
 
     @property
     def without_secant(self) -> list[str]:
