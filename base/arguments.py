@@ -15,7 +15,7 @@ import re
 import sys
 from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass, replace
 from functools import wraps
 from numbers import Integral, Real
 from reprlib import Repr
@@ -232,10 +232,18 @@ class Parameter(NamedTuple):
 
 
 def parameters_of(what: type) -> dict[str, Parameter]:
-    """Return the parameters of a dataclass as its annotations declare them, by name; these must be texts, as here."""
+    """Return the parameters of a class as its annotations declare them, by name; these must be texts, as here."""
     names = ChainMap(*(vars(sys.modules[owner.__module__]) for owner in what.__mro__))
+    given = list(inspect.signature(what).parameters.values())
     sentences = ChainMap(*(_sentences(owner.__doc__ or "") for owner in what.__mro__))
-    return {item.name: _parameter(item.name, str(item.type), names, sentences) for item in fields(what)}
+    return {item.name: _parameter(item.name, str(item.annotation), names, sentences) for item in given}
+
+
+def declared(what: type, name: str) -> Quantity:
+    """Return what values of a parameter of a class may be, and what they mean, for a key that is the same."""
+    parameter = parameters_of(what)[name]
+    assert parameter.quantity is not None, "its annotation says"
+    return replace(parameter.quantity, sentence=parameter.sentence)
 
 
 def _sentences(docstring: str) -> dict[str, str]:

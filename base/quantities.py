@@ -85,12 +85,15 @@ class Quantity:
         In words, for the reference.
     range : str
         For the reference.
+    sentence : str
+        What it means, where the class says so that it is a parameter of.
     """
 
     check: Callable[[Any], Any]
     unit: str = ""
     kind: str = ""
     range: str = ""
+    sentence: str = ""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Check before pydantic does."""

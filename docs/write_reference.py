@@ -50,7 +50,7 @@ def rows_of(model: type[Table], home: Mapping[type[Table], str]) -> list[Row]:
             continue  # the heading says it, or it is no key
         parts = list(_parts(_whole(field)))
         quantity = next((x for x in parts if isinstance(x, Quantity)), Quantity(lambda x: x))
-        sentence = next((x for x in parts if isinstance(x, str)), "")
+        sentence = next((x for x in parts if isinstance(x, str)), quantity.sentence)
         default = "required" if field.is_required() else _shown(field.get_default(call_default_factory=True))
         rows.append(
             Row(field.alias or name, _type(_whole(field), home), quantity.unit, quantity.range, default, sentence)

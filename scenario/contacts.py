@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 import numpy as np
 from pydantic import Field, model_validator
 
+from symplex.base.arguments import declared
 from symplex.base.columns import AXES
 from symplex.base.quantities import Name, Quantity, check_text, not_negative, positive, refused, shown
 from symplex.contact.bodies import BodyContact
@@ -75,7 +76,9 @@ class ContactTable(FrictionTable):
         'Bounded, for all integrators; or `"barrier"`, through which nothing passes, for implicit ones.',
     ] = "penalty"
     stiffness: Annotated[
-        float | None, positive("N/m³"), "k, pressure per depth; by default from materials, element sizes and `speed`."
+        float | None,
+        declared(BodyContact, "stiffness"),
+        "k, pressure per depth; by default from materials, element sizes and `speed`.",
     ] = None
     factor: Annotated[float | None, positive("1"), "Multiple of the default stiffness; by default 1."] = None
     speed: Annotated[
@@ -86,13 +89,13 @@ class ContactTable(FrictionTable):
     ] = None
     distance: Annotated[
         float | None,
-        positive("m"),
+        declared(BodyContact, "distance"),
         "d̂ where forces begin, at most the shortest edge of the surfaces: by default a tenth of it; 0.02 of it with "
         '`begins = "touch"`, then the largest overlap.',
     ] = None
     margin: Annotated[
         float | None,
-        positive("m"),
+        declared(BodyContact, "margin"),
         "Skin of the neighbour list: pairs closer than `distance` + `margin` are listed; by default half a mean edge.",
     ] = None
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import model_validator
 
+from symplex.base.arguments import declared
 from symplex.base.quantities import (
     ZERO,
     Name,
     Quantity,
     Text,
     Triple,
-    between as within_range,
     names,
     not_negative,
     numbers,
@@ -203,8 +203,8 @@ class DashpotTable(_Named):
     group: Annotated[Text | None, "Group of nodes of one end; by default all."] = None
     at: Annotated[Triple | None, vector("m"), "Place of the node of one end, instead of a group."] = None
     to: Annotated[Triple | None, vector("m"), "Fixed point at the other end."] = None
-    viscosity: Annotated[float, not_negative("N s/m"), "c, in N (s/m)^p."]
-    exponent: Annotated[float, within_range(1.0), "p."] = 1.0
+    viscosity: Annotated[float, declared(MeanDashpot, "viscosity")]
+    exponent: Annotated[float, declared(MeanDashpot, "exponent")] = 1.0
 
     @model_validator(mode="before")
     @classmethod

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import BeforeValidator, create_model, model_validator
 
-from symplex.base.arguments import parameters_of
+from symplex.base.arguments import declared, parameters_of
 from symplex.base.quantities import (
     Quantity,
     by_name,
@@ -312,17 +312,13 @@ class Thermostat(Entry):
     """
 
     of_all = False
-    temperature: Annotated[float, parameters_of(Langevin)["temperature"].quantity, "Of the bath."]
-    rate: Annotated[float | None, parameters_of(Langevin)["rate"].quantity, "Friction over mass; 0 for none."] = None
-    friction: Annotated[
-        float | None, parameters_of(Langevin)["friction"].quantity, "The same on each node, instead; not with rods."
-    ] = None
-    seed: Annotated[
-        int, parameters_of(Langevin)["seed"].quantity, "Of the noise, which is the same for the same seed."
-    ] = Langevin.seed
-    boltzmann: Annotated[
-        float, parameters_of(Langevin)["boltzmann"].quantity, "With 1, temperatures are energies in J."
-    ] = Langevin.boltzmann
+    temperature: Annotated[float, declared(Langevin, "temperature")]
+    rate: Annotated[float | None, declared(Langevin, "rate")] = None
+    friction: Annotated[float | None, declared(Langevin, "friction"), "γ, the same on each node; not with rods."] = None
+    seed: Annotated[int, declared(Langevin, "seed"), "Of the noise, which is the same for the same seed."] = (
+        Langevin.seed
+    )
+    boltzmann: Annotated[float, declared(Langevin, "boltzmann")] = Langevin.boltzmann
 
     @model_validator(mode="after")
     def _check(self) -> Thermostat:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import model_validator
 
+from symplex.base.arguments import declared
 from symplex.base.quantities import ZERO, Name, Triple, lengths, nonzero, positive, vector
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Obstacle, Sphere
 from symplex.scenario.friction import FrictionTable
@@ -111,7 +112,7 @@ class SphereTable(_ObstacleTable):
 
     kind: Literal["sphere"]
     center: Annotated[Triple, vector("m"), "Its centre."]
-    radius: Annotated[float, positive("m"), "Its radius."]
+    radius: Annotated[float, declared(Sphere, "radius")]
     inside: Annotated[bool, INSIDE] = False
 
     @model_validator(mode="after")
@@ -137,7 +138,7 @@ class CylinderTable(_ObstacleTable):
     kind: Literal["cylinder"]
     point: Annotated[Triple, vector("m"), "Point of its axis."]
     axis: Annotated[Triple, nonzero(), "Direction of its axis."]
-    radius: Annotated[float, positive("m"), "Its radius."]
+    radius: Annotated[float, declared(Cylinder, "radius")]
     inside: Annotated[bool, INSIDE] = False
 
     @model_validator(mode="after")
@@ -157,7 +158,7 @@ class CapsuleTable(_ObstacleTable):
     kind: Literal["capsule"]
     start: Annotated[Triple, vector("m"), "Centre of the hemisphere at one end."]
     end: Annotated[Triple, vector("m"), "Centre of that at the other end."]
-    radius: Annotated[float, positive("m"), "Its radius."]
+    radius: Annotated[float, declared(Capsule, "radius")]
     inside: Annotated[bool, INSIDE] = False
 
     @model_validator(mode="after")
