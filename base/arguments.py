@@ -11,10 +11,11 @@ import ast
 import inspect
 import math
 import os
+import re
 import sys
 from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass, replace
 from functools import wraps
 from numbers import Integral, Real
 from reprlib import Repr
@@ -219,21 +220,46 @@ class Parameter(NamedTuple):
         How scenarios call it; empty if they do not have it.
     without : tuple of str
         Parameters of the part that are no keys.
+    sentence : str
+        What the docstring of the class says of it.
     """
 
     quantity: Quantity | None
     part: type | None
     key: str
     without: tuple[str, ...]
+    sentence: str
 
 
 def parameters_of(what: type) -> dict[str, Parameter]:
-    """Return the parameters of a dataclass as its annotations declare them, by name; these must be texts, as here."""
+    """Return the parameters of a class as its annotations declare them, by name; these must be texts, as here."""
     names = ChainMap(*(vars(sys.modules[owner.__module__]) for owner in what.__mro__))
-    return {item.name: _parameter(item.name, str(item.type), names) for item in fields(what)}
+    given = list(inspect.signature(what).parameters.values())
+    sentences = ChainMap(*(_sentences(owner.__doc__ or "") for owner in what.__mro__))
+    return {item.name: _parameter(item.name, str(item.annotation), names, sentences) for item in given}
 
 
-def _parameter(name: str, annotation: str, names: Mapping[str, Any]) -> Parameter:
+def declared(what: type, name: str) -> Quantity:
+    """Return what values of a parameter of a class may be, and what they mean, for a key that is the same."""
+    parameter = parameters_of(what)[name]
+    assert parameter.quantity is not None, "its annotation says"
+    return replace(parameter.quantity, sentence=parameter.sentence)
+
+
+def _sentences(docstring: str) -> dict[str, str]:
+    """Return what the section of parameters of a docstring says of each."""
+    section = re.search(
+        r"^Parameters\n-+\n((?:.*\n?)*?)(?=^\w[\w ]*\n-+$|\Z)", inspect.cleandoc(docstring), re.MULTILINE
+    )
+    found: dict[str, str] = {}
+    for names, text in re.findall(
+        r"^(\w[\w, ]*) ?:.*\n((?:(?: .*)?\n?)*)", section[1] if section else "", re.MULTILINE
+    ):
+        found |= dict.fromkeys(names.replace(" ", "").split(","), " ".join(text.split()))
+    return found
+
+
+def _parameter(name: str, annotation: str, names: Mapping[str, Any], sentences: Mapping[str, str]) -> Parameter:
     tree, metadata = ast.parse(annotation, mode="eval").body, []
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Annotated":
@@ -248,7 +274,8 @@ def _parameter(name: str, annotation: str, names: Mapping[str, Any]) -> Paramete
     if quantity is None and get_origin(of) is Literal:
         quantity = words(get_args(of))
     without = next((item.names for item in metadata if isinstance(item, Without)), ())
-    return Parameter(quantity, of if isinstance(of, type) and is_dataclass(of) else None, key, without)
+    part = of if isinstance(of, type) and is_dataclass(of) else None
+    return Parameter(quantity, part, key, without, sentences.get(name, ""))
 
 
 def _named(name: str, names: Mapping[str, Any]) -> _Kind:

@@ -85,12 +85,15 @@ class Quantity:
         In words, for the reference.
     range : str
         For the reference.
+    sentence : str
+        What it means, where the class says so that it is a parameter of.
     """
 
     check: Callable[[Any], Any]
     unit: str = ""
     kind: str = ""
     range: str = ""
+    sentence: str = ""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Check before pydantic does."""
@@ -243,16 +246,28 @@ def vector(unit: str) -> Quantity:
     return Quantity(check, unit, "three numbers")
 
 
-def direction() -> Quantity:
+def lengths(unit: str) -> Quantity:
+    """Three numbers above zero."""
+
+    def check(value: Any) -> Triple:
+        found = vector(unit).check(value)
+        if min(found) <= 0.0:
+            raise refused("three positive numbers", list(found), unit)
+        return found
+
+    return Quantity(check, unit, "three numbers", "> 0")
+
+
+def nonzero(unit: str = "") -> Quantity:
     """Three numbers that are not all zero."""
 
     def check(value: Any) -> Triple:
-        found = vector("1").check(value)
+        found = vector(unit).check(value)
         if not any(found):
             raise ValueError("must be a direction, got zero")
         return found
 
-    return Quantity(check, "", "three numbers", "not zero")
+    return Quantity(check, unit, "three numbers", "not zero")
 
 
 def numbers(unit: str, n: int | None = None) -> Quantity:
@@ -296,11 +311,11 @@ def words(known: Sequence[str]) -> Quantity:
     return Quantity(check, "", ", ".join(f'`"{word}"`' for word in known))
 
 
-def names() -> Quantity:
-    """A list of names."""
+def names(least: int = 0) -> Quantity:
+    """A list of names, at least so many."""
 
     def check(value: Any) -> tuple[str, ...]:
-        if not isinstance(value, list | tuple):
+        if not isinstance(value, list | tuple) or len(value) < least:
             raise refused("a list of names", value)
         return tuple(check_text(name) for name in value)
 
@@ -354,5 +369,7 @@ def check_name(value: Any) -> str:
 Triple = tuple[float, float, float]
 Name = Annotated[str, Quantity(check_name, kind="name")]
 Text = Annotated[str, Quantity(check_text, kind="text")]
-FilePath = Annotated[str, Quantity(check_path, kind="path")]
+FILE = Quantity(check_path, kind="path of a file")
+FilePath = Annotated[str, FILE]
+FolderPath = Annotated[str, Quantity(check_path, kind="path of a folder")]
 ZERO = (0.0, 0.0, 0.0)

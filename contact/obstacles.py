@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import Annotated, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.quantities import positive
 from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem
 from symplex.fem.directions import unit_vector
@@ -128,9 +129,6 @@ class _Round(Obstacle):
     inside: bool
 
     def _set_round(self, radius: float, inside: bool) -> None:
-        name = type(self).__name__
-        if not (np.isfinite(radius) and radius > 0):
-            raise InvalidSystem(f"{name}: the radius must be positive; it is {radius} m.")
         object.__setattr__(self, "radius", float(radius))
         object.__setattr__(self, "inside", inside)
 
@@ -165,7 +163,7 @@ class Sphere(_Round):
     radius: float
     inside: bool
 
-    def __init__(self, center: ArrayLike, radius: float, inside: bool = False):
+    def __init__(self, center: ArrayLike, radius: Annotated[float, positive("m")], inside: bool = False):
         object.__setattr__(self, "center", _vector("Sphere: center", center))
         self._set_round(radius, inside)
 
@@ -208,7 +206,9 @@ class Cylinder(_Round):
     radius: float
     inside: bool
 
-    def __init__(self, point: ArrayLike, axis: ArrayLike, radius: float, inside: bool = False):
+    def __init__(
+        self, point: ArrayLike, axis: ArrayLike, radius: Annotated[float, positive("m")], inside: bool = False
+    ):
         object.__setattr__(self, "point", _vector("Cylinder: point", point, 3))
         direction = _vector("Cylinder: axis", axis, 3)
         if not direction.any():
@@ -253,7 +253,7 @@ class Capsule(_Round):
     radius: float
     inside: bool
 
-    def __init__(self, start: ArrayLike, end: ArrayLike, radius: float, inside: bool = False):
+    def __init__(self, start: ArrayLike, end: ArrayLike, radius: Annotated[float, positive("m")], inside: bool = False):
         object.__setattr__(self, "start", _vector("Capsule: start", start, 3))
         object.__setattr__(self, "end", _vector("Capsule: end", end, 3))
         if not (self.end - self.start).any():

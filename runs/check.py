@@ -25,10 +25,10 @@ from symplex.runs.plausibility import doubts
 from symplex.runs.progress import clock, si
 from symplex.runs.report import called, elements
 from symplex.runs.tables import table
-from symplex.scenario.damping import overstress_name
 from symplex.scenario.integrators import step_of
 from symplex.scenario.joined_parts import joined_cells
 from symplex.scenario.scenario import Problem
+from symplex.scenario.viscous import overstress_name
 from symplex.time.equilibria.quasi_static import Static
 from symplex.time.explicit.local_gain import expected_gain
 from symplex.time.explicit.multirate import Multirate

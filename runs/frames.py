@@ -16,9 +16,9 @@ from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.system import State
 from symplex.meshes.series.series import Block
 from symplex.runs.shapes import block_of, surface_of
-from symplex.scenario.damping import overstress_name
 from symplex.scenario.joined_parts import joined_cells, joined_values
 from symplex.scenario.scenario import Problem
+from symplex.scenario.viscous import overstress_name
 
 NODAL = "nodal_"  # begins the names of fields that are averaged at nodes
 

@@ -1,31 +1,58 @@
-"""The tables of what acts on bodies: supports, rods, gravity and loads, and how they change with time."""
+"""The tables of what acts on bodies and how it changes with time: supports, rods, gravity."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
-from symplex.base.quantities import FilePath, Name, Text, Triple, not_negative, number, numbers, positive, shown, vector
-from symplex.scenario.table import Table, one_of
+from symplex.base.quantities import (
+    FilePath,
+    Name,
+    Text,
+    Triple,
+    nonzero,
+    not_negative,
+    number,
+    numbers,
+    positive,
+    shown,
+    vector,
+)
+from symplex.errors import ScenarioError
+from symplex.fem.actions import loads
+from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
+from symplex.meshes.mesh import Mesh
+from symplex.scenario.selections import group_in
+from symplex.scenario.table import BodyName, Entry, Need, Table, one_of
+
+if TYPE_CHECKING:
+    from symplex.scenario.building import Builder
 
 SAME_TIME = 1e-9  # of a part of a run, by which two times may differ that are meant to be one
+_LINES = ("line", "line3")  # of which the first two nodes are the ends
 
 
-class Timed(Table):
+class Timed(Entry):
     """What acts for a part of the run only: after the time ``from``, to the time ``until``.
 
     With ``until`` = 0 it acts in the static equilibrium of the start alone.
     """
 
-    begin: Annotated[float, not_negative("s")] = Field(0.0, alias="from")
-    until: Annotated[float | None, not_negative("s")] = None
+    begin: Annotated[
+        float, not_negative("s"), "Time from which it acts; its `history` counts from there.", Field(alias="from")
+    ] = 0.0
+    until: Annotated[
+        float | None, not_negative("s"), "Time until which it acts; 0: in the equilibrium of `[start]` alone."
+    ] = None
 
     @model_validator(mode="after")
     def _check_times(self) -> Timed:
         if self.until is not None and not (self.until > self.begin or self.until == self.begin == 0.0):
-            raise ValueError(f"until is {self.until:g} s, must be after from, {self.begin:g} s")
+            raise ValueError(f"until must be after from = {self.begin:g} s, got {self.until:g} s")
         return self
 
     @property
@@ -42,19 +69,21 @@ class Timed(Table):
 
 
 class History(Table):
-    """How a load or a support changes with time: the factor of its value.
+    """How a load or a support changes with time: the factor of its value."""
 
-    ``table``: ``factors`` at ``times``, or both from a ``file``, linear between, constant before and after; ``ramp``:
-    from 0 to 1 within ``duration``, then 1; ``smooth-ramp``: the same without kinks; ``half-sine``: sin(πt/T) for the
-    ``duration`` T, then 0; ``sine``: sin(2πft) with the ``frequency`` f.
-    """
-
-    kind: Literal["table", "ramp", "smooth-ramp", "half-sine", "sine"]
-    times: Annotated[tuple[float, ...] | None, numbers("s")] = None
-    factors: Annotated[tuple[float, ...] | None, numbers("1")] = None
-    file: FilePath | None = None
-    duration: Annotated[float | None, positive("s")] = None
-    frequency: Annotated[float | None, positive("Hz")] = None
+    kind: Annotated[
+        Literal["table", "ramp", "smooth-ramp", "half-sine", "sine"],
+        '`"table"`: linear between given points, constant before and after; `"ramp"`: from 0 to 1 within `duration`, '
+        'then 1; `"smooth-ramp"`: the same with continuous acceleration; `"half-sine"`: a pulse sin(πt/T) of the '
+        '`duration` T; `"sine"`: sin(2πft) with the `frequency` f.',
+    ]
+    times: Annotated[tuple[float, ...] | None, numbers("s"), "Ascending times of a table."] = None
+    factors: Annotated[tuple[float, ...] | None, numbers("1"), "Factors at these times."] = None
+    file: Annotated[
+        FilePath | None, "File with two columns, time in s and factor, with a comma between; instead of both."
+    ] = None
+    duration: Annotated[float | None, positive("s"), "Duration of a ramp or pulse."] = None
+    frequency: Annotated[float | None, positive("Hz"), "Frequency of a sine."] = None
 
     @model_validator(mode="after")
     def _check(self) -> History:
@@ -71,42 +100,58 @@ class History(Table):
             if len(self.times) != len(self.factors):
                 raise ValueError(f"has {len(self.times)} times but {len(self.factors)} factors")
             if any(b <= a for a, b in pairwise(self.times)):
-                raise ValueError(f"times are {shown(list(self.times))}, must ascend (s)")
+                raise ValueError(f"times must ascend, got {shown(list(self.times))} s")
         return self
 
 
 class Turn(Table):
     """A rotation about an axis through a point; with a history, the angle where its factor is 1."""
 
-    point: Annotated[Triple, vector("m")]
-    axis: Annotated[Triple, vector("1")]
-    degrees: Annotated[float, number("°")]
+    point: Annotated[Triple, vector("m"), "Point of the axis."]
+    axis: Annotated[Triple, nonzero(), "Direction of the axis."]
+    degrees: Annotated[float, number("°"), "Angle, which the history multiplies."]
 
-    @model_validator(mode="after")
-    def _check(self) -> Turn:
-        if not any(self.axis):
-            raise ValueError("axis is zero, must be a direction")
-        return self
+
+_MOTIONS = ("displacement", "rotation", "acceleration", "velocity")
 
 
 class Support(Timed):
-    """Components of motion that the nodes of a body or of one of its groups don't have, or that are given."""
+    """Boundary condition: components of motion that nodes do not have, or that are given.
 
-    name: Name | None = None
-    body: Text
-    group: Text | None = None
-    components: Text = "xyz"
-    displacement: Annotated[Triple | None, vector("m")] = None
-    rotation: Turn | None = None
-    acceleration: Annotated[Triple | None, vector("m/s²")] = None
-    velocity: Annotated[Triple | None, vector("m/s")] = None
-    history: History | None = None
-    interpolation: Literal["spline", "linear"] = "spline"
+    When a support ends, its nodes go on freely with their velocity. A coordinate can be fixed or moved by one support
+    only. With all nodes at rest only ``kind = "static"`` runs.
+    """
+
+    does_work = True
+    name: Annotated[Name | None, "Names the column `work_NAME` of its work; required where it moves."] = None
+    body: BodyName
+    group: Annotated[Text | None, "Group of nodes or cells of its mesh; by default all nodes."] = None
+    components: Annotated[Text, 'Fixed, or moved, components: some letters of `"xyz"`.'] = "xyz"
+    displacement: Annotated[Triple | None, vector("m"), "From the start, times the `history`."] = None
+    rotation: Annotated[Turn | None, "The nodes turn as one rigid body, times the `history`."] = None
+    acceleration: Annotated[
+        Triple | None,
+        vector("m/s²"),
+        'Times a `history` of kind `"table"`, such as a record of an earthquake; it is integrated exactly from rest.',
+    ] = None
+    velocity: Annotated[Triple | None, vector("m/s"), "Constant velocity, without `history`."] = None
+    history: Annotated[History | None, "Factor of the motion over time; a table must cover the whole run."] = None
+    interpolation: Annotated[
+        Literal["spline", "linear"],
+        'Of a table of displacements or rotations: a cubic spline, or `"linear"`, where the velocity jumps.',
+    ] = "spline"
 
     @property
     def moves(self) -> bool:
         """Whether a motion is given."""
         return any(getattr(self, key) is not None for key in _MOTIONS)
+
+    def needs(self) -> Iterable[Need]:
+        """Moving supports."""
+        if self.moves:
+            yield Need(
+                "moving supports", "it moves, which {kind} cannot follow; take another integrator, such as {others}."
+            )
 
     @model_validator(mode="after")
     def _check(self) -> Support:
@@ -115,7 +160,7 @@ class Support(Timed):
                 "interpolation", goes_with="a history of kind 'table' that multiplies a displacement or rotation"
             )
         if not self.components or set(self.components) - set("xyz"):
-            raise ValueError(f"components is {shown(self.components)}, must be some letters of 'xyz'")
+            raise ValueError(f"components must be some letters of 'xyz', got {shown(self.components)}")
         if not self.moves:
             if self.history is not None:
                 raise ValueError("has a history, but nothing that it could change: give displacement or rotation")
@@ -140,7 +185,7 @@ class Support(Timed):
     def _check_components(self, motion: str) -> None:
         if motion == "rotation":
             if set(self.components) != set("xyz"):
-                raise ValueError(f"components is '{self.components}', must be 'xyz' with rotation")
+                raise ValueError(f"components must be 'xyz' with rotation, got '{self.components}'")
             return
         vector = getattr(self, motion)
         if not any(vector):
@@ -150,87 +195,55 @@ class Support(Timed):
             raise ValueError(f"{motion} is not zero in {free[0]}, which is not among the components")
 
 
-_MOTIONS = ("displacement", "rotation", "acceleration", "velocity")
+class Rod(Entry):
+    """Rigid rods of the lengths at the start, without mass, for ``kind = "rattle"`` and ``"shake"``.
+
+    Velocities at the start must leave their lengths as they are. Rods that follow from others are refused.
+    """
+
+    of_all = False
+    name: Annotated[Name, "Names them in messages."]
+    body: BodyName
+    group: Annotated[Text, 'Group of lines of its mesh, each of which is a rod; `"members"` of a truss.']
+    to: Annotated[
+        Triple | None, vector("m"), "Fixed point: instead of lines, a rod from each node of the group to it."
+    ] = None
+
+    def needs(self) -> Iterable[Need]:
+        """Constraints."""
+        yield Need("constraints", "{kind} does not keep rods; take {others}.")
+
+    def constraint(self, mesh: Mesh) -> Constraint:
+        """Return rods from the nodes of a group to a point, or along its lines."""
+        group = group_in(mesh, self.body, self.group)
+        if self.to is not None:
+            nodes = mesh.nodes_of(group)
+            return OnSphere(nodes, self.to, np.linalg.norm(mesh.points[nodes] - self.to, axis=1))
+        lines = [cells[:, :2] for kind in _LINES if len(cells := mesh.cells_of(kind, group))]
+        if not lines:
+            raise ScenarioError(
+                f"group '{self.group}' of body '{self.body}' has no lines, along which rods could be; for rods from "
+                "each of its nodes to a fixed point give the point: to = [x, y, z]."
+            )
+        return RigidBars.between(mesh.points, np.concatenate(lines))
 
 
-class Rod(Table):
-    """Rigid rods: along the lines of a group of a body's mesh, or from each of its nodes to a fixed point."""
-
-    name: Name
-    body: Text
-    group: Text
-    to: Annotated[Triple | None, vector("m")] = None
+GRAVITY = "gravity"
 
 
 class Gravity(Timed):
-    """Weight of all bodies."""
+    """Weight of all that has mass."""
 
-    acceleration: Annotated[Triple, vector("m/s²")]
-
-
-class _LoadTable(Timed):
-    name: Name
-    body: Text
-    group: Text
-    history: History | None = None
+    of_all = True
+    acceleration: Annotated[Triple, vector("m/s²"), "Such as `[0, 0, -9.81]`."]
 
     @property
-    def has_potential(self) -> bool:
-        """Whether it is an energy: a constant force of constant direction."""
-        return self.history is None
+    def energies(self) -> list[str]:
+        """One."""
+        return [GRAVITY]
 
+    without_secant = energies
 
-class NodalLoadTable(_LoadTable):
-    """The same force on each node of a group, or of a point mass."""
-
-    kind: Literal["nodal"]
-    group: Text | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
-    force: Annotated[Triple, vector("N per node")]
-
-
-class TractionTable(_LoadTable):
-    """A force per undeformed area of the faces of a group, of constant direction."""
-
-    kind: Literal["traction"]
-    traction: Annotated[Triple, vector("Pa")]
-
-
-class PressureTable(_LoadTable):
-    """A pressure on the faces of a group, normal to them as they move."""
-
-    kind: Literal["pressure"]
-    pressure: Annotated[float, number("Pa")]
-
-    @property
-    def has_potential(self) -> bool:
-        """No, as it follows the surface."""
-        return False
-
-
-class GravityLoadTable(_LoadTable):
-    """The weight of a body, or of a group of its elements."""
-
-    kind: Literal["gravity"]
-    group: Text | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
-    acceleration: Annotated[Triple, vector("m/s²")]
-
-
-class CentrifugalLoadTable(_LoadTable):
-    """The centrifugal forces on a body, or a group of its elements, in a frame that turns steadily."""
-
-    kind: Literal["centrifugal"]
-    group: Text | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
-    angular_velocity: Annotated[Triple, vector("rad/s")]
-    point: Annotated[Triple, vector("m")]
-    follows: bool = True
-
-    @model_validator(mode="after")
-    def _check(self) -> CentrifugalLoadTable:
-        if not any(self.angular_velocity):
-            raise ValueError("angular_velocity is zero; leave the load out")
-        if self.follows and self.history is not None:
-            raise ValueError("has a history, with which forces can only be those at the start: give follows = false")
-        return self
-
-
-LoadTable = NodalLoadTable | TractionTable | PressureTable | GravityLoadTable | CentrifugalLoadTable
+    def add_forces(self, world: Builder) -> None:
+        """Add the potential of weight."""
+        world.add(GRAVITY, loads.Gravity(world.inertia.weights(), self.acceleration))

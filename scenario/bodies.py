@@ -1,14 +1,30 @@
-"""From the tables of bodies to their meshes."""
+"""The tables of bodies: where their meshes come from, what they are made of, and copies of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from symplex.base.quantities import Triple
+from symplex.base.quantities import (
+    ZERO,
+    FilePath,
+    Name,
+    Quantity,
+    Text,
+    Triple,
+    counts,
+    lengths,
+    listed,
+    positive,
+    refused,
+    shown,
+    vector,
+)
 from symplex.errors import MeshError
 from symplex.fem.energy import IntArray
 from symplex.fem.solids.elements import SOLIDS
@@ -20,14 +36,242 @@ from symplex.meshes.mesh import Mesh, rows_among, take
 from symplex.meshes.midside_nodes import is_quadratic, quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
-from symplex.scenario.body_tables import Body, MeshTable
-from symplex.scenario.parts import require_conforming, require_materials
+from symplex.scenario.materials import MaterialTable
+from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_mass, one_of
+from symplex.scenario.viscous import overstress_name, require_finite_strains, viscosity_name
+
+if TYPE_CHECKING:
+    from symplex.scenario.building import Builder
+    from symplex.scenario.tables import Tables
 
 # Elements of decks that, as hexahedra do by default, do not lock in bending: of one point with hourglass control, and
 # with incompatible modes.
 _AS_BY_DEFAULT = ("C3D8R", "C3D8I")
 _REDUCED = "C3D20R"
 _ROUNDED = 1e-7  # to what part of the size of a body its positions may be rounded
+
+
+# -- the tables -------------------------------------------------------------------------------------------------------
+
+
+def _corners(value: Any) -> tuple[Triple, Triple]:
+    """Return two opposite corners of a box, the lower one first."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise refused("two corners of a box, [[x, y, z], [x, y, z]] (m)", value)
+    low, high = (vector("m").check(corner) for corner in value)
+    if any(a >= b for a, b in zip(low, high, strict=True)):
+        raise refused("the lower corner of a box and the upper one, in each direction", value)
+    return low, high
+
+
+class MeshTable(Table):
+    """Where a mesh comes from; a text alone is the name of a file.
+
+    Groups of elements are also those that files have: physical groups of Gmsh (nameless ones are ``volume_1`` …),
+    element sets, and one for each value of integer data (``mat_id_1`` …).
+    """
+
+    file: Annotated[
+        FilePath | None,
+        "Mesh file of Gmsh, Abaqus, VTK and more that meshio reads, relative to the scenario; `symplex info` "
+        "lists its groups.",
+    ] = None
+    bundled: Annotated[Text | None, 'A part that comes with symplex, such as `"bracket"`.'] = None
+    cube: Annotated[
+        Literal["I", "II", "III"] | None, "The cube of 0.1 m of the force-stepping paper in its three meshes."
+    ] = None
+    box: Annotated[
+        Triple | None,
+        lengths("m"),
+        "A box from the origin with these edges; its sides are the groups `x_min`, `x_max`, `y_min` …",
+    ] = None
+    cells: Annotated[tuple[int, int, int] | None, counts(2**31 - 1), "Cells of the box in each direction."] = None
+    split: Annotated[
+        Literal["24", "6", "hexahedra", "body-centred", "wedges", "pyramids"],
+        'How cells of the box are cut: tetrahedra without a preferred direction, `"6"` or `"body-centred"` ones, '
+        '`"hexahedra"` as they are, two `"wedges"`, or six `"pyramids"`.',
+    ] = "24"
+    regions: Annotated[
+        dict[Text, Annotated[tuple[Triple, Triple], Quantity(_corners, "m", "two corners of a box")]],
+        "More groups: the elements whose centres are in a box, after scaling and before rotating.",
+        Field(default_factory=dict),
+    ]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_file_name(cls, value: Any) -> Any:
+        return {"file": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _check(self) -> MeshTable:
+        source = self.source
+        if source == "box" and self.cells is None:
+            raise ValueError("box needs cells, the number of cells each way, such as cells = [4, 4, 4]")
+        if source != "box" and self.cells is not None:
+            raise ValueError(f"cells goes with box, not with {source}")
+        if source != "box":
+            self.refuse_unused("split", goes_with=f"box, not with {source}")
+        return self
+
+    @property
+    def source(self) -> str:
+        """Which of the sources is given."""
+        return one_of(self, ["file", "bundled", "cube", "box"], "source")
+
+
+class Instance(Table):
+    """A copy of a body, a body of its own; there is none but the copies then."""
+
+    name: Annotated[Name, "Of the body that it is, for all other tables."]
+    rotate: Annotated[Rotation | None, "About the origin, after the body itself has been put in its place."] = None
+    translate: Annotated[Triple, vector("m"), "After rotating."] = ZERO
+    velocity: Annotated[Triple | None, vector("m/s"), "At the start; by default that of the body."] = None
+    angular_velocity: Annotated[Triple | None, vector("rad/s"), "At the start; by default that of the body."] = None
+
+
+class Body(Entry):
+    """A deformable body.
+
+    Bodies pass through each other unless there is a table ``[[contact]]``. Elements may be tetrahedra, hexahedra,
+    wedges and pyramids, linear or quadratic, of several types in one body if their faces fit
+    ([elements.md](../elements.md)). Where there are several materials or types, each part has an energy of its own in
+    the history, ``BODY.GROUP``, ``BODY.tetra`` or ``BODY.GROUP.tetra``; in all else it is one body.
+    """
+
+    adds_energy = True
+    starts_moving = True
+    brings_nodes = True
+    name: Annotated[Name, "Names its energy in the history and its block in ParaView."]
+    mesh: Annotated[MeshTable, "Where its elements come from."]
+    material: Annotated[MaterialTable | None, "Of all elements."] = None
+    materials: Annotated[
+        dict[Text, MaterialTable] | None,
+        "Instead, the material of each of some groups, such as `{ steel = {…}, copper = {…} }`, which hold each "
+        "element once.",
+    ] = None
+    group: Annotated[Text | None, "Use only the elements of this group of the mesh."] = None
+    scale: Annotated[
+        float,
+        positive("m per unit of the file"),
+        "`1e-3` for a file in millimetres; files that give their unit need none.",
+    ] = 1.0
+    repair: Annotated[bool, "Mend inverted and repeated elements, and drop nodes that belong to none."] = False
+    rotate: Annotated[Rotation | None, "About the mesh's origin, after scaling."] = None
+    translate: Annotated[Triple, vector("m"), "After rotating."] = ZERO
+    velocity: Annotated[Triple, vector("m/s"), "At the start."] = ZERO
+    angular_velocity: Annotated[
+        Triple, vector("rad/s"), "At the start, about the centre of mass, added to `velocity`."
+    ] = ZERO
+    mass: Annotated[Literal["lumped", "consistent"], '`"consistent"` is for implicit integrators.'] = "lumped"
+    massless: Annotated[
+        Text | None,
+        "A group of nodes without inertia, usually those in contact: their mass goes to the nodes behind them, so "
+        'that contact forces are smooth ([more](../body-contact.md)); for `"energy-momentum"`.',
+    ] = None
+    quadratic: Annotated[
+        bool, "Make linear cells quadratic: `tetra10`, `hexahedron20`, `wedge15`, `pyramid13` with straight edges."
+    ] = False
+    formulation: Annotated[
+        Literal["full", "stabilized", "mean-dilatation", "reduced", "standard"] | None,
+        '`"stabilized"`, the default of hexahedra: one point with hourglass control, free of locking; `"full"`, '
+        'the default of others (formerly `"standard"`); `"mean-dilatation"`, for rubber; `"reduced"`, of '
+        "hexahedra of 20 nodes ([more](../elements.md#formulations)). Elements that a deck names otherwise need "
+        "it.",
+    ] = None
+    instance: Annotated[list[Instance], "Copies, as tables `[[body.instance]]`.", Field(default_factory=list)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Body:
+        if self.material is None and self.materials is None:
+            raise ValueError("material is missing; give one, or materials by groups of the mesh")
+        if self.material is not None and self.materials is not None:
+            raise ValueError("has material and materials; give one for all elements, or those by groups")
+        if self.materials == {}:
+            raise ValueError("materials is empty; give a material for each group of elements")
+        return self
+
+    @property
+    def instances(self) -> list[Body]:
+        """The bodies that it stands for: itself, or, each with one instance, these, with velocities of their own."""
+        if not self.instance:
+            return [self]
+        return [
+            self.model_copy(
+                update={
+                    "name": copy.name,
+                    "instance": [copy],
+                    "velocity": self.velocity if copy.velocity is None else copy.velocity,
+                    "angular_velocity": (
+                        self.angular_velocity if copy.angular_velocity is None else copy.angular_velocity
+                    ),
+                }
+            )
+            for copy in self.instance
+        ]
+
+    @property
+    def material_of_group(self) -> dict[str | None, MaterialTable]:
+        """The material of each group of elements; of all elements by None, if there is only one."""
+        if self.material is not None:
+            return {None: self.material}
+        return {group: material for group, material in (self.materials or {}).items()}
+
+    @property
+    def solid_formulation(self) -> Literal["full", "stabilized", "mean-dilatation", "reduced"] | None:
+        """That of `symplex.Solid`; ``"standard"`` is what earlier versions called full integration."""
+        return "full" if self.formulation == "standard" else self.formulation
+
+    @property
+    def has_nodes(self) -> bool:
+        """Yes."""
+        return True
+
+    def within(self, bodies: set[str]) -> Body | None:
+        """Return it, if it is one of them."""
+        return self if self.name in bodies else None
+
+    def columns(self, tables: Tables) -> Iterable[str]:
+        """What is viscous in it, with its work."""
+        stress, overstress = viscosity_name(self.name), overstress_name(self.name)
+        return [stress, overstress, f"work_{stress}", f"work_{overstress}", f"stored_{overstress}"]
+
+    def needs(self) -> Iterable[Need]:
+        """Those of its mass and material."""
+        yield from needs_of_mass(self.mass)
+        if self.massless is not None:
+            message = (
+                "{method} needs mass at all nodes; take another integrator, such as {others}, or leave massless out."
+            )
+            yield Need("massless nodes", message)
+        message = "its material is viscous, which {kind} does not take; take another integrator, such as {others}."
+        materials = self.material_of_group.values()
+        if any(item.viscous for item in materials):
+            yield Need("internal variables", message)
+        elif any(item.is_viscous for item in materials):
+            yield Need("loads", message)
+
+    def own_mesh(self, folder: Path) -> Mesh:
+        """Return its elements in their place."""
+        return mesh_of(self, folder)
+
+    def add_stiffness(self, world: Builder) -> None:
+        """Add the strain energies of its parts."""
+        for part in world.inertia.parts[self.name]:
+            world.add(part.name, part.solid(world.mesh.points))
+
+    def add_damping(self, world: Builder) -> None:
+        """Add the viscous stress and the overstress of its parts."""
+        materials = {part.name: part.material for part in world.inertia.parts[self.name]}
+        for name, solid in world.solids(self.name).items():
+            if materials[name].is_viscous:
+                require_finite_strains(solid, self.name, "viscous", "viscous and viscosity are")
+            if (stress := materials[name].viscous_stress(solid)) is not None:
+                world.add(viscosity_name(name), stress)
+            if (overstress := materials[name].overstress(solid)) is not None:
+                world.add(overstress_name(name), overstress)
+
+
+# -- their meshes -----------------------------------------------------------------------------------------------------
 
 
 def mesh_of(body: Body, folder: Path) -> Mesh:
@@ -150,3 +394,69 @@ def _part(mesh: Mesh, cells: Mapping[str, IntArray]) -> Mesh:
         if dimension_of(kind) == 2:
             kept &= rows_among(face_corners({kind: mesh.cells[kind]}), own_faces)
     return take(mesh, np.flatnonzero(on), {k: np.flatnonzero(kept) for k, kept in lower.items()} | dict(cells))
+
+
+def require_materials(body: Body, mesh: Mesh, called: str) -> None:
+    """Check that each element of a body has one material: that the groups of its materials cover it exactly.
+
+    Raises
+    ------
+    MeshError
+        If a group does not exist or has no elements, or elements are in none or in several of them.
+    """
+    groups = [group for group in body.material_of_group if group is not None]
+    counts = {kind: np.zeros(len(mesh.cells[kind]), int) for kind in mesh.volume_types}
+    for group in groups:
+        members = {kind: index for kind, index in mesh.cell_groups.get(group, {}).items() if kind in counts}
+        if group not in mesh.groups:
+            raise MeshError(f"materials: group '{group}' is not in {called}; it has: {listed(mesh.groups)}.")
+        if set(group) & set(',"'):
+            raise MeshError(f"materials: the group {shown(group)} names a column: no commas, no quotes.")
+        if not any(map(len, members.values())):
+            raise MeshError(f"materials: group '{group}' has no elements, only cells of other types or points.")
+        for kind, index in members.items():
+            counts[kind][index] += 1
+    if not groups:
+        return
+    total = sum(map(len, counts.values()))
+    for wrong, how in ((lambda n: n == 0, "no material"), (lambda n: n > 1, "several materials")):
+        number = sum(int(wrong(n).sum()) for n in counts.values())
+        if number:
+            kind = next(kind for kind, n in counts.items() if wrong(n).any())
+            first = mesh.points[mesh.cells[kind][np.flatnonzero(wrong(counts[kind]))[0]]].mean(axis=0)
+            at = ", ".join(f"{x:.4g}" for x in first)
+            raise MeshError(
+                f"materials: {number:,} of {total:,} elements have {how}, the first at ({at}) m; the groups "
+                f"{listed(groups)} must hold each element once. Groups of {called}: {listed(mesh.groups)}."
+            )
+
+
+def require_conforming(mesh: Mesh, called: str) -> None:
+    """Check that quadrilateral faces of elements meet no triangular ones.
+
+    Between tetrahedra and hexahedra that share nodes only, faces would part; pyramids go between them.
+
+    Raises
+    ------
+    MeshError
+        If two corners of a triangular face on the boundary are opposite corners of a quadrilateral one.
+    """
+    if len(mesh.volume_types) < 2:
+        return
+    faces = mesh.boundary_faces
+    triangles = [rows[:, :3] for kind, rows in faces.items() if kind.startswith("triangle")]
+    quads = [rows[:, :4] for kind, rows in faces.items() if kind.startswith("quad")]
+    if not triangles or not quads:
+        return
+    corners = np.concatenate(quads)
+    diagonals = np.concatenate([corners[:, [0, 2]], corners[:, [1, 3]]])
+    rows = np.concatenate(triangles)
+    on = np.zeros(len(rows), bool)
+    for pair in ((0, 1), (1, 2), (2, 0)):
+        on |= rows_among(rows[:, pair], diagonals)
+    if on.any():
+        at = ", ".join(f"{x:.4g}" for x in mesh.points[rows[on][0]].mean(axis=0))
+        raise MeshError(
+            f"{called} is not conforming: {int(on.sum()):,} triangular faces lie on quadrilateral ones, the first at "
+            f"({at}) m, so that elements would part there; pyramids go between tetrahedra and hexahedra."
+        )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from symplex.base.quantities import Name, Quantity, check_text, not_negative, positive, shown
+from symplex.base.arguments import declared
+from symplex.base.columns import AXES
+from symplex.base.quantities import Name, Quantity, check_text, not_negative, positive, refused, shown
 from symplex.contact.bodies import BodyContact
 from symplex.contact.offset import SHARE as SHARE_TOUCHING, offset_contact
 from symplex.contact.output import MOST_PAIRS
@@ -24,16 +26,21 @@ from symplex.fem.solids.solid import Solid
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.friction import FrictionTable
 from symplex.scenario.joined_parts import joined_cells
+from symplex.scenario.table import Need
+
+if TYPE_CHECKING:
+    from symplex.scenario.building import Builder
+    from symplex.scenario.tables import Tables
 
 
 def _bodies(value: Any) -> str | tuple[str, ...]:
     """Return "all", or the names of bodies."""
     if isinstance(value, str):
         if value != "all":
-            raise ValueError(f'is {shown(value)}, must be "all" or a list of names')
+            raise refused('"all" or a list of names', value)
         return value
     if not isinstance(value, list | tuple) or not value:
-        raise ValueError(f'is {shown(value)}, must be "all" or a list of names')
+        raise refused('"all" or a list of names', value)
     names = tuple(check_text(name) for name in value)
     for name in names:
         if names.count(name) > 1:
@@ -42,18 +49,55 @@ def _bodies(value: Any) -> str | tuple[str, ...]:
 
 
 class ContactTable(FrictionTable):
-    """Contact between bodies, and of bodies with themselves."""
+    """Contact between the surfaces of bodies, and of bodies with themselves; without any key, between all.
 
-    name: Name = "contact"
-    bodies: Annotated[Literal["all"] | tuple[str, ...], Quantity(_bodies)] = "all"
-    with_itself: bool = Field(False, alias="self")
-    begins: Literal["distance", "touch"] = "distance"
-    law: Literal["penalty", "barrier"] = "penalty"
-    stiffness: Annotated[float | None, positive("N/m³")] = None
-    factor: Annotated[float | None, positive("1")] = None
-    speed: Annotated[float | None, not_negative("m/s")] = None
-    distance: Annotated[float | None, positive("m")] = None
-    margin: Annotated[float | None, positive("m")] = None
+    Surfaces repel each other where they are closer than a distance; energies and both momenta are conserved as an
+    integrator conserves them without it ([body-contact.md](../body-contact.md)). Bodies must not overlap or touch at
+    the start, unless forces begin where they touch. Interpenetration in a step is an error with its place.
+    """
+
+    of_all = False
+    adds_energy = True
+    name: Annotated[Name, "Names its energy."] = "contact"
+    bodies: Annotated[
+        Literal["all"] | tuple[str, ...],
+        Quantity(_bodies, kind='`"all"`, or list of names'),
+        "Each may touch each other one; two bodies are in one table only.",
+    ] = "all"
+    with_itself: Annotated[bool, "Each may touch itself as well, as what folds does.", Field(alias="self")] = False
+    begins: Annotated[
+        Literal["distance", "touch"],
+        'Forces begin at `distance` from each other; or `"touch"`, where surfaces touch, for parts that are '
+        "modelled face to face: they begin without stress, small overlaps of meshes included "
+        "([how](../body-contact.md#touching-surfaces)).",
+    ] = "distance"
+    law: Annotated[
+        Literal["penalty", "barrier"],
+        'Bounded, for all integrators; or `"barrier"`, through which nothing passes, for implicit ones.',
+    ] = "penalty"
+    stiffness: Annotated[
+        float | None,
+        declared(BodyContact, "stiffness"),
+        "k, pressure per depth; by default from materials, element sizes and `speed`.",
+    ] = None
+    factor: Annotated[float | None, positive("1"), "Multiple of the default stiffness; by default 1."] = None
+    speed: Annotated[
+        float | None,
+        not_negative("m/s"),
+        "At which bodies approach each other, by default that of the start. Give it where they are accelerated, "
+        "as by gravity.",
+    ] = None
+    distance: Annotated[
+        float | None,
+        declared(BodyContact, "distance"),
+        "d̂ where forces begin, at most the shortest edge of the surfaces: by default a tenth of it; 0.02 of it with "
+        '`begins = "touch"`, then the largest overlap.',
+    ] = None
+    margin: Annotated[
+        float | None,
+        declared(BodyContact, "margin"),
+        "Skin of the neighbour list: pairs closer than `distance` + `margin` are listed; by default half a mean edge.",
+    ] = None
 
     @model_validator(mode="after")
     def _check_stiffness(self) -> ContactTable:
@@ -76,19 +120,44 @@ class ContactTable(FrictionTable):
         """Return the names of the bodies that are meant, given those of all."""
         return [name for name in bodies if self.bodies == "all" or name in self.bodies]
 
+    def columns(self, tables: Tables) -> Iterable[str]:
+        """Forces between bodies."""
+        pairs = self.pairs(tables.touching)
+        return [f"contact_force_{one}_{other}_{axis}" for one, other in pairs for axis in AXES]
+
+    def needs(self) -> Iterable[Need]:
+        """Changing stencils, and barriers."""
+        yield from super().needs()
+        yield Need(
+            "changing stencils",
+            "bodies find new places to touch all the time, which {kind} cannot follow; take another integrator, "
+            "such as {others}.",
+        )
+        if self.law == "barrier":
+            yield Need(
+                "barriers",
+                'law = "barrier" has no greatest stiffness, so no step of {method} is stable; take law = '
+                '"penalty", or a method whose steps are solved for, such as {others}.',
+                beside="changing stencils",
+            )
+
+    def add_contact(self, world: Builder) -> None:
+        """Add its energy and frictions."""
+        world.contact.add_surfaces(self)
+
     def pairs(self, bodies: list[str]) -> list[tuple[str, str]]:
         """Return the names of the bodies that may touch each other, given those of all; some may be no bodies."""
         names = self.among(bodies)
         return [*combinations(names, 2), *((name, name) for name in names if self.with_itself)]
 
-    def frictions(self, bodies: list[str]) -> dict[str, tuple[str, str] | None]:
+    def frictions(self, touching: Sequence[str]) -> dict[str, tuple[str, str] | None]:
         """Return what frictions are called and between which bodies they are: one for each pair, or one of them all.
 
         So the history tells the work of each, unless pairs are many.
         """
         if not self.has_friction:
             return {}
-        pairs = self.pairs(bodies)
+        pairs = self.pairs(list(touching))
         if len(pairs) > MOST_PAIRS:
             return {f"friction_{self.name}": None}
         return {f"friction_{one}_{other}": (one, other) for one, other in pairs}

@@ -1,38 +1,47 @@
-"""The tables of damping, dashpots and drag, and the viscous keys of materials."""
+"""The tables of damping, dashpots and drag, and the loads that they describe."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from math import pi
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+import numpy as np
+from pydantic import model_validator
 
+from symplex.base.arguments import declared
 from symplex.base.quantities import (
     ZERO,
     Name,
     Quantity,
     Text,
     Triple,
-    check_text,
+    names,
     not_negative,
     numbers,
     positive,
-    shown,
+    refused,
     vector,
 )
-from symplex.fem.solids.solid import Solid
-from symplex.fem.solids.viscoelastic import Viscoelastic
+from symplex.errors import MeshError, ScenarioError
+from symplex.fem.actions.dampers import MeanDashpot, QuadraticDrag
+from symplex.fem.actions.damping import Dashpots, Drag, StiffnessDamping
+from symplex.fem.actions.loads import SurfaceTraction
+from symplex.fem.energy import Array, Energy, IntArray
 from symplex.fem.solids.viscous_stress import ViscousStress
+from symplex.fem.system import Load
+from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import Timed
-from symplex.scenario.selections import Nodes, nodes_named
-from symplex.scenario.table import Table
+from symplex.scenario.selections import Nodes, group_in, nodes_in, nodes_named
+from symplex.scenario.table import BodyName, Need
+from symplex.scenario.viscous import require_finite_strains
 
+if TYPE_CHECKING:
+    from symplex.scenario.building import Builder
+    from symplex.scenario.tables import Tables
 
-def _names(value: Any) -> tuple[str, ...]:
-    """Return names of bodies, one at least."""
-    if not isinstance(value, list | tuple) or not value:
-        raise ValueError(f"is {shown(value)}, must be a list of names")
-    return tuple(check_text(name) for name in value)
+_NEAR = 1e-9  # of the size of all bodies: ends that are no farther apart are one place
+_MOST_JOINED = 300  # nodes of a dashpot, whose forces all depend on each other
 
 
 def _ratios(value: Any) -> tuple[float, ...]:
@@ -42,16 +51,43 @@ def _ratios(value: Any) -> tuple[float, ...]:
     return numbers("1").check(value)
 
 
-class DampingTable(Timed):
-    """Rayleigh's damping of bodies: α M + β K, given by these or by the ratios at two frequencies."""
+class _Damper(Timed):
+    """What damps."""
 
-    name: Name = "damping"
-    bodies: Annotated[tuple[str, ...] | None, Quantity(_names)] = None
-    alpha: Annotated[float | None, not_negative("1/s")] = None
-    beta: Annotated[float | None, not_negative("s")] = None
-    frequencies: Annotated[tuple[float, ...] | None, numbers("Hz")] = None
-    ratios: Annotated[tuple[float, ...] | None, Quantity(_ratios)] = None
-    stiffness: Literal["strain-rate", "initial"] = "strain-rate"
+    def needs(self) -> Iterable[Need]:
+        """Loads."""
+        yield Need(
+            "loads",
+            "damping has no potential, which {kind} needs; take another integrator, such as {others}.",
+        )
+
+
+class DampingTable(_Damper):
+    """Rayleigh damping in proportion to mass and stiffness, α M + β K.
+
+    The history has its work, ``work_NAME_mass`` and ``work_NAME_stiffness_BODY``. With explicit Newmark it makes the
+    stable step smaller ([damping.md](../damping.md)).
+    """
+
+    name: Annotated[Name, "Names its work."] = "damping"
+    bodies: Annotated[
+        tuple[BodyName, ...] | None, names(least=1), "Bodies and trusses that it damps; by default all."
+    ] = None
+    alpha: Annotated[
+        float | None, not_negative("1/s"), "α; a mode of frequency ω has α/(2ω) + βω/2 of critical damping."
+    ] = None
+    beta: Annotated[float | None, not_negative("s"), "β."] = None
+    frequencies: Annotated[tuple[float, ...] | None, numbers("Hz"), "Two that ascend; instead of α and β."] = None
+    ratios: Annotated[
+        tuple[float, ...] | None,
+        Quantity(_ratios, "1", "number, or two", "≥ 0, < 1"),
+        "Of critical damping at these frequencies; one number for both.",
+    ] = None
+    stiffness: Annotated[
+        Literal["strain-rate", "initial"],
+        'β as a viscous stress, which rotations do not feel; or `"initial"`, β times the stiffness of the '
+        "undeformed body.",
+    ] = "strain-rate"
 
     @model_validator(mode="after")
     def _check(self) -> DampingTable:
@@ -66,12 +102,10 @@ class DampingTable(Timed):
         if self.frequencies is None or self.ratios is None:
             raise ValueError("needs both frequencies and ratios")
         if len(self.frequencies) != 2 or not 0.0 < self.frequencies[0] < self.frequencies[1]:
-            raise ValueError(f"frequencies is {shown(list(self.frequencies))}, must be two that ascend (Hz)")
+            raise ValueError(f"frequencies {refused('two that ascend', list(self.frequencies), 'Hz')}")
         if len(self.ratios) > 2 or not all(0.0 <= ratio < 1.0 for ratio in self.ratios) or not any(self.ratios):
-            raise ValueError(
-                f"ratios is {shown(list(self.ratios))}, must be one or two of critical damping, from 0 to below 1, "
-                "not all of them 0"
-            )
+            condition = "one or two of critical damping, from 0 to below 1, not all of them 0"
+            raise ValueError(f"ratios {refused(condition, list(self.ratios))}")
         alpha, beta = self.coefficients
         if min(alpha, beta) < 0.0:
             # With one of both alone the ratio goes with the frequency, or with its inverse.
@@ -84,9 +118,17 @@ class DampingTable(Timed):
             )
         return self
 
-    def damps_by(self, load: str) -> bool:
-        """Return whether a load, by its name, is a part of this damping."""
-        return load == f"{self.name}_mass" or load.startswith(f"{self.name}_stiffness_")
+    def within(self, bodies: set[str]) -> DampingTable | None:
+        """Return it for those of its bodies that are among some."""
+        if self.bodies is None:
+            return self
+        own = tuple(name for name in self.bodies if name in bodies)
+        return self.model_copy(update={"bodies": own}) if own else None
+
+    def columns(self, tables: Tables) -> Iterable[str]:
+        """Its parts, and their works."""
+        parts = [f"stiffness_{table.name}" for table in (*tables.body, *tables.truss)]
+        return [f"{before}{self.name}_{part}" for part in ("mass", *parts) for before in ("", "work_")]
 
     @property
     def _two_ratios(self) -> tuple[float, float]:
@@ -104,18 +146,65 @@ class DampingTable(Timed):
         beta = 2.0 * (z2 * w2 - z1 * w1) / (w2 * w2 - w1 * w1)
         return 2.0 * w1 * w2 * (z1 * w2 - z2 * w1) / (w2 * w2 - w1 * w1), beta
 
+    def add_damping(self, world: Builder) -> None:
+        """Add a drag in proportion to mass, and viscous stresses of bodies and dashpots of trusses."""
+        alpha, beta = self.coefficients
+        masses = world.inertia.moved
+        damped = list(masses) if self.bodies is None else self.bodies
+        if alpha > 0.0:
+            world.add(f"{self.name}_mass", Drag(np.sum([masses[name] for name in damped], axis=0), alpha))
+        points = world.inertia.positions()
+        for body in (name for name in (*world.inertia.parts, *world.inertia.trusses) if beta > 0.0 and name in damped):
+            solids = {} if body in world.inertia.trusses else world.solids(body)
+            for name in solids or [body]:
+                if self.stiffness == "initial":
+                    load = StiffnessDamping(world.energies[name], points, beta)
+                elif name not in solids:
+                    bars = world.energies[name]
+                    load = Dashpots(bars.nodes, beta * axial_stiffness(bars, points))
+                else:
+                    require_finite_strains(solids[name], body, "beta", 'stiffness = "strain-rate" is')
+                    load = ViscousStress.proportional(solids[name], beta)
+                world.add(f"{self.name}_stiffness_{name}", load)
 
-class DashpotTable(Timed):
-    """A damper between two groups, or between a group and a fixed point."""
 
-    name: Name
-    between: tuple[Nodes, Nodes] | None = None
-    body: Text | None = None
-    group: Text | None = None
-    at: Annotated[Triple | None, vector("m")] = None
-    to: Annotated[Triple | None, vector("m")] = None
-    viscosity: Annotated[float, not_negative("N s/m")]
-    exponent: Annotated[float, positive("1")] = 1.0
+def axial_stiffness(bars: Energy, points: Array) -> Array:
+    """Return the stiffness [m] in N/m of bars against changes of length at the positions [n, 3]."""
+    x = points[bars.nodes]
+    e = x[:, 1] - x[:, 0]
+    e /= np.linalg.norm(e, axis=1, keepdims=True)
+    return np.einsum("mi,mij,mj->m", e, bars.hessian(x)[:, :3, :3], e)
+
+
+class _Named(_Damper):
+    """A damper that is one load, of its name."""
+
+    does_work = True
+    name: Annotated[Name, "Names the column `work_NAME` of its work."]
+
+    def load(self, mesh: Mesh) -> Load:
+        """Return it, between groups of the mesh of all bodies."""
+        raise NotImplementedError
+
+    def add_damping(self, world: Builder) -> None:
+        """Add it."""
+        world.add(self.name, self.load(world.mesh))
+
+
+class DashpotTable(_Named):
+    """A damper c |w|^p on the rate w of the distance between the means of two groups, or of one and a fixed point."""
+
+    joins = True
+    between: Annotated[
+        tuple[Nodes, Nodes] | None,
+        'Two ends: `[{ body = "a", group = "x_max" }, { body = "b", at = [x, y, z] }]`, of at most 300 nodes together.',
+    ] = None
+    body: Annotated[BodyName | None, "Of one end, instead of both in `between`."] = None
+    group: Annotated[Text | None, "Group of nodes of one end; by default all."] = None
+    at: Annotated[Triple | None, vector("m"), "Place of the node of one end, instead of a group."] = None
+    to: Annotated[Triple | None, vector("m"), "Fixed point at the other end."] = None
+    viscosity: Annotated[float, declared(MeanDashpot, "viscosity")]
+    exponent: Annotated[float, declared(MeanDashpot, "exponent")] = 1.0
 
     @model_validator(mode="before")
     @classmethod
@@ -137,8 +226,6 @@ class DashpotTable(Timed):
             raise ValueError("with between has no group and no place")
         if self.group is not None and self.at is not None:
             raise ValueError("has group and at; give the name of a group, or the place of one node")
-        if self.exponent < 1.0:
-            raise ValueError(f"exponent is {self.exponent:g}, must be at least 1")
         return self
 
     @property
@@ -148,67 +235,51 @@ class DashpotTable(Timed):
             return list(self.between)
         return [nodes_named(str(self.body), self.group, self.at)]
 
-
-class DragTable(Timed):
-    """The drag of a fluid on the surface of a body, or on nodes of it."""
-
-    name: Name
-    body: Text
-    group: Text | None = None
-    density: Annotated[float, positive("kg/m³")]
-    coefficient: Annotated[float, positive("1")]
-    area: Annotated[float | None, positive("m²")] = None
-    velocity: Annotated[Triple, vector("m/s")] = ZERO
-
-
-class MaxwellTable(Table):
-    """A Maxwell element of a viscoelastic material."""
-
-    ratio: Annotated[float | None, positive("1")] = None
-    modulus: Annotated[float | None, positive("Pa")] = None
-    time: Annotated[float, positive("s")]
+    def load(self, mesh: Mesh) -> MeanDashpot:
+        """Return the dashpot, if its ends are two places and have few nodes."""
+        ends: Sequence[IntArray] = [nodes_in(mesh, end) for end in self.ends]
+        joined = sum(map(len, ends))
+        if joined > _MOST_JOINED:
+            raise ScenarioError(
+                f"it joins {joined:,} nodes, at most {_MOST_JOINED} can be; name smaller groups, such as one point "
+                "each."
+            )
+        places = [mesh.points[nodes].mean(axis=0) for nodes in ends] + ([] if self.to is None else [np.array(self.to)])
+        if np.linalg.norm(places[1] - places[0]) <= _NEAR * np.ptp(mesh.points, axis=0).max():
+            raise ScenarioError("its ends are at the same place, so that it has no direction; choose others.")
+        if self.to is not None:
+            return MeanDashpot(ends[0], self.to, self.viscosity, self.exponent, fixed=True)
+        return MeanDashpot(ends[0], ends[1], self.viscosity, self.exponent)
 
 
-class ViscousKeys(Table):
-    """The keys of a material that make it viscous."""
+class DragTable(_Named):
+    """The drag −½ ρ c A |v − u| (v − u) of a fluid, shared by the nodes of a surface."""
 
-    viscous: list[MaxwellTable] = Field(default_factory=list)
-    viscosity: Annotated[float | None, not_negative("Pa s")] = None
-    bulk_viscosity: Annotated[float | None, not_negative("Pa s")] = None
+    body: BodyName
+    group: Annotated[Text | None, "Group of faces or nodes; by default the whole body."] = None
+    density: Annotated[float, positive("kg/m³"), "ρ of the fluid."]
+    coefficient: Annotated[float, positive("1"), "c."]
+    area: Annotated[
+        float | None, positive("m²"), "A of all together, usually the frontal area; by default that of the faces."
+    ] = None
+    velocity: Annotated[Triple, vector("m/s"), "u of the fluid."] = ZERO
 
-    @model_validator(mode="after")
-    def _check_viscous(self) -> ViscousKeys:
-        given = {("ratio" if item.ratio is not None else "modulus") for item in self.viscous}
-        both = any(item.ratio is not None and item.modulus is not None for item in self.viscous)
-        neither = any(item.ratio is None and item.modulus is None for item in self.viscous)
-        if both or neither or len(given) > 1:
-            raise ValueError("viscous needs in all elements either ratio (1) or modulus (Pa), besides time (s)")
-        total = sum(item.ratio or 0.0 for item in self.viscous)
-        if total >= 1.0:
-            raise ValueError(f"viscous has ratios that sum to {total:g}, must be below 1: nothing would be left of mu")
-        return self
-
-    @property
-    def is_viscous(self) -> bool:
-        """Whether there is any of it."""
-        return bool(self.viscous or self.viscosity or self.bulk_viscosity)
-
-    def overstress(self, solid: Solid) -> Viscoelastic | None:
-        """Return the overstress of a body of this material, if there is one."""
-        if not self.viscous:
-            return None
-        times = [item.time for item in self.viscous]
-        if self.viscous[0].ratio is not None:
-            return Viscoelastic.prony(solid, [float(item.ratio or 0.0) for item in self.viscous], times)
-        return Viscoelastic(solid, [float(item.modulus or 0.0) for item in self.viscous], times)
-
-    def viscous_stress(self, solid: Solid) -> ViscousStress | None:
-        """Return the viscous stress of a body of this material, if there is one."""
-        if not (self.viscosity or self.bulk_viscosity):
-            return None
-        return ViscousStress(solid, self.viscosity or 0.0, self.bulk_viscosity or 0.0)
-
-
-def overstress_name(name: str) -> str:
-    """Return what the overstress of the solid of this name is called."""
-    return f"viscoelastic_{name}"
+    def load(self, mesh: Mesh) -> QuadraticDrag:
+        """Return the drag; nodes have shares of the area as by the faces, without faces equal ones."""
+        group = group_in(mesh, self.body, self.group)
+        try:
+            faces = mesh.faces_of(group)
+        except MeshError as error:
+            if self.area is None:
+                raise ScenarioError(f"{str(error).rstrip('.')}; give the area (m²), then its nodes share it.") from None
+            nodes = mesh.nodes_of(group)
+            shares = np.ones(len(nodes))
+        else:
+            unit = SurfaceTraction(mesh.points, faces, (1.0, 0.0, 0.0))
+            # Of quadratic faces corners may have a negative part.
+            nodes, shares = unit.nodes, np.maximum(unit.forces[:, 0], 0.0)
+            shares *= unit.forces[:, 0].sum() / shares.sum()
+        if self.area is not None:
+            shares = shares * (self.area / shares.sum())
+        velocity = self.velocity if any(self.velocity) else None
+        return QuadraticDrag(nodes, 0.5 * self.density * self.coefficient * shares, velocity)

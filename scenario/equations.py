@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,26 +15,42 @@ from symplex.fem.energy import IntArray
 from symplex.fem.equations import LinearConstraints
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import Nodes, nodes_in
-from symplex.scenario.table import Table
+from symplex.scenario.table import Entry
+
+if TYPE_CHECKING:
+    from symplex.scenario.building import Builder
 
 _STIFF = 1000.0  # of a constraint, as a multiple of E h
 _AXES = "xyz"
 
 
 class TermTable(Nodes):
-    """A component of the displacements of nodes, times a factor."""
+    """A component of the displacements of nodes, times a factor; of several nodes all are added."""
 
-    component: Literal["x", "y", "z"]
-    factor: Annotated[float, number("a factor")]
+    component: Annotated[Literal["x", "y", "z"], "Of the displacement since the start."]
+    factor: Annotated[float, number(""), "c."]
 
 
-class ConstraintTable(Table):
-    """Linear equations between displacements of nodes."""
+class ConstraintTable(Entry):
+    """Linear equations Σ c u = b between displacements of nodes, by a penalty ½ k (Σ c u − b)².
 
-    name: Name
-    equations: Annotated[list[Annotated[list[TermTable], Field(min_length=1)]], Field(min_length=1)]
-    values: Annotated[tuple[float, ...] | None, numbers("m")] = None
-    stiffness: Annotated[float | None, positive("N/m of each equation")] = None
+    A force λ of the constraint leaves an error λ/k. Equations whose factors sum to zero in each direction conserve
+    linear momentum; none conserves angular momentum. In Python it is ``fem.LinearConstraints``.
+    """
+
+    adds_energy = True
+    joins = True
+    name: Annotated[Name, "Names their energy."]
+    equations: Annotated[
+        list[Annotated[list[TermTable], Field(min_length=1)]], Field(min_length=1), "Each is a list of terms."
+    ]
+    values: Annotated[tuple[float, ...] | None, numbers("m"), "b of each equation; by default 0."] = None
+    stiffness: Annotated[
+        float | None,
+        positive("N/m of each equation"),
+        "k, by default 1000 E h, with Young's modulus E of the softest body in them and the mean distance h to "
+        "the next node.",
+    ] = None
 
     @model_validator(mode="after")
     def _check(self) -> ConstraintTable:
@@ -42,10 +58,9 @@ class ConstraintTable(Table):
             raise ValueError(f"has {len(self.equations)} equations and {len(self.values)} values; give one for each")
         return self
 
-    @property
-    def bodies(self) -> list[str]:
-        """The names of what its nodes belong to, each once."""
-        return [*dict.fromkeys(term.body for terms in self.equations for term in terms)]
+    def add_stiffness(self, world: Builder) -> None:
+        """Add their energy."""
+        world.add(self.name, constraints_of(self, world.mesh, world.inertia.young))
 
 
 def constraints_of(table: ConstraintTable, mesh: Mesh, young: Mapping[str, float]) -> LinearConstraints:
@@ -86,7 +101,7 @@ def constraints_of(table: ConstraintTable, mesh: Mesh, young: Mapping[str, float
         raise ScenarioError(f"the factors of equation {which} are zero together; leave it out.")
     stiffness = table.stiffness
     if stiffness is None:
-        solid = [name for name in table.bodies if name in young]
+        solid = [name for name in table.bodies_named if name in young]
         if not solid:
             raise ScenarioError("it has no [[body]] from which its stiffness could follow; give its stiffness in N/m.")
         stiffness = _STIFF * min(young[name] * _spacing(mesh, name) for name in solid)

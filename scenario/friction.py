@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import model_validator
 
-from symplex.base.quantities import not_negative, positive
-from symplex.contact.friction import SLIP_SPEED
-from symplex.scenario.table import Table
+from symplex.base.arguments import declared
+from symplex.contact.friction import SLIP_SPEED, Friction
+from symplex.scenario.table import Entry, Need
 
 
-class FrictionTable(Table):
+class FrictionTable(Entry):
     """A table with the keys of friction."""
 
-    friction: Annotated[float | None, not_negative("1")] = None
-    static_friction: Annotated[float | None, not_negative("1")] = None
-    slip_speed: Annotated[float | None, positive("m/s")] = None
+    friction: Annotated[
+        float | None,
+        declared(Friction, "coefficient"),
+        "Dynamic coefficient μ of Coulomb friction ([more](../body-contact.md#friction)); its work is in the "
+        "history. By default there is none.",
+    ] = None
+    static_friction: Annotated[
+        float | None, declared(Friction, "static"), "Static coefficient; by default `friction`."
+    ] = None
+    slip_speed: Annotated[
+        float | None,
+        declared(Friction, "slip_speed"),
+        "Speed up to which friction grows to its full size, by default 0.001: what sticks creeps at less than that.",
+    ] = None
 
     @model_validator(mode="after")
     def _check_friction(self) -> FrictionTable:
@@ -26,7 +38,7 @@ class FrictionTable(Table):
                     raise ValueError(f"{key} goes with friction, the dynamic coefficient, which is not given")
         elif self.static_friction is not None and self.static_friction < self.friction:
             raise ValueError(
-                f"static_friction is {self.static_friction:g}, must not be below friction, {self.friction:g}"
+                f"static_friction must be at least friction = {self.friction:g}, got {self.static_friction:g}"
             )
         return self
 
@@ -40,3 +52,17 @@ class FrictionTable(Table):
         """The arguments of `symplex.contact.Friction` besides the contact."""
         speed = SLIP_SPEED if self.slip_speed is None else self.slip_speed
         return {"coefficient": self.friction or 0.0, "static": self.static_friction, "slip_speed": speed}
+
+    def frictions(self, touching: Sequence[str]) -> Mapping[str, tuple[str, str] | None]:
+        """Return what frictions are called and between which bodies they are, given all that may touch, or None."""
+        raise NotImplementedError
+
+    def needs(self) -> Iterable[Need]:
+        """Loads, of friction."""
+        yield from super().needs()
+        if self.has_friction:
+            yield Need(
+                "loads",
+                "friction has no potential, which {kind} needs; take another integrator, such as {others}, or leave "
+                "friction out.",
+            )

@@ -66,8 +66,9 @@ class Inertia:
             found[table.name] = np.zeros(n) if mass is None else mass
         return found
 
+    @cached_property
     def mass(self) -> Array | csr_array:
-        """Return the nodal masses [n], or the mass matrix if any body has a consistent one."""
+        """The nodal masses [n], or the mass matrix if any body has a consistent one."""
         tables, points, n = self._tables, self._mesh.points, self._riders.n_nodes
         consistent = [item.name for item in (*tables.body, *tables.truss) if item.mass == "consistent"]
         riding = self._riders.masses(sum(float(mass.sum()) for mass in self.of_bodies.values()))
@@ -84,9 +85,7 @@ class Inertia:
     @cached_property
     def _at_rest(self) -> bool:
         """Whether all of the run is static, so that nothing has inertia."""
-        stages = self._tables.stage
-        methods = [stage.integrator for stage in stages] if stages else [self._tables.integrator]
-        return all(method.kind == "static" for method in methods)
+        return all(method.kind == "static" for method in self._tables.integrators)
 
     def mass_of(self, name: str, group: str | None = None, *, of_motion: bool = True) -> Array | csr_array:
         """Return the mass of a body, or of elements of it, on which body forces act: nodal masses [n], or a matrix.
@@ -127,7 +126,7 @@ class Inertia:
 
     def mass_in_frame(self) -> Array | csr_array:
         """Return the masses on which the forces of a rotating frame act."""
-        return self.weights() if self._at_rest else self.mass()
+        return self.weights() if self._at_rest else self.mass
 
     def weights(self) -> Array | csr_array:
         """Return the nodal masses [n] on which gravity acts, or the matrix if those of any body are one."""
@@ -143,7 +142,12 @@ class Inertia:
             mass = mass if moved is None else moved
         return mass
 
-    @property
+    @cached_property
+    def young(self) -> dict[str, float]:
+        """The least of Young's moduli in Pa of each body."""
+        return {name: min(part.material.material().young for part in parts) for name, parts in self.parts.items()}
+
+    @cached_property
     def moved(self) -> dict[str, Array]:
         """Those of `of_bodies`, without what nodes have that are to have none: it is at the nodes behind them."""
         found = dict(self.of_bodies)
@@ -183,7 +187,7 @@ class Inertia:
         v = np.zeros_like(points)
         self._riders.set_velocities(v)
         given = np.full_like(v, np.nan)
-        for table in (item for item in self._tables.point_mass if item.has_node):
+        for table in (item for item in self._tables.point_mass if item.has_nodes):
             nodes = self._mesh.nodes_of(table.name)
             v[nodes] = table.velocity or 0.0
             given[nodes] = np.nan if table.velocity is None else table.velocity

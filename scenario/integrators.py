@@ -201,9 +201,7 @@ def _external(tables: Tables, table: IntegratorTable) -> tuple[str, ...]:
     given = table.external
     if given is not None or "secant" not in table.bare().needs:
         return tuple(given or ())
-    anchored = (table.name for table in tables.spring if table.to is not None)
-    fixed = (obstacle.name for obstacle in tables.shaped if not obstacle.has_secant)
-    return *fixed, *anchored, *tables.constant_forces
+    return tuple(name for _, entry in tables.entries() for name in entry.without_secant)
 
 
 def axes_along(normal: Array) -> Array:

@@ -1,12 +1,15 @@
-"""What a table of a load describes: an energy where it has a potential, else a load."""
+"""The tables of loads, each an energy where it has a potential, else a load."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
+from pydantic import model_validator
 from scipy.sparse import csr_array
 
+from symplex.base.quantities import Name, Text, Triple, number, vector
 from symplex.errors import ScenarioError
 from symplex.fem.actions.centrifugal import Centrifugal
 from symplex.fem.actions.loads import NodalForce, NodalLoad, Pressure, SurfaceTraction
@@ -14,57 +17,182 @@ from symplex.fem.actions.mass import nodal_masses
 from symplex.fem.energy import Array, Energy
 from symplex.fem.system import Load
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.actions import CentrifugalLoadTable, GravityLoadTable, LoadTable
-from symplex.scenario.inertia import Inertia
+from symplex.scenario.actions import History, Timed
 from symplex.scenario.prescribed import factor
 from symplex.scenario.selections import group_in
+from symplex.scenario.table import BodyName, Need
+
+if TYPE_CHECKING:
+    from symplex.scenario.building import Builder
+
+Factor = Callable[[float], float] | tuple[Array, Array]
 
 
-def load_of(table: LoadTable, mesh: Mesh, inertia: Inertia, folder: Path) -> Energy | Load:
-    """Return what a table describes.
+class _LoadTable(Timed):
+    does_work = True
+    name: Annotated[Name, "Names its energy, or the column `work_NAME` of its work."]
+    body: BodyName
+    group: Annotated[
+        Text,
+        "Faces: those that the group holds; of a group of elements their faces on the boundary, of a group of "
+        "points the faces of the boundary with all nodes in it.",
+    ]
+    history: Annotated[History | None, "Factor over time; by default 1."] = None
 
-    Parameters
-    ----------
-    table : LoadTable
-    mesh : Mesh
-        Of all bodies.
-    inertia : Inertia
-    folder : Path
-        Where files of histories are looked for.
+    @property
+    def has_potential(self) -> bool:
+        """Whether it is an energy: a constant force of constant direction."""
+        return self.history is None
 
-    Raises
-    ------
-    ScenarioError
-        If there is no such group, no mass in it, or a file cannot be read.
-    """
-    group = group_in(mesh, table.body, table.group)
-    history = factor(table.history, folder, table.begin) if table.history is not None else 1.0
-    if isinstance(table, GravityLoadTable | CentrifugalLoadTable):
-        mass = inertia.mass_of(table.body, table.group, of_motion=isinstance(table, GravityLoadTable))
+    @property
+    def energies(self) -> list[str]:
+        """Itself, where it has a potential."""
+        return [self.name] if self.has_potential else []
+
+    without_secant = energies
+
+    def needs(self) -> Iterable[Need]:
+        """Loads, where it has no potential."""
+        if not self.has_potential:
+            why = "changes with time" if self.history is not None else "follows the surface"
+            yield Need(
+                "loads",
+                f"it {why}, so it has no potential, which {{kind}} needs; take another integrator, such as {{others}}, "
+                "or a constant nodal load or traction.",
+            )
+
+    def add_forces(self, world: Builder) -> None:
+        """Add an energy or a load."""
+        # What is constant has a potential.
+        history = factor(self.history, world.folder, self.begin) if self.history is not None else None
+        world.add(self.name, self.load(world, group_in(world.mesh, self.body, self.group), history))
+
+    def load(self, world: Builder, group: str, history: Factor | None) -> Energy | Load:
+        """Return it, given the group of the mesh of all bodies, and its factor, if that is not 1."""
+        raise NotImplementedError
+
+
+class NodalLoadTable(_LoadTable):
+    """The same force on each node of a group, or of a point mass."""
+
+    kind: Literal["nodal"]
+    group: Annotated[Text | None, "Group of nodes; not of a point mass."] = None  # pyright: ignore[reportIncompatibleVariableOverride]
+    force: Annotated[Triple, vector("N per node"), "Force on each node."]
+
+    def load(self, world: Builder, group: str, history: Factor | None) -> Energy | Load:
+        """Return forces on nodes."""
+        nodes = world.mesh.nodes_of(group)
+        return NodalForce(nodes, self.force) if history is None else NodalLoad(nodes, self.force, history)
+
+    def amplitudes(self, mesh: Mesh, q: Array) -> Array:
+        """Return the forces [n, 3] in N at positions [n, 3] where its factor is 1."""
+        out = np.zeros_like(q)
+        out[mesh.nodes_of(group_in(mesh, self.body, self.group))] = self.force
+        return out
+
+
+class TractionTable(_LoadTable):
+    """A force per undeformed area of faces, of constant direction."""
+
+    kind: Literal["traction"]
+    traction: Annotated[Triple, vector("Pa"), "Force per undeformed area."]
+
+    def load(self, world: Builder, group: str, history: Factor | None) -> Energy | Load:
+        """Return forces on the nodes of faces."""
+        faces = world.mesh.faces_of(group)
+        load = SurfaceTraction(world.mesh.points, faces, self.traction, 1.0 if history is None else history)
+        return NodalForce(load.nodes, load.forces) if history is None else load
+
+    def amplitudes(self, mesh: Mesh, q: Array) -> Array:
+        """Return the forces [n, 3] in N at positions [n, 3] where its factor is 1."""
+        traction = SurfaceTraction(mesh.points, mesh.faces_of(group_in(mesh, self.body, self.group)), self.traction)
+        out = np.zeros_like(q)
+        out[traction.nodes] = traction.forces
+        return out
+
+
+class PressureTable(_LoadTable):
+    """A pressure on faces, normal to them as they move."""
+
+    kind: Literal["pressure"]
+    pressure: Annotated[float, number("Pa"), "Positive pushes into the body."]
+
+    @property
+    def has_potential(self) -> bool:
+        """No, as it follows the surface."""
+        return False
+
+    def load(self, world: Builder, group: str, history: Factor | None) -> Energy | Load:
+        """Return the pressure on faces."""
+        return Pressure(world.mesh.faces_of(group), self.pressure, 1.0 if history is None else history)
+
+    def amplitudes(self, mesh: Mesh, q: Array) -> Array:
+        """Return the forces [n, 3] in N at positions [n, 3] where its factor is 1."""
+        faces = mesh.faces_of(group_in(mesh, self.body, self.group))
+        return Pressure(faces, self.pressure)(0.0, q, np.zeros_like(q))
+
+
+class _BodyForceTable(_LoadTable):
+    group: Annotated[Text | None, "Group of elements; by default the whole body."] = None  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def load(self, world: Builder, group: str, history: Factor | None) -> Energy | Load:
+        """Return forces on what has mass."""
+        mass = world.inertia.mass_of(self.body, self.group, of_motion=isinstance(self, GravityLoadTable))
         if not nodal_masses("a load", mass).any():
-            raise ScenarioError(f"group '{table.group}' of '{table.body}' has no elements with mass.")
-        if isinstance(table, CentrifugalLoadTable) and table.follows:
-            return Centrifugal(mass, table.angular_velocity, table.point)
-        forces = _of_mass(table, mass, inertia.positions())
+            raise ScenarioError(f"group '{self.group}' of '{self.body}' has no elements with mass.")
+        if isinstance(self, CentrifugalLoadTable) and self.follows:
+            return Centrifugal(mass, self.angular_velocity, self.point)
+        forces = self.of_mass(mass, world.inertia.positions())
         nodes = np.flatnonzero(forces.any(axis=1)).astype(np.int32)
         if not len(nodes):
             raise ScenarioError("it is zero everywhere; leave it out.")
-        return NodalForce(nodes, forces[nodes]) if table.history is None else NodalLoad(nodes, forces[nodes], history)
-    if table.kind == "nodal":
-        nodes = mesh.nodes_of(group)
-        return NodalForce(nodes, table.force) if table.history is None else NodalLoad(nodes, table.force, history)
-    faces = mesh.faces_of(group)
-    if table.kind == "pressure":
-        return Pressure(faces, table.pressure, history)
-    load = SurfaceTraction(mesh.points, faces, table.traction, history)
-    # What is constant has a potential.
-    return NodalForce(load.nodes, load.forces) if table.history is None else load
+        return NodalForce(nodes, forces[nodes]) if history is None else NodalLoad(nodes, forces[nodes], history)
+
+    def of_mass(self, mass: Array | csr_array, points: Array) -> Array:
+        """Return the nodal forces [n, 3] in N at the places of the start."""
+        raise NotImplementedError
 
 
-def _of_mass(table: GravityLoadTable | CentrifugalLoadTable, mass: Array | csr_array, points: Array) -> Array:
-    """Return the nodal forces [n, 3] in N: of an acceleration, or of a rotation at the places of the start."""
-    if isinstance(table, GravityLoadTable):
-        return np.outer(nodal_masses("a load", mass), table.acceleration)
-    out = np.zeros_like(points)
-    Centrifugal(mass, table.angular_velocity, table.point).add_gradient(points, out)
-    return -out
+class GravityLoadTable(_BodyForceTable):
+    """The weight of a body, or of a group of its elements."""
+
+    kind: Literal["gravity"]
+    acceleration: Annotated[Triple, vector("m/s²"), "In addition to that of `[gravity]`."]
+
+    def of_mass(self, mass: Array | csr_array, points: Array) -> Array:
+        """Return masses times the acceleration."""
+        return np.outer(nodal_masses("a load", mass), self.acceleration)
+
+
+class CentrifugalLoadTable(_BodyForceTable):
+    """The centrifugal forces on a body, or a group of its elements, in a frame that rotates steadily.
+
+    A force on a body in a frame at rest, without Coriolis forces: for the equilibrium of what rotates steadily, with
+    ``[start] kind = "static"``. It acts on consistent masses, whatever ``mass`` is.
+    """
+
+    kind: Literal["centrifugal"]
+    angular_velocity: Annotated[Triple, vector("rad/s"), "ω, along the axis."]
+    point: Annotated[Triple, vector("m"), "Point of the axis."]
+    follows: Annotated[
+        bool,
+        "`true`: m ω² r at the places where nodes are, with a potential; `false`: at the undeformed places, "
+        "constant, as in linear analyses.",
+    ] = True
+
+    def of_mass(self, mass: Array | csr_array, points: Array) -> Array:
+        """Return the forces of the rotation."""
+        out = np.zeros_like(points)
+        Centrifugal(mass, self.angular_velocity, self.point).add_gradient(points, out)
+        return -out
+
+    @model_validator(mode="after")
+    def _check(self) -> CentrifugalLoadTable:
+        if not any(self.angular_velocity):
+            raise ValueError("angular_velocity is zero; leave the load out")
+        if self.follows and self.history is not None:
+            raise ValueError("has a history, with which forces can only be those at the start: give follows = false")
+        return self
+
+
+LoadTable = NodalLoadTable | TractionTable | PressureTable | GravityLoadTable | CentrifugalLoadTable

@@ -11,14 +11,26 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from symplex.base.expressions import LONGEST
-from symplex.base.quantities import Quantity, Triple, check_text, listed, number, numbers, positive, shown, vector
+from symplex.base.quantities import (
+    Quantity,
+    Triple,
+    check_text,
+    lengths,
+    listed,
+    number,
+    numbers,
+    positive,
+    refused,
+    shown,
+    vector,
+)
 from symplex.errors import MaterialError
 from symplex.fem.solids.anisotropic import AnisotropicElastic
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.formula import material
 from symplex.fem.solids.formula_table import LAWS
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
-from symplex.scenario.damping import ViscousKeys
+from symplex.scenario.viscous import ViscousKeys
 
 _LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ are smaller
 _SEVERAL = ("stiffness", "moduli", "poisson_ratios", "shear_moduli", "axes")  # of anisotropic laws
@@ -44,20 +56,10 @@ def _law(value: Any) -> str:
     return law
 
 
-def _three(unit: str) -> Quantity:
-    """Three numbers above zero."""
-
-    def check(value: Any) -> Triple:
-        x, y, z = (positive(unit).check(component) for component in vector(unit).check(value))
-        return x, y, z
-
-    return Quantity(check, unit)
-
-
 def _axes(value: Any) -> tuple[Triple, Triple]:
     """Return two directions."""
     if not isinstance(value, list | tuple) or len(value) != 2:
-        raise ValueError(f"is {shown(value)}, must be two directions")
+        raise refused("two directions", value)
     first, second = (vector("1").check(direction) for direction in value)
     return first, second
 
@@ -66,7 +68,7 @@ def _stiffness(value: Any) -> tuple[float, ...]:
     """Return the upper half of a stiffness, column by column: all 21 numbers, or the nine of an orthotropic one."""
     given = numbers("Pa").check(value)
     if len(given) not in (9, 21):
-        raise ValueError(f"has {len(given)} numbers, must have 9, of an orthotropic material, or 21 (Pa)")
+        raise ValueError(f"must be 9 numbers, of an orthotropic material, or 21 (Pa), got {len(given)}")
     return given
 
 
@@ -96,25 +98,50 @@ class MaterialTable(ViscousKeys):
     """A material: a law by name, or the formula of its strain energy, and its constants.
 
     Laws of small strains have Lamé's constants or Young's modulus and Poisson's ratio. The constants of a formula are
-    keys like others, and `constants` here.
+    keys like others.
     """
 
-    law: Annotated[str, Quantity(_law)] = "neo-hookean"
-    density: Annotated[float, positive("kg/m³")]
-    lmbda: Annotated[float | None, number("Pa")] = Field(None, alias="lambda")
-    mu: Annotated[float | None, positive("Pa")] = None
-    young: Annotated[float | None, positive("Pa")] = None
-    poisson: Annotated[float | None, number("1")] = None
-    c10: Annotated[float | None, number("Pa")] = None
-    c01: Annotated[float | None, number("Pa")] = None
-    bulk: Annotated[float | None, positive("Pa")] = None
-    stiffness: Annotated[tuple[float, ...] | None, Quantity(_stiffness)] = None
-    moduli: Annotated[Triple | None, _three("Pa")] = None
-    poisson_ratios: Annotated[Triple | None, vector("1")] = None
-    shear_moduli: Annotated[Triple | None, _three("Pa")] = None
-    axes: Annotated[tuple[Triple, Triple] | None, Quantity(_axes)] = None
-    constants: dict[str, Annotated[float, number("")]] = Field(default_factory=dict)
-    fibres: Annotated[tuple[Triple, ...], Quantity(_fibres)] = ()
+    law: Annotated[
+        str,
+        Quantity(_law, kind="name or formula"),
+        '`"neo-hookean"`: large strains, W = λ/2 (ln J)² − μ ln J + μ/2 (tr C − 3); `"saint-venant-kirchhoff"`: '
+        'large rotations; `"linear-elastic"`: small displacements, without conservation of angular momentum; '
+        '`"anisotropic"`, S = ℂ : E, and `"linear-anisotropic"`; `"mooney-rivlin"`, for rubber; a formula of the '
+        'strain energy, such as `"c10*(I1bar - 3) + K/2*(J - 1)**2"`, or the name of one, such as `"yeoh"` '
+        "([laws.md](../laws.md)).",
+    ] = "neo-hookean"
+    density: Annotated[float, positive("kg/m³"), "Below 1e-3 it is refused, as one in t/mm³ would be."]
+    lmbda: Annotated[float | None, number("Pa"), "Lamé constant λ.", Field(alias="lambda")] = None
+    mu: Annotated[float | None, positive("Pa"), "Lamé constant μ, the shear modulus."] = None
+    young: Annotated[float | None, positive("Pa"), "Young's modulus, instead of Lamé constants."] = None
+    poisson: Annotated[float | None, number("1"), "Poisson's ratio, with Young's modulus."] = None
+    c10: Annotated[float | None, number("Pa"), "Of Mooney and Rivlin; 2 (c10 + c01) is the shear modulus."] = None
+    c01: Annotated[float | None, number("Pa"), "Of Mooney and Rivlin."] = None
+    bulk: Annotated[float | None, positive("Pa"), "Bulk modulus, of Mooney and Rivlin."] = None
+    stiffness: Annotated[
+        tuple[float, ...] | None,
+        Quantity(_stiffness, "Pa", "9 or 21 numbers"),
+        "Of anisotropic laws: upper half of D, column by column, of the stresses 11, 22, 33, 12, 13, 23 for the "
+        "strains E11 … 2 E23; or nine, D1111, D1122, D2222, D1133, D2233, D3333, D1212, D1313, D2323.",
+    ] = None
+    moduli: Annotated[Triple | None, lengths("Pa"), "Of orthotropic materials: E1, E2, E3."] = None
+    poisson_ratios: Annotated[
+        Triple | None, vector("1"), "ν12, ν13, ν23; ν12 is the contraction along 2 under a tension along 1."
+    ] = None
+    shear_moduli: Annotated[Triple | None, lengths("Pa"), "G12, G13, G23."] = None
+    axes: Annotated[
+        tuple[Triple, Triple] | None,
+        Quantity(_axes, kind="two directions"),
+        "Of anisotropic laws: first axis of the material, and a direction in the plane of the first two; by "
+        "default x and y.",
+    ] = None
+    constants: Annotated[
+        dict[str, Annotated[float, number("")]],
+        Field(default_factory=dict, exclude=True),  # each is a key of the material
+    ]
+    fibres: Annotated[
+        tuple[Triple, ...], Quantity(_fibres, kind="one or two directions"), "Of a formula with `I4`."
+    ] = ()
 
     @model_validator(mode="before")
     @classmethod

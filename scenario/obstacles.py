@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import model_validator
 
-from symplex.base.quantities import ZERO, Name, Text, Triple, positive, vector
+from symplex.base.arguments import declared
+from symplex.base.quantities import ZERO, Name, Triple, lengths, nonzero, positive, vector
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Obstacle, Sphere
 from symplex.scenario.friction import FrictionTable
 from symplex.scenario.rigid import SurfaceTable
 from symplex.scenario.rigid_motion import RigidMotionTable
-from symplex.scenario.table import Rotation, Table, one_of
+from symplex.scenario.table import TOUCHED, Rotation, TouchingName, one_of
+
+if TYPE_CHECKING:
+    from symplex.scenario.building import Builder
+
+
+INSIDE = "The inside is the free side, as of a vessel, a pipe or a container."
 
 
 class _ObstacleTable(FrictionTable, RigidMotionTable):
-    name: Name
-    stiffness: Annotated[float | None, positive("N/m")] = None
-    penalty: Annotated[float | None, positive("m/N")] = None
-    bodies: list[Text] | None = None
-    allow_initial_penetration: bool = False
+    adds_energy = True
+    name: Annotated[Name, "Names its energy and its block."]
+    stiffness: Annotated[float | None, positive("N/m"), "k for each node."] = None
+    penalty: Annotated[float | None, positive("m/N"), "ε = 1/k, instead."] = None
+    bodies: Annotated[list[TouchingName] | None, TOUCHED] = None
+    allow_initial_penetration: Annotated[bool, "A body may start inside it."] = False
 
     @model_validator(mode="after")
     def _check(self) -> _ObstacleTable:
@@ -29,6 +38,19 @@ class _ObstacleTable(FrictionTable, RigidMotionTable):
         if self.bodies == []:
             raise ValueError("bodies is [], must name a body; without the key all bodies are meant")
         return self
+
+    @property
+    def without_secant(self) -> list[str]:
+        """Where it stands still, or slides without turning; pairs of points have a secant form."""
+        return [] if self.has_secant else [self.name]
+
+    def frictions(self, touching: Sequence[str]) -> dict[str, tuple[str, str] | None]:
+        """Return the only friction."""
+        return {f"friction_{self.name}": None} if self.has_friction else {}
+
+    def add_stiffness(self, world: Builder) -> None:
+        """Add its energy and friction."""
+        world.contact.add_obstacle(cast("ShapedTable", self))
 
     @property
     def middle(self) -> Triple:
@@ -64,17 +86,18 @@ class _ObstacleTable(FrictionTable, RigidMotionTable):
 
 
 class HalfSpaceTable(_ObstacleTable):
-    """A half-space bounded by a plane."""
+    """A half-space bounded by a plane; it can have no mass."""
 
     kind: Literal["half-space"]
-    point: Annotated[Triple, vector("m")]
-    normal: Annotated[Triple, vector("1")]
-    normalize: bool = True
+    point: Annotated[Triple, vector("m"), "Point of the plane."]
+    normal: Annotated[Triple, nonzero(), "To the free side."]
+    normalize: Annotated[
+        bool,
+        "`false` takes the normal as it is, so that g = (q − point)·normal is no distance: the paper's convention.",
+    ] = True
 
     @model_validator(mode="after")
     def _check_normal(self) -> HalfSpaceTable:
-        if not any(self.normal):
-            raise ValueError("normal is zero, must be a direction, towards the free side")
         self._require_no_mass("a half-space has no end")
         return self
 
@@ -88,9 +111,9 @@ class SphereTable(_ObstacleTable):
     """A rigid ball or, of the inside, a vessel; with a mass it moves, and turns if an angular velocity is given."""
 
     kind: Literal["sphere"]
-    center: Annotated[Triple, vector("m")]
-    radius: Annotated[float, positive("m")]
-    inside: bool = False
+    center: Annotated[Triple, vector("m"), "Its centre."]
+    radius: Annotated[float, declared(Sphere, "radius")]
+    inside: Annotated[bool, INSIDE] = False
 
     @model_validator(mode="after")
     def _check_mass(self) -> SphereTable:
@@ -110,18 +133,16 @@ class SphereTable(_ObstacleTable):
 
 
 class CylinderTable(_ObstacleTable):
-    """A round bar without ends, or a pipe."""
+    """A round bar without ends, or a pipe; it can have no mass."""
 
     kind: Literal["cylinder"]
-    point: Annotated[Triple, vector("m")]
-    axis: Annotated[Triple, vector("1")]
-    radius: Annotated[float, positive("m")]
-    inside: bool = False
+    point: Annotated[Triple, vector("m"), "Point of its axis."]
+    axis: Annotated[Triple, nonzero(), "Direction of its axis."]
+    radius: Annotated[float, declared(Cylinder, "radius")]
+    inside: Annotated[bool, INSIDE] = False
 
     @model_validator(mode="after")
     def _check_axis(self) -> CylinderTable:
-        if not any(self.axis):
-            raise ValueError("axis is zero, must be a direction")
         self._require_no_mass("a cylinder has no ends")
         return self
 
@@ -135,10 +156,10 @@ class CapsuleTable(_ObstacleTable):
     """A round bar with hemispheres for ends, or the inside of it."""
 
     kind: Literal["capsule"]
-    start: Annotated[Triple, vector("m")]
-    end: Annotated[Triple, vector("m")]
-    radius: Annotated[float, positive("m")]
-    inside: bool = False
+    start: Annotated[Triple, vector("m"), "Centre of the hemisphere at one end."]
+    end: Annotated[Triple, vector("m"), "Centre of that at the other end."]
+    radius: Annotated[float, declared(Capsule, "radius")]
+    inside: Annotated[bool, INSIDE] = False
 
     @model_validator(mode="after")
     def _check_ends(self) -> CapsuleTable:
@@ -158,15 +179,13 @@ class BoxTable(_ObstacleTable):
     """A block, or a container."""
 
     kind: Literal["box"]
-    center: Annotated[Triple, vector("m")]
-    size: Annotated[Triple, vector("m")]
-    rotate: Rotation | None = None
-    inside: bool = False
+    center: Annotated[Triple, vector("m"), "Its centre."]
+    size: Annotated[Triple, lengths("m"), "Its edges."]
+    rotate: Annotated[Rotation | None, "About its centre."] = None
+    inside: Annotated[bool, INSIDE] = False
 
     @model_validator(mode="after")
     def _check_size(self) -> BoxTable:
-        if min(self.size) <= 0:
-            raise ValueError(f"size is {list(self.size)}, must be three positive lengths (m)")
         if self.inside:
             self._require_no_mass("a container has no volume")
         return self
@@ -179,15 +198,6 @@ class BoxTable(_ObstacleTable):
 
 ShapedTable = HalfSpaceTable | SphereTable | CylinderTable | CapsuleTable | BoxTable  # with a gap in closed form
 ObstacleTable = ShapedTable | SurfaceTable
-
-OBSTACLES: dict[str, type[Table]] = {
-    "half-space": HalfSpaceTable,
-    "sphere": SphereTable,
-    "cylinder": CylinderTable,
-    "capsule": CapsuleTable,
-    "box": BoxTable,
-    "surface": SurfaceTable,
-}
 
 
 def obstacle_of(table: ShapedTable, origin: ArrayLike = ZERO) -> Obstacle:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from symplex.base.quantities import listed, shown
 from symplex.contact.massless import mass_moved_inward
 from symplex.errors import MeshError
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
@@ -16,9 +15,11 @@ from symplex.fem.energy import Array, IntArray
 from symplex.fem.solids.elements import SOLIDS
 from symplex.fem.solids.solid import Formulation, Solid
 from symplex.meshes.mesh import Mesh, rows_among
-from symplex.scenario.body_tables import Body
 from symplex.scenario.materials import MaterialTable
 from symplex.scenario.selections import group_in
+
+if TYPE_CHECKING:
+    from symplex.scenario.bodies import Body
 
 
 class Part(NamedTuple):
@@ -113,69 +114,3 @@ def moved_inward(mass: Array | csr_array, body: Body, parts: Sequence[Part], mes
     n = mass.shape[0]  # pyright: ignore[reportOptionalSubscript]
     points = np.concatenate([mesh.points, np.zeros((n - len(mesh.points), 3))])
     return mass_moved_inward(mass, points, cells, nodes)
-
-
-def require_materials(body: Body, mesh: Mesh, called: str) -> None:
-    """Check that each element of a body has one material: that the groups of its materials cover it exactly.
-
-    Raises
-    ------
-    MeshError
-        If a group does not exist or has no elements, or elements are in none or in several of them.
-    """
-    groups = [group for group in body.material_of_group if group is not None]
-    counts = {kind: np.zeros(len(mesh.cells[kind]), int) for kind in mesh.volume_types}
-    for group in groups:
-        members = {kind: index for kind, index in mesh.cell_groups.get(group, {}).items() if kind in counts}
-        if group not in mesh.groups:
-            raise MeshError(f"materials: group '{group}' is not in {called}; it has: {listed(mesh.groups)}.")
-        if set(group) & set(',"'):
-            raise MeshError(f"materials: the group {shown(group)} names a column: no commas, no quotes.")
-        if not any(map(len, members.values())):
-            raise MeshError(f"materials: group '{group}' has no elements, only cells of other types or points.")
-        for kind, index in members.items():
-            counts[kind][index] += 1
-    if not groups:
-        return
-    total = sum(map(len, counts.values()))
-    for wrong, how in ((lambda n: n == 0, "no material"), (lambda n: n > 1, "several materials")):
-        number = sum(int(wrong(n).sum()) for n in counts.values())
-        if number:
-            kind = next(kind for kind, n in counts.items() if wrong(n).any())
-            first = mesh.points[mesh.cells[kind][np.flatnonzero(wrong(counts[kind]))[0]]].mean(axis=0)
-            at = ", ".join(f"{x:.4g}" for x in first)
-            raise MeshError(
-                f"materials: {number:,} of {total:,} elements have {how}, the first at ({at}) m; the groups "
-                f"{listed(groups)} must hold each element once. Groups of {called}: {listed(mesh.groups)}."
-            )
-
-
-def require_conforming(mesh: Mesh, called: str) -> None:
-    """Check that quadrilateral faces of elements meet no triangular ones.
-
-    Between tetrahedra and hexahedra that share nodes only, faces would part; pyramids go between them.
-
-    Raises
-    ------
-    MeshError
-        If two corners of a triangular face on the boundary are opposite corners of a quadrilateral one.
-    """
-    if len(mesh.volume_types) < 2:
-        return
-    faces = mesh.boundary_faces
-    triangles = [rows[:, :3] for kind, rows in faces.items() if kind.startswith("triangle")]
-    quads = [rows[:, :4] for kind, rows in faces.items() if kind.startswith("quad")]
-    if not triangles or not quads:
-        return
-    corners = np.concatenate(quads)
-    diagonals = np.concatenate([corners[:, [0, 2]], corners[:, [1, 3]]])
-    rows = np.concatenate(triangles)
-    on = np.zeros(len(rows), bool)
-    for pair in ((0, 1), (1, 2), (2, 0)):
-        on |= rows_among(rows[:, pair], diagonals)
-    if on.any():
-        at = ", ".join(f"{x:.4g}" for x in mesh.points[rows[on][0]].mean(axis=0))
-        raise MeshError(
-            f"{called} is not conforming: {int(on.sum()):,} triangular faces lie on quadrilateral ones, the first at "
-            f"({at}) m, so that elements would part there; pyramids go between tetrahedra and hexahedra."
-        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from symplex.base.quantities import Quantity, Text, between, check_text, not_negative, numbers, positive
+from symplex.base.quantities import Quantity, Text, between, check_text, not_negative, numbers, positive, refused
 from symplex.meshes.pictures.view import View
 from symplex.meshes.pictures.words import check_dpi, check_size, direction_of, section_of, view_of
 from symplex.scenario.table import Table
@@ -24,7 +24,7 @@ def _word(what: str, check: Callable[[str], Any]) -> Quantity:
             raise ValueError(f"is '{word}', no {what}; {str(error).partition('; ')[2].rstrip('.')}") from None
         return word
 
-    return Quantity(checked)
+    return Quantity(checked, kind=what)
 
 
 def _size(value: Any) -> tuple[int, int]:
@@ -33,7 +33,7 @@ def _size(value: Any) -> tuple[int, int]:
         or len(value) != 2
         or not all(isinstance(one, int) and not isinstance(one, bool) for one in value)
     ):
-        raise ValueError(f"is {value!r}, must be the width and the height in pixels, such as [1600, 900]")
+        raise refused("the width and the height in pixels, such as [1600, 900]", value)
     width, height = value
     try:
         check_size(width, height)
@@ -55,18 +55,38 @@ _Direction = Annotated[str, _word("direction", lambda word: direction_of(word, "
 
 
 class ViewTable(Table):
-    """From where the pictures of a run are seen, what they show, and their sizes."""
+    """How snapshots and film look; options of `symplex render` and `symplex view` take precedence."""
 
-    field: Text | None = None
-    direction: _Direction = "auto"
-    up: _Direction = "auto"
-    slice: Annotated[str | None, _word("section", section_of)] = None
-    scale: Annotated[float, not_negative("1")] = 1.0
-    times: Annotated[tuple[float, ...] | None, numbers("s")] = None
-    size: Annotated[tuple[int, int] | None, Quantity(_size)] = None
-    dpi: Annotated[float | None, Quantity(_dpi)] = None
-    to: _Direction = "auto"
-    orbit: Annotated[float, between(-_TURNS, _TURNS)] = 0.0
+    field: Annotated[
+        Text | None,
+        "What colours show, as [`--field`](../scenario.md#pictures); by default the first there is of stress, axial "
+        "force, displacement.",
+    ] = None
+    direction: Annotated[
+        _Direction,
+        'To the eye: `"x"`, `"-y"`, or three numbers, `"1,-2,0.5"`; by default obliquely from above and along '
+        "planar obstacles.",
+    ] = "auto"
+    up: Annotated[_Direction, "What points up, likewise."] = "auto"
+    slice: Annotated[
+        str | None, _word("section", section_of), 'Section across `"x"`, `"y"` or `"z"`, or at a place, `"z=0.05"` (m).'
+    ] = None
+    scale: Annotated[float, not_negative("1"), "Factor of displacements."] = 1.0
+    times: Annotated[tuple[float, ...] | None, numbers("s"), "Of the snapshots; by default six."] = None
+    size: Annotated[
+        tuple[int, int] | None,
+        Quantity(_size, "pixels", "two integers"),
+        "Width and height of snapshots and film; by default 1600 wide, and 800 × 500.",
+    ] = None
+    dpi: Annotated[
+        float | None,
+        Quantity(_dpi, "1/inch", "number", "> 0"),
+        "Of the snapshots, by which letters and lines have sizes; by default 100.",
+    ] = None
+    to: Annotated[_Direction, "Direction in which the camera of the film ends."] = "auto"
+    orbit: Annotated[
+        float, between(-_TURNS, _TURNS, "°"), "Angle by which the camera of the film goes round the bodies."
+    ] = 0.0
 
     def view(self) -> View:
         """Return the view."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,9 @@ from symplex.fem.actions.histories import checked_table
 from symplex.fem.actions.support_motion import SupportMotion, SupportRotation, SupportTranslation
 from symplex.fem.actions.time_function import TimeFunction
 from symplex.fem.energy import Array
-from symplex.scenario.actions import History, Support
+
+if TYPE_CHECKING:
+    from symplex.scenario.actions import History, Support
 
 _ROUNDING = 1e-12  # of the time of a run
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import model_validator
 
-from symplex.base.quantities import ZERO, Name, Text, Triple, shown, vector, whole
+from symplex.base.quantities import ZERO, Name, Text, Triple, vector, whole
 from symplex.fem.outputs.field_probes import Motion
 from symplex.fem.outputs.force_probes import OfBars
 from symplex.fem.outputs.probe import Reduction
 from symplex.fem.outputs.solid_fields import Quantity
 from symplex.scenario.sampling import MOST_FRAMES
-from symplex.scenario.table import Table, one_of
+from symplex.scenario.sentences import place
+from symplex.scenario.table import Entry, one_of
 
 if TYPE_CHECKING:
     from symplex.scenario.tables import Tables
@@ -22,26 +23,65 @@ _COMPONENTS = Literal["x", "y", "z", "xx", "yy", "zz", "xy", "yz", "xz", "1", "2
 _MOST_PLACES = 1000
 
 
-class ProbeTable(Table):
-    """A few numbers of a motion, in a file of their own."""
+class ProbeTable(Entry):
+    """History output: a few numbers of a motion in a file, ``probe-NAME.csv`` ([outputs.md](../outputs.md)).
 
-    name: Name
-    body: Text | None = None
-    nodes: list[Annotated[int, whole(0, 2**31 - 1)]] | None = None
-    points: list[Annotated[Triple, vector("m")]] | None = None
-    group: Text | None = None
-    members: list[Annotated[int, whole(0, 2**31 - 1)]] | None = None
-    support: Text | None = None
-    obstacle: Text | None = None
-    contact: Text | None = None
-    quantities: list[Literal[Motion, Quantity, OfBars]] | None = None
-    components: list[_COMPONENTS] | None = None
-    reduce: list[Reduction] | None = None
-    interpolate: bool = True
-    about: Annotated[Triple, vector("m")] = ZERO
-    every: Annotated[int, whole(1, 10 * MOST_FRAMES)] = 1
-    format: Literal["csv", "hdf5"] = "csv"
-    frame_on: Event | None = None
+    It has one of ``body``, ``support``, ``obstacle`` and ``contact``.
+    """
+
+    of_all = False
+    has_name = False
+    name: Annotated[Name, "Names its file."]
+    body: Annotated[Text | None, "Body, truss, point mass or spring, as a whole or as the next four keys say."] = None
+    nodes: Annotated[
+        list[Annotated[int, whole(0, 2**31 - 1)]] | None,
+        "Numbers of nodes from 0, as ParaView has them in the block of the body.",
+    ] = None
+    points: Annotated[
+        list[Annotated[Triple, vector("m")]] | None,
+        "Points `[x, y, z]` of the undeformed body: fields are interpolated in the element or member around.",
+    ] = None
+    group: Annotated[Text | None, "Group of its mesh."] = None
+    members: Annotated[list[Annotated[int, whole(0, 2**31 - 1)]] | None, "Of trusses and springs: numbers from 0."] = (
+        None
+    )
+    support: Annotated[
+        Text | None,
+        "Name of a support, or its number: reaction force on the body and its moment, zero while it does not act; "
+        '`"all"`: of each, and of all together.',
+    ] = None
+    obstacle: Annotated[Text | None, 'Name, or `"all"`: force on all bodies, friction included, and its moment.'] = None
+    contact: Annotated[
+        Text | None,
+        'Name of a `[[contact]]`, or `"all"`: force on each of its bodies, friction included, and its moment.',
+    ] = None
+    quantities: Annotated[
+        list[Literal[Motion, Quantity, OfBars]] | None,
+        'By default `["displacement"]`, of members and springs `["axial_force"]`; the last three are of trusses '
+        "and springs.",
+    ] = None
+    components: Annotated[
+        list[_COMPONENTS] | None,
+        "By default all but the norm. Each quantity has those of its kind, or all if none of them is named: `x`, "
+        "`y`, `z` of motions, two letters of tensors, numbers of principal stresses.",
+    ] = None
+    reduce: Annotated[
+        list[Reduction] | None,
+        'Over the places; by default `["mean"]` of groups and whole bodies, and each of other places.',
+    ] = None
+    interpolate: Annotated[
+        bool, "`false`: take the node nearest to a point, which must be no farther away than its elements reach."
+    ] = True
+    about: Annotated[Triple, vector("m"), "Point about which moments are taken."] = ZERO
+    every: Annotated[
+        int, whole(1, 10 * MOST_FRAMES), "A row at each so many samples; may be smaller than `history_every`."
+    ] = 1
+    format: Annotated[Literal["csv", "hdf5"], '`"hdf5"` is for long ones.'] = "csv"
+    frame_on: Annotated[
+        Event | None,
+        '`"onset"`: a frame when its first value is not zero for the first time; `"peak"`: a frame at the row '
+        "after each new maximum of it.",
+    ] = None
 
     @model_validator(mode="after")
     def _check(self) -> ProbeTable:
@@ -81,7 +121,7 @@ def wrong_probes(tables: Tables) -> list[str]:
     """Return lines about probes of one name, and those that cannot be told."""
     lines, seen = [], {}
     for k, table in enumerate(tables.probe):
-        here = f"[[probe]] #{k + 1} {shown(table.name)}"
+        here = place("probe", k, table.name)
         key = table.name.casefold()  # some file systems do not tell letters of two cases apart
         if key in seen:
             lines.append(

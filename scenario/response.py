@@ -9,20 +9,20 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from symplex.base.quantities import Name, Text, listed, not_negative, numbers, shown, whole
+from symplex.base.quantities import Name, Quantity, Text, listed, not_negative, numbers, refused, shown, whole
 from symplex.errors import ScenarioError
-from symplex.fem.actions.loads import Pressure, SurfaceTraction
 from symplex.fem.actions.supports import AXES
 from symplex.fem.energy import Array
 from symplex.fem.outputs.field_probes import MOTIONS
 from symplex.fem.outputs.force_probes import OF_BARS
 from symplex.fem.outputs.probe import NORM
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.actions import LoadTable, NodalLoadTable, PressureTable, Support, Timed, TractionTable
+from symplex.scenario.actions import Support, Timed
+from symplex.scenario.loads import LoadTable, NodalLoadTable, PressureTable, TractionTable
 from symplex.scenario.probes import ProbeTable
 from symplex.scenario.selections import Nodes, group_in
 from symplex.scenario.sentences import suggestion
-from symplex.scenario.table import Table
+from symplex.scenario.table import Entry
 
 _MOST_FREQUENCIES, _MOST_MODES = 100_000, 10_000
 # What swings in proportion to small motions. (Norms, principal values and the like do not.)
@@ -30,10 +30,19 @@ _LINEAR = (*MOTIONS, "stress", "strain", "logarithmic_strain", "pressure", *OF_B
 _SWINGING = (NodalLoadTable, TractionTable, PressureTable)
 
 
-class Place(Nodes):
-    """Where a response is told, under a name: the mean of some nodes."""
+def _hertz() -> Quantity:
+    """Numbers of at least zero."""
 
-    name: Name
+    def check(value: Any) -> tuple[float, ...]:
+        return tuple(not_negative("Hz").check(one) for one in numbers("Hz").check(value))
+
+    return Quantity(check, "Hz", "list of numbers", "≥ 0")
+
+
+class Place(Nodes):
+    """Where a response is evaluated: the mean of some nodes."""
+
+    name: Annotated[Name, "Names its columns."]
 
 
 class ProbePlace(Place):
@@ -44,21 +53,40 @@ def _places(value: Any) -> Any:
     """Return places with names of probes among them as such."""
     if not isinstance(value, list):
         return value
-    return [ProbePlace.model_construct(name=item, body="") if isinstance(item, str) else item for item in value]
+    return [ProbePlace.model_construct(name=item, body=None) if isinstance(item, str) else item for item in value]
 
 
-class ResponseTable(Table):
-    """Frequencies, the method with its damping, what excites, and where the response is told."""
+class ResponseTable(Entry):
+    """Harmonic response, which `symplex response` computes ([modes.md](../modes.md#harmonic-response)); runs ignore it.
 
-    frequencies: Annotated[tuple[float, ...] | None, numbers("Hz")] = None
-    between: Annotated[tuple[float, ...] | None, numbers("Hz")] = None
-    points: Annotated[int, whole(2, _MOST_FREQUENCIES)] = 201
-    spacing: Literal["linear", "logarithmic"] = "linear"
-    modes: Annotated[int | None, whole(1, _MOST_MODES)] = None
-    ratio: Annotated[float | None, not_negative("1")] = None
-    loss_factor: Annotated[float, not_negative("1")] = 0.0
-    by: list[Text] | None = None
-    at: Annotated[list[Place], Field(min_length=1), BeforeValidator(_places)]
+    Nodal loads, tractions, pressures and supports that have a ``history`` vary harmonically and in phase, with the
+    values that the history multiplies for amplitudes. All else acts as at the start.
+    """
+
+    of_all = False
+    frequencies: Annotated[tuple[float, ...] | None, _hertz(), "Each frequency."] = None
+    between: Annotated[
+        tuple[float, ...] | None, _hertz(), "The first and the last of `points` frequencies, instead."
+    ] = None
+    points: Annotated[int, whole(2, _MOST_FREQUENCIES), "How many."] = 201
+    spacing: Annotated[Literal["linear", "logarithmic"], "Of these frequencies."] = "linear"
+    modes: Annotated[
+        int | None, whole(1, _MOST_MODES), "Superpose so many natural modes; by default equations are solved directly."
+    ] = None
+    ratio: Annotated[
+        float | None, not_negative("1"), "Of critical damping of each mode, in addition to that of other tables."
+    ] = None
+    loss_factor: Annotated[float, not_negative("1"), "η of hysteretic damping: the stiffness is (1 + iη) K."] = 0.0
+    by: Annotated[
+        list[Text] | None, "Names of the loads and supports that excite; by default all that act at the time."
+    ] = None
+    at: Annotated[
+        list[Place],
+        Field(min_length=1),
+        BeforeValidator(_places),
+        'Where it is evaluated: groups, nodes or bodies, such as `{ name = "tip", body = "beam", group = "x_max" '
+        '}`, and names of `[[probe]]`s, `at = ["root"]`.',
+    ]
 
     @model_validator(mode="after")
     def _check(self) -> ResponseTable:
@@ -67,9 +95,7 @@ class ResponseTable(Table):
         if self.between is None:
             self.refuse_unused("points", "spacing", goes_with="between, the first and the last of them")
         if self.between is not None and (len(self.between) != 2 or not self.between[0] < self.between[1]):
-            raise ValueError(f"between is {shown(list(self.between))}, must be two frequencies that ascend (Hz)")
-        if min(self.frequencies or self.between or (0.0,)) < 0.0:
-            raise ValueError("frequencies must not be negative (Hz)")
+            raise ValueError(f"between {refused('two frequencies that ascend', list(self.between), 'Hz')}")
         if self.between is not None and self.spacing == "logarithmic" and not self.between[0] > 0.0:
             raise ValueError('between begins at 0 Hz, which spacing = "logarithmic" never comes to')
         if self.ratio is not None and self.modes is None:
@@ -89,21 +115,11 @@ class ResponseTable(Table):
         return space(first, last, self.points)
 
 
-def wrong_places(table: ResponseTable, bodies: Sequence[str], probes: Sequence[ProbeTable]) -> list[str]:
-    """Return lines about places where there is no body or probe, or one that tells what does not swing.
-
-    Parameters
-    ----------
-    table : ResponseTable
-    bodies : sequence of str
-    probes : sequence of ProbeTable
-    """
+def wrong_places(table: ResponseTable, probes: Sequence[ProbeTable]) -> list[str]:
+    """Return lines about places where there is no probe, or one whose values do not vary harmonically."""
     lines, named = [], {probe.name: probe for probe in probes}
-    for at in table.at:
-        if not isinstance(at, ProbePlace):
-            if at.body not in bodies:
-                lines.append(f"[response]: at: there is no body {shown(at.body)}; {suggestion(at.body, bodies)}")
-        elif at.name not in named:
+    for at in (place for place in table.at if isinstance(place, ProbePlace)):
+        if at.name not in named:
             known = suggestion(at.name, list(named)) if named else "there is none at all."
             lines.append(f"[response]: at: there is no [[probe]] {shown(at.name)}; {known}")
         elif why := unlike_swings(named[at.name]):
@@ -182,7 +198,7 @@ def excitation(
         )
     for load in loads:
         if load.history is not None and isinstance(load, _SWINGING):
-            swinging[load.name] = lambda out, load=load: _add_force(out.forces, load, mesh, q)
+            swinging[load.name] = lambda out, load=load: _add_force(out, load.amplitudes(mesh, q))
             idle += [] if id(load) in acting else [load.name]
     for support in supports:
         if support.history is not None:
@@ -214,15 +230,8 @@ def _acts_at(item: Timed, t: float) -> bool:
     return (item.begin < t or item.begin == 0.0) and (item.until is None or t <= item.until)
 
 
-def _add_force(out: Array, load: NodalLoadTable | TractionTable | PressureTable, mesh: Mesh, q: Array) -> None:
-    group = group_in(mesh, load.body, load.group)
-    if isinstance(load, NodalLoadTable):
-        out[mesh.nodes_of(group)] += load.force
-    elif isinstance(load, PressureTable):
-        out += Pressure(mesh.faces_of(group), load.pressure)(0.0, q, np.zeros_like(q))
-    else:
-        traction = SurfaceTraction(mesh.points, mesh.faces_of(group), load.traction)
-        out[traction.nodes] += traction.forces
+def _add_force(out: Excitation, forces: Array) -> None:
+    out.forces[:] += forces
 
 
 def _add_motion(out: Excitation, support: Support, mesh: Mesh) -> None:

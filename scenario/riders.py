@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,6 @@ from symplex.scenario.obstacles import ShapedTable, SphereTable, obstacle_of
 from symplex.scenario.prescribed import require_covered
 from symplex.scenario.rigid import RigidBodyTable, RigidTable
 from symplex.scenario.rigid_motion import PIVOTS, RIGIDITY, RigidMotionTable
-from symplex.scenario.sentences import place
 from symplex.scenario.stages import tables_of_stage
 from symplex.scenario.tables import Tables
 from symplex.time.integrator import Integrator
@@ -172,7 +171,7 @@ class Riders:
     def given_motions(self, tables: Tables, of_bodies: Array, folder: Path, try_: Try) -> dict[str, SupportMotion]:
         """Return the motions that are given, by the names of what they move; files are looked for in a folder."""
         points, found = self.positions(of_bodies), {}
-        for here, table in _places(tables):
+        for here, table in tables.entries(RigidMotionTable):
             rider = self.riders.get(table.name)
             if rider is None or not table.is_driven:
                 continue
@@ -293,24 +292,16 @@ def riders_of(tables: Tables, n_nodes: int, folder: Path, try_: Try) -> Riders:
         ``try_(here, what, *args)`` returns what(*args), or notes the mistake and returns None.
     """
     rigid: dict[str, tuple[RigidTable, RigidBody]] = {}
-    for here, table in _places(tables):
+    for here, table in tables.entries(RigidMotionTable):
         body = try_(here, table.body, folder) if isinstance(table, RigidTable) else None
         if isinstance(table, RigidTable) and body is not None:
             rigid[table.name] = table, body
-        if table.is_free and (isinstance(table, RigidTable) or table.is_framed):
+        if table.is_free and (isinstance(table, RigidTable) or getattr(table, "is_framed", False)):
             for k in range(len(tables.sampled)):
                 try_(here, _require_steps, tables_of_stage(tables, k).integrator)
     return Riders(
         tables.shaped, {table.name: rigid[table.name] for table in tables.rigid if table.name in rigid}, n_nodes
     )
-
-
-def _places(tables: Tables) -> Iterator[tuple[str, RigidTable | ShapedTable]]:
-    """Yield the tables of obstacles and rigid bodies with what messages call them."""
-    for k, table in enumerate(tables.obstacle):
-        yield place("obstacle", k, table.name), table
-    for k, table in enumerate(tables.rigid_body):
-        yield place("rigid_body", k, table.name), table
 
 
 def _require_steps(table: IntegratorTable) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from symplex.base.quantities import ZERO, FilePath, Name, Text, Triple, counts, positive, vector, whole
+from symplex.base.quantities import ZERO, FilePath, Name, Text, Triple, counts, lengths, positive, vector, whole
 from symplex.contact.rigid_body import RigidBody
 from symplex.contact.surfaces import Surface
 from symplex.errors import MeshError
@@ -20,24 +21,27 @@ from symplex.meshes.closed_surfaces import box_surface, cylinder_surface, sphere
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.contacts import ContactTable
-from symplex.scenario.rigid_motion import RigidMotionTable
-from symplex.scenario.table import Rotation, Table, one_of
+from symplex.scenario.rigid_motion import PIVOTS, RigidMotionTable
+from symplex.scenario.table import TOUCHED, Rotation, Table, TouchingName, one_of
+
+if TYPE_CHECKING:
+    from symplex.scenario.tables import Tables
 
 _SAME = 1e-9  # of the size of a surface: how near to each other corners of its triangles are one
 
 
 class ShapeTable(Table):
-    """Where a rigid surface comes from: a ``file``, ``bundled``, or a ``sphere``, ``box`` or ``cylinder``."""
+    """Where a rigid surface comes from; a text alone is the name of a file."""
 
-    file: FilePath | None = None
-    bundled: Text | None = None
-    sphere: Annotated[float | None, positive("m")] = None
-    refinements: Annotated[int, whole(0, 7)] = 3
-    box: Annotated[Triple | None, vector("m")] = None
-    cells: Annotated[tuple[int, int, int], counts(1000)] = (1, 1, 1)
-    cylinder: Annotated[float | None, positive("m")] = None
-    length: Annotated[float | None, positive("m")] = None
-    rings: Annotated[int, whole(1, 200)] = 4
+    file: Annotated[FilePath | None, "STL or mesh file; of volume cells it is their boundary."] = None
+    bundled: Annotated[Text | None, 'A part that comes with symplex, such as `"bracket"`.'] = None
+    sphere: Annotated[float | None, positive("m"), "Radius of a ball about the origin."] = None
+    refinements: Annotated[int, whole(0, 7), "How often the triangles of the ball are halved."] = 3
+    box: Annotated[Triple | None, lengths("m"), "Edges of a block about the origin."] = None
+    cells: Annotated[tuple[int, int, int], counts(1000), "Squares along the edges of the block."] = (1, 1, 1)
+    cylinder: Annotated[float | None, positive("m"), "Radius of a bar along z about the origin."] = None
+    length: Annotated[float | None, positive("m"), "Length of the bar."] = None
+    rings: Annotated[int, whole(1, 200), "Circles of triangles of the bar."] = 4
 
     @model_validator(mode="before")
     @classmethod
@@ -52,8 +56,6 @@ class ShapeTable(Table):
                 raise ValueError(f"{key} goes with {owner}, not with {source}")
         if self.cylinder is not None and self.length is None:
             raise ValueError("cylinder, a radius, needs length (m)")
-        if self.box is not None and min(self.box) <= 0:
-            raise ValueError(f"box is {list(self.box)}, must be three positive lengths (m)")
         return self
 
     @property
@@ -79,15 +81,19 @@ class ShapeTable(Table):
 
 
 class RigidTable(RigidMotionTable):
-    """A rigid surface, that stands still, moves in a given way, or freely with a mass."""
+    """A rigid surface, that stands still, moves in a given way, or freely with a mass.
 
-    name: Name
-    mesh: ShapeTable
-    group: Text | None = None
-    scale: Annotated[float, positive("m per unit of the file")] = 1.0
-    flip: bool = False
-    rotate: Rotation | None = None
-    translate: Annotated[Triple, vector("m")] = ZERO
+    Open surfaces stand still or move in a given way: for a mass a surface must be closed. It may have several closed
+    parts, apart, touching or as cavities with their normals into the cavity; parts that overlap are refused.
+    """
+
+    name: Annotated[Name, "Names its block, and its energy if it is an obstacle."]
+    mesh: Annotated[ShapeTable, "Where its surface comes from."]
+    group: Annotated[Text | None, "Only these faces, or the boundary of these elements."] = None
+    scale: Annotated[float, positive("m per unit of the file"), "`1e-3` for a file in millimetres."] = 1.0
+    flip: Annotated[bool, "Reverse its triangles: normals must point out of a closed surface."] = False
+    rotate: Annotated[Rotation | None, "About the mesh's origin, after scaling."] = None
+    translate: Annotated[Triple, vector("m"), "After rotating."] = ZERO
 
     def body(self, folder: Path) -> RigidBody:
         """Return the rigid body where it is at the start; files are looked for in a folder.
@@ -126,9 +132,21 @@ class RigidTable(RigidMotionTable):
 
 
 class RigidBodyTable(RigidTable):
-    """A rigid body: it touches others where a table of contact says so, and may turn about a point that is held."""
+    """A rigid body among the others, which ``[[contact]]`` names; it meets obstacles if it has a mass.
 
-    pivot: Annotated[Triple | None, vector("m")] = None
+    Contact between rigid bodies alone needs a ``stiffness``. What moves freely is four particles that the energy
+    ``rigidity`` holds together, with an elastic frequency of 10/``dt`` under implicit methods that conserve energy or
+    the symplectic form, 3/``dt`` under other implicit ones, 1/``dt`` under explicit ones
+    ([more](../body-contact.md#rigid-bodies)).
+    """
+
+    brings_nodes = True
+    pivot: Annotated[
+        Triple | None,
+        vector("m"),
+        "Point that is fixed, in the energy `pivots`: it rotates about that, with `angular_velocity`, and has no "
+        "`velocity`.",
+    ] = None
 
     @model_validator(mode="after")
     def _check_pivot(self) -> RigidBodyTable:
@@ -138,14 +156,21 @@ class RigidBodyTable(RigidTable):
             raise ValueError("has a pivot, about which it can only turn; leave velocity out")
         return self
 
+    def columns(self, tables: Tables) -> Iterable[str]:
+        """Its pose, and what holds it at its pivot."""
+        return [*super().columns(tables), *([PIVOTS] if self.pivot is not None else [])]
+
 
 class SurfaceTable(RigidTable, ContactTable):
-    """An obstacle of any shape: a rigid surface that touches bodies."""
+    """An obstacle of any shape: a rigid surface that touches bodies as they touch each other.
+
+    Faces, edges and vertices meet, so that nothing passes between nodes. Without ``distance`` forces begin at a tenth
+    of the shortest edge of the bodies, or at the shortest edge of all if that is less.
+    """
 
     kind: Literal["surface"]
-    name: Name
-    bodies: list[Text] | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
-    with_itself: Literal[False] = Field(False, alias="self")  # pyright: ignore[reportIncompatibleVariableOverride]
+    bodies: Annotated[list[TouchingName] | None, TOUCHED] = None  # pyright: ignore[reportIncompatibleVariableOverride]
+    with_itself: Annotated[Literal[False], Field(alias="self", exclude=True)] = False  # pyright: ignore[reportIncompatibleVariableOverride]
     # It follows the particles of a rigid body, and no other nodes carry it.
     is_carried: ClassVar[bool] = False
     is_framed: ClassVar[bool] = False
@@ -155,6 +180,10 @@ class SurfaceTable(RigidTable, ContactTable):
         if self.bodies == []:
             raise ValueError("bodies is [], must name a body; without the key all bodies are meant")
         return self
+
+    def columns(self, tables: Tables) -> Iterable[str]:
+        """Its pose, and forces."""
+        return [*RigidTable.columns(self, tables), *ContactTable.columns(self, tables)]
 
     def among(self, bodies: list[str]) -> list[str]:
         """Return the names of the surface and of the bodies that it may touch, given those of all."""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import model_validator
 
-from symplex.base.quantities import ZERO, Triple, positive, vector
+from symplex.base.columns import AXES
+from symplex.base.quantities import ZERO, Name, Triple, positive, vector
 from symplex.fem.actions.combined_motion import CombinedMotion
 from symplex.fem.actions.support_motion import SupportMotion, SupportRotation
 from symplex.fem.actions.time_function import TimeFunction
 from symplex.fem.energy import Array
 from symplex.scenario.actions import History, Support, Turn
 from symplex.scenario.prescribed import support_motion
-from symplex.scenario.table import Table
+from symplex.scenario.table import Entry, Need
+
+if TYPE_CHECKING:
+    from symplex.scenario.tables import Tables
 
 RIGIDITY = "rigidity"  # what the energy is called that keeps what moves freely in shape
 PIVOTS = "pivots"  # and that keeps points of it in their places
@@ -25,22 +30,37 @@ _TURNS = ("rotation", "angular_velocity")
 _WITH_HISTORY = ("displacement", "acceleration", "rotation")
 
 
-class RigidMotionTable(Table):
-    """A table with the keys of how something rigid moves.
+class RigidMotionTable(Entry):
+    """A table with the keys of how something rigid moves; without any of them it stands still.
 
     With a mass or density it moves freely, from a velocity and an angular velocity at the start. Without, these are
     kept; or a displacement or acceleration and a rotation are given, all times one history.
     """
 
-    mass: Annotated[float | None, positive("kg")] = None
-    density: Annotated[float | None, positive("kg/m³")] = None
-    velocity: Annotated[Triple | None, vector("m/s")] = None
-    angular_velocity: Annotated[Triple | None, vector("rad/s")] = None
-    displacement: Annotated[Triple | None, vector("m")] = None
-    acceleration: Annotated[Triple | None, vector("m/s²")] = None
-    rotation: Turn | None = None
-    history: History | None = None
-    interpolation: Literal["spline", "linear"] = "spline"
+    of_all = False
+    starts_moving = True
+    name: Annotated[Name, "Names its block."]
+    mass: Annotated[float | None, positive("kg"), "It moves freely with this mass."] = None
+    density: Annotated[float | None, positive("kg/m³"), "It moves freely with the mass of its volume, instead."] = None
+    velocity: Annotated[Triple | None, vector("m/s"), "With a mass, at the start; without, all the time."] = None
+    angular_velocity: Annotated[
+        Triple | None,
+        vector("rad/s"),
+        "With a mass, about the centre of mass at the start; without, all the time, about the middle. A sphere "
+        "with a mass rotates only if it is given.",
+    ] = None
+    displacement: Annotated[Triple | None, vector("m"), "From the start, times the `history`."] = None
+    acceleration: Annotated[
+        Triple | None, vector("m/s²"), 'Times a `history` of kind `"table"`, integrated exactly from rest.'
+    ] = None
+    rotation: Annotated[Turn | None, "Times the `history`; its axis moves along with a displacement or velocity."] = (
+        None
+    )
+    history: Annotated[History | None, "Factor of the motion over time; a table must cover the whole run."] = None
+    interpolation: Annotated[
+        Literal["spline", "linear"],
+        'Of a table of displacements or rotations: a cubic spline, or `"linear"`, where the velocity jumps.',
+    ] = "spline"
 
     @property
     def is_free(self) -> bool:
@@ -56,6 +76,27 @@ class RigidMotionTable(Table):
     def turns(self) -> bool:
         """Whether it is to turn: given in any way, also as an angular velocity of zero at the start."""
         return self.rotation is not None or self._is_given("angular_velocity")
+
+    @property
+    def initial_velocities(self) -> list[str]:
+        """Those that are not zero."""
+        return [] if self.is_driven else super().initial_velocities
+
+    def columns(self, tables: Tables) -> Iterable[str]:
+        """Its pose, where it moves."""
+        if not (self.is_free or self.is_driven):
+            return []
+        poses = [f"{what}_{self.name}_{axis}" for what in ("position", "velocity", "spin") for axis in AXES]
+        return [f"work_{self.name}", *poses]
+
+    def needs(self) -> Iterable[Need]:
+        """Moving supports, where its motion is given."""
+        yield from super().needs()
+        if self.is_driven:
+            yield Need(
+                "moving supports",
+                "its motion is given, which {kind} cannot follow; take another integrator, such as {others}.",
+            )
 
     def _is_given(self, key: str) -> bool:
         """Whether a motion is given; without a mass, a velocity of zero is none."""

@@ -2,38 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-from pydantic import model_validator
-from scipy.sparse import csr_array
 
-from symplex.base.quantities import ZERO, Triple, vector
+from symplex.base.quantities import ZERO, Triple, nonzero, vector
 from symplex.fem.actions.centrifugal import Centrifugal
 from symplex.fem.actions.coriolis import Coriolis
-from symplex.fem.energy import Array
-from symplex.scenario.table import Table
+from symplex.scenario.table import Entry, Need
 from symplex.time.modes.rotating import CENTRIFUGAL, CORIOLIS
 
-NAMES = (CENTRIFUGAL, CORIOLIS, f"work_{CORIOLIS}")
+if TYPE_CHECKING:
+    from symplex.scenario.building import Builder
+    from symplex.scenario.tables import Tables
 
 
-class RotatingFrame(Table):
-    """A frame that turns about an axis: positions, velocities, supports and loads are those in it."""
+class RotatingFrame(Entry):
+    """A frame that rotates about an axis: positions, velocities, supports and loads are those in it.
 
-    angular_velocity: Annotated[Triple, vector("rad/s")]
-    point: Annotated[Triple, vector("m")] = ZERO
+    The energy ``centrifugal`` and the forces ``coriolis``, which do no work, are added; total energy is that in the
+    frame. Gravity rotates in the frame unless it is along the axis ([modes.md](../modes.md#rotating-frames)).
+    """
 
-    @model_validator(mode="after")
-    def _check(self) -> RotatingFrame:
-        if not any(self.angular_velocity):
-            raise ValueError("angular_velocity is zero; leave the table out")
-        return self
+    of_all = True
+    angular_velocity: Annotated[Triple, nonzero("rad/s"), "ω, about an axis of this direction."]
+    point: Annotated[Triple, vector("m"), "Point of the axis."] = ZERO
 
-    def energy(self, mass: Array | csr_array) -> tuple[str, Centrifugal]:
-        """Return the centrifugal potential with its name."""
-        return CENTRIFUGAL, Centrifugal(mass, np.array(self.angular_velocity), np.array(self.point))
+    @property
+    def energies(self) -> list[str]:
+        """The centrifugal potential."""
+        return [CENTRIFUGAL]
 
-    def load(self, mass: Array | csr_array) -> tuple[str, Coriolis]:
-        """Return the forces of Coriolis with their name."""
-        return CORIOLIS, Coriolis(mass, np.array(self.angular_velocity))
+    def columns(self, tables: Tables) -> Iterable[str]:
+        """The forces of both, and the work."""
+        return [CENTRIFUGAL, CORIOLIS, f"work_{CORIOLIS}"]
+
+    def needs(self) -> Iterable[Need]:
+        """Loads."""
+        yield Need(
+            "loads",
+            "Coriolis forces have no potential, which {kind} needs; take another integrator, such as {others}.",
+        )
+
+    def add_damping(self, world: Builder) -> None:
+        """Add the centrifugal potential and Coriolis forces."""
+        mass, omega = world.inertia.mass_in_frame(), np.array(self.angular_velocity)
+        world.add(CENTRIFUGAL, Centrifugal(mass, omega, np.array(self.point)))
+        world.add(CORIOLIS, Coriolis(mass, omega))

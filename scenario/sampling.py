@@ -13,8 +13,8 @@ from pydantic import model_validator
 
 from symplex.base.quantities import positive, whole
 from symplex.fem.energy import Array
-from symplex.scenario.actions import SAME_TIME
-from symplex.scenario.table import Table
+from symplex.scenario.actions import SAME_TIME, Timed
+from symplex.scenario.table import Entry
 
 if TYPE_CHECKING:
     from symplex.scenario.tables import Tables
@@ -23,18 +23,31 @@ MOST_FRAMES = 10**6
 ROUNDING = 1e-12  # by how much a step may be longer than it should
 
 
-class Sampled(Table):
+class Sampled(Entry):
     """How long, and how often something is stored."""
 
-    duration: Annotated[float, positive("s")]
-    frames: Annotated[int, whole(1, MOST_FRAMES)] = 60
-    samples: Annotated[int | None, whole(1, 10 * MOST_FRAMES)] = None
+    of_all = True
+    duration: Annotated[float, positive("s"), "How long."]
+    frames: Annotated[
+        int,
+        whole(1, MOST_FRAMES),
+        "Deformed meshes that are stored, besides the initial one; without `samples` fewer where `dt` makes fewer "
+        "steps.",
+    ] = 60
+    samples: Annotated[
+        int | None,
+        whole(1, 10 * MOST_FRAMES),
+        "How often the motion is evaluated after the start, for rows of the history and of probes: a multiple of "
+        "`frames`, by default 10 × `frames`, but no more than there are steps of `dt`.",
+    ] = None
 
     @model_validator(mode="after")
     def _check(self) -> Sampled:
         if self.n_samples % self.frames:
             near = max(round(self.n_samples / self.frames), 1) * self.frames
-            raise ValueError(f"samples is {self.samples}, must be a multiple of frames = {self.frames}, such as {near}")
+            raise ValueError(
+                f"samples must be a multiple of frames = {self.frames}, such as {near}, got {self.samples}"
+            )
         return self
 
     @property
@@ -63,10 +76,19 @@ class Sampled(Table):
 
 
 class Run(Sampled):
-    """How long, and how often something is stored, all stages together; and checkpoints."""
+    """How long, and how often something is stored; and checkpoints. With stages it has only the last two keys."""
 
-    checkpoint: Annotated[float, positive("s of wall time")] = 15.0
-    until: Annotated[float | None, positive("s")] = None
+    checkpoint: Annotated[
+        float,
+        positive("s of wall time"),
+        "Between checkpoints; there is one at the end and when a signal ends the run, too.",
+    ] = 15.0
+    until: Annotated[
+        float | None,
+        positive("s"),
+        "How far the run goes on, with samples and frames as often as within `duration`, by default that; a "
+        "finished run goes on with `--resume --until T` ([more](../studies.md#extending-a-finished-run)).",
+    ] = None
 
     @property
     def end(self) -> float:
@@ -190,7 +212,7 @@ def _frames_beyond(tables: Tables, last: Leg, every: int) -> int:
         )
     if every * frames > 10 * MOST_FRAMES:
         raise ValueError(f"[run]: until is {until:g} s, which takes more than {10 * MOST_FRAMES:,} samples")
-    for item in tables.timed:
+    for _, item in tables.entries(Timed):
         for time in (item.begin, item.until):
             if time is not None and end * (1.0 - SAME_TIME) < time < until * (1.0 - SAME_TIME):
                 raise ValueError(
@@ -203,7 +225,9 @@ def _frames_beyond(tables: Tables, last: Leg, every: int) -> int:
 def _cuts(tables: Tables, begin: float, duration: float) -> list[float]:
     """Return the times in s within a stage at which something begins or ends to act."""
     found: list[float] = []
-    for t in sorted({time for item in tables.timed for time in (item.begin, item.until) if time is not None}):
+    for t in sorted(
+        {time for _, item in tables.entries(Timed) for time in (item.begin, item.until) if time is not None}
+    ):
         inside = begin + SAME_TIME * duration < t < begin + (1.0 - SAME_TIME) * duration
         if inside and (not found or t - found[-1] > SAME_TIME * duration):
             found.append(t)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
+from symplex.base.quantities import FILE
 from symplex.base.representation import names, table_html
 from symplex.base.toml import read_toml
 from symplex.contact.bodies import BodyContact
@@ -151,12 +152,7 @@ class Scenario:
     @property
     def files(self) -> dict[str, Path]:
         """The files that it names: meshes, and tables of loads and supports."""
-        tables = self.tables
-        prescribed = (*tables.support, *tables.load, *tables.moving_rigidly)
-        histories = [item.history for item in prescribed if item.history is not None]
-        names = [item.mesh.file for item in (*tables.body, *tables.rigid)] + [history.file for history in histories]
-        names += [name for truss in tables.truss for name in truss.mesh.files]
-        return {name: self.path.parent / name for name in names if name is not None}
+        return {name: self.path.parent / name for _, table in self.tables.entries() for name in table.named(FILE)}
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -298,7 +294,7 @@ class Problem:
     def point_masses(self) -> dict[str, int]:
         """The nodes of point masses that have one of their own, by name."""
         tables = self.scenario.tables.point_mass
-        return {table.name: int(self.mesh.nodes_of(table.name)[0]) for table in tables if table.has_node}
+        return {table.name: int(self.mesh.nodes_of(table.name)[0]) for table in tables if table.has_nodes}
 
     @cached_property
     def contacts(self) -> dict[str, ObstacleContact]:

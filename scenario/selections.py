@@ -12,7 +12,7 @@ from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, IntArray
 from symplex.meshes.joining import nearest_nodes
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.table import Table
+from symplex.scenario.table import BodyName, Table
 
 _NEAR = 1e-6  # of the size of a body: how near to a given point its node must be
 
@@ -20,9 +20,9 @@ _NEAR = 1e-6  # of the size of a body: how near to a given point its node must b
 class Nodes(Table):
     """Nodes of a body: of one of its groups, the one at a point, or all."""
 
-    body: Text
-    group: Text | None = None
-    at: Annotated[Triple | None, vector("m")] = None
+    body: BodyName
+    group: Annotated[Text | None, "Group of nodes; by default all."] = None
+    at: Annotated[Triple | None, vector("m"), "Place of a node, instead of a group."] = None
 
     @model_validator(mode="after")
     def _check_nodes(self) -> Nodes:

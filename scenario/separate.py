@@ -22,17 +22,15 @@ if TYPE_CHECKING:
 
 
 def separate_parts(tables: Tables) -> list[set[str]]:
-    """Return the names of what hangs together, part by part: joined by ties, springs, dashpots, constraints."""
+    """Return the names of what tables join, part by part."""
     from scipy.sparse.csgraph import connected_components  # with much of scipy, for what few scenarios need
 
     names = tables.names
     if not names:
         return []
     place = {name: k for k, name in enumerate(names)}
-    joined = [(tie.body, tie.to) for tie in tables.tie]
-    joined += [(spring.body, spring.to_body) for spring in tables.spring if spring.to_body is not None]
-    joined += [(constraint.bodies[0], other) for constraint in tables.constraint for other in constraint.bodies]
-    joined += [(dashpot.ends[0].body, end.body) for dashpot in tables.dashpot for end in dashpot.ends]
+    together = [table.bodies_named for _, table in tables.entries() if table.joins]
+    joined = [(bodies[0], other) for bodies in together for other in bodies]
     i, j = np.array([(place[one], place[other]) for one, other in joined], int).reshape(-1, 2).T
     count, labels = connected_components(coo_array((np.ones(len(i)), (i, j)), shape=(len(names),) * 2), directed=False)
     return [{name for name, label in zip(names, labels, strict=True) if label == part} for part in range(count)]
@@ -82,32 +80,9 @@ def rotating_apart(
 def _only(tables: Tables, names: set[str]) -> Tables:
     """Return the tables of some bodies, trusses and masses, of what joins them, and of what acts on them."""
     step = min(leg.interval for leg in timeline(replace(tables, stage=[])).legs)
-    return replace(
-        tables,
-        # Nothing moves by it; that of the scenario may depend on what is left out here.
-        integrator=METHODS["midpoint"].model_validate({"kind": "midpoint", "dt": step}),
-        body=[body for body in tables.body if body.name in names],
-        truss=[truss for truss in tables.truss if truss.name in names],
-        point_mass=[mass for mass in tables.point_mass if (mass.name if mass.has_node else mass.body) in names],
-        spring=[spring for spring in tables.spring if spring.body in names],
-        tie=[tie for tie in tables.tie if tie.body in names],
-        constraint=[constraint for constraint in tables.constraint if constraint.bodies[0] in names],
-        velocity=[velocity for velocity in tables.velocity if velocity.body in names],
-        support=[support for support in tables.support if support.body in names],
-        load=[load for load in tables.load if load.body in names],
-        damping=[damping for damping in tables.damping if damping.bodies is None or names & set(damping.bodies)],
-        dashpot=[dashpot for dashpot in tables.dashpot if dashpot.ends[0].body in names],
-        drag=[drag for drag in tables.drag if drag.body in names],
-        obstacle=[],
-        rigid_body=[],
-        contact=[],
-        rod=[],
-        stage=[],
-        probe=[],
-        thermostat=None,
-        response=None,
-        start=None,
-    )
+    # Nothing moves by it; that of the scenario may depend on what is left out here.
+    integrator = METHODS["midpoint"].model_validate({"kind": "midpoint", "dt": step})
+    return replace(tables, **tables.within(names) | {"integrator": integrator})
 
 
 def _nodes_of(whole: Mesh, part: Mesh, names: set[str]) -> IntArray:

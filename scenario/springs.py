@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import model_validator
 
+from symplex.base.columns import AXES
 from symplex.base.quantities import Name, Text, Triple, not_negative, positive, vector
 from symplex.errors import ScenarioError
 from symplex.fem.energy import Array, IntArray
@@ -14,23 +17,32 @@ from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import Nodes, nodes_in, nodes_named
-from symplex.scenario.table import Table, one_of
-from symplex.scenario.trusses import LawName, law_of
+from symplex.scenario.table import BodyName, Entry, one_of
+from symplex.scenario.trusses import LAW, LawName, law_of
+
+if TYPE_CHECKING:
+    from symplex.scenario.building import Builder
+    from symplex.scenario.tables import Tables
 
 _MOST_PAIRED = 2000  # nodes of two groups that are paired with each other
 
 
-class SpringTable(Nodes):
-    """Springs from nodes of a body to nodes of a body, or to a fixed point."""
+class SpringTable(Nodes, Entry):
+    """Springs from nodes of a body to nodes of a body, or to a fixed point; in a block with a line for each.
 
-    name: Name
-    to: Annotated[Triple | None, vector("m")] = None
-    to_body: Text | None = None
-    to_group: Text | None = None
-    to_at: Annotated[Triple | None, vector("m")] = None
-    stiffness: Annotated[float, positive("N/m of each spring")]
-    length: Annotated[float | None, not_negative("m")] = None
-    law: LawName = "engineering-strain"
+    From one node springs go to all on the other side; of groups of one size each node has one, to its neighbour.
+    """
+
+    adds_energy = True
+    joins = True
+    name: Annotated[Name, "Names their energy and their block."]
+    to: Annotated[Triple | None, vector("m"), "Fixed point at the other end."] = None
+    to_body: Annotated[BodyName | None, "Body at the other end, instead."] = None
+    to_group: Annotated[Text | None, "Group of nodes of that; by default all."] = None
+    to_at: Annotated[Triple | None, vector("m"), "Place of the node of that, instead of a group."] = None
+    stiffness: Annotated[float, positive("N/m of each spring"), "k."]
+    length: Annotated[float | None, not_negative("m"), "Natural length L; by default that of the start."] = None
+    law: Annotated[LawName, LAW] = "engineering-strain"
 
     @model_validator(mode="after")
     def _check(self) -> SpringTable:
@@ -43,18 +55,29 @@ class SpringTable(Nodes):
             raise ValueError('law "green-strain" needs a natural length above 0')
         return self
 
+    @property
+    def without_secant(self) -> list[str]:
+        """Springs to a fixed point."""
+        return [] if self.to is None else [self.name]
 
-class PointMassTable(Table):
-    """A mass at a point of its own, or at nodes of a body."""
+    def add_stiffness(self, world: Builder) -> None:
+        """Add their energy."""
+        world.add(self.name, spring_of(self, world.mesh))
 
-    name: Name
-    mass: Annotated[float | None, positive("kg")] = None
-    total: Annotated[float | None, positive("kg")] = None
-    position: Annotated[Triple | None, vector("m")] = None
-    body: Text | None = None
-    group: Text | None = None
-    at: Annotated[Triple | None, vector("m")] = None
-    velocity: Annotated[Triple | None, vector("m/s")] = None
+
+class PointMassTable(Entry):
+    """A mass with a node and the columns ``position_NAME_x`` … in the history, or more mass at nodes of a body."""
+
+    starts_moving = True
+    brings_nodes = True
+    name: Annotated[Name, "Names its node, for all other tables."]
+    mass: Annotated[float | None, positive("kg"), "On each node."] = None
+    total: Annotated[float | None, positive("kg"), "Shared by the nodes, instead."] = None
+    position: Annotated[Triple | None, vector("m"), "Place of a mass with a node."] = None
+    body: Annotated[BodyName | None, "It is on nodes of this body, instead."] = None
+    group: Annotated[Text | None, "Group of nodes of that; by default all."] = None
+    at: Annotated[Triple | None, vector("m"), "Place of the node of that, instead of a group."] = None
+    velocity: Annotated[Triple | None, vector("m/s"), "At the start, of a mass with a node; by default at rest."] = None
 
     @model_validator(mode="after")
     def _check(self) -> PointMassTable:
@@ -70,12 +93,20 @@ class PointMassTable(Table):
         return self
 
     @property
-    def has_node(self) -> bool:
-        """Whether it has a node of its own."""
+    def has_nodes(self) -> bool:
+        """Whether it has a node."""
         return self.position is not None
 
-    def own_mesh(self) -> Mesh:
-        """Return the mesh of its own node."""
+    def within(self, bodies: set[str]) -> PointMassTable | None:
+        """Return it, if it is one of them, or on one of them."""
+        return self if (self.name if self.has_nodes else self.body) in bodies else None
+
+    def columns(self, tables: Tables) -> Iterable[str]:
+        """Its position."""
+        return [f"position_{self.name}_{axis}" for axis in AXES] if self.has_nodes else []
+
+    def own_mesh(self, folder: Path) -> Mesh:
+        """Return its node."""
         return Mesh(np.array([self.position], float), {"vertex": np.zeros((1, 1), np.int32)})
 
     def masses(self, mesh: Mesh, n_nodes: int) -> Array:
@@ -86,7 +117,7 @@ class PointMassTable(Table):
         ScenarioError
             If there is no such group, or no node at the place.
         """
-        if self.has_node:
+        if self.has_nodes:
             nodes = mesh.nodes_of(self.name)
         else:
             nodes = nodes_in(mesh, nodes_named(self.body or "", self.group, self.at))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from symplex.base.quantities import Name
 from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.energy import IntArray
-from symplex.scenario.actions import Support
+from symplex.scenario.actions import Rod, Support, Timed
 from symplex.scenario.methods import InnerIntegrator
 from symplex.scenario.sampling import Sampled, timeline
 
@@ -25,10 +25,17 @@ TAKEN = ("rest", "switches")  # columns of their works are those of static stage
 
 
 class StageTable(Sampled):
-    """A part of a run with an integrator of its own."""
+    """A part of a run with an integrator of its own, instead of ``[integrator]`` and the times of ``[run]``.
 
-    name: Name | None = None
-    integrator: InnerIntegrator
+    Stages follow each other on one time axis, with one balance of energy, one history and one series of frames;
+    histories of loads and supports go on through all of them. ``dt = "auto"`` takes the stability limit of the shape
+    at which the stage begins ([stages.md](../stages.md)).
+    """
+
+    of_all = False
+    has_name = False
+    name: Annotated[Name | None, "Names it in `symplex check`, messages and the summary; by default its number."] = None
+    integrator: Annotated[InnerIntegrator, "The keys of `[integrator]`."]
 
 
 def wrong_tables(data: Mapping[str, Any]) -> list[str]:
@@ -60,18 +67,6 @@ def tables_of_stage(tables: Tables, k: int) -> Tables:
     return replace(tables, integrator=tables.stage[k].integrator) if tables.stage else tables
 
 
-def idle(tables: Tables, first: float, last: float, loads: Iterable[str]) -> set[str]:
-    """Return the names of the loads that do not act between two times in s, or at one; gravity is one of them.
-
-    Given are the names of all loads, among them those of damping, which has one for each part of a body.
-    """
-    named = (*tables.load, *tables.dashpot, *tables.drag)
-    names = {load.name for load in named if not load.acts(first, last)}
-    resting = [damping for damping in tables.damping if not damping.acts(first, last)]
-    names |= {load for load in loads if any(damping.damps_by(load) for damping in resting)}
-    return names | ({"gravity"} if tables.gravity is not None and not tables.gravity.acts(first, last) else set())
-
-
 def of_supports(
     supports: Sequence[tuple[Support, IntArray, SupportMotion | None]], n_nodes: int, first: float, last: float
 ) -> tuple[NDArray[np.bool_], dict[str, SupportMotion]]:
@@ -86,25 +81,18 @@ def wrong_times(tables: Tables) -> list[str]:
     """Return lines about times at which nothing can begin or end, and about what an equilibrium does not know of."""
     lines, duration = [], tables.run.duration
     static = tables.start is not None and tables.start.kind == "static"
-    for key in ("support", "load", "gravity", "damping", "dashpot", "drag"):
-        given = getattr(tables, key)
-        for k, item in enumerate(given if isinstance(given, list) else [given]):
-            if item is None:
-                continue
-            name = getattr(item, "name", None)
-            here = f"[{key}]" if key == "gravity" else f"[[{key}]] #{k + 1}" + (f" '{name}'" if name else "")
-            if item.only_at_start and not static:
-                lines.append(
-                    f"{here}: with until = 0 it acts in the equilibrium of the start alone, and there is none; give "
-                    'until a later time, or begin with [start] kind = "static".'
-                )
-            if item.begin >= duration:
-                lines.append(f"{here}: from is {item.begin:g} s, when the run of {duration:g} s is over.")
+    for here, item in tables.entries(Timed):
+        if item.only_at_start and not static:
+            lines.append(
+                f"{here}: with until = 0 it acts in the equilibrium of the start alone, and there is none; give "
+                'until a later time, or begin with [start] kind = "static".'
+            )
+        if item.begin >= duration:
+            lines.append(f"{here}: from is {item.begin:g} s, when the run of {duration:g} s is over.")
     if static or (tables.start is not None and tables.start.kind == "relative-equilibrium"):
         lines += [
-            f"[[rod]] #{k + 1} '{rod.name}': the equilibrium of [start] knows of no rods; begin without [start], or "
-            "from the result of a run."
-            for k, rod in enumerate(tables.rod)
+            f"{here}: the equilibrium of [start] knows of no rods; begin without [start], or from the result of a run."
+            for here, _ in tables.entries(Rod)
         ]
     try:
         timeline(tables)

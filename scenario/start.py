@@ -16,13 +16,23 @@ from pydantic import Field, model_validator
 
 from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.base.files import read_whole
-from symplex.base.quantities import LARGEST_SEED, FilePath, Text, Triple, between, not_negative, positive, vector, whole
+from symplex.base.quantities import (
+    LARGEST_SEED,
+    FolderPath,
+    Text,
+    Triple,
+    between,
+    nonzero,
+    not_negative,
+    positive,
+    whole,
+)
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.series.series import read_series
-from symplex.scenario.table import Table, one_of
+from symplex.scenario.table import BodyName, Entry, Table, one_of
 from symplex.time.equilibria.free_body import parts_apart
 from symplex.time.equilibria.static import static_equilibrium
 from symplex.time.equilibria.steady_rotation import relative_equilibrium, relative_equilibrium_of_momentum
@@ -36,21 +46,21 @@ _CORRECTIONS = 30
 
 
 class Perturbation(Table):
-    """What a state at the start differs by: random changes, or a displacement or velocity of a group."""
+    """How a state at the start is changed: at random, or by a displacement or velocity of a group."""
 
-    amplitude: Annotated[float, positive("m or m/s")]
-    of: Literal["positions", "velocities"] = "positions"
-    seed: Annotated[int, whole(0, LARGEST_SEED)] = 0
-    body: Text | None = None
-    group: Text | None = None
-    direction: Annotated[Triple | None, vector("1")] = None
+    amplitude: Annotated[float, positive("m or m/s"), "Largest change."]
+    of: Annotated[Literal["positions", "velocities"], "What is changed."] = "positions"
+    seed: Annotated[
+        int, whole(0, LARGEST_SEED), "Of random changes of all nodes, without a mean; the same for the same seed."
+    ] = 0
+    body: Annotated[BodyName | None, "Whose nodes are changed; by default all."] = None
+    group: Annotated[Text | None, "Group of nodes of that; by default all."] = None
+    direction: Annotated[Triple | None, nonzero(), "All nodes alike along this vector, instead of at random."] = None
 
     @model_validator(mode="after")
     def _check(self) -> Perturbation:
         if self.group is not None and self.body is None:
             raise ValueError("names a group, so it needs the body whose it is")
-        if self.direction is not None and not any(self.direction):
-            raise ValueError("direction is zero")
         if self.direction is not None:
             self.refuse_unused("seed", goes_with="random changes, which have no direction")
         return self
@@ -67,39 +77,63 @@ class Perturbation(Table):
         return out
 
 
-class _Start(Table):
-    perturbation: Perturbation | None = None
+class _Start(Entry):
+    of_all = False
+    perturbation: Annotated[Perturbation | None, "How the state found is changed."] = None
 
 
 class StaticStart(_Start):
-    """At rest under all that acts at t = 0, but for the velocities of the bodies."""
+    """Static equilibrium under all that acts at t = 0, contact included; velocities of bodies are added to it.
+
+    Supports that move are where they are then, loads are as strong as then ([how it is found](../stages.md)). What is
+    loose, or a load beyond what the bodies carry, is an error. Not with rods.
+    """
 
     kind: Literal["static"]
-    solver: Linear = "auto"
+    solver: Annotated[Linear, "Linear solver, as of implicit integrators."] = "auto"
 
 
 class RotationStart(_Start):
-    """In steady rotation: a relative equilibrium."""
+    """Relative equilibrium: steady rotation, with the stretch that goes with it ([more](../relative-equilibria.md)).
+
+    For bodies and trusses without supports and gravity, whose ``velocity`` is added. What ties, springs or
+    constraints join rotates as one, about its centre of mass; each separate part by itself. Contact does not count,
+    and rigid bodies begin as they are given. Not with rods.
+    """
 
     kind: Literal["relative-equilibrium"]
-    angular_velocity: Annotated[Triple | None, vector("rad/s")] = None
-    angular_momentum: Annotated[Triple | None, vector("kg m²/s")] = None
-    tilt: Annotated[float, between(0.0, pi / 2.0)] = 0.2
+    angular_velocity: Annotated[Triple | None, nonzero("rad/s"), "Of each part."] = None
+    angular_momentum: Annotated[
+        Triple | None, nonzero("kg m²/s"), "Of each part about its centre of mass, instead."
+    ] = None
+    tilt: Annotated[
+        float,
+        between(0.0, pi / 2.0, "rad"),
+        "Largest rotation of a body that brings a principal axis onto that vector.",
+    ] = 0.2
 
     @model_validator(mode="after")
     def _check(self) -> RotationStart:
-        given = one_of(self, ["angular_velocity", "angular_momentum"], "rotation")
-        if not any(getattr(self, given)):
-            raise ValueError(f"{given} is zero")
+        one_of(self, ["angular_velocity", "angular_momentum"], "rotation")
         return self
 
 
 class ResultStart(_Start):
-    """As another run has ended, or at one of its frames."""
+    """The last state of another run, or one of its frames; time begins at 0 again.
+
+    The bodies must be the same, placed as they were there, and be given no velocities. The run must be finished,
+    unless ``time`` is given. The state is stored in the results (``start.npz``), so that ``--resume`` does not need
+    that folder.
+    """
 
     kind: Literal["result"]
-    folder: FilePath = Field(alias="from")
-    time: Annotated[float | None, not_negative("s")] = None
+    folder: Annotated[FolderPath, "The results folder, relative to the scenario.", Field(alias="from")]
+    time: Annotated[
+        float | None,
+        not_negative("s"),
+        "Take the frame at that time, in single precision, without internal variables and rigid bodies that move "
+        "freely; by default the end, exactly.",
+    ] = None
 
     def digest(self, home: Path) -> str | None:
         """Return a hash of the state that is taken from the run; None if it is not there, or not any more.
@@ -127,11 +161,6 @@ class ResultStart(_Start):
 
 
 StartTable = StaticStart | RotationStart | ResultStart
-STARTS: dict[str, type[Table]] = {
-    "static": StaticStart,
-    "relative-equilibrium": RotationStart,
-    "result": ResultStart,
-}
 
 
 class Start(NamedTuple):

@@ -1,21 +1,39 @@
-"""What all tables of a scenario have in common."""
+"""What all tables of a scenario have in common, and what each of them answers.
+
+Builders and checks loop over the tables of a scenario and know no kind of them: each answers what it contains, which
+bodies and files it names, what it needs of integrators, and which energies and loads it adds.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self, get_args
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from symplex.base.quantities import Triple, direction, number
+from symplex.base.quantities import ZERO, Quantity, Triple, check_text, nonzero, number
 from symplex.fem.directions import unit_vector
 from symplex.fem.energy import Array
+from symplex.meshes.mesh import Mesh
+
+if TYPE_CHECKING:
+    from symplex.scenario.building import Builder
+    from symplex.scenario.tables import Tables
+    from symplex.time.traits import Trait
+
+BODY = Quantity(check_text, kind="name of a body")  # or of a truss or point mass; `Table.named` finds keys of it
+TOUCHING = Quantity(check_text, kind="name of a body or rigid body")
+BodyName = Annotated[str, BODY, "Body, truss or point mass."]
+TouchingName = Annotated[str, TOUCHING]
+TOUCHED = "Bodies that it touches; by default all."
 
 
 class Table(BaseModel):
-    """A table of a scenario: unknown keys are errors, and values are taken as they are written."""
+    """A table of a scenario, or in one: unknown keys are errors, and values are taken as they are written."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
@@ -30,6 +48,158 @@ class Table(BaseModel):
         if given := [key for key in keys if key in self.model_fields_set]:
             raise ValueError(f"{given[0]} goes with {goes_with}; leave it out")
 
+    def named(self, what: Quantity) -> list[str]:
+        """Return what keys name that are declared as this, those of tables inside included, each once."""
+        found: dict[str, None] = {}
+        for name in fields_with(type(self), what):
+            for value in _flat(getattr(self, name)):
+                found |= dict.fromkeys(value.named(what) if isinstance(value, Table) else [value])
+        return list(found)
+
+
+@cache
+def fields_with(model: type[Table], what: Quantity) -> tuple[str, ...]:
+    """Return the fields of a table, or of tables inside, that are declared as something."""
+    declared = {name: list(_parts((field.annotation, *field.metadata))) for name, field in model.model_fields.items()}
+    inner = {
+        name: [x for x in parts if isinstance(x, type) and issubclass(x, Table)] for name, parts in declared.items()
+    }
+    return tuple(
+        name for name, parts in declared.items() if what in parts or any(fields_with(x, what) for x in inner[name])
+    )
+
+
+def _parts(annotations: Iterable[Any]) -> Iterator[Any]:
+    """Yield all that annotations are made of."""
+    for one in annotations:
+        if not isinstance(one, str):  # a sentence, or a word of a Literal
+            yield one
+            yield from _parts(get_args(one))
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    """Yield texts and tables in a value."""
+    if isinstance(value, str | Table):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _flat(one)
+
+
+class Need(NamedTuple):
+    """What a table needs of the integrator.
+
+    Attributes
+    ----------
+    trait : str
+    message : str
+        After the place of the table, with ``{kind}`` for the integrator, ``{method}`` for the same with its
+        family, and ``{others}`` for kinds that have the trait.
+    beside : str, optional
+        Another trait, without which it is not told.
+    """
+
+    trait: Trait
+    message: str
+    beside: Trait | None = None
+
+
+class Entry(Table):
+    """A table of a scenario file.
+
+    A new kind is a class and a field of `symplex.scenario.tables.Tables`. It answers below what is not as by default.
+
+    Attributes
+    ----------
+    has_name : bool
+        Whether columns of the history are named after it, so that its name must be its own.
+    brings_nodes : bool
+        Whether such a table may have nodes that move; one table of a scenario must.
+    joins : bool
+        Whether the bodies that it names hang together by it.
+    of_all : bool, optional
+        Whether it goes with any bodies, or with none, if some of all are computed alone; default: with those that it
+        names.
+    adds_energy, does_work : bool
+        Whether it adds an energy of its name, and a column ``work_NAME``.
+    starts_moving : bool
+        Whether its keys ``velocity`` and ``angular_velocity`` are those of its nodes at the start.
+    """
+
+    has_name: ClassVar[bool] = True
+    brings_nodes: ClassVar[bool] = False
+    joins: ClassVar[bool] = False
+    of_all: ClassVar[bool | None] = None
+    adds_energy: ClassVar[bool] = False
+    does_work: ClassVar[bool] = False
+    starts_moving: ClassVar[bool] = False
+
+    # -- what it contains and names
+
+    @property
+    def has_nodes(self) -> bool:
+        """Whether it has nodes in the mesh, which tables can then name as those of a body."""
+        return False
+
+    @property
+    def bodies_named(self) -> list[str]:
+        """The names of the bodies, trusses and point masses that its keys name."""
+        return self.named(BODY)
+
+    def within(self, bodies: set[str]) -> Self | None:
+        """Return what of it acts on some bodies that nothing joins to others, or None."""
+        own = self.bodies_named
+        if self.of_all is None and not own:
+            raise NotImplementedError(f"{type(self).__name__}: of_all must say on which bodies it acts.")
+        return self if (bodies.issuperset(own) if self.of_all is None else self.of_all) else None
+
+    @property
+    def energies(self) -> list[str]:
+        """The names of the energies that it adds."""
+        return [getattr(self, "name", "")] if self.adds_energy else []
+
+    @property
+    def without_secant(self) -> list[str]:
+        """The names of those of its energies whose forces have no secant form."""
+        return []
+
+    def columns(self, tables: Tables) -> Iterable[str]:
+        """Return the columns of the history that it adds besides its name; nothing else can be called so."""
+        return [f"work_{getattr(self, 'name', None)}"] if self.does_work else []
+
+    # -- what it needs
+
+    def needs(self) -> Iterable[Need]:
+        """Return what it needs of the integrator."""
+        return ()
+
+    @property
+    def initial_velocities(self) -> list[str]:
+        """Its velocities at the start, in words; where a run begins from another state they have no effect."""
+        keys = ("velocity", "angular_velocity") if self.starts_moving else ()
+        return [f"its {key}" for key in keys if any(getattr(self, key, None) or ZERO)]
+
+    # -- what it builds; each may raise `SymplexError`
+
+    def own_mesh(self, folder: Path) -> Mesh:
+        """Return the mesh of its nodes; files are looked for in a folder."""
+        raise NotImplementedError
+
+    def add_stiffness(self, world: Builder) -> None:
+        """Add energies that need no others."""
+
+    def add_contact(self, world: Builder) -> None:
+        """Add energies and loads that need the strain energies of all bodies."""
+
+    def add_forces(self, world: Builder) -> None:
+        """Add forces that do not depend on velocities."""
+
+    def add_damping(self, world: Builder) -> None:
+        """Add what depends on velocities, and needs all energies."""
+
+
+ADDED = (Entry.add_stiffness, Entry.add_contact, Entry.add_forces, Entry.add_damping)  # in this order
+
 
 def one_of(table: Table, keys: Sequence[str], what: str) -> str:
     """Return the one of some keys that is given."""
@@ -40,11 +210,18 @@ def one_of(table: Table, keys: Sequence[str], what: str) -> str:
     return given[0]
 
 
+def needs_of_mass(mass: str) -> Iterable[Need]:
+    """Return what a mass needs of the integrator."""
+    if mass == "consistent":
+        message = 'mass = "consistent" needs an implicit integrator; with {method} take mass = "lumped".'
+        yield Need("consistent mass", message)
+
+
 class Rotation(Table):
     """A turn about an axis: of a mesh through its origin, of an obstacle through its centre."""
 
-    axis: Annotated[Triple, direction()]
-    degrees: Annotated[float, number("°")]
+    axis: Annotated[Triple, nonzero(), "Direction of the axis."]
+    degrees: Annotated[float, number("°"), "Angle of the turn."]
 
     @property
     def matrix(self) -> Array:

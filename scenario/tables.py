@@ -5,44 +5,38 @@ Every key is SI. A model checks what its table can know; what needs the mesh is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Literal, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import Field
 
-from symplex.base.quantities import FilePath, not_negative, whole
-from symplex.scenario.actions import (
-    CentrifugalLoadTable,
-    Gravity,
-    GravityLoadTable,
-    LoadTable,
-    NodalLoadTable,
-    PressureTable,
-    Rod,
-    Support,
-    Timed,
-    TractionTable,
-)
-from symplex.scenario.body_tables import Body
+from symplex.base.quantities import FolderPath, not_negative, whole
+from symplex.scenario.actions import Gravity, Rod, Support
+from symplex.scenario.bodies import Body
 from symplex.scenario.contacts import ContactTable
 from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
-from symplex.scenario.methods import METHODS, IntegratorTable, Thermostat
-from symplex.scenario.obstacles import OBSTACLES, ObstacleTable, ShapedTable
+from symplex.scenario.loads import LoadTable
+from symplex.scenario.methods import IntegratorTable, Thermostat
+from symplex.scenario.obstacles import ObstacleTable, ShapedTable
 from symplex.scenario.pictures import ViewTable
 from symplex.scenario.probes import ProbeTable
 from symplex.scenario.response import ResponseTable
 from symplex.scenario.rigid import RigidBodyTable, RigidTable, SurfaceTable
 from symplex.scenario.rotating import RotatingFrame
 from symplex.scenario.sampling import MOST_FRAMES, Run, Sampled
+from symplex.scenario.sentences import place
 from symplex.scenario.springs import PointMassTable, SpringTable
 from symplex.scenario.stages import StageTable
-from symplex.scenario.start import STARTS, StartTable
-from symplex.scenario.table import Table
+from symplex.scenario.start import StartTable
+from symplex.scenario.table import Entry, Table
 from symplex.scenario.ties import TieTable
 from symplex.scenario.trusses import TrussTable
 from symplex.scenario.velocities import VelocityTable
+
+E = TypeVar("E", bound=Entry)
 
 # Of bodies and trusses; the last two where bodies touch each other.
 UsualField = Literal["velocity", "von_mises", "axial_force", "contact_force", "contact_pressure", "gap"]
@@ -55,23 +49,53 @@ SolidField = Literal[
 _MOST_TIMES = 10_000
 
 
-class Output(Table):
-    """Where the results go, and which."""
+class Output(Entry):
+    """Where the results go, and which fields, history and pictures there are."""
 
-    directory: FilePath | None = None
-    format: Literal["vtkhdf", "pvd"] = "vtkhdf"
-    partitioned: bool | None = None
-    fields: list[Literal[UsualField, SolidField]] = Field(default=list(get_args(UsualField)))
-    frames_at: list[Annotated[float, not_negative("s")]] = Field(default=[], max_length=_MOST_TIMES)
-    history_every: Annotated[int, whole(1, 10 * MOST_FRAMES)] = 1
-    pictures: bool = True
-    film: Literal["mp4", "gif", "auto", "none"] = "auto"
-    view: ViewTable = Field(default_factory=ViewTable)
+    of_all = True
+    directory: Annotated[
+        FolderPath | None,
+        "Results folder, in the folder of the scenario; by default `NAME-results` where you are. `--output` takes "
+        "precedence.",
+    ] = None
+    format: Annotated[
+        Literal["vtkhdf", "pvd"], 'One file for ParaView ≥ 5.13; or `"pvd"`, many files for any ParaView.'
+    ] = "vtkhdf"
+    partitioned: Annotated[
+        bool | None,
+        "A file for each rank ([mpi.md](../mpi.md#frames-and-checkpoints-in-pieces)); by default on several ranks "
+        "where a million points are drawn.",
+    ] = None
+    fields: Annotated[
+        list[Literal[UsualField, SolidField]],
+        Field(default_factory=lambda: list(get_args(UsualField))),
+        "Fields of frames besides the displacement ([outputs.md](../outputs.md)): per node, per member "
+        "(`axial_force`), per element, and with `nodal_` averaged at nodes.",
+    ]
+    frames_at: Annotated[
+        list[Annotated[float, not_negative("s")]],
+        "Frames besides those of `frames`, at the samples nearest to these times.",
+        Field(max_length=_MOST_TIMES, default_factory=list),
+    ]
+    history_every: Annotated[
+        int,
+        whole(1, 10 * MOST_FRAMES),
+        "A row of the history at each so many samples, at frames and where something begins or ends to act.",
+    ] = 1
+    pictures: Annotated[bool, "Draw a plot and snapshots at the end, and a film."] = True
+    film: Annotated[
+        Literal["mp4", "gif", "auto", "none"],
+        '`"auto"`: .mp4, where it can be encoded, if it is drawn in a second or a fifth of the time of the run.',
+    ] = "auto"
+    view: Annotated[ViewTable, "How snapshots and film look.", Field(default_factory=ViewTable)]
 
 
 @dataclass(frozen=True)
 class Tables:
-    """All tables of a scenario file."""
+    """All tables of a scenario file: a list is of tables in double brackets, of which there may be several.
+
+    This is the only list of them. Energies and loads are in their order.
+    """
 
     integrator: IntegratorTable
     run: Run
@@ -83,23 +107,40 @@ class Tables:
     tie: list[TieTable] = field(default_factory=list)
     constraint: list[ConstraintTable] = field(default_factory=list)
     velocity: list[VelocityTable] = field(default_factory=list)
+    contact: list[ContactTable] = field(default_factory=list)
     obstacle: list[ObstacleTable] = field(default_factory=list)
     rigid_body: list[RigidBodyTable] = field(default_factory=list)
-    contact: list[ContactTable] = field(default_factory=list)
     support: list[Support] = field(default_factory=list)
     rod: list[Rod] = field(default_factory=list)
     damping: list[DampingTable] = field(default_factory=list)
     dashpot: list[DashpotTable] = field(default_factory=list)
     drag: list[DragTable] = field(default_factory=list)
     gravity: Gravity | None = None
-    rotating_frame: RotatingFrame | None = None
     load: list[LoadTable] = field(default_factory=list)
+    rotating_frame: RotatingFrame | None = None
     thermostat: Thermostat | None = None
-    output: Output = field(default_factory=Output)
+    output: Output = field(default_factory=lambda: Output())  # pyright: ignore[reportCallIssue]
     start: StartTable | None = None
     response: ResponseTable | None = None
     stage: list[StageTable] = field(default_factory=list)
     probe: list[ProbeTable] = field(default_factory=list)
+
+    def entries(self, of: type[E] = Entry) -> Iterator[tuple[str, E]]:
+        """Yield all tables, or those of a class, each with what messages call it."""
+        for key, kind in kinds_of(type(self)).items():
+            given = getattr(self, key)
+            for k, table in enumerate(given if kind.several else [given]):
+                if isinstance(table, of):
+                    yield place(key, k if kind.several else None, getattr(table, "name", None)), table
+
+    def within(self, bodies: set[str]) -> dict[str, Any]:
+        """Return by key what of all tables acts on some bodies that nothing joins to others."""
+        found: dict[str, Any] = {}
+        for key, kind in kinds_of(type(self)).items():
+            given = getattr(self, key)
+            own = [table and table.within(bodies) for table in (given if kind.several else [given])]
+            found[key] = [table for table in own if table is not None] if kind.several else own[0]
+        return found
 
     @property
     def integrators(self) -> list[IntegratorTable]:
@@ -110,12 +151,6 @@ class Tables:
     def sampled(self) -> Sequence[Sampled]:
         """The stages of a run: those that are given, or one."""
         return self.stage or [self.run]
-
-    @property
-    def timed(self) -> list[Timed]:
-        """What may act for a part of the run only."""
-        gravity = [] if self.gravity is None else [self.gravity]
-        return [*self.support, *self.load, *gravity, *self.damping, *self.dashpot, *self.drag]
 
     @property
     def shaped(self) -> list[ShapedTable]:
@@ -133,72 +168,58 @@ class Tables:
         return [*self.rigid_body, *self.surfaces]
 
     @property
-    def moving_rigidly(self) -> list[ObstacleTable | RigidBodyTable]:
-        """The obstacles and rigid bodies that move, freely or in a given way."""
-        return [item for item in (*self.obstacle, *self.rigid_body) if item.is_free or item.is_driven]
-
-    @property
     def names(self) -> list[str]:
-        """The names of all that has nodes in the mesh: bodies, trusses, and point masses at points of their own."""
-        points = [table.name for table in self.point_mass if table.has_node]
-        return [*(body.name for body in self.body), *(truss.name for truss in self.truss), *points]
+        """The names of all that has nodes in the mesh: bodies, trusses, and point masses at places of their own."""
+        return [getattr(table, "name", "") for _, table in self.entries() if table.has_nodes]
 
     @property
-    def constant_forces(self) -> list[str]:
-        """The names of the energies of gravity and of loads that have a potential."""
-        gravity = ["gravity"] if self.gravity is not None else []
-        return [*gravity, *(load.name for load in self.load if load.has_potential)]
+    def touching(self) -> list[str]:
+        """The names of the bodies that may touch each other, and of rigid ones."""
+        return [*(body.name for body in self.body), *(body.name for body in self.rigid_body)]
 
 
-# For each table its model, or its models by ``kind``; those in double brackets, of which there may be several.
-MODELS: dict[str, type[Table] | Mapping[str, type[Table]]] = {
-    "body": Body,
-    "truss": TrussTable,
-    "point_mass": PointMassTable,
-    "spring": SpringTable,
-    "tie": TieTable,
-    "constraint": ConstraintTable,
-    "velocity": VelocityTable,
-    "obstacle": OBSTACLES,
-    "rigid_body": RigidBodyTable,
-    "contact": ContactTable,
-    "support": Support,
-    "rod": Rod,
-    "damping": DampingTable,
-    "dashpot": DashpotTable,
-    "drag": DragTable,
-    "gravity": Gravity,
-    "rotating_frame": RotatingFrame,
-    "load": {
-        "nodal": NodalLoadTable,
-        "traction": TractionTable,
-        "pressure": PressureTable,
-        "gravity": GravityLoadTable,
-        "centrifugal": CentrifugalLoadTable,
-    },
-    "integrator": METHODS,
-    "thermostat": Thermostat,
-    "run": Run,
-    "output": Output,
-    "start": STARTS,
-    "response": ResponseTable,
-    "stage": StageTable,
-    "probe": ProbeTable,
-}
-WITH_NODES = ("body", "truss", "point_mass", "rigid_body")  # of which one must be there
-SEVERAL = (
-    *WITH_NODES,
-    "spring",
-    "tie",
-    "constraint",
-    "velocity",
-    "obstacle",
-    "contact",
-    "support",
-    "rod",
-    *("damping", "dashpot", "drag"),
-    "load",
-    "stage",
-    "probe",
-)
-NEEDED = ("integrator", "run")
+class Kind(NamedTuple):
+    """A table of a scenario file.
+
+    Attributes
+    ----------
+    models : mapping of str to type
+        Its class; or those of each ``kind``.
+    several : bool
+        Whether there may be several, in double brackets.
+    needed : bool
+    """
+
+    models: Mapping[str, type[Entry]]
+    several: bool
+    needed: bool
+
+    @property
+    def brings_nodes(self) -> bool:
+        """Whether such a table may have nodes that move."""
+        return any(model.brings_nodes for model in self.models.values())
+
+
+@cache
+def kinds_of(tables: type[Tables]) -> dict[str, Kind]:
+    """Return the tables of a scenario file by key, as the fields of a class declare them."""
+    hints, found = get_type_hints(tables), {}
+    for item in fields(tables):
+        models = [part for part in _classes(hints[item.name]) if issubclass(part, Entry)]
+        if len(models) == 1 and "kind" in models[0].model_fields and not get_args(_kind(models[0])):
+            models = models[0].__subclasses__()  # one for each integrator
+        if models:
+            by_kind = {get_args(_kind(model))[0]: model for model in models} if len(models) > 1 else {"": models[0]}
+            several = get_origin(hints[item.name]) is list
+            found[item.name] = Kind(by_kind, several, item.default is item.default_factory)  # both are MISSING
+    return found
+
+
+def _kind(model: type[Table]) -> Any:
+    return model.model_fields["kind"].annotation
+
+
+def _classes(annotation: Any) -> list[type]:
+    return (
+        [annotation] if isinstance(annotation, type) else [x for part in get_args(annotation) for x in _classes(part)]
+    )

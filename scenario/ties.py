@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import model_validator
@@ -17,24 +17,46 @@ from symplex.fem.ties import feet, tie_to_surface
 from symplex.meshes.joining import nearest_nodes
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import group_in, nodes_in, nodes_named, size_of
-from symplex.scenario.table import Table
+from symplex.scenario.table import BodyName, Entry
+
+if TYPE_CHECKING:
+    from symplex.scenario.building import Builder
 
 _STIFF = 10.0  # of a tie, as a multiple of E h
 _MOST_MOVED = 0.5  # of the shortest edge at a node: how far a tie may move it
 _NEAR = 1e-6  # of the size of the body: how far nodes that are one may be from each other by default
 
 
-class TieTable(Table):
-    """Nodes of a body that are those of another one, or that are held on its surface."""
+class TieTable(Entry):
+    """Tied contact: nodes of a body that are those of another one, or are fixed to its surface.
 
-    name: Name | None = None
-    kind: Literal["nodes", "surface"] = "nodes"
-    body: Text
-    group: Text | None = None
-    to: Text
-    to_group: Text | None = None
-    tolerance: Annotated[float | None, positive("m")] = None
-    stiffness: Annotated[float | None, positive("N/m of each node")] = None
+    Tie the finer mesh to the coarser one. Tied nodes must start with one velocity. Faces whose nodes are tied are no
+    surface any more, and bodies that share nodes cannot be in contact with each other.
+    """
+
+    joins = True
+    name: Annotated[Name | None, 'Of kind `"surface"`: names its energy.'] = None
+    kind: Annotated[
+        Literal["nodes", "surface"],
+        'Nodes at the same place become one, exactly and without cost; or `"surface"`: nodes are fixed to the '
+        "surface of `to`, whatever its mesh, by the energy ½ k |x − Σ N_a x_a|², which conserves both momenta.",
+    ] = "nodes"
+    body: BodyName
+    group: Annotated[Text | None, "Nodes, each of which is tied; by default those that are near enough."] = None
+    to: Annotated[BodyName, "Body to which they are tied."]
+    to_group: Annotated[Text | None, "Group of that; by default the whole body."] = None
+    tolerance: Annotated[
+        float | None,
+        positive("m"),
+        "Largest gap, by default 1e-6 of the size. Gaps are closed by moving nodes, by at most half the shortest "
+        "edge there.",
+    ] = None
+    stiffness: Annotated[
+        float | None,
+        positive("N/m of each node"),
+        'Of kind `"surface"`: k, by default 10 E h, with Young\'s modulus E and the mean edge h of the surface of '
+        "`to`.",
+    ] = None
 
     @model_validator(mode="after")
     def _check(self) -> TieTable:
@@ -47,6 +69,18 @@ class TieTable(Table):
         if self.name is None:
             raise ValueError('of kind "surface" needs a name, for the column of its energy')
         return self
+
+    @property
+    def energies(self) -> list[str]:
+        """That of a surface."""
+        return [str(self.name)] if self.kind == "surface" else []
+
+    def add_stiffness(self, world: Builder) -> None:
+        """Add the energy that holds nodes on a surface."""
+        if self.kind == "surface":
+            nodes, triangles = world.on_surface[str(self.name)]
+            young = world.inertia.young[self.to]
+            world.add(str(self.name), surface_tie(self, world.inertia.positions(), young, nodes, triangles))
 
     def tolerance_in(self, mesh: Mesh) -> float:
         """Return how far in m a node may be from where it is tied to."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import model_validator
@@ -33,7 +34,10 @@ from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import DIAGONALS, bar_lattice, ring
 from symplex.meshes.mesh import Mesh, distinct, take
 from symplex.scenario.prescribed import read_numbers
-from symplex.scenario.table import Rotation, Table, one_of
+from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_mass, one_of
+
+if TYPE_CHECKING:
+    from symplex.scenario.building import Builder
 
 MEMBERS = "members"  # the group of all of them
 _MOST = 2**31 - 1
@@ -44,6 +48,10 @@ _LAWS: dict[str, type[EngineeringStrain | GreenStrain | TensionOnly | Compressio
     "compression-only": CompressionOnly,
 }
 LawName = Literal["engineering-strain", "green-strain", "tension-only", "compression-only"]
+LAW = (
+    '`"engineering-strain"`: ½ k (l − L)²; `"green-strain"`: ½ k ((l² − L²)/2L)²; `"tension-only"`: a rope; '
+    '`"compression-only"`: a strut.'
+)
 
 
 def law_of(name: LawName, stiffness: Any, length: Any) -> CompiledLaw:
@@ -66,8 +74,13 @@ def _rows(value: Any, size: int, of: Quantity, what: str) -> Any:
     return tuple(tuple(of.check(x) for x in row) for row in value)
 
 
-_COORDINATES = Quantity(lambda value: _rows(value, 3, number("m"), "points [x, y, z] (m)"), "m")
-_PAIRS = Quantity(lambda value: _rows(value, 2, whole(0, _MOST), "pairs of nodes, which are counted from 0"))
+_COORDINATES = Quantity(
+    lambda value: _rows(value, 3, number("m"), "points [x, y, z] (m)"), "m", "list of points, or path of a file"
+)
+_PAIRS = Quantity(
+    lambda value: _rows(value, 2, whole(0, _MOST), "pairs of nodes, which are counted from 0"),
+    kind="list of pairs, or path of a file",
+)
 
 
 def _counts(value: Any) -> tuple[int, int, int]:
@@ -85,18 +98,40 @@ def _lengths(value: Any) -> Triple:
 
 
 class TrussMesh(Table):
-    """Where the lines of a truss come from: ``file``, ``line``, ``ring``, ``lattice``, or ``nodes`` and ``members``."""
+    """Where the nodes and members of a truss come from; a text alone is the name of a file."""
 
-    file: FilePath | None = None
-    line: Annotated[float | None, positive("m")] = None
-    ring: Annotated[float | None, positive("m")] = None
-    bars: Annotated[int | None, whole(1, _MOST)] = None
-    lattice: Annotated[Triple | None, Quantity(_lengths, "m")] = None
-    cells: Annotated[tuple[int, int, int] | None, Quantity(_counts)] = None
-    diagonals: Literal["none", "single", "cross", "body", "all"] | None = None
-    nodes: Annotated[FilePath | tuple[Triple, ...] | None, _COORDINATES] = None
-    members: Annotated[FilePath | tuple[tuple[int, int], ...] | None, _PAIRS] = None
-    groups: dict[Text, list[Annotated[int, whole(0, _MOST)]]] | None = None
+    file: Annotated[FilePath | None, "Mesh file whose lines are the members."] = None
+    line: Annotated[float | None, positive("m"), "Length of `bars` members along x, from the origin."] = None
+    ring: Annotated[
+        float | None, positive("m"), "Radius of a regular polygon of `bars` members in the plane z = 0."
+    ] = None
+    bars: Annotated[int | None, whole(1, _MOST), "Number of members of a line or ring."] = None
+    lattice: Annotated[
+        Triple | None,
+        Quantity(_lengths, "m", "three numbers", "≥ 0"),
+        "Edges of a lattice of members along the edges of cells.",
+    ] = None
+    cells: Annotated[
+        tuple[int, int, int] | None,
+        Quantity(_counts, "", "three integers", "≥ 0"),
+        "Cells of the lattice in each direction; with 0 it has no extent.",
+    ] = None
+    diagonals: Annotated[
+        Literal["none", "single", "cross", "body", "all"] | None,
+        'Of squares and cubes of the lattice: one in each (`"single"`, the default), both of each square '
+        '(`"cross"`), the four of each cube (`"body"`), `"all"`, or `"none"`.',
+    ] = None
+    nodes: Annotated[
+        FilePath | tuple[Triple, ...] | None, _COORDINATES, "Nodes, or a file of three columns with commas between."
+    ] = None
+    members: Annotated[
+        FilePath | tuple[tuple[int, int], ...] | None,
+        _PAIRS,
+        "Pairs of nodes, counted from 0, or a file of two columns.",
+    ] = None
+    groups: Annotated[
+        dict[Text, list[Annotated[int, whole(0, _MOST)]]] | None, "Groups of given nodes, such as `{ foot = [0] }`."
+    ] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -116,37 +151,39 @@ class TrussMesh(Table):
             raise ValueError(f"{odd[0]} does not go with {source}")
         return self
 
-    @property
-    def files(self) -> list[str]:
-        """The files that it names."""
-        return [path for path in (self.file, self.nodes, self.members) if isinstance(path, str)]
-
 
 class BarMaterial(Table):
-    """The material of bars: Young's modulus and density."""
+    """The material of bars: stiffness EA/L and mass ρAL."""
 
-    young: Annotated[float, positive("Pa")]
-    density: Annotated[float, positive("kg/m³")]
+    young: Annotated[float, positive("Pa"), "Young's modulus E."]
+    density: Annotated[float, positive("kg/m³"), "ρ."]
 
 
-class TrussTable(Table):
-    """Bars between nodes, which carry forces along themselves only."""
+class TrussTable(Entry):
+    """Bars between nodes, which carry forces along themselves only, and turn freely at their nodes."""
 
-    name: Name
-    mesh: TrussMesh
-    group: Text | None = None
-    scale: Annotated[float, positive("m per unit of the file")] = 1.0
-    rotate: Rotation | None = None
-    translate: Annotated[Triple, vector("m")] = ZERO
-    section: Annotated[float | None, positive("m²")] = None
-    material: BarMaterial | None = None
-    stiffness: Annotated[float | None, positive("N/m of each member")] = None
-    member_mass: Annotated[float | None, positive("kg of each member")] = None
-    law: LawName = "engineering-strain"
-    prestrain: Annotated[float, between(-0.9, 9.0)] = 0.0
-    mass: Literal["lumped", "consistent"] = "lumped"
-    velocity: Annotated[Triple, vector("m/s")] = ZERO
-    angular_velocity: Annotated[Triple, vector("rad/s")] = ZERO
+    adds_energy = True
+    starts_moving = True
+    brings_nodes = True
+    name: Annotated[Name, "Names its energy and its block; all its members are the group `members`."]
+    mesh: Annotated[TrussMesh, "Where its nodes and members come from."]
+    group: Annotated[Text | None, "Of a file: only the lines of this group."] = None
+    scale: Annotated[float, positive("m per unit of the file"), "`1e-3` for a file in millimetres."] = 1.0
+    rotate: Annotated[Rotation | None, "About the mesh's origin, after scaling."] = None
+    translate: Annotated[Triple, vector("m"), "After rotating."] = ZERO
+    section: Annotated[float | None, positive("m²"), "Cross-section A."] = None
+    material: Annotated[BarMaterial | None, "Of all members, with `section`."] = None
+    stiffness: Annotated[float | None, positive("N/m of each member"), "Instead of section and material."] = None
+    member_mass: Annotated[
+        float | None, positive("kg of each member"), "Nodes without any mass need a `[[point_mass]]`."
+    ] = None
+    law: Annotated[LawName, LAW] = "engineering-strain"
+    prestrain: Annotated[
+        float, between(-0.9, 9.0), "ε of all members at the start, of natural lengths L = l/(1 + ε)."
+    ] = 0.0
+    mass: Annotated[Literal["lumped", "consistent"], '`"consistent"` is for implicit integrators.'] = "lumped"
+    velocity: Annotated[Triple, vector("m/s"), "At the start."] = ZERO
+    angular_velocity: Annotated[Triple, vector("rad/s"), "At the start, about the centre of mass."] = ZERO
 
     @model_validator(mode="after")
     def _check(self) -> TrussTable:
@@ -159,6 +196,27 @@ class TrussTable(Table):
         if self.stiffness is None and by_material != {"section", "material"}:
             raise ValueError("needs section (m²) and material, or the stiffness of each member (N/m)")
         return self
+
+    @property
+    def has_nodes(self) -> bool:
+        """Yes."""
+        return True
+
+    def within(self, bodies: set[str]) -> TrussTable | None:
+        """Return it, if it is one of them."""
+        return self if self.name in bodies else None
+
+    def needs(self) -> Iterable[Need]:
+        """Those of its mass."""
+        return needs_of_mass(self.mass)
+
+    def own_mesh(self, folder: Path) -> Mesh:
+        """Return its lines in their place."""
+        return truss_mesh(self, folder)
+
+    def add_stiffness(self, world: Builder) -> None:
+        """Add the energy of its bars."""
+        world.add(self.name, world.inertia.trusses[self.name].bars(world.mesh.points))
 
 
 # -- what it describes --------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from symplex.scenario.sentences import (
 )
 from symplex.scenario.stages import StageTable, run_of_stages, tables_of_stage, wrong_tables, wrong_times
 from symplex.scenario.table import Table
-from symplex.scenario.tables import MODELS, NEEDED, SEVERAL, WITH_NODES, Tables
+from symplex.scenario.tables import Kind, Tables, kinds_of
 from symplex.scenario.unsupported import unsupported
 from symplex.scenario.velocities import wrong_velocities
 from symplex.time.integrator import FixedStepIntegrator
@@ -34,7 +34,7 @@ S = TypeVar("S", bound=Sampled)
 
 
 @as_many_as_are_told()
-def read_tables(data: Mapping[str, Any], name: str) -> Tables:
+def read_tables(data: Mapping[str, Any], name: str, of: type[Tables] = Tables) -> Tables:
     """Return the tables of a scenario.
 
     Parameters
@@ -43,6 +43,8 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
         The parsed TOML.
     name : str
         The file's name, for messages.
+    of : type, default Tables
+        The class whose fields say which tables there are.
 
     Raises
     ------
@@ -51,6 +53,8 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
     """
     lines: list[str] = []
     found: dict[str, Any] = {}
+    kinds = kinds_of(of)
+    known = ["title", DEFINE, *kinds]
     data = evaluated(data, lines)
     for key, value in data.items():
         if key == "title":
@@ -59,30 +63,33 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
                 check_text(value)
             except ValueError as error:
                 lines.append(f"title {error}.")
-        elif key not in MODELS:
-            lines.append(f"unknown table {shown(key)}; {suggestion(key, ['title', DEFINE, *MODELS])}")
-        elif key in SEVERAL:
+        elif key not in kinds:
+            lines.append(f"unknown table {shown(key)}; {suggestion(key, known)}")
+        elif kinds[key].several:
             if not isinstance(value, list):
                 lines.append(f"{key} must be written [[{key}]], with double brackets; there may be several.")
                 continue
             names = [item.get("name") if isinstance(item, Mapping) else None for item in value]
-            read = _stage if key == "stage" else _validated
-            found[key] = [read(key, item, place(key, k, names[k]), lines) for k, item in enumerate(value)]
+            read = _stage if key == "stage" else validated
+            found[key] = [read(kinds[key], item, place(key, k, names[k]), lines) for k, item in enumerate(value)]
+        elif isinstance(value, list):
+            lines.append(f"{key} must be written [{key}], with single brackets; there is only one.")
         elif key == "run" and data.get("stage") and isinstance(value, Mapping):
-            found[key] = _validated(key, {"duration": 1.0, **value}, place(key), lines)
+            found[key] = validated(kinds[key], {"duration": 1.0, **value}, place(key), lines)
         else:
-            found[key] = _validated(key, value, place(key), lines)
-    meant = {close for key in data if key not in MODELS for close in close_to(key, ["title", DEFINE, *MODELS])}
-    needed = () if data.get("stage") else NEEDED
+            found[key] = validated(kinds[key], value, place(key), lines)
+    meant = {close for key in data if key not in kinds for close in close_to(key, known)}
+    needed = [] if data.get("stage") else [key for key, kind in kinds.items() if kind.needed]
     absent = [key for key in needed if not data.get(key) and key not in meant]
-    if not any(data.get(key) or key in meant for key in WITH_NODES):
-        absent.insert(0, WITH_NODES[0])
+    with_nodes = [key for key, kind in kinds.items() if kind.brings_nodes]
+    if not any(data.get(key) or key in meant for key in with_nodes):
+        absent.insert(0, with_nodes[0])
     if absent:
-        named = (f"[[{key}]]" if key in SEVERAL else f"[{key}]" for key in absent)
+        named = (f"[[{key}]]" if kinds[key].several else f"[{key}]" for key in absent)
         lines.append(f"there is no {' and no '.join(named)} table.")
     lines += wrong_tables(data)
     if not lines:
-        tables = _with_default_samples(_complete(found))
+        tables = _with_default_samples(_complete(found, of))
         tables = replace(tables, body=[each for body in tables.body for each in body.instances])
         lines = [*wrong_names(tables), *wrong_times(tables), *wrong_velocities(tables), *wrong_probes(tables)]
     if not lines:
@@ -92,14 +99,14 @@ def read_tables(data: Mapping[str, Any], name: str) -> Tables:
     return tables
 
 
-def _complete(found: dict[str, Any]) -> Tables:
+def _complete(found: dict[str, Any], of: type[Tables]) -> Tables:
     """Return the tables, with [integrator] and [run] those of the stages, if there are any."""
     stages: list[StageTable] = found.get("stage", [])
     if not stages:
-        return Tables(**found)
+        return of(**found)
     found["integrator"] = stages[0].integrator
     found.setdefault("run", Run(duration=1.0))
-    return _with_run_of_stages(Tables(**found))
+    return _with_run_of_stages(of(**found))
 
 
 def _with_run_of_stages(tables: Tables) -> Tables:
@@ -121,14 +128,14 @@ def _wrong_in_stage(tables: Tables, k: int) -> list[str]:
     )
 
 
-def _stage(key: str, value: Any, here: str, lines: list[str]) -> Table | None:
+def _stage(kind: Kind, value: Any, here: str, lines: list[str]) -> Table | None:
     """Return the table of a stage, the integrator in it by its own model; add a line for each mistake."""
     if not isinstance(value, Mapping) or "integrator" not in value:
-        return _validated(key, value, here, lines)
-    integrator = _validated("integrator", value["integrator"], f"{here}: integrator", lines)
+        return validated(kind, value, here, lines)
+    integrator = validated(kinds_of(Tables)["integrator"], value["integrator"], f"{here}: integrator", lines)
     # Other mistakes are told as well: beside an integrator that is in order.
     stands_in = METHODS["newmark"].model_validate({"kind": "newmark"})
-    table = _validated(key, {**value, "integrator": integrator or stands_in}, here, lines)
+    table = validated(kind, {**value, "integrator": integrator or stands_in}, here, lines)
     return table if integrator is not None else None
 
 
@@ -146,30 +153,25 @@ def _with_steps(sampled: S, table: IntegratorTable) -> S:
     return sampled.with_steps(table.dt)
 
 
-def _validated(key: str, value: Any, here: str, lines: list[str]) -> Table | None:
+def validated(kind: Kind, value: Any, here: str, lines: list[str]) -> Table | None:
     """Return a table by its model; add a line for each mistake and return None if there is one."""
-    model = MODELS[key]
-    if isinstance(value, list):
-        lines.append(f"{key} must be written [{key}], with single brackets; there is only one.")
-        return None
     if not isinstance(value, Mapping):
         lines.append(f"{here} must be a table, not {shown(value)}.")
         return None
-    if isinstance(model, Mapping):
-        kind = value.get("kind")
-        if not isinstance(kind, str) or kind not in model:
-            if key == "integrator" and isinstance(kind, str) and kind in FORMER:
+    model = kind.models.get("")
+    if model is None:
+        word, known = value.get("kind"), list(kind.models)
+        if not isinstance(word, str) or word not in kind.models:
+            if kind.models is kinds_of(Tables)["integrator"].models and isinstance(word, str) and word in FORMER:
                 lines.append(
-                    f"{here}: kind {shown(kind)} exists up to version 0.10 only; the method is now an example for "
-                    f"Python, examples/papers/{FORMER[kind]}.py."
+                    f"{here}: kind {shown(word)} exists up to version 0.10 only; the method is now an example for "
+                    f"Python, examples/papers/{FORMER[word]}.py."
                 )
                 return None
-            wrong = (
-                "is missing; " + suggestion(kind, list(model)) if kind is None else must_be_one_of(kind, list(model))
-            )
+            wrong = "is missing; " + suggestion(word, known) if word is None else must_be_one_of(word, known)
             lines.append(f"{here}: kind {ended(wrong)}")
             return None
-        model = model[kind]
+        model = kind.models[word]
     try:
         return model.model_validate(value)
     except ValidationError as error:

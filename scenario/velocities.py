@@ -13,13 +13,10 @@ from symplex.fem.energy import Array, IntArray
 from symplex.fem.velocities import velocity_field
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import nodes_in, nodes_named
-from symplex.scenario.sentences import place
-from symplex.scenario.table import Table
+from symplex.scenario.table import BodyName, Entry
 
 if TYPE_CHECKING:
     from symplex.scenario.tables import Tables
-
-_MOVING = ("body", "truss", "point_mass", "rigid_body", "obstacle")  # tables with a velocity at the start
 
 
 def _matrix(value: Any) -> tuple[Triple, Triple, Triple]:
@@ -40,14 +37,9 @@ def wrong_velocities(tables: Tables) -> list[str]:
     else:
         return []
     lines = [
-        f"{place(key, k, item.name)}: its {name} has no effect, as {why}; leave it out. {advice}."
-        for key in _MOVING
-        for k, item in enumerate(getattr(tables, key))
-        for name in ("velocity", "angular_velocity")
-        if any(getattr(item, name, None) or ZERO) and not getattr(item, "is_driven", False)
-    ]
-    lines += [
-        f"{place('velocity', k)}: has no effect, as {why}; leave it out. {advice}." for k in range(len(tables.velocity))
+        f"{here}: {velocity} has no effect, as {why}; leave it out. {advice}."
+        for here, item in tables.entries()
+        for velocity in item.initial_velocities
     ]
     if tables.start is not None and tables.integrators[0].kind == "static":
         changed = tables.start.perturbation
@@ -58,19 +50,22 @@ def wrong_velocities(tables: Tables) -> list[str]:
     return lines
 
 
-class VelocityTable(Table):
-    """What is added to the velocities of a body, or of one of its groups, at the start."""
+class VelocityTable(Entry):
+    """Initial velocity field: what is added to the velocities of a body, v₀ + ω × (x − p) + G (x − p)."""
 
-    body: Text
-    group: Text | None = None
-    velocity: Annotated[Triple | None, vector("m/s")] = None
-    angular_velocity: Annotated[Triple | None, vector("rad/s")] = None
-    gradient: Annotated[tuple[Triple, Triple, Triple] | None, Quantity(_matrix, "1/s")] = None
-    point: Annotated[Triple | None, vector("m")] = None
+    body: BodyName
+    group: Annotated[Text | None, "Group of nodes; by default the whole body."] = None
+    velocity: Annotated[Triple | None, vector("m/s"), "v₀."] = None
+    angular_velocity: Annotated[Triple | None, vector("rad/s"), "ω."] = None
+    gradient: Annotated[
+        tuple[Triple, Triple, Triple] | None, Quantity(_matrix, "1/s", "three rows of three numbers"), "G."
+    ] = None
+    point: Annotated[Triple | None, vector("m"), "p; by default the centre of mass of these nodes."] = None
 
     @property
-    def name(self) -> None:
-        """None: nothing is named after it."""
+    def initial_velocities(self) -> list[str]:
+        """All of it."""
+        return ["it"]
 
     @model_validator(mode="after")
     def _check(self) -> VelocityTable:
