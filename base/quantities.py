@@ -342,7 +342,7 @@ def by_name(quantity: Quantity) -> Quantity:
 def check_text(value: Any, longest: int = _LONGEST_TEXT) -> str:
     """Return a text of one line, or raise ValueError with what is wrong about it."""
     if not isinstance(value, str):
-        raise refused("a text in quotes", value)
+        raise refused("a string in quotes", value)
     if len(value) > longest:
         raise ValueError(f"must have at most {longest:,} characters, got {len(value):,} ({shown(value)})")
     if not value.isprintable():

@@ -85,7 +85,7 @@ _PAIRS = Quantity(
 
 def _counts(value: Any) -> tuple[int, int, int]:
     if not isinstance(value, list | tuple) or len(value) != 3 or not any(value):
-        raise ValueError(f"is {shown(value)}, must be three whole numbers, not all of them 0")
+        raise ValueError(f"is {shown(value)}, must be three integers, not all of them 0")
     x, y, z = (whole(0, _MOST).check(count) for count in value)
     return x, y, z
 

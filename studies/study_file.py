@@ -97,7 +97,7 @@ def begin_study(home: Path, study: StudyFile, resume: bool, overwrite: bool) -> 
             return
         if not overwrite:
             raise OutputError(
-                f"{home} already holds a study; go on with it with --resume, replace it with --overwrite, or choose "
+                f"{home} already holds a study; continue it with --resume, replace it with --overwrite, or choose "
                 "another --output."
             )
         _remove(home, before)
