@@ -393,7 +393,7 @@ def test_what_is_no_start_is_refused(tmp_path, monkeypatch):
     assert "[start]: there is no static equilibrium" in mistakes(BAR + WEIGHT + STATIC + RUN)
     turning = '[start]\nkind = "relative-equilibrium"\n'
     assert "angular_velocity" in mistakes(BAR + turning + RUN)
-    assert "angular_velocity must be a direction, got zero" in mistakes(
+    assert "angular_velocity must be nonzero, got [0.0, 0.0, 0.0] rad/s" in mistakes(
         BAR + turning + "angular_velocity = [0, 0, 0]\n" + RUN
     )
     spin = "angular_velocity = [0, 0, 1]\n"
