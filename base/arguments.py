@@ -15,7 +15,7 @@ import re
 import sys
 from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import wraps
 from numbers import Integral, Real
 from reprlib import Repr
@@ -234,9 +234,10 @@ class Parameter(NamedTuple):
 def parameters_of(what: type) -> dict[str, Parameter]:
     """Return the parameters of a class as its annotations declare them, by name; these must be texts, as here."""
     names = ChainMap(*(vars(sys.modules[owner.__module__]) for owner in what.__mro__))
-    given = list(inspect.signature(what).parameters.values())
+    given = inspect.signature(what).parameters  # in the order of fields, also those that have no position
+    order = [item.name for item in fields(what) if item.name in given] if is_dataclass(what) else list(given)
     sentences = ChainMap(*(_sentences(owner.__doc__ or "") for owner in what.__mro__))
-    return {item.name: _parameter(item.name, str(item.annotation), names, sentences) for item in given}
+    return {name: _parameter(name, str(given[name].annotation), names, sentences) for name in order}
 
 
 def declared(what: type, name: str) -> Quantity:

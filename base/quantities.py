@@ -264,7 +264,7 @@ def nonzero(unit: str = "") -> Quantity:
     def check(value: Any) -> Triple:
         found = vector(unit).check(value)
         if not any(found):
-            raise ValueError("must be a direction, got zero")
+            raise refused("nonzero", list(found), unit) if unit else ValueError("must be a direction, got zero")
         return found
 
     return Quantity(check, unit, "three numbers", "not zero")

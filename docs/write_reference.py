@@ -89,7 +89,7 @@ def _type(annotation: Any, home: Mapping[type[Table], str]) -> str:
         words = ", ".join(f'`"{word}"`' if isinstance(word, str) else f"`{word}`".lower() for word in inside)
         return words
     if origin in (list, tuple):
-        return f"list of {_type(inside[0], home)}"
+        return f"list, each: {_type(inside[0], home)}"
     if origin in (dict, Mapping):
         return f"table of names, each: {_type(inside[1], home)}"
     if origin in (Union, types.UnionType):
@@ -215,7 +215,7 @@ def _index(kinds: Mapping[str, Kind]) -> str:
         bracketed = f"[[{key}]]" if kind.several else f"[{key}]"
         models = list(kind.models.values())
         what = _prose(models[0]).split("\n\n")[0] if len(models) == 1 else f"kinds: {', '.join(kind.models)}"
-        text += f"| [`{bracketed}`]({key}.md) | {re.sub(chr(10), ' ', what)} |\n"
+        text += f"| [`{bracketed}`]({key}.md) | {what.replace(chr(10), ' ').replace('|', chr(92) + '|')} |\n"
     text += f"| [tables inside others]({SHARED}.md) | {_COMMON} |\n"
     names = "\n".join([*kinds, SHARED])
     return _named(f"{text}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n")

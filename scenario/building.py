@@ -123,7 +123,7 @@ class Builder:
     @cached_property
     def contact(self) -> ContactParts:
         """What adds contact."""
-        return ContactParts(self, self._surface_nodes)
+        return ContactParts(self, self._surface_nodes)  # pyright: ignore[reportArgumentType]
 
     def build(self) -> Built:
         """Return all of it.

@@ -143,7 +143,7 @@ class ContactTable(FrictionTable):
 
     def add_contact(self, world: Builder) -> None:
         """Add its energy and frictions."""
-        world.contact.add_surfaces(self)
+        world.contact.add_surfaces(self)  # pyright: ignore[reportArgumentType]
 
     def pairs(self, bodies: list[str]) -> list[tuple[str, str]]:
         """Return the names of the bodies that may touch each other, given those of all; some may be no bodies."""

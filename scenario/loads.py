@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import model_validator
 from scipy.sparse import csr_array
 
-from symplex.base.quantities import Name, Text, Triple, number, vector
+from symplex.base.quantities import Name, Text, Triple, nonzero, number, vector
 from symplex.errors import ScenarioError
 from symplex.fem.actions.centrifugal import Centrifugal
 from symplex.fem.actions.loads import NodalForce, NodalLoad, Pressure, SurfaceTraction
@@ -172,7 +172,7 @@ class CentrifugalLoadTable(_BodyForceTable):
     """
 
     kind: Literal["centrifugal"]
-    angular_velocity: Annotated[Triple, vector("rad/s"), "ω, along the axis."]
+    angular_velocity: Annotated[Triple, nonzero("rad/s"), "ω, along the axis."]
     point: Annotated[Triple, vector("m"), "Point of the axis."]
     follows: Annotated[
         bool,
@@ -188,8 +188,6 @@ class CentrifugalLoadTable(_BodyForceTable):
 
     @model_validator(mode="after")
     def _check(self) -> CentrifugalLoadTable:
-        if not any(self.angular_velocity):
-            raise ValueError("angular_velocity is zero; leave the load out")
         if self.follows and self.history is not None:
             raise ValueError("has a history, with which forces can only be those at the start: give follows = false")
         return self

@@ -50,7 +50,7 @@ class _ObstacleTable(FrictionTable, RigidMotionTable):
 
     def add_stiffness(self, world: Builder) -> None:
         """Add its energy and friction."""
-        world.contact.add_obstacle(cast("ShapedTable", self))
+        world.contact.add_obstacle(self)  # pyright: ignore[reportArgumentType]
 
     @property
     def middle(self) -> Triple:
