@@ -11,10 +11,11 @@ import ast
 import inspect
 import math
 import os
+import re
 import sys
 from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from functools import wraps
 from numbers import Integral, Real
 from reprlib import Repr
@@ -219,21 +220,47 @@ class Parameter(NamedTuple):
         How scenarios call it; empty if they do not have it.
     without : tuple of str
         Parameters of the part that are no keys.
+    sentence : str
+        What the docstring of the class says of it.
     """
 
     quantity: Quantity | None
     part: type | None
     key: str
     without: tuple[str, ...]
+    sentence: str
 
 
 def parameters_of(what: type) -> dict[str, Parameter]:
-    """Return the parameters of a dataclass as its annotations declare them, by name; these must be texts, as here."""
+    """Return the parameters of a class as its annotations declare them, by name; these must be texts, as here."""
     names = ChainMap(*(vars(sys.modules[owner.__module__]) for owner in what.__mro__))
-    return {item.name: _parameter(item.name, str(item.type), names) for item in fields(what)}
+    given = inspect.signature(what).parameters  # in the order of fields, also those that have no position
+    order = [item.name for item in fields(what) if item.name in given] if is_dataclass(what) else list(given)
+    sentences = ChainMap(*(_sentences(owner.__doc__ or "") for owner in what.__mro__))
+    return {name: _parameter(name, str(given[name].annotation), names, sentences) for name in order}
 
 
-def _parameter(name: str, annotation: str, names: Mapping[str, Any]) -> Parameter:
+def declared(what: type, name: str) -> Quantity:
+    """Return what values of a parameter of a class may be, and what they mean, for a key that is the same."""
+    parameter = parameters_of(what)[name]
+    assert parameter.quantity is not None, "its annotation says"
+    return replace(parameter.quantity, sentence=parameter.sentence)
+
+
+def _sentences(docstring: str) -> dict[str, str]:
+    """Return what the section of parameters of a docstring says of each."""
+    section = re.search(
+        r"^Parameters\n-+\n((?:.*\n?)*?)(?=^\w[\w ]*\n-+$|\Z)", inspect.cleandoc(docstring), re.MULTILINE
+    )
+    found: dict[str, str] = {}
+    for names, text in re.findall(
+        r"^(\w[\w, ]*) ?:.*\n((?:(?: .*)?\n?)*)", section[1] if section else "", re.MULTILINE
+    ):
+        found |= dict.fromkeys(names.replace(" ", "").split(","), " ".join(text.split()))
+    return found
+
+
+def _parameter(name: str, annotation: str, names: Mapping[str, Any], sentences: Mapping[str, str]) -> Parameter:
     tree, metadata = ast.parse(annotation, mode="eval").body, []
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Annotated":
@@ -248,7 +275,8 @@ def _parameter(name: str, annotation: str, names: Mapping[str, Any]) -> Paramete
     if quantity is None and get_origin(of) is Literal:
         quantity = words(get_args(of))
     without = next((item.names for item in metadata if isinstance(item, Without)), ())
-    return Parameter(quantity, of if isinstance(of, type) and is_dataclass(of) else None, key, without)
+    part = of if isinstance(of, type) and is_dataclass(of) else None
+    return Parameter(quantity, part, key, without, sentences.get(name, ""))
 
 
 def _named(name: str, names: Mapping[str, Any]) -> _Kind:
@@ -427,16 +455,16 @@ def _function(value: Any) -> Any:
 _ANYTHING = _Kind("anything", lambda value: value)
 _KINDS = {
     "float": _Kind(f"a real number {_IN_RANGE}", _real),
-    "int": _Kind("a whole number", _whole),
+    "int": _Kind("an integer", _whole),
     "bool": _Kind("True or False", _truth),
-    "str": _Kind("a short text", _text),
+    "str": _Kind("a short string", _text),
     "Path": _Kind("a path that a file can have", _path),
     "None": _Kind("None", _none),
     "ArrayLike": _Kind(f"an array of real numbers {_IN_RANGE}", _numbers),
     "Array": _Kind(f"an array of real numbers {_IN_RANGE}", _floats),
     "NDArray[np.float64]": _Kind(f"an array of real numbers {_IN_RANGE}", _floats),
-    "IntArray": _Kind("an array of indices of nodes (whole numbers)", _indices),
-    "NDArray[np.int32]": _Kind("an array of indices of nodes (whole numbers)", _indices),
+    "IntArray": _Kind("an array of indices of nodes (integers)", _indices),
+    "NDArray[np.int32]": _Kind("an array of indices of nodes (integers)", _indices),
     "NDArray[np.bool_]": _Kind("an array of True and False", _mask),
     "sp.csr_array": _Kind("a sparse matrix of real numbers", _sparse),
     "sp.sparray": _Kind("a sparse matrix of real numbers", _sparse),

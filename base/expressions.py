@@ -39,7 +39,7 @@ def tree_of(formula: str, functions: Mapping[str, int], names: Collection[str] =
             warnings.simplefilter("ignore")  # SyntaxWarning: 3(I1 - 3) is told below
             tree = ast.parse(formula.strip(), mode="eval").body
     except SyntaxError as error:
-        where = f" at letter {error.offset}" if error.offset and error.lineno == 1 else ""
+        where = f" at character {error.offset}" if error.offset and error.lineno == 1 else ""
         raise FormulaMistake(f"it is no formula{where}: {error.msg}") from None
     except (RecursionError, MemoryError):
         raise FormulaMistake(f"it is nested deeper than {DEEPEST} levels") from None

@@ -85,12 +85,15 @@ class Quantity:
         In words, for the reference.
     range : str
         For the reference.
+    sentence : str
+        What it means, where the class says so that it is a parameter of.
     """
 
     check: Callable[[Any], Any]
     unit: str = ""
     kind: str = ""
     range: str = ""
+    sentence: str = ""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Check before pydantic does."""
@@ -261,7 +264,7 @@ def nonzero(unit: str = "") -> Quantity:
     def check(value: Any) -> Triple:
         found = vector(unit).check(value)
         if not any(found):
-            raise ValueError("must be a direction, got zero")
+            raise refused("nonzero", list(found), unit) if unit else ValueError("must be a direction, got zero")
         return found
 
     return Quantity(check, unit, "three numbers", "not zero")
@@ -339,7 +342,7 @@ def by_name(quantity: Quantity) -> Quantity:
 def check_text(value: Any, longest: int = _LONGEST_TEXT) -> str:
     """Return a text of one line, or raise ValueError with what is wrong about it."""
     if not isinstance(value, str):
-        raise refused("a text in quotes", value)
+        raise refused("a string in quotes", value)
     if len(value) > longest:
         raise ValueError(f"must have at most {longest:,} characters, got {len(value):,} ({shown(value)})")
     if not value.isprintable():

@@ -18,7 +18,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
 from symplex.time.conserving.schemes import SCHEMES
 
-RUNS, EXTERNAL, REFUSED = "✓", "ext", "–"
+RUNS, EXTERNAL, REFUSED = "runs", "external", "refused"
 _STEP, _GRID = 0.02, 0.02  # s, m
 _RUBBER = dict(lmbda=2.0, mu=1.0, density=1.0)
 _MESH = sx.box((1.0, 0.8, 0.6), (1, 1, 1), split="6")
@@ -127,23 +127,23 @@ SYSTEMS: dict[str, Callable[[], Made]] = {
     "hexahedra": lambda: _solid(mesh=sx.box((1.0, 0.8, 0.6), (1, 1, 1), split="hexahedra"), kind="hexahedron"),
     "consistent mass": lambda: _solid(consistent=True),
     "springs": lambda: _pairs(sx.measures.EngineeringStrain(2.0, 0.9)),
-    "bars of Green strain": lambda: _pairs(sx.measures.GreenStrain(2.0, 0.9)),
+    "bars with Green strain": lambda: _pairs(sx.measures.GreenStrain(2.0, 0.9)),
     "Lennard-Jones, plane": lambda: _pairs(sx.measures.LennardJones(0.1, 0.5), dim=2),
-    "two bodies that attract each other": _two_bodies,
+    "two gravitating bodies": _two_bodies,
     "gravity": lambda: _solid(more=lambda x, m: {"gravity": sx.Gravity(m, (0.0, 0.0, -0.5))}),
     "contact with a plane": lambda: _solid(more=_floor),
     "contact with a sphere": lambda: _solid(more=_ball),
-    "contact nodes without mass": _massless,
+    "zero-mass contact nodes": _massless,
     "contact between bodies, penalty": lambda: _two_blocks("penalty"),
     "contact between bodies, barrier": lambda: _two_blocks("barrier"),
     "constraint as a penalty": lambda: _solid(
         more=lambda x, m: {"rod": sx.Penalty(sx.measures.RigidBars.between(x, [[0, 7]]), 20.0)}
     ),
-    "energy of a user": lambda: _solid(more=lambda x, m: {"anchors": Anchors(x)}),
-    "load that changes with time": lambda: _solid(loads=lambda x, m: {"push": _push}),
+    "user-defined energy": lambda: _solid(more=lambda x, m: {"anchors": Anchors(x)}),
+    "time-dependent load": lambda: _solid(loads=lambda x, m: {"push": _push}),
     "drag": lambda: _solid(loads=lambda x, m: {"drag": sx.actions.Drag(m, 0.3)}),
     "supports at rest": lambda: _solid(fixed=lambda x, m: sx.fixed_mask(len(x), [([0, 1, 2], "xyz")])),
-    "supports that move": lambda: _solid(
+    "moving supports": lambda: _solid(
         moving=lambda x, m: {"lift": sx.actions.SupportTranslation([0, 1, 2], "z", sx.actions.TimeFunction.steady(0.1))}
     ),
 }
@@ -223,24 +223,30 @@ def outcomes() -> dict[tuple[str, str], tuple[str, str]]:
 def page(found: Mapping[tuple[str, str], tuple[str, str]]) -> str:
     """Return ``docs/pairs.md``."""
     words = [outcome for outcome, _ in found.values()]
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name in INTEGRATORS:
+        refused, external = (
+            "; ".join(s for s in SYSTEMS if found[s, name][0] == outcome) for outcome in (REFUSED, EXTERNAL)
+        )
+        alike.setdefault((refused, external), []).append(name)
     lines = [
         "# Integrators and systems: what runs on what",
         "",
-        f"{len(INTEGRATORS)} integrators and {len(SYSTEMS)} systems: {words.count(RUNS)} of {len(words)} pairs run "
-        f"({RUNS}), {words.count(EXTERNAL)} more if",
-        f"energies without a secant form are named in `external` ({EXTERNAL}). {words.count(REFUSED)} are refused at",
-        f"the start ({REFUSED}); the message names integrators that support the system.",
+        "Which integrator supports which elements, materials, contact, loads and supports:",
+        f"{len(INTEGRATORS)} integrators and {len(SYSTEMS)} systems. {words.count(RUNS)} of {len(words)} pairs run,",
+        f"{words.count(EXTERNAL)} more if energies without a secant form are named in `external`;",
+        f"{words.count(REFUSED)} are refused at the start; the message names integrators that support the system.",
         "Written by `benchmarks/pairs.py`, which tries each pair on a tiny system.",
         "",
-        f"|  | {' | '.join(str(k + 1) for k in range(len(SYSTEMS)))} |",
-        f"| --- |{' --- |' * len(SYSTEMS)}",
-        *(f"| {name} | {' | '.join(found[s, name][0] for s in SYSTEMS)} |" for name in INTEGRATORS),
+        "| integrator | refused | only with `external` |",
+        "| --- | --- | --- |",
+        *(
+            f"| {'; '.join(names)} | {refused or '–'} | {external or '–'} |"
+            for (refused, external), names in alike.items()
+        ),
         "",
-        "Systems:",
-        "",
-        *(f"{k + 1}. {name}" for k, name in enumerate(SYSTEMS)),
-        "",
-        "`Rattle` and `Shake` have a rod between two nodes. `PolarReduction` is for two bodies only.",
+        f"All others of these systems run: {'; '.join(SYSTEMS)}. `Rattle` and `Shake` have a rod between two nodes.",
+        "`PolarReduction` is for two bodies only.",
     ]
     return "\n".join(lines) + "\n"
 

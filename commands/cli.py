@@ -78,7 +78,7 @@ exit status:
 _EXAMPLES = """\
 examples:
   symplex run oblique_impact.toml                  simulate; results in oblique_impact-results/
-  symplex run drop.toml --output out --resume      go on after Ctrl-C, a kill or a power cut
+  symplex run drop.toml --output out --resume      continue after Ctrl-C, a kill or a power cut
   symplex run drop.toml --set integrator.dt=1e-6   with another value than the file's
   mpiexec -n 4 symplex run big.toml                one motion on several processes or machines
   symplex sweep drop.toml --over define.h=0.1,0.2  many runs, in drop-study/, with a table of results

@@ -23,7 +23,7 @@ def add_members(parser: argparse.ArgumentParser, folder: str) -> None:
     add("--output", metavar="DIR", help=f"folder of the study; default: {folder}")
     again = parser.add_mutually_exclusive_group()
     again.add_argument(
-        "--resume", action="store_true", help="go on with the study in the folder; what is finished is kept"
+        "--resume", action="store_true", help="continue the study in the folder; finished members are kept"
     )
     again.add_argument("--overwrite", action="store_true", help="replace the study that is in the folder")
     add("--workers", type=int, metavar="N", help="processes at a time; default: one for each processor; 0: no others")
@@ -41,5 +41,5 @@ def interrupted(error: KeyboardInterrupt, arguments: argparse.Namespace, name: s
     """Tell how to go on with an interrupted study, by the options that say which it is; return the exit status."""
     words = words_of(arguments, ("set", *options, *_OF_PROCESSES))
     again = shlex.join(["symplex", name, arguments.scenario, *words, "--resume"])
-    complain(f"interrupted; what is finished is kept; go on with: {again}")
+    complain(f"interrupted; finished members are kept; continue with: {again}")
     return status_of(error)

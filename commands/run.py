@@ -16,14 +16,14 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     run = add_command(commands, "run", _run, "simulate a scenario; write results, pictures and a summary to a folder")
     add_scenario(run)
     run.add_argument(
-        "--until", metavar="T", help="how far to go on, in s; with --resume beyond the end of a finished run"
+        "--until", metavar="T", help="extend the run to this time in s; with --resume beyond the end of a finished run"
     )
     run.add_argument(
         "--device", choices=["cpu", "cuda"], help="where explicit Newmark computes, as --set integrator.device=…"
     )
     run.add_argument("--output", metavar="DIR", help="results folder; default: the scenario's, or SCENARIO-results")
     again = run.add_mutually_exclusive_group()
-    again.add_argument("--resume", action="store_true", help="go on from the last checkpoint in the folder")
+    again.add_argument("--resume", action="store_true", help="continue from the last checkpoint in the folder")
     again.add_argument("--overwrite", action="store_true", help="replace the run that is in the folder")
     add_strict(run, "mesh files")
     run.add_argument("--no-pictures", action="store_true", help="no plot, snapshots or film at the end")

@@ -5,14 +5,15 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from functools import partial
-from math import isfinite, sqrt
-from typing import Literal, final
+from math import sqrt
+from typing import Annotated, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
+from symplex.base.quantities import positive
 from symplex.contact.crossing import crossing, intersections, largest_step
 from symplex.contact.laws import LAWS, require_law
 from symplex.contact.near_pairs import NearPairs, Place, farthest_of, near_pairs, place
@@ -91,23 +92,16 @@ class BodyContact(ChangingEnergy, PairEnergy, ContactEnergy):
     def __init__(
         self,
         surface: Surface,
-        stiffness: float,
+        stiffness: Annotated[float, positive("N/m³")],
         *,
         law: Literal["penalty", "barrier"] = "penalty",
-        distance: float | None = None,
+        distance: Annotated[float | None, positive("m")] = None,
         between: str | Sequence[tuple[str, str]] = "all",
         self_contact: bool = False,
-        margin: float | None = None,
+        margin: Annotated[float | None, positive("m")] = None,
     ):
         distance = default_distance(surface) if distance is None else float(distance)
         margin = 0.5 * float(surface.edge_lengths.mean()) if margin is None else float(margin)
-        for name, number, unit in (
-            ("stiffness", stiffness, "N/m³"),
-            ("distance", distance, "m"),
-            ("margin", margin, "m"),
-        ):
-            if not (isfinite(number) and number > 0.0):
-                raise InvalidSystem(f"BodyContact: the {name} must be positive; it is {number:g} {unit}.")
         require_law("BodyContact", law)
         shortest = float(surface.edge_lengths.min())
         if distance > shortest:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import final
+from typing import Annotated, final
 
 import numpy as np
 
 from symplex.base.arguments import checked
+from symplex.base.quantities import not_negative, positive
 from symplex.contact.bodies import BodyContact
 from symplex.contact.friction_law import FrictionLaw
 from symplex.contact.kernel_friction import MeasureFriction, SurfaceFriction
@@ -68,23 +69,15 @@ class Friction(CompiledLoad, IncrementLoad):
     def __init__(
         self,
         contact: BodyContact | ObstacleContact,
-        coefficient: float,
+        coefficient: Annotated[float, not_negative("1")],
         *,
-        static: float | None = None,
-        slip_speed: float = SLIP_SPEED,
+        static: Annotated[float | None, not_negative("1")] = None,
+        slip_speed: Annotated[float, positive("m/s")] = SLIP_SPEED,
         between: tuple[str, str] | None = None,
     ):
         static = coefficient if static is None else static
-        for name, value in (("coefficient", coefficient), ("static coefficient", static)):
-            if not (isfinite(value) and value >= 0.0):
-                raise InvalidSystem(f"Friction: the {name} must not be negative; it is {value:g}.")
         if static < coefficient:
-            raise InvalidSystem(
-                f"Friction: the static coefficient, {static:g}, is below the dynamic one, {coefficient:g}; it must be "
-                "at least that."
-            )
-        if not (isfinite(slip_speed) and slip_speed > 0.0):
-            raise InvalidSystem(f"Friction: the smoothing speed must be positive; it is {slip_speed:g} m/s.")
+            raise InvalidSystem(f"Friction: static must be at least coefficient = {coefficient:g}, got {static:g}.")
         self.energy = contact
         self.law = FrictionLaw(float(coefficient), float(static), float(slip_speed))
         self.between = between

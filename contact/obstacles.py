@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Annotated, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.quantities import positive
 from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem
 from symplex.fem.directions import unit_vector
@@ -86,8 +87,6 @@ class _Round(Obstacle):
 
     def _set_round(self, radius: float, inside: bool, measure: Array, dim: int = 3) -> None:
         """Set the radius, and the measure, which is l², l the distance from the core: ½ k ⟨R − l⟩² or ½ k ⟨l − R⟩²."""
-        if not (np.isfinite(radius) and radius > 0):
-            raise InvalidSystem(f"{type(self).__name__}: the radius must be positive; it is {radius} m.")
         law = TENSION if inside else COMPRESSION, float(radius)
         self._set(radius=float(radius), inside=inside, measure=measure, law=law, dim=dim)
 
@@ -117,7 +116,7 @@ class Sphere(_Round):
     radius: float
     inside: bool
 
-    def __init__(self, center: ArrayLike, radius: float, inside: bool = False):
+    def __init__(self, center: ArrayLike, radius: Annotated[float, positive("m")], inside: bool = False):
         self._set(center=_vector("Sphere: center", center))
         self._set_round(radius, inside, distance(self.center), len(self.center))
 
@@ -150,7 +149,7 @@ class Cylinder(_Round):
     radius: float
     inside: bool
 
-    def __init__(self, point: ArrayLike, axis: ArrayLike, radius: float, inside: bool = False):
+    def __init__(self, point: ArrayLike, axis: ArrayLike, radius: Annotated[float, positive("m")], inside: bool = False):
         start, direction = _vector("Cylinder: point", point, 3), _vector("Cylinder: axis", axis, 3)
         if not direction.any():
             raise InvalidSystem("Cylinder: the axis is zero; it must be a direction.")
@@ -184,7 +183,7 @@ class Capsule(_Round):
     radius: float
     inside: bool
 
-    def __init__(self, start: ArrayLike, end: ArrayLike, radius: float, inside: bool = False):
+    def __init__(self, start: ArrayLike, end: ArrayLike, radius: Annotated[float, positive("m")], inside: bool = False):
         self._set(start=_vector("Capsule: start", start, 3), end=_vector("Capsule: end", end, 3))
         along = self.end - self.start
         if not along.any():

@@ -36,7 +36,7 @@ def _take_equation(reading: Reading, block: Block) -> None:
         terms = []
         for nodes, component, factor in zip(found[::3], found[1::3], found[2::3], strict=True):
             if not 1 <= direction(component) <= 3:
-                raise NotUnderstood(f"degree of freedom {component} is not known")
+                raise NotUnderstood(f"degree of freedom {component} is not supported")
             terms.append(Term(nodes, int(component) - 1, real(factor)))
         reading.deck.equations.append(tuple(terms))
 
@@ -64,7 +64,7 @@ def _take_sector(reading: Reading, block: Block) -> None:
 def _take_diameters(reading: Reading, block: Block) -> None:
     numbers = [block.parameters.get(name, "0") for name in ("NMIN", "NMAX")]
     if not all(number.isdecimal() for number in numbers):
-        raise ValueError(f"nodal diameters are {numbers[0]} to {numbers[1]}; they must be whole numbers")
+        raise ValueError(f"nodal diameters are {numbers[0]} to {numbers[1]}; they must be integers")
     reading.step.diameters = int(numbers[0]), int(numbers[1])
 
 
@@ -105,7 +105,7 @@ def _take_mpc(reading: Reading, block: Block) -> None:
             _add_mpc(reading, kind, found)
             kind, found = first.upper(), []
             if kind not in _MULTI_POINT:
-                raise NotUnderstood(f"constraints '{kind}' are not known")
+                raise NotUnderstood(f"constraints '{kind}' are not supported")
         else:
             rest = [first, *rest]
         found += rest

@@ -73,7 +73,7 @@ def rows_of(
             raise NotUnderstood("couplings that distribute forces are known for small rotations only, without NLGEOM")
         add_distributed(rows, distributed, deck, geometry)
     if any(node in local for node in rows.turning):
-        raise NotUnderstood("a reference node with rotations in a local system is not known")
+        raise NotUnderstood("a reference node with rotations in a local system is not supported")
     if diameter is not None and deck.sector is not None:
         if is_complex(deck.sector, diameter):
             rows.double()
@@ -89,7 +89,7 @@ def _spread(sets: Sequence[NDArray[np.int64]]) -> Iterator[tuple[int, ...]]:
     """Yield the nodes of equations between sets: one for each node, with which single nodes stand in all."""
     sizes = {len(nodes) for nodes in sets} - {1}
     if len(sizes) > 1 or sum(len(nodes) > 1 for nodes in sets) > 1:
-        raise NotUnderstood("equations between several sets of nodes are not known")
+        raise NotUnderstood("equations between several sets of nodes are not supported")
     m = max(len(nodes) for nodes in sets)
     yield from zip(*(np.broadcast_to(nodes, m).tolist() for nodes in sets), strict=True)
 

@@ -13,15 +13,15 @@ _PRESSURES = ("HARD", "LINEAR", "TIED")
 def _take_pair(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "NODETOSURFACE").upper().replace(" ", "")
     if kind not in _KINDS:
-        raise NotUnderstood(f"contact with TYPE='{kind}' is not known")
+        raise NotUnderstood(f"contact with TYPE='{kind}' is not supported")
     interaction = block.parameter("INTERACTION").upper()
     adjust = block.parameters.get("ADJUST")
     for line in block.lines:
         slave, master, *rest = *words(line), "", ""
         if not slave or not master:
-            raise NotUnderstood("contact of one surface with itself is not known")
+            raise NotUnderstood("contact of one surface with itself is not supported")
         if any(rest):
-            raise NotUnderstood(f"'{next(filter(None, rest))}' after two surfaces is not known")
+            raise NotUnderstood(f"'{next(filter(None, rest))}' after two surfaces is not supported")
         reading.deck.contacts.append(ContactPair(slave, master, interaction, adjust, reading.where(block)))
 
 
@@ -39,7 +39,7 @@ def _take_behaviour(reading: Reading, block: Block) -> None:
     interaction = _interaction(reading)
     interaction.pressure = block.parameters.get("PRESSURE-OVERCLOSURE", "HARD").upper()
     if interaction.pressure not in _PRESSURES:
-        raise NotUnderstood(f"PRESSURE-OVERCLOSURE='{interaction.pressure}' is not known")
+        raise NotUnderstood(f"PRESSURE-OVERCLOSURE='{interaction.pressure}' is not supported")
     # Stiffness, and two numbers of how soon contact pulls.
     stiffness, *_ = fields(single_line(block), 0 if interaction.pressure == "HARD" else 3) or [""]
     if interaction.pressure == "LINEAR":

@@ -53,7 +53,7 @@ class ContactTables:
             keys = self._keys(pair)
             slave, master = (self._geometry.faces_of_surface(who) for who in (pair.slave, pair.master))
             if not slave or not master:
-                raise NotUnderstood(f"{pair.where}: contact of a surface that is one of nodes only is not known")
+                raise NotUnderstood(f"{pair.where}: contact of a surface that is one of nodes only is not supported")
             if len(self._parts.names) == 1:
                 raise NotUnderstood(f"{pair.where}: '{pair.slave}' and '{pair.master}' are surfaces of one body")
             self._check_stiffness(pair, [*slave, *master])
@@ -61,7 +61,7 @@ class ContactTables:
             for one in self._parts.holding(face[0] for face in slave):
                 for other in self._parts.holding(face[0] for face in master):
                     if one == other:
-                        raise NotUnderstood(f"{pair.where}: contact of a body with itself is not known")
+                        raise NotUnderstood(f"{pair.where}: contact of a body with itself is not supported")
                     bodies = (min(one, other), max(one, other))
                     if found.get(bodies, keys) != keys:
                         raise NotUnderstood(f"{pair.where}: two bodies are in contact in different ways")
@@ -75,10 +75,12 @@ class ContactTables:
         interaction = self._interaction(pair)
         step = self._step
         if step.procedure in ("frequency", "modal-dynamic"):
-            raise NotUnderstood("vibrations of bodies in contact are not known")
+            raise NotUnderstood("vibrations of bodies in contact are not supported")
         static_before = any(s.procedure == "static" for s in self._deck.steps[: step.number - 1])
         if interaction.friction and (step.procedure not in MOTIONS or static_before):
-            raise NotUnderstood(f"{pair.where}: friction in static steps, which depends on the way there, is not known")
+            raise NotUnderstood(
+                f"{pair.where}: friction in static steps, which depends on the way there, is not supported"
+            )
         keys: Table = {}
         if interaction.stiffness is not None:
             keys["stiffness"] = _OF_BOTH_SIDES * interaction.stiffness * self._units.stress / self._units.length

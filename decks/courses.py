@@ -43,7 +43,7 @@ class Courses:
         course = self._amplitude(amplitude)
         step = self._step
         if number < step.number:
-            raise NotUnderstood("an amplitude of an earlier step goes on")
+            raise NotUnderstood("an amplitude of an earlier step continues")
         t = step.period + (self._time_before if course.total else 0.0)
         return float(np.interp(t, course.times, course.factors))
 

@@ -35,7 +35,7 @@ def diameter_of(deck: Deck, step: Step) -> int | None:
     if step.procedure == "static":
         return 0
     if step.procedure != "frequency":
-        raise NotUnderstood("motions of one sector of a structure with cyclic symmetry are not known")
+        raise NotUnderstood("motions of one sector of a structure with cyclic symmetry are not supported")
     if step.diameters is None:
         raise NotUnderstood("frequencies of a sector need *SELECT CYCLIC SYMMETRY MODES")
     first, last = step.diameters

@@ -24,7 +24,7 @@ def _take_spring(reading: Reading, block: Block) -> None:
     first, *rest = block.lines
     directions = [direction(word) - 1 for word in words(first) if word] if rest else []
     if any(not 0 <= k < 3 for k in directions):
-        raise NotUnderstood("springs of rotations are not known")
+        raise NotUnderstood("springs of rotations are not supported")
     values = one_line(Block(block.keyword, {}, rest or [first]), 1)
     reading.deck.springs.append(Spring(block.parameter("ELSET"), tuple(directions), values[0], reading.where(block)))
 
@@ -53,7 +53,7 @@ def _take_distributing(reading: Reading, block: Block) -> None:
     ranges = [fields(line, 2) for line in block.lines]
     known = {k for first, last in ranges for k in range(direction(first), direction(last or first) + 1)}
     if ranges and not known >= {1, 2, 3, 4, 5, 6}:
-        raise NotUnderstood("couplings that distribute only some forces and moments are not known")
+        raise NotUnderstood("couplings that distribute only some forces and moments are not supported")
     reading.deck.distributed.append(Distributed((), surface, reference, False, axes))
 
 

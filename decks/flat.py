@@ -80,7 +80,7 @@ def layered(deck: Deck, numbered: Numbered) -> Numbered:
     if not flat:
         return numbered
     if deck.velocities:
-        deck.missed.append(Missed("INITIAL CONDITIONS", NOWHERE, "velocities of flat elements are not known", 0))
+        deck.missed.append(Missed("INITIAL CONDITIONS", NOWHERE, "velocities of flat elements are not supported", 0))
     members, points = Members(numbered), points_of(numbered)
     copies = _Copies(points, deck, int(numbered.ids.max()) + 1)
     sizes = Thickness(deck, members)
@@ -117,7 +117,7 @@ def _check_plane(points: Points, table: NDArray[np.int64], family: str) -> None:
         if family == "CAX" and x[:, 0].min() <= _PLANE * size:
             raise MeshError(
                 f"element {number} of type {family} reaches the axis, where its sector has an edge instead of a face; "
-                "that is not known."
+                "that is not supported."
             )
 
 

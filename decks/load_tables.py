@@ -96,7 +96,7 @@ class LoadTables:
         tangent = mean.tangent(component - 3)
         if tangent is None or node in self._local or self._step.nonlinear:
             why = "about the normal of a shell, in a local system, or with NLGEOM"
-            raise NotUnderstood(f"a moment {why} is not known")
+            raise NotUnderstood(f"a moment {why} is not supported")
         found: dict[int, NDArray[np.float64]] = {}
         for (on, i), weight in mean.rotation(component - 3).items():
             found.setdefault(on, np.zeros(3))[i] = weight / np.linalg.norm(tangent)
@@ -190,7 +190,7 @@ class LoadTables:
         for nodes, mass in self._constraints.masses_of(elements):
             if self._step.nonlinear:
                 raise NotUnderstood(
-                    "centrifugal forces on masses, which change as these move, are not known with NLGEOM"
+                    "centrifugal forces on masses, which change as these move, are not supported with NLGEOM"
                 )
             for node in nodes:
                 r = self._geometry.mesh.points[node] * self._units.length - point

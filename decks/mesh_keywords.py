@@ -41,9 +41,9 @@ def _take_elements(reading: Reading, block: Block) -> None:
     try:
         reading.mesh.take(block)
     except MeshError as error:
-        if "is not known" not in str(error):
+        if "is not supported" not in str(error):
             raise
-        raise NotUnderstood(f"elements '{name}' are not known") from None
+        raise NotUnderstood(f"elements '{name}' are not supported") from None
     if name not in ELEMENTS and name not in DISCRETE:
         raise NotUnderstood(f"elements '{name}' cannot be computed with")
 
@@ -60,16 +60,16 @@ def _take_mesh(reading: Reading, block: Block) -> None:
 def _take_surface(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "ELEMENT").upper()
     if kind not in ("ELEMENT", "NODE"):
-        raise NotUnderstood(f"surfaces with TYPE='{kind}' are not known")
+        raise NotUnderstood(f"surfaces with TYPE='{kind}' are not supported")
     if kind == "NODE" and any(weight and real(weight) != 1.0 for _, weight in (fields(x, 2) for x in block.lines)):
-        raise NotUnderstood("surfaces of nodes with areas or weights other than 1 are not known")
+        raise NotUnderstood("surfaces of nodes with areas or weights other than 1 are not supported")
     _take_mesh(reading, block)
 
 
 def _take_transform(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "R").upper()
     if kind not in ("R", "C"):
-        raise NotUnderstood(f"systems with TYPE='{kind}' are not known")
+        raise NotUnderstood(f"systems with TYPE='{kind}' are not supported")
     values = reals(" ".join(block.lines))
     if len(values) != 6:
         raise ValueError(f"a *TRANSFORM has {len(values)} numbers, not 6")

@@ -140,7 +140,7 @@ class Reading:
         try:
             if keyword is None:
                 self.mesh.take(block)  # which refuses those that would make another mesh
-                raise Unknown("it is not known")
+                raise Unknown("it is not supported")
             if keyword.take is None:
                 self.account.add_without_meaning(block.path, block.line, block.last)
                 return
@@ -283,9 +283,9 @@ def _check_known(keyword: Keyword, block: Block) -> None:
     """Raise Unknown if a keyword has parameters or data lines that are not known."""
     unknown = [name for name in block.parameters if name not in keyword.parameters]
     if unknown:
-        raise Unknown(f"the parameter '{unknown[0]}' is not known")
+        raise Unknown(f"the parameter '{unknown[0]}' is not supported")
     if block.lines and not keyword.has_data:
-        raise Unknown("data lines below it are not known")
+        raise Unknown("data lines below it are not supported")
 
 
 def words(line: str) -> list[str]:
@@ -316,7 +316,7 @@ def single_line(block: Block) -> str:
         If there are several.
     """
     if len(block.lines) > 1:
-        raise NotUnderstood("several lines below it are not known")
+        raise NotUnderstood("several lines below it are not supported")
     return block.lines[0] if block.lines else ""
 
 
@@ -352,7 +352,7 @@ def one_line(block: Block, least: int, most: int | None = None) -> list[float]:
         If there are fewer numbers.
     """
     if len(block.lines) > 1:
-        raise NotUnderstood("constants that depend on temperature or other fields are not known")
+        raise NotUnderstood("constants that depend on temperature or other fields are not supported")
     most = least if most is None else most
     values = reals(block.lines[0]) if block.lines else []
     if len(values) < least:

@@ -74,7 +74,7 @@ def _check_sections(deck: Deck, members: Members, shells: set[int]) -> None:
         material = deck.materials.get(section.material.upper())
         if material is not None and (material.stiffness or material.engineering):
             raise MeshError(
-                f"{section.where}: shells of materials that are not the same in all directions are not known."
+                f"{section.where}: shells of materials that are not the same in all directions are not supported."
             )
 
 
@@ -99,9 +99,9 @@ def _normals(numbered: Numbered, points: Points, thickness: Thickness) -> tuple[
         ):
             size = thickness.of(element, node)
             if abs(sizes.setdefault(node, size) - size) > _SAME:
-                raise MeshError(f"elements at node {node} are differently thick; that is not known.")
+                raise MeshError(f"elements at node {node} are differently thick; that is not supported.")
             if node in found and found[node][0] @ normal < _SMOOTH:
-                raise MeshError(f"shells meet at node {node} at an angle; that is not known.")
+                raise MeshError(f"shells meet at node {node} at an angle; that is not supported.")
             found.setdefault(node, []).append(normal)
     means = {node: np.sum(normals, axis=0) for node, normals in found.items()}
     return {node: mean / np.linalg.norm(mean) for node, mean in means.items()}, sizes, has_middle
@@ -144,7 +144,7 @@ def _of_face(pressure: FacePressure, members: Members, shells: set[int]) -> Face
     if pressure.side is None:
         return pressure._replace(side=_BELOW) if on_shells else pressure
     if pressure.side and on_shells:
-        raise MeshError(f"a load P{pressure.side} on the shells '{pressure.elements}' is not known.")
+        raise MeshError(f"a load P{pressure.side} on the shells '{pressure.elements}' is not supported.")
     return pressure
 
 

@@ -8,7 +8,7 @@ from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block
 
 _SOLVING = ("SOLVER", "DIRECT")
-_SCALED = "masses that are scaled for longer steps are not known"
+_SCALED = "masses that are scaled for longer steps are not supported"
 
 
 def _take_step(reading: Reading, block: Block) -> None:
@@ -69,7 +69,7 @@ def _take_dynamic(reading: Reading, block: Block) -> None:
     explicit = block.parameters.get("EXPLICIT")
     step = _begin(reading, "dynamic" if explicit is None else "explicit")
     if step.perturbation:
-        raise NotUnderstood("dynamics as a perturbation is not known")
+        raise NotUnderstood("dynamics as a perturbation is not supported")
     if "ALPHA" in block.parameters:
         step.alpha = reals(block.parameters["ALPHA"])[0]
         if not -1 / 3 <= step.alpha <= 0:
@@ -99,7 +99,7 @@ def _take_modal_damping(reading: Reading, block: Block) -> None:
         raise NotUnderstood("only RAYLEIGH damping of modes is known")
     first, last, alpha, beta = fields(single_line(block), 4)
     if any(mode and not mode.isdecimal() for mode in (first, last)):
-        raise ValueError("the first and the last mode must be whole numbers")
+        raise ValueError("the first and the last mode must be integers")
     if not alpha and not beta:
         raise NotUnderstood("it has no damping")
     reading.step.rayleigh = real(alpha or "0"), real(beta or "0")

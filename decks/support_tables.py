@@ -79,7 +79,7 @@ class SupportTables:
             return given
         turns = {c: self._final(v) for c, v in given.items() if c >= 3}
         if turns and node in self._local:
-            raise NotUnderstood("rotations of shells in local systems are not known")
+            raise NotUnderstood("rotations of shells in local systems are not supported")
         turn = np.array([turns.get(c, 0.0) for c in range(3, 6)])
         if turn.any() and self._step.nonlinear:
             raise NotUnderstood("rotations of shells are known for small ones only, without NLGEOM")
@@ -101,7 +101,9 @@ class SupportTables:
     def _final(self, value: Value) -> float:
         """Return where a support that has an equation is."""
         if value.value and self._courses.moves:
-            raise NotUnderstood("a support that moves in a direction oblique to the axes, or of a shell, is not known")
+            raise NotUnderstood(
+                "a support that moves in a direction oblique to the axes, or of a shell, is not supported"
+            )
         return value.value * self._courses.final(value.amplitude, value.step) if value.value else 0.0
 
     def _in_global_directions(self, node: int, given: dict[int, Value]) -> dict[int, Value]:

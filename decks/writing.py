@@ -78,7 +78,7 @@ class StepWriter:
         if step.procedure == "static":
             starts_loaded(self._deck, step)
             if step.perturbation and step.number > 1:
-                raise NotUnderstood("a static perturbation of an earlier step is not known")
+                raise NotUnderstood("a static perturbation of an earlier step is not supported")
         acts = self._acting()
         if self._preload and self._courses.moves:
             self._refuse_changes(acts)
@@ -92,9 +92,9 @@ class StepWriter:
         tables["contact"] = self._contact.tables()
         if self._rows.doubled:
             if tables["contact"]:
-                raise NotUnderstood("contact in a structure with cyclic symmetry is not known")
+                raise NotUnderstood("contact in a structure with cyclic symmetry is not supported")
             if self._constraints.loose:
-                raise NotUnderstood("nodes of no element in a structure with cyclic symmetry are not known")
+                raise NotUnderstood("nodes of no element in a structure with cyclic symmetry are not supported")
             tables["body"].append({**tables["body"][0], "name": IMAGE})
             supports += [{**table, "body": IMAGE} for table in supports]
         if self._constraints.loose and step.procedure == "explicit":

@@ -1,7 +1,12 @@
-// Weights of the site's search: pages for users before the reference of Python, and this before examples and measurements.
-const LATER = /^(gallery|benchmarks|verification|project|comparison|pairs|bibliography|reliability)/;
+// Weights of the site's search: the page by question, then guides and tutorials, then the reference of Python, then the rest.
+const WEIGHTS = [
+  [/^(gallery|benchmarks|verification|project|comparison|pairs|bibliography|reliability|theory|design|releasing|learn\/how-it-works)/, 0.3],
+  [/^(argon|kepler|water|spherical-pendulum|rigid-body|adaptive-variational)$/, 0.3],
+  [/^api\//, 0.6],
+  [/^README$/, 1.2],
+];
 var Scorer = {
-  score: ([name, title, anchor, description, score]) => score * (LATER.test(name) ? 0.3 : name.startsWith("api/") ? 0.6 : 1),
+  score: ([name, title, anchor, description, score]) => score * (WEIGHTS.find(([pages]) => pages.test(name)) || [0, 1])[1],
   // The rest as Sphinx has it.
   objNameMatch: 11,
   objPartialMatch: 6,

@@ -20,7 +20,7 @@ def require_nodes(what: str, nodes: NDArray[np.integer], n_nodes: int) -> None:
         If one is not; ``what`` begins the message.
     """
     if nodes.size and not np.issubdtype(nodes.dtype, np.integer):
-        raise InvalidSystem(f"{what} refers to nodes by numbers of type {nodes.dtype}; indices are whole numbers.")
+        raise InvalidSystem(f"{what} refers to nodes by numbers of type {nodes.dtype}; indices are integers.")
     if nodes.size and not (nodes.min() >= 0 and nodes.max() < n_nodes):
         raise InvalidSystem(f"{what} refers to nodes {nodes.min()} to {nodes.max()}, but there are {n_nodes} nodes.")
 

@@ -237,14 +237,14 @@ def _checked(size: Sequence[float], cells: Sequence[int], dim: int | None):
     try:
         lengths, counts = np.asarray(size, float), np.asarray(cells)
     except ValueError:
-        raise MeshError(f"numbers of cells must be whole numbers, not {described(cells)}.") from None
+        raise MeshError(f"numbers of cells must be integers, not {described(cells)}.") from None
     right = (1, 2, 3) if dim is None else (dim,)
     if lengths.ndim != 1 or lengths.shape != counts.shape or len(counts) not in right:
         wanted = " or ".join(str(n) for n in right)
         raise MeshError(f"size {described(size)} and cells {described(cells)} must have the same length, {wanted}.")
     whole = np.issubdtype(counts.dtype, np.integer) and bool((counts <= np.iinfo(np.int32).max).all())
     if not np.all(np.isfinite(lengths)) or not whole:
-        raise MeshError(f"sizes must be finite and cell counts whole numbers below 2³¹, not {size} and {cells}.")
+        raise MeshError(f"sizes must be finite and cell counts integers below 2³¹, not {size} and {cells}.")
     return lengths, counts.astype(np.int64)
 
 

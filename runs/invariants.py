@@ -341,7 +341,7 @@ def _judged(
     relative = largest / scale if scale > 0.0 else 0.0
     verdict: Verdict
     if rows.at_rest or max(scale, largest) <= ROUND_OFF * floor:
-        verdict, words = "at rest", "nothing moves, but for rounding"
+        verdict, words = "at rest", "nothing moves, except for rounding"
     elif changed_by:
         verdict, words = "changed", f"changed by {_listed(changed_by)}"
     elif largest <= ROUND_OFF * floor:

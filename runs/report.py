@@ -48,7 +48,7 @@ def _run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
         ("size", ", ".join(filter(None, [f"{summary['nodes']:,} nodes", elements(summary["elements"])]))),
         ("integrator", f"{summary.get('kind', summary['integrator'])}: {counts}"),
         ("total energy", f"{si(summary['energy_start'], 'J', 6)} to {si(summary['energy_end'], 'J', 6)}"),
-        *([("motion", "none, but for rounding")] if _is_at_rest(summary) else [_drift(summary), momenta]),
+        *([("motion", "none, except for rounding")] if _is_at_rest(summary) else [_drift(summary), momenta]),
         _heat(summary),
         ("mean velocity", ", ".join(f"{v:.6g}" for v in summary["mean_velocity_end"]) + " m/s"),
         ("peak strain energy", si(summary["peak_strain_energy"], "J", 4)),

@@ -19,7 +19,6 @@ from symplex.base.quantities import (
     number,
     numbers,
     positive,
-    refused,
     shown,
     vector,
 )
@@ -32,7 +31,6 @@ from symplex.scenario.table import BodyName, Entry, Need, Table, one_of
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
-    from symplex.scenario.tables import Tables
 
 SAME_TIME = 1e-9  # of a part of a run, by which two times may differ that are meant to be one
 _LINES = ("line", "line3")  # of which the first two nodes are the ends
@@ -102,7 +100,7 @@ class History(Table):
             if len(self.times) != len(self.factors):
                 raise ValueError(f"has {len(self.times)} times but {len(self.factors)} factors")
             if any(b <= a for a, b in pairwise(self.times)):
-                raise refused("ascending", list(self.times), "s")
+                raise ValueError(f"times must ascend, got {shown(list(self.times))} s")
         return self
 
 
@@ -124,6 +122,7 @@ class Support(Timed):
     only. With all nodes at rest only ``kind = "static"`` runs.
     """
 
+    does_work = True
     name: Annotated[Name | None, "Names the column `work_NAME` of its work; required where it moves."] = None
     body: BodyName
     group: Annotated[Text | None, "Group of nodes or cells of its mesh; by default all nodes."] = None
@@ -146,10 +145,6 @@ class Support(Timed):
     def moves(self) -> bool:
         """Whether a motion is given."""
         return any(getattr(self, key) is not None for key in _MOTIONS)
-
-    def columns(self, tables: Tables) -> Iterable[str]:
-        """Its work."""
-        return [f"work_{self.name}"]
 
     def needs(self) -> Iterable[Need]:
         """Moving supports."""
@@ -206,15 +201,13 @@ class Rod(Entry):
     Velocities at the start must leave their lengths as they are. Rods that follow from others are refused.
     """
 
+    of_all = False
     name: Annotated[Name, "Names them in messages."]
     body: BodyName
     group: Annotated[Text, 'Group of lines of its mesh, each of which is a rod; `"members"` of a truss.']
     to: Annotated[
         Triple | None, vector("m"), "Fixed point: instead of lines, a rod from each node of the group to it."
     ] = None
-
-    def within(self, bodies: set[str]) -> None:
-        """None: rods know of no equilibrium in rotation."""
 
     def needs(self) -> Iterable[Need]:
         """Constraints."""
@@ -241,6 +234,7 @@ GRAVITY = "gravity"
 class Gravity(Timed):
     """Weight of all that has mass."""
 
+    of_all = True
     acceleration: Annotated[Triple, vector("m/s²"), "Such as `[0, 0, -9.81]`."]
 
     @property
@@ -249,10 +243,6 @@ class Gravity(Timed):
         return [GRAVITY]
 
     without_secant = energies
-
-    def within(self, bodies: set[str]) -> Gravity:
-        """All of it."""
-        return self
 
     def add_forces(self, world: Builder) -> None:
         """Add the potential of weight."""

@@ -37,7 +37,7 @@ from symplex.meshes.midside_nodes import is_quadratic, quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 from symplex.scenario.materials import MaterialTable
-from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_mass, one_of, velocities_given
+from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_mass, one_of
 from symplex.scenario.viscous import overstress_name, require_finite_strains, viscosity_name
 
 if TYPE_CHECKING:
@@ -138,6 +138,8 @@ class Body(Entry):
     the history, ``BODY.GROUP``, ``BODY.tetra`` or ``BODY.GROUP.tetra``; in all else it is one body.
     """
 
+    adds_energy = True
+    starts_moving = True
     brings_nodes = True
     name: Annotated[Name, "Names its energy in the history and its block in ParaView."]
     mesh: Annotated[MeshTable, "Where its elements come from."]
@@ -224,11 +226,6 @@ class Body(Entry):
         """Yes."""
         return True
 
-    @property
-    def energies(self) -> list[str]:
-        """That of all its parts."""
-        return [self.name]
-
     def within(self, bodies: set[str]) -> Body | None:
         """Return it, if it is one of them."""
         return self if self.name in bodies else None
@@ -253,11 +250,6 @@ class Body(Entry):
         elif any(item.is_viscous for item in materials):
             yield Need("loads", message)
 
-    @property
-    def initial_velocities(self) -> list[str]:
-        """Those that are not zero."""
-        return velocities_given(self)
-
     def own_mesh(self, folder: Path) -> Mesh:
         """Return its elements in their place."""
         return mesh_of(self, folder)
@@ -270,7 +262,7 @@ class Body(Entry):
     def add_damping(self, world: Builder) -> None:
         """Add the viscous stress and the overstress of its parts."""
         materials = {part.name: part.material for part in world.inertia.parts[self.name]}
-        for name, solid in world.elastic(self.name).items():
+        for name, solid in world.solids(self.name).items():
             if materials[name].is_viscous:
                 require_finite_strains(solid, self.name, "viscous", "viscous and viscosity are")
             if (stress := materials[name].viscous_stress(solid)) is not None:

@@ -14,7 +14,6 @@ from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.actions.inelastic import Inelastic
 from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.energy import Array, Energy, IntArray
-from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import Load, State, System
@@ -117,16 +116,14 @@ class Builder:
         else:
             self.loads[name] = part
 
-    def elastic(self, body: str) -> dict[str, Solid | Bars]:
-        """Return the strain energies of a body or truss by name."""
-        if body in self.inertia.trusses:
-            return {body: cast(Bars, self.energies[body])}
+    def solids(self, body: str) -> dict[str, Solid]:
+        """Return the strain energies of the parts of a body by name."""
         return {part.name: cast(Solid, self.energies[part.name]) for part in self.inertia.parts[body]}
 
     @cached_property
     def contact(self) -> ContactParts:
         """What adds contact."""
-        return ContactParts(self, self._surface_nodes)
+        return ContactParts(self, self._surface_nodes)  # pyright: ignore[reportArgumentType]
 
     def build(self) -> Built:
         """Return all of it.
@@ -172,7 +169,7 @@ class Builder:
     def _acting(
         self,
         supports: Sequence[tuple[Support, IntArray, SupportMotion | None]],
-        driven: Mapping[str, SupportMotion],
+        driven: dict[str, SupportMotion],
         first: float,
         last: float,
     ) -> System:

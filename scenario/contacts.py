@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 import numpy as np
 from pydantic import Field, model_validator
 
+from symplex.base.arguments import declared
 from symplex.base.columns import AXES
 from symplex.base.quantities import Name, Quantity, check_text, not_negative, positive, refused, shown
 from symplex.contact.bodies import BodyContact
@@ -55,6 +56,8 @@ class ContactTable(FrictionTable):
     the start, unless forces begin where they touch. Interpenetration in a step is an error with its place.
     """
 
+    of_all = False
+    adds_energy = True
     name: Annotated[Name, "Names its energy."] = "contact"
     bodies: Annotated[
         Literal["all"] | tuple[str, ...],
@@ -73,7 +76,9 @@ class ContactTable(FrictionTable):
         'Bounded, for all integrators; or `"barrier"`, through which nothing passes, for implicit ones.',
     ] = "penalty"
     stiffness: Annotated[
-        float | None, positive("N/m³"), "k, pressure per depth; by default from materials, element sizes and `speed`."
+        float | None,
+        declared(BodyContact, "stiffness"),
+        "k, pressure per depth; by default from materials, element sizes and `speed`.",
     ] = None
     factor: Annotated[float | None, positive("1"), "Multiple of the default stiffness; by default 1."] = None
     speed: Annotated[
@@ -84,13 +89,13 @@ class ContactTable(FrictionTable):
     ] = None
     distance: Annotated[
         float | None,
-        positive("m"),
+        declared(BodyContact, "distance"),
         "d̂ where forces begin, at most the shortest edge of the surfaces: by default a tenth of it; 0.02 of it with "
         '`begins = "touch"`, then the largest overlap.',
     ] = None
     margin: Annotated[
         float | None,
-        positive("m"),
+        declared(BodyContact, "margin"),
         "Skin of the neighbour list: pairs closer than `distance` + `margin` are listed; by default half a mean edge.",
     ] = None
 
@@ -115,14 +120,6 @@ class ContactTable(FrictionTable):
         """Return the names of the bodies that are meant, given those of all."""
         return [name for name in bodies if self.bodies == "all" or name in self.bodies]
 
-    @property
-    def energies(self) -> list[str]:
-        """One."""
-        return [self.name]
-
-    def within(self, bodies: set[str]) -> None:
-        """None: contact does not join bodies that rotate."""
-
     def columns(self, tables: Tables) -> Iterable[str]:
         """Forces between bodies."""
         pairs = self.pairs(tables.touching)
@@ -146,7 +143,7 @@ class ContactTable(FrictionTable):
 
     def add_contact(self, world: Builder) -> None:
         """Add its energy and frictions."""
-        world.contact.add_surfaces(self)
+        world.contact.add_surfaces(self)  # pyright: ignore[reportArgumentType]
 
     def pairs(self, bodies: list[str]) -> list[tuple[str, str]]:
         """Return the names of the bodies that may touch each other, given those of all; some may be no bodies."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import model_validator
 
+from symplex.base.arguments import declared
 from symplex.base.quantities import (
     ZERO,
     Name,
     Quantity,
     Text,
     Triple,
-    between as within_range,
     names,
     not_negative,
     numbers,
@@ -28,8 +28,6 @@ from symplex.fem.actions.dampers import MeanDashpot, QuadraticDrag
 from symplex.fem.actions.damping import Dashpots, Drag, StiffnessDamping
 from symplex.fem.actions.loads import SurfaceTraction
 from symplex.fem.energy import Array, Energy, IntArray
-from symplex.fem.measures.bars import Bars
-from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscous_stress import ViscousStress
 from symplex.fem.system import Load
 from symplex.meshes.mesh import Mesh
@@ -155,18 +153,19 @@ class DampingTable(_Damper):
         damped = list(masses) if self.bodies is None else self.bodies
         if alpha > 0.0:
             world.add(f"{self.name}_mass", Drag(np.sum([masses[name] for name in damped], axis=0), alpha))
-        for body in (*world.inertia.parts, *world.inertia.trusses) if beta > 0.0 else ():
-            for name, energy in world.elastic(body).items() if body in damped else ():
-                world.add(f"{self.name}_stiffness_{name}", self._of_stiffness(body, energy, beta, world))
-
-    def _of_stiffness(self, body: str, energy: Solid | Bars, beta: float, world: Builder) -> Load:
         points = world.inertia.positions()
-        if self.stiffness == "initial":
-            return StiffnessDamping(energy, points, beta)
-        if isinstance(energy, Bars):
-            return Dashpots(energy.nodes, beta * axial_stiffness(energy, points))
-        require_finite_strains(energy, body, "beta", 'stiffness = "strain-rate" is')
-        return ViscousStress.proportional(energy, beta)
+        for body in (name for name in (*world.inertia.parts, *world.inertia.trusses) if beta > 0.0 and name in damped):
+            solids = {} if body in world.inertia.trusses else world.solids(body)
+            for name in solids or [body]:
+                if self.stiffness == "initial":
+                    load = StiffnessDamping(world.energies[name], points, beta)
+                elif name not in solids:
+                    bars = world.energies[name]
+                    load = Dashpots(bars.nodes, beta * axial_stiffness(bars, points))
+                else:
+                    require_finite_strains(solids[name], body, "beta", 'stiffness = "strain-rate" is')
+                    load = ViscousStress.proportional(solids[name], beta)
+                world.add(f"{self.name}_stiffness_{name}", load)
 
 
 def axial_stiffness(bars: Energy, points: Array) -> Array:
@@ -180,11 +179,8 @@ def axial_stiffness(bars: Energy, points: Array) -> Array:
 class _Named(_Damper):
     """A damper that is one load, of its name."""
 
+    does_work = True
     name: Annotated[Name, "Names the column `work_NAME` of its work."]
-
-    def columns(self, tables: Tables) -> Iterable[str]:
-        """Its work."""
-        return [f"work_{self.name}"]
 
     def load(self, mesh: Mesh) -> Load:
         """Return it, between groups of the mesh of all bodies."""
@@ -207,8 +203,8 @@ class DashpotTable(_Named):
     group: Annotated[Text | None, "Group of nodes of one end; by default all."] = None
     at: Annotated[Triple | None, vector("m"), "Place of the node of one end, instead of a group."] = None
     to: Annotated[Triple | None, vector("m"), "Fixed point at the other end."] = None
-    viscosity: Annotated[float, not_negative("N s/m"), "c, in N (s/m)^p."]
-    exponent: Annotated[float, within_range(1.0), "p."] = 1.0
+    viscosity: Annotated[float, declared(MeanDashpot, "viscosity")]
+    exponent: Annotated[float, declared(MeanDashpot, "exponent")] = 1.0
 
     @model_validator(mode="before")
     @classmethod

@@ -86,7 +86,7 @@ class _Variables:
                     self._given[name] = _NUMBER.check(value)
                     continue
                 except ValueError as error:
-                    lines.append(f'{here}: {name} {error}. An expression is a text such as "=2*h".')
+                    lines.append(f'{here}: {name} {error}. An expression is a string such as "=2*h".')
             self._values[name] = None
         for name in self._given:
             self._value(name)

@@ -38,6 +38,7 @@ class ConstraintTable(Entry):
     linear momentum; none conserves angular momentum. In Python it is ``fem.LinearConstraints``.
     """
 
+    adds_energy = True
     joins = True
     name: Annotated[Name, "Names their energy."]
     equations: Annotated[
@@ -56,11 +57,6 @@ class ConstraintTable(Entry):
         if self.values is not None and len(self.values) != len(self.equations):
             raise ValueError(f"has {len(self.equations)} equations and {len(self.values)} values; give one for each")
         return self
-
-    @property
-    def energies(self) -> list[str]:
-        """One."""
-        return [self.name]
 
     def add_stiffness(self, world: Builder) -> None:
         """Add their energy."""

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import model_validator
 
-from symplex.base.quantities import not_negative, positive
-from symplex.contact.friction import SLIP_SPEED
+from symplex.base.arguments import declared
+from symplex.contact.friction import SLIP_SPEED, Friction
 from symplex.scenario.table import Entry, Need
 
 
@@ -17,14 +17,16 @@ class FrictionTable(Entry):
 
     friction: Annotated[
         float | None,
-        not_negative("1"),
+        declared(Friction, "coefficient"),
         "Dynamic coefficient μ of Coulomb friction ([more](../body-contact.md#friction)); its work is in the "
         "history. By default there is none.",
     ] = None
-    static_friction: Annotated[float | None, not_negative("1"), "Static coefficient; by default `friction`."] = None
+    static_friction: Annotated[
+        float | None, declared(Friction, "static"), "Static coefficient; by default `friction`."
+    ] = None
     slip_speed: Annotated[
         float | None,
-        positive("m/s"),
+        declared(Friction, "slip_speed"),
         "Speed up to which friction grows to its full size, by default 0.001: what sticks creeps at less than that.",
     ] = None
 

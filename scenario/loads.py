@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import model_validator
+from scipy.sparse import csr_array
 
-from symplex.base.quantities import Name, Text, Triple, number, vector
+from symplex.base.quantities import Name, Text, Triple, nonzero, number, vector
 from symplex.errors import ScenarioError
 from symplex.fem.actions.centrifugal import Centrifugal
 from symplex.fem.actions.loads import NodalForce, NodalLoad, Pressure, SurfaceTraction
@@ -23,12 +24,12 @@ from symplex.scenario.table import BodyName, Need
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
-    from symplex.scenario.tables import Tables
 
 Factor = Callable[[float], float] | tuple[Array, Array]
 
 
 class _LoadTable(Timed):
+    does_work = True
     name: Annotated[Name, "Names its energy, or the column `work_NAME` of its work."]
     body: BodyName
     group: Annotated[
@@ -49,10 +50,6 @@ class _LoadTable(Timed):
         return [self.name] if self.has_potential else []
 
     without_secant = energies
-
-    def columns(self, tables: Tables) -> Iterable[str]:
-        """Its work."""
-        return [f"work_{self.name}"]
 
     def needs(self) -> Iterable[Need]:
         """Loads, where it has no potential."""
@@ -151,7 +148,7 @@ class _BodyForceTable(_LoadTable):
             raise ScenarioError("it is zero everywhere; leave it out.")
         return NodalForce(nodes, forces[nodes]) if history is None else NodalLoad(nodes, forces[nodes], history)
 
-    def of_mass(self, mass: Array, points: Array) -> Array:
+    def of_mass(self, mass: Array | csr_array, points: Array) -> Array:
         """Return the nodal forces [n, 3] in N at the places of the start."""
         raise NotImplementedError
 
@@ -162,7 +159,7 @@ class GravityLoadTable(_BodyForceTable):
     kind: Literal["gravity"]
     acceleration: Annotated[Triple, vector("m/s²"), "In addition to that of `[gravity]`."]
 
-    def of_mass(self, mass: Array, points: Array) -> Array:
+    def of_mass(self, mass: Array | csr_array, points: Array) -> Array:
         """Return masses times the acceleration."""
         return np.outer(nodal_masses("a load", mass), self.acceleration)
 
@@ -175,7 +172,7 @@ class CentrifugalLoadTable(_BodyForceTable):
     """
 
     kind: Literal["centrifugal"]
-    angular_velocity: Annotated[Triple, vector("rad/s"), "ω, along the axis."]
+    angular_velocity: Annotated[Triple, nonzero("rad/s"), "ω, along the axis."]
     point: Annotated[Triple, vector("m"), "Point of the axis."]
     follows: Annotated[
         bool,
@@ -183,7 +180,7 @@ class CentrifugalLoadTable(_BodyForceTable):
         "constant, as in linear analyses.",
     ] = True
 
-    def of_mass(self, mass: Array, points: Array) -> Array:
+    def of_mass(self, mass: Array | csr_array, points: Array) -> Array:
         """Return the forces of the rotation."""
         out = np.zeros_like(points)
         Centrifugal(mass, self.angular_velocity, self.point).add_gradient(points, out)
@@ -191,8 +188,6 @@ class CentrifugalLoadTable(_BodyForceTable):
 
     @model_validator(mode="after")
     def _check(self) -> CentrifugalLoadTable:
-        if not any(self.angular_velocity):
-            raise ValueError("angular_velocity is zero; leave the load out")
         if self.follows and self.history is not None:
             raise ValueError("has a history, with which forces can only be those at the start: give follows = false")
         return self

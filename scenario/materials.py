@@ -98,7 +98,7 @@ class MaterialTable(ViscousKeys):
     """A material: a law by name, or the formula of its strain energy, and its constants.
 
     Laws of small strains have Lamé's constants or Young's modulus and Poisson's ratio. The constants of a formula are
-    keys like others, and `constants` here.
+    keys like others.
     """
 
     law: Annotated[
@@ -137,8 +137,7 @@ class MaterialTable(ViscousKeys):
     ] = None
     constants: Annotated[
         dict[str, Annotated[float, number("")]],
-        "Of a formula; each is a key of the material.",
-        Field(default_factory=dict),
+        Field(default_factory=dict, exclude=True),  # each is a key of the material
     ]
     fibres: Annotated[
         tuple[Triple, ...], Quantity(_fibres, kind="one or two directions"), "Of a formula with `I4`."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import BeforeValidator, create_model, model_validator
 
-from symplex.base.arguments import parameters_of
+from symplex.base.arguments import declared, parameters_of
 from symplex.base.quantities import (
     Quantity,
     by_name,
@@ -85,29 +85,79 @@ class MethodKey(NamedTuple):
         ``...`` where there is none.
     way : tuple of str
         The parameter of the method that it is, or that of a part of it; empty where it is none.
-    owner : type or None
-        The class whose docstring explains it.
+    sentence : str
+        For the reference.
     """
 
     quantity: Quantity
     default: Any
     way: tuple[str, ...]
-    owner: type | None
+    sentence: str
 
 
 # Keys of a scenario that are no parameters, and those that Python takes in more ways: without a way.
 _COMPOSED = {
-    "order": MethodKey(Quantity(_order, "", "2, 4, 6 or 8"), None, (), Composition),
-    "substeps": MethodKey(words(SchemeName.__args__), None, (), Composition),
+    "order": MethodKey(
+        Quantity(_order, "", "2, 4, 6 or 8"),
+        None,
+        (),
+        "Order, by composition of substeps; by default that of the method.",
+    ),
+    "substeps": MethodKey(
+        words(SchemeName.__args__),
+        None,
+        (),
+        'Scheme of these: of order 4 `"suzuki"` (the default) or `"triple jump"`; of order 6 `"kahan-li"` or '
+        '`"yoshida"`, and, of explicit Newmark without loads that change, `"blanes-moan"`; of order 8 '
+        '`"kahan-li"` or `"suzuki-umeno"`.',
+    ),
 }
 _OTHERS: dict[type[Integrator], dict[str, MethodKey]] = {
-    Newmark: {"device": MethodKey(words(("cpu", "cuda")), "cpu", (), None)},
-    Multirate: {"given": MethodKey(by_name(whole(0, MOST_LEVELS)), {}, ("given",), Multirate)},
-    GrahamJelenic: {"external": MethodKey(names(), None, ("external",), GrahamJelenic)},
+    Newmark: {
+        "device": MethodKey(
+            words(("cpu", "cuda")),
+            "cpu",
+            (),
+            '`"cuda"`: steps of the explicit member are taken on a CUDA device ([device.md](../device.md)).',
+        )
+    },
+    Multirate: {
+        "given": MethodKey(
+            by_name(whole(0, MOST_LEVELS)),
+            {},
+            ("given",),
+            "Levels of energies (bodies, obstacles, …) by name, as `{ floor = 3 }`; those of others are found.",
+        )
+    },
+    GrahamJelenic: {
+        "external": MethodKey(
+            names(),
+            None,
+            ("external",),
+            'For `"exact-steady-motion"` and orders of 4 and more: names of energies whose forces act like loads, '
+            "as they have no secant form; by default obstacles at rest, anchored springs and constant loads.",
+        )
+    },
     ForceStepping: {
-        "offset": MethodKey(vector_or_random("grid sizes"), None, ("offset",), ForceStepping),
-        "mirrored": MethodKey(yes_or_no_by_direction(), False, ("mirrored",), ForceStepping),
-        "align": MethodKey(Quantity(check_text, kind="text"), None, (), None),
+        "offset": MethodKey(
+            vector_or_random("grid sizes"),
+            None,
+            ("offset",),
+            'Offset of the lattice, the same for all nodes; by default `"random"`, in mirrored directions 0.',
+        ),
+        "mirrored": MethodKey(
+            yes_or_no_by_direction(),
+            False,
+            ("mirrored",),
+            "Neighbouring cells are mirror images, in all or some directions ([more](../force-stepping.md)).",
+        ),
+        "align": MethodKey(
+            Quantity(check_text, kind="text"),
+            None,
+            (),
+            "Name of a half-space: one axis of the lattice is along its normal. A stiff wall oblique to the "
+            "lattice is rough on the scale of the grid and deflects the rebound.",
+        ),
     },
 }
 
@@ -123,10 +173,10 @@ def keys_of(method: type[Integrator]) -> dict[str, MethodKey]:
             for inner, of_part in parameters_of(parameter.part).items():
                 if inner not in parameter.without and of_part.quantity is not None:
                     default = getattr(field.default, inner)
-                    found[of_part.key] = MethodKey(of_part.quantity, default, (name, inner), parameter.part)
+                    found[of_part.key] = MethodKey(of_part.quantity, default, (name, inner), of_part.sentence)
         elif parameter.quantity is not None and parameter.key not in others:
             default = ... if field.default is MISSING else field.default
-            found[parameter.key] = MethodKey(parameter.quantity, default, (name,), method)
+            found[parameter.key] = MethodKey(parameter.quantity, default, (name,), parameter.sentence)
     if issubclass(method, FixedStepIntegrator) and "composition" in _example(method).takes:
         found |= _COMPOSED
     return found | others
@@ -141,6 +191,7 @@ def _example(method: type[Integrator]) -> Integrator:
 class IntegratorTable(Entry):
     """A table [integrator]: the parameters of the class of its kind."""
 
+    of_all = True
     kind: str
     of: ClassVar[type[Integrator]]
     keys: ClassVar[Mapping[str, MethodKey]]
@@ -148,10 +199,6 @@ class IntegratorTable(Entry):
 
         def __getattr__(self, name: str) -> Any:
             """Return the value of a key, which those of the class are."""
-
-    def within(self, bodies: set[str]) -> IntegratorTable:
-        """All of it."""
-        return self
 
     def bare(self, **more: Any) -> Integrator:
         """Return the method with the parameters of the table, and others, without composition."""
@@ -272,20 +319,14 @@ class Thermostat(Entry):
     moment.
     """
 
-    temperature: Annotated[float, parameters_of(Langevin)["temperature"].quantity, "Of the bath."]
-    rate: Annotated[float | None, parameters_of(Langevin)["rate"].quantity, "Friction over mass; 0 for none."] = None
-    friction: Annotated[
-        float | None, parameters_of(Langevin)["friction"].quantity, "The same on each node, instead; not with rods."
-    ] = None
-    seed: Annotated[
-        int, parameters_of(Langevin)["seed"].quantity, "Of the noise, which is the same for the same seed."
-    ] = Langevin.seed
-    boltzmann: Annotated[
-        float, parameters_of(Langevin)["boltzmann"].quantity, "With 1, temperatures are energies in J."
-    ] = Langevin.boltzmann
-
-    def within(self, bodies: set[str]) -> None:
-        """None: there is no run."""
+    of_all = False
+    temperature: Annotated[float, declared(Langevin, "temperature")]
+    rate: Annotated[float | None, declared(Langevin, "rate")] = None
+    friction: Annotated[float | None, declared(Langevin, "friction"), "γ, the same on each node; not with rods."] = None
+    seed: Annotated[int, declared(Langevin, "seed"), "Of the noise, which is the same for the same seed."] = (
+        Langevin.seed
+    )
+    boltzmann: Annotated[float, declared(Langevin, "boltzmann")] = Langevin.boltzmann
 
     @model_validator(mode="after")
     def _check(self) -> Thermostat:

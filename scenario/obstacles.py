@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import model_validator
 
+from symplex.base.arguments import declared
 from symplex.base.quantities import ZERO, Name, Triple, lengths, nonzero, positive, vector
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Obstacle, Sphere
 from symplex.scenario.friction import FrictionTable
@@ -24,6 +25,7 @@ INSIDE = "The inside is the free side, as of a vessel, a pipe or a container."
 
 
 class _ObstacleTable(FrictionTable, RigidMotionTable):
+    adds_energy = True
     name: Annotated[Name, "Names its energy and its block."]
     stiffness: Annotated[float | None, positive("N/m"), "k for each node."] = None
     penalty: Annotated[float | None, positive("m/N"), "ε = 1/k, instead."] = None
@@ -38,11 +40,6 @@ class _ObstacleTable(FrictionTable, RigidMotionTable):
         return self
 
     @property
-    def energies(self) -> list[str]:
-        """One."""
-        return [self.name]
-
-    @property
     def without_secant(self) -> list[str]:
         """Where it stands still, or slides without turning; pairs of points have a secant form."""
         return [] if self.has_secant else [self.name]
@@ -53,7 +50,7 @@ class _ObstacleTable(FrictionTable, RigidMotionTable):
 
     def add_stiffness(self, world: Builder) -> None:
         """Add its energy and friction."""
-        world.contact.add_obstacle(cast("ShapedTable", self))
+        world.contact.add_obstacle(self)  # pyright: ignore[reportArgumentType]
 
     @property
     def middle(self) -> Triple:
@@ -115,7 +112,7 @@ class SphereTable(_ObstacleTable):
 
     kind: Literal["sphere"]
     center: Annotated[Triple, vector("m"), "Its centre."]
-    radius: Annotated[float, positive("m"), "Its radius."]
+    radius: Annotated[float, declared(Sphere, "radius")]
     inside: Annotated[bool, INSIDE] = False
 
     @model_validator(mode="after")
@@ -141,7 +138,7 @@ class CylinderTable(_ObstacleTable):
     kind: Literal["cylinder"]
     point: Annotated[Triple, vector("m"), "Point of its axis."]
     axis: Annotated[Triple, nonzero(), "Direction of its axis."]
-    radius: Annotated[float, positive("m"), "Its radius."]
+    radius: Annotated[float, declared(Cylinder, "radius")]
     inside: Annotated[bool, INSIDE] = False
 
     @model_validator(mode="after")
@@ -161,7 +158,7 @@ class CapsuleTable(_ObstacleTable):
     kind: Literal["capsule"]
     start: Annotated[Triple, vector("m"), "Centre of the hemisphere at one end."]
     end: Annotated[Triple, vector("m"), "Centre of that at the other end."]
-    radius: Annotated[float, positive("m"), "Its radius."]
+    radius: Annotated[float, declared(Capsule, "radius")]
     inside: Annotated[bool, INSIDE] = False
 
     @model_validator(mode="after")

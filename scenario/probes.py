@@ -29,6 +29,7 @@ class ProbeTable(Entry):
     It has one of ``body``, ``support``, ``obstacle`` and ``contact``.
     """
 
+    of_all = False
     has_name = False
     name: Annotated[Name, "Names its file."]
     body: Annotated[Text | None, "Body, truss, point mass or spring, as a whole or as the next four keys say."] = None
@@ -106,9 +107,6 @@ class ProbeTable(Entry):
         if any(self.about) and self.body is not None:
             raise ValueError("about is given, which goes with moments of supports, obstacles and contacts")
         return self
-
-    def within(self, bodies: set[str]) -> None:
-        """None: there is nothing to evaluate."""
 
     @property
     def acts_on(self) -> str:

@@ -63,6 +63,7 @@ class ResponseTable(Entry):
     values that the history multiplies for amplitudes. All else acts as at the start.
     """
 
+    of_all = False
     frequencies: Annotated[tuple[float, ...] | None, _hertz(), "Each frequency."] = None
     between: Annotated[
         tuple[float, ...] | None, _hertz(), "The first and the last of `points` frequencies, instead."
@@ -103,9 +104,6 @@ class ResponseTable(Entry):
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"two places are called '{twice}'; choose another name for one of them")
         return self
-
-    def within(self, bodies: set[str]) -> None:
-        """None: what excites does not count."""
 
     @property
     def swept(self) -> Array:
@@ -200,7 +198,7 @@ def excitation(
         )
     for load in loads:
         if load.history is not None and isinstance(load, _SWINGING):
-            swinging[load.name] = lambda out, load=load: np.add(out.forces, load.amplitudes(mesh, q), out=out.forces)
+            swinging[load.name] = lambda out, load=load: _add_force(out, load.amplitudes(mesh, q))
             idle += [] if id(load) in acting else [load.name]
     for support in supports:
         if support.history is not None:
@@ -230,6 +228,10 @@ def excitation(
 def _acts_at(item: Timed, t: float) -> bool:
     """Return whether it acts at a time in s; what begins then does not act yet, but for the start of a run."""
     return (item.begin < t or item.begin == 0.0) and (item.until is None or t <= item.until)
+
+
+def _add_force(out: Excitation, forces: Array) -> None:
+    out.forces[:] += forces
 
 
 def _add_motion(out: Excitation, support: Support, mesh: Mesh) -> None:

@@ -296,7 +296,7 @@ def riders_of(tables: Tables, n_nodes: int, folder: Path, try_: Try) -> Riders:
         body = try_(here, table.body, folder) if isinstance(table, RigidTable) else None
         if isinstance(table, RigidTable) and body is not None:
             rigid[table.name] = table, body
-        if table.is_free and (isinstance(table, RigidTable) or table.is_framed):
+        if table.is_free and (isinstance(table, RigidTable) or getattr(table, "is_framed", False)):
             for k in range(len(tables.sampled)):
                 try_(here, _require_steps, tables_of_stage(tables, k).integrator)
     return Riders(

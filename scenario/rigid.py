@@ -170,7 +170,7 @@ class SurfaceTable(RigidTable, ContactTable):
 
     kind: Literal["surface"]
     bodies: Annotated[list[TouchingName] | None, TOUCHED] = None  # pyright: ignore[reportIncompatibleVariableOverride]
-    with_itself: Annotated[Literal[False], "Never.", Field(alias="self")] = False  # pyright: ignore[reportIncompatibleVariableOverride]
+    with_itself: Annotated[Literal[False], Field(alias="self", exclude=True)] = False  # pyright: ignore[reportIncompatibleVariableOverride]
     # It follows the particles of a rigid body, and no other nodes carry it.
     is_carried: ClassVar[bool] = False
     is_framed: ClassVar[bool] = False

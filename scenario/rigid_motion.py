@@ -18,7 +18,7 @@ from symplex.fem.actions.time_function import TimeFunction
 from symplex.fem.energy import Array
 from symplex.scenario.actions import History, Support, Turn
 from symplex.scenario.prescribed import support_motion
-from symplex.scenario.table import Entry, Need, velocities_given
+from symplex.scenario.table import Entry, Need
 
 if TYPE_CHECKING:
     from symplex.scenario.tables import Tables
@@ -37,6 +37,8 @@ class RigidMotionTable(Entry):
     kept; or a displacement or acceleration and a rotation are given, all times one history.
     """
 
+    of_all = False
+    starts_moving = True
     name: Annotated[Name, "Names its block."]
     mass: Annotated[float | None, positive("kg"), "It moves freely with this mass."] = None
     density: Annotated[float | None, positive("kg/m³"), "It moves freely with the mass of its volume, instead."] = None
@@ -78,10 +80,7 @@ class RigidMotionTable(Entry):
     @property
     def initial_velocities(self) -> list[str]:
         """Those that are not zero."""
-        return [] if self.is_driven else velocities_given(self)
-
-    def within(self, bodies: set[str]) -> None:
-        """None: obstacles and rigid bodies stay as they are."""
+        return [] if self.is_driven else super().initial_velocities
 
     def columns(self, tables: Tables) -> Iterable[str]:
         """Its pose, where it moves."""

@@ -25,6 +25,7 @@ class RotatingFrame(Entry):
     frame. Gravity rotates in the frame unless it is along the axis ([modes.md](../modes.md#rotating-frames)).
     """
 
+    of_all = True
     angular_velocity: Annotated[Triple, nonzero("rad/s"), "ω, about an axis of this direction."]
     point: Annotated[Triple, vector("m"), "Point of the axis."] = ZERO
 
@@ -32,10 +33,6 @@ class RotatingFrame(Entry):
     def energies(self) -> list[str]:
         """The centrifugal potential."""
         return [CENTRIFUGAL]
-
-    def within(self, bodies: set[str]) -> RotatingFrame:
-        """All of it."""
-        return self
 
     def columns(self, tables: Tables) -> Iterable[str]:
         """The forces of both, and the work."""

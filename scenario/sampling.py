@@ -26,6 +26,7 @@ ROUNDING = 1e-12  # by how much a step may be longer than it should
 class Sampled(Entry):
     """How long, and how often something is stored."""
 
+    of_all = True
     duration: Annotated[float, positive("s"), "How long."]
     frames: Annotated[
         int,
@@ -47,10 +48,6 @@ class Sampled(Entry):
             raise ValueError(
                 f"samples must be a multiple of frames = {self.frames}, such as {near}, got {self.samples}"
             )
-        return self
-
-    def within(self, bodies: set[str]) -> Self | None:
-        """All of it."""
         return self
 
     @property

@@ -110,7 +110,7 @@ class Scenario:
         """
         path = Path(path)
         if not isinstance(text, str):
-            raise InvalidArgument(f"Scenario.parse: a scenario is a text; given is a {type(text).__name__}.")
+            raise InvalidArgument(f"Scenario.parse: a scenario is a string; given is a {type(text).__name__}.")
         try:
             data = read_toml(text)
         except ValueError as error:

@@ -18,7 +18,7 @@ _known_to_be_close: ContextVar[dict[tuple[str, tuple[str, ...]], list[str]] | No
 _TOLD = 50  # mistakes that are told one by one
 _COMPARED = 100  # letters of a word that are compared with known ones
 _CONDITIONS = {
-    "string_type": "a text in quotes",
+    "string_type": "a string in quotes",
     "bool_type": "true or false",
     "list_type": "a list",
     "tuple_type": "a list",

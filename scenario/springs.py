@@ -17,7 +17,7 @@ from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import Nodes, nodes_in, nodes_named
-from symplex.scenario.table import BodyName, Entry, one_of, velocities_given
+from symplex.scenario.table import BodyName, Entry, one_of
 from symplex.scenario.trusses import LAW, LawName, law_of
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class SpringTable(Nodes, Entry):
     From one node springs go to all on the other side; of groups of one size each node has one, to its neighbour.
     """
 
+    adds_energy = True
     joins = True
     name: Annotated[Name, "Names their energy and their block."]
     to: Annotated[Triple | None, vector("m"), "Fixed point at the other end."] = None
@@ -55,11 +56,6 @@ class SpringTable(Nodes, Entry):
         return self
 
     @property
-    def energies(self) -> list[str]:
-        """One."""
-        return [self.name]
-
-    @property
     def without_secant(self) -> list[str]:
         """Springs to a fixed point."""
         return [] if self.to is None else [self.name]
@@ -72,8 +68,9 @@ class SpringTable(Nodes, Entry):
 class PointMassTable(Entry):
     """A mass with a node and the columns ``position_NAME_x`` … in the history, or more mass at nodes of a body."""
 
+    starts_moving = True
     brings_nodes = True
-    name: Name
+    name: Annotated[Name, "Names its node, for all other tables."]
     mass: Annotated[float | None, positive("kg"), "On each node."] = None
     total: Annotated[float | None, positive("kg"), "Shared by the nodes, instead."] = None
     position: Annotated[Triple | None, vector("m"), "Place of a mass with a node."] = None
@@ -107,11 +104,6 @@ class PointMassTable(Entry):
     def columns(self, tables: Tables) -> Iterable[str]:
         """Its position."""
         return [f"position_{self.name}_{axis}" for axis in AXES] if self.has_nodes else []
-
-    @property
-    def initial_velocities(self) -> list[str]:
-        """That which is not zero."""
-        return velocities_given(self)
 
     def own_mesh(self, folder: Path) -> Mesh:
         """Return its node."""

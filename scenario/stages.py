@@ -32,12 +32,10 @@ class StageTable(Sampled):
     at which the stage begins ([stages.md](../stages.md)).
     """
 
+    of_all = False
     has_name = False
     name: Annotated[Name | None, "Names it in `symplex check`, messages and the summary; by default its number."] = None
     integrator: Annotated[InnerIntegrator, "The keys of `[integrator]`."]
-
-    def within(self, bodies: set[str]) -> None:
-        """None: there is no run."""
 
 
 def wrong_tables(data: Mapping[str, Any]) -> list[str]:

@@ -78,10 +78,8 @@ class Perturbation(Table):
 
 
 class _Start(Entry):
+    of_all = False
     perturbation: Annotated[Perturbation | None, "How the state found is changed."] = None
-
-    def within(self, bodies: set[str]) -> None:
-        """None: each part has a start of its own."""
 
 
 class StaticStart(_Start):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 BODY = Quantity(check_text, kind="name of a body")  # or of a truss or point mass; `Table.named` finds keys of it
 TOUCHING = Quantity(check_text, kind="name of a body or rigid body")
-BodyName = Annotated[str, BODY]
+BodyName = Annotated[str, BODY, "Body, truss or point mass."]
 TouchingName = Annotated[str, TOUCHING]
 TOUCHED = "Bodies that it touches; by default all."
 
@@ -51,21 +51,21 @@ class Table(BaseModel):
     def named(self, what: Quantity) -> list[str]:
         """Return what keys name that are declared as this, those of tables inside included, each once."""
         found: dict[str, None] = {}
-        for name in _fields_with(type(self), what):
+        for name in fields_with(type(self), what):
             for value in _flat(getattr(self, name)):
                 found |= dict.fromkeys(value.named(what) if isinstance(value, Table) else [value])
         return list(found)
 
 
 @cache
-def _fields_with(model: type[Table], what: Quantity) -> tuple[str, ...]:
+def fields_with(model: type[Table], what: Quantity) -> tuple[str, ...]:
     """Return the fields of a table, or of tables inside, that are declared as something."""
     declared = {name: list(_parts((field.annotation, *field.metadata))) for name, field in model.model_fields.items()}
     inner = {
         name: [x for x in parts if isinstance(x, type) and issubclass(x, Table)] for name, parts in declared.items()
     }
     return tuple(
-        name for name, parts in declared.items() if what in parts or any(_fields_with(x, what) for x in inner[name])
+        name for name, parts in declared.items() if what in parts or any(fields_with(x, what) for x in inner[name])
     )
 
 
@@ -117,11 +117,22 @@ class Entry(Table):
         Whether such a table may have nodes that move; one table of a scenario must.
     joins : bool
         Whether the bodies that it names hang together by it.
+    of_all : bool, optional
+        Whether it goes with any bodies, or with none, if some of all are computed alone; default: with those that it
+        names.
+    adds_energy, does_work : bool
+        Whether it adds an energy of its name, and a column ``work_NAME``.
+    starts_moving : bool
+        Whether its keys ``velocity`` and ``angular_velocity`` are those of its nodes at the start.
     """
 
     has_name: ClassVar[bool] = True
     brings_nodes: ClassVar[bool] = False
     joins: ClassVar[bool] = False
+    of_all: ClassVar[bool | None] = None
+    adds_energy: ClassVar[bool] = False
+    does_work: ClassVar[bool] = False
+    starts_moving: ClassVar[bool] = False
 
     # -- what it contains and names
 
@@ -138,14 +149,14 @@ class Entry(Table):
     def within(self, bodies: set[str]) -> Self | None:
         """Return what of it acts on some bodies that nothing joins to others, or None."""
         own = self.bodies_named
-        if not own and type(self).within is Entry.within:
-            raise NotImplementedError(f"{type(self).__name__}.within: which bodies it acts on is unknown.")
-        return self if bodies.issuperset(own) else None
+        if self.of_all is None and not own:
+            raise NotImplementedError(f"{type(self).__name__}: of_all must say on which bodies it acts.")
+        return self if (bodies.issuperset(own) if self.of_all is None else self.of_all) else None
 
     @property
     def energies(self) -> list[str]:
         """The names of the energies that it adds."""
-        return []
+        return [getattr(self, "name", "")] if self.adds_energy else []
 
     @property
     def without_secant(self) -> list[str]:
@@ -154,7 +165,7 @@ class Entry(Table):
 
     def columns(self, tables: Tables) -> Iterable[str]:
         """Return the columns of the history that it adds besides its name; nothing else can be called so."""
-        return ()
+        return [f"work_{getattr(self, 'name', None)}"] if self.does_work else []
 
     # -- what it needs
 
@@ -165,7 +176,8 @@ class Entry(Table):
     @property
     def initial_velocities(self) -> list[str]:
         """Its velocities at the start, in words; where a run begins from another state they have no effect."""
-        return []
+        keys = ("velocity", "angular_velocity") if self.starts_moving else ()
+        return [f"its {key}" for key in keys if any(getattr(self, key, None) or ZERO)]
 
     # -- what it builds; each may raise `SymplexError`
 
@@ -203,12 +215,6 @@ def needs_of_mass(mass: str) -> Iterable[Need]:
     if mass == "consistent":
         message = 'mass = "consistent" needs an implicit integrator; with {method} take mass = "lumped".'
         yield Need("consistent mass", message)
-
-
-def velocities_given(table: Table) -> list[str]:
-    """Return the velocities of a table that are not zero, in words."""
-    keys = ("velocity", "angular_velocity")
-    return [f"its {key}" for key in keys if any(getattr(table, key, None) or ZERO)]
 
 
 class Rotation(Table):

@@ -52,6 +52,7 @@ _MOST_TIMES = 10_000
 class Output(Entry):
     """Where the results go, and which fields, history and pictures there are."""
 
+    of_all = True
     directory: Annotated[
         FolderPath | None,
         "Results folder, in the folder of the scenario; by default `NAME-results` where you are. `--output` takes "
@@ -88,10 +89,6 @@ class Output(Entry):
     ] = "auto"
     view: Annotated[ViewTable, "How snapshots and film look.", Field(default_factory=ViewTable)]
 
-    def within(self, bodies: set[str]) -> Output:
-        """All of it."""
-        return self
-
 
 @dataclass(frozen=True)
 class Tables:
@@ -122,7 +119,7 @@ class Tables:
     load: list[LoadTable] = field(default_factory=list)
     rotating_frame: RotatingFrame | None = None
     thermostat: Thermostat | None = None
-    output: Output = field(default_factory=Output)
+    output: Output = field(default_factory=lambda: Output())  # pyright: ignore[reportCallIssue]
     start: StartTable | None = None
     response: ResponseTable | None = None
     stage: list[StageTable] = field(default_factory=list)

@@ -34,7 +34,7 @@ from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import DIAGONALS, bar_lattice, ring
 from symplex.meshes.mesh import Mesh, distinct, take
 from symplex.scenario.prescribed import read_numbers
-from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_mass, one_of, velocities_given
+from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_mass, one_of
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
@@ -85,7 +85,7 @@ _PAIRS = Quantity(
 
 def _counts(value: Any) -> tuple[int, int, int]:
     if not isinstance(value, list | tuple) or len(value) != 3 or not any(value):
-        raise ValueError(f"is {shown(value)}, must be three whole numbers, not all of them 0")
+        raise ValueError(f"is {shown(value)}, must be three integers, not all of them 0")
     x, y, z = (whole(0, _MOST).check(count) for count in value)
     return x, y, z
 
@@ -162,6 +162,8 @@ class BarMaterial(Table):
 class TrussTable(Entry):
     """Bars between nodes, which carry forces along themselves only, and turn freely at their nodes."""
 
+    adds_energy = True
+    starts_moving = True
     brings_nodes = True
     name: Annotated[Name, "Names its energy and its block; all its members are the group `members`."]
     mesh: Annotated[TrussMesh, "Where its nodes and members come from."]
@@ -200,11 +202,6 @@ class TrussTable(Entry):
         """Yes."""
         return True
 
-    @property
-    def energies(self) -> list[str]:
-        """One."""
-        return [self.name]
-
     def within(self, bodies: set[str]) -> TrussTable | None:
         """Return it, if it is one of them."""
         return self if self.name in bodies else None
@@ -212,11 +209,6 @@ class TrussTable(Entry):
     def needs(self) -> Iterable[Need]:
         """Those of its mass."""
         return needs_of_mass(self.mass)
-
-    @property
-    def initial_velocities(self) -> list[str]:
-        """Those that are not zero."""
-        return velocities_given(self)
 
     def own_mesh(self, folder: Path) -> Mesh:
         """Return its lines in their place."""

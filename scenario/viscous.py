@@ -41,7 +41,7 @@ class ViscousKeys(Table):
         both = any(item.ratio is not None and item.modulus is not None for item in self.viscous)
         neither = any(item.ratio is None and item.modulus is None for item in self.viscous)
         if both or neither or len(given) > 1:
-            raise ValueError("viscous needs in all elements either ratio (1) or modulus (Pa), beside time (s)")
+            raise ValueError("viscous needs in all elements either ratio (1) or modulus (Pa), besides time (s)")
         total = sum(item.ratio or 0.0 for item in self.viscous)
         if total >= 1.0:
             raise ValueError(f"viscous has ratios that sum to {total:g}, must be below 1: nothing would be left of mu")

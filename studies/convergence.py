@@ -324,7 +324,7 @@ def _times(value: Any, factor: float, key: str) -> Any:
         return value * factor
     found = round(value * factor)
     if abs(found - value * factor) > 1e-9 * abs(found) or found == 0:
-        raise ScenarioError(f"{key}: {value} times {factor:g} is no whole number; take another factor, such as 2.")
+        raise ScenarioError(f"{key}: {value} times {factor:g} is not an integer; take another factor, such as 2.")
     return found
 
 

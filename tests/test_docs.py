@@ -15,16 +15,24 @@ from symplex.commands.cli import main
 from symplex.runs.run import simulate
 from symplex.scenario.definitions import evaluated
 from symplex.scenario.scenario import Scenario
-from symplex.scenario.tables import MODELS, NEEDED, WITH_NODES
+from symplex.scenario.tables import Tables, kinds_of
+from symplex.scenario.validation import validated
 from symplex.time.catalogue import columns_of_methods
 
 ROOT = Path(__file__).parent.parent
 DOCS = {path.name: path for path in sorted((ROOT / "docs").glob("*.md"))}
-LEARN, MEASURED = (
+LEARN, MEASURED, TABLES = (
     {f"{folder}/{path.name}": path for path in sorted((ROOT / "docs" / folder).glob("*.md"))}
-    for folder in ("learn", "benchmarks")
+    for folder in ("learn", "benchmarks", "scenario")
 )
-PAGES = {"README.md": ROOT / "README.md", "docs/README.md": DOCS.pop("README.md"), **DOCS, **LEARN, **MEASURED}
+PAGES = {
+    "README.md": ROOT / "README.md",
+    "docs/README.md": DOCS.pop("README.md"),
+    **DOCS,
+    **LEARN,
+    **MEASURED,
+    **TABLES,
+}
 # Scenarios of files that the pages make on the way; test_learn.py follows these pages.
 WITH_FILES = {"learn/ten-minutes.md"}
 # Pages about the files of a run: the snippets stand in a results folder.
@@ -81,13 +89,17 @@ def test_scenarios_are_valid(name):
         lines: list[str] = []
         tables = evaluated(tomllib.loads(text), lines)
         assert not lines
-        if set(NEEDED) <= set(tables) and set(WITH_NODES) & set(tables):
+        kinds = kinds_of(Tables)
+        needed, bring = (
+            {k for k, kind in kinds.items() if of(kind)} for of in (lambda x: x.needed, lambda x: x.brings_nodes)
+        )
+        if needed <= set(tables) and bring & set(tables):
             Scenario.parse(text).build()
             continue
         for key, given in tables.items():
             for table in given if isinstance(given, list) else [given]:
-                model = MODELS[key]
-                (model[table["kind"]] if isinstance(model, dict) else model).model_validate(table)
+                validated(kinds[key], table, key, lines)
+        assert not lines
 
 
 def commands() -> list[list[str]]:

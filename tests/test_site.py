@@ -61,12 +61,12 @@ def test_terms_of_other_programs_lead_to_sections(extensions):
 
 
 def test_old_addresses_lead_to_pages(extensions):
-    from moved import MOVED, stub
+    from moved import PAGES, SECTIONS, script, stub
 
-    for old, new in MOVED.items():
-        assert not (DOCS / f"{old}.md").exists()
-        assert (DOCS / f"{new.partition('#')[0]}.md").exists()
-    assert 'url=../outputs.html#probes"' in stub("results/probes", "outputs#probes")
+    assert not [old for old in PAGES if (DOCS / f"{old}.md").exists()]
+    assert not [page for page in (*PAGES.values(), *SECTIONS) if not (DOCS / f"{page}.md").exists()]
+    assert 'url=../outputs.html"' in stub("results/probes", "outputs")
+    assert '{"load-forces": "scenario/load.html"}[location.hash' in script({"load-forces": "scenario/load"})
 
 
 @pytest.mark.slow

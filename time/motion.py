@@ -357,7 +357,7 @@ class FixedStepMotion(Motion):
         target = round(steps)
         if abs(steps - target) > max(_ON_GRID, _ROUNDING * abs(steps)):
             raise StepFailed(
-                f"t = {t:.9g} s is {steps:.9g} steps of dt = {self.dt:.6g} s after the start, not a whole number. "
+                f"t = {t:.9g} s is {steps:.9g} steps of dt = {self.dt:.6g} s after the start, not an integer. "
                 "Fit the step to the interval of the output times: integrator.fit(system, state, interval)."
             )
         if target < self.n:

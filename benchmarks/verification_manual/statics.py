@@ -137,7 +137,7 @@ def von_mises_truss() -> Iterator[Row]:
 )
 def thin_cantilever() -> Iterator[Row]:
     """1 m × 1 m, one element through the thickness, L/h = 10 and 100, ν up to 0.4999; the root is free to contract,
-    and bears the shear force. Hexahedra of full integration lock, and are shown beside.
+    and bears the shear force. Hexahedra of full integration lock, and are shown as well.
     """
     for length, count in ((10.0, 10), (100.0, 20)):
         for nu in (0.0, 0.3, 0.4999):

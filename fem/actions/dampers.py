@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from math import isfinite
-from typing import ClassVar, final
+from typing import Annotated, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.quantities import between, not_negative
 from symplex.errors import InvalidSystem
 from symplex.fem.actions import viscous_loops
 from symplex.fem.actions.looped_load import LoopedLoad
@@ -45,14 +45,15 @@ class MeanDashpot(LoopedLoad):
 
     kernels: ClassVar = viscous_loops.DASHPOTS
 
-    def __init__(self, nodes: Nodes, to: ArrayLike, viscosity: float, exponent: float = 1.0, *, fixed: bool = False):
-        if not (isfinite(viscosity) and viscosity >= 0.0):
-            raise InvalidSystem(f"MeanDashpot: the viscosity must not be negative; it is {viscosity} N (s/m)^p.")
-        if not (isfinite(exponent) and exponent >= 1.0):
-            raise InvalidSystem(
-                f"MeanDashpot: the exponent must be at least 1; it is {exponent}. Below, the force would be "
-                "infinitely stiff at rest."
-            )
+    def __init__(
+        self,
+        nodes: Nodes,
+        to: ArrayLike,
+        viscosity: Annotated[float, not_negative("N s/m")],
+        exponent: Annotated[float, between(1.0)] = 1.0,
+        *,
+        fixed: bool = False,
+    ):
         first = node_indices("MeanDashpot", nodes)
         ends = [(first, -1.0)]
         self._point: Array | None = None

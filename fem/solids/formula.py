@@ -56,7 +56,7 @@ class FormulaMaterial(InvariantMaterial):
 
     def __post_init__(self) -> None:
         if not isinstance(self.formula, str):
-            raise InvalidArgument(f"material: the formula must be a text; it is {described(self.formula)}.")
+            raise InvalidArgument(f"material: the formula must be a string; it is {described(self.formula)}.")
         # lambda is a word of Python's; TOML and pencils know it.
         object.__setattr__(self, "formula", re.sub(r"\blambda\b", "lmbda", self.formula.strip()))
         tree = tree_of(self.formula)

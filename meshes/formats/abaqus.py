@@ -259,7 +259,7 @@ def _note(block: Block, account: Account) -> None:
     name = "".join(block.keyword.split())
     if name in MESH_PARAMETERS:
         for unknown in (key for key in block.parameters if key not in MESH_PARAMETERS[name]):
-            account.add_unknown(f"*{block.keyword}, {unknown}", *block.span[:2], why="the parameter is not known")
+            account.add_unknown(f"*{block.keyword}, {unknown}", *block.span[:2], why="the parameter is not supported")
         if block.lines and (name in WITHOUT_LINES or (name == "NSET" and block.parameters.get("ELSET"))):
             account.add_unknown(f"*{block.keyword}", *block.span, "its lines are not read")
     elif says_nothing(name):
@@ -374,4 +374,4 @@ def _cell_type(abaqus_type: str) -> tuple[str, int, bool]:
         further = _FORMULATIONS if dimension_of(kind) == 3 else r"(?!\d)\w*"
         if re.fullmatch(pattern + further, abaqus_type):
             return kind, k, re.fullmatch(pattern, abaqus_type) is not None
-    raise MeshError(f"the element type '{abaqus_type}' is not known.")
+    raise MeshError(f"the element type '{abaqus_type}' is not supported.")

@@ -14,7 +14,7 @@ from symplex.base.streams import printable
 from symplex.errors import MeshError
 from symplex.meshes.formats.includes import is_keyword, unquoted
 
-UNKNOWN = "it is not known"
+UNKNOWN = "it is not supported"
 MISSING = "it is missing at the end; the file may be cut short"
 _LONGEST = 60  # characters that are quoted of a file
 _MOST = 10  # kinds of unknown lines in one message

@@ -97,5 +97,5 @@ def whole(word: str) -> int:
         If a word is none.
     """
     if not is_number(word):
-        raise ValueError(f"'{word[:20]}' stands where a whole number must be")
+        raise ValueError(f"'{word[:20]}' stands where an integer must be")
     return int(word)

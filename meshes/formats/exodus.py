@@ -119,7 +119,7 @@ class _File:
     def whole(self, name: str) -> NDArray[np.int64]:
         values = self.array(name)
         if values.dtype.kind not in "iu":
-            raise ValueError(f"its {name} are no whole numbers")
+            raise ValueError(f"its {name} are not integers")
         return values.astype(np.int64)
 
     def attribute(self, name: str, key: str) -> str:
@@ -199,7 +199,9 @@ def _blocks(
         shape = file.attribute(f"connect{k}", "elem_type").strip().upper()
         kinds = _SHAPES.get(shape.rstrip("0123456789"), {})
         if rows.ndim != 2 or rows.shape[1] not in kinds:
-            raise MeshError(f"block '{name}' has elements '{shape}' of {rows.shape[-1]} nodes, which are not known.")
+            raise MeshError(
+                f"block '{name}' has elements '{shape}' of {rows.shape[-1]} nodes, which are not supported."
+            )
         kind = kinds[rows.shape[1]]
         sets[name] = {len(cells): np.arange(len(rows))}
         cells.append((kind, rows[:, _ORDERS[kind]] if kind in _ORDERS else rows))

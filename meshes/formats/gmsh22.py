@@ -138,7 +138,7 @@ def _n_nodes(element_type: int) -> int:
     from meshio.gmsh.common import _gmsh_to_meshio_type
 
     if element_type not in _gmsh_to_meshio_type:
-        raise MeshError(f"elements of Gmsh's type {element_type} are not known.")
+        raise MeshError(f"elements of Gmsh's type {element_type} are not supported.")
     return num_nodes_per_cell[_gmsh_to_meshio_type[element_type]]
 
 

@@ -95,7 +95,7 @@ def _read_elements(numbers: Numbers) -> list[tuple[tuple[int, int], str, NDArray
     for _ in range(n_blocks):
         dim, entity, element_type, m = numbers.line(INT, INT, INT, SIZE)
         if element_type not in _gmsh_to_meshio_type:
-            raise MeshError(f"elements of Gmsh's type {element_type} are not known.")
+            raise MeshError(f"elements of Gmsh's type {element_type} are not supported.")
         kind = _gmsh_to_meshio_type[element_type]
         if dimension_of(kind) != dim:
             raise ValueError(f"{kind} cells are not of dimension {dim}")

@@ -169,7 +169,7 @@ def exactly(values: NDArray[np.float64], dtype: np.dtype) -> NDArray:
     low, high = max(info.min, -_EXACT), min(info.max, _EXACT)
     right = (values >= low) & (values <= high) & (np.rint(values) == values)
     if not right.all():
-        raise ValueError(f"{values[~right][0]:g} stands where a whole number must be")
+        raise ValueError(f"{values[~right][0]:g} stands where an integer must be")
     return values.astype(dtype)
 
 

@@ -96,7 +96,7 @@ def read_nastran(path: Path, account: Account) -> RawMesh:
             kind, element = _element(name, fields)
             elements.setdefault(kind, []).append(element)
         elif _SOLID.fullmatch(name):
-            raise MeshError(f"elements {name} are not known.")
+            raise MeshError(f"elements {name} are not supported.")
         elif name.startswith("="):
             raise MeshError("it replicates cards (=), which is not supported; write all cards out.")
         elif name.split()[0] in _MAKE_MESH:
@@ -228,7 +228,7 @@ def _element(name: str, fields: list[str]) -> tuple[str, tuple[int, int, list[in
 
 def _whole(field: str, card: str) -> int:
     if not is_number(field):
-        raise ValueError(f"a {card} has '{field[:20]}' where a whole number must be")
+        raise ValueError(f"a {card} has '{field[:20]}' where an integer must be")
     return int(field)
 
 

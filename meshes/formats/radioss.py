@@ -77,7 +77,7 @@ def read_radioss(path: Path, account: Account) -> RawMesh:
         elif word in _ELEMENTS:
             _take_elements(parts, word, _number(words), lines)
         elif word in _UNKNOWN:
-            raise MeshError(f"elements /{word} are not known.")
+            raise MeshError(f"elements /{word} are not supported.")
         elif word == "PART" and lines:
             parts.names[_number(words)] = lines[0].strip()
             for line in section.lines[1:]:  # properties and materials
@@ -138,7 +138,7 @@ def _one_unit(word: str, base: str) -> float:
     try:
         value = float(word)
     except ValueError:
-        raise MeshError(f"its unit '{word[:20]}' is not known; write {base} with or without a prefix.") from None
+        raise MeshError(f"its unit '{word[:20]}' is not supported; write {base} with or without a prefix.") from None
     if not 0.0 < value < float("inf"):
         raise ValueError(f"one of its units is {value:g}")
     return value

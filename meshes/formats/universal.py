@@ -181,7 +181,7 @@ def _cell(descriptor: int, number: int) -> tuple[str, Sequence[int]]:
     if found is None and 41 <= descriptor <= 105:
         found = _FLAT.get(descriptor % 10)
     if found is None:
-        raise MeshError(f"element {number} has the descriptor {descriptor}, which is not known.")
+        raise MeshError(f"element {number} has the descriptor {descriptor}, which is not supported.")
     return found
 
 
@@ -215,14 +215,14 @@ def _wholes(line: str) -> list[int]:
 
 def _is_whole(word: str) -> bool:
     if not is_number(word.removeprefix("-")):
-        raise ValueError(f"'{word[:20]}' stands where a whole number must be")
+        raise ValueError(f"'{word[:20]}' stands where an integer must be")
     return True
 
 
 def _whole(field: str) -> int:
     found = _wholes(field)
     if len(found) != 1:
-        raise ValueError(f"'{field[:20]}' stands where a whole number must be")
+        raise ValueError(f"'{field[:20]}' stands where an integer must be")
     return found[0]
 
 

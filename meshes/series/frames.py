@@ -469,7 +469,7 @@ def kept_frames(path: Path, times: NDArray[np.float64], up_to: float, wanted: in
     """
     kept = int(np.count_nonzero(times <= up_to))
     if not kept:
-        raise OutputError(f"{path.name} has no frame up to t = {up_to:g} s to go on from; start a new series.")
+        raise OutputError(f"{path.name} has no frame up to t = {up_to:g} s to continue from; start a new series.")
     if wanted is not None and kept != wanted:
         raise OutputError(f"{path} has {kept} frames up to t = {up_to:g} s, expected {wanted}; {WAY_OUT}.")
     return kept

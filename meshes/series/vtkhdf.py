@@ -67,7 +67,7 @@ class VtkHdfWriter(SeriesWriter):
     def resume(cls, path: Path, up_to: float, frames: int | None) -> VtkHdfWriter:
         """Reopen the series without the frames later than ``up_to`` (see `resume_series`)."""
         if not path.exists():
-            raise OutputError(f"{path} does not exist; there is no series to go on with.")
+            raise OutputError(f"{path} does not exist; there is no series to continue.")
         series = VtkHdfSeries(path)
         count = kept_frames(path, series.times, up_to, frames)
         last = series.frame(count - 1)

@@ -96,7 +96,7 @@ def test_arrays_of_all_layouts_are_positions(given):
 )
 @pytest.mark.parametrize("function", [lumped_mass, consistent_mass])
 def test_elements_are_indices(function, cells):
-    wanted = r"mass: cells must be an array of indices of nodes \(whole numbers\), got "
+    wanted = r"mass: cells must be an array of indices of nodes \(integers\), got "
     with pytest.raises(InvalidArgument, match=wanted):
         function(Q, cells, 1.0, 4)
 
@@ -178,7 +178,7 @@ WRONG = {
         lambda: EnergyMomentum(0.1, newton=50),
         "EnergyMomentum: newton must be a Newton, got 50",
     ),
-    "a text for a word": (lambda: Newton(linear=3), "Newton: linear must be a short text, got 3"),
+    "a text for a word": (lambda: Newton(linear=3), "Newton: linear must be a short string, got 3"),
 }
 
 

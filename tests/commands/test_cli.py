@@ -325,7 +325,7 @@ def test_lines_of_meshes_that_are_unknown_are_listed_and_refused_when_strict(tmp
     path.write_text(
         SCENARIO.replace('{ box = [0.1, 0.1, 0.1], cells = [1, 1, 1], split = "6" }', '{ file = "block.inp" }')
     )
-    listed = f"line {mesh.read_text().count(chr(10)) - 1}: *MODEL CHANGE: it is not known"
+    listed = f"line {mesh.read_text().count(chr(10)) - 1}: *MODEL CHANGE: it is not supported"
     assert main(["info", str(mesh)]) == main(["check", str(path)]) == 0
     assert main(["run", str(path), "--output", str(tmp_path / "out"), "--no-pictures"]) == 0
     assert main(["mesh", "convert", str(mesh), str(tmp_path / "block.msh")]) == 0

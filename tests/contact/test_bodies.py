@@ -156,11 +156,11 @@ def test_a_barrier_has_no_greatest_stiffness():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"stiffness": 0.0}, r"the stiffness must be positive; it is 0 N/m³"),
-        ({"stiffness": -1.0}, r"the stiffness must be positive"),
-        ({"distance": -0.1}, r"the distance must be positive; it is -0.1 m"),
+        ({"stiffness": 0.0}, r"stiffness must be positive, got 0 N/m³"),
+        ({"stiffness": -1.0}, r"stiffness must be positive"),
+        ({"distance": -0.1}, r"distance must be positive, got -0.1 m"),
         ({"distance": 0.06}, r"0.06 m, is above the shortest edge of the surface, 0.03536 m"),
-        ({"margin": 0.0}, r"the margin must be positive"),
+        ({"margin": 0.0}, r"margin must be positive"),
         ({"law": "glue"}, r"'glue'"),
         ({"between": "none"}, r"between is 'all' or pairs of names"),
         ({"between": [("body 1", "body 3")]}, r"there is no body 'body 3'; there are: body 1, body 2"),

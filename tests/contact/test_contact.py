@@ -187,7 +187,7 @@ def test_lattice_differences_do_not_cancel():
         (lambda: HalfSpace([0, 0], [0, 0, 1]), "components"),
         (lambda: HalfSpace([0, 0, math.nan], [0, 0, 1]), "finite"),
         (lambda: Sphere([0, 0, 0], 0.0), "radius must be positive"),
-        (lambda: Sphere([0, 0, 0], math.nan), "radius must be positive"),
+        (lambda: Sphere([0, 0, 0], math.nan), "radius must be finite"),
         (lambda: Cylinder([0, 0, 0], [0, 0, 0], 1.0), "axis is zero"),
         (lambda: Cylinder([0, 0], [0, 1], 1.0), "point must be 3 finite numbers"),
         (lambda: Cylinder([0, 0, 0], [0, 0, 1], -1.0), "radius must be positive"),

@@ -221,12 +221,12 @@ def test_what_makes_no_sense_is_refused():
     _, contact = two_bodies()
     floor = RigidContact([0], HalfSpace((0.0, 0.0), (0.0, 1.0)), 1.0)
     for message, arguments in (
-        (r"^Friction: the coefficient must not be negative; it is -0\.1\.$", {"coefficient": -0.1}),
+        (r"^Friction: coefficient must be at least 0, got -0\.1\.$", {"coefficient": -0.1}),
         (
-            r"^Friction: the static coefficient, 0\.2, is below the dynamic one, 0\.3; ",
+            r"^Friction: static must be at least coefficient = 0\.3, got 0\.2\.$",
             {"coefficient": 0.3, "static": 0.2},
         ),
-        (r"^Friction: the smoothing speed must be positive; it is 0 m/s\.$", {"coefficient": 0.3, "slip_speed": 0.0}),
+        (r"^Friction: slip_speed must be positive, got 0 m/s\.$", {"coefficient": 0.3, "slip_speed": 0.0}),
         (r"^Friction: the bodies 'a' and 'a' are not in contact\.$", {"coefficient": 0.3, "between": ("a", "a")}),
     ):
         with pytest.raises(InvalidSystem, match=message):

@@ -135,7 +135,7 @@ def test_nodes_are_moved_to_the_other_surface(tmp_path, model, gap):
         (PAIR, -0.01, PUSHED, "is 0.01 below 'OTHER' at the start, which presses"),
         (PAIR.replace("TYPE=", "ADJUST=NONE, TYPE="), 0.01, PUSHED, "there is no set 'NONE'"),
         (PAIR, 0.0, step("*FREQUENCY\n3"), "vibrations of bodies in contact"),
-        (PAIR.replace("SURFACE TO SURFACE", "MASSLESS"), 0.0, PUSHED, "TYPE='MASSLESS' is not known"),
+        (PAIR.replace("SURFACE TO SURFACE", "MASSLESS"), 0.0, PUSHED, "TYPE='MASSLESS' is not supported"),
         (PAIR.replace("NAME=I", "NAME=J"), 0.0, PUSHED, "there is no surface interaction 'I'"),
         (PAIR.replace("ONE, OTHER", "ONE"), 0.0, PUSHED, "one surface with itself"),
         (PAIR.replace("ONE, OTHER", "ONE, ONE"), 0.0, PUSHED, "contact of a body with itself"),

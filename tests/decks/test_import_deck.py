@@ -199,7 +199,7 @@ def test_a_keyword_before_the_steps_that_is_not_understood_stops_all_steps(tmp_p
     imported = import_deck(write(tmp_path, text), tmp_path / "out")
     line = text.split("\n").index("*PLASTIC") + 1
     assert imported.scenarios == {}
-    assert missed(imported) == [f"line {line}: *PLASTIC: it is not known"]
+    assert missed(imported) == [f"line {line}: *PLASTIC: it is not supported"]
     assert missed(imported)[0] in (tmp_path / "out" / "import.txt").read_text()
     assert imported.mesh.exists()
 
@@ -233,7 +233,7 @@ def test_what_follows_a_motion_is_refused(tmp_path):
         ("*STATIC", "*STATIC\n*DLOAD\nEND, P, 1.", "a load P, without the number of a side, is for shells, and 'END'"),
         ("*STATIC", "*DYNAMIC\n1e-4, 1e-3, , , 1e-5", "masses that are scaled"),
         ("*DLOAD", "*BOUNDARY, TYPE=VELOCITY\nRIGHT, 1, 1, 3.\n*DLOAD", "TYPE='VELOCITY'"),
-        ("*STATIC", "*VISCO", "it is not known"),
+        ("*STATIC", "*VISCO", "it is not supported"),
     ],
 )
 def test_what_is_not_understood_is_told(tmp_path, old, new, what):
@@ -282,7 +282,7 @@ def test_files_are_not_replaced_unasked(tmp_path):
 def test_places_in_included_files_are_told(tmp_path):
     (tmp_path / "steps.txt").write_text("** below\n" + PULLED.replace("*STATIC", "*VISCO"))
     path = write(tmp_path, bar() + "*INCLUDE, INPUT=steps.txt\n")
-    assert missed(import_deck(path, tmp_path / "out"))[0] == "steps.txt, line 3: *VISCO: it is not known"
+    assert missed(import_deck(path, tmp_path / "out"))[0] == "steps.txt, line 3: *VISCO: it is not supported"
 
 
 def test_damaged_decks_are_read_or_refused_by_a_sentence(tmp_path):
@@ -360,7 +360,7 @@ def test_an_orthotropic_bar_has_the_modulus_along_it(tmp_path, elastic):
     ("elastic", "orientation", "what"),
     [
         ("*ELASTIC, TYPE=ORTHO\n1., 2., 3.\n", "", "has 3 numbers, not 9"),
-        ("*ELASTIC, TYPE=TRACTION\n1., 2., 3.\n", "", "TYPE='TRACTION' is not known"),
+        ("*ELASTIC, TYPE=TRACTION\n1., 2., 3.\n", "", "TYPE='TRACTION' is not supported"),
         ("*ELASTIC, TYPE=ORTHO\n" + "1., " * 20 + "\n", "", "depend on temperature"),
         (
             "",
@@ -479,13 +479,13 @@ def test_a_support_oblique_to_the_axes_lets_nodes_slide(tmp_path):
     [
         ("*EQUATION\n2\n10, 1, 1.\n", "an equation of 2 terms has 3 entries, not 6"),
         ("*EQUATION\nmany\n10, 1, 1.\n", "'many' stands where the number of terms"),
-        ("*EQUATION\n1\n10, 7, 1.\n", "degree of freedom 7 is not known"),
+        ("*EQUATION\n1\n10, 7, 1.\n", "degree of freedom 7 is not supported"),
         ("*EQUATION\n2\nRIGHT, 1, 1., LEFT, 1, -1.\n", "between several sets"),
         ("*EQUATION\n1\n10, 1, 0.\n", "an equation has no factors"),
         ("*EQUATION\n2\n10, 1, 1., NOBODY, 1, 1.\n", "there is no set 'NOBODY'"),
         ("*TIE, NAME=T\nA, B\n", "'B' is no surface"),
         ("*KINEMATIC\n1, 3\n", "outside of a \\*COUPLING"),
-        ("*RIGID BODY, ELSET=BAR, REF NODE=10\n", "'ELSET' is not known"),
+        ("*RIGID BODY, ELSET=BAR, REF NODE=10\n", "'ELSET' is not supported"),
     ],
 )
 def test_constraints_that_are_not_understood_are_told(tmp_path, model, what):
@@ -585,19 +585,19 @@ def test_unknown_keywords_are_left_out_and_listed_without_strict(tmp_path):
     text = bar(model="*SENSOR, NAME=A\n7.\n") + PULLED
     imported = import_deck(write(tmp_path, text), tmp_path / "out", strict=False)
     assert [*imported.scenarios] == [1]
-    assert "*SENSOR: it is not known" in imported.report()
+    assert "*SENSOR: it is not supported" in imported.report()
     assert imported.account.listed()
     told, scenarios = imported_or_refused(
         tmp_path, bar() + PULLED.replace("*DLOAD", "*DLOAD\nEND, HYDRO, 1."), strict=False
     )
-    assert "loads 'HYDRO' are not known" in told  # it is known, and cannot be
+    assert "loads 'HYDRO' are not supported" in told  # it is known, and cannot be
     assert not scenarios
 
 
 def test_the_reason_for_a_missing_mesh_is_the_real_one(tmp_path):
     text = "*SENSOR\n" + bar().replace("TYPE=C3D8", "TYPE=XYZ8")
     told, _ = imported_or_refused(tmp_path, text + PULLED)
-    assert "*ELEMENT: elements 'XYZ8' are not known" in told
+    assert "*ELEMENT: elements 'XYZ8' are not supported" in told
     assert "SENSOR" not in told
     told, _ = imported_or_refused(tmp_path, bar(model="*NGEN\n1, 2\n") + PULLED)
     assert "it uses *NGEN, which is not supported" in told

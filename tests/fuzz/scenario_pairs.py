@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from itertools import cycle
 from typing import Any
 
-from symplex.scenario.tables import WITH_NODES
+from symplex.scenario.tables import Tables, kinds_of
 
 Data = dict[str, Any]
+BRING_NODES = [key for key, kind in kinds_of(Tables).items() if kind.brings_nodes]
 
 DT = 5e-4
 SINE = {"kind": "sine", "frequency": 30}
@@ -245,7 +246,7 @@ def pairs() -> Iterator[tuple[str, Data]]:
             name = f"{_called(*one)} with {_called(*other)}" if other != one else f"{_called(*one)} alone"
             if (both := merged(first, second)) is None:
                 continue
-            hosts = [{}] if any(key in both for key in WITH_NODES) else [{"body": [CUBE]}, next(others)]
+            hosts = [{}] if any(key in both for key in BRING_NODES) else [{"body": [CUBE]}, next(others)]
             for host in hosts:
                 data, of = both | host, f", {next(iter(host))}" if host else ""
                 if "integrator" in data or "stage" in data:

@@ -66,10 +66,10 @@ ANY: dict[str, Any] = {
     "minus infinity": -np.inf,
     "zero": 0,
     "a negative number": -1.0,
-    "a negative whole number": -3,
+    "a negative integer": -3,
     "a fraction": 0.7,
-    "a huge whole number": 10**400,
-    "a large whole number": 10**18,
+    "a huge integer": 10**400,
+    "a large integer": 10**18,
     "a huge number": 1e300,
     "a tiny number": 1e-300,
     "no values": [],
@@ -144,7 +144,7 @@ def bent(value: Any) -> dict[str, Any]:
 def replaced(key: str, value: Any) -> dict[str, Any]:
     """Return what an argument is replaced by, by name."""
     if key == "times":  # to which a motion would be long under way
-        return {what: other for what, other in ANY.items() if what not in ("a large whole number", "a huge number")}
+        return {what: other for what, other in ANY.items() if what not in ("a large integer", "a huge number")}
     if callable(value) or key == "history":  # other functions fail in their own ways
         return {what: other for what, other in ANY.items() if not callable(other)}
     return ANY | (bent(value) if isinstance(value, np.ndarray | list | tuple | int | float) else {})

@@ -64,7 +64,7 @@ def called(folder: Path) -> Iterator[tuple[str, str, str]]:
 def complete_sample(key: tuple[str, str]) -> Any:
     """Return the scenario of a sample, with a body where nothing has nodes."""
     data = scenario_pairs.samples()[key]
-    host = {} if any(table in data for table in scenario_pairs.WITH_NODES) else {"body": [scenario_pairs.CUBE]}
+    host = {} if any(table in data for table in scenario_pairs.BRING_NODES) else {"body": [scenario_pairs.CUBE]}
     return scenario_pairs.complete(data | host, scenario_pairs.ENERGY_MOMENTUM)
 
 
@@ -163,11 +163,11 @@ def run(scenario: Any, folder: Path, pictures: bool) -> str:
 
 
 def test_there_is_a_sample_of_every_table_and_kind():
-    from symplex.scenario.tables import MODELS
+    from symplex.scenario.tables import Tables, kinds_of
 
     tried_ = {(table, variant.partition(",")[0]) for table, variant in scenario_pairs.samples()}
-    for table, model in MODELS.items():
-        for kind in model if isinstance(model, dict) else [""]:
+    for table, of in kinds_of(Tables).items():
+        for kind in of.models:
             named = {variant for of, variant in tried_ if of == table}
             assert kind in named if kind else named, f"[{table}] {kind}"
 

@@ -668,7 +668,7 @@ def briefly_run(scenario: Any, folder: Path) -> str:
 
 
 def test_every_key_is_used():
-    from symplex.scenario.tables import MODELS
+    from symplex.scenario.tables import Tables, kinds_of
 
     used: dict[str, set[str]] = {}
     for data in own_cases():
@@ -676,9 +676,9 @@ def test_every_key_is_used():
             for table in tables if isinstance(tables, list) else [tables]:
                 if isinstance(table, dict):
                     used.setdefault(table["kind"] if name == "integrator" else name, set()).update(table)
-    for name, model in MODELS.items():
-        for kind, of_kind in model.items() if isinstance(model, dict) else [(name, model)]:
-            keys = {field.alias or key for key, field in of_kind.model_fields.items()}
+    for name, of in kinds_of(Tables).items():
+        for kind, model in of.models.items():
+            keys = {field.alias or key for key, field in model.model_fields.items()}
             assert keys <= used[kind if name == "integrator" else name], f"[{name}] {kind}"
 
 

@@ -104,7 +104,7 @@ def test_cubes_of_the_paper(name, nodes, tetrahedra):
         (lambda: box((1, 0, 1), (1, 1, 1)), "positive sizes"),
         (lambda: box((1, 1), (1, 1)), "same length, 3"),
         (lambda: box((1, 1, np.nan), (1, 1, 1)), "finite"),
-        (lambda: box((1, 1, 1), (1.5, 1, 1)), "whole numbers"),
+        (lambda: box((1, 1, 1), (1.5, 1, 1)), "integers"),
         (lambda: box((1, 1, 1), (1, 1, 1), split="5"), "24, 6, hexahedra, body-centred"),
         (lambda: cube_mesh("IV"), "I, II, III"),
         (lambda: bar_lattice((1, 0), (2, 2)), "positive size wherever"),

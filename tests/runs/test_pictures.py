@@ -145,7 +145,7 @@ def test_pictures_look_as_the_scenario_says_and_the_command_line_says_otherwise(
         ('slice = "w"', "slice is 'w', no section; take x, y or z"),
         ("scale = -1", "scale must be at least 0, got -1"),
         ("size = [1, 2]", "size is [1, 2], but a picture has 64 to 10,000 pixels each way, not 1"),
-        ("size = 600", "size is 600, must be the width and the height in pixels, such as [1600, 900]"),
+        ("size = 600", "size must be the width and the height in pixels, such as [1600, 900], got 600"),
         ("dpi = 5000", "dpi is 5000, but a picture has 10 to 1200 pixels in an inch, not 5,000"),
         ("orbit = 1e9", "orbit must be from -3600 to 3600, got 1e+09"),
         ("colour = 1", "unknown key 'colour'"),

@@ -262,7 +262,7 @@ def test_a_relaxed_preload_is_let_go(tmp_path):
         ),
         (
             body() + "[[damping]]\nfrequencies = [50, 5]\nratios = 0.01\n",
-            "[[damping]] #1: frequencies is [50.0, 5.0], must be two that ascend (Hz).",
+            "[[damping]] #1: frequencies must be two that ascend, got [50.0, 5.0] Hz.",
         ),
         (
             body() + '[[damping]]\nalpha = 1\nbodies = ["cub"]\n',

@@ -71,7 +71,7 @@ def test_only_whole_results_are_whole_numbers():
         (
             "h = 0.1",
             'h = "0.1*2"',
-            r"\[define\]: h must be a number, got '0.1\*2'. An expression is a text such as \"=2\*h\"\.$",
+            r"\[define\]: h must be a number, got '0.1\*2'. An expression is a string such as \"=2\*h\"\.$",
         ),
         ("h = 0.1", "h = true", r"\[define\]: h must be a number, got True"),
         ("h = 0.1", "h = inf", r"\[define\]: h must be finite, got inf"),

@@ -51,9 +51,9 @@ def test_obstacles_are_built_and_drawn_on_their_surface(kind):
 @pytest.mark.parametrize(
     ("table", "text"),
     [
-        ('kind = "cylinder"\npoint = [0, 0, 0]\naxis = [0, 0, 0]\nradius = 1', "axis is zero, must be a direction"),
+        ('kind = "cylinder"\npoint = [0, 0, 0]\naxis = [0, 0, 0]\nradius = 1', "axis must be a direction, got zero"),
         ('kind = "capsule"\nstart = [0, 0, 1]\nend = [0, 0, 1]\nradius = 1', "start and end are one point"),
-        ('kind = "box"\ncenter = [0, 0, 0]\nsize = [1, 0, 1]', "must be three positive lengths"),
+        ('kind = "box"\ncenter = [0, 0, 0]\nsize = [1, 0, 1]', "size must be three positive numbers"),
         ('kind = "sphere"\ncenter = [0, 0, -3]\nradius = -1', "radius must be positive, got -1"),
         ('kind = "sphere"\ncenter = [0, 0, -3]\nradius = 1\nmass = 0', "mass must be positive, got 0"),
         ('kind = "box"\ncenter = [0, 0, 0]\nsize = [1, 1, 1]', "starts inside it"),
@@ -84,7 +84,7 @@ def test_friction_is_a_load_of_its_own_name():
     ("keys", "text"),
     [
         ("friction = -0.1", "friction must be at least 0, got -0.1"),
-        ("friction = 0.3\nstatic_friction = 0.2", "static_friction is 0.2, must not be below friction, 0.3"),
+        ("friction = 0.3\nstatic_friction = 0.2", "static_friction must be at least friction = 0.3, got 0.2"),
         ("static_friction = 0.2", "static_friction goes with friction, the dynamic coefficient, which is not given"),
         ("friction = 0.3\nslip_speed = 0", "slip_speed must be positive, got 0"),
     ],

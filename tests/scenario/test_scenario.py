@@ -224,7 +224,7 @@ MISTAKES = {
         + '[[load]]\nname = "f"\nkind = "nodal"\nbody = "cube"\ngroup = "x_max"\nforce = [1, 0, 0]\n'
         + 'history = { kind = "table", times = [0, 2, 1], factors = [0, 1, 1] }\n'
         + REST,
-        "[[load]] #1 'f': history times are [0.0, 2.0, 1.0], must ascend (s).",
+        "[[load]] #1 'f': history times must ascend, got [0.0, 2.0, 1.0] s.",
     ),
     "two bodies of one name": (
         2 * BODY + REST,
@@ -261,7 +261,7 @@ MISTAKES = {
     ),
     "zero normal": (
         BODY + WALL.replace("[0, 0, 2]", "[0, 0, 0]") + REST,
-        "[[obstacle]] #1 'wall': normal is zero, must be a direction, towards the free side.",
+        "[[obstacle]] #1 'wall': normal must be a direction, got zero.",
     ),
     "two penalties": (
         BODY + WALL + "penalty = 1e-9\n" + REST,
@@ -299,11 +299,11 @@ MISTAKES = {
     ),
     "components": (
         BODY + '[[support]]\nbody = "cube"\ncomponents = "xw"\n' + REST,
-        "[[support]] #1: components is 'xw', must be some letters of 'xyz'.",
+        "[[support]] #1: components must be some letters of 'xyz', got 'xw'.",
     ),
     "samples": (
         BODY + REST + "samples = 15\n",
-        "[run]: samples is 15, must be a multiple of frames = 10, such as 20.",
+        "[run]: samples must be a multiple of frames = 10, such as 20, got 15.",
     ),
     "zero duration": (BODY + REST.replace("1e-5", "0"), "[run]: duration must be positive, got 0 s."),
     "dt": (

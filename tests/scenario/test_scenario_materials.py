@@ -143,7 +143,7 @@ def test_contact_is_at_the_boundary_of_the_whole_body():
         ),
         (("poisson = 0.34, ", ""), "materials.copper needs either lambda and mu, or young and poisson"),
         (("density = 8960", "densty = 8960"), "unknown key 'densty' in materials.copper; did you mean 'density'?"),
-        (("copper = [[0, 0, 0.005]", "copper = [[0, 0, 0.05]"), "regions.copper is [[0, 0, 0.05], [0.2, 0.01, 0.01]],"),
+        (("copper = [[0, 0, 0.005]", "copper = [[0, 0, 0.05]"), "regions.copper must be the lower corner"),
         (
             ("copper = [[0, 0, 0.005], [0.2, 0.01, 0.01]]", "copper = [[5, 5, 5], [6, 6, 6]]"),
             "no element has its centre",
@@ -270,11 +270,14 @@ def test_anisotropic_materials_by_engineering_constants_and_by_stiffness():
     [
         ('law = "anisotropic", young = 1e6', "has no young, which differs by direction"),
         ('law = "anisotropic"', "needs stiffness, or moduli, poisson_ratios and shear_moduli"),
-        (f'law = "anisotropic", stiffness = {NINE[:-6]}]', "has 8 numbers, must have 9"),
+        (
+            f'law = "anisotropic", stiffness = {NINE[:-6]}]',
+            "must be 9 numbers, of an orthotropic material, or 21 (Pa), got 8",
+        ),
         (f'law = "anisotropic", stiffness = {NINE.replace("4e5", "-4e5")}', "must be positive for each strain"),
         (f'law = "anisotropic", {ORTHO}, axes = [[1, 0, 0], [1, 0, 0]]', "span no plane"),
         (f'law = "anisotropic", {ORTHO}, axes = [1, 0, 0]', "must be two directions"),
-        (f'law = "anisotropic", {ORTHO.replace("9e6", "-9e6")}', "must be positive"),
+        (f'law = "anisotropic", {ORTHO.replace("9e6", "-9e6")}', "must be three positive numbers"),
         (f'law = "neo-hookean", {ORTHO}', "of the law 'neo-hookean' has no moduli"),
     ],
 )

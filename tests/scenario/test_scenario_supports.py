@@ -190,12 +190,12 @@ HERE = "test.toml: [[support]] #1 'table': "
         (support('components = "yz"\nvelocity = [1, 0, 0]'), HERE + "velocity is not zero in x, which is not among the "
          "components."),
         (support('components = "x"\nrotation = { point = [0, 0, 0], axis = [0, 0, 1], degrees = 5 }\n' + SINE),
-         HERE + "components is 'x', must be 'xyz' with rotation."),
-        (support("rotation = { point = [0, 0, 0], axis = [0, 0, 0], degrees = 5 }\n" + SINE), HERE + "rotation axis is "
-         "zero, must be a direction."),
-        (support("rotation = { point = [0, 0, 0], degrees = 5 }\n" + SINE), HERE + "rotation.axis is missing (1)."),
+         HERE + "components must be 'xyz' with rotation, got 'x'."),
+        (support("rotation = { point = [0, 0, 0], axis = [0, 0, 0], degrees = 5 }\n" + SINE),
+         HERE + "rotation.axis must be a direction, got zero."),
+        (support("rotation = { point = [0, 0, 0], degrees = 5 }\n" + SINE), HERE + "rotation.axis is missing."),
         (support('displacement = [1, 0, 0]\nhistory = { kind = "table", times = [0, 0], factors = [0, 1] }'),
-         HERE + "history times are [0.0, 0.0], must ascend (s)."),
+         HERE + "history times must ascend, got [0.0, 0.0] s."),
         (support('displacement = [1, 0, 0]\nhistory = { kind = "table", times = [0, 0.4], factors = [0, 1] }'),
          HERE + "history: its table goes from 0 to 0.4 s, but the run from 0 to 0.5 s; let it cover the run."),
         (support('displacement = [1, 0, 0]\nhistory = { kind = "table", times = [0], factors = [0] }'),

@@ -145,7 +145,7 @@ def test_orders_of_numbers():
         ({"key": "run.name"}, "there is no 'run.name' to refine; name a key that is given"),
         ({"key": "truss.bar.law"}, "there is no 'truss.bar.law' to refine"),
         ({"key": "truss.bar.name"}, r"truss.bar.name is 'bar', must be a number, or several, to be refined"),
-        ({"key": "truss.bar.mesh.bars", "factor": 0.5}, "truss.bar.mesh.bars: 1 times 0.5 is no whole number"),
+        ({"key": "truss.bar.mesh.bars", "factor": 0.5}, "truss.bar.mesh.bars: 1 times 0.5 is not an integer"),
         ({"refinements": 0}, "there are to be 0 refinements, must be from 1 to 12"),
         ({"factor": 1.0}, "the factor is 1, must be from 1e-6 to 1e6 and not 1"),
         ({"factor": 2.0}, "the factor is 2, which makes steps longer; take one below 1"),

@@ -97,7 +97,7 @@ def test_failed_members_are_told_and_the_rest_is_kept(oscillator, capsys):
     assert "1 of 2 members finished; all of it is in osc-study, as table.csv" in out
     assert [row["status"] for row in table()] == ["failed", "finished"]
     assert main([*words, "--quiet"]) == 2
-    assert "osc-study already holds a study; go on with it with --resume" in capsys.readouterr().err
+    assert "osc-study already holds a study; continue it with --resume" in capsys.readouterr().err
     assert main([*words, "--quiet", "--resume", "--set", "define.k=3"]) == 2
     assert "osc-study cannot be resumed: the scenario has changed since" in capsys.readouterr().err
     assert main(["sweep", "osc.toml", "--over", "define.m=1,3", "--quiet", "--resume"]) == 2
@@ -288,7 +288,7 @@ def test_a_study_is_replaced_and_nothing_else(oscillator, capsys):
     before = Path("osc-study/members/001/summary.json").read_bytes()
     words = ["sweep", "osc.toml", "--over", "define.k=900", "--quantity", FINAL, "--workers", "0", "--quiet"]
     assert main(words) == 2
-    assert "osc-study already holds a study; go on with it with --resume, replace it with --overwrite" in (
+    assert "osc-study already holds a study; continue it with --resume, replace it with --overwrite" in (
         capsys.readouterr().err
     )
     assert Path("osc-study/members/001/summary.json").read_bytes() == before
@@ -424,7 +424,7 @@ def test_an_interrupted_study_can_be_resumed(oscillator):
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     error = process.communicate(timeout=600)[1]
     assert process.returncode == 130
-    assert "interrupted; what is finished is kept; go on with: symplex sweep osc.toml" in error
+    assert "interrupted; finished members are kept; continue with: symplex sweep osc.toml" in error
     assert "Traceback" not in error
     assert {row["status"] for row in table()} - {"interrupted"} == {"finished", "not run yet"}
     done = begun("--workers", "2", "--resume")

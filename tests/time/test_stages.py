@@ -145,7 +145,7 @@ def test_what_is_no_motion_in_stages_is_refused():
     motion = method.start(system, system.state(POINTS))
     with pytest.raises(StepFailed, match="after the end of the last stage, 1 s"):
         motion.advance(1.5)
-    with pytest.raises(StepFailed, match=r"stage 'one': .* not a whole number"):
+    with pytest.raises(StepFailed, match=r"stage 'one': .* not an integer"):
         motion.advance(0.501)
     with pytest.raises(InvalidSystem, match="does not belong"):
         method.resume(system, {})

@@ -71,5 +71,5 @@ def test_an_automatic_step_divides_the_times(impact_of, times):
 
 def test_times_without_a_common_divisor_are_left_to_the_method(impact_of):
     system, start = impact_of("I")
-    with pytest.raises(StepFailed, match="not a whole number"):
+    with pytest.raises(StepFailed, match="not an integer"):
         record(system, Newmark("auto"), start, [1e-8, 1e-8 * np.pi, 1e-7])

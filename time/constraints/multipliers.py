@@ -70,7 +70,7 @@ class Multipliers:
             if nodes.ndim != 2 or not np.issubdtype(nodes.dtype, np.integer):
                 raise InvalidSystem(
                     f"{wanted_by}: the nodes of constraint '{name}' have shape {nodes.shape} and type {nodes.dtype}; "
-                    "expected whole numbers, one row for each condition."
+                    "expected integers, one row for each condition."
                 )
             require_nodes(f"constraint '{name}'", constraint.nodes, system.n_nodes)
         sizes = [len(constraint.nodes) for constraint in self.constraints.values()]

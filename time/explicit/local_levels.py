@@ -230,7 +230,7 @@ def _given(name: str, energy: Energy, given: Given, q: Array) -> NDArray[np.uint
     whole = found.dtype.kind in "iu" and found.min(initial=0) >= 0 and found.max(initial=0) <= MOST
     if not whole or found.shape not in ((), (len(energy.nodes),)):
         raise InvalidSystem(
-            f"Multirate: levels of '{name}' are whole numbers from 0 to {MOST}, one for all of its stencils or "
+            f"Multirate: levels of '{name}' are integers from 0 to {MOST}, one for all of its stencils or "
             f"{len(energy.nodes)} of them."
         )
     if found.ndim and not energy.is_divisible(q.shape[1]):

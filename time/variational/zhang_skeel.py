@@ -64,6 +64,8 @@ class ZhangSkeel(FixedStepIntegrator["ZhangSkeelMotion"]):
         at any step if β ≥ ¼, and otherwise up to h ω = 2/√(1 − 4β). At ¼ itself stiff parts are at the limit of
         stability, where nonlinear ones go beyond it. For hard contact take ½, which makes it elastic.
     variant : {"full", "simplified", "push-forward"}, default "full"
+        ``"simplified"`` does without third derivatives, and without angular momentum; ``"push-forward"`` conserves what
+        the full one does by nonlinear equations.
     stiff : tuple of str, default ()
         Names of energies, for the first two variants.
     newton : Newton, optional

@@ -105,9 +105,9 @@ def test_dampers_make_the_stable_step_smaller():
 
 
 def test_wrong_dampers_are_refused():
-    with pytest.raises(InvalidSystem, match=r"viscosity must not be negative; it is -1\.0 N"):
+    with pytest.raises(InvalidSystem, match=r"viscosity must be at least 0, got -1 N s/m"):
         MeanDashpot([0], [1], -1.0)
-    with pytest.raises(InvalidSystem, match=r"exponent must be at least 1; it is 0\.5"):
+    with pytest.raises(InvalidSystem, match=r"exponent must be at least 1, got 0\.5"):
         MeanDashpot([0], [1], 1.0, 0.5)
     with pytest.raises(InvalidSystem, match="an end has no nodes"):
         MeanDashpot([0], [], 1.0)

@@ -119,8 +119,8 @@ def test_radioss_quadratic_tetrahedra(tmp_path):
         ("part.k", "*KEYWORD", "*KEYWORD LONG=Y", r"wider than the standard"),
         ("part.k", "*PART", "*NODE_TRANSFORM\n1\n*PART", r"uses \*NODE_TRANSFORM"),
         ("part.k", "       7       1", "       7     999", "not in the file .999."),
-        ("part.k", "       7       1", "       7     one", "'one' stands where a whole number must be"),
-        ("part.rad", "/BRICK/7", "/BRIC20/7", "elements /BRIC20 are not known"),
+        ("part.k", "       7       1", "       7     one", "'one' stands where an integer must be"),
+        ("part.rad", "/BRICK/7", "/BRIC20/7", "elements /BRIC20 are not supported"),
         ("part.rad", "/BRICK/7", "/BRICK", "a /BRICK has no number"),
         ("part.rad", "/BRICK/7", "/TETRA10/7", None),
         ("part.rad", "/BRICK/7", "/TRANSFORM/TRA/1\n/BRICK/7", "uses /TRANSFORM"),
@@ -167,7 +167,7 @@ def test_the_end_of_an_included_file_ends_that_file_only(tmp_path):
     path = written(tmp_path, "part.k", "*KEYWORD\n*INCLUDE\nnodes.k\n*PART" + tail)
     check(path, mesh, "hexahedron")
     assert [line.split(", ", 1)[1] for line in sx.read_mesh(path).unknown] == [
-        "nodes.k, line 13: a line after *END: it is not known (2 times)"
+        "nodes.k, line 13: a line after *END: it is not supported (2 times)"
     ]
     mesh, row = one_brick(width=10)
     head, tail = radioss(mesh, left(mesh) + 1, "BRICK", [row]).split("/PART")
@@ -188,7 +188,7 @@ def test_the_end_of_an_included_file_ends_that_file_only(tmp_path):
         ("part.rad", "/MERGE/NODE/1\n", "uses /MERGE"),
         ("part.rad", "/NODE/2\n        20                  1.\n", "/NODE/2 is in units that the file does not define"),
         ("part.rad", "/UNIT/2\nlocal\n kg mm\n", "units of mass, length and time are 'kg mm'"),
-        ("part.rad", "/UNIT/2\nlocal\n kg parsec s\n", "unit 'parsec' is not known"),
+        ("part.rad", "/UNIT/2\nlocal\n kg parsec s\n", "unit 'parsec' is not supported"),
     ],
 )
 def test_what_changes_a_mesh_is_refused(tmp_path, name, more, says):
@@ -209,7 +209,7 @@ def test_what_is_not_read_is_listed_and_refused_when_strict(tmp_path):
     assert sx.read_mesh(path).unknown == (
         "part.k, line 23: *SET_SEGMENT: such sets are not read",
         "part.k, line 25: *ELEMENT_BEAM: such elements are not read (2 times)",
-        "part.k, line 29: *NOVEL_KEYWORD: it is not known",
+        "part.k, line 29: *NOVEL_KEYWORD: it is not supported",
     )
     with pytest.raises(MeshError, match=r"part\.k: all lines must be known, got line 23: \*SET_SEGMENT"):
         sx.read_mesh(path, strict=True)

@@ -205,7 +205,7 @@ def test_abaqus_include(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("type=C3D8R", "type=C3D9R", "element type 'C3D9R' is not known"),
+        ("type=C3D8R", "type=C3D9R", "element type 'C3D9R' is not supported"),
         (" TETS, Mixed", " Tits, Mixed", "set 'Tits', which is not defined"),
         (" 200, 20", " 100, 20", "element 100 is defined twice.*without parts"),
         (" 50, 1., 1.", " 40, 1., 1.", "node 40 is defined twice"),

@@ -116,14 +116,14 @@ def test_gmsh_texts_are_read(tmp_path, text):
         ("3 4 2 9 1 2 9 3 4", "3 4 2 9 1 2 9 3 4 1", "element 3 has 10 numbers"),
         ("3 4 2 9 1 2 9 3 4", "3 4 2 9 1 0 9 3 4", r"refers to a node that is not in the file \(0\)"),
         ("3 4 2 9 1 2 9 3 4", "3 4 2 9 1 -3 9 3 4", r"refers to a node that is not in the file \(-3\)"),
-        ("3 4 2 9 1 2 9 3 4", "3 4 2 9 1 2 9 3 3.7", "3.7 stands where a whole number must be"),
-        ("3 4 2 9 1 2 9 3 4", "3 4 2 9 1 2 9 3 nan", "nan stands where a whole number"),
+        ("3 4 2 9 1 2 9 3 4", "3 4 2 9 1 2 9 3 3.7", "3.7 stands where an integer must be"),
+        ("3 4 2 9 1 2 9 3 4", "3 4 2 9 1 2 9 3 nan", "nan stands where an integer"),
         ("3 4 2 9 1 2 9 3 4", "2 4 2 9 1 2 9 3 4", "element 2 is defined twice"),
         ("3 4 2 9 1 2 9 3 4", "3 4 -1 9 1 2 9 3 4", "element 3 has 9 numbers"),
-        ("3 4 2 9 1 2 9 3 4", "3 99 2 9 1 2 9 3 4", "elements of Gmsh's type 99 are not known"),
+        ("3 4 2 9 1 2 9 3 4", "3 99 2 9 1 2 9 3 4", "elements of Gmsh's type 99 are not supported"),
         ("3 4 2 9 1 2 9 3 4\n", "", "there are 2 elements, but it says 3"),
         ("9 1 1 1", "4 1 1 1", "node 4 is defined twice"),
-        ("9 1 1 1", "3.7 1 1 1", "3.7 stands where a whole number must be"),
+        ("9 1 1 1", "3.7 1 1 1", "3.7 stands where an integer must be"),
         ("9 1 1 1", "0 1 1 1", "a node has the number 0"),
         ("9 1 1 1", "9 1 1 1 1", "a line does not have 4 numbers"),
         ("9 1 1 1\n", "9 1 1\n", "a section is shorter than it says"),
@@ -144,9 +144,9 @@ def test_gmsh_22_is_read_strictly(tmp_path, old, new, says):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("\n4\n9\n0 0 0", "\n4\n3.7\n0 0 0", "3.7 stands where a whole number must be"),
+        ("\n4\n9\n0 0 0", "\n4\n3.7\n0 0 0", "3.7 stands where an integer must be"),
         ("\n4\n9\n0 0 0", "\n4\n4\n0 0 0", "node 4 is defined twice"),
-        ("\n4\n9\n0 0 0", "\n4\n-9\n0 0 0", "-9 stands where a whole number must be"),
+        ("\n4\n9\n0 0 0", "\n4\n-9\n0 0 0", "-9 stands where an integer must be"),
         ("3 2 9 3 4", "2 2 9 3 4", "element 2 is defined twice"),
         ("3 2 9 3 4", "3 2 9 3 0", r"refers to a node that is not in the file \(0\)"),
         ("3 2 9 3 4", "3 2 9 3", "a section is shorter than it says"),
@@ -179,7 +179,7 @@ def test_gmsh_sections_and_groups_that_are_not_read_are_listed(tmp_path):
     more = "$Comments\nhere\n$EndComments\n$Novel\n1\n$EndNovel\n$Nodes"
     text = changed(changed(GMSH22, "$Nodes", more), '2\n2 7 "base"', '3\n1 4 "edge"\n2 7 "base"')
     assert read_text(tmp_path, text).unknown == (
-        "part.msh, line 13: $Novel: it is not known",
+        "part.msh, line 13: $Novel: it is not supported",
         "part.msh, line 6: group 'edge': it has no elements",
     )
     assert read_text(tmp_path, GMSH22).unknown == read_text(tmp_path, GMSH41).unknown == ()
@@ -259,7 +259,7 @@ two cells
         ("*ELSET, ELSET=ONE\n1", "*ELSET, ELSET=ONE, GENERATE\n1, 2, 0", "a range of a set is '1, 2, 0'"),
         ("*ELSET, ELSET=ONE\n1", "*ELSET\n1", r"a \*ELSET has no ELSET"),
         ("*ELSET, ELSET=ONE\n1", "*ELSET, ELSET=ONE\n7", "refers to a element that the file does not define, 7"),
-        ("TYPE=C3D8", "TYPE=C3D9", "element type 'C3D9' is not known"),
+        ("TYPE=C3D8", "TYPE=C3D9", "element type 'C3D9' is not supported"),
         ("*ELSET, ELSET=ONE", "*INSTANCE, NAME=a\n*INSTANCE, NAME=b\n*ELSET, ELSET=ONE", "the part ''"),
         ("*ELSET, ELSET=ONE", "*SURFACE, NAME=S, COMBINE=UNION\nA, B\n*ELSET, ELSET=ONE", "with COMBINE"),
         ("*ELSET, ELSET=ONE", "*SURFACE, NAME=S\nBRICKS, S7\n*ELSET, ELSET=ONE", "has the side 'S7' of hexahedron"),
@@ -285,9 +285,9 @@ def test_abaqus_keywords_that_are_not_read_are_listed(tmp_path):
     more = "*MATERIAL, NAME=A\n*ELASTIC\n1., 0.\n*MODEL CHANGE, REMOVE\nONE\n*NODE, NOVEL=1\n99, 0.\n"
     lines = read_text(tmp_path, "1, 2\n" + DECK + more, "deck.inp").unknown
     assert [line.split(": ", 1)[1] for line in lines] == [
-        "a line before the first keyword: it is not known",
-        "*MODEL CHANGE: it is not known",
-        "*NODE, NOVEL: the parameter is not known",
+        "a line before the first keyword: it is not supported",
+        "*MODEL CHANGE: it is not supported",
+        "*NODE, NOVEL: the parameter is not supported",
     ]
     more = changed(DECK, "1, 1, 2, 3, 4, 5, 6, 7, 8", "1, 1, 2, 3, 4, 5, 6, 7, 8, 9")
     mesh = read_text(tmp_path, more, "deck.inp")
@@ -550,7 +550,7 @@ def test_exodus_variables_that_are_not_read_are_listed(tmp_path):
         file["elem_els1"] = file["time_whole"] = np.array([1])
         file["num_dim"] = np.zeros(3)
         file["num_dim"].attrs["NAME"] = np.bytes_("This is a netCDF dimension but not a netCDF variable.         3")
-    assert read_mesh(tmp_path / "two.exo").unknown == ("two.exo, the variable elem_els1: it is not known",)
+    assert read_mesh(tmp_path / "two.exo").unknown == ("two.exo, the variable elem_els1: it is not supported",)
 
 
 def test_tetgen_files_that_are_not_read_are_listed(tmp_path):
@@ -568,7 +568,7 @@ def test_exodus_faults_are_named(tmp_path):
         ("side_ss1", [1, 7], "there is no side 7 of hexahedron cells"),
         ("node_ns1", [0], "node set 'nodeset_5' refers to a node that is not in the file"),
         ("connect2", [[1, 2, 3]], "block 'block_20' has elements 'HEX' of 3 nodes"),
-        ("connect2", [[1.5] * 8], "its connect2 are no whole numbers"),
+        ("connect2", [[1.5] * 8], "its connect2 are not integers"),
         ("coordx", [0.0], "not a whole exodus file"),
     ]:
         write_exodus(file, classic=False)
@@ -618,14 +618,14 @@ def test_nastran_fields_of_all_kinds(tmp_path):
     [
         ("GRID,2,,1.", "GRID,2,5,1.", "point '2' is in the coordinate system '5'; write the points in the global one"),
         ("GRID,2,,1.", "GRDSET,,5\nGRID,2,,1.", "its points are in the coordinate system '5'"),
-        ("GRID,2,,1.", "GRID,2.0,,1.", r"a GRID has '2\.0' where a whole number must be"),
+        ("GRID,2,,1.", "GRID,2.0,,1.", r"a GRID has '2\.0' where an integer must be"),
         ("GRID,2,,1.", "GRID,2,,one", "a GRID has 'one' where a coordinate must be"),
         ("GRID,2,,1.", "GRID,1,,1.", "node 1 is defined twice"),
         ("CTETRA,2,8,2,9,3,4", "CTETRA,2,8,2,9,3", "CTETRA '2' has 3 nodes; it can have 4 or 10"),
         ("CTETRA,2,8,2,9,3,4", "CTETRA,2,8,2,9,3,4,1", "CTETRA '2' has 5 nodes"),
         ("CTETRA,2,8,2,9,3,4", "CTETRA,2,8,2,9,3,5", r"refers to a node that is not in the file \(5\)"),
         ("CTETRA,2,8,2,9,3,4", "CTETRA,1,8,2,9,3,4", "element 1 is defined twice"),
-        ("CTETRA,2,8,2,9,3,4", "CIHEX1,2,8,2,9,3,4", "elements CIHEX1 are not known"),
+        ("CTETRA,2,8,2,9,3,4", "CIHEX1,2,8,2,9,3,4", "elements CIHEX1 are not supported"),
         ("ENDDATA\n", "", "it ends without ENDDATA"),
         ("ENDDATA\n", "=,*(1),=,*(1.),==\nENDDATA\n", "it replicates cards"),
         ("ENDDATA\n", "BEGIN SUPER=1\nENDDATA\n", "it uses BEGIN SU"),
@@ -649,7 +649,7 @@ def test_nastran_includes(tmp_path):
     again = read_text(tmp_path, head + "INCLUDE 'cells.bdf'\nCQUAD8,4,5,1,2,3,9,,,+\n,,\nENDDATA\n", "part.bdf")
     assert describe(again).cells == {"tetra": 2, "triangle": 1, "quad": 1}
     assert [line.split(", ", 1)[1] for line in again.unknown] == [
-        "cells.bdf, line 7: a line after ENDDATA: it is not known"
+        "cells.bdf, line 7: a line after ENDDATA: it is not supported"
     ]
 
 
@@ -659,7 +659,7 @@ def test_nastran_cards_that_are_not_read_are_listed(tmp_path):
     )
     assert read_text(tmp_path, changed(BULK, "ENDDATA\n", more), "part.bdf").unknown == (
         "part.bdf, line 22: CELAS2: such elements are not read",
-        "part.bdf, line 23: NOVEL: it is not known",
+        "part.bdf, line 23: NOVEL: it is not supported",
     )
 
 
@@ -715,7 +715,7 @@ ELE = "1 4 1\n0 0 1 2 3 7\n"
         (NODE.replace("4 3 0 0", "4 2 0 0"), ELE, "its points have 2 coordinates"),
         (NODE.replace("2 0 1 0", "2 0 1"), ELE, "4 lines of 4 numbers, which it has not"),
         (NODE.replace("2 0 1 0", "1 0 1 0"), ELE, "node .* is defined twice"),
-        (NODE, ELE.replace("2 3 7", "2 3.5 7"), "3.5 stands where a whole number must be"),
+        (NODE, ELE.replace("2 3 7", "2 3.5 7"), "3.5 stands where an integer must be"),
         (NODE, ELE.replace("1 4 1\n", "99999999999999 4 1\n"), "says that it has 99999999999999 lines"),
         (NODE, "# nothing\n", "part.ele does not begin with 3 numbers"),
         (NODE, None, "part.ele cannot be read: No such file"),

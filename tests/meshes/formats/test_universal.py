@@ -105,13 +105,13 @@ def test_units_and_groups(tmp_path):
     [
         (
             NODES + ELEMENTS.replace("       111 ", "       117 "),
-            "element 8 has the descriptor 117, which is not known",
+            "element 8 has the descriptor 117, which is not supported",
         ),
         (NODES + ELEMENTS.replace("3         4", "3"), "element 8 has 3 nodes, not 4"),
         (NODES + ELEMENTS.replace("3         4", "3         9"), "refers to a node that is not in the file"),
         (NODES + ELEMENTS.replace("         8       111", "         7       111"), "element 7 is defined twice"),
-        (NODES + ELEMENTS.replace("         8       111", "         x       111"), "'x' stands where a whole number"),
-        (NODES[:-7] + ELEMENTS[7:], "stands where a whole number must be|could not convert|has .* nodes"),
+        (NODES + ELEMENTS.replace("         8       111", "         x       111"), "'x' stands where an integer"),
+        (NODES[:-7] + ELEMENTS[7:], "stands where an integer must be|could not convert|has .* nodes"),
         (NODES + ELEMENTS[:-7], "dataset 2412 has no end, a line of -1"),
         (NODES.replace("2.0000000000000000D+03", "2.00000000000000two"), "could not convert string to float"),
         (NODES + ELEMENTS + GROUPS.replace("         7         4", "         7        14"), "group 'held' refers to"),
@@ -139,6 +139,6 @@ def test_elements_of_both_datasets_and_others_that_are_listed(tmp_path):
     mesh = read_mesh(tmp_path / "part.unv")
     assert mesh.cells["tetra"].tolist() == [[0, 1, 2, 3], [3, 2, 1, 0]]
     assert [line.split(": ", 1)[1] for line in mesh.unknown] == [
-        "a line outside of datasets: it is not known",
-        "dataset 9999: it is not known",
+        "a line outside of datasets: it is not supported",
+        "dataset 9999: it is not supported",
     ]

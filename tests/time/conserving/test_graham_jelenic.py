@@ -502,7 +502,7 @@ def test_a_step_that_can_t_be_solved_fails_with_what_was_reached(scheme):
     [
         ({"dt": 0.0}, "dt must be positive"),
         ({"dt": 0.1, "scheme": "CM5"}, "scheme must be one of"),
-        ({"dt": 0.1, "external": "floor"}, "external must be a sequence, each a short text"),
+        ({"dt": 0.1, "external": "floor"}, "external must be a sequence, each a short string"),
         (
             {"dt": 0.1, "scheme": "energy-momentum", "external": ("floor",)},
             "energy-momentum takes all energies as they are",

@@ -394,7 +394,7 @@ def test_parameters_are_checked(options, told):
     [
         ({"bar": 1}, "there is no energy 'bar' to give levels to; there are 'bars'"),
         ({"bars": [1, 2]}, "one for all of its stencils or 24 of them"),
-        ({"bars": 1.5}, "levels of 'bars' are whole numbers from 0 to 16"),
+        ({"bars": 1.5}, "levels of 'bars' are integers from 0 to 16"),
         ({"bars": 0}, "with the given levels the step of level 0"),
     ],
 )

@@ -479,7 +479,7 @@ def test_indefinite_blocks_of_contact_are_found():
         ({"dt": 0.1, "beta": -0.1}, "beta must be at least 0, got -0.1"),
         ({"dt": 0.1, "beta": float("nan")}, "beta must be finite"),
         ({"dt": 0.1, "variant": "fancy"}, "variant must be one of 'full', 'simplified', 'push-forward', got 'fancy'"),
-        ({"dt": 0.1, "stiff": "wall"}, "stiff must be a sequence, each a short text, got 'wall'"),
+        ({"dt": 0.1, "stiff": "wall"}, "stiff must be a sequence, each a short string, got 'wall'"),
         ({"dt": 0.1, "stiff": ("wall",), "variant": "push-forward"}, 'push-forward" has no stiff part'),
     ],
 )

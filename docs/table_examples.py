@@ -1,0 +1,1148 @@
+"""Examples of the reference of scenarios, by table and kind; together they have every key.
+
+A test reads each of them as a scenario, with those tables of `HOST` whose names are in it, and builds what it
+describes.
+"""
+
+from __future__ import annotations
+
+HOST = {
+    "beam": """
+[[body]]
+name = "beam"
+mesh = { box = [1.0, 0.1, 0.1], cells = [4, 1, 1], split = "6" }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+""",
+    "block": """
+[[body]]
+name = "block"
+mesh = { box = [0.1, 0.1, 0.1], cells = [1, 1, 1], split = "hexahedra" }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+translate = [0.9, 0, 0.1]
+""",
+    "mast": """
+[[truss]]
+name = "mast"
+mesh = { lattice = [0.1, 0.1, 0.4], cells = [1, 1, 4] }
+section = 1e-4
+material = { young = 2e11, density = 7850 }
+translate = [0, 2, 0]
+""",
+    "ball": """
+[[point_mass]]
+name = "ball"
+mass = 2
+position = [1, 2, 0]
+""",
+    "floor": """
+[[obstacle]]
+name = "floor"
+kind = "half-space"
+point = [0, 0, -1]
+normal = [0, 0, 1]
+stiffness = 1e6
+""",
+    "seam": """
+[[contact]]
+name = "seam"
+begins = "touch"
+""",
+    "clamp": """
+[[support]]
+name = "clamp"
+body = "beam"
+group = "x_min"
+displacement = [0, 0, 1e-3]
+history = { kind = "sine", frequency = 30 }
+""",
+    "push": """
+[[load]]
+name = "push"
+kind = "nodal"
+body = "beam"
+group = "x_max"
+force = [0, 0, 10]
+history = { kind = "sine", frequency = 30 }
+""",
+}
+
+_MATERIALS = (
+    'law = "saint-venant-kirchhoff", young = 70e9, poisson = 0.33, density = 2700',
+    'law = "neo-hookean", lambda = 60.5e9, mu = 26e9, density = 2700, viscosity = 1e3, bulk_viscosity = 2e3',
+    "young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }, { ratio = 0.1, time = 1 }]",
+    "young = 1e7, poisson = 0.4, density = 1000, viscous = [{ modulus = 1e6, time = 0.01 }]",
+    'law = "mooney-rivlin", c10 = 3e5, c01 = 1e5, bulk = 1e8, density = 1100',
+    'law = "anisotropic", moduli = [12e9, 0.6e9, 0.4e9], poisson_ratios = [0.4, 0.4, 0.3], '
+    "shear_moduli = [0.7e9, 0.6e9, 0.05e9], axes = [[1, 1, 0], [0, 0, 1]], density = 500",
+    'law = "linear-anisotropic", stiffness = [2e9, 1e9, 2e9, 1e9, 1e9, 2e9, 5e8, 5e8, 5e8], density = 500',
+    'law = "mu/2*(I1bar - 3) + K/2*(J - 1)**2 + k*(I4 - 1)**2", mu = 1e6, K = 1e8, k = 1e6, fibres = [1, 0, 0], '
+    "density = 1100",
+)
+
+EXAMPLES: dict[str, dict[str, list[str]]] = {
+    "body": {
+        "": [
+            """
+[[body]]
+name = "bracket"
+mesh = { bundled = "bracket" }
+material = { law = "neo-hookean", young = 70e9, poisson = 0.33, density = 2700 }
+rotate = { axis = [1, 0, 0], degrees = 90 }
+translate = [0, 0, 0.2]
+velocity = [0, 0, -3]
+angular_velocity = [0, 1, 0]
+""",
+            """
+[[body]]
+name = "part"
+mesh = { file = "part.msh" }     # or mesh = "part.msh"
+group = "volume"
+scale = 1e-3
+repair = true
+formulation = "full"
+mass = "consistent"
+material = { young = 210e9, poisson = 0.3, density = 7850 }
+""",
+            """
+[[body]]
+name = "strip"
+quadratic = true
+mesh.box = [0.2, 0.01, 0.01]
+mesh.cells = [20, 1, 2]
+mesh.split = "6"
+mesh.regions = { steel = [[0, 0, 0], [0.2, 0.01, 0.005]], copper = [[0, 0, 0.005], [0.2, 0.01, 0.01]] }
+
+[body.materials]
+steel = { young = 210e9, poisson = 0.3, density = 7850 }
+copper = { young = 120e9, poisson = 0.34, density = 8960 }
+""",
+            """
+[[body]]
+name = "cube"
+mesh = { cube = "I" }
+material = { lambda = 60.5e9, mu = 26e9, density = 2700 }
+
+[[body.instance]]
+name = "left"
+
+[[body.instance]]
+name = "right"
+rotate = { axis = [0, 0, 1], degrees = 45 }
+translate = [0.3, 0, 0]
+velocity = [-10, 0, 0]
+angular_velocity = [0, 0, 5]
+""",
+            """
+[[body]]
+name = "seal"
+mesh = { box = [0.1, 0.1, 0.1], cells = [2, 2, 2], split = "hexahedra" }
+material = { young = 1e7, poisson = 0.45, density = 1100 }
+massless = "z_min"
+""",
+            *(
+                f"""
+[[body]]
+name = "block"
+mesh = {{ box = [0.1, 0.1, 0.1], cells = [1, 1, 1], split = "hexahedra" }}
+material = {{ {material} }}
+"""
+                for material in _MATERIALS
+            ),
+        ]
+    },
+    "truss": {
+        "": [
+            """
+[[truss]]
+name = "mast"
+mesh = { lattice = [0.5, 0.5, 2.0], cells = [1, 1, 4], diagonals = "cross" }
+section = 1e-4
+material = { young = 210e9, density = 7850 }
+rotate = { axis = [0, 1, 0], degrees = 10 }
+translate = [0, 0, 1]
+velocity = [1, 0, 0]
+angular_velocity = [0, 0, 2]
+mass = "consistent"
+""",
+            """
+[[truss]]
+name = "rope"
+mesh = { line = 10.0, bars = 20 }
+stiffness = 2e4
+member_mass = 0.05
+law = "tension-only"
+prestrain = 0.001
+""",
+            """
+[[truss]]
+name = "wheel"
+mesh = { ring = 0.3, bars = 24 }
+stiffness = 1e6
+member_mass = 0.01
+""",
+            """
+[[truss]]
+name = "arch"
+mesh = { nodes = [[0, 0, 0], [1, 0, 0.5], [2, 0, 0]], members = [[0, 1], [1, 2]], groups = { feet = [0, 2] } }
+section = 1e-4
+material = { young = 210e9, density = 7850 }
+""",
+            """
+[[truss]]
+name = "frame"
+mesh = { file = "frame.msh" }
+group = "edges"
+scale = 1e-3
+section = 1e-4
+material = { young = 210e9, density = 7850 }
+""",
+        ]
+    },
+    "point_mass": {
+        "": [
+            """
+[[point_mass]]
+name = "bob"
+mass = 2.0
+position = [0, 0, 1]
+velocity = [1, 0, 0]
+""",
+            """
+[[point_mass]]
+name = "cargo"
+total = 100
+body = "beam"
+group = "x_max"
+""",
+            """
+[[point_mass]]
+name = "tip"
+mass = 0.5
+body = "beam"
+at = [1, 0, 0.1]
+""",
+        ]
+    },
+    "spring": {
+        "": [
+            """
+[[spring]]
+name = "hanger"
+body = "beam"
+group = "x_min"
+to = [0, 0, 2]
+stiffness = 1e3
+length = 1.5
+law = "tension-only"
+""",
+            """
+[[spring]]
+name = "bumper"
+body = "beam"
+at = [1, 0, 0.1]
+to_body = "block"
+to_at = [0.9, 0, 0.2]
+stiffness = 1e4
+""",
+            """
+[[spring]]
+name = "pads"
+body = "beam"
+group = "x_max"
+to_body = "block"
+to_group = "z_max"
+stiffness = 1e4
+""",
+        ]
+    },
+    "tie": {
+        "": [
+            """
+[[tie]]
+name = "glue"
+kind = "surface"
+body = "block"
+group = "z_min"
+to = "beam"
+to_group = "z_max"
+tolerance = 1e-4
+stiffness = 1e9
+""",
+        ]
+    },
+    "constraint": {
+        "": [
+            """
+[[constraint]]
+name = "flat"                      # the end stays flat: its corners move alike along x
+stiffness = 1e10
+values = [0, 1e-4]
+equations = [
+    [
+        { body = "beam", at = [1, 0, 0], component = "x", factor = 1 },
+        { body = "beam", at = [1, 0, 0.1], component = "x", factor = -1 },
+    ],
+    [
+        { body = "beam", group = "x_min", component = "z", factor = 0.25 },
+        { body = "beam", at = [1, 0.1, 0], component = "z", factor = -1 },
+    ],
+]
+"""
+        ]
+    },
+    "velocity": {
+        "": [
+            """
+[[velocity]]
+body = "beam"
+group = "x_max"
+velocity = [0, 0, 1]
+angular_velocity = [0, 2, 0]
+gradient = [[1, 0, 0], [0, 0, 0], [0, 0, 0]]
+point = [1, 0, 0]
+"""
+        ]
+    },
+    "contact": {
+        "": [
+            """
+[[contact]]
+bodies = ["beam", "block"]
+law = "barrier"
+begins = "touch"
+distance = 1e-3
+margin = 5e-3
+friction = 0.3
+static_friction = 0.4
+slip_speed = 1e-3
+""",
+            """
+[[contact]]
+name = "folds"
+bodies = ["beam"]
+self = true
+factor = 2
+speed = 10
+""",
+            """
+[[contact]]
+begins = "touch"
+stiffness = 1e12
+bodies = ["beam", "block"]
+""",
+        ]
+    },
+    "obstacle": {
+        "half-space": [
+            """
+[[obstacle]]
+name = "wall"
+kind = "half-space"
+point = [1.2, 0, 0]
+normal = [-1, 0, 0]
+normalize = false
+penalty = 1e-8
+bodies = ["beam"]
+friction = 0.2
+static_friction = 0.3
+slip_speed = 1e-3
+velocity = [-1, 0, 0]
+""",
+            """
+[[obstacle]]
+name = "shaker"
+kind = "half-space"
+point = [0, 0, -0.1]
+normal = [0, 0, 1]
+stiffness = 1e6
+acceleration = [0, 0, 10]
+history = { kind = "table", times = [0, 1], factors = [0, 1] }
+""",
+        ],
+        "sphere": [
+            """
+[[obstacle]]
+name = "shot"
+kind = "sphere"
+center = [0.5, 0.05, 0.2]
+radius = 0.05
+stiffness = 1e6
+mass = 1.0
+velocity = [0, 0, -10]
+""",
+            """
+[[obstacle]]
+name = "vessel"
+kind = "sphere"
+center = [0.5, 0, 0]
+radius = 2
+inside = true
+stiffness = 1e6
+""",
+        ],
+        "cylinder": [
+            """
+[[obstacle]]
+name = "roller"
+kind = "cylinder"
+point = [0.5, 0, 0.2]
+axis = [0, 1, 0]
+radius = 0.05
+stiffness = 1e6
+friction = 0.4
+displacement = [0, 0, -0.02]
+rotation = { point = [0.5, 0, 0.2], axis = [0, 1, 0], degrees = 90 }
+history = { kind = "table", times = [0, 0.01], factors = [0, 1] }
+interpolation = "linear"
+""",
+            """
+[[obstacle]]
+name = "pipe"
+kind = "cylinder"
+point = [0, 0, 0]
+axis = [1, 0, 0]
+radius = 0.5
+inside = true
+stiffness = 1e6
+""",
+        ],
+        "capsule": [
+            """
+[[obstacle]]
+name = "bar"
+kind = "capsule"
+start = [0.4, -0.5, 0.2]
+end = [0.4, 0.5, 0.2]
+radius = 0.05
+stiffness = 1e6
+density = 7850
+""",
+            """
+[[obstacle]]
+name = "tank"
+kind = "capsule"
+start = [0, 0, 0]
+end = [1, 0, 0]
+radius = 0.5
+inside = true
+stiffness = 1e6
+""",
+        ],
+        "box": [
+            """
+[[obstacle]]
+name = "hammer"
+kind = "box"
+center = [0.5, 0, 0.3]
+size = [0.1, 0.1, 0.2]
+rotate = { axis = [0, 0, 1], degrees = 45 }
+stiffness = 1e6
+density = 7800
+velocity = [0, 0, -5]
+angular_velocity = [0, 30, 0]
+""",
+            """
+[[obstacle]]
+name = "crate"
+kind = "box"
+center = [0.5, 0, 0]
+size = [3, 3, 3]
+inside = true
+stiffness = 1e6
+allow_initial_penetration = true
+""",
+        ],
+        "surface": [
+            """
+[[obstacle]]
+name = "die"
+kind = "surface"
+mesh = { sphere = 30.0, refinements = 2 }
+scale = 1e-3
+rotate = { axis = [0, 0, 1], degrees = 15 }
+translate = [0.5, 0.05, 0.14]
+bodies = ["beam"]
+friction = 0.1
+static_friction = 0.2
+slip_speed = 1e-3
+law = "penalty"
+factor = 2
+speed = 5
+distance = 5e-3
+margin = 0.01
+displacement = [0, 0, -0.01]
+history = { kind = "smooth-ramp", duration = 0.02 }
+""",
+            """
+[[obstacle]]
+name = "tool"
+kind = "surface"
+mesh = { file = "tool.stl" }
+flip = true
+translate = [0, 0, 1]
+stiffness = 1e10
+begins = "distance"
+""",
+            """
+[[obstacle]]
+name = "bracket"
+kind = "surface"
+mesh = { bundled = "bracket" }
+group = "clamp"
+translate = [0, 0, 1]
+""",
+        ],
+    },
+    "rigid_body": {
+        "": [
+            """
+[[rigid_body]]
+name = "top"
+mesh = { cylinder = 0.05, length = 0.02, rings = 4 }
+density = 2700
+translate = [0, 0, 0.05]
+pivot = [0, 0, 0]
+angular_velocity = [0, 1, 200]
+""",
+            """
+[[rigid_body]]
+name = "brick"
+mesh = { box = [200, 100, 50], cells = [2, 1, 1] }
+scale = 1e-3
+mass = 3
+rotate = { axis = [1, 0, 0], degrees = 30 }
+translate = [0.5, 0, 1]
+velocity = [0, 0, -1]
+""",
+            """
+[[rigid_body]]
+name = "stamp"
+mesh = "tool.stl"
+flip = true
+translate = [0, 0, 1]
+displacement = [0, 0, -0.1]
+rotation = { point = [0, 0, 0], axis = [0, 0, 1], degrees = 30 }
+history = { kind = "table", file = "record.csv" }
+interpolation = "spline"
+""",
+        ]
+    },
+    "support": {
+        "": [
+            """
+[[support]]
+body = "beam"
+group = "x_min"
+components = "xz"
+until = 5e-4
+""",
+            """
+[[support]]
+name = "table"
+body = "beam"
+group = "x_min"
+displacement = [0.02, 0, 0]
+history = { kind = "sine", frequency = 3 }
+""",
+            """
+[[support]]
+name = "earthquake"
+body = "mast"
+group = "z_min"
+acceleration = [9.81, 0, 0]
+history = { kind = "table", file = "record.csv" }
+""",
+            """
+[[support]]
+name = "grip"
+body = "beam"
+group = "x_max"
+rotation = { point = [1, 0, 0], axis = [1, 0, 0], degrees = 90 }
+history = { kind = "table", times = [0, 1], factors = [0, 1] }
+interpolation = "linear"
+""",
+            """
+[[support]]
+name = "puller"
+body = "beam"
+group = "x_max"
+velocity = [1, 0, 0]
+from = 5e-4
+""",
+        ]
+    },
+    "rod": {
+        "": [
+            """
+[[rod]]
+name = "links"
+body = "chain"
+group = "members"
+
+[[truss]]
+name = "chain"
+mesh = { line = 1.0, bars = 4 }
+stiffness = 1e3
+member_mass = 0.1
+
+[integrator]
+kind = "shake"
+dt = 1e-6
+""",
+            """
+[[rod]]
+name = "ropes"
+body = "beam"
+group = "x_max"
+to = [1, 0, 2.5]
+
+[integrator]
+kind = "rattle"
+dt = 1e-6
+order = 4
+substeps = "suzuki"
+beta = 0
+""",
+        ]
+    },
+    "damping": {
+        "": [
+            """
+[[damping]]
+name = "structural"
+bodies = ["beam"]
+frequencies = [10, 100]
+ratios = 0.02
+stiffness = "initial"
+""",
+            """
+[[damping]]
+alpha = 0.5
+beta = 1e-6
+from = 0
+until = 5e-4
+""",
+        ]
+    },
+    "dashpot": {
+        "": [
+            """
+[[dashpot]]
+name = "damper"
+between = [{ body = "beam", group = "z_max" }, { body = "block", at = [0.9, 0, 0.2] }]
+viscosity = 100
+exponent = 1.5
+""",
+            """
+[[dashpot]]
+name = "brake"
+body = "beam"
+group = "x_max"
+to = [2, 0, 0]
+viscosity = 100
+from = 0
+until = 5e-4
+""",
+            """
+[[dashpot]]
+name = "stay"
+body = "beam"
+at = [1, 0, 0.1]
+to = [1, 0, 1]
+viscosity = 100
+""",
+        ]
+    },
+    "drag": {
+        "": [
+            """
+[[drag]]
+name = "wind"
+body = "beam"
+group = "x_max"
+density = 1.2
+coefficient = 1.1
+area = 0.01
+velocity = [-20, 0, 0]
+from = 0
+until = 5e-4
+"""
+        ]
+    },
+    "gravity": {"": ["\n[gravity]\nacceleration = [0, 0, -9.81]\nfrom = 0\nuntil = 5e-4\n"]},
+    "load": {
+        "nodal": [
+            """
+[[load]]
+name = "push"
+kind = "nodal"
+body = "beam"
+group = "x_max"
+force = [0, 0, 10]
+history = { kind = "half-sine", duration = 1e-3 }
+from = 1e-4
+until = 9e-4
+"""
+        ],
+        "traction": [
+            """
+[[load]]
+name = "bend"
+kind = "traction"
+body = "beam"
+group = "x_max"
+traction = [0, 0, -1e4]
+history = { kind = "ramp", duration = 1e-3 }
+from = 0
+until = 9e-4
+"""
+        ],
+        "pressure": [
+            """
+[[load]]
+name = "inflate"
+kind = "pressure"
+body = "beam"
+group = "z_max"
+pressure = 1e5
+history = { kind = "table", times = [0, 1e-3], factors = [0, 1] }
+from = 0
+until = 9e-4
+"""
+        ],
+        "gravity": [
+            """
+[[load]]
+name = "weight"
+kind = "gravity"
+body = "beam"
+group = "half"
+acceleration = [0, 0, -9.81]
+history = { kind = "smooth-ramp", duration = 1e-3 }
+from = 0
+until = 9e-4
+
+[[body]]
+name = "beam"
+mesh = { box = [1, 0.1, 0.1], cells = [4, 1, 1], regions = { half = [[0, 0, 0], [0.5, 0.1, 0.1]] } }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+"""
+        ],
+        "centrifugal": [
+            """
+[[load]]
+name = "spin"
+kind = "centrifugal"
+body = "beam"
+angular_velocity = [0, 0, 10]
+point = [0, 0, 0]
+follows = true
+from = 0
+until = 9e-4
+""",
+            """
+[[load]]
+name = "spin-up"
+kind = "centrifugal"
+body = "beam"
+group = "half"
+angular_velocity = [0, 0, 10]
+point = [0, 0, 0]
+follows = false
+history = { kind = "ramp", duration = 1e-3 }
+
+[[body]]
+name = "beam"
+mesh = { box = [1, 0.1, 0.1], cells = [4, 1, 1], regions = { half = [[0, 0, 0], [0.5, 0.1, 0.1]] } }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+""",
+        ],
+    },
+    "rotating_frame": {"": ["\n[rotating_frame]\nangular_velocity = [0, 0, 5]\npoint = [0, 0, 0]\n"]},
+    "thermostat": {
+        "": [
+            "\n[thermostat]\ntemperature = 300\nrate = 10\nseed = 1\nboltzmann = 1.380649e-23\n",
+            "\n[thermostat]\ntemperature = 300\nfriction = 0.1\n",
+        ]
+    },
+    "run": {"": ["\n[run]\nduration = 1e-3\nframes = 20\nsamples = 200\ncheckpoint = 60\nuntil = 1.5e-3\n"]},
+    "output": {
+        "": [
+            """
+[output]
+directory = "results"
+format = "pvd"
+partitioned = true
+fields = ["velocity", "von_mises", "nodal_stress"]
+frames_at = [2.5e-4]
+history_every = 2
+pictures = true
+film = "none"
+
+[output.view]
+field = "von_mises"
+direction = "1,-2,0.5"
+up = "z"
+slice = "y=0.05"
+scale = 10
+times = [0, 5e-4, 1e-3]
+size = [1600, 900]
+dpi = 150
+to = "x"
+orbit = 90
+"""
+        ]
+    },
+    "start": {
+        "static": [
+            """
+[start]
+kind = "static"
+solver = "sparse"
+perturbation = { amplitude = 1e-4, of = "velocities", seed = 1 }
+
+[[support]]
+body = "beam"
+group = "x_min"
+""",
+            """
+[start]
+kind = "static"
+perturbation = { amplitude = 1e-4, body = "beam", group = "x_max", direction = [0, 0, 1] }
+
+[[support]]
+body = "beam"
+group = "x_min"
+""",
+        ],
+        "relative-equilibrium": [
+            """
+[start]
+kind = "relative-equilibrium"
+angular_velocity = [0, 0, 10]
+tilt = 0.1
+perturbation = { amplitude = 1e-5, body = "block" }
+""",
+            """
+[start]
+kind = "relative-equilibrium"
+angular_momentum = [0, 0, 0.1]
+perturbation = { amplitude = 1e-5, body = "block", group = "x_max", direction = [1, 0, 0] }
+""",
+        ],
+        "result": [
+            """
+[start]
+kind = "result"
+from = "../earlier-results"
+time = 0.5
+perturbation = { amplitude = 1e-5 }
+"""
+        ],
+    },
+    "response": {
+        "": [
+            """
+[response]
+between = [1, 100]
+points = 50
+spacing = "logarithmic"
+modes = 10
+ratio = 0.02
+by = ["clamp"]
+at = [{ name = "tip", body = "beam", group = "x_max" }, { name = "corner", body = "beam", at = [1, 0, 0.1] }]
+""",
+            """
+[response]
+frequencies = [5, 10, 20]
+loss_factor = 0.01
+by = ["push"]
+at = ["top"]
+
+[[probe]]
+name = "top"
+body = "beam"
+""",
+        ]
+    },
+    "stage": {
+        "": [
+            """
+[[stage]]
+name = "preload"
+duration = 0.05
+frames = 10
+samples = 10
+integrator = { kind = "static", dt = 5e-3 }
+
+[[stage]]
+name = "impact"
+duration = 2e-3
+frames = 40
+integrator = { kind = "newmark" }
+
+[[support]]
+body = "beam"
+group = "x_min"
+"""
+        ]
+    },
+    "probe": {
+        "": [
+            """
+[[probe]]
+name = "tip"
+body = "beam"
+points = [[1, 0.05, 0.05]]
+interpolate = false
+quantities = ["displacement", "velocity"]
+components = ["x", "norm"]
+every = 2
+format = "hdf5"
+""",
+            """
+[[probe]]
+name = "corners"
+body = "beam"
+nodes = [0, 1]
+quantities = ["stress"]
+components = ["xx"]
+""",
+            """
+[[probe]]
+name = "end"
+body = "beam"
+group = "x_max"
+reduce = ["mean", "max"]
+""",
+            '\n[[probe]]\nname = "strut"\nbody = "mast"\nmembers = [0, 3]\nquantities = ["axial_force"]\n',
+            '\n[[probe]]\nname = "base"\nsupport = "clamp"\nabout = [0, 0.05, 0.05]\nframe_on = "onset"\n',
+            '\n[[probe]]\nname = "ground"\nobstacle = "floor"\n',
+            '\n[[probe]]\nname = "felt"\ncontact = "seam"\n\n[[velocity]]\nbody = "block"\nvelocity = [0, 0, -1]\n\n'
+            '[[velocity]]\nbody = "beam"\nvelocity = [0, 0, 0.1]\n',
+        ]
+    },
+    "integrator": {
+        "newmark": [
+            """
+[integrator]
+kind = "newmark"
+dt = "auto"
+safety = 0.7
+contact_safety = 0.2
+order = 2
+""",
+            """
+[integrator]
+kind = "newmark"
+dt = 1e-4
+beta = 0.25
+gamma = 0.5
+solver = "sparse"
+iterations = 20
+halvings = 4
+tolerance = 1e-8
+""",
+            """
+[integrator]
+kind = "newmark"
+order = 4
+substeps = "suzuki"
+dt = 1e-7
+""",
+            """
+[integrator]
+kind = "newmark"
+device = "cuda"
+""",
+        ],
+        "force-stepping": [
+            """
+[integrator]
+kind = "force-stepping"
+grid = 1e-4
+seed = 1
+offset = "random"
+mirrored = [true, false, false]
+align = "floor"
+count_crossings = true
+""",
+        ],
+        "energy-momentum": [
+            """
+[integrator]
+kind = "energy-momentum"
+dt = 1e-4
+solver = "auto"
+iterations = 30
+halvings = 4
+tolerance = 0
+compensated = true
+order = 4
+substeps = "suzuki"
+""",
+        ],
+        "midpoint": [
+            """
+[integrator]
+kind = "midpoint"
+dt = 1e-4
+alpha = 0.5
+solver = "krylov"
+iterations = 30
+halvings = 4
+tolerance = 1e-9
+order = 4
+substeps = "triple jump"
+""",
+        ],
+        "variational-midpoint": [
+            """
+[integrator]
+kind = "variational-midpoint"
+dt = 1e-4
+solver = "auto"
+iterations = 30
+halvings = 0
+tolerance = 0
+order = 6
+substeps = "kahan-li"
+""",
+        ],
+        "adaptive-variational": [
+            """
+[integrator]
+kind = "adaptive-variational"
+dt = 1e-5
+bounds = [0.5, 2]
+hold = true
+carry = true
+solver = "auto"
+iterations = 30
+tolerance = 0
+""",
+        ],
+        "generalized-alpha": [
+            """
+[integrator]
+kind = "generalized-alpha"
+dt = 1e-4
+rho_inf = 0.8
+solver = "auto"
+iterations = 30
+halvings = 4
+tolerance = 1e-9
+""",
+        ],
+        "hht": [
+            """
+[integrator]
+kind = "hht"
+dt = 1e-4
+alpha = -0.05
+solver = "auto"
+iterations = 30
+halvings = 4
+tolerance = 1e-9
+""",
+        ],
+        "graham-jelenic": [
+            """
+[integrator]
+kind = "graham-jelenic"
+dt = 5e-5
+scheme = "cayley-magnus-4"
+interpolant = "hermite"
+external = []
+solver = "auto"
+iterations = 50
+""",
+            """
+[integrator]
+kind = "graham-jelenic"
+dt = 1e-4
+scheme = "energy-momentum-exact-angle"
+angle = "nodes"
+order = 4
+substeps = "suzuki"
+""",
+        ],
+        "zhang-skeel": [
+            """
+[integrator]
+kind = "zhang-skeel"
+dt = 1e-5
+beta = 0.4
+variant = "full"
+stiff = ["beam"]
+solver = "auto"
+order = 4
+substeps = "suzuki"
+""",
+            """
+[integrator]
+kind = "zhang-skeel"
+dt = 1e-5
+variant = "push-forward"
+iterations = 30
+tolerance = 1e-9
+""",
+        ],
+        "multirate": [
+            """
+[integrator]
+kind = "multirate"
+dt = "auto"
+levels = 8
+layers = 2
+safety = 0.5
+contact_safety = 0.2
+given = { beam = 1 }
+""",
+        ],
+        "rattle": [
+            """
+[integrator]
+kind = "rattle"
+dt = 1e-6
+beta = 0
+order = 4
+substeps = "suzuki"
+
+[[rod]]
+name = "ropes"
+body = "beam"
+group = "x_max"
+to = [1, 0, 2.5]
+""",
+        ],
+        "shake": [
+            """
+[integrator]
+kind = "shake"
+dt = 1e-6
+beta = 0
+
+[[rod]]
+name = "ropes"
+body = "beam"
+group = "x_max"
+to = [1, 0, 2.5]
+""",
+        ],
+        "static": [
+            """
+[integrator]
+kind = "static"
+dt = 1e-4
+solver = "sparse"
+iterations = 30
+tolerance = 1e-9
+
+[[support]]
+body = "beam"
+group = "x_min"
+""",
+        ],
+    },
+}

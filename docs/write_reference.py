@@ -1,0 +1,245 @@
+"""Write the reference of scenarios, a page for each table: ``python docs/write_reference.py``.
+
+Keys, types, units, ranges, defaults and sentences stand in the classes of `symplex.scenario.tables.Tables` and in
+those of integrators; examples in `table_examples.py` beside this file. A test compares the pages with what is written
+here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import types
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from symplex.base.quantities import Quantity
+from symplex.scenario.methods import IntegratorTable, MethodKey
+from symplex.scenario.table import Table
+from symplex.scenario.tables import Kind, Tables, kinds_of
+
+DOCS = Path(__file__).resolve().parent
+FOLDER = DOCS / "scenario"
+SHARED = "inner-tables"
+_MOST_WORDS = 14  # of a Literal in the column of types
+_PLAIN = {bool: "boolean", str: "text", int: "integer", float: "number"}
+
+
+class Row(NamedTuple):
+    """A key as the reference shows it."""
+
+    key: str
+    type: str
+    unit: str
+    range: str
+    default: str
+    sentence: str
+
+
+def rows_of(model: type[Table], home: Mapping[type[Table], str]) -> list[Row]:
+    """Return the keys of a table; of tables inside it the page and heading are given."""
+    if issubclass(model, IntegratorTable):
+        return [_row_of_method(key, item) for key, item in model.keys.items()]
+    rows = []
+    for name, field in model.model_fields.items():
+        if (name == "kind" and len(get_args(field.annotation)) == 1) or field.exclude:
+            continue  # the heading says it, or it is no key
+        parts = list(_parts(_whole(field)))
+        quantity = next((x for x in parts if isinstance(x, Quantity)), Quantity(lambda x: x))
+        sentence = next((x for x in parts if isinstance(x, str)), quantity.sentence)
+        default = "required" if field.is_required() else _shown(field.get_default(call_default_factory=True))
+        rows.append(
+            Row(field.alias or name, _type(_whole(field), home), quantity.unit, quantity.range, default, sentence)
+        )
+    return rows
+
+
+def _row_of_method(key: str, item: MethodKey) -> Row:
+    default = "required" if item.default is ... else _shown(item.default)
+    return Row(key, item.quantity.kind, item.quantity.unit, item.quantity.range, default, item.sentence)
+
+
+def _whole(field: FieldInfo) -> Any:
+    """Return the annotation of a field with its metadata."""
+    return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+
+
+def _parts(annotation: Any) -> Iterator[Any]:
+    """Yield what an annotation says, what is outermost first, but not what is inside tables and words."""
+    if get_origin(annotation) is Annotated:
+        yield from annotation.__metadata__
+        yield from _parts(annotation.__origin__)
+    elif get_origin(annotation) is not Literal:
+        yield annotation
+        for part in get_args(annotation):
+            yield from _parts(part)
+
+
+def _type(annotation: Any, home: Mapping[type[Table], str]) -> str:
+    """Return a type in words."""
+    if get_origin(annotation) is Annotated:
+        kind = next((x.kind for x in annotation.__metadata__ if isinstance(x, Quantity) and x.kind), "")
+        return kind or _type(annotation.__origin__, home)
+    origin, inside = get_origin(annotation), [part for part in get_args(annotation) if part not in (type(None), ...)]
+    if origin is Literal:
+        words = ", ".join(f'`"{word}"`' if isinstance(word, str) else f"`{word}`".lower() for word in inside)
+        return words
+    if origin in (list, tuple):
+        return f"list, each: {_type(inside[0], home)}"
+    if origin in (dict, Mapping):
+        return f"table of names, each: {_type(inside[1], home)}"
+    if origin in (Union, types.UnionType):
+        return " or ".join(dict.fromkeys(_type(part, home) for part in inside))
+    if isinstance(annotation, type) and issubclass(annotation, IntegratorTable):
+        return "[`integrator`](integrator.md)"
+    if isinstance(annotation, type) and issubclass(annotation, Table):
+        return f"[table]({home[annotation]})"
+    return _PLAIN[annotation]
+
+
+def _shown(value: Any) -> str:
+    """Return a default as TOML writes it, or a dash for none."""
+    if isinstance(value, Table):
+        return "–"
+    if isinstance(value, bool):
+        return f"`{value}`".lower()
+    if isinstance(value, str):
+        return f'`"{value}"`'
+    if value is None or (isinstance(value, list | tuple | dict) and not value):
+        return "–"
+    if isinstance(value, float | int):
+        return f"`{value:g}`"
+    items = list(value)
+    return f"`[{', '.join(_shown(x).strip('`') for x in items)}]`"
+
+
+def inner_tables(model: type[Table]) -> list[type[Table]]:
+    """Return the tables inside a table, at any depth, in the order of its keys."""
+    found: dict[type[Table], None] = {}
+    for field in model.model_fields.values():
+        for part in _parts(_whole(field)):
+            if isinstance(part, type) and issubclass(part, Table) and not issubclass(part, IntegratorTable):
+                found |= {part: None} | dict.fromkeys(inner_tables(part))
+    return list(found)
+
+
+def _heading(model: type[Table]) -> str:
+    """Return what a table inside others is called: after its class."""
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", model.__name__.removesuffix("Table")).capitalize()
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+
+def _prose(model: type) -> str:
+    """Return the text of a docstring before its sections, as Markdown."""
+    text = inspect.cleandoc(model.__doc__ or "")
+    text = re.split(r"\n(?:Parameters|Attributes|Examples|Raises|Notes|References)\n-+\n", f"\n{text}")[0].strip()
+    text = re.sub(r":(?:cite|math):?\w*:?`[^`]*`", "", text)
+    return text.replace("``", "`")
+
+
+def _table(rows: list[Row]) -> str:
+    if not rows:
+        return ""
+    lines = ["| key | type | unit | range | default | meaning |", "| --- | --- | --- | --- | --- | --- |"]
+    for row in rows:
+        cells = [f"`{row.key}`", *row[1:-1], row.sentence.replace("``", "`")]
+        lines.append("| " + " | ".join(re.sub(r"\s*\n\s*", " ", cell).replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _examples(examples: list[str]) -> str:
+    return "".join(f"\n```toml\n{example.strip()}\n```\n" for example in examples)
+
+
+def pages() -> dict[str, str]:
+    """Return the text of each page by its name."""
+    from table_examples import EXAMPLES  # beside this file
+
+    kinds = kinds_of(Tables)
+    users: dict[type[Table], list[str]] = {}
+    for key, kind in kinds.items():
+        for inner in dict.fromkeys(x for model in kind.models.values() for x in inner_tables(model)):
+            users.setdefault(inner, []).append(key)
+    home = {inner: f"{SHARED if len(of) > 1 else of[0]}.md#{_anchor(_heading(inner))}" for inner, of in users.items()}
+    found = {key: _page(key, kind, home, users, EXAMPLES) for key, kind in kinds.items()}
+    shared = [inner for inner, of in users.items() if len(of) > 1]
+    head = "# Tables inside others\n\nKeys of several tables have these tables as values.\n"
+    found[SHARED] = _named(head + "".join(_section(inner, home, _heading(inner)) for inner in shared))
+    found["index"] = _index(kinds)
+    return found
+
+
+def _page(
+    key: str,
+    kind: Kind,
+    home: Mapping[type[Table], str],
+    users: Mapping[type[Table], list[str]],
+    examples: Mapping[str, Mapping[str, list[str]]],
+) -> str:
+    bracketed = f"[[{key}]]" if kind.several else f"[{key}]"
+    text, of = f"# `{bracketed}`\n", examples.get(key, {})
+    models = kind.models
+    if "" in models:
+        text += f"\n{_prose(models[''])}\n\n{_table(rows_of(models[''], home))}{_examples(of.get('', []))}"
+    else:
+        text += f"\n`kind` is one of {', '.join(f'[`{word!r}`](#{_anchor(word)})' for word in models)}.\n".replace(
+            "'", '"'
+        )
+        every = [rows_of(model, home) for model in models.values()]
+        common = [row for row in every[0] if all(row in rows for rows in every)]
+        if len(common) > 1:
+            text += f"\n## Keys of all kinds\n\n{_table(common)}"
+        for (word, model), rows in zip(models.items(), every, strict=True):
+            own = [row for row in rows if row not in common or len(common) < 2]
+            text += f"\n## {word}\n\n{_prose(model)}\n\n{_table(own)}{_examples(of.get(word, []))}"
+    inner = [x for x, keys in users.items() if keys == [key]]
+    return _named(text + "".join(_section(x, home, _heading(x)) for x in inner))
+
+
+def _section(model: type[Table], home: Mapping[type[Table], str], heading: str) -> str:
+    return f"\n## {heading}\n\n{_prose(model)}\n\n{_table(rows_of(model, home))}"
+
+
+def _index(kinds: Mapping[str, Kind]) -> str:
+    text = "# Reference of scenario files\n\n"
+    text += "One page for each table; [scenario.md](../scenario.md) says how files are written.\n\n"
+    text += "| table | |\n| --- | --- |\n"
+    for key, kind in kinds.items():
+        bracketed = f"[[{key}]]" if kind.several else f"[{key}]"
+        models = list(kind.models.values())
+        what = _prose(models[0]).split("\n\n")[0] if len(models) == 1 else f"kinds: {', '.join(kind.models)}"
+        text += f"| [`{bracketed}`]({key}.md) | {what.replace(chr(10), ' ').replace('|', chr(92) + '|')} |\n"
+    text += f"| [tables inside others]({SHARED}.md) | {_COMMON} |\n"
+    names = "\n".join([*kinds, SHARED])
+    return _named(f"{text}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n")
+
+
+_COMMON = "histories, rotations, rigid surfaces"
+
+
+def _named(text: str) -> str:
+    return text.replace("\n\n\n", "\n\n")
+
+
+def main() -> int:
+    """Write all pages."""
+    FOLDER.mkdir(exist_ok=True)
+    written = pages()
+    for page in FOLDER.glob("*.md"):
+        if page.stem not in written:
+            page.unlink()
+    for name, text in written.items():
+        (FOLDER / f"{name}.md").write_text(text, "utf-8")
+    print(f"{len(written)} pages in {FOLDER}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
