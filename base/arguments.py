@@ -16,7 +16,7 @@ import sys
 from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from functools import wraps
+from functools import cache, wraps
 from numbers import Integral, Real
 from reprlib import Repr
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
@@ -231,7 +231,8 @@ class Parameter(NamedTuple):
     sentence: str
 
 
-def parameters_of(what: type) -> dict[str, Parameter]:
+@cache
+def parameters_of(what: type) -> Mapping[str, Parameter]:
     """Return the parameters of a class as its annotations declare them, by name; these must be texts, as here."""
     names = ChainMap(*(vars(sys.modules[owner.__module__]) for owner in what.__mro__))
     given = inspect.signature(what).parameters  # in the order of fields, also those that have no position
