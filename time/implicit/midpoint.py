@@ -58,7 +58,7 @@ class Midpoint(ImplicitIntegrator):
     def takes(self) -> frozenset[Trait]:
         """All but nodes without mass and constraints; only α = ½ can be composed."""
         more: set[Trait] = {"jumping supports", "composition"} if self.symmetric else {"jumping supports"}
-        return IMPLICIT | more
+        return IMPLICIT | more | ({"frames"} if self.symmetric else set())
 
     def scheme(self, h: float) -> Scheme:
         """Return (1/h) M Δq + (1 − α) h [∇V(q0 + α Δq) − f] = M v0."""
