@@ -4,7 +4,7 @@ With c the centres and d_k the axes of a section (d₃ along the beam) at the en
 d̄ = ½ (d_A + d_B), Δd = d_B − d_A, φ' = (c_B − c_A)/L, and (k, i, j) cyclic,
 
     ε₁ = ½ (|φ'|² − 1) + |Δd₃|²/24  or  d̄₃·φ' − 1 + |Δd₃|²/6,   γ₁ = d̄₁·φ',  γ₂ = d̄₂·φ',
-    κ_k = ½ (d_iB·d_jA − d_jB·d_iA) = Δd_i·d̄_j − Δd_j·d̄_i,     τ_k = |Δd_k|²,
+    κ_k = ½ (d_iB·d_jA − d_jB·d_iA) = ½ (Δd_i·d̄_j − Δd_j·d̄_i),   τ_k = |Δd_k|²,
 
     φ = ½ L (EA ε₁² + GA₁* γ₁² + GA₂* γ₂²) + Σ_k [⅔ (½ΣB − B_k) τ_k − ⅙ B_k κ_k²]/L,   B = (EI₁, EI₂, GJ),
     1/GA₁* = 1/GA₁ + L²/12EI₂,   1/GA₂* = 1/GA₂ + L²/12EI₁.
@@ -39,7 +39,7 @@ _REISSNER = ((_D + 2, _T, 1.0), (_DELTA + 2, _DELTA + 2, 1.0 / 6.0))
 _OTHERS = (
     ((_D, _T, 1.0),),
     ((_D + 1, _T, 1.0),),
-    *(((_DELTA + i, _D + j, 1.0), (_DELTA + j, _D + i, -1.0)) for _, i, j in _CYCLIC),
+    *(((_DELTA + i, _D + j, 0.5), (_DELTA + j, _D + i, -0.5)) for _, i, j in _CYCLIC),
     *(((_DELTA + k, _DELTA + k, 1.0),) for k in range(3)),
 )
 _PARALLEL = 1e-6  # sine of the angle between up and the beam, below which it gives no direction

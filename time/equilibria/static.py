@@ -18,7 +18,8 @@ from symplex.time.equilibria.arc_length import arc_length_path
 from symplex.time.equilibria.balance import StaticBalance
 from symplex.time.equilibria.relaxation import relaxed
 from symplex.time.solvers.linear import linear_solver
-from symplex.time.solvers.newton import Newton, NewtonSolver
+from symplex.time.solvers.newton import Newton
+from symplex.time.solvers.nodal_coordinates import newton_solver
 from symplex.time.solvers.singular import SingularMatrix, motion_without_force
 
 Way = Literal["load steps", "arc length", "relaxation"]
@@ -213,7 +214,7 @@ class _Search:
 
     def __init__(self, system: System, balance: StaticBalance, q: Array, newton: Newton):
         self._system, self._balance = system, balance
-        self._solver = NewtonSolver(system, newton)
+        self._solver = newton_solver(system, newton)
         self._newton = newton
         self._start, self._q, self._part = q, q, 0.0
         self._steps = self._corrections = 0
@@ -234,6 +235,11 @@ class _Search:
             return self._result("load steps")
         if self._part == 1.0:
             return self._result("load steps")
+        if self._system.frames:
+            raise NoEquilibrium(
+                "load steps lead to no stable equilibrium, and paths of systems with frames cannot be followed yet. "
+                "Begin at another shape, or let the system move under the load with damping."
+            )
         if not loose and not self._system.changing and self._arc_length():
             return self._result("arc length")
         self._relax()
@@ -247,7 +253,7 @@ class _Search:
         balance, solver = self._balance, self._solver
         balance.begin(q, part)
         self._corrections += solver.solve(balance, q, (part - self._part) * balance.way)
-        if balance.symmetric:
+        if balance.symmetric or self._system.frames:
             self._stable = solver.definite
         else:
             self._stable = balance.is_stable(q + solver.increment)

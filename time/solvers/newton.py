@@ -111,7 +111,12 @@ class NewtonSolver:
         Δq of the last solution in m.
     forces : float64 [n, dim]
         G there in N.
+    share_of : callable, optional
+        Returns which part of a correction [n, dim] is taken, even if residuals grow: those of slender beams, stretched
+        by the square of what bends them, do before they converge. By default corrections are searched along.
     """
+
+    share_of: Callable[[Array], float] | None = None
 
     def __init__(self, system: System, settings: Newton, solver: Callable[[Pattern, int], LinearSolver] | None = None):
         self.system = system
@@ -320,6 +325,8 @@ class NewtonSolver:
         that the correction knew nothing of, only the next one can.
         """
         part, largest = 1.0, None
+        if self.share_of is not None:
+            return self._try(equations, correction, self.share_of(correction))
         if self.system.impassable:
             np.subtract(self.increment, correction, out=self._trial)
             part = self._free_part(equations)

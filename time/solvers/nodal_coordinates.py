@@ -15,8 +15,7 @@ The null space method of Betsch and Leyendecker (Int. J. Numer. Meth. Engng 67 (
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import final
+from typing import Protocol, final, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +25,12 @@ from symplex.fem.assembly import Array, IntArray, Pattern
 from symplex.fem.kernels import formula, kernel
 from symplex.fem.structures.frames import Frames
 from symplex.fem.system import System
-from symplex.time.solvers.linear import linear_solver
-from symplex.time.solvers.linear_solver import LinearSolver
+from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.newton import Newton, NewtonSolver
 from symplex.time.solvers.step_equations import StepEquations
+
+_DENSE, _SPARSE = 50, 2000  # unknowns between which factors of the few couplings of lines take least
+_ROTATION = 1.0  # by which a correction of a balance of forces may rotate a frame about an axis
 
 
 def newton_solver(system: System, settings: Newton) -> NewtonSolver | FramedSolver:
@@ -174,8 +175,8 @@ class FramedSolver:
     def __init__(self, system: System, settings: Newton):
         assert system.frames is not None, "it is for systems with frames"
         self.system, self.coordinates = system, NodalCoordinates(system, system.frames)
-        self._settings = settings
-        self._solver = NewtonSolver(self.coordinates.system, settings)
+        banded = settings.linear == "auto" and _DENSE < self.coordinates.system.fixed.size <= _SPARSE
+        self._solver = NewtonSolver(self.coordinates.system, settings, SparseSolver if banded else None)
         self._equations = _Equations(system, self.coordinates)
         self.increment, self.forces = np.zeros(system.fixed.shape), np.zeros(system.fixed.shape)
 
@@ -186,19 +187,23 @@ class FramedSolver:
 
     @property
     def definite(self) -> bool:
-        """Whether the matrix at the last solution is positive definite, its increments taken from there on."""
+        """Whether the matrix at the last solution, with increments from there on, has positive pivots.
+
+        A symmetric one has where it is positive definite.
+        """
         equations, coordinates = self._equations, self.coordinates
         pattern, zero = coordinates.system.pattern, np.zeros(coordinates.system.fixed.shape)
         blocks = pattern.zeros(3)
         coordinates.write_matrix(*equations.matrix_of(self.increment), zero, equations.residual, 1.0, blocks)
-        transposed = blocks[np.lexsort((pattern.rows(), pattern.indices))].transpose(0, 2, 1)
-        blocks, fixed = 0.5 * (blocks + transposed), coordinates.system.fixed
+        if equations.of_symmetric:
+            blocks = 0.5 * (blocks + blocks[np.lexsort((pattern.rows(), pattern.indices))].transpose(0, 2, 1))
+        fixed = coordinates.system.fixed
         stiffness = float(np.abs(blocks).max(initial=0.0)) or 1.0
         blocks[pattern.held(fixed)] = 0.0
         node, axis = np.nonzero(fixed)
         blocks[pattern.diagonal()[node], axis, axis] = stiffness
-        linear: LinearSolver = linear_solver(self._settings.linear, pattern, 3)
-        linear.update(blocks, True, zero)
+        linear = SparseSolver(pattern, 3)
+        linear.update(blocks, equations.of_symmetric, zero)
         return linear.definite
 
     def solve(self, equations: StepEquations, q0: Array, start: Array | float = 0.0, follow: bool = False) -> int:
@@ -215,11 +220,17 @@ class FramedSolver:
         reduced.begin(equations, q0)
         z = np.zeros(coordinates.system.fixed.shape)
         z[2 * len(coordinates.frames) :] = np.broadcast_to(start, q0.shape)[coordinates.free]
+        self._solver.share_of = self._share_of if equations.inertia == 0.0 else None
         count = self._solver.solve(reduced, reduced.places, z)
         reduced.at_increment(self._solver.increment)
         self.increment[...] = reduced.increment
         self._set_forces(equations)
         return count
+
+    def _share_of(self, correction: Array) -> float:
+        """Return the part of a correction in which no frame rotates farther than it may."""
+        rotations = correction[1 : 2 * len(self.coordinates.frames) : 2]
+        return min(1.0, _ROTATION / max(float(np.abs(rotations).max()), _ROTATION))
 
     def _set_forces(self, equations: StepEquations) -> None:
         """Set the forces of frames to those that lead to the increment, less what was left of their equations."""
@@ -232,6 +243,13 @@ class FramedSolver:
         within = (left - reduced.residual) / equations.impulse
         nodes = system.frames.nodes
         self.forces[nodes] += within[nodes]
+
+
+@runtime_checkable
+class Balance(Protocol):
+    """Equations of a body at rest, with constant forces that are given at the positions ``start`` [n, 3]."""
+
+    start: Array
 
 
 @final
@@ -260,7 +278,9 @@ class _Equations:
 
     def begin(self, equations: StepEquations, q0: Array) -> None:
         """Be those of a step from positions q0 [n, 3]."""
-        self._step, self._q0 = equations, q0
+        self._step, self._q0, self.of_symmetric = equations, q0, equations.symmetric
+        # Of a balance of forces constant ones keep their moments; those of a step are momenta, which act in its middle.
+        self._constant_at = equations.start if isinstance(equations, Balance) else None
         # Round-off is compared with the stiffness times these: positions, and lengths of arms where there is a rotation.
         coordinates = self._coordinates
         f = 2 * len(coordinates.frames)
@@ -279,12 +299,15 @@ class _Equations:
         np.multiply(self._mass, step.inertia * self.increment, out=self._inner)
         self._inner += step.impulse * self.forces_found
         np.subtract(self._inner, step.constant, out=self.residual)
+        if self._constant_at is not None:
+            np.copyto(self.residual, self._inner)
 
     def forces(self, dz: Array, out: Array) -> None:
         """Write the part of the equations that depends on z to out, and set the constant part."""
         self.at_increment(dz)
         self._coordinates.write_resultants(self.middle, self._inner, out)
-        self._coordinates.write_resultants(self.middle, self._step.constant, self.constant)
+        at = self.middle if self._constant_at is None else self._constant_at
+        self._coordinates.write_resultants(at, self._step.constant, self.constant)
 
     def blocks(self, dz: Array, out: Array) -> None:
         """Write their derivative to out."""
