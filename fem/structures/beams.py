@@ -118,12 +118,12 @@ def beams(
     *,
     group: str | None = None,
     formulation: Formulation = "green",
+    extent: float = 0.0,
 ) -> Beams:
     """Return the lines of a mesh as beams.
 
     Each element is straight and without stress in the mesh, whatever the directions of its neighbours: curved beams are
-    polygons, and lines that meet at a node are joined rigidly. Half of an element moves with each of its nodes, with its
-    inertia about it.
+    polygons, and lines that meet at a node are joined rigidly. Half of an element's mass moves with each of its nodes.
 
     Parameters
     ----------
@@ -139,6 +139,10 @@ def beams(
         How the axial strain is measured: by Green's strain of the line between the nodes, for which Newton's method is
         more robust in bending, or along the section's normal, as in Reissner's theory. They differ by the square of
         strains, and of shear.
+    extent : float, default 0
+        How far the particles of a node are apart along the beam, from as far as across it (0) to as far as its halves
+        of elements reach (1). With 1 explicit methods take the longest steps, and frequencies are lower: by 1.0 % for
+        the first one of a cantilever of 8 elements, of which 0.7 % are left with 0.
 
     Raises
     ------
@@ -155,12 +159,14 @@ def beams(
     alone = np.setdiff1d(np.arange(len(points)), lines)
     if len(alone):
         raise MeshError(f"beams: every point must be on a line; point {alone[0]} is on none.")
+    if not 0.0 <= extent <= 1.0:
+        raise InvalidSystem(f"beams: extent must be between 0 and 1, got {extent:g}.")
     chords = points[lines[:, 1]] - points[lines[:, 0]]
     lengths = np.linalg.norm(chords, axis=1)
     if not (lengths > 0.0).all():
         raise MeshError(f"beams: lines must have a length; both ends of line {np.argmin(lengths)} are at one place.")
     axes = _axes(chords / lengths[:, None], up)
-    nodal, arms = _nodal_masses(len(points), lines, lengths, axes, properties)
+    nodal, arms = _nodal_masses(len(points), lines, lengths, axes, properties, extent)
     particles = np.arange(4 * len(points), dtype=np.int32).reshape(-1, 4)
     positions = (points[:, None] + arms).reshape(-1, 3)
     nodes = particles[lines].reshape(len(lines), 8)
@@ -180,18 +186,19 @@ def _axes(t: Array, up: ArrayLike) -> Array:
     size = np.linalg.norm(across, axis=1)
     along = np.flatnonzero(~(size > _PARALLEL * np.linalg.norm(given, axis=1)))
     if len(along):
-        raise InvalidSystem(f"beams: up must not be along a line, as it is for line {along[0]}. Give another direction.")
+        raise InvalidSystem(f"beams: up must not be along a line, as it is for line {along[0]}. Give another one.")
     across /= size[:, None]
     return np.stack([across, np.cross(t, across), t], axis=1)
 
 
 def _nodal_masses(
-    n: int, lines: IntArray, lengths: Array, axes: Array, properties: BeamProperties
+    n: int, lines: IntArray, lengths: Array, axes: Array, properties: BeamProperties, extent: float
 ) -> tuple[Array, Array]:
     """Return the masses [n] of nodes, and their four particles [n, 4, 3] relative to them, with the same inertia."""
     mass, second = np.zeros(n), np.zeros((n, 3, 3))
     across = 0.5 * lengths[:, None] * np.asarray(properties.moments)
-    along = 0.5 * properties.mass * lengths**3 / 12.0
+    # Points of mass alone have more inertia about axes across a line than it has itself.
+    along = np.maximum(across.mean(axis=1), 0.5 * properties.mass * extent**2 * lengths**3 / 12.0)
     of_line = np.einsum("mk,mki,mkj->mij", np.column_stack([across, along]), axes, axes)
     for end in range(2):
         np.add.at(mass, lines[:, end], 0.5 * properties.mass * lengths)

@@ -140,7 +140,7 @@ class Frames(Copyable):
         return out
 
     def resultants(self, system: Masses, force: Array, q: Array) -> Array:
-        """Return forces [n, 3] in N with those on frames replaced by the ones of a rigid motion, of the same resultants.
+        """Return forces [n, 3] in N with those on frames replaced by those of a rigid motion with the same resultants.
 
         So of what acts within frames nothing is left.
         """
@@ -162,6 +162,21 @@ class Frames(Copyable):
 
 def _solved(matrices: Array, vectors: Array) -> Array:
     return np.linalg.solve(matrices, vectors[:, :, None])[:, :, 0]
+
+
+def refuse_frames(system: Masses, wanted_by: str) -> None:
+    """Refuse systems with frames, for what cannot keep them rigid.
+
+    Raises
+    ------
+    InvalidSystem
+        If a system has frames.
+    """
+    if frames := getattr(system, "frames", None):
+        raise InvalidSystem(
+            f"{wanted_by} is for systems without frames, of which this one has {len(frames)}. Energy-momentum, the "
+            "midpoint rule, RATTLE, static_equilibrium and natural_modes take them."
+        )
 
 
 def require_frames(frames: Frames, system: Masses) -> None:

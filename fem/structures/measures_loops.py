@@ -112,8 +112,7 @@ def _set_slopes(s, numbers, p, p1):
     """Set A_i p of measures with a stiffness, a row of nodes for each, and Σ_j C_ij A_j p1."""
     stiff = {i: _at_nodes(s, numbers, _slopes(s, i, p1)) for i in s.stiff}
     for i in s.stiff:
-        for slope in _at_nodes(s, numbers, _slopes(s, i, p)):
-            yield slope
+        yield from _at_nodes(s, numbers, _slopes(s, i, p))
     columns = [_stiff(s, numbers, {i: rows[a] for i, rows in stiff.items()}) for a in range(s.nodes)]
     for i in s.stiff:
         for column in columns:
@@ -144,7 +143,7 @@ def _set_pairs(s, numbers, stresses):
 
 @formula
 def _matrix(our, p, p1, stresses, e, factor, slots, room, out):
-    """Add factor · (Σ σ_i A_i + Σ_ij A_i p C_ij (A_j p1)ᵀ) to blocks; return a number that is finite if all of it is."""
+    """Add factor · (Σ σ_i A_i + Σ_ij A_i p C_ij (A_j p1)ᵀ) to blocks; return what is finite if it is."""
     s, numbers = our.structure, numbers_of(our.structure, our.numbers, e)
     k, rows = our.nodes.shape[1], count_of(our.structure)
     n = 3 * k

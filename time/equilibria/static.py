@@ -13,6 +13,7 @@ from symplex.base.representation import Summarized
 from symplex.errors import NoEquilibrium, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.solids.zero_energy import has_reduced, zero_energy_reason
+from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import State, System
 from symplex.time.equilibria.arc_length import arc_length_path
 from symplex.time.equilibria.balance import StaticBalance
@@ -171,6 +172,7 @@ def equilibrium_path(
     NoEquilibrium
         If there is no path from the start, as where something is loose.
     """
+    refuse_frames(system, "equilibrium_path")
     start, balance = _begun(system, q, t, since)
     parts, shapes, stable = [0.0], [start], [True]
     for point in arc_length_path(balance, start, 0.0, (newton or Newton()).linear, step):

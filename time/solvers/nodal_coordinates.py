@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array, IntArray, Pattern
+from symplex.fem.assembly import Array, IntArray
 from symplex.fem.kernels import formula, kernel
 from symplex.fem.structures.frames import Frames
 from symplex.fem.system import System
@@ -29,7 +29,7 @@ from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.newton import Newton, NewtonSolver
 from symplex.time.solvers.step_equations import StepEquations
 
-_DENSE, _SPARSE = 50, 2000  # unknowns between which factors of the few couplings of lines take least
+_DENSE, _SPARSE = 30, 2000  # unknowns between which factors of the few couplings of lines take least
 _ROTATION = 1.0  # by which a correction of a balance of forces may rotate a frame about an axis
 
 
@@ -149,7 +149,7 @@ class _System(System):
         return [self._pairs]
 
     def foremost(self, x: Array) -> tuple[int, float, list[str]]:
-        """Return a node of the coordinate with the largest of numbers x, this number, and the energies that act there."""
+        """Return a node with the largest of numbers x of coordinates, this number, and the energies that act there."""
         at = int(np.argmax(x))
         node = self._coordinates.node_of(at)
         return node, float(x[at]), self._of_particles.acting(node)
@@ -281,7 +281,7 @@ class _Equations:
         self._step, self._q0, self.of_symmetric = equations, q0, equations.symmetric
         # Of a balance of forces constant ones keep their moments; those of a step are momenta, which act in its middle.
         self._constant_at = equations.start if isinstance(equations, Balance) else None
-        # Round-off is compared with the stiffness times these: positions, and lengths of arms where there is a rotation.
+        # Round-off is compared with the stiffness times these: positions, and 1 where there is a rotation.
         coordinates = self._coordinates
         f = 2 * len(coordinates.frames)
         x = q0[coordinates.frames]

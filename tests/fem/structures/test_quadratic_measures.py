@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from symplex.errors import InvalidSystem
+from symplex.fem.measures.bars import Bars, GreenStrain
 from symplex.fem.rigidity import CORNERS, Rigidity
 from symplex.fem.structures.quadratic_measures import QuadraticMeasures
-from symplex.fem.measures.bars import Bars, GreenStrain
 
 BAR = {"measures": [[(0, 0, 0.5)]], "rest": [[0.5]], "stiffness": [[[3.0]]]}
 
