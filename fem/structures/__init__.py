@@ -1,10 +1,14 @@
-"""Structures of frames: energies that are quadratic in measures of their particles, sections and beams."""
+"""Beams of frames, which are groups of rigid particles: sections, moments, and energies quadratic in measures."""
 
 from symplex.base.lazy import public
 
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        ".beam": ("Beams", "beams"),
+        ".frames": ("Frames",),
+        ".moments": ("Moment",),
         ".quadratic_measures": ("QuadraticMeasures",),
+        ".sections": ("BeamProperties", "Section"),
     },
 )

@@ -97,7 +97,7 @@ class Frames(Copyable):
         """Return the matrices [f, 3, 3] by which frames have rotated from positions q0 to q [n, 3]."""
         before, now = self.arms(q0), self.arms(q)
         turned = np.linalg.solve(np.einsum("fai,faj->fij", before, before), np.einsum("fai,faj->fij", before, now))
-        return turned.swapaxes(1, 2)
+        return np.asarray(turned.swapaxes(1, 2), float)
 
     def distortion(self, q: Array) -> float:
         """Return the largest relative error of a distance between two particles of a frame."""
@@ -161,7 +161,7 @@ class Frames(Copyable):
 
 
 def _solved(matrices: Array, vectors: Array) -> Array:
-    return np.linalg.solve(matrices, vectors[:, :, None])[:, :, 0]
+    return np.asarray(np.linalg.solve(matrices, vectors[:, :, None])[:, :, 0], float)
 
 
 def refuse_frames(system: Masses, wanted_by: str) -> None:

@@ -22,7 +22,7 @@ _TERMS = 2 * np.arange(200) + 1.0  # of the series of a rectangle's torsion, who
 class BeamProperties:
     """What a beam has for each unit of its length.
 
-    The axes 1 and 2 of a section are those across the beam (`symplex.structures.beams`), with the principal moments.
+    The axes 1 and 2 of a section are those across the beam (`symplex.structures.beam`), with the principal moments.
 
     Attributes
     ----------

@@ -120,7 +120,7 @@ class MeasuresRecord(Record):
 
     def __init__(self, structure: Structure, **values: Any):
         super().__init__(structure=0, **values)
-        self.structure: Any = structure
+        self.__dict__["structure"] = structure
         self.type: Any = RecordType("MeasuresRecord", (*_OTHERS, ("structure", StructureType(structure))))
 
 

@@ -46,7 +46,7 @@ from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.formula import material
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
-from symplex.fem.structures.beams import beams
+from symplex.fem.structures.beam import beams
 from symplex.fem.structures.quadratic_measures import QuadraticMeasures
 from symplex.fem.structures.sections import Section
 from symplex.fem.ties import tie_to_surface

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from symplex.fem.structures.beams import Beams, beams
+from symplex.fem.structures.beam import Beams, beams
 from symplex.fem.structures.sections import BeamProperties
 from symplex.meshes.mesh import Mesh
 

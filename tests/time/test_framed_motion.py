@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 import symplex as sx
 from reference.lines import SOFT, line, spaghetti
 from symplex.errors import InvalidSystem
-from symplex.fem.structures.beams import beams
+from symplex.fem.structures.beam import beams
 from symplex.fem.structures.moments import Moment
 
 

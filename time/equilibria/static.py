@@ -19,7 +19,7 @@ from symplex.time.equilibria.arc_length import arc_length_path
 from symplex.time.equilibria.balance import StaticBalance
 from symplex.time.equilibria.relaxation import relaxed
 from symplex.time.solvers.linear import linear_solver
-from symplex.time.solvers.newton import Newton
+from symplex.time.solvers.newton import Newton, NewtonSolver
 from symplex.time.solvers.nodal_coordinates import newton_solver
 from symplex.time.solvers.singular import SingularMatrix, motion_without_force
 
@@ -312,6 +312,7 @@ class _Search:
     def _relax(self) -> None:
         """Let the system come to rest, from a shape that is a little off where it is balanced but not stable."""
         begin, part = self._q, self._part
+        assert isinstance(self._solver, NewtonSolver), "paths of systems with frames end before"
         for push in (0.0, *_PUSHES) if part < 1.0 else _PUSHES:
             q = begin + push * self._balance.length * self._lowest_mode(begin) if push else begin
             self._q, count = relaxed(self._balance, q, part, self._solver)

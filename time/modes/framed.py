@@ -43,7 +43,7 @@ class FramedMotions:
         self.free = np.flatnonzero(~self._fixed.ravel())
         self._K = self._matrix(motions.symmetric_stiffness, forces)
         self._M = self._matrix(system.mass_values[:, None, None] * np.eye(3), np.zeros_like(forces))
-        self.scale = float(np.mean(self._K.diagonal() / self._M.diagonal())) or 1.0
+        self.scale = float(np.mean(np.array(self._K.diagonal(), float) / np.array(self._M.diagonal(), float))) or 1.0
 
     def _matrix(self, blocks: Array, forces: Array) -> sp.csr_array:
         pattern, q = self._coordinates.system.pattern, self._q

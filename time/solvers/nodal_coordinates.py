@@ -60,7 +60,7 @@ class NodalCoordinates:
     def __init__(self, system: System, frames: Frames):
         if system.changing or system.impassable:
             raise InvalidSystem("frames cannot be used yet with contact between bodies, whose stencils change.")
-        if system.moving.mask[frames.nodes].any():
+        if np.any(system.moving.mask[frames.nodes]):
             raise InvalidSystem("frames cannot be moved by supports yet; let the particles of other nodes be moved.")
         n, f = system.n_nodes, len(frames)
         self.frames, self.pattern = frames.nodes, system.pattern
@@ -85,7 +85,7 @@ class NodalCoordinates:
         return np.concatenate([np.column_stack([of_frames.sum(axis=1), 2.0 / 3.0 * second]).ravel(), mass[self.free]])
 
     def _fixed(self, system: System, frames: Frames) -> NDArray[np.bool_]:
-        held = frames.held | system.fixed[frames.nodes].all(axis=(1, 2))[:, None]
+        held = frames.held | np.asarray(system.fixed[frames.nodes].all(axis=(1, 2)))[:, None]
         return np.concatenate([held.reshape(-1, 3), system.fixed[self.free]])
 
     def node_of(self, coordinate: int) -> int:
@@ -302,19 +302,19 @@ class _Equations:
         if self._constant_at is not None:
             np.copyto(self.residual, self._inner)
 
-    def forces(self, dz: Array, out: Array) -> None:
-        """Write the part of the equations that depends on z to out, and set the constant part."""
-        self.at_increment(dz)
+    def forces(self, dq: Array, out: Array) -> None:
+        """Write the part of the equations that depends on the increment z to out, and set the constant part."""
+        self.at_increment(dq)
         self._coordinates.write_resultants(self.middle, self._inner, out)
         at = self.middle if self._constant_at is None else self._constant_at
         self._coordinates.write_resultants(at, self._step.constant, self.constant)
 
-    def blocks(self, dz: Array, out: Array) -> None:
+    def blocks(self, dq: Array, out: Array) -> None:
         """Write their derivative to out."""
-        self.at_increment(dz)
+        self.at_increment(dq)
         blocks, _ = self.matrix_of(self.increment)
         ends = self.middle, self._end
-        self._coordinates.write_matrix(blocks, ends, dz, self.residual, self._step.at[0], out)
+        self._coordinates.write_matrix(blocks, ends, dq, self.residual, self._step.at[0], out)
 
     def matrix_of(self, dq: Array) -> tuple[Array, tuple[Array, Array]]:
         """Return the matrix [nnz, 3, 3] of particles at an increment [n, 3], and the positions at its end, twice."""

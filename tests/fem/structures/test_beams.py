@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 from reference.lines import SOFT, line, spaghetti, straight
 from symplex.errors import InvalidSystem, MeshError
-from symplex.fem.structures.beams import beams
+from symplex.fem.structures.beam import beams
 from symplex.fem.structures.sections import BeamProperties
 from symplex.meshes.mesh import Mesh
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 import symplex as sx
 from reference.lines import line, straight
 from symplex.errors import NoEquilibrium
-from symplex.fem.structures.beams import beams
+from symplex.fem.structures.beam import beams
 from symplex.fem.structures.frames import Frames
 from symplex.fem.structures.moments import Moment
 from symplex.fem.structures.sections import BeamProperties, Section

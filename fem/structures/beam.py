@@ -188,7 +188,7 @@ def _axes(t: Array, up: ArrayLike) -> Array:
     if len(along):
         raise InvalidSystem(f"beams: up must not be along a line, as it is for line {along[0]}. Give another one.")
     across /= size[:, None]
-    return np.stack([across, np.cross(t, across), t], axis=1)
+    return np.stack([across, np.array(np.cross(t, across), float), t], axis=1)
 
 
 def _nodal_masses(
