@@ -430,7 +430,7 @@ _KINDS = {
     "int": _Kind("a whole number", _whole),
     "bool": _Kind("True or False", _truth),
     "str": _Kind("a short text", _text),
-    "Path": _Kind("a path", _path),
+    "Path": _Kind("a path that a file can have", _path),
     "None": _Kind("None", _none),
     "ArrayLike": _Kind(f"an array of real numbers {_IN_RANGE}", _numbers),
     "Array": _Kind(f"an array of real numbers {_IN_RANGE}", _floats),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 
 def on_ranks(launch: Launch, command: Callable[[Ranks], int]) -> int:
     """Do a command on the first rank, which may call the others; return its exit status, on all of them."""
-    if launch.rank > 0:
-        _mute()
+    complaints = _mute() if launch.rank > 0 else 2
     from symplex.parallel.ranks import Ranks
 
     try:
@@ -27,7 +27,7 @@ def on_ranks(launch: Launch, command: Callable[[Ranks], int]) -> int:
         complain(f"error: {error}")
         return BAD_INPUT
     if not ranks.leads:
-        return _served(ranks)
+        return _served(ranks, complaints)
     status = FAILED
     try:
         status = command(ranks)
@@ -39,17 +39,20 @@ def on_ranks(launch: Launch, command: Callable[[Ranks], int]) -> int:
     return status
 
 
-def _mute() -> None:
-    """Have what this process prints go nowhere: the first rank says all there is to say."""
+def _mute() -> int:
+    """Have what this process prints go nowhere, as the first rank speaks for all; return what was its standard error."""
+    kept = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for number in (1, 2):
         os.dup2(nowhere, number)
     os.close(nowhere)
+    return kept
 
 
-def _served(ranks: Ranks) -> int:
+def _served(ranks: Ranks, complaints: int) -> int:
     try:
         return ranks.serve()
-    except BaseException:  # nobody would hear of it, and the first rank wait for ever
+    except BaseException:  # the first rank would not hear of it, and wait for ever
+        os.write(complaints, f"rank {ranks.rank}: {traceback.format_exc()}".encode())
         ranks.comm.Abort(FAILED)
         raise

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import platform
 import signal
+import sys
 import sysconfig
+import traceback
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -145,6 +147,8 @@ class Ranks:
     def stop(self, status: int) -> None:
         """End the other ranks, with an exit status; all at once if they are in the middle of something."""
         if self._busy:
+            if isinstance(sys.exc_info()[1], Exception):
+                traceback.print_exc()  # now, as this process ends with the others
             self.comm.Abort(status)
         for rank in range(1, self.size):
             self.comm.send(Stop(status), rank, _COMMAND)

@@ -195,6 +195,9 @@ class IntegratorTable(Table):
             raise ValueError('device must be "cpu" with beta above 0 or an order above 2, got "cuda"')
         return OnDevice(method)
 
+    def __reduce__(self) -> tuple[Any, ...]:  # no module has the computed class by its name
+        return _blank, (self.kind,), self.__getstate__()
+
     @model_validator(mode="after")
     def _check(self) -> IntegratorTable:
         try:
@@ -240,6 +243,11 @@ def _table(kind: str, method: type[Integrator]) -> type[IntegratorTable]:
     model.__doc__ = method.__doc__
     model.of, model.keys = method, keys
     return model
+
+
+def _blank(kind: str) -> IntegratorTable:
+    """Return a table of a kind, to be filled by what was pickled."""
+    return METHODS[kind].__new__(METHODS[kind])
 
 
 def _of_kind(value: Any) -> Any:

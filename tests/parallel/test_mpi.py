@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import symplex as sx
-from reference.on_ranks import DROP, MPIEXEC, PUSHED, run
+from reference.on_ranks import DROP, MPIEXEC, PUSHED, descendants, run
 from symplex.base.checkpoint import load_checkpoint
 from symplex.commands.cli import main
 
@@ -294,20 +294,8 @@ def test_a_run_that_is_ended_goes_on_to_the_same_bits(drop, number, more):
 
 def _one_rank(pid):
     """The process of the second rank among those that a process has started, while it runs."""
-    for status in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            words = status.read_bytes().split(b"\0")
-        except OSError:
-            continue
+    for number in descendants(pid):
         with suppress(OSError):
-            if b"PMI_RANK=1" in words and _is_below(int(status.parent.name), pid):
-                return int(status.parent.name)
+            if b"PMI_RANK=1" in Path(f"/proc/{number}/environ").read_bytes().split(b"\0"):
+                return number
     return None
-
-
-def _is_below(pid, ancestor):
-    while pid > 1:
-        if pid == ancestor:
-            return True
-        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    return False

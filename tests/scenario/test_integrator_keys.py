@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass, fields
 from typing import Annotated
 
@@ -83,6 +84,15 @@ def test_keys_and_parameters_are_the_same_and_reach_each_other(kind):
         given = parameters(method_of(kind, **{**WITH.get((kind, key), {}), key: value}), table)[key]
         assert np.array_equal(given, value) if isinstance(given, np.ndarray) else given == type(given)(value)
         assert key == "dt" or not np.array_equal(given, defaults[key])
+
+
+@pytest.mark.parametrize("kind", METHODS)
+def test_tables_can_be_pickled(kind):  # ranks get them so, although no module has their classes
+    bare = {name: 1.0 for name, field in METHODS[kind].model_fields.items() if field.is_required()}
+    table = METHODS[kind].model_validate(bare | {"kind": kind})
+    again = pickle.loads(pickle.dumps(table))
+    assert (type(again), again) == (type(table), table)
+    assert again.model_fields_set == table.model_fields_set
 
 
 def required(method):
