@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,6 @@ from symplex.fem.structures.structure import MeasuresRecord, Structure
 _ROUND_OFF = 1e-12
 
 
-@final
 class QuadraticMeasures(KernelEnergy):
     """φ = b·ε + ½ ε·C ε of each stencil, with measures ε_i = Σ c p_r·p_s − e_i of vectors p_r = Σ_a w_ra x_a.
 
