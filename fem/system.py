@@ -147,6 +147,7 @@ class System(Masses):
             ("energies", names(f"{name} ({type(energy).__name__})" for name, energy in self.energies.items())),
             ("fixed", f"{int(self.fixed.sum()):,} coordinates"),
         ]
+        rows += [("frames", f"{len(self.frames):,}")] if self.frames else []
         for what, parts in (("loads", self.loads), ("moving supports", self.moving.motions)):
             rows += [(what, names(parts))] if parts else []
         return rows

@@ -45,6 +45,8 @@ class Moment(DifferentiableLoad):
         if self.nodes.ndim != 2 or self.nodes.shape[1] != 4:
             raise InvalidSystem(f"Moment: particles must have shape (k, 4), got {self.nodes.shape}.")
         require_nodes("Moment", self.nodes, len(mass))
+        if any(len(set(row)) < 4 for row in self.nodes.tolist()):
+            raise InvalidSystem("Moment: the four particles of a frame must be different ones.")
         given, shape = np.asarray(moment, dtype=float), (len(self.nodes), 3)
         if given.shape not in ((3,), shape) or not np.isfinite(given).all():
             raise InvalidSystem(f"Moment: moment must be finite, of shape (3,) or {shape}, got {given.shape}.")

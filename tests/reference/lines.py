@@ -24,4 +24,4 @@ def straight(n: int, length: float) -> Mesh:
 def spaghetti(n: int = 10) -> Beams:
     """The flying spaghetti, a line from (6, 0, 0) to (0, 8, 0)."""
     part = np.linspace(0.0, 1.0, n + 1)[:, None]
-    return beams(line((1.0 - part) * [6.0, 0.0, 0.0] + part * [0.0, 8.0, 0.0]), SOFT, (0.0, 0.0, 1.0))
+    return beams(line((1.0 - part) * [6.0, 0.0, 0.0] + part * [0.0, 8.0, 0.0]), SOFT, (0.0, 0.0, 1.0), extent=1.0)

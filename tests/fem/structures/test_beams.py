@@ -79,7 +79,7 @@ def test_masses_and_inertia_of_a_line():
     assert_allclose(built.mass.sum(), 2.0)
     second = np.einsum("n,ni,nj->ij", built.mass, built.points, built.points)
     x = np.linspace(0.0, 2.0, 5)
-    along = (np.array([0.25, 0.5, 0.5, 0.5, 0.25]) * x**2).sum() + 2.0 * 0.15  # across it, where it has no extent
+    along = (np.array([0.25, 0.5, 0.5, 0.5, 0.25]) * x**2).sum() + 2.0 * 0.5**2 / 12.0 / 16.0
     assert_allclose(second, np.diag([along, 2.0 * 0.2, 2.0 * 0.1]), atol=1e-14)
     longer = beams(straight(4, 2.0), UNEQUAL, (0.0, 0.0, 1.0), extent=1.0)
     long = np.einsum("n,ni,nj->ij", longer.mass, longer.points, longer.points)
@@ -127,5 +127,5 @@ def test_what_is_wrong_is_refused(points, cells, up, error, message):
 def test_nodes_must_be_those_of_the_mesh():
     with pytest.raises(InvalidSystem, match="nodes"):
         spaghetti(2).fixed([3])
-    with pytest.raises(InvalidSystem, match="extent must be between 0 and 1, got 2"):
+    with pytest.raises(InvalidSystem, match="extent must be between 0.01 and 1, got 2"):
         beams(straight(2, 1.0), SOFT, (0.0, 0.0, 1.0), extent=2.0)
