@@ -48,7 +48,7 @@ def thrown() -> tuple[Beams, sx.System]:
 def convergence(beam: Beams, system: sx.System) -> dict:
     """Return the distances of the tip at 5 s from where half of the step leads, and the orders that they show."""
     tips = []
-    for step in (0.1, 0.05, 0.025, 0.0125):
+    for step in (0.05, 0.025, 0.0125, 0.00625):
         state = sx.EnergyMomentum(step).start(system, system.state(beam.points)).advance(ACTING)
         tips.append(beam.frames.centers(state.q)[-1])
     distances = np.linalg.norm(np.diff(tips, axis=0), axis=1)
