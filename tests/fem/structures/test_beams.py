@@ -127,5 +127,5 @@ def test_what_is_wrong_is_refused(points, cells, up, error, message):
 def test_nodes_must_be_those_of_the_mesh():
     with pytest.raises(InvalidSystem, match="nodes"):
         spaghetti(2).fixed([3])
-    with pytest.raises(InvalidSystem, match="extent must be between 0.01 and 1, got 2"):
+    with pytest.raises(InvalidSystem, match=r"extent must be between 0\.01 and 1, got 2"):
         beams(straight(2, 1.0), SOFT, (0.0, 0.0, 1.0), extent=2.0)
