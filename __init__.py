@@ -35,6 +35,7 @@ _FAMILIES = {
     "scenario": "symplex.scenario",
     "solids": "symplex.fem.solids",
     "solvers": "symplex.time.solvers",
+    "structures": "symplex.fem.structures",
     "studies": "symplex.studies",
     "testing": "symplex.testing",
     "time": "symplex.time",

@@ -26,6 +26,7 @@ from symplex.fem import grid as grid
 from symplex.fem import measures as measures
 from symplex.fem import outputs as outputs
 from symplex.fem import solids as solids
+from symplex.fem import structures as structures
 from symplex.fem.actions.loads import Gravity as Gravity
 from symplex.fem.actions.mass import consistent_mass as consistent_mass
 from symplex.fem.actions.mass import lumped_mass as lumped_mass

@@ -33,6 +33,7 @@ COLUMNS = {
     "changing stencils": "neighbour lists",
     "barriers": "barriers",
     "constraints": "constraints",
+    "frames": "[frames](beams.md)",
     "composition": "`Composition`",
     "thermostat": "`Langevin`",
 }

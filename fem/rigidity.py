@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem import rigidity_loops as loops
-from symplex.fem.energy import RIGID, Array
-from symplex.fem.forms import kernels_of
-from symplex.fem.kernel_energy import KernelEnergy
+from symplex.fem.energy import Array
 from symplex.fem.nodes import Nodes, connectivity
+from symplex.fem.structures.quadratic_measures import QuadraticMeasures
 
 # Where the four particles of a body are along its principal axes, in radii of gyration: at corners of a cube, so that
 # sums over the particles of one, two, and the product of two different columns are zero.
 CORNERS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
-_QUARTER = 0.25 * CORNERS
+_PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 
 @checked
 @final
-class Rigidity(KernelEnergy):
+class Rigidity(QuadraticMeasures):
     """Bodies of four particles that are almost rigid: all of their elastic frequencies are equal.
 
     With p_k = ¼ Σ_a s_ak x_a, the vectors along the axes k of a body (`CORNERS` are the signs s_ak), at rest of the
@@ -55,65 +53,21 @@ class Rigidity(KernelEnergy):
         If a number is not positive, or shapes do not match.
     """
 
-    invariances = RIGID
-    kernels: ClassVar = kernels_of(loops)
-
     def __init__(self, nodes: Nodes, radii: ArrayLike, mass: ArrayLike, frequency: ArrayLike):
-        self.nodes = connectivity("Rigidity", nodes)
-        if self.nodes.ndim != 2 or self.nodes.shape[1] != 4:
-            raise InvalidSystem(f"Rigidity: the nodes have shape {self.nodes.shape}; expected [m, 4].")
-        m = len(self.nodes)
+        particles = connectivity("Rigidity", nodes)
+        if particles.ndim != 2 or particles.shape[1] != 4:
+            raise InvalidSystem(f"Rigidity: the nodes have shape {particles.shape}; expected [m, 4].")
+        m = len(particles)
         self.radii = _positive("the radii", radii, (m, 3), "m")
         self.mass = _positive("the mass", mass, (m,), "kg")
         self.frequency = _positive("the frequency", frequency, (m,), "rad/s")
-        squares = self.radii**2
-        self._rest = squares[:, :, None] * np.eye(3)
-        stiffness = self.mass * self.frequency**2
-        self._c = stiffness[:, None, None] / (squares[:, :, None] + squares[:, None, :])
-        self._compose(3, loops.RigidityRecord(nodes=self.nodes, radii=self.radii, stiffness=stiffness))
-
-    def value(self, x: Array) -> Array:
-        """Return φ [m] in J at the positions x [m, 4, 3] in m."""
-        p = _axes(x)
-        return 0.25 * np.sum(self._c * (p @ p.swapaxes(1, 2) - self._rest) ** 2, axis=(1, 2))
-
-    def increment_gradient(self, x: Array, compensation: Array, dx: Array) -> Array:
-        """Return the discrete gradient [m, 4, 3] in N from x + compensation to x + compensation + Δx."""
-        p0, dp = _axes(x) + _axes(compensation), _axes(dx)
-        mean = 0.5 * (self._stress(p0) + self._stress(p0 + dp))
-        return _QUARTER @ (mean @ (p0 + 0.5 * dp))
-
-    def mean_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return the gradient [m, 4, 3] in N at mean strains: the discrete gradient, as φ is quadratic in them."""
-        return self.discrete_gradient(x0, x1)
-
-    def secant(self, x: Array) -> Array:
-        """Return 𝓕 [m, 4, 4] in N/m: 1/16 Σ_kl s_ak s_bl σ_kl."""
-        return _between_particles(self._stress(_axes(x)))
-
-    def secant_rate(self, x: Array, v: Array) -> Array:
-        """Return 𝓕̇ [m, 4, 4] in N/(m s) along velocities v [m, 4, 3] in m/s."""
-        rate = _axes(v) @ _axes(x).swapaxes(1, 2)
-        return _between_particles(self._c * (rate + rate.swapaxes(1, 2)))
-
-    def local_value(self, stencil: int, x: Array) -> float:
-        """Return φ in J of one body at the positions x [4, 3] in m."""
-        p = _QUARTER.T @ (x - x[0])
-        return 0.25 * float(np.sum(self._c[stencil] * (p @ p.T - self._rest[stencil]) ** 2))
-
-    def _stress(self, p: Array) -> Array:
-        """Return σ_kl = c_kl g_kl [m, 3, 3]."""
-        return self._c * (p @ p.swapaxes(1, 2) - self._rest)
-
-
-def _axes(x: Array) -> Array:
-    """Return p_k [m, 3, 3] in m, of positions relative to the first: what their sum has is not needed."""
-    return _QUARTER.T @ (x - x[:, :1])
-
-
-def _between_particles(stress: Array) -> Array:
-    matrix = _QUARTER @ stress @ _QUARTER.T
-    return 0.5 * (matrix + matrix.swapaxes(1, 2))
+        squares, stiffness = self.radii**2, self.mass * self.frequency**2
+        rest = [squares[:, k] if k == j else np.zeros(m) for k, j in _PAIRS]
+        # Of k = l half of what the sum over all k and l has of the other pairs.
+        c = [(0.5 if k == j else 1.0) * stiffness / (squares[:, k] + squares[:, j]) for k, j in _PAIRS]
+        measures = [[(k, j, 1.0)] for k, j in _PAIRS]
+        weights = np.tile(0.25 * CORNERS.T, (m, 1, 1))
+        super().__init__(particles, weights, measures, np.stack(rest, axis=1), np.stack(c, axis=1))
 
 
 def _positive(what: str, values: ArrayLike, shape: tuple[int, ...], unit: str) -> Array:

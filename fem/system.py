@@ -26,6 +26,7 @@ from symplex.fem.masses import Masses
 from symplex.fem.named import by_name
 from symplex.fem.nodes import require_nodes
 from symplex.fem.state import State as State
+from symplex.fem.structures.frames import Frames, require_frames
 
 if TYPE_CHECKING:
     from symplex.meshes.pictures.picture import Picture
@@ -68,6 +69,8 @@ class System(Masses):
     massless : bool [n], optional
         True where a node has no inertia: its mass must be zero, as that of all others must be positive. Only methods
         that declare it take such nodes. In a consistent mass their rows and columns must be zero.
+    frames : Frames, optional
+        Groups of nodes that are rigid. Only methods that declare it take them.
 
     Raises
     ------
@@ -92,6 +95,7 @@ class System(Masses):
         inelastic: Mapping[str, Inelastic] | None = None,
         moving: Mapping[str, SupportMotion] | None = None,
         massless: NDArray[np.bool_] | None = None,
+        frames: Frames | None = None,
     ):
         super().__init__(mass, by_name("energies", energies, Energy, _ENERGIES), dim, fixed, massless)
         self.loads = by_name("loads", {} if loads is None else loads, Callable, _LOADS)  # pyright: ignore[reportArgumentType]
@@ -100,6 +104,9 @@ class System(Masses):
         motions = by_name("moving", {} if moving is None else moving, SupportMotion, _MOVING)
         self.moving = MovingSupports(motions, self.fixed)
         self.fixed |= self.moving.mask
+        self.frames = frames
+        if frames is not None:
+            require_frames(frames, self)
         named = [
             *(("a load", name) for name in self.loads),
             *(("an inelastic part", name) for name in self.inelastic),
@@ -140,6 +147,7 @@ class System(Masses):
             ("energies", names(f"{name} ({type(energy).__name__})" for name, energy in self.energies.items())),
             ("fixed", f"{int(self.fixed.sum()):,} coordinates"),
         ]
+        rows += [("frames", f"{len(self.frames):,}")] if self.frames else []
         for what, parts in (("loads", self.loads), ("moving supports", self.moving.motions)):
             rows += [(what, names(parts))] if parts else []
         return rows
@@ -293,6 +301,8 @@ class System(Masses):
         Inelastic parts are those of given internal variables.
         """
         force = self.force(t, q, v, internal=internal)
+        if self.frames is not None:
+            return self.frames.accelerations(self, force, q, v)
         return self.response(force, self.moving.accelerations(t)) if self.moving else self.accelerations(force)
 
     # -- what is conserved ----------------------------------------------------------------------------------

@@ -88,7 +88,8 @@ class Langevin(Around):
     def takes(self) -> frozenset[Trait]:
         """What the method takes, with lumped masses."""
         masses = {"consistent mass", "massless nodes", "jumping supports"}
-        return self.integrator.takes - masses - {"composition", "thermostat"}
+        by_noise = set() if "constraints" in self.integrator.takes else {"frames"}  # which is not rigid
+        return self.integrator.takes - masses - by_noise - {"composition", "thermostat"}
 
     @property
     def columns(self) -> tuple[Column, ...]:

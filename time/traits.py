@@ -36,6 +36,7 @@ Feature = Literal[
     "changing stencils",
     "barriers",
     "constraints",
+    "frames",
 ]
 # and what may be done with a method.
 Use = Literal["composition", "thermostat"]
@@ -103,6 +104,10 @@ def _massless_nodes(system: System) -> str:
     return f"needs mass at all nodes, but {system.massless.sum()} have none (the first is node {node})"
 
 
+def _frames(system: System) -> str:
+    return f"cannot keep frames rigid, of which the system has {len(system.frames)}" if system.frames else ""
+
+
 # What of each feature a system has that a method cannot do with, as the end of a sentence; none: it has no such thing.
 _SENTENCES: Mapping[Feature, Callable[[System], str]] = {
     "consistent mass": _consistent_mass,
@@ -114,6 +119,7 @@ _SENTENCES: Mapping[Feature, Callable[[System], str]] = {
     "internal variables": _internal_variables,
     "changing stencils": _changing_stencils,
     "barriers": _barriers,
+    "frames": _frames,
 }
 
 

@@ -45,13 +45,26 @@ TITLES = {
     "scenario": "Scenarios",
     "solids": "Solids and materials",
     "solvers": "Solvers",
+    "structures": "Beams and frames",
     "studies": "Studies",
     "testing": "Checks of user-defined code",
     "time": "Integrators and trajectories",
     "variational": "Variational methods",
 }
 _ORDER = (
-    *("fem", "meshes", "solids", "measures", "actions", "contact", "grid", "time", "explicit", "implicit"),
+    *(
+        "fem",
+        "meshes",
+        "solids",
+        "measures",
+        "structures",
+        "actions",
+        "contact",
+        "grid",
+        "time",
+        "explicit",
+        "implicit",
+    ),
     *("conserving", "events", "variational", "constraints", "reductions", "manifolds", "equilibria", "modes"),
     *("solvers", "outputs", "scenario", "decks", "runs", "studies", "testing", "parallel", "device", "errors"),
 )

@@ -46,6 +46,9 @@ from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.formula import material
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
+from symplex.fem.structures.beam import beams
+from symplex.fem.structures.quadratic_measures import QuadraticMeasures
+from symplex.fem.structures.sections import Section
 from symplex.fem.ties import tie_to_surface
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.mesh import Mesh
@@ -364,6 +367,31 @@ def rigid_bodies():
     return Rigidity(nodes, radii, [2.0, 5.0], [20.0, 7.0]), shaken(q, 0.05)
 
 
+def kinked_beams(formulation):
+    """Three beams of a rectangular section that meet at right angles, bent, sheared, twisted and stretched."""
+
+    def make():
+        points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 0.8]])
+        mesh = Mesh(points, {"line": np.array([[0, 1], [1, 2], [2, 3]], np.int32)})
+        properties = Section.rectangle(0.3, 0.5).of(NeoHookean.from_young(100.0, 0.3, 1.0))
+        built = beams(mesh, properties, (0.3, 0.2, 1.0), formulation=formulation)
+        return built.energy, shaken(built.points, 0.03)
+
+    return make
+
+
+def quadratic_measures():
+    """Stencils of four nodes with three measures of two vectors, all of them coupled and stressed at rest."""
+    rng = np.random.default_rng(14)
+    weights = rng.uniform(-1.0, 1.0, (2, 2, 4))
+    weights -= weights.mean(axis=2, keepdims=True)
+    roots = rng.uniform(-1.0, 1.0, (2, 3, 3))
+    measures = [[(0, 0, 0.5)], [(0, 1, 1.0)], [(1, 1, 0.7), (0, 0, -0.2)]]
+    given = rng.uniform(0.0, 1.0, (2, 3)), roots @ roots.swapaxes(1, 2), rng.uniform(0.0, 1.0, (2, 3))
+    energy = QuadraticMeasures([[0, 1, 2, 3], [5, 4, 3, 2]], weights, measures, *given)
+    return energy, rng.standard_normal((6, 3))
+
+
 def two_bodies(law):
     """Two tetrahedra above each other, with pairs of all kinds within reach, nearly parallel edges among them."""
 
@@ -539,6 +567,9 @@ CASES = {
     "truss in Jacobi coordinates": external(in_jacobi_coordinates(bars(GreenStrain(3.0, 1.3))), 1.0),
     "Lennard-Jones with a cut-off": Case(short_range, 1.0, rigid=True, invariant=True),
     "rigid bodies": Case(rigid_bodies, 1.0, rigid=True, invariant=True),
+    "beams": Case(kinked_beams("green"), 0.5, rigid=True, invariant=True),
+    "beams of Reissner's strain": Case(kinked_beams("reissner"), 0.5, rigid=True, invariant=True),
+    "quadratic measures": Case(quadratic_measures, 1.0, rigid=True, invariant=True),
     "truss of interpolated points": Case(interpolated(bars(GreenStrain(3.0, 1.3))), 1.0, rigid=True),
     "solid of interpolated points": Case(
         interpolated(elements("tetra", LAWS["neo-Hookean"])), 0.05, rigid=True, invariant=True

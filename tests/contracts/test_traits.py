@@ -13,6 +13,7 @@ from symplex.device.motion import OnDevice
 from symplex.errors import InvalidSystem
 from symplex.fem.contact_energy import ContactEnergy
 from symplex.fem.energy import Energy
+from symplex.fem.structures.frames import Frames
 from symplex.parallel.motion import InParts
 from symplex.time.catalogue import catalogue
 from symplex.time.composition import Composition
@@ -81,6 +82,7 @@ def has(feature):
         "loads": {"loads": {"push": lambda t, q, v: np.full_like(q, 0.1 * np.sin(t)) - 0.1 * v}},
         "internal variables": {"inelastic": {"visco": viscoelastic()}},
         "massless nodes": {"massless": MASS == 0.9},
+        "frames": {"frames": Frames([[0, 1, 2, 3]], Q)},
     }
     mass = MASS
     if feature == "changing stencils":
@@ -110,7 +112,8 @@ def method(request):
 
 def moved(method, system, t=3 * STEP):
     internal = {name: part.unstrained() for name, part in system.inelastic.items()}
-    state = sx.State(0.0, Q, np.where(system.fixed, 0.0, V), np.zeros_like(Q), internal=internal)
+    v = system.frames.velocities(Q, V[2], V[3]) if system.frames else np.where(system.fixed, 0.0, V)
+    state = sx.State(0.0, Q, v, np.zeros_like(Q), internal=internal)
     end = method.start(system, state).advance(t)
     assert np.isfinite(end.q).all()
     assert np.abs(end.q - Q).max() > 1e-4
@@ -152,6 +155,8 @@ def test_a_form_that_is_missing_is_refused(method):
 @pytest.mark.parametrize("feature", [feature for feature in FEATURES if feature != "constraints"])
 def test_features_are_taken_or_refused(method, feature):
     system = has(feature)
+    if feature == "frames" and "constraints" in method.takes:
+        method = replace(method, constraints={})  # the rods of the frame
     if {feature, *NEEDED_FOR.get(feature, ())} <= method.takes:
         assert runs_on(method, system)
         moved(method, system)

@@ -24,6 +24,7 @@ WALL = sx.HalfSpace((0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
 ROD = sx.measures.RigidBars.between(POINTS, [[0, 1]])
 RISE = sx.actions.TimeFunction.steady(0.1)
 MESH = sx.Mesh(POINTS, {"tetra": CELLS})
+LINE = sx.Mesh(POINTS[:3], {"line": np.array([[0, 1], [0, 2]], np.int32)})
 TWO = sx.Mesh(np.vstack([POINTS, POINTS + np.array([1.05, 0.0, 0.0])]), {"tetra": np.vstack([CELLS, CELLS + 4])})
 SURFACE = sx.contact.Surface.of(TWO)
 TOUCHING = sx.contact.BodyContact(SURFACE, 10.0, distance=0.1)
@@ -128,6 +129,13 @@ def finite(value: Any) -> None:
     """Look whether numbers are finite."""
     if not np.isfinite(np.asarray(value, dtype=float)).all():
         raise AssertionError(f"not finite: {value!r:.200}")
+
+
+def fly(frames: sx.structures.Frames) -> None:
+    """Let a frame move for a step."""
+    flying = sx.System(MASS, {}, frames=frames)
+    state = sx.EnergyMomentum(1e-3).start(flying, flying.state(POINTS)).advance(1e-3)
+    finite([state.q, state.v])
 
 
 def move(integrator: sx.Integrator) -> None:
@@ -373,6 +381,45 @@ def calls() -> dict[str, Call]:
         "RigidBodies": _call(sx.contact.RigidBodies, put, bodies={"ball": BALL}, n_nodes=2),
         "Rigidity": _call(
             sx.fem.Rigidity, carry, nodes=[[0, 1, 2, 3]], radii=[[0.5, 0.6, 0.7]], mass=2.0, frequency=3.0
+        ),
+        "QuadraticMeasures": _call(
+            sx.structures.QuadraticMeasures,
+            carry,
+            nodes=CELLS,
+            weights=[[[-1.0, 1.0, 0.0, 0.0], [-1.0, 0.0, 0.5, 0.5]]],
+            measures=[[(0, 0, 0.5)], [(0, 1, 1.0)]],
+            rest=[[0.5, 0.0]],
+            stiffness=[[[3.0, 1.0], [1.0, 2.0]]],
+            stress=[[0.0, 0.1]],
+        ),
+        "Frames": _call(sx.structures.Frames, fly, nodes=CELLS, points=POINTS, held=np.zeros((1, 6), bool)),
+        "Moment": _call(sx.structures.Moment, apply, particles=CELLS, mass=MASS, moment=[1.0, 2.0, 3.0], history=1.0),
+        "Section": _call(sx.structures.Section, ignore, area=0.1, I1=1e-3, I2=2e-3, J=1e-3, k1=0.8, k2=0.9),
+        "Section.rectangle": _call(sx.structures.Section.rectangle, ignore, height=0.1, width=0.2),
+        "Section.circle": _call(sx.structures.Section.circle, ignore, radius=0.1),
+        "Section.pipe": _call(sx.structures.Section.pipe, ignore, radius=0.1, thickness=0.01),
+        "Section.box": _call(sx.structures.Section.box, ignore, height=0.1, width=0.2, thickness=0.01),
+        "Section.i_beam": _call(sx.structures.Section.i_beam, ignore, height=0.2, width=0.1, web=0.01, flange=0.01),
+        "Section.of": _call(sx.structures.Section.circle(0.1).of, ignore, material=RUBBER),
+        "BeamProperties": _call(
+            sx.structures.BeamProperties,
+            ignore,
+            axial=10.0,
+            shear=(4.0, 4.0),
+            bending=(1.0, 2.0),
+            torsion=1.0,
+            mass=1.0,
+            moments=(0.1, 0.2),
+        ),
+        "beams": _call(
+            sx.structures.beams,
+            lambda made: finite(made.section_forces(1.01 * made.points)),
+            mesh=LINE,
+            properties=sx.structures.Section.circle(0.1).of(RUBBER),
+            up=[0.0, 0.0, 1.0],
+            group=None,
+            formulation="green",
+            extent=0.5,
         ),
         "Surface.of": _call(sx.contact.Surface.of, ignore, mesh=TWO, bodies=None),
         "Bars": _call(sx.Bars, carry, pairs=PAIRS, law=sx.measures.GreenStrain(10.0, 1.2), dim=3),

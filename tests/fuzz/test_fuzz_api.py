@@ -44,7 +44,7 @@ NOT_CALLED = {
     *("EquilibriumPath", "StaticEquilibrium"),
     *("Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
     *("Imported", "Modes", "ComplexModes", "FrequencyResponse", "ModesFound", "ResponseFound", "Study"),
-    *("Observation", "Probe", "write_page"),
+    *("Observation", "Probe", "write_page", "Beams"),
     "Ranks",  # of processes that mpiexec starts
 }
 

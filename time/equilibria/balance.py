@@ -42,6 +42,8 @@ class StaticBalance:
         The largest force on a node that has been seen, in N, those of supports included.
     length : float
         The size of the system in m.
+    start : float64 [n, dim]
+        Positions at the start in m.
     """
 
     impulse, symmetric, at, seen = 1.0, True, (1.0, 1.0), (1.0,)
@@ -50,7 +52,7 @@ class StaticBalance:
         self.system, self.way = system, way
         self.inertia = 0.0
         self.t, self._rest = t, np.zeros_like(q)
-        self._start, self._q = q, q
+        self.start, self._q = q, q
         self.constant = np.zeros_like(q)
         self.symmetric = not system.differentiable_loads
         self.size = _TINY
@@ -68,6 +70,8 @@ class StaticBalance:
         """Return ∇V − f [n, dim] in N at the positions q, zero where fixed."""
         forces = np.zeros_like(q)
         self.write_forces(q, forces)
+        if self.system.frames:
+            forces = self.system.frames.resultants(self.system, forces, q)
         self.size = max(self.size, float(np.abs(forces).max(initial=0.0)))
         forces[self.system.fixed] = 0.0
         return forces
@@ -108,7 +112,7 @@ class StaticBalance:
 
     def is_far(self, q: Array, times: float) -> bool:
         """Return whether a node has moved by so many times the size of the system, and of the way of its supports."""
-        moved = float(np.abs(q - self._start).max(initial=0.0))
+        moved = float(np.abs(q - self.start).max(initial=0.0))
         return moved > times * (self.length + float(np.abs(self.way).max(initial=0.0)))
 
     # -- what Newton's method asks for ----------------------------------------------------------------------

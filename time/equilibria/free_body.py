@@ -6,6 +6,7 @@ import numpy as np
 
 from symplex.errors import InvalidSystem
 from symplex.fem.energy import Array
+from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import System
 from symplex.time.rigid_rotation import in_space
 
@@ -17,6 +18,7 @@ def require_free(system: System) -> None:
     """Check that a system is a free body in the plane or in space."""
     if system.dim not in (2, 3):
         raise InvalidSystem(f"nothing rotates in {system.dim} dimension; make the system for 2 or 3.")
+    refuse_frames(system, "a relative equilibrium")
     if system.has_supports:
         raise InvalidSystem("a supported body has no relative equilibrium: leave the supports out.")
     if system.loads:

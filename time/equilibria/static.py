@@ -13,12 +13,14 @@ from symplex.base.representation import Summarized
 from symplex.errors import NoEquilibrium, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.solids.zero_energy import has_reduced, zero_energy_reason
+from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import State, System
 from symplex.time.equilibria.arc_length import arc_length_path
 from symplex.time.equilibria.balance import StaticBalance
 from symplex.time.equilibria.relaxation import relaxed
 from symplex.time.solvers.linear import linear_solver
 from symplex.time.solvers.newton import Newton, NewtonSolver
+from symplex.time.solvers.nodal_coordinates import newton_solver
 from symplex.time.solvers.singular import SingularMatrix, motion_without_force
 
 Way = Literal["load steps", "arc length", "relaxation"]
@@ -170,6 +172,7 @@ def equilibrium_path(
     NoEquilibrium
         If there is no path from the start, as where something is loose.
     """
+    refuse_frames(system, "equilibrium_path")
     start, balance = _begun(system, q, t, since)
     parts, shapes, stable = [0.0], [start], [True]
     for point in arc_length_path(balance, start, 0.0, (newton or Newton()).linear, step):
@@ -213,7 +216,7 @@ class _Search:
 
     def __init__(self, system: System, balance: StaticBalance, q: Array, newton: Newton):
         self._system, self._balance = system, balance
-        self._solver = NewtonSolver(system, newton)
+        self._solver = newton_solver(system, newton)
         self._newton = newton
         self._start, self._q, self._part = q, q, 0.0
         self._steps = self._corrections = 0
@@ -234,6 +237,11 @@ class _Search:
             return self._result("load steps")
         if self._part == 1.0:
             return self._result("load steps")
+        if self._system.frames:
+            raise NoEquilibrium(
+                "load steps lead to no stable equilibrium, and paths of systems with frames cannot be followed yet. "
+                "Begin at another shape, or let the system move under the load with damping."
+            )
         if not loose and not self._system.changing and self._arc_length():
             return self._result("arc length")
         self._relax()
@@ -247,7 +255,7 @@ class _Search:
         balance, solver = self._balance, self._solver
         balance.begin(q, part)
         self._corrections += solver.solve(balance, q, (part - self._part) * balance.way)
-        if balance.symmetric:
+        if balance.symmetric or self._system.frames:
             self._stable = solver.definite
         else:
             self._stable = balance.is_stable(q + solver.increment)
@@ -304,6 +312,7 @@ class _Search:
     def _relax(self) -> None:
         """Let the system come to rest, from a shape that is a little off where it is balanced but not stable."""
         begin, part = self._q, self._part
+        assert isinstance(self._solver, NewtonSolver), "paths of systems with frames end before"
         for push in (0.0, *_PUSHES) if part < 1.0 else _PUSHES:
             q = begin + push * self._balance.length * self._lowest_mode(begin) if push else begin
             self._q, count = relaxed(self._balance, q, part, self._solver)

@@ -23,6 +23,7 @@ from symplex.time.integrator import STEPS, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion, with_context
 from symplex.time.solvers.linear_solver import COUNTS, LinearSolver
 from symplex.time.solvers.newton import Newton, NewtonSolver
+from symplex.time.solvers.nodal_coordinates import newton_solver
 from symplex.time.steps import Steps
 from symplex.time.traits import Trait
 
@@ -67,7 +68,7 @@ class ImplicitMotion(FixedStepMotion):
         self._corrections, self._halved, self._linear = np.zeros(1), np.zeros(1), np.zeros(len(COUNTS))
         # Where bodies collide, steps are halved by default: which step can be solved is not known before.
         self._halvings = (6 if system.impassable else 0) if self._newton.halvings is None else self._newton.halvings
-        self._solver = NewtonSolver(system, self._newton)
+        self._solver = newton_solver(system, self._newton)
         # Of supports that move, zero elsewhere: increments, changes of velocity and accelerations of the step
         self._given_dq, self._given_dv, self._given_a = (np.zeros(shape if self._moving else 0) for _ in range(3))
         self._given = self._moving.mask  # the coordinates of supports that move
@@ -147,7 +148,7 @@ class ImplicitMotion(FixedStepMotion):
 
     def _found_loop(self) -> CompiledSteps | None:
         """Return what takes steps in compiled loops, looked for at the first: of many motions none is ever taken."""
-        if self._loop is None and self._compensation is None:
+        if self._loop is None and self._compensation is None and not self.system.frames:
             self._loop = CompiledSteps(self.system, self._newton, self._now.discrete)
             self._at_once = self._loop.at_once
         return self._loop or None

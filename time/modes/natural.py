@@ -14,6 +14,7 @@ from symplex.fem.energy import Array
 from symplex.fem.solids.zero_energy import has_reduced, zero_energy_reason
 from symplex.fem.system import State, System
 from symplex.time.modes.eigenpairs import lowest, scale
+from symplex.time.modes.framed import FramedMotions
 from symplex.time.modes.rigid_motions import MECHANISM, allowed_motions, rigid_motions, sorted_rigid
 from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.rigid_rotation import centre_of_mass
@@ -105,8 +106,11 @@ def natural_modes(system: System, state: State, n: int, *, solver: LinearOfModes
     motions = SmallMotions(system, state)
     # Of equal ones a part is any mixture: all rigid motions are found, and those that are asked for kept.
     some = n + len(allowed_motions(motions)[1])
-    squares, shapes = lowest(motions, max(n, min(some, motions.n_moving)) if n > 0 else n, solver)
-    squares, shapes, kinds = sorted_rigid(motions, squares, shapes, scale(motions))
+    framed = FramedMotions(motions) if system.frames else None
+    moving = motions.n_moving if framed is None else len(framed.free)
+    more = max(n, min(some, moving)) if n > 0 else n
+    squares, shapes = lowest(motions, more, solver) if framed is None else framed.lowest(more)
+    squares, shapes, kinds = sorted_rigid(motions, squares, shapes, framed.scale if framed else scale(motions))
     squares, shapes, kinds = squares[:n], shapes[:n], kinds[:n]
     flat = shapes.reshape(n, -1)
     largest = np.argmax(np.abs(flat) > (1.0 - 1e-6) * np.abs(flat).max(axis=1, keepdims=True), axis=1)

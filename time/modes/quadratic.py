@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.errors import NoEquilibrium
 from symplex.fem.energy import Array
+from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import State, System
 from symplex.time.modes.eigenpairs import lowest
 from symplex.time.modes.small_motions import SmallMotions
@@ -86,6 +87,7 @@ def complex_modes(system: System, state: State, n: int) -> ComplexModes:
     NoEquilibrium
         If the method finds no modes.
     """
+    refuse_frames(system, "complex_modes")
     motions = SmallMotions(system, state)
     squares, _ = lowest(motions, n, "auto")
     speed = float(np.sqrt(np.abs(squares).max())) or 1.0  # with time in units of 1/speed numbers are about 1

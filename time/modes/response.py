@@ -23,6 +23,7 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, NoEquilibrium, StepFailed
 from symplex.fem.energy import Array
 from symplex.fem.nodes import Nodes, node_indices, require_nodes
+from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import State, System
 from symplex.time.modes.natural import Modes
 from symplex.time.modes.quadratic import ComplexArray
@@ -117,6 +118,7 @@ def frequency_response(
     NoEquilibrium
         If a frequency is one of resonance without damping, or there is no static response to superpose upon.
     """
+    refuse_frames(system, "frequency_response")
     motions = SmallMotions(system, state)
     frequencies = np.atleast_1d(np.array(frequencies, dtype=float))
     if frequencies.ndim != 1 or not ((frequencies >= 0.0) & (frequencies < np.inf)).all():

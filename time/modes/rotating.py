@@ -52,4 +52,5 @@ def rotating_frame(system: System, angular_velocity: ArrayLike, point: ArrayLike
         inelastic=system.inelastic,
         moving=system.moving.motions,
         massless=system.massless,
+        frames=system.frames,
     )

@@ -34,6 +34,8 @@ class SmallMotions:
     system : System
     q : float64 [n, dim]
         Positions in m.
+    t : float
+        The time in s.
     stiffness : float64 [nnz, dim, dim]
         Blocks of K in N/m on the system's pattern, supports not yet taken out.
 
@@ -46,7 +48,7 @@ class SmallMotions:
     def __init__(self, system: System, state: State):
         if state.q.shape != system.fixed.shape:
             raise InvalidSystem(f"the state has positions {state.q.shape}, but the system {system.fixed.shape}.")
-        self.system, self.q, self._t = system, state.q, state.t
+        self.system, self.q, self.t = system, state.q, state.t
         self._rest = np.zeros_like(state.q)
         system.renew(state.q)
         try:
@@ -70,7 +72,7 @@ class SmallMotions:
             if by_q is None or by_v is None:
                 by_q, by_v = self.pattern.zeros(system.dim), self.pattern.zeros(system.dim)
             for local, out in zip(
-                load.derivatives(self._t, self.q[load.nodes], self._rest[load.nodes]), (by_q, by_v), strict=True
+                load.derivatives(self.t, self.q[load.nodes], self._rest[load.nodes]), (by_q, by_v), strict=True
             ):
                 scatter_blocks(np.ascontiguousarray(local), places, out)
         return by_q, by_v

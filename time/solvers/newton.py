@@ -176,7 +176,12 @@ class NewtonSolver:
         Δq of the last solution in m.
     forces : float64 [n, dim]
         G there in N.
+    share_of : callable, optional
+        Returns which part of a correction [n, dim] is taken, even if residuals grow: those of slender beams, stretched
+        by the square of what bends them, do before they converge. By default corrections are searched along.
     """
+
+    share_of: Callable[[Array], float] | None = None
 
     def __init__(self, system: System, settings: Newton, solver: Callable[[Pattern, int], LinearSolver] | None = None):
         self.system = system
@@ -380,7 +385,9 @@ class NewtonSolver:
         self._trial += self.increment
 
     def _free_part(self) -> float:
-        """Return a part of the correction on which nothing passes through, if something must not."""
+        """Return the part of the correction to begin with: on which nothing passes through, if something must not."""
+        if self.share_of is not None:
+            return self.share_of(self._correction)
         if not self.system.impassable:
             return 1.0
         np.subtract(self.increment, self._correction, out=self._trial)
@@ -395,7 +402,9 @@ class NewtonSolver:
         return part
 
     def _next_is_shorter(self, part: float) -> bool:
-        """Return whether the same matrix gives a shorter correction at the trial increment."""
+        """Return whether the same matrix gives a shorter correction at the trial increment, or none is asked for."""
+        if self.share_of is not None:
+            return True
         following = self._linear.solve(self._trial_residual, _FORCING)
         shorter = (1.0 - SHORTER * part) ** 2
         return self._length(following) ** 2 < shorter * self._length(self._correction) ** 2

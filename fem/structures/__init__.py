@@ -1,0 +1,14 @@
+"""Beams of frames, which are groups of rigid particles: sections, moments, and energies quadratic in measures."""
+
+from symplex.base.lazy import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        ".beam": ("Beams", "beams"),
+        ".frames": ("Frames",),
+        ".moments": ("Moment",),
+        ".quadratic_measures": ("QuadraticMeasures",),
+        ".sections": ("BeamProperties", "Section"),
+    },
+)

@@ -1,0 +1,449 @@
+"""Newton's method for systems with frames, in the displacements and rotations z = (u, θ) of these.
+
+A step takes the arms ρ of particles about the centre c of their frame to cay(θ) ρ, so that frames stay rigid:
+
+    Δq = u + (cay(θ) − 1) ρ⁰ = u + θ × ½ (ρ⁰ + ρ¹),    cay(θ) = 1 + 4/(4 + θ²) (θ̂ + ½ θ̂²).
+
+The equations r(Δq) = 0 of particles have unknown forces within frames in addition, which are no part of their
+resultants and moments P(q)ᵀ r = (Σ r, Σ ρ × r) with the arms ρ where the forces r act: at the middle of a step or at
+its end. Tested with the increment itself, Δq = P(q̄) z, they do no work; so what a method keeps without frames it keeps
+with them. With δΔq = P¹ (δu, T δθ), T = 4/(4 + θ²) (1 + ½ θ̂), and w = 0.5 or 1 for arms in the middle or at the end,
+the matrix is P(q)ᵀ K P¹ (1, T) + w Σ r̂ ρ̂¹ T on the rotations.
+
+The null space method of Betsch and Leyendecker (Int. J. Numer. Meth. Engng 67 (2006) 499), in increments.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, final, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.errors import InvalidSystem
+from symplex.fem.assembly import Array, IntArray
+from symplex.fem.kernels import formula, kernel
+from symplex.fem.structures.frames import Frames
+from symplex.fem.system import System
+from symplex.time.solvers.direct import SparseSolver
+from symplex.time.solvers.newton import Newton, NewtonSolver
+from symplex.time.solvers.step_equations import StepEquations
+
+_DENSE, _SPARSE = 30, 2000  # unknowns between which factors of the few couplings of lines take least
+_ROTATION = 1.0  # by which a correction of a balance of forces may rotate a frame about an axis
+
+
+def newton_solver(system: System, settings: Newton) -> NewtonSolver | FramedSolver:
+    """Return Newton's method for a system: for the positions of its nodes, or for those and rotations of frames."""
+    return FramedSolver(system, settings) if system.frames else NewtonSolver(system, settings)
+
+
+@final
+class NodalCoordinates:
+    """The coordinates z [nodes, 3] of a system with frames: u and θ of each frame, then u of all other nodes.
+
+    Parameters
+    ----------
+    system : System
+    frames : Frames
+
+    Attributes
+    ----------
+    frames, free : int32 [f, 4], [k]
+        The particles of frames, and the nodes that are in none.
+    system : System
+        Of the nodes of z: their masses and, for those of θ, inertias of which norms are made, and what is held.
+    pattern : Pattern
+        That of matrices of particles.
+    """
+
+    def __init__(self, system: System, frames: Frames):
+        if system.changing or system.impassable:
+            raise InvalidSystem("frames cannot be used yet with contact between bodies, whose stencils change.")
+        if np.any(system.moving.mask[frames.nodes]):
+            raise InvalidSystem("frames cannot be moved by supports yet; let the particles of other nodes be moved.")
+        n, f = system.n_nodes, len(frames)
+        self.frames, self.pattern = frames.nodes, system.pattern
+        self.free = np.setdiff1d(np.arange(n, dtype=np.int32), frames.nodes).astype(np.int32)
+        self._of_node = np.empty((n, 2), np.int32)  # the coordinates u, θ that a node moves with; −1: no rotation
+        self._of_node[self.free] = np.column_stack([2 * f + np.arange(len(self.free)), np.full(len(self.free), -1)])
+        self._of_node[self.frames, 0] = 2 * np.arange(f, dtype=np.int32)[:, None]
+        self._of_node[self.frames, 1] = self._of_node[self.frames, 0] + 1
+        pairs = self._of_node[np.column_stack([self.pattern.rows(), self.pattern.indices])]  # [nnz, 2, 2]
+        all_pairs = np.stack([pairs[:, 0, [0, 0, 1, 1]], pairs[:, 1, [0, 1, 0, 1]]], axis=2).reshape(-1, 2)
+        present = (all_pairs >= 0).all(axis=1)
+        mass, fixed = self._masses(system, frames), self._fixed(system, frames)
+        self.system = _System(mass, fixed, np.unique(all_pairs[present], axis=0).astype(np.int32), system, self)
+        keys = np.asarray(self.system.pattern.rows() * len(mass) + self.system.pattern.indices)
+        wanted = all_pairs[:, 0].astype(np.int64) * len(mass) + all_pairs[:, 1]
+        self._places = np.where(present, np.searchsorted(keys, wanted), -1).astype(np.int32).reshape(-1, 4)
+
+    def _masses(self, system: System, frames: Frames) -> Array:
+        mass = np.asarray(system.mass)
+        of_frames = mass[frames.nodes]
+        second = (of_frames * (frames.rest_arms**2).sum(axis=2)).sum(axis=1)
+        return np.concatenate([np.column_stack([of_frames.sum(axis=1), 2.0 / 3.0 * second]).ravel(), mass[self.free]])
+
+    def _fixed(self, system: System, frames: Frames) -> NDArray[np.bool_]:
+        held = frames.held | np.asarray(system.fixed[frames.nodes].all(axis=(1, 2)))[:, None]
+        return np.concatenate([held.reshape(-1, 3), system.fixed[self.free]])
+
+    def node_of(self, coordinate: int) -> int:
+        """Return a node that moves with a coordinate, for messages."""
+        f = 2 * len(self.frames)
+        return int(self.frames[coordinate // 2, 0] if coordinate < f else self.free[coordinate - f])
+
+    def write_increment(self, q0: Array, z: Array, out: Array) -> None:
+        """Write Δq [n, 3] for z from positions q0 [n, 3] to out."""
+        _write_increment(q0, z, self.frames, self.free, out)
+
+    def write_resultants(self, q: Array, forces: Array, out: Array) -> None:
+        """Write P(q)ᵀ forces [nodes, 3] of nodal forces [n, 3] to out."""
+        _write_resultants(q, forces, self.frames, self.free, out)
+
+    def write_matrix(
+        self, blocks: Array, ends: tuple[Array, Array], z: Array, forces: Array, weight: float, out: Array
+    ) -> None:
+        """Write the matrix of z, on the pattern of `system`, to out.
+
+        Parameters
+        ----------
+        blocks : float64 [nnz, 3, 3]
+            K on the pattern of particles.
+        ends : (float64 [n, 3], float64 [n, 3])
+            Positions where forces act, and at the end of the increment.
+        z, forces : float64 [nodes, 3], [n, 3]
+            The increment, and r.
+        weight : float
+            w, which part of the increment the first of these positions are after.
+        """
+        out[...] = 0.0
+        rows = self.pattern.indptr, self.pattern.indices
+        _add_matrix(blocks, *rows, self._places, self._of_node, self.frames, *ends, z, forces, weight, out)
+
+    def motions(self, q: Array, z: Array) -> Array:
+        """Return small motions P(q) z [n, 3] of nodes at positions q [n, 3]."""
+        out = np.empty_like(q)
+        arms = q[self.frames] - q[self.frames].mean(axis=1, keepdims=True)
+        out[self.free] = z[2 * len(self.frames) :]
+        u, theta = z[: 2 * len(self.frames)].reshape(-1, 2, 3).swapaxes(0, 1)
+        out[self.frames] = u[:, None] + np.cross(theta[:, None], arms)
+        return out
+
+
+class _System(System):
+    """The nodes of nodal coordinates, as Newton's method takes a system; it has no energies."""
+
+    def __init__(
+        self,
+        mass: Array,
+        fixed: NDArray[np.bool_],
+        pairs: IntArray,
+        of_particles: System,
+        coordinates: NodalCoordinates,
+    ):
+        super().__init__(mass, {}, fixed=fixed)
+        self._pairs, self._of_particles, self._coordinates = pairs, of_particles, coordinates
+
+    def _other_stencils(self) -> list[IntArray]:
+        return [self._pairs]
+
+    def foremost(self, x: Array) -> tuple[int, float, list[str]]:
+        """Return a node with the largest of numbers x of coordinates, this number, and the energies that act there."""
+        at = int(np.argmax(x))
+        node = self._coordinates.node_of(at)
+        return node, float(x[at]), self._of_particles.acting(node)
+
+
+@final
+class FramedSolver:
+    """Newton's method as `NewtonSolver`, for a system with frames.
+
+    Parameters
+    ----------
+    system : System
+    settings : Newton
+
+    Attributes
+    ----------
+    increment : float64 [n, 3]
+        Δq of the last solution in m.
+    forces : float64 [n, 3]
+        The forces in N that lead to it, those within frames included.
+    """
+
+    def __init__(self, system: System, settings: Newton):
+        assert system.frames is not None, "it is for systems with frames"
+        self.system, self.coordinates = system, NodalCoordinates(system, system.frames)
+        banded = settings.linear == "auto" and _DENSE < self.coordinates.system.fixed.size <= _SPARSE
+        self._solver = NewtonSolver(self.coordinates.system, settings, SparseSolver if banded else None)
+        self._equations = _Equations(system, self.coordinates)
+        self.increment, self.forces = np.zeros(system.fixed.shape), np.zeros(system.fixed.shape)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What the linear solver counts."""
+        return self._solver.counts
+
+    @property
+    def definite(self) -> bool:
+        """Whether the matrix at the last solution, with increments from there on, has positive pivots.
+
+        A symmetric one has where it is positive definite.
+        """
+        equations, coordinates = self._equations, self.coordinates
+        pattern, zero = coordinates.system.pattern, np.zeros(coordinates.system.fixed.shape)
+        blocks = pattern.zeros(3)
+        coordinates.write_matrix(*equations.matrix_of(self.increment), zero, equations.residual, 1.0, blocks)
+        if equations.of_symmetric:
+            blocks = 0.5 * (blocks + blocks[np.lexsort((pattern.rows(), pattern.indices))].transpose(0, 2, 1))
+        fixed = coordinates.system.fixed
+        stiffness = float(np.abs(blocks).max(initial=0.0)) or 1.0
+        blocks[pattern.held(fixed)] = 0.0
+        node, axis = np.nonzero(fixed)
+        blocks[pattern.diagonal()[node], axis, axis] = stiffness
+        linear = SparseSolver(pattern, 3)
+        linear.update(blocks, equations.of_symmetric, zero)
+        return linear.definite
+
+    def solve(self, equations: StepEquations, q0: Array, start: Array | float = 0.0, follow: bool = False) -> int:
+        """Find the increment from the positions q0 [n, 3], and return the number of corrections it took.
+
+        Frames begin without an increment, other nodes with that of ``start``; roots are not followed.
+
+        Raises
+        ------
+        StepFailed
+            If there is none to be found.
+        """
+        coordinates, reduced = self.coordinates, self._equations
+        reduced.begin(equations, q0)
+        z = np.zeros(coordinates.system.fixed.shape)
+        z[2 * len(coordinates.frames) :] = np.broadcast_to(start, q0.shape)[coordinates.free]
+        self._solver.share_of = self._share_of if equations.inertia == 0.0 else None
+        count = self._solver.solve(reduced, reduced.places, z)
+        reduced.at_increment(self._solver.increment)
+        self.increment[...] = reduced.increment
+        self._set_forces(equations)
+        return count
+
+    def _share_of(self, correction: Array) -> float:
+        """Return the part of a correction in which no frame rotates farther than it may."""
+        rotations = correction[1 : 2 * len(self.coordinates.frames) : 2]
+        return min(1.0, _ROTATION / max(float(np.abs(rotations).max()), _ROTATION))
+
+    def _set_forces(self, equations: StepEquations) -> None:
+        """Set the forces of frames to those that lead to the increment, less what was left of their equations."""
+        reduced, system = self._equations, self.system
+        self.forces[...] = reduced.forces_found
+        if equations.inertia == 0.0:
+            return
+        assert system.frames is not None, "it is for systems with frames"
+        left = system.frames.resultants(system, reduced.residual, reduced.middle)
+        within = (left - reduced.residual) / equations.impulse
+        nodes = system.frames.nodes
+        self.forces[nodes] += within[nodes]
+
+
+@runtime_checkable
+class Balance(Protocol):
+    """Equations of a body at rest, with constant forces that are given at the positions ``start`` [n, 3]."""
+
+    start: Array
+
+
+@final
+class _Equations:
+    """The equations of z that follow from those of a step, as Newton's method takes them.
+
+    All of them are among the forces, with the impulse 1; only what they are compared with is apart.
+
+    Parameters
+    ----------
+    system : System
+    coordinates : NodalCoordinates
+    """
+
+    inertia, impulse, symmetric, at, seen = 0.0, 1.0, False, (1.0, 1.0), ()
+
+    def __init__(self, system: System, coordinates: NodalCoordinates):
+        self._system, self._coordinates = system, coordinates
+        self._mass = np.asarray(system.mass)[:, None]
+        self._mass_values = system.mass_values
+        shape = system.fixed.shape
+        self.increment, self.residual, self.forces_found = (np.zeros(shape) for _ in range(3))
+        self.middle, self._end, self._inner = (np.zeros(shape) for _ in range(3))
+        self.constant, self.places = (np.zeros(coordinates.system.fixed.shape) for _ in range(2))
+        self._blocks = system.pattern.zeros(3)
+
+    def begin(self, equations: StepEquations, q0: Array) -> None:
+        """Be those of a step from positions q0 [n, 3]."""
+        self._step, self._q0, self.of_symmetric = equations, q0, equations.symmetric
+        # Of a balance of forces constant ones keep their moments; those of a step are momenta, which act in its middle.
+        self._constant_at = equations.start if isinstance(equations, Balance) else None
+        # Round-off is compared with the stiffness times these: positions, and 1 where there is a rotation.
+        coordinates = self._coordinates
+        f = 2 * len(coordinates.frames)
+        x = q0[coordinates.frames]
+        self.places[:f:2] = np.abs(x).max(axis=1)
+        self.places[1:f:2] = 1.0
+        self.places[f:] = q0[coordinates.free]
+
+    def at_increment(self, z: Array) -> None:
+        """Set all that belongs to particles for an increment z."""
+        step = self._step
+        self._coordinates.write_increment(self._q0, z, self.increment)
+        np.add(self._q0, step.at[0] * self.increment, out=self.middle)
+        np.add(self._q0, self.increment, out=self._end)
+        step.forces(self.increment, self.forces_found)
+        np.multiply(self._mass, step.inertia * self.increment, out=self._inner)
+        self._inner += step.impulse * self.forces_found
+        np.subtract(self._inner, step.constant, out=self.residual)
+        if self._constant_at is not None:
+            np.copyto(self.residual, self._inner)
+
+    def forces(self, dq: Array, out: Array) -> None:
+        """Write the part of the equations that depends on the increment z to out, and set the constant part."""
+        self.at_increment(dq)
+        self._coordinates.write_resultants(self.middle, self._inner, out)
+        at = self.middle if self._constant_at is None else self._constant_at
+        self._coordinates.write_resultants(at, self._step.constant, self.constant)
+
+    def blocks(self, dq: Array, out: Array) -> None:
+        """Write their derivative to out."""
+        self.at_increment(dq)
+        blocks, _ = self.matrix_of(self.increment)
+        ends = self.middle, self._end
+        self._coordinates.write_matrix(blocks, ends, dq, self.residual, self._step.at[0], out)
+
+    def matrix_of(self, dq: Array) -> tuple[Array, tuple[Array, Array]]:
+        """Return the matrix [nnz, 3, 3] of particles at an increment [n, 3], and the positions at its end, twice."""
+        step = self._step
+        step.blocks(dq, self._blocks)
+        self._blocks *= step.impulse
+        if step.inertia:
+            self._blocks += step.inertia * self._mass_values[:, None, None] * np.eye(3)
+        return self._blocks, (self._end, self._end)
+
+
+# -- kernels --------------------------------------------------------------------------------------------------------
+
+
+@formula
+def _center(q, nodes, i):
+    return 0.25 * (q[nodes[0], i] + q[nodes[1], i] + q[nodes[2], i] + q[nodes[3], i])
+
+
+@kernel
+def _write_increment(q0, z, frames, free, out):
+    for f in range(len(frames)):
+        nodes = frames[f]
+        cx, cy, cz = _center(q0, nodes, 0), _center(q0, nodes, 1), _center(q0, nodes, 2)
+        x, y, w = z[2 * f + 1, 0], z[2 * f + 1, 1], z[2 * f + 1, 2]
+        c = 4.0 / (4.0 + x * x + y * y + w * w)
+        for node in nodes:
+            a, b, d = q0[node, 0] - cx, q0[node, 1] - cy, q0[node, 2] - cz
+            ta, tb, td = y * d - w * b, w * a - x * d, x * b - y * a
+            out[node, 0] = z[2 * f, 0] + c * (ta + 0.5 * (y * td - w * tb))
+            out[node, 1] = z[2 * f, 1] + c * (tb + 0.5 * (w * ta - x * td))
+            out[node, 2] = z[2 * f, 2] + c * (td + 0.5 * (x * tb - y * ta))
+    for i in range(len(free)):
+        for k in range(3):
+            out[free[i], k] = z[2 * len(frames) + i, k]
+
+
+@kernel
+def _write_resultants(q, forces, frames, free, out):
+    for f in range(len(frames)):
+        nodes = frames[f]
+        cx, cy, cz = _center(q, nodes, 0), _center(q, nodes, 1), _center(q, nodes, 2)
+        for k in range(3):
+            out[2 * f, k], out[2 * f + 1, k] = 0.0, 0.0
+        for node in nodes:
+            a, b, d = q[node, 0] - cx, q[node, 1] - cy, q[node, 2] - cz
+            x, y, w = forces[node, 0], forces[node, 1], forces[node, 2]
+            out[2 * f, 0] += x
+            out[2 * f, 1] += y
+            out[2 * f, 2] += w
+            out[2 * f + 1, 0] += b * w - d * y
+            out[2 * f + 1, 1] += d * x - a * w
+            out[2 * f + 1, 2] += a * y - b * x
+    for i in range(len(free)):
+        for k in range(3):
+            out[2 * len(frames) + i, k] = forces[free[i], k]
+
+
+@kernel
+def _add_matrix(blocks, indptr, indices, places, of_node, frames, q, q1, z, forces, weight, out):
+    n = len(q)
+    left, right = np.zeros((n, 3, 3)), np.zeros((n, 3, 3))  # −ρ̂ at q, and −ρ̂¹ T
+    T, on = np.empty((3, 3)), np.empty((3, 3))
+    for f in range(len(frames)):
+        nodes = frames[f]
+        x, y, w = z[2 * f + 1, 0], z[2 * f + 1, 1], z[2 * f + 1, 2]
+        c = 4.0 / (4.0 + x * x + y * y + w * w)
+        T[0, 0], T[0, 1], T[0, 2] = c, -0.5 * c * w, 0.5 * c * y
+        T[1, 0], T[1, 1], T[1, 2] = 0.5 * c * w, c, -0.5 * c * x
+        T[2, 0], T[2, 1], T[2, 2] = -0.5 * c * y, 0.5 * c * x, c
+        cx, cy, cz = _center(q, nodes, 0), _center(q, nodes, 1), _center(q, nodes, 2)
+        ex, ey, ez = _center(q1, nodes, 0), _center(q1, nodes, 1), _center(q1, nodes, 2)
+        on[...] = 0.0
+        for node in nodes:
+            _set_minus_cross(q[node, 0] - cx, q[node, 1] - cy, q[node, 2] - cz, left[node])
+            a, b, d = q1[node, 0] - ex, q1[node, 1] - ey, q1[node, 2] - ez
+            for j in range(3):  # −ρ × of a column of T, negated: ω × ρ
+                right[node, 0, j] = T[1, j] * d - T[2, j] * b
+                right[node, 1, j] = T[2, j] * a - T[0, j] * d
+                right[node, 2, j] = T[0, j] * b - T[1, j] * a
+            rx, ry, rz = weight * forces[node, 0], weight * forces[node, 1], weight * forces[node, 2]
+            for j in range(3):  # (ω × ρ) × r
+                u, v, s = right[node, 0, j], right[node, 1, j], right[node, 2, j]
+                on[0, j] += v * rz - s * ry
+                on[1, j] += s * rx - u * rz
+                on[2, j] += u * ry - v * rx
+        place = _place(indptr, indices, places, nodes[0], 3)
+        for i in range(3):
+            for j in range(3):
+                out[place, i, j] += on[i, j]
+    by_rotation = np.empty((3, 3))
+    for a in range(n):
+        for s in range(indptr[a], indptr[a + 1]):
+            b, K = indices[s], blocks[s]
+            place = places[s]
+            for i in range(3):
+                for j in range(3):
+                    out[place[0], i, j] += K[i, j]
+            if of_node[b, 1] >= 0:
+                X = right[b]
+                for i in range(3):
+                    for j in range(3):
+                        by_rotation[i, j] = K[i, 0] * X[0, j] + K[i, 1] * X[1, j] + K[i, 2] * X[2, j]
+                        out[place[1], i, j] += by_rotation[i, j]
+            if of_node[a, 1] >= 0:
+                Y = left[a]
+                for i in range(3):
+                    for j in range(3):
+                        out[place[2], i, j] += Y[0, i] * K[0, j] + Y[1, i] * K[1, j] + Y[2, i] * K[2, j]
+                if of_node[b, 1] >= 0:
+                    for i in range(3):
+                        for j in range(3):
+                            out[place[3], i, j] += (
+                                Y[0, i] * by_rotation[0, j] + Y[1, i] * by_rotation[1, j] + Y[2, i] * by_rotation[2, j]
+                            )
+
+
+@formula
+def _set_minus_cross(a, b, d, out):
+    """Set out to the matrix of ω → ω × (a, b, d)."""
+    out[0, 1], out[0, 2] = d, -b
+    out[1, 0], out[1, 2] = -d, a
+    out[2, 0], out[2, 1] = b, -a
+
+
+@formula
+def _place(indptr, indices, places, node, which):
+    """Return the place of a node's block on the diagonal of a kind."""
+    for s in range(indptr[node], indptr[node + 1]):
+        if indices[s] == node:
+            return places[s, which]
+    return -1
