@@ -97,7 +97,7 @@ def test_failed_members_are_told_and_the_rest_is_kept(oscillator, capsys):
     assert "1 of 2 members finished; all of it is in osc-study, as table.csv" in out
     assert [row["status"] for row in table()] == ["failed", "finished"]
     assert main([*words, "--quiet"]) == 2
-    assert "osc-study already holds a study; go on with it with --resume" in capsys.readouterr().err
+    assert "osc-study already holds a study; continue it with --resume" in capsys.readouterr().err
     assert main([*words, "--quiet", "--resume", "--set", "define.k=3"]) == 2
     assert "osc-study cannot be resumed: the scenario has changed since" in capsys.readouterr().err
     assert main(["sweep", "osc.toml", "--over", "define.m=1,3", "--quiet", "--resume"]) == 2
@@ -288,7 +288,7 @@ def test_a_study_is_replaced_and_nothing_else(oscillator, capsys):
     before = Path("osc-study/members/001/summary.json").read_bytes()
     words = ["sweep", "osc.toml", "--over", "define.k=900", "--quantity", FINAL, "--workers", "0", "--quiet"]
     assert main(words) == 2
-    assert "osc-study already holds a study; go on with it with --resume, replace it with --overwrite" in (
+    assert "osc-study already holds a study; continue it with --resume, replace it with --overwrite" in (
         capsys.readouterr().err
     )
     assert Path("osc-study/members/001/summary.json").read_bytes() == before
@@ -319,7 +319,10 @@ def test_a_study_is_read_back_and_plotted_anew(oscillator, capsys):
 def test_other_folders_are_refused(oscillator):
     Path("mine").mkdir()
     Path("mine/notes.txt").write_text("mine")
-    with pytest.raises(sx.SymplexError, match=r"mine holds notes.txt, but no study; choose another --output\.$"):
+    with pytest.raises(
+        sx.SymplexError,
+        match=r"mine holds notes.txt, but no study that symplex has written; choose",
+    ):
         sweep(over={"define.k": [100]}, output="mine")
     with pytest.raises(sx.SymplexError, match="none holds no study to resume"):
         sweep(over={"define.k": [100]}, output="none", resume=True)
