@@ -90,6 +90,15 @@ class Folder:
         self.summary, self.manifest, self._lock = (self.path / name for name in (SUMMARY, MANIFEST, LOCK))
         self._files: dict[str, str] = {}  # what is written by name
 
+    @classmethod
+    def begun(cls, path: str | Path, kind: str, scenario: str, overwrite: bool) -> Folder:
+        """Return a folder of results after these were begun, with a copy of the text of the scenario."""
+        folder = cls(path, kind)
+        folder.refuse_taken(overwrite)
+        folder.begin()
+        folder.write("scenario.toml", scenario, "scenario")
+        return folder
+
     # -- what is ours, and what the user's ------------------------------------------------------------------------
 
     @property
