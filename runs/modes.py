@@ -72,17 +72,17 @@ class ModesFound(Study):
 
     def panels(self) -> list[Panel]:
         """Return how much of the mass moves in the modes up to a frequency; of complex modes their damping."""
-        natural, x = self.natural, {"x": "frequency (Hz)"}
+        natural, over = self.natural, "frequency (Hz)"
         if self.complex is not None:
             damping = Curve(self.complex.frequencies, np.nan_to_num(self.complex.ratios), mark="o", style="")
-            return [Panel("damping ratio", "1", curves=[damping], **x)]
+            return [Panel("damping ratio", "1", curves=[damping], x=over)]
         found = []
         for title, unit, first in (("mass", "kg", 0), ("moment of inertia", "kg m²", len(AXES))):
             curves = [
                 Curve(natural.frequencies, np.cumsum(natural.effective_masses[:, first + k]), axis, colour, mark="o")
                 for k, (axis, colour) in enumerate(zip(AXES, COLOURS, strict=False))
             ]
-            found.append(Panel(f"effective {title}, summed", unit, curves=curves, **x))
+            found.append(Panel(f"effective {title}, summed", unit, curves=curves, x=over))
         return found
 
     def _picture(self) -> tuple[Path, str]:
