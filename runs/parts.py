@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.columns import Column, Kind, components, vector_columns
+from symplex.base.fields import OF_SOLIDS
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
 from symplex.fem.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.outputs.forces import Acting
-from symplex.fem.outputs.solid_fields import QUANTITIES, SolidFields
+from symplex.fem.outputs.solid_fields import SolidFields
 from symplex.fem.solids.solid import Solid, solids_of
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.system import State, System
@@ -122,10 +123,10 @@ class BodyPart(Part):
         if name == "von_mises":
             stress = {key: solid.von_mises(state.q, parts.overstress(state, key)) for key, solid in self.solids.items()}
             return self.joined(stress)
-        if name not in QUANTITIES:
+        if name not in OF_SOLIDS:
             return None
         fields = parts.solid_fields
-        return self.joined({key: fields.of_elements(name, state, key) for key in self.solids})  # pyright: ignore
+        return self.joined({key: fields.of_elements(name, state, key) for key in self.solids})
 
     @property
     def elements(self) -> dict[str, int]:
@@ -298,7 +299,7 @@ class Parts(Sequence[Part]):
     def cell_fields(self, state: State, wanted: Collection[str]) -> dict[str, dict[str, Array]]:
         """Return the wanted fields of cells, by name and part."""
         found = {}
-        names = ("von_mises", *(name for name in wanted if name in QUANTITIES and name != "von_mises"), "axial_force")
+        names = ("von_mises", *(name for name in wanted if name in OF_SOLIDS and name != "von_mises"), "axial_force")
         for name in (name for name in names if name in wanted):
             values = {part.name: part.field(name, state, self) for part in self}
             if there := {part: value for part, value in values.items() if value is not None}:
@@ -309,7 +310,7 @@ class Parts(Sequence[Part]):
         """Yield the wanted fields of bodies that are averaged at nodes [n, …]."""
         if solids_of(self._system.energies):
             for name in (name for name in wanted if name.startswith(NODAL)):
-                yield name, self.solid_fields.at_nodes(name.removeprefix(NODAL), state)  # pyright: ignore
+                yield name, self.solid_fields.at_nodes(name.removeprefix(NODAL), state)
 
     @cached_property
     def solid_fields(self) -> SolidFields:

@@ -24,7 +24,16 @@ from symplex.time.trajectory import Observer
 
 @final
 class Sample:
-    """A sample of a run: a state, and what is computed of it once for all reporters.
+    """A sample of a run: a state, and what is computed of it once for all reporters. Runs make them.
+
+    Parameters
+    ----------
+    number, state, motion, is_row, is_frame
+        See below.
+    rows : RowsOfRun
+        Makes the row of the history.
+    background : Background
+        Calls what writes.
 
     Attributes
     ----------

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from symplex.scenario.tables import Tables
 
 Event = Literal["onset", "peak"]
+if TYPE_CHECKING:
+    _Quantity = str
+else:
+    _Quantity = Literal[Motion, Quantity, OfBars]
 _COMPONENTS = Literal["x", "y", "z", "xx", "yy", "zz", "xy", "yz", "xz", "1", "2", "3", "norm"]
 _MOST_PLACES = 1000
 
@@ -34,7 +38,7 @@ class ProbeTable(Table):
     support: Text | None = None
     obstacle: Text | None = None
     contact: Text | None = None
-    quantities: list[Literal[Motion, Quantity, OfBars]] | None = None
+    quantities: list[_Quantity] | None = None
     components: list[_COMPONENTS] | None = None
     reduce: list[Reduction] | None = None
     interpolate: bool = True

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from pydantic import Field
 
+from symplex.base.fields import OF_SOLIDS
 from symplex.base.quantities import FilePath, not_negative, whole
 from symplex.scenario.actions import (
     CentrifugalLoadTable,
@@ -47,11 +48,11 @@ from symplex.scenario.velocities import VelocityTable
 # Of bodies and trusses; the last two where bodies touch each other.
 UsualField = Literal["velocity", "von_mises", "axial_force", "contact_force", "contact_pressure", "gap"]
 # Of bodies, in each element; with ``nodal_`` before it averaged at nodes.
-SolidField = Literal[
-    "stress", "strain", "logarithmic_strain", "pressure", "principal_stresses", "energy_density", "nodal_stress",
-    "nodal_strain", "nodal_logarithmic_strain", "nodal_pressure", "nodal_principal_stresses", "nodal_von_mises",
-    "nodal_energy_density",
-]  # fmt: skip
+_OF_SOLIDS = (*(name for name in OF_SOLIDS if name != "von_mises"), *(f"nodal_{name}" for name in OF_SOLIDS))
+if TYPE_CHECKING:
+    ResultField = str
+else:
+    ResultField = Literal[UsualField, Literal[_OF_SOLIDS]]
 _MOST_TIMES = 10_000
 
 
@@ -61,7 +62,7 @@ class Output(Table):
     directory: FilePath | None = None
     format: Literal["vtkhdf", "pvd"] = "vtkhdf"
     partitioned: bool | None = None
-    fields: list[Literal[UsualField, SolidField]] = Field(default=list(get_args(UsualField)))
+    fields: list[ResultField] = Field(default=list(get_args(UsualField)))
     frames_at: list[Annotated[float, not_negative("s")]] = Field(default=[], max_length=_MOST_TIMES)
     history_every: Annotated[int, whole(1, 10 * MOST_FRAMES)] = 1
     pictures: bool = True

@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Kind
+from symplex.base.fields import OF_SOLIDS
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array
 from symplex.fem.nodes import Nodes, node_indices
 from symplex.fem.outputs.probe import DeferredProbe, Numbers, Reduction, require
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots, Wanted
-from symplex.fem.outputs.solid_fields import PARTS, QUANTITIES, UNITS, Quantity, SolidFields
+from symplex.fem.outputs.solid_fields import Quantity, SolidFields
 from symplex.fem.outputs.stacked_fields import StackedFields
 
 Motion = Literal["displacement", "position", "velocity", "acceleration"]
@@ -172,7 +173,7 @@ class SolidProbe(DeferredProbe):
         labels: Sequence[str] | None = None,
         elements: Mapping[str, Nodes] = MappingProxyType({}),
     ):
-        require("SolidProbe", quantities, QUANTITIES)
+        require("SolidProbe", quantities, tuple(OF_SOLIDS))
         require("SolidProbe", reduce, get_args(Reduction)) if reduce else None
         self.name, self._fields, self._at_elements = name, StackedFields(fields), places is None
         every = {one: np.arange(len(fields.elements(one))) for one in fields.names}
@@ -192,14 +193,14 @@ class SolidProbe(DeferredProbe):
             self._nodes = np.where(known[at] == nodes, at, -1) if len(known) else np.full(len(nodes), -1)
         if not count:
             raise InvalidSystem("SolidProbe: there is no element and no node to look at.")
-        self._quantities: tuple[Quantity, ...] = tuple(quantities)  # pyright: ignore[reportAttributeAccessIssue]
+        self._quantities: tuple[Quantity, ...] = tuple(quantities)
         self._numbers = [
             Numbers(
                 f"{name}: {one}",
                 one,
-                UNITS[one],
+                OF_SOLIDS[one].unit,
                 "other",
-                PARTS.get(one, ()),
+                OF_SOLIDS[one].parts,
                 labels or names,
                 components,
                 reduce,

@@ -13,11 +13,11 @@ from typing import Literal, final
 import numpy as np
 
 from symplex.base.columns import AXES, Column, Kind
+from symplex.base.fields import COMPONENTS
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array
 from symplex.fem.copying import Copyable
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots
-from symplex.fem.outputs.solid_fields import PARTS
 from symplex.fem.system import State, System
 
 Reduction = Literal["mean", "max", "min", "sum"]
@@ -113,7 +113,7 @@ class Numbers:
         self._single, self._has_norm = not parts, NORM in wanted
         self._reduce, self._weights = tuple(reduce), weights
         self._all = self._chosen == list(range(len(parts))) and not self._has_norm
-        self._double = parts == PARTS["stress"]
+        self._double = parts == COMPONENTS
         names = [""] if self._single else [f"_{c}" for c in wanted]
         split = not self._single and max(len(labels), len(reduce)) > 1  # into a plot for each place
         places = [f"_{how}" for how in reduce] or ([""] if len(labels) == 1 else [f"_{label}" for label in labels])
