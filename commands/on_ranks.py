@@ -40,7 +40,7 @@ def on_ranks(launch: Launch, command: Callable[[Ranks], int]) -> int:
 
 
 def _mute() -> int:
-    """Have what this process prints go nowhere, as the first rank speaks for all; return what was its standard error."""
+    """Have what this process prints go nowhere, as the first rank speaks for all; return its standard error."""
     kept = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for number in (1, 2):

@@ -58,11 +58,6 @@ class Hdf5Writer:
         A file that does not exist yet.
     declared : mapping of str to Column
         What the columns are, in their order, ``t`` first.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
     """
 
     def __init__(self, path: Path, declared: Mapping[str, Column]):

@@ -52,7 +52,8 @@ _OF_SOLIDS = (*(name for name in OF_SOLIDS if name != "von_mises"), *(f"nodal_{n
 if TYPE_CHECKING:
     ResultField = str
 else:
-    ResultField = Literal[UsualField, Literal[_OF_SOLIDS]]
+    SolidField = Literal[_OF_SOLIDS]
+    ResultField = Literal[UsualField, SolidField]
 _MOST_TIMES = 10_000
 
 

@@ -39,15 +39,7 @@ _SOLID_KEYWORDS = {"ELEMENT_SOLID": 0, "ELEMENT_SOLID_ORTHO": 2, "ELEMENT_TSHELL
 
 
 def read_lsdyna(path: Path, account: Account) -> RawMesh:
-    """Return nodes, solids, thick and thin shells of a keyword deck; parts and sets of nodes are sets, by their titles.
-
-    Raises
-    ------
-    MeshError
-        If fields are wider than the standard (``LONG``), or meshes are generated, moved or changed by keywords.
-    ValueError
-        If a line is not what its keyword asks for.
-    """
+    """Return nodes, solids, thick and thin shells of a keyword deck; parts and sets of nodes are sets, by titles."""
     parts = Parts()
     for section in _sections(path, account):
         word, lines = section.head.text, section.texts

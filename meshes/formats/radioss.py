@@ -51,13 +51,6 @@ def read_radioss(path: Path, account: Account) -> RawMesh:
     """Return nodes and elements of a starter file; parts and groups of nodes are sets, by their titles.
 
     Coordinates are in the unit of length that ``/BEGIN`` gives, or else as the file has them.
-
-    Raises
-    ------
-    MeshError
-        If it has elements that are not known, or meshes are made or moved by keywords.
-    ValueError
-        If a line is not what its keyword asks for.
     """
     parts = Parts()
     begin: float | None = None

@@ -67,12 +67,6 @@ class Scene:
         That sees all frames.
     legend : dict of str to str
         The colours of bodies by name, where each has its own and there is no scale.
-
-    Raises
-    ------
-    RenderError
-        If the series has no frames, or no such field, or the section meets no body in any of the chosen frames, or
-        the packages of pictures are not installed.
     """
 
     def __init__(self, series: Series, field: str, view: View, chosen: Sequence[int]):
