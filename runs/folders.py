@@ -162,6 +162,11 @@ class Folder:
         self._files = {**files}
         self._declare()
 
+    def adopt(self, files: Mapping[str, str]) -> None:
+        """Write the manifest of a result that is continued, whose files are these as well."""
+        self._files = self._known() | {**files}
+        self._declare()
+
     def _clear(self) -> None:
         """Remove what an earlier result has left, and nothing else: its manifest stays until the next is written."""
         for name in self._before():

@@ -211,8 +211,7 @@ class RunFolder(Folder):
             kept = read_whole(self.scenario)
         if kept != scenario_text.encode("utf-8", "backslashreplace"):
             write_text(self.scenario, scenario_text)
-        self._files = self._known() | self._named()
-        self._declare()
+        self.adopt(self._named())
 
     def _clear(self) -> None:
         """Remove what an earlier run has left, and nothing else, not yet its scenario and manifest."""

@@ -23,6 +23,11 @@ name = "block"
 mesh = { box = [0.1, 0.1, 0.1], cells = [1, 1, 1], split = "6" }
 material = { young = 1e9, poisson = 0.3, density = 1000 }
 velocity = [0, 0, -10]
+[[probe]]
+name = "tip"
+body = "block"
+nodes = [0]
+quantities = ["displacement"]
 [integrator]
 kind = "newmark"
 [run]
@@ -155,7 +160,7 @@ def test_overwriting_removes_all_of_the_run_before_and_nothing_else(finished, ne
     frames = {name for name in ours if name.startswith("motion/")}
     assert ours - frames == {
         *(".lock", "checkpoint.npz", "history.csv", "history.json", f"motion.{next_series}", "scenario.toml"),
-        *("conservation.json", "manifest.json", "summary.json"),
+        *("conservation.json", "manifest.json", "probe-tip.csv", "probe-tip.json", "summary.json"),
     }
     assert bool(frames) == (next_series == "pvd")
     assert len(read_series(out / f"motion.{next_series}")) == 5
@@ -198,6 +203,15 @@ def test_a_manifest_names_files_of_its_own_folder_only(finished, tmp_path):
     (out / "manifest.json").write_text(json.dumps(manifest))
     run(out, series, overwrite=True)
     assert (tmp_path / "precious.txt").read_text() == "mine"
+
+
+def test_results_of_an_earlier_version_open(finished, tmp_path):
+    _, folder = finished
+    out = shutil.copytree(folder, tmp_path / "out")
+    (out / "manifest.json").unlink()
+    old, new = symplex.read_result(out), symplex.read_result(folder)
+    assert (len(old.times), old.status, list(old.history)) == (len(new.times), new.status, list(new.history))
+    assert list(old.probes) == list(new.probes) == ["tip"]
 
 
 def test_two_that_begin_in_one_folder_do_not_remove_each_others_runs(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from symplex.meshes.pictures.render import _probe
 from symplex.runs.modes import find_modes, save_modes
 from symplex.runs.response import find_response, save_response
 from symplex.scenario.response import excitation
+from symplex.studies.folders import study_report
 
 BEAM = """
 [[body]]
@@ -115,6 +117,23 @@ def test_a_folder_of_others_is_left_alone(tmp_path):
         with pytest.raises(OutputError, match=f"holds {name}, but no modes"):
             save_modes(found, tmp_path, overwrite=True)
         (tmp_path / name).unlink()
+
+
+def test_modes_of_an_earlier_version_and_killed_ones_are_replaced(tmp_path):
+    found = find_modes(scenario(BEAM, RUN), 2)
+    save_modes(found, tmp_path / "old", pictures=False)
+    (tmp_path / "old" / "manifest.json").unlink()  # in its place the summary listed the files
+    summary = tmp_path / "old" / "summary.json"
+    names = ["modes.csv", "modes.json", "modes.vtkhdf", "scenario.toml"]
+    summary.write_text(json.dumps(json.loads(summary.read_text("utf-8")) | {"files": names}), "utf-8")
+    assert study_report(tmp_path / "old").startswith("Modes")
+    shutil.copytree(tmp_path / "old", tmp_path / "killed")
+    save_modes(found, tmp_path / "old", pictures=False, overwrite=True)
+    shutil.copy(tmp_path / "old" / "manifest.json", tmp_path / "killed")
+    (tmp_path / "killed" / "summary.json").unlink()
+    (tmp_path / "killed" / "mine.txt").write_text("mine", "utf-8")
+    save_modes(found, tmp_path / "killed", pictures=False, overwrite=True)
+    assert (tmp_path / "killed" / "mine.txt").exists()
 
 
 def test_modes_are_a_study(tmp_path):
