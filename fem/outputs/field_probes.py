@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
-from symplex.base.columns import AXES, Kind
+from symplex.base.columns import AXES
 from symplex.base.fields import OF_SOLIDS
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array
@@ -24,12 +24,6 @@ from symplex.fem.outputs.stacked_fields import StackedFields
 Motion = Literal["displacement", "position", "velocity", "acceleration"]
 MOTIONS: tuple[Motion, ...] = get_args(Motion)
 _ARRAYS: dict[str, Wanted] = {"displacement": "q", "position": "q", "velocity": "v", "acceleration": "a"}  # of a state
-_MOTION: dict[str, tuple[str, Kind]] = {
-    "displacement": ("m", "length"),
-    "position": ("m", "length"),
-    "velocity": ("m/s", "other"),
-    "acceleration": ("m/s²", "other"),
-}
 
 
 @checked
@@ -92,9 +86,7 @@ class NodalProbe(DeferredProbe):
                 )
             self._start = start[self._nodes]
         self._quantities = tuple(quantities)
-        self._numbers = [
-            Numbers(f"{name}: {one}", one, *_MOTION[one], AXES[:dim], labels, components, reduce) for one in quantities
-        ]
+        self._numbers = [Numbers(f"{name}: {one}", one, AXES[:dim], labels, components, reduce) for one in quantities]
         self.columns = tuple(column for numbers in self._numbers for column in numbers.columns)
         self.needs: Needs = {_ARRAYS[one]: np.unique(self._nodes) for one in quantities}
 
@@ -195,17 +187,7 @@ class SolidProbe(DeferredProbe):
             raise InvalidSystem("SolidProbe: there is no element and no node to look at.")
         self._quantities: tuple[Quantity, ...] = tuple(quantities)
         self._numbers = [
-            Numbers(
-                f"{name}: {one}",
-                one,
-                OF_SOLIDS[one].unit,
-                "other",
-                OF_SOLIDS[one].parts,
-                labels or names,
-                components,
-                reduce,
-                weights,
-            )
+            Numbers(f"{name}: {one}", one, OF_SOLIDS[one].parts, labels or names, components, reduce, weights)
             for one in self._quantities
         ]
         self.columns = tuple(column for numbers in self._numbers for column in numbers.columns)
