@@ -292,9 +292,20 @@ class Parts(Sequence[Part]):
 
     def row(self, state: State) -> dict[str, float]:
         """Return these numbers at a state."""
-        nodes = np.unique(np.concatenate([part.nodes for part in self])) if len(self) else Part.nodes
-        few = state.of_nodes(nodes.astype(np.int32)) if len(nodes) else state
-        return {name: value for part in self for name, value in part.row(few).items()}
+        if not self._told:
+            return {}
+        few = state.of_nodes(self._nodes)
+        return {name: value for part in self._told for name, value in part.row(few).items()}
+
+    @cached_property
+    def _told(self) -> list[Part]:
+        """Those that have numbers of the history."""
+        return [part for part in self if part.columns]
+
+    @cached_property
+    def _nodes(self) -> IntArray:
+        """The nodes that these numbers are of."""
+        return np.unique(np.concatenate([part.nodes for part in self._told])).astype(np.int32)
 
     def cell_fields(self, state: State, wanted: Collection[str]) -> dict[str, dict[str, Array]]:
         """Return the wanted fields of cells, by name and part."""
