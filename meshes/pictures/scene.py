@@ -314,8 +314,8 @@ class Scene:
 def words_of(field: str) -> tuple[str, str]:
     """Return words for a field, and its unit."""
     name = field.removeprefix(_NODAL)
-    words, unit, _ = FIELDS.get(name, Field(name.replace("_", " "), ""))
-    return f"{words} at nodes" if field.startswith(_NODAL) else words, unit
+    known = FIELDS.get(name, Field(name.replace("_", " "), ""))
+    return f"{known.words} at nodes" if field.startswith(_NODAL) else known.words, known.unit
 
 
 def named_limits(frames: NDArray) -> tuple[float, float]:
