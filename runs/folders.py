@@ -27,6 +27,7 @@ WHAT_IS_OF = {
     "comparison": "a comparison of two results",
 }
 _FORMAT = 1
+_LONGEST = 200  # letters of the name of a file
 MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"  # of locks before manifests
 
 
@@ -46,10 +47,10 @@ def manifest_of(path: Path) -> Manifest | None:
     """Return what a folder holds by its manifest; None if there is none, or it is none of ours."""
     told = _json_in(path / MANIFEST)
     kind, files = told.get("kind"), told.get("files")
-    if kind not in WHAT_IS_OF or not isinstance(files, dict):
+    if not isinstance(kind, str) or kind not in WHAT_IS_OF or not isinstance(files, dict):
         return None
-    plain = {name: str(what) for name, what in files.items() if Path(name).name == name}
-    return Manifest(str(kind), str(told.get("symplex", "")), plain)
+    plain = {name: str(what) for name, what in files.items() if _is_plain(name)}
+    return Manifest(kind, str(told.get("symplex", "")), plain)
 
 
 def kind_of(path: Path) -> str | None:
@@ -63,7 +64,13 @@ def kind_of(path: Path) -> str | None:
         if is_file(path / name):
             return kind
     kind = _json_in(path / SUMMARY).get("study")
-    return kind if kind in WHAT_IS_OF else None
+    return kind if isinstance(kind, str) and kind in WHAT_IS_OF else None
+
+
+def _is_plain(name: object) -> bool:
+    """Return whether something names a file in a folder, and none elsewhere."""
+    plain = isinstance(name, str) and name not in ("", "..") and "\0" not in name and len(name) < _LONGEST
+    return plain and Path(str(name)).name == name
 
 
 def _json_in(path: Path) -> dict[str, Any]:
@@ -112,7 +119,7 @@ class Folder:
         if manifest_of(self.path):
             return list(self._known())
         files = _json_in(self.summary).get("files", [])
-        plain = [name for name in files if isinstance(name, str) and Path(name).name == name]
+        plain = [name for name in files if _is_plain(name)] if isinstance(files, list) else []
         return [*plain, SUMMARY] if plain else []
 
     def refuse_taken(self, overwrite: bool = False, *, resumable: bool = False) -> None:

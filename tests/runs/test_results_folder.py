@@ -186,7 +186,13 @@ def test_the_manifest_says_what_files_are(finished):
 
 
 def test_a_manifest_of_others_is_neither_believed_nor_replaced(tmp_path):
-    for text in ("{}", '{"kind": "run", "files": ["notes.txt"]}', '{"kind": "study", "files": {}}', "no JSON"):
+    for text in (
+        "{}",
+        '{"kind": ["run"], "files": {}}',
+        '{"kind": "run", "files": ["notes.txt"]}',
+        '{"kind": "study", "files": {}}',
+        "no JSON",
+    ):
         (tmp_path / "manifest.json").write_text(text)
         mine = with_files(tmp_path, ["notes.txt"]) | {"manifest.json": text.encode()}
         with pytest.raises(OutputError, match=r"holds manifest\.json, but no run"):
@@ -199,8 +205,10 @@ def test_a_manifest_names_files_of_its_own_folder_only(finished, tmp_path):
     out = shutil.copytree(folder, tmp_path / "out")
     (tmp_path / "precious.txt").write_text("mine")
     manifest = json.loads((out / "manifest.json").read_text("utf-8"))
-    manifest["files"] |= {"../precious.txt": "history", str(tmp_path / "precious.txt"): "history"}
+    odd = ("../precious.txt", str(tmp_path / "precious.txt"), "..", "a\0b", "x" * 300, "notes.csv", "")
+    manifest["files"] |= dict.fromkeys(odd, "probe")
     (out / "manifest.json").write_text(json.dumps(manifest))
+    assert list(symplex.read_result(out).probes) == ["tip"]
     run(out, series, overwrite=True)
     assert (tmp_path / "precious.txt").read_text() == "mine"
 
