@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import IO, Any, NamedTuple
 
 from symplex.base.columns import Column
-from symplex.base.files import damage_reported, is_file, read_whole, reason_of, write_text
+from symplex.base.files import aside_of, damage_reported, is_file, read_whole, reason_of, write_text
 from symplex.base.version import VERSION
 from symplex.errors import OutputError
 
@@ -28,7 +28,8 @@ WHAT_IS_OF = {
 }
 _FORMAT = 1
 _LONGEST = 200  # letters of the name of a file
-MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"  # of locks before manifests
+MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"  # of locks
+_UNSEEN = (LOCK, aside_of(Path(MANIFEST)).name)  # what a kill may leave before there is a manifest
 
 
 class FolderBusy(OutputError):
@@ -96,6 +97,7 @@ class Folder:
         self.path, self.kind = Path(path), kind
         self.summary, self.manifest, self._lock = (self.path / name for name in (SUMMARY, MANIFEST, LOCK))
         self._files: dict[str, str] = {}  # what is written by name
+        self._lock_file: IO[bytes] | None = None  # while it is held
 
     @classmethod
     def begun(cls, path: str | Path, kind: str, scenario: str, overwrite: bool) -> Folder:
@@ -136,7 +138,7 @@ class Folder:
             return
         if not self.path.is_dir():
             raise OutputError(f"{self.path} is not a folder; choose another with --output.")
-        there = sorted(entry.name for entry in self.path.iterdir() if entry.name != LOCK)
+        there = sorted(entry.name for entry in self.path.iterdir() if entry.name not in _UNSEEN)
         if there and not self.is_ours:
             raise OutputError(
                 f"{self.path} holds {' and '.join(there[:3])}, but no {self.kind} that symplex has written; choose "
@@ -166,6 +168,10 @@ class Folder:
         with self._writing():
             self.path.mkdir(parents=True, exist_ok=True)
             self._clear()
+            if self._lock_file is not None:  # it tells whose files these are until the manifest is there
+                self._lock_file.seek(0)
+                self._lock_file.write(MARK)
+                self._lock_file.flush()
         self._files = {**files}
         self._declare()
 
@@ -233,9 +239,11 @@ class Folder:
                 ) from None
             except OSError:
                 pass
+            self._lock_file = file
             try:
                 yield
             finally:
+                self._lock_file = None
                 if not begun and not self._is_begun:
                     with suppress(OSError):  # on Windows a file that is open cannot be removed
                         self._lock.unlink()

@@ -171,6 +171,7 @@ def test_a_run_of_an_earlier_version_can_be_overwritten(finished, tmp_path):
     series, folder = finished
     for kept in ("summary.json", "checkpoint.npz"):
         out = shutil.copytree(folder, tmp_path / kept)
+        (out / ".lock").write_bytes(b"")
         for name in {"summary.json", "checkpoint.npz", "manifest.json"} - {kept}:
             (out / name).unlink()
         assert run(out, series, overwrite=True)["status"] == "finished"
@@ -183,6 +184,17 @@ def test_the_manifest_says_what_files_are(finished):
     assert manifest["files"] | {"history.csv": "history", f"motion.{series}": "frames"} == manifest["files"]
     written = {path.name for path in folder.iterdir() if path.is_file()}
     assert written - {".lock"} <= manifest["files"].keys()
+
+
+def test_a_run_that_was_killed_before_its_manifest_begins_again(finished, tmp_path):
+    series, folder = finished
+    lock = (folder / ".lock").read_bytes()
+    for number, options in enumerate(({}, {"overwrite": True})):
+        out = tmp_path / str(number)
+        out.mkdir()
+        (out / ".lock").write_bytes(lock)
+        (out / "manifest.json.new").write_text("{")
+        assert run(out, series, **options)["status"] == "finished"
 
 
 def test_a_manifest_of_others_is_neither_believed_nor_replaced(tmp_path):
