@@ -90,13 +90,7 @@ def words_of(arguments: argparse.Namespace, names: Iterable[str]) -> list[str]:
 
 
 def scenario_of(arguments: argparse.Namespace) -> Scenario:
-    """Return the scenario of a file, with the values that the command line gives.
-
-    Raises
-    ------
-    ScenarioError
-        If it is none; of study files it says what they are for.
-    """
+    """Return the scenario of a file, with the values that the command line gives."""
     from symplex.errors import ScenarioError
     from symplex.scenario.changes import parsed_changes
     from symplex.scenario.scenario import Scenario

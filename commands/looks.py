@@ -41,13 +41,7 @@ def add_size(parser: argparse.ArgumentParser, dpi: str = "100, for PDF and SVG 3
 
 
 def size_words(word: str | None) -> tuple[int | None, int | None]:
-    """Return the width and the height that are given.
-
-    Raises
-    ------
-    OutputError
-        If the word is no size.
-    """
+    """Return the width and the height that are given."""
     from symplex.meshes.pictures.words import size_of
 
     try:
@@ -57,13 +51,7 @@ def size_words(word: str | None) -> tuple[int | None, int | None]:
 
 
 def look_of(arguments: argparse.Namespace, default: ViewTable) -> Look:
-    """Return how pictures are to look: as the arguments say, and where they say nothing, as a scenario does.
-
-    Raises
-    ------
-    OutputError
-        If a word is none of those that there are.
-    """
+    """Return how pictures are to look: as the arguments say, and where they say nothing, as a scenario does."""
     from symplex.meshes.pictures.words import view_of
     from symplex.runs.drawing import Look
 

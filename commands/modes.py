@@ -28,7 +28,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def _modes(arguments: argparse.Namespace) -> int:
     from symplex.runs.folders import Folder
-    from symplex.runs.modes import find_modes, modes_report, save_modes
+    from symplex.runs.modes import find_modes, save_modes
 
     scenario = scenario_of(arguments)
     output = arguments.output or f"{scenario.name}-modes"
@@ -42,4 +42,4 @@ def _modes(arguments: argparse.Namespace) -> int:
         film=arguments.film,
         say=complain,
     )
-    return told(modes_report(found, output))
+    return told(found.report(output))

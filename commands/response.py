@@ -19,11 +19,11 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def _response(arguments: argparse.Namespace) -> int:
     from symplex.runs.folders import Folder
-    from symplex.runs.response import find_response, response_report, save_response
+    from symplex.runs.response import find_response, save_response
 
     scenario = scenario_of(arguments)
     output = arguments.output or f"{scenario.name}-response"
     Folder(output, "response").refuse_taken(arguments.overwrite)  # before anything is computed
     found = find_response(scenario, arguments.at)
     save_response(found, output, overwrite=arguments.overwrite, pictures=not arguments.no_pictures, say=complain)
-    return told(response_report(found, output))
+    return told(found.report(output))

@@ -149,7 +149,9 @@ class Cylinder(_Round):
     radius: float
     inside: bool
 
-    def __init__(self, point: ArrayLike, axis: ArrayLike, radius: Annotated[float, positive("m")], inside: bool = False):
+    def __init__(
+        self, point: ArrayLike, axis: ArrayLike, radius: Annotated[float, positive("m")], inside: bool = False
+    ):
         start, direction = _vector("Cylinder: point", point, 3), _vector("Cylinder: axis", axis, 3)
         if not direction.any():
             raise InvalidSystem("Cylinder: the axis is zero; it must be a direction.")

@@ -25,11 +25,6 @@ def sphere_surface(radius: float, refinements: int = 3) -> Mesh:
         In m.
     refinements : int, default 3
         The surface has 20·4ʳ triangles, of edges that differ in length by a factor of 1.2 at most.
-
-    Raises
-    ------
-    MeshError
-        If the radius is not positive, or there are too many triangles.
     """
     _require_positive("sphere", radius=radius)
     if not (refinements >= 0 and 20 * 4 ** min(refinements, 20) <= _MOST_TRIANGLES):
@@ -57,11 +52,6 @@ def cylinder_surface(radius: float, length: float, rings: int = 4, layers: int |
         Rings of triangles on the ends: ring i has 6 i points, and the bar 6 n corners around.
     layers : int, optional
         Of triangles along the bar; default: as high as their sides are long.
-
-    Raises
-    ------
-    MeshError
-        If a number is not positive, or there are too many triangles.
     """
     _require_positive("cylinder", radius=radius, length=length)
     if rings < 1 or (layers is not None and layers < 1):
@@ -99,11 +89,6 @@ def box_surface(size: ArrayLike, cells: tuple[int, int, int] = (1, 1, 1)) -> Mes
         In m.
     cells : int [3], default (1, 1, 1)
         How many rectangles of two triangles its faces have along each axis.
-
-    Raises
-    ------
-    MeshError
-        As `symplex.meshes.generate.box`.
     """
     lengths = np.array(size, dtype=float)
     if lengths.shape != (3,):

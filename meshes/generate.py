@@ -153,12 +153,6 @@ def bar_lattice(
     -------
     Mesh
         With the cell groups ``axial`` and, if there are any, ``diagonal``, and the point groups ``x_min``, ``x_max`` …
-
-    Raises
-    ------
-    MeshError
-        If sizes do not match, a direction with cells has no size, the diagonals are unknown, or there are more cells
-        than fit into memory.
     """
     lengths, counts = _checked(size, cells, dim=None)
     dim = len(counts)
@@ -202,11 +196,6 @@ def ring(radius: float, bars: int) -> Mesh:
         Distance of the nodes from the origin in m.
     bars : int
         Number of bars, at least 3.
-
-    Raises
-    ------
-    MeshError
-        If the radius is not positive or there are fewer than three bars.
     """
     if not (0 < radius < np.inf and bars >= 3):
         raise MeshError(f"a ring needs a positive radius and at least 3 bars, not {radius} m and {bars}.")

@@ -81,13 +81,7 @@ _OTHER_NAMES = {
 
 
 def dimension_of(kind: str) -> int:
-    """Return the dimension of cells of a type (meshio's name): 3 for ``tetra`` and ``tetra10``, 0 for ``vertex``.
-
-    Raises
-    ------
-    MeshError
-        If the type is unknown.
-    """
+    """Return the dimension of cells of a type (meshio's name): 3 for ``tetra`` and ``tetra10``, 0 for ``vertex``."""
     found = _PATTERN.fullmatch(kind)
     if found is None:
         raise MeshError(f"cells of the type '{kind}' are not supported; known are: {', '.join(_DIMENSIONS)}.")
@@ -95,13 +89,7 @@ def dimension_of(kind: str) -> int:
 
 
 def require_kind(kind: str) -> None:
-    """Refuse the name of a type of cells that does not exist, with the one that may be meant.
-
-    Raises
-    ------
-    MeshError
-        If there is no such type.
-    """
+    """Refuse the name of a type of cells that does not exist, with the one that may be meant."""
     if _PATTERN.fullmatch(kind) and kind not in _OTHER_NAMES:
         return
     close = get_close_matches(kind.lower(), [*_CORNERS, *_OTHER_NAMES], n=1)

@@ -63,11 +63,6 @@ def are_in_cells(mesh: Mesh, at: ArrayLike, group: str | None = None) -> NDArray
     ----------
     mesh, at, group
         As of `weights_in_cells`.
-
-    Raises
-    ------
-    MeshError
-        If there is no such group.
     """
     points, cells = _points_of(mesh, at), _cells_in(mesh, group)
     return np.array([_weights(mesh.points, cells, x) is not None for x in points], dtype=bool)

@@ -35,11 +35,6 @@ def require_memory(what: str, n_bytes: float) -> None:
         Begins the message: "a box of 10 × 10 × 10 cells".
     n_bytes : float
         An estimate.
-
-    Raises
-    ------
-    MeshError
-        If it is more.
     """
     there = memory_of_machine()
     if n_bytes > there:

@@ -161,12 +161,6 @@ def check_mesh(mesh: Mesh, name: str = "mesh") -> None:
     mesh : Mesh
     name : str
         What to call the mesh in the message, such as its file name.
-
-    Raises
-    ------
-    MeshError
-        If coordinates are not finite, cells occur twice, volume cells are inverted or flat, or nodes
-        belong to no volume cell. The first of these is reported, with the cells or nodes by index.
     """
     wrong = np.flatnonzero(~np.isfinite(mesh.points).all(axis=1))
     if len(wrong):

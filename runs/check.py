@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from math import sqrt
 from time import perf_counter
 
 import numpy as np
@@ -14,22 +13,16 @@ from symplex.contact.bodies import BodyContact
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.contact_energy import contact_of
 from symplex.fem.energy import Array
-from symplex.fem.measures.anchors import Anchors
-from symplex.fem.measures.bars import Bars
-from symplex.fem.solids.solid import Solid
-from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.system import State, System
 from symplex.meshes.formats.account import some
-from symplex.meshes.mesh import Mesh
 from symplex.meshes.quality import describe
+from symplex.runs.parts import Parts
 from symplex.runs.plausibility import doubts
 from symplex.runs.progress import clock, si
-from symplex.runs.report import called, elements
+from symplex.runs.report import called
 from symplex.runs.tables import table
 from symplex.scenario.integrators import step_of
-from symplex.scenario.joined_parts import joined_cells
 from symplex.scenario.scenario import Problem
-from symplex.scenario.viscous import overstress_name
 from symplex.time.equilibria.quasi_static import Static
 from symplex.time.explicit.local_gain import expected_gain
 from symplex.time.explicit.multirate import Multirate
@@ -51,13 +44,8 @@ def check_report(problem: Problem) -> tuple[str, str]:
     tables = scenario.tables
     rows = [("size", f"{system.n_nodes:,} nodes, {int((~system.fixed).sum()):,} degrees of freedom")]
     mesh = problem.mesh
-    for name, solids in problem.parts.items():
-        rows.append((f"body '{name}'", _body(mesh.points[mesh.nodes_of(name)], solids, system)))
-        rows += [(f"  {part}", _material(part, solid, system)) for part, solid in solids.items() if len(solids) > 1]
-    for name, bars in problem.trusses.items():
-        rows.append((f"truss '{name}'", _truss(bars, mesh, name)))
-    for name, springs in problem.springs.items():
-        rows.append((f"spring '{name}'", _springs(springs, problem.state.q)))
+    for part in Parts.of(problem):
+        rows += part.describe(mesh, problem.state.q, system)
     if tables.names and (pieces := describe(mesh).bodies) > len(tables.names):
         rows.append(("pieces", f"{pieces}, as parts of a body that share no nodes are not joined"))
     points = problem.riders.points(problem.state.q)
@@ -122,54 +110,6 @@ def _local_steps(problem: Problem) -> Iterator[tuple[str, str]]:
     for level, part in enumerate(motion.division.parts):
         nodes = part.own.stop - part.own.start
         yield f"  level {level}", f"{si(motion.dt / 2.0**level, 's', 4)}: {part.stencils:,} elements, {nodes:,} nodes"
-
-
-def _body(points: Array, solids: Mapping[str, Solid], system: System) -> str:
-    """Return size, elements and mass of a body, and its material if it has only one part."""
-    size = " × ".join(f"{length:.4g}" for length in np.ptp(points, axis=0))
-    cells = elements({"": {kind: len(rows) for kind, rows in joined_cells(solids).items()}})
-    if len(solids) == 1:
-        return f"{size} m, {cells}, {_material(*next(iter(solids.items())), system)}"
-    mass = sum(solid.material.density * solid.volumes.sum() for solid in solids.values())
-    return f"{size} m, {cells}, {mass:.6g} kg"
-
-
-def _truss(bars: Bars, mesh: Mesh, name: str) -> str:
-    """Return size, members, lengths and prestress of a truss."""
-    points, lengths = mesh.points, bars.lengths(mesh.points)
-    size = " × ".join(f"{length:.4g}" for length in np.ptp(points[mesh.nodes_of(name)], axis=0))
-    return f"{size} m, {len(bars.nodes):,} members of {_range(lengths, 'm')}, {_forces(bars, points)}"
-
-
-def _springs(springs: Bars | Anchors, q: Array) -> str:
-    """Return the number of springs, their lengths and forces at the start."""
-    return f"{len(springs.nodes):,} of {_range(springs.lengths(q), 'm')}, {_forces(springs, q)}"
-
-
-def _range(values: Array, unit: str) -> str:
-    low, high = float(values.min()), float(values.max())
-    return si(high, unit) if high - low <= _NOISE * abs(high) else f"{si(low, unit)} to {si(high, unit)}"
-
-
-def _forces(bars: Bars | Anchors, q: Array) -> str:
-    """Return the forces along bars, if there are any but rounding."""
-    forces, lengths = bars.tensions(q), bars.lengths(q)
-    stiffness = 4.0 * lengths**2 * bars.law.curvature(lengths**2) + 2.0 * bars.law.slope(lengths**2)  # d²φ/dl²
-    if (np.abs(forces) <= _NOISE * np.abs(stiffness * lengths)).all():
-        return "without forces at the start"
-    return f"forces of {_range(forces, 'N')} at the start"
-
-
-def _material(name: str, solid: Solid, system: System) -> str:
-    """Return the mass of a part of a body and what its material is like, also at once where it relaxes."""
-    material, relaxing = solid.material, system.inelastic.get(overstress_name(name))
-    moduli = f", E = {si(material.young, 'Pa')}, ν = {material.poisson:.3f}" if material.isotropic else ", fibres"
-    waves = f"waves {material.wave_speed:.5g} m/s"
-    if isinstance(relaxing, Viscoelastic):
-        # The overstress is deviatoric: λ + 2 μ of the law becomes λ + 2 μ + 4/3 Σ μ_i.
-        at_once = sqrt(material.wave_speed**2 + 4.0 / 3.0 * relaxing.moduli.sum() / material.density)
-        waves = f"waves {at_once:.5g} m/s at once, {material.wave_speed:.5g} m/s relaxed"
-    return f"{material.density * solid.volumes.sum():.6g} kg, {waves}{moduli}"
 
 
 def _steps(problem: Problem) -> Iterator[tuple[str, str]]:

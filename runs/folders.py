@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import IO, Any, NamedTuple
 
 from symplex.base.columns import Column
-from symplex.base.files import damage_reported, is_file, read_whole, reason_of, write_text
+from symplex.base.files import aside_of, damage_reported, is_file, read_whole, reason_of, write_text
 from symplex.base.version import VERSION
 from symplex.errors import OutputError
 
@@ -27,7 +27,9 @@ WHAT_IS_OF = {
     "comparison": "a comparison of two results",
 }
 _FORMAT = 1
-MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"  # of locks before manifests
+_LONGEST = 200  # letters of the name of a file
+MARK = b"made by symplex; while a run goes on in this folder, it keeps others out\n"  # of locks
+_UNSEEN = (LOCK, aside_of(Path(MANIFEST)).name)  # what a kill may leave before there is a manifest
 
 
 class FolderBusy(OutputError):
@@ -46,10 +48,10 @@ def manifest_of(path: Path) -> Manifest | None:
     """Return what a folder holds by its manifest; None if there is none, or it is none of ours."""
     told = _json_in(path / MANIFEST)
     kind, files = told.get("kind"), told.get("files")
-    if kind not in WHAT_IS_OF or not isinstance(files, dict):
+    if not isinstance(kind, str) or kind not in WHAT_IS_OF or not isinstance(files, dict):
         return None
-    plain = {name: str(what) for name, what in files.items() if Path(name).name == name}
-    return Manifest(str(kind), str(told.get("symplex", "")), plain)
+    plain = {name: str(what) for name, what in files.items() if _is_plain(name)}
+    return Manifest(kind, str(told.get("symplex", "")), plain)
 
 
 def kind_of(path: Path) -> str | None:
@@ -63,7 +65,13 @@ def kind_of(path: Path) -> str | None:
         if is_file(path / name):
             return kind
     kind = _json_in(path / SUMMARY).get("study")
-    return kind if kind in WHAT_IS_OF else None
+    return kind if isinstance(kind, str) and kind in WHAT_IS_OF else None
+
+
+def _is_plain(name: object) -> bool:
+    """Return whether something names a file in a folder, and none elsewhere."""
+    plain = isinstance(name, str) and name not in ("", "..") and "\0" not in name and len(name) < _LONGEST
+    return plain and Path(str(name)).name == name
 
 
 def _json_in(path: Path) -> dict[str, Any]:
@@ -89,6 +97,16 @@ class Folder:
         self.path, self.kind = Path(path), kind
         self.summary, self.manifest, self._lock = (self.path / name for name in (SUMMARY, MANIFEST, LOCK))
         self._files: dict[str, str] = {}  # what is written by name
+        self._lock_file: IO[bytes] | None = None  # while it is held
+
+    @classmethod
+    def begun(cls, path: str | Path, kind: str, scenario: str, overwrite: bool) -> Folder:
+        """Return a folder of results after these were begun, with a copy of the text of the scenario."""
+        folder = cls(path, kind)
+        folder.refuse_taken(overwrite)
+        folder.begin()
+        folder.write("scenario.toml", scenario, "scenario")
+        return folder
 
     # -- what is ours, and what the user's ------------------------------------------------------------------------
 
@@ -103,7 +121,7 @@ class Folder:
         if manifest_of(self.path):
             return list(self._known())
         files = _json_in(self.summary).get("files", [])
-        plain = [name for name in files if isinstance(name, str) and Path(name).name == name]
+        plain = [name for name in files if _is_plain(name)] if isinstance(files, list) else []
         return [*plain, SUMMARY] if plain else []
 
     def refuse_taken(self, overwrite: bool = False, *, resumable: bool = False) -> None:
@@ -120,7 +138,7 @@ class Folder:
             return
         if not self.path.is_dir():
             raise OutputError(f"{self.path} is not a folder; choose another with --output.")
-        there = sorted(entry.name for entry in self.path.iterdir() if entry.name != LOCK)
+        there = sorted(entry.name for entry in self.path.iterdir() if entry.name not in _UNSEEN)
         if there and not self.is_ours:
             raise OutputError(
                 f"{self.path} holds {' and '.join(there[:3])}, but no {self.kind} that symplex has written; choose "
@@ -150,7 +168,16 @@ class Folder:
         with self._writing():
             self.path.mkdir(parents=True, exist_ok=True)
             self._clear()
+            if self._lock_file is not None:  # it tells whose files these are until the manifest is there
+                self._lock_file.seek(0)
+                self._lock_file.write(MARK)
+                self._lock_file.flush()
         self._files = {**files}
+        self._declare()
+
+    def adopt(self, files: Mapping[str, str]) -> None:
+        """Write the manifest of a result that is continued, whose files are these as well."""
+        self._files = self._known() | {**files}
         self._declare()
 
     def _clear(self) -> None:
@@ -212,9 +239,11 @@ class Folder:
                 ) from None
             except OSError:
                 pass
+            self._lock_file = file
             try:
                 yield
             finally:
+                self._lock_file = None
                 if not begun and not self._is_begun:
                     with suppress(OSError):  # on Windows a file that is open cannot be removed
                         self._lock.unlink()

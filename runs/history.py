@@ -116,11 +116,6 @@ class HistoryWriter:
         What columns are; of others it is guessed.
     units : bool, default False
         Whether the first line has units behind the names, as ``force_x [N]``.
-
-    Raises
-    ------
-    OutputError
-        If the file exists or cannot be written.
     """
 
     def __init__(self, path: str | Path, declared: Mapping[str, Column] = MappingProxyType({}), *, units: bool = False):

@@ -49,11 +49,6 @@ class Run:
         That draw the pictures, if others than this one do.
     reporters : sequence of Reporter
         The user's own.
-
-    Raises
-    ------
-    ScenarioError
-        If it cannot be.
     """
 
     def __init__(

@@ -13,11 +13,12 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Column
-from symplex.base.representation import Tabled, names
+from symplex.base.representation import names
 from symplex.base.version import VERSION
 from symplex.errors import RenderError
 from symplex.fem.energy import Array
 from symplex.fem.outputs.field_probes import NodalProbe
+from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
 from symplex.meshes.pictures.film import render_film
 from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.meshes.pictures.render import render_snapshots
@@ -26,8 +27,10 @@ from symplex.runs.folders import Folder
 from symplex.runs.frames import Shown
 from symplex.runs.linearised import Linearised, linearised
 from symplex.runs.pictures import upright
-from symplex.runs.study import told_about
+from symplex.runs.progress import si
+from symplex.runs.study import Study, told_about
 from symplex.runs.swings import swings
+from symplex.runs.tables import aligned, table
 from symplex.scenario.response import unlike_swings
 from symplex.scenario.rigid_motion import PIVOTS, RIGIDITY
 from symplex.scenario.scenario import Scenario
@@ -46,7 +49,7 @@ ARTIFICIAL = "artificial"  # the kind of modes that rigid bodies do not have
 
 
 @dataclass(frozen=True, repr=False)
-class ModesFound(Tabled):
+class ModesFound(Study):
     """The modes of a scenario.
 
     Attributes
@@ -66,6 +69,53 @@ class ModesFound(Tabled):
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each mode, as ``modes.csv`` has them."""
         return table_of(self)[1]
+
+    def panels(self) -> list[Panel]:
+        """Return how much of the mass moves in the modes up to a frequency; of complex modes their damping."""
+        natural, over = self.natural, "frequency (Hz)"
+        if self.complex is not None:
+            damping = Curve(self.complex.frequencies, np.nan_to_num(self.complex.ratios), mark="o", style="")
+            return [Panel("damping ratio", "1", curves=[damping], x=over)]
+        found = []
+        for title, unit, first in (("mass", "kg", 0), ("moment of inertia", "kg m²", len(AXES))):
+            curves = [
+                Curve(natural.frequencies, np.cumsum(natural.effective_masses[:, first + k]), axis, colour, mark="o")
+                for k, (axis, colour) in enumerate(zip(AXES, COLOURS, strict=False))
+            ]
+            found.append(Panel(f"effective {title}, summed", unit, curves=curves, x=over))
+        return found
+
+    def _picture(self) -> tuple[Path, str]:
+        scenario = self.about.problem.scenario
+        return Path("effective-masses.png"), scenario.tables.title or scenario.name
+
+    def report(self, folder: str | Path | None = None) -> str:
+        """Return the table of modes as text: frequencies, and the parts of the mass that take part."""
+        natural, complex_ = self.natural, self.complex
+        total = natural.total
+        lines = [
+            *told_about(self.about.summary()),
+            ("mass", f"{si(1e3 * total[0], 'g', 6)}; centre ({', '.join(f'{x:.6g}' for x in _centre(natural))}) m"),
+        ]
+        if complex_ is not None:
+            heads = ["mode", "frequency (Hz)", "damping ratio", ""]
+            rows = [
+                [str(k + 1), _number(f), _ratio(z), kind]
+                for k, (f, z, kind) in enumerate(zip(complex_.frequencies, complex_.ratios, self.kinds, strict=True))
+            ]
+        else:
+            heads = ["mode", "frequency (Hz)", *(f"mass {a}" for a in AXES), *(f"inertia {a}" for a in AXES), ""]
+            parts = np.divide(
+                natural.effective_masses, total, out=np.zeros_like(natural.effective_masses), where=total > 0.0
+            )
+            rows = [
+                [str(k + 1), _number(f), *map(_part, parts[k]), kind]
+                for k, (f, kind) in enumerate(zip(natural.frequencies, self.kinds, strict=True))
+            ]
+            rows.append(["sum", "", *map(_part, parts.sum(axis=0)), ""])
+        if folder is not None:
+            lines.append(("results", str(folder)))
+        return f"{table(lines)}\n\n{aligned(heads, rows, [True] * (len(heads) - 1) + [False])}"
 
     def _told(self) -> list[tuple[str, str]]:
         rows = self.rows()
@@ -172,11 +222,8 @@ def save_modes(
     OutputError
         If the folder holds something else, or cannot be written.
     """
-    folder = Folder(output, "modes")
-    folder.refuse_taken(overwrite)
-    folder.begin()
-    folder.write("scenario.toml", found.about.problem.scenario.text, "scenario")
     columns, rows = table_of(found)
+    folder = Folder.begun(output, "modes", found.about.problem.scenario.text, overwrite)
     folder.write_table("modes", columns, rows)
     shapes = _Shapes(found)
     shapes.write(folder.file("modes.vtkhdf", "shapes"))
@@ -267,38 +314,6 @@ def _kind_of(value: complex) -> str:
     if value.real > 1e-9 * abs(value):
         return "unstable"
     return "vibration" if value.imag > 0.0 else "decay"
-
-
-def modes_report(found: ModesFound, folder: str | Path | None = None) -> str:
-    """Return the table of modes as text: frequencies, and the parts of the mass that take part."""
-    from symplex.runs.progress import si
-    from symplex.runs.tables import aligned, table
-
-    natural, complex_ = found.natural, found.complex
-    total = natural.total
-    lines = [
-        *told_about(found.about.summary()),
-        ("mass", f"{si(1e3 * total[0], 'g', 6)}; centre ({', '.join(f'{x:.6g}' for x in _centre(natural))}) m"),
-    ]
-    if complex_ is not None:
-        heads = ["mode", "frequency (Hz)", "damping ratio", ""]
-        rows = [
-            [str(k + 1), _number(f), _ratio(z), kind]
-            for k, (f, z, kind) in enumerate(zip(complex_.frequencies, complex_.ratios, found.kinds, strict=True))
-        ]
-    else:
-        heads = ["mode", "frequency (Hz)", *(f"mass {a}" for a in AXES), *(f"inertia {a}" for a in AXES), ""]
-        parts = np.divide(
-            natural.effective_masses, total, out=np.zeros_like(natural.effective_masses), where=total > 0.0
-        )
-        rows = [
-            [str(k + 1), _number(f), *map(_part, parts[k]), kind]
-            for k, (f, kind) in enumerate(zip(natural.frequencies, found.kinds, strict=True))
-        ]
-        rows.append(["sum", "", *map(_part, parts.sum(axis=0)), ""])
-    if folder is not None:
-        lines.append(("results", str(folder)))
-    return f"{table(lines)}\n\n{aligned(heads, rows, [True] * (len(heads) - 1) + [False])}"
 
 
 def _centre(natural: Modes) -> Array:

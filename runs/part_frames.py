@@ -2,62 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.measures.anchors import Anchors
-from symplex.fem.measures.bars import Bars
 from symplex.fem.outputs.forces import as_it_is
-from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
-from symplex.meshes.mesh import Mesh
 from symplex.meshes.series.piece_index import Piece
 from symplex.meshes.series.series import Block
 from symplex.meshes.series.vtkhdf import VtkHdfWriter
 from symplex.parallel.member import Member
 from symplex.parallel.part import Around
 from symplex.runs.frames import Shown, fields_of
-from symplex.scenario.joined_parts import joined_values, parts_by_body
+from symplex.runs.parts import Parts
 from symplex.scenario.riders import Riders
-from symplex.scenario.scenario import Problem, Scenario
-from symplex.time.explicit.newmark import Newmark
-
-
-@dataclass(frozen=True)
-class _PartOfProblem(Problem):
-    """A problem as far as it is on a rank: the bodies, trusses, springs and point masses that have cells there."""
-
-    nodes_of_masses: Mapping[str, int] = field(default_factory=dict)
-
-    @cached_property
-    def parts(self) -> dict[str, dict[str, Solid]]:
-        """The strain energies of each body by name."""
-        found = parts_by_body([body.name for body in self.scenario.tables.body], self.solids)
-        return {name: solids for name, solids in found.items() if solids}
-
-    @cached_property
-    def trusses(self) -> dict[str, Bars]:
-        """The energies of trusses by name."""
-        return self._bars([table.name for table in self.scenario.tables.truss])
-
-    @cached_property
-    def springs(self) -> dict[str, Bars | Anchors]:
-        """The energies of springs by name."""
-        return {**self._bars([table.name for table in self.scenario.tables.spring])}
-
-    @cached_property
-    def point_masses(self) -> dict[str, int]:
-        """The nodes of point masses by name."""
-        return dict(self.nodes_of_masses)
-
-    def _bars(self, names: Sequence[str]) -> dict[str, Bars]:
-        found = {name: self.system.energies.get(name) for name in names}
-        return {name: energy for name, energy in found.items() if isinstance(energy, Bars)}
+from symplex.scenario.scenario import Scenario
 
 
 class _ShownPart(Shown):
@@ -66,10 +27,11 @@ class _ShownPart(Shown):
     Parameters
     ----------
     points : float64 [l, 3]
+    parts : Parts
     """
 
-    def __init__(self, points: Array):
-        self.points, self.blocks = points, {}
+    def __init__(self, points: Array, parts: Parts):
+        self.points, self.blocks, self.parts, self.n_mesh = points, {}, parts, len(points)
 
     def at_points(self, values: Array) -> Array:
         """Return values of nodes as they are."""
@@ -122,13 +84,10 @@ class FramesOfPart:
         nodes, own = part.share.nodes, part.share.ghosts
         energies = {name: one.energy for name, one in around.items()}
         system = System(part.mass, energies, dim=points.shape[1], fixed=part.fixed)
-        still = State(0.0, points, np.zeros_like(points), np.zeros_like(points))
         masses = {name: np.flatnonzero(nodes[:own] == node) for name, node in point_masses.items()}
-        self._problem = _PartOfProblem(
-            scenario, Mesh(points, {}), system, still, Newmark(), 0, Riders([], {}, len(points)),
-            nodes_of_masses={name: int(found[0]) for name, found in masses.items() if len(found)},
-        )  # fmt: skip
-        self._shown = _ShownPart(points)
+        here = {name: int(found[0]) for name, found in masses.items() if len(found)}
+        parts = Parts.of_system(scenario.tables, system, here, Riders([], {}, len(points)))
+        self._shown, self._wanted = _ShownPart(points, parts), scenario.tables.output.fields
         cells, at, self._counts = self._cells(around, first)
         rows = [some.ravel() for kinds in cells.values() for some in kinds.values()]
         self._used = used = np.unique(np.concatenate([np.empty(0, np.int32), *rows]))
@@ -146,20 +105,16 @@ class FramesOfPart:
         cells: dict[str, dict[str, IntArray]] = {}
         at: dict[str, NDArray[np.int64]] = {}
         counted: dict[str, NDArray[np.bool_]] = {}
-        for name, solids in self._problem.parts.items():
-            counts = {solid: around[solid].counts for solid in solids}
-            places = joined_values(solids, {solid: first[solid] + around[solid].chosen for solid in solids})
-            counted[name] = joined_values(solids, counts)
+        for part in self._shown.parts:
+            name, kinds = part.name, part.cells
+            counted[name] = np.ones(sum(map(len, kinds.values())), bool)  # of a point mass, which has no energy
+            if part.energies:
+                counted[name] = part.joined({one: around[one].counts for one in part.energies})
+            places = part.joined({one: first[one] + around[one].chosen for one in part.energies})
             at[name] = places[counted[name]].astype(np.int64)
-            kinds = dict.fromkeys(solid.kind for solid in solids.values())
-            rows = {k: np.concatenate([s.nodes[counts[n]] for n, s in solids.items() if s.kind == k]) for k in kinds}
-            cells[name] = {kind: some for kind, some in rows.items() if len(some)}
-        for name, bars in (self._problem.trusses | self._problem.springs).items():
-            counted[name] = around[name].counts
-            at[name] = around[name].chosen[counted[name]].astype(np.int64)
-            cells[name] = {"line": bars.nodes[counted[name]]} if len(at[name]) else {}
-        for name, node in self._problem.point_masses.items():
-            at[name], cells[name] = np.zeros(1, np.int64), {"vertex": np.array([[node]], np.int32)}
+            ends = np.cumsum([len(rows) for rows in kinds.values()])[:-1]
+            split = zip(kinds.items(), np.split(counted[name], ends), strict=True)
+            cells[name] = {kind: rows[counts] for (kind, rows), counts in split if counts.any()}
         there = {name: kinds for name, kinds in cells.items() if kinds}
         return there, {name: at[name] for name in there}, counted
 
@@ -167,7 +122,7 @@ class FramesOfPart:
         """Return the positions of all nodes here, the fields at these as far as they are known here, and of cells."""
         arrays = self._member.local
         state = State(t, arrays["q"], arrays["v"], arrays["a"])
-        return state.q, *fields_of(self._problem, self._shown, as_it_is, state)
+        return state.q, *fields_of(self._shown, self._wanted, as_it_is, state)
 
     def write(self, t: float) -> tuple[Array, Array] | None:
         """Write a frame, as all ranks do together; return the least and largest coordinates of its points here."""

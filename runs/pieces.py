@@ -11,7 +11,6 @@ import numpy as np
 
 from symplex.errors import ScenarioError
 from symplex.fem.assembly import Array, IntArray
-from symplex.fem.measures.bars import Bars
 from symplex.meshes.series.piece_index import PieceIndex, path_of_piece, pieces_of
 from symplex.meshes.series.pieces import is_of, new_piece, resumed_piece
 from symplex.parallel.contact import is_shared_contact
@@ -19,6 +18,7 @@ from symplex.parallel.member import Member
 from symplex.parallel.ranks import Ranks
 from symplex.runs.frames import Shown
 from symplex.runs.part_frames import FramesOfPart
+from symplex.runs.parts import BarsPart, BodyPart, Parts, PointPart, RigidPart
 from symplex.scenario.scenario import Problem, Scenario
 
 AUTOMATIC = 1_000_000  # points that are drawn, from which on each rank has a file of its own if nothing else is wanted
@@ -28,7 +28,7 @@ _KEPT = "frames"
 def require_pieces(problem: Problem) -> None:
     """Check that frames of a problem can be written in pieces."""
     name, why = problem.scenario.path.name, ""
-    moving = [*problem.riders.riders, *(spring for spring, one in problem.springs.items() if not isinstance(one, Bars))]
+    moving = [part.name for part in Parts.of(problem) if isinstance(part, RigidPart | BarsPart) and not part.cells]
     if len(problem.stages) > 1:
         why = "the run has several parts, each of which divides the mesh again"
     elif touching := [name for name, energy in problem.system.energies.items() if is_shared_contact(energy)]:
@@ -76,13 +76,12 @@ class FramesOfRanks:
         self._ranks, self.path = ranks, path
         nodes: list[IntArray] = ranks.call(lambda rank: NodesOfRank())
         first = {name: 0 for name in problem.system.energies}
-        for solids in problem.parts.values():
-            at = 0
-            for kind in dict.fromkeys(solid.kind for solid in solids.values()):
-                for name, solid in solids.items():
-                    if solid.kind == kind:
-                        first[name], at = at, at + len(solid.nodes)
-        points, scenario, point_masses = problem.mesh.points, problem.scenario, problem.point_masses
+        for body in (part for part in shown.parts if isinstance(part, BodyPart)):
+            own = {name: np.full(len(solid.nodes), k) for k, (name, solid) in enumerate(body.solids.items())}
+            order = body.joined(own)
+            first |= {name: int(np.argmax(order == k)) for k, name in enumerate(body.solids)}
+        points, scenario = problem.mesh.points, problem.scenario
+        point_masses = {part.name: int(part.nodes[0]) for part in shown.parts if isinstance(part, PointPart)}
         found: list[tuple[list[str], dict[str, tuple[int, ...]]]] = ranks.call(
             lambda rank: TakeFrames(scenario, points[nodes[rank]], first, point_masses)
         )

@@ -13,6 +13,7 @@ from symplex.fem.energy import Array, IntArray
 from symplex.fem.mass_properties import MassProperties
 from symplex.meshes.location import are_in_cells
 from symplex.runs.progress import si
+from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.obstacles import ShapedTable, obstacle_of
 from symplex.scenario.scenario import Problem
 from symplex.scenario.sentences import place
@@ -113,7 +114,7 @@ def _overlaps(problem: Problem) -> Iterator[str]:
 def _part_within(problem: Problem, one: str, other: str, low: Array, high: Array) -> float:
     """Return which part of the elements of a body is within another one, estimated; they may be within a box only."""
     points = problem.mesh.points
-    centres = [points[solid.nodes].mean(axis=1) for solid in problem.parts[other].values()]
+    centres = [points[solid.nodes].mean(axis=1) for solid in parts_by_body([other], problem.solids)[other].values()]
     every = np.concatenate(centres)
     near = every[((every > low) & (every < high)).all(axis=1)]
     if not len(near):

@@ -58,11 +58,6 @@ class Hdf5Writer:
         A file that does not exist yet.
     declared : mapping of str to Column
         What the columns are, in their order, ``t`` first.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
     """
 
     def __init__(self, path: Path, declared: Mapping[str, Column]):
@@ -214,7 +209,9 @@ def read_probes(folder: str | Path) -> dict[str, History]:
     """
     folder = Path(folder)
     if manifest := manifest_of(folder):
-        paths = {probe_of(name): folder / name for name, what in manifest.files.items() if what == PROBE}
+        paths = {
+            probe_of(name): folder / name for name, what in manifest.files.items() if what == PROBE and probe_of(name)
+        }
     else:  # of an earlier version
         try:
             text = read_whole(folder / "scenario.toml").decode("utf-8")

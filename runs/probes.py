@@ -30,13 +30,7 @@ _MOST_NOTED = 4096  # rows that wait for the summary
 
 @final
 class ProbesOfRun(Reporter):
-    """The probes of a run.
-
-    Parameters
-    ----------
-    problem : Problem
-    folder : RunFolder
-    """
+    """The probes of a run."""
 
     def __init__(self, problem: Problem, folder: RunFolder):
         self._times = problem.scenario.times
@@ -120,12 +114,7 @@ class ProbesOfRun(Reporter):
 
 @final
 class _Waiting:
-    """Probes that look at the same samples, and the states of which they have still to tell.
-
-    Parameters
-    ----------
-    probes : sequence of _ProbeOfRun
-    """
+    """Probes that look at the same samples, and the states of which they have still to tell."""
 
     def __init__(self, probes: Sequence[_ProbeOfRun]):
         self._probes, self.every = probes, probes[0].every

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol, TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 from symplex.base.streams import Writer, printable, say
 from symplex.units import si_scale
@@ -34,8 +34,8 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-class Display(Protocol):
-    """Shows how far a run is."""
+class Display:
+    """Shows how far a run is; the base shows nothing."""
 
     def say(self, message: str) -> None:
         """Show a line that stays."""
@@ -53,26 +53,7 @@ class Display(Protocol):
         """The motion or the drawing is over, or has failed."""
 
 
-class Silent:
-    """Shows nothing."""
-
-    def say(self, message: str) -> None:
-        """Nothing."""
-
-    def begin(self, t: float, duration: float) -> None:
-        """Nothing."""
-
-    def update(self, t: float, drift: float, done: str) -> None:
-        """Nothing."""
-
-    def draw(self, picture: str, part: float) -> None:
-        """Nothing."""
-
-    def end(self) -> None:
-        """Nothing."""
-
-
-class Lines:
+class Lines(Display):
     """Prints a line now and then: for logs and pipes."""
 
     def __init__(self):
@@ -102,11 +83,8 @@ class Lines:
             self.say(f"drawing {picture} …")
         self._picture = picture
 
-    def end(self) -> None:
-        """Nothing."""
 
-
-class Bar:
+class Bar(Display):
     """A live bar on a terminal."""
 
     def __init__(self):
@@ -194,5 +172,5 @@ def compilation_announced(shown: Display) -> Iterator[None]:
 def display(progress: bool) -> Display:
     """Return the display that suits where the output goes; a silent one if progress is not wanted."""
     if not progress:
-        return Silent()
+        return Display()
     return Bar() if Writer(sys.stdout).isatty() else Lines()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, final
 
 from symplex.base.arguments import checked, described
@@ -23,7 +24,16 @@ from symplex.time.trajectory import Observer
 
 @final
 class Sample:
-    """A sample of a run: a state, and what is computed of it once for all reporters.
+    """A sample of a run: a state, and what is computed of it once for all reporters. Runs make them.
+
+    Parameters
+    ----------
+    number, state, motion, is_row, is_frame
+        See below.
+    rows : RowsOfRun
+        Makes the row of the history.
+    background : Background
+        Calls what writes.
 
     Attributes
     ----------
@@ -132,14 +142,14 @@ class TableReporter(Reporter):
         As of a probe.
     row : callable
         Returns the numbers of a `Sample` by name, the same names for each; the time is added.
-    columns : sequence of Column, optional
-        What they are: units, and what plots and summaries do with them.
+    units : mapping of str to str, optional
+        Of the numbers, by name; SI.
     every : int, default 1
         Of how many samples one has a row.
 
     Examples
     --------
-    >>> height = sx.runs.TableReporter("height", lambda sample: {"z": sample.state.q[:, 2].max()})
+    >>> height = sx.runs.TableReporter("height", lambda sample: {"z": sample.state.q[:, 2].max()}, {"z": "m"})
     >>> sx.simulate("drop.toml", "drop-results", reporters=[height])
     >>> sx.read_result("drop-results").probes["height"]["z"]
     """
@@ -148,7 +158,7 @@ class TableReporter(Reporter):
         self,
         name: str,
         row: Callable[[Sample], Mapping[str, float]],
-        columns: Sequence[Column] = (),
+        units: Mapping[str, str] = MappingProxyType({}),
         *,
         every: int = 1,
     ):
@@ -158,7 +168,7 @@ class TableReporter(Reporter):
             raise InvalidSystem(f"TableReporter: every must be at least 1, got {every}.")
         self.files = (f"probe-{name}.csv", f"probe-{name}.json")
         self._row, self._every = row, every
-        self._declared = {"t": Column("t", "s", "time")} | {column.name: column for column in columns}
+        self._declared = {"t": Column("t", "s", "time")} | {key: Column(key, unit) for key, unit in units.items()}
         self._path = Path(self.files[0])
         self._writer: HistoryWriter | None = None
 

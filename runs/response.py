@@ -24,6 +24,7 @@ from symplex.runs.linearised import Linearised, linearised
 from symplex.runs.progress import si
 from symplex.runs.study import Study, told_about
 from symplex.runs.swings import swings
+from symplex.runs.tables import table
 from symplex.scenario.response import Excitation, ProbePlace, ResponseTable, excitation
 from symplex.scenario.scenario import Scenario
 from symplex.scenario.selections import nodes_in
@@ -85,6 +86,17 @@ class ResponseFound(Study):
             found.append([Panel("amplitude", unit or "1", curves=shown, log=True, **over)])
         phase = Panel("phase", "°", curves=phases, height=0.6, draw=_quarters, **over)
         return [*found, [phase]]
+
+    def report(self, folder: str | Path | None = None) -> str:
+        """Return what the response is, as text."""
+        how = "directly" if self.modes is None else f"by superposition of {len(self.modes.frequencies)} modes"
+        first, last = self.frequencies.min(), self.frequencies.max()
+        lines = [
+            *told_about(self.about.summary()),
+            ("response", f"{how}, at {len(self.frequencies)} frequencies from {first:g} to {last:g} Hz"),
+            *_peaks_told(self),
+        ]
+        return table([*lines, *([] if folder is None else [("results", str(folder))])])
 
     def _picture(self) -> tuple[Path, str]:
         scenario = self.about.problem.scenario
@@ -252,11 +264,8 @@ def save_response(
     OutputError
         If the folder holds something else, or cannot be written.
     """
-    folder = Folder(output, "response")
-    folder.refuse_taken(overwrite)
-    folder.begin()
-    folder.write("scenario.toml", found.about.problem.scenario.text, "scenario")
     columns, rows = table_of(found)
+    folder = Folder.begun(output, "response", found.about.problem.scenario.text, overwrite)
     folder.write_table("response", columns, rows)
     if pictures:
         with pictures_if_possible(say):
@@ -297,22 +306,6 @@ def peaks(found: ResponseFound) -> dict[str, tuple[float, float, Swing]]:
         if curve.what not in told or sizes[i] > told[curve.what][1]:
             told[curve.what] = float(found.frequencies[i]), float(sizes[i]), curve
     return told
-
-
-def response_report(found: ResponseFound, folder: str | Path | None = None) -> str:
-    """Return what the response is, as text."""
-    from symplex.runs.tables import table
-
-    how = "directly" if found.modes is None else f"by superposition of {len(found.modes.frequencies)} modes"
-    first, last = found.frequencies.min(), found.frequencies.max()
-    lines = [
-        *told_about(found.about.summary()),
-        ("response", f"{how}, at {len(found.frequencies)} frequencies from {first:g} to {last:g} Hz"),
-    ]
-    lines += _peaks_told(found)
-    if folder is not None:
-        lines.append(("results", str(folder)))
-    return table(lines)
 
 
 def _peaks_told(found: ResponseFound) -> list[tuple[str, str]]:

@@ -170,7 +170,7 @@ class RunFolder(Folder):
     def is_ours(self) -> bool:
         """Whether what has the names of a run's files is of a run.
 
-        Of earlier versions the mark in the lock, a summary or a checkpoint tells it.
+        Without a manifest the mark in the lock, a summary or a checkpoint tells it.
         """
         if manifest := manifest_of(self.path):
             return manifest.kind == self.kind
@@ -211,8 +211,7 @@ class RunFolder(Folder):
             kept = read_whole(self.scenario)
         if kept != scenario_text.encode("utf-8", "backslashreplace"):
             write_text(self.scenario, scenario_text)
-        self._files = self._known() | self._named()
-        self._declare()
+        self.adopt(self._named())
 
     def _clear(self) -> None:
         """Remove what an earlier run has left, and nothing else, not yet its scenario and manifest."""

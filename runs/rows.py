@@ -6,21 +6,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import final
 
-import numpy as np
-
-from symplex.base.columns import Column, Kind, components, vector_columns
+from symplex.base.columns import Column, components
 from symplex.fem.energy import Array, Energy
 from symplex.fem.outputs.forces import Acting
 from symplex.fem.system import State
-from symplex.scenario.riders import Rider
+from symplex.runs.parts import Parts
 from symplex.scenario.scenario import Problem
 from symplex.time.motion import Motion
 from symplex.time.totals import kept_energy
-
-_Told = tuple[str, str, Kind]
-_POSITION: _Told = ("position", "m", "length")
-_VELOCITY: _Told = ("velocity", "m/s", "other")
-_SPIN: _Told = ("spin", "rad/s", "other")
 
 
 def found_once(motion: Motion, state: State) -> Acting:
@@ -37,37 +30,16 @@ def found_once(motion: Motion, state: State) -> Acting:
     return acting
 
 
-def _told_of(rider: Rider) -> tuple[_Told, ...]:
-    """Return what is told of something rigid, its unit and kind: nothing if it stands still."""
-    if not (rider.table.is_free or rider.table.is_driven):
-        return ()
-    return (_POSITION, _VELOCITY, _SPIN) if rider.mass > 0.0 and len(rider.nodes) > 1 else (_POSITION,)
-
-
 @final
 class RowsOfRun:
-    """What is told of the states of a motion.
-
-    Parameters
-    ----------
-    problem : Problem
-    motion : Motion
-    """
+    """What is told of the states of a motion."""
 
     def __init__(self, problem: Problem, motion: Motion):
         self._problem, self._motion = problem, motion
         self._declared = {column.name: column for column in motion.columns}
         self._has_temperature = any(column.kind == "temperature" for column in motion.columns)
-        self._told = {name: rider for name, rider in problem.riders.riders.items() if _told_of(rider)}
-        nodes = [*(rider.nodes for rider in self._told.values()), list(problem.point_masses.values())]
-        self._followed = np.unique(np.concatenate(nodes)).astype(np.int32)
-        for name, rider in self._told.items():
-            for what, unit, kind in _told_of(rider):
-                columns = vector_columns(f"{what}_{name}", unit, kind, plot=f"{what} of {name}")
-                self._declared |= {column.name: column for column in columns}
-        for name in problem.point_masses:
-            columns = vector_columns(f"position_{name}", "m", "length", plot=f"position of {name}")
-            self._declared |= {column.name: column for column in columns}
+        self._parts = Parts.of(problem)
+        self._declared |= {column.name: column for column in self._parts.columns}
 
     def describe(self, names: Iterable[str]) -> dict[str, Column]:
         """Return what the columns of the given names are, with the energy marked that is to be watched."""
@@ -86,12 +58,7 @@ class RowsOfRun:
         linear, angular = motion.momenta(state)
         row |= components("momentum", linear) | components("angular_momentum", angular)
         row |= motion.observed(state, acting)
-        few = state.of_nodes(self._followed) if len(self._followed) else state
-        for name, rider in self._told.items():
-            for (what, _, _), values in zip(_told_of(rider), rider.pose(few.q, few.v), strict=False):
-                row |= components(f"{what}_{name}", values)
-        for name, node in problem.point_masses.items():
-            row |= components(f"position_{name}", few.q[node])
+        row |= self._parts.row(state)
         if self._has_temperature:
             row["temperature"] = problem.temperature(state)
         return row | motion.statistics()

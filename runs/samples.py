@@ -141,7 +141,7 @@ class _Frames(Reporter):
         self, problem: Problem, path: Path, probes: ProbesOfRun, ranks: Ranks | None, checkpoints: CheckpointsOfRun
     ):
         self._problem, self._path, self._probes, self._checkpoints = problem, path, probes, checkpoints
-        self._drawn = Shown(problem)
+        self._drawn, self._wanted = Shown(problem), problem.scenario.tables.output.fields
         self.n_points = len(self._drawn.points)
         self._ranks = ranks if in_pieces(problem, self.n_points, ranks) else None
         self._series: SeriesWriter | FramesOfRanks | None = None
@@ -177,7 +177,7 @@ class _Frames(Reporter):
         if isinstance(self._series, FramesOfRanks):
             self._series.append(sample.t)
             return
-        at_points, at_cells = fields_of(self._problem, self._drawn, sample.acting, sample.state)
+        at_points, at_cells = fields_of(self._drawn, self._wanted, sample.acting, sample.state)
         sample.later(self._series.append, sample.t, self._drawn.displacement(sample.state.q), at_points, at_cells)
 
     def end(self) -> None:

@@ -20,8 +20,8 @@ from symplex.fem.energy import Array
 from symplex.fem.measures.constraints import Constraint
 from symplex.runs.conservation_report import report_of, write_report
 from symplex.runs.history import Rows, columns_of, read_history
+from symplex.runs.parts import Parts
 from symplex.runs.results import RunFolder
-from symplex.scenario.joined_parts import joined_cells
 from symplex.scenario.scenario import Problem
 from symplex.time.stages import Stages
 from symplex.time.totals import BALANCE, relative_energy_changes
@@ -179,7 +179,7 @@ def summarize(
     problem: Problem, folder: RunFolder, clock: Clock, status: str, reason: str, statistics: Mapping[str, float]
 ) -> dict[str, Any]:
     """Return the summary of a run whose history is in a folder."""
-    scenario, system = problem.scenario, problem.system
+    scenario, system, parts = problem.scenario, problem.system, Parts.of(problem)
     summary: dict[str, Any] = {
         "status": status,
         "reason": reason,
@@ -188,11 +188,7 @@ def summarize(
         "scenario_sha256": scenario.hash,
         "versions": versions(),
         "nodes": system.n_nodes,
-        "elements": {
-            name: {kind: len(cells) for kind, cells in joined_cells(solids).items()}
-            for name, solids in problem.parts.items()
-        }
-        | {name: {"line": len(bars.nodes)} for name, bars in problem.trusses.items()},
+        "elements": {part.name: part.elements for part in parts if part.elements},
         "dofs": int(system.fixed.size - system.fixed.sum()),
         "mass": float(system.mass.sum()),
         "loads": _loads(problem),
@@ -244,7 +240,7 @@ def _loads(problem: Problem) -> list[str]:
 
 def _of_history(problem: Problem, history: Rows, mass: float) -> dict[str, Any]:
     values, units, works = _summarised(history)
-    strain = sum(history[name] for name in (*problem.solids, *problem.trusses, *problem.springs))
+    strain = sum(history[name] for part in Parts.of(problem) for name in part.energies)
     found = {
         "t_end": float(history["t"][-1]),
         "samples": len(history["t"]) - 1,

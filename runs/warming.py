@@ -188,7 +188,7 @@ def _begin(problem: Problem, compiling: _Compiling) -> None:
         state = motion.advance(t)
         acting = found_once(motion, state)
         rows.row(state, acting)
-        fields_of(problem, drawn, acting, state)
+        fields_of(drawn, problem.scenario.tables.output.fields, acting, state)
         motion.checkpoint()
         compiling.last = perf_counter() if not k else compiling.last
     for stage in problem.stages[1:]:

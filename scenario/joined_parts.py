@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.energy import IntArray
+from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
 from symplex.fem.solids.solid import Solid
+
+C = TypeVar("C", bound=Energy)
 
 
 def parts_by_body(names: Sequence[str], solids: Mapping[str, Solid]) -> dict[str, dict[str, Solid]]:
@@ -30,3 +33,15 @@ def joined_values(solids: Mapping[str, Solid], values: Mapping[str, NDArray[Any]
     """Return values [m] of the cells of several strain energies, given by name, in the order of `joined_cells`."""
     kinds = dict.fromkeys(solid.kind for solid in solids.values())
     return np.concatenate([values[name] for kind in kinds for name, solid in solids.items() if solid.kind == kind])
+
+
+def contacts_in(energies: Mapping[str, Energy], kind: type[C]) -> dict[str, C]:
+    """Return the energies of a kind by name, those of points that follow nodes (`Riders`) as of these points."""
+    interpolated = (InterpolatedEnergy, ChangingInterpolatedEnergy)
+    inner = {name: one.energy if isinstance(one, interpolated) else one for name, one in energies.items()}
+    return {name: one for name, one in inner.items() if isinstance(one, kind)}
+
+
+def points_of(energy: Energy, q: Array) -> Array:
+    """Return the positions [p, 3] in m, at nodal positions q [n, 3], of the points that a contact energy is of."""
+    return energy.interpolation.points(q) if isinstance(energy, ChangingInterpolatedEnergy) else q

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from symplex.base.fields import COMPONENTS, OF_SOLIDS
 from symplex.base.quantities import listed, shown
 from symplex.errors import ScenarioError
 from symplex.fem.actions.supports import fixed_mask
@@ -18,7 +19,7 @@ from symplex.fem.measures.bars import Bars
 from symplex.fem.outputs.field_probes import MOTIONS, NodalProbe, SolidProbe
 from symplex.fem.outputs.force_probes import OF_BARS, BarProbe, ForceProbe, ReactionProbe
 from symplex.fem.outputs.probe import NORM, Probe, Reduction
-from symplex.fem.outputs.solid_fields import QUANTITIES, SolidFields
+from symplex.fem.outputs.solid_fields import SolidFields
 from symplex.fem.solids.solid import Solid, solids_of
 from symplex.fem.system import System
 from symplex.meshes.location import weights_in_cells
@@ -100,7 +101,7 @@ class ProbeBuilder:
             raise ScenarioError(f"there is no body {shown(body)}; {suggestion(body, known)}")
         wanted = table.quantities or (["axial_force"] if body in springs or table.members else ["displacement"])
         of_motion = [one for one in wanted if one in MOTIONS]
-        of_solids = [one for one in wanted if one in QUANTITIES]
+        of_solids = [one for one in wanted if one in OF_SOLIDS]
         of_bars = [one for one in wanted if one in OF_BARS]
         solids = parts_by_body(
             [b.name for b in tables.body],
@@ -136,7 +137,7 @@ class ProbeBuilder:
 
     def _has(self, body: str) -> str:
         if body in [b.name for b in self._tables.body]:
-            return listed([*MOTIONS, *QUANTITIES])
+            return listed([*MOTIONS, *OF_SOLIDS])
         if body in [truss.name for truss in self._tables.truss]:
             return listed([*MOTIONS, *OF_BARS])
         return listed(OF_BARS if body in [s.name for s in self._tables.spring] else MOTIONS)
@@ -210,7 +211,7 @@ class ProbeBuilder:
 
     def _of_solids(self, table: ProbeTable, quantities: Sequence[str], solids: Mapping[str, Solid]) -> Probe:
         mesh, body = self._mesh, str(table.body)
-        components = _those(table.components, ("xx", "yy", "zz", "xy", "yz", "xz", "1", "2", "3"))
+        components = _those(table.components, (*COMPONENTS, "1", "2", "3"))
         if table.nodes is None and table.points is None:
             group = group_in(mesh, body, table.group)
             rows = [mesh.cells_of(kind, group) for kind in mesh.volume_types]

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from symplex.scenario.tables import Tables
 
 Event = Literal["onset", "peak"]
+if TYPE_CHECKING:
+    _Quantity = str
+else:
+    _Quantity = Literal[Motion, Quantity, OfBars]
 _COMPONENTS = Literal["x", "y", "z", "xx", "yy", "zz", "xy", "yz", "xz", "1", "2", "3", "norm"]
 _MOST_PLACES = 1000
 
@@ -56,7 +60,7 @@ class ProbeTable(Entry):
         'Name of a `[[contact]]`, or `"all"`: force on each of its bodies, friction included, and its moment.',
     ] = None
     quantities: Annotated[
-        list[Literal[Motion, Quantity, OfBars]] | None,
+        list[_Quantity] | None,
         'By default `["displacement"]`, of members and springs `["axial_force"]`; the last three are of trusses '
         "and springs.",
     ] = None

@@ -19,18 +19,14 @@ from symplex.base.toml import read_toml
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
 from symplex.errors import InvalidArgument, ScenarioError
-from symplex.fem.energy import Array, Energy
-from symplex.fem.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
-from symplex.fem.measures.anchors import Anchors
-from symplex.fem.measures.bars import Bars
-from symplex.fem.outputs.solid_fields import SolidFields
+from symplex.fem.energy import Array
 from symplex.fem.solids.solid import Solid, solids_of
 from symplex.fem.system import State, System
 from symplex.meshes.formats.account import refusal
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.building import Builder
 from symplex.scenario.changes import with_changes
-from symplex.scenario.joined_parts import parts_by_body
+from symplex.scenario.joined_parts import contacts_in, points_of
 from symplex.scenario.probe_building import BuiltProbe
 from symplex.scenario.riders import Riders
 from symplex.scenario.sampling import Timeline, timeline
@@ -267,55 +263,15 @@ class Problem:
         return solids_of(self.system.energies)
 
     @cached_property
-    def solid_fields(self) -> SolidFields:
-        """What there is to tell of the stress and strain of bodies."""
-        return SolidFields(self.system)
-
-    @cached_property
-    def parts(self) -> dict[str, dict[str, Solid]]:
-        """The strain energies of each body by name: one, or one for each type of elements and each material."""
-        return parts_by_body([body.name for body in self.scenario.tables.body], self.solids)
-
-    @cached_property
-    def trusses(self) -> dict[str, Bars]:
-        """The energies of trusses by name."""
-        energies = self.system.energies
-        found = {table.name: energies[table.name] for table in self.scenario.tables.truss}
-        return {name: energy for name, energy in found.items() if isinstance(energy, Bars)}
-
-    @cached_property
-    def springs(self) -> dict[str, Bars | Anchors]:
-        """The energies of springs by name."""
-        energies = self.system.energies
-        found = {table.name: energies[table.name] for table in self.scenario.tables.spring}
-        return {name: energy for name, energy in found.items() if isinstance(energy, Bars | Anchors)}
-
-    @cached_property
-    def point_masses(self) -> dict[str, int]:
-        """The nodes of point masses that have one of their own, by name."""
-        tables = self.scenario.tables.point_mass
-        return {table.name: int(self.mesh.nodes_of(table.name)[0]) for table in tables if table.has_nodes}
-
-    @cached_property
     def contacts(self) -> dict[str, ObstacleContact]:
         """The contact energies by obstacle, of points (`symplex.scenario.riders.Riders`)."""
-        return {name: energy for name, energy in self._of_points.items() if isinstance(energy, ObstacleContact)}
+        return contacts_in(self.system.energies, ObstacleContact)
 
     @cached_property
     def body_contacts(self) -> dict[str, BodyContact]:
         """The energies of contact between surfaces, by name, of points."""
-        return {name: energy for name, energy in self._of_points.items() if isinstance(energy, BodyContact)}
+        return contacts_in(self.system.energies, BodyContact)
 
     def points_in_contact(self, name: str, q: Array) -> Array:
         """Return the positions [p, 3] in m, at nodal positions q [n, 3], of the points that one of these is of."""
-        energy = self.system.energies[name]
-        interpolated = isinstance(energy, ChangingInterpolatedEnergy)
-        return energy.interpolation.points(q) if interpolated else q
-
-    @property
-    def _of_points(self) -> dict[str, Energy]:
-        interpolated = (InterpolatedEnergy, ChangingInterpolatedEnergy)
-        return {
-            name: energy.energy if isinstance(energy, interpolated) else energy
-            for name, energy in self.system.energies.items()
-        }
+        return points_of(self.system.energies[name], q)

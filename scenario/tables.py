@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import Field
 
+from symplex.base.fields import OF_SOLIDS
 from symplex.base.quantities import FolderPath, not_negative, whole
 from symplex.scenario.actions import Gravity, Rod, Support
 from symplex.scenario.bodies import Body
@@ -41,11 +42,12 @@ E = TypeVar("E", bound=Entry)
 # Of bodies and trusses; the last two where bodies touch each other.
 UsualField = Literal["velocity", "von_mises", "axial_force", "contact_force", "contact_pressure", "gap"]
 # Of bodies, in each element; with ``nodal_`` before it averaged at nodes.
-SolidField = Literal[
-    "stress", "strain", "logarithmic_strain", "pressure", "principal_stresses", "energy_density", "nodal_stress",
-    "nodal_strain", "nodal_logarithmic_strain", "nodal_pressure", "nodal_principal_stresses", "nodal_von_mises",
-    "nodal_energy_density",
-]  # fmt: skip
+_OF_SOLIDS = (*(name for name in OF_SOLIDS if name != "von_mises"), *(f"nodal_{name}" for name in OF_SOLIDS))
+if TYPE_CHECKING:
+    ResultField = str
+else:
+    SolidField = Literal[_OF_SOLIDS]
+    ResultField = Literal[UsualField, SolidField]
 _MOST_TIMES = 10_000
 
 
@@ -67,7 +69,7 @@ class Output(Entry):
         "where a million points are drawn.",
     ] = None
     fields: Annotated[
-        list[Literal[UsualField, SolidField]],
+        list[ResultField],
         Field(default_factory=lambda: list(get_args(UsualField))),
         "Fields of frames besides the displacement ([outputs.md](../outputs.md)): per node, per member "
         "(`axial_force`), per element, and with `nodal_` averaged at nodes.",

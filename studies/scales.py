@@ -24,10 +24,6 @@ class Scales:
     Positions of the size L are known to δ = 100 ε L. With elements of the size h, waves of the speed c and moduli E
     that makes velocities of c δ/h, accelerations of c² δ/h², strains of δ/h and stresses of E δ/h where there should
     be none.
-
-    Parameters
-    ----------
-    result : Result
     """
 
     def __init__(self, result: Result):

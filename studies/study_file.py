@@ -17,6 +17,8 @@ from symplex.runs.results import RunFolder
 from symplex.scenario.scenario import Scenario
 
 TABLE, PLOT, CONVERGENCE, CONVERGENCE_PLOT = "table.csv", "table.png", "convergence.json", "convergence.png"
+_OF_ALL = {STUDY: "study", TABLE: "table", PLOT: "picture"}
+_FILES = _OF_ALL | {CONVERGENCE: "errors and orders", CONVERGENCE_PLOT: "picture"}
 _FORMAT = 1  # of study.json
 
 
@@ -95,6 +97,7 @@ def begin_study(folder: Folder, study: StudyFile, resume: bool, overwrite: bool)
         if not (home / STUDY).exists():
             raise OutputError(f"{home} holds no study to resume; begin one without --resume.")
         _require_same(home, read_study(home), study)
+        folder.adopt({name: what for name, what in _FILES.items() if is_file(home / name)} | _OF_ALL)
         return
     folder.refuse_taken(overwrite, resumable=True)
     try:  # the file that tells of members stays: a study that is killed meanwhile can still be replaced
@@ -103,9 +106,9 @@ def begin_study(folder: Folder, study: StudyFile, resume: bool, overwrite: bool)
     except OSError as error:
         raise OutputError(f"{home} cannot be written: {reason_of(error)}.") from error
     if manifest_of(home) is None and (home / STUDY).exists():  # of an earlier version
-        for name in (TABLE, PLOT, *([CONVERGENCE, CONVERGENCE_PLOT] if is_file(home / CONVERGENCE) else [])):
+        for name in _FILES if is_file(home / CONVERGENCE) else _OF_ALL:
             (home / name).unlink(missing_ok=True)
-    folder.begin({STUDY: "study", TABLE: "table", PLOT: "picture"})
+    folder.begin(_OF_ALL)
     study.write(home)
 
 

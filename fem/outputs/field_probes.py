@@ -11,24 +11,19 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
-from symplex.base.columns import AXES, Kind
+from symplex.base.columns import AXES
+from symplex.base.fields import OF_SOLIDS
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array
 from symplex.fem.nodes import Nodes, node_indices
 from symplex.fem.outputs.probe import DeferredProbe, Numbers, Reduction, require
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots, Wanted
-from symplex.fem.outputs.solid_fields import PARTS, QUANTITIES, UNITS, Quantity, SolidFields
+from symplex.fem.outputs.solid_fields import Quantity, SolidFields
 from symplex.fem.outputs.stacked_fields import StackedFields
 
 Motion = Literal["displacement", "position", "velocity", "acceleration"]
 MOTIONS: tuple[Motion, ...] = get_args(Motion)
 _ARRAYS: dict[str, Wanted] = {"displacement": "q", "position": "q", "velocity": "v", "acceleration": "a"}  # of a state
-_MOTION: dict[str, tuple[str, Kind]] = {
-    "displacement": ("m", "length"),
-    "position": ("m", "length"),
-    "velocity": ("m/s", "other"),
-    "acceleration": ("m/s²", "other"),
-}
 
 
 @checked
@@ -91,9 +86,7 @@ class NodalProbe(DeferredProbe):
                 )
             self._start = start[self._nodes]
         self._quantities = tuple(quantities)
-        self._numbers = [
-            Numbers(f"{name}: {one}", one, *_MOTION[one], AXES[:dim], labels, components, reduce) for one in quantities
-        ]
+        self._numbers = [Numbers(f"{name}: {one}", one, AXES[:dim], labels, components, reduce) for one in quantities]
         self.columns = tuple(column for numbers in self._numbers for column in numbers.columns)
         self.needs: Needs = {_ARRAYS[one]: np.unique(self._nodes) for one in quantities}
 
@@ -172,7 +165,7 @@ class SolidProbe(DeferredProbe):
         labels: Sequence[str] | None = None,
         elements: Mapping[str, Nodes] = MappingProxyType({}),
     ):
-        require("SolidProbe", quantities, QUANTITIES)
+        require("SolidProbe", quantities, tuple(OF_SOLIDS))
         require("SolidProbe", reduce, get_args(Reduction)) if reduce else None
         self.name, self._fields, self._at_elements = name, StackedFields(fields), places is None
         every = {one: np.arange(len(fields.elements(one))) for one in fields.names}
@@ -192,19 +185,9 @@ class SolidProbe(DeferredProbe):
             self._nodes = np.where(known[at] == nodes, at, -1) if len(known) else np.full(len(nodes), -1)
         if not count:
             raise InvalidSystem("SolidProbe: there is no element and no node to look at.")
-        self._quantities: tuple[Quantity, ...] = tuple(quantities)  # pyright: ignore[reportAttributeAccessIssue]
+        self._quantities: tuple[Quantity, ...] = tuple(quantities)
         self._numbers = [
-            Numbers(
-                f"{name}: {one}",
-                one,
-                UNITS[one],
-                "other",
-                PARTS.get(one, ()),
-                labels or names,
-                components,
-                reduce,
-                weights,
-            )
+            Numbers(f"{name}: {one}", one, OF_SOLIDS[one].parts, labels or names, components, reduce, weights)
             for one in self._quantities
         ]
         self.columns = tuple(column for numbers in self._numbers for column in numbers.columns)

@@ -24,11 +24,6 @@ from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots
 OfBars = Literal["axial_force", "axial_stress", "elongation"]
 OF_BARS: tuple[OfBars, ...] = get_args(OfBars)
 _SAME_TIME = 1e-9  # times that differ by this part of them are one
-_OF_BARS: dict[str, tuple[str, Kind]] = {
-    "axial_force": ("N", "force"),
-    "axial_stress": ("Pa", "other"),
-    "elongation": ("m", "length"),
-}
 
 
 @checked
@@ -89,8 +84,7 @@ class BarProbe(Probe):
         labels = [str(k) for k in self._members]
         self._quantities = tuple(quantities)
         self._numbers = [
-            Numbers(f"{name}: {one.replace('_', ' ')}", one, *_OF_BARS[one], (), labels, None, reduce)
-            for one in quantities
+            Numbers(f"{name}: {one.replace('_', ' ')}", one, (), labels, None, reduce) for one in quantities
         ]
         self.columns = tuple(column for numbers in self._numbers for column in numbers.columns)
 

@@ -12,12 +12,12 @@ from typing import Literal, final
 
 import numpy as np
 
-from symplex.base.columns import AXES, Column, Kind
+from symplex.base.columns import AXES, Column
+from symplex.base.fields import COMPONENTS, FIELDS
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array
 from symplex.fem.copying import Copyable
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots
-from symplex.fem.outputs.solid_fields import PARTS
 from symplex.fem.system import State, System
 
 Reduction = Literal["mean", "max", "min", "sum"]
@@ -77,7 +77,8 @@ class Numbers:
     ----------
     title : str
         Of the plot.
-    quantity, unit, kind
+    quantity : str
+        One of `FIELDS`.
     parts : sequence of str
         What the components c are called; none of a single number.
     labels : sequence of str
@@ -94,8 +95,6 @@ class Numbers:
         self,
         title: str,
         quantity: str,
-        unit: str,
-        kind: Kind,
         parts: Sequence[str],
         labels: Sequence[str],
         components: Sequence[str] | None,
@@ -113,15 +112,15 @@ class Numbers:
         self._single, self._has_norm = not parts, NORM in wanted
         self._reduce, self._weights = tuple(reduce), weights
         self._all = self._chosen == list(range(len(parts))) and not self._has_norm
-        self._double = parts == PARTS["stress"]
-        names = [""] if self._single else [f"_{c}" for c in wanted]
+        self._double = parts == COMPONENTS
+        declared, names = FIELDS[quantity], [""] if self._single else [f"_{c}" for c in wanted]
         split = not self._single and max(len(labels), len(reduce)) > 1  # into a plot for each place
         places = [f"_{how}" for how in reduce] or ([""] if len(labels) == 1 else [f"_{label}" for label in labels])
         self.columns = tuple(
             Column(
                 f"{quantity}{part}{place}",
-                unit,
-                kind,
+                declared.unit,
+                declared.kind,
                 "" if k >= _PLOTTED else f"{title}{place.replace('_', ' ')}" if split else title,
                 vector=f"{quantity}{place}" if part[1:] in AXES and part and len(parts) <= len(AXES) else "",
             )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, reduce
-from typing import Literal, NamedTuple, final, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.fields import OF_SOLIDS
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import Array, IntArray
 from symplex.fem.copying import Copyable
@@ -21,27 +22,10 @@ from symplex.fem.solids.solid import Solid, solids_of
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.system import State, System
 
-# What there is to tell of solids.
-Quantity = Literal[
-    "stress", "strain", "logarithmic_strain", "pressure", "principal_stresses", "von_mises", "energy_density"
-]
-QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
-UNITS: dict[Quantity, str] = {
-    "stress": "Pa",
-    "strain": "",
-    "logarithmic_strain": "",
-    "pressure": "Pa",
-    "principal_stresses": "Pa",
-    "von_mises": "Pa",
-    "energy_density": "J/m³",
-}
-# How the numbers of a quantity are told apart; of others there is one.
-PARTS: dict[Quantity, tuple[str, ...]] = {
-    "stress": tensors.COMPONENTS,
-    "strain": tensors.COMPONENTS,
-    "logarithmic_strain": tensors.COMPONENTS,
-    "principal_stresses": ("1", "2", "3"),
-}
+if TYPE_CHECKING:
+    Quantity = str
+else:  # what there is to tell of solids
+    Quantity = Literal[tuple(OF_SOLIDS)]
 _OF_STRESS: dict[str, Callable[[Array], Array]] = {
     "stress": lambda sigma: sigma,
     "pressure": tensors.pressure,
@@ -303,7 +287,7 @@ def _strain(quantity: str, part: _Part, F: Array) -> Array:
         return tensors.green_lagrange(F, part.solid.material.objective)
     if quantity == "logarithmic_strain":
         return tensors.logarithmic(F)
-    raise InvalidSystem(f"there is no quantity '{quantity}' of solids; there are {', '.join(QUANTITIES)}.")
+    raise InvalidSystem(f"there is no quantity '{quantity}' of solids; there are {', '.join(OF_SOLIDS)}.")
 
 
 @checked

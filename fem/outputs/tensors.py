@@ -6,8 +6,6 @@ import numpy as np
 
 from symplex.fem.assembly import Array
 
-# The order of VTK and ParaView, which name the components of six so.
-COMPONENTS = ("xx", "yy", "zz", "xy", "yz", "xz")
 _ROWS, _COLUMNS = (0, 1, 2, 0, 1, 0), (0, 1, 2, 1, 2, 2)
 _PLACES = (0, 4, 8, 1, 5, 2)  # among the nine components by rows
 

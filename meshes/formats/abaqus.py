@@ -69,14 +69,6 @@ def read_abaqus(path: Path, account: Account) -> RawMesh:
     one that is moved, sets are called ``INSTANCE.SET``. Surfaces of elements are groups of faces,
     surfaces of nodes are groups of points. In ``info`` are the types of the elements that are of another formulation
     than the plain one (``C3D8R``), by cell type.
-
-    Raises
-    ------
-    MeshError
-        If the file has several parts without instances, makes nodes or elements by keywords such as ``*NGEN``, has an
-        unknown element type, or an undefined set.
-    ValueError
-        If a line is not what its keyword asks for.
     """
     deck = DeckMesh(account)
     for block in placed(blocks_of(path, account), account):
@@ -231,13 +223,7 @@ class DeckMesh:
 
     @cached_property
     def numbered(self) -> Numbered:
-        """All that was taken, by the numbers of the file.
-
-        Raises
-        ------
-        MeshError
-            If a number occurs twice, or a set is not defined.
-        """
+        """All that was taken, by the numbers of the file."""
         ids = np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in self._nodes)])
         points = np.concatenate([np.empty((0, 3)), *(points for _, points in self._nodes)])
         numbers = np.concatenate([np.empty(0, np.int64), *(table[:, 0] for _, table in self._elements)])

@@ -60,13 +60,7 @@ class Block:
         return self.path, self.line, self.last
 
     def parameter(self, name: str) -> str:
-        """Return a parameter that must be there.
-
-        Raises
-        ------
-        MeshError
-            If it is not.
-        """
+        """Return a parameter that must be there."""
         if not self.parameters.get(name):
             raise MeshError(f"a *{self.keyword} has no {name}.")
         return self.parameters[name]
@@ -101,13 +95,6 @@ def blocks_of(path: Path, account: Account | None = None) -> Iterator[Block]:
     """Yield the keywords of an input file with their data, in order, and those of files that it includes.
 
     Lines before the first keyword are unknown to the account.
-
-    Raises
-    ------
-    MeshError
-        If an included file is not there, or includes itself, or there are very many.
-    OSError
-        If the file cannot be read.
     """
     reader = _Reader(path)
     block: Block | None = None

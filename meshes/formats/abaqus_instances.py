@@ -22,11 +22,6 @@ def placed(blocks: Iterable[Block], account: Account | None = None) -> Iterator[
 
     Numbers of the k-th instance are k · 10⁸ larger. A deck of one instance that is not moved is yielded as it is. Parts
     without an instance are unknown to the account.
-
-    Raises
-    ------
-    MeshError
-        If an instance is one of a part that is not there, or its place is none.
     """
     every = list(blocks)
     if account is not None:

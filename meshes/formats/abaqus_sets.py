@@ -32,12 +32,7 @@ class _Set(NamedTuple):
 
 @final
 class Sets:
-    """The sets of nodes or of elements of a deck. Names differ by more than the case of their letters.
-
-    Parameters
-    ----------
-    what : {"node", "element"}
-    """
+    """The sets of nodes or of elements of a deck. Names differ by more than the case of their letters."""
 
     def __init__(self, what: str):
         self._what = what
@@ -97,11 +92,6 @@ class Sets:
             The nodes or elements that there are.
         elements, element_sets
             Where nodes of elements are meant.
-
-        Raises
-        ------
-        MeshError
-            If a member does not exist; of a range, those that exist are meant.
         """
         parts: dict[tuple[str, str], list[NDArray[np.int64]]] = {}
         for key, item in self._items:
@@ -184,13 +174,7 @@ class Surface:
 
 
 def surface_of(block: Block) -> list[Surface]:
-    """Return the surface that a ``*SURFACE`` defines; none of one that is not made of elements or nodes.
-
-    Raises
-    ------
-    MeshError
-        If it has no name, or is made of other surfaces.
-    """
+    """Return the surface that a ``*SURFACE`` defines; none of one that is not made of elements or nodes."""
     kind = block.parameters.get("TYPE", "ELEMENT").upper()
     if kind in _ANALYTIC:
         return []

@@ -30,15 +30,7 @@ _MOST_IN_LINE = 16
 
 
 def write_abaqus(mesh: Mesh, path: Path) -> None:
-    """Write a mesh with its groups as ``*ELSET`` and ``*NSET``.
-
-    Raises
-    ------
-    MeshError
-        If Abaqus has no such cells.
-    OSError
-        If the file cannot be written.
-    """
+    """Write a mesh with its groups as ``*ELSET`` and ``*NSET``."""
     unknown = [kind for kind in mesh.cells if kind not in _NAMES]
     if unknown:
         raise MeshError(f"{path.name}: Abaqus has no elements for cells of the type '{unknown[0]}'.")

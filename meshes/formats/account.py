@@ -87,13 +87,7 @@ class Account:
         return [self._told(ones) for ones in found.values()]
 
     def require_known(self) -> None:
-        """Refuse the file if a line is unknown.
-
-        Raises
-        ------
-        MeshError
-            With the first kinds of unknown lines.
-        """
+        """Refuse the file if a line is unknown."""
         if lines := self.listed():
             raise MeshError(refusal(lines))
 

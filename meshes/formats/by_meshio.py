@@ -17,13 +17,7 @@ _MOST_EMPTY_READS = 1000
 
 
 def read_by_meshio(path: Path, file_format: str) -> meshio.Mesh:
-    """Return what meshio reads from a file in a format of its own name.
-
-    Raises
-    ------
-    Exception, SystemExit
-        Nearly anything, if the file is broken; EOFError if the reader goes on at the end of the file.
-    """
+    """Return what meshio reads from a file in a format of its own name."""
     import meshio
 
     complete_meshio()

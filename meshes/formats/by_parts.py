@@ -50,13 +50,7 @@ class Parts:
         self.elements.setdefault(kind, []).append((number, part, nodes))
 
     def mesh(self, unit: float | None = None) -> RawMesh:
-        """Return the mesh, with parts and sets as groups, in a unit of length in m, if the deck gives it.
-
-        Raises
-        ------
-        MeshError
-            If a number occurs twice, or an element refers to a node that is not there.
-        """
+        """Return the mesh, with parts and sets as groups, in a unit of length in m, if the deck gives it."""
         nodes = Numbering("node", np.array(self.numbers, np.int64))
         Numbering("element", np.array([row[0] for rows in self.elements.values() for row in rows], np.int64))
         cells, members = [], self._free_names()
@@ -89,13 +83,7 @@ class Parts:
 
 
 def whole(word: str) -> int:
-    """Return a whole number.
-
-    Raises
-    ------
-    ValueError
-        If a word is none.
-    """
+    """Return a whole number."""
     if not is_number(word):
         raise ValueError(f"'{word[:20]}' stands where an integer must be")
     return int(word)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from symplex.meshes.formats.account import Account
 
 Span = tuple[Path, int, int]  # a file, the first and the last line
 
@@ -39,6 +42,22 @@ class Section:
     def span(self) -> Span:
         """Where it is, as accounts of input take it: in the file of its keyword."""
         return span_of(self.head, self.lines[-1] if self.lines else self.head)
+
+
+def sections_of(lines: Iterable[Line], star: str, account: Account, head: Callable[[str], str]) -> Iterator[Section]:
+    """Yield keywords with the lines below them, given what begins a keyword and what returns its word."""
+    section: Section | None = None
+    for line in lines:
+        if line.text.startswith(star):
+            if section is not None:
+                yield section
+            section = Section(line._replace(text=head(line.text[1:].upper())))
+        elif section is None:
+            account.add_unknown("a line before the first keyword", *line.span)
+        else:
+            section.lines.append(line)
+    if section is not None:
+        yield section
 
 
 def span_of(first: Line, last: Line) -> Span:

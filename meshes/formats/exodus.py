@@ -61,13 +61,6 @@ def read_exodus(path: Path, account: Account) -> RawMesh:
     """Return points, cells and, as sets, the blocks, node sets and side sets of an Exodus file as meshio would.
 
     Those without a name are called ``block_1``, ``nodeset_1`` and ``sideset_1``, by their numbers.
-
-    Raises
-    ------
-    MeshError
-        If a block has an unknown shape, or a set refers to an element or a side that is not there.
-    ValueError, KeyError, OSError
-        If the file is broken.
     """
     with _variables(path) as file:
         for name in file.names():

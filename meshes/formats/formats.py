@@ -56,13 +56,7 @@ def known_extensions() -> list[str]:
 
 
 def format_of(path: Path) -> str:
-    """Return meshio's name of the format of a file that exists; of Gmsh's ``gmsh22``, ``gmsh41`` or, of 4.0, ``gmsh``.
-
-    Raises
-    ------
-    MeshError
-        If there is no such file, it is empty, or its extension is unknown or another than its content.
-    """
+    """Return meshio's name of the format of a file that exists; of Gmsh's ``gmsh22``, ``gmsh41`` or ``gmsh`` (4.0)."""
     _require_file(path)
     formats = _by_extension(path)
     try:

@@ -33,13 +33,6 @@ def read_gmsh22(path: Path, account: Account) -> RawMesh:
     """Return points, cells and the physical groups (as cell sets) of an MSH 2.2 file as meshio would.
 
     A cell that is in several groups is there once for each of them, as in the file.
-
-    Raises
-    ------
-    MeshError
-        If a node or an element is defined twice or not at all, or the file is from a machine of other byte order.
-    ValueError
-        If it is broken.
     """
     from meshio.gmsh.common import _gmsh_to_meshio_type
 

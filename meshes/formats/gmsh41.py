@@ -25,16 +25,7 @@ from symplex.meshes.mesh import Mesh
 
 
 def read_gmsh41(path: Path, account: Account) -> RawMesh:
-    """Return points, cells and the physical groups (as cell sets) of an MSH 4.1 file as meshio would.
-
-    Raises
-    ------
-    MeshError
-        If a node or an element is defined twice or not at all, or the file is partitioned, or from a machine of other
-        byte order.
-    ValueError
-        If it is broken.
-    """
+    """Return points, cells and the physical groups (as cell sets) of an MSH 4.1 file as meshio would."""
     file = read_sections(path, account)
     if "PartitionedEntities" in file.sections:
         raise MeshError("the mesh is partitioned; save it without partitions.")
@@ -125,13 +116,6 @@ def write_gmsh41(mesh: Mesh, path: Path) -> None:
 
     Gmsh puts the elements of an *entity* into groups; so there is one entity for each set of groups that some cells
     share.
-
-    Raises
-    ------
-    MeshError
-        If Gmsh has no such cells.
-    OSError
-        If the file cannot be written.
     """
     from meshio.gmsh.common import _meshio_to_gmsh_type
 

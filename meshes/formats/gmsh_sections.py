@@ -224,15 +224,7 @@ class MshFile(NamedTuple):
 
 
 def read_sections(path: Path, account: Account) -> MshFile:
-    """Return the sections of an MSH file.
-
-    Raises
-    ------
-    MeshError
-        If it is from a machine of other byte order.
-    ValueError
-        If it is broken.
-    """
+    """Return the sections of an MSH file."""
     data = path.read_bytes()
     sections, lines = _sections(data, path, account)
     if "MeshFormat" not in sections:

@@ -35,13 +35,7 @@ with h5py.File(sys.argv[1], "r") as file:
 
 
 def require_readable(path: Path) -> None:
-    """Refuse an HDF5 file on which the library crashes or does not end; others are as they are.
-
-    Raises
-    ------
-    MeshError
-        If it is such a file.
-    """
+    """Refuse an HDF5 file on which the library crashes or does not end; others are as they are."""
     with path.open("rb") as file:
         if file.read(4) != b"\x89HDF" or not sys.executable:
             return

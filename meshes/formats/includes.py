@@ -101,11 +101,6 @@ class Includes:
         path : Path
         within : tuple of Path
             The files that it is included by.
-
-        Raises
-        ------
-        MeshError
-            If it is not there, is no regular file, or includes itself, or there are very many.
         """
         self._n_files += 1
         if self._n_files > _MOST_FILES or len(within) >= _DEEPEST:

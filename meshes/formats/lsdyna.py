@@ -8,7 +8,7 @@ from pathlib import Path
 from symplex.errors import MeshError
 from symplex.meshes.formats.account import MISSING, UNKNOWN, Account
 from symplex.meshes.formats.by_parts import Parts, whole
-from symplex.meshes.formats.deck_lines import Line, Section, lines_of
+from symplex.meshes.formats.deck_lines import Line, lines_of, sections_of
 from symplex.meshes.formats.includes import Includes
 from symplex.meshes.formats.raw import RawMesh
 
@@ -39,17 +39,9 @@ _SOLID_KEYWORDS = {"ELEMENT_SOLID": 0, "ELEMENT_SOLID_ORTHO": 2, "ELEMENT_TSHELL
 
 
 def read_lsdyna(path: Path, account: Account) -> RawMesh:
-    """Return nodes, solids, thick and thin shells of a keyword deck; parts and sets of nodes are sets, by their titles.
-
-    Raises
-    ------
-    MeshError
-        If fields are wider than the standard (``LONG``), or meshes are generated, moved or changed by keywords.
-    ValueError
-        If a line is not what its keyword asks for.
-    """
+    """Return nodes, solids, thick and thin shells of a keyword deck; parts and sets of nodes are sets, by titles."""
     parts = Parts()
-    for section in _sections(path, account):
+    for section in sections_of(_lines(path, (), Includes(path), account), "*", account, _keyword):
         word, lines = section.head.text, section.texts
         if word == "NODE":
             for line in lines:
@@ -71,28 +63,16 @@ def read_lsdyna(path: Path, account: Account) -> RawMesh:
     return parts.mesh()
 
 
-def _sections(path: Path, account: Account) -> Iterator[Section]:
-    """Yield keywords in capitals, without their star and options, with the lines below them."""
-    section: Section | None = None
-    for line in _lines(path, (), Includes(path), account):
-        if not line.text.startswith("*"):
-            if section is None:
-                account.add_unknown("a line before the first keyword", *line.span)
-            else:
-                section.lines.append(line)
-            continue
-        if section is not None:
-            yield section
-        words = line.text[1:].upper().split()
-        word = words[0] if words else ""
-        long = [option for option in words[1:] if option.startswith("LONG=") and option != "LONG=S"]
-        if long or "%" in (*words, word[-1:]) or "+" in (*words, word[-1:]):
-            raise MeshError("its fields are wider than the standard (LONG); write it in the standard format.")
-        if any(option.startswith("CID=") for option in words[1:]):
-            raise MeshError(f"it uses *{word} for one case only (CID), which is not supported; write one case.")
-        section = Section(line._replace(text=word.rstrip("-")))
-    if section is not None:
-        yield section
+def _keyword(text: str) -> str:
+    """Return a keyword without its options."""
+    words = text.split()
+    word = words[0] if words else ""
+    long = [option for option in words[1:] if option.startswith("LONG=") and option != "LONG=S"]
+    if long or "%" in (*words, word[-1:]) or "+" in (*words, word[-1:]):
+        raise MeshError("its fields are wider than the standard (LONG); write it in the standard format.")
+    if any(option.startswith("CID=") for option in words[1:]):
+        raise MeshError(f"it uses *{word} for one case only (CID), which is not supported; write one case.")
+    return word.rstrip("-")
 
 
 def _lines(path: Path, within: tuple[Path, ...], includes: Includes, account: Account) -> Iterator[Line]:

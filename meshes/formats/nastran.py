@@ -72,16 +72,7 @@ _REAL = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eEdD]([+-]?\d+)|([+-]\d+))?")
 
 
 def read_nastran(path: Path, account: Account) -> RawMesh:
-    """Return points, cells, and as sets those of one property (``property_7``), as meshio would.
-
-    Raises
-    ------
-    MeshError
-        If a point is in a local coordinate system, a solid element has some of its nodes between corners only, an
-        element refers to a point that is not there, an included file is not there, or cards are replicated.
-    ValueError
-        If a field is not what its card asks for.
-    """
+    """Return points, cells, and as sets those of one property (``property_7``), as meshio would."""
     numbers: list[int] = []
     points: list[list[float]] = []
     elements: dict[str, list[tuple[int, int, list[int]]]] = {}

@@ -42,11 +42,6 @@ class Numbering:
     what : str
         What is numbered, in messages: ``node`` or ``element``.
     numbers : int64 [n]
-
-    Raises
-    ------
-    MeshError
-        If a number is not positive, or occurs twice.
     """
 
     def __init__(self, what: str, numbers: NDArray[np.integer]):
@@ -69,13 +64,7 @@ class Numbering:
             raise MeshError(f"a {what} has the number {least}; numbers begin with 1.")
 
     def places(self, numbers: NDArray[np.integer], who: str) -> NDArray[np.int64]:
-        """Return the places of some numbers, of any shape; ``who`` refers to them, in messages.
-
-        Raises
-        ------
-        MeshError
-            If one is not defined.
-        """
+        """Return the places of some numbers, of any shape; ``who`` refers to them, in messages."""
         place, known = self._found(numbers)
         if not known.all():
             raise MeshError(f"{who} refers to a {self._what} that is not in the file ({numbers[~known][0]}).")

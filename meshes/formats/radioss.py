@@ -9,7 +9,7 @@ from pathlib import Path
 from symplex.errors import MeshError
 from symplex.meshes.formats.account import MISSING, UNKNOWN, Account
 from symplex.meshes.formats.by_parts import Parts, whole
-from symplex.meshes.formats.deck_lines import Line, Section, lines_of
+from symplex.meshes.formats.deck_lines import Line, lines_of, sections_of
 from symplex.meshes.formats.includes import Includes
 from symplex.meshes.formats.numbering import is_number
 from symplex.meshes.formats.raw import RawMesh
@@ -51,19 +51,12 @@ def read_radioss(path: Path, account: Account) -> RawMesh:
     """Return nodes and elements of a starter file; parts and groups of nodes are sets, by their titles.
 
     Coordinates are in the unit of length that ``/BEGIN`` gives, or else as the file has them.
-
-    Raises
-    ------
-    MeshError
-        If it has elements that are not known, or meshes are made or moved by keywords.
-    ValueError
-        If a line is not what its keyword asks for.
     """
     parts = Parts()
     begin: float | None = None
     units: dict[int, float] = {}
     nodes: list[tuple[str, list[str]]] = []  # numbers of local systems of units, and nodes in them
-    for section in _sections(path, account):
+    for section in sections_of(_lines(path, (), Includes(path), account), "/", account, _keyword):
         words, lines = section.head.text.split("/"), section.texts
         word = words[0]
         if word == "NODE":
@@ -150,24 +143,12 @@ def _number(words: list[str]) -> int:
     return whole(words[1])
 
 
-def _sections(path: Path, account: Account) -> Iterator[Section]:
-    """Yield keywords in capitals, without the first slash, with the lines below them."""
-    section: Section | None = None
-    for line in _lines(path, (), Includes(path), account):
-        if not line.text.startswith("/"):
-            if section is None:
-                account.add_unknown("a line before the first keyword", *line.span)
-            else:
-                section.lines.append(line)
-            continue
-        if section is not None:
-            yield section
-        word = line.text[1:].upper().strip()
-        if word.startswith("/"):  # with one more slash, what encloses other keywords
-            raise MeshError(f"it uses /{word.split('/')[1]}, which is not supported; write the whole mesh out.")
-        section = Section(line._replace(text=word))
-    if section is not None:
-        yield section
+def _keyword(text: str) -> str:
+    """Return a keyword without the first slash."""
+    word = text.strip()
+    if word.startswith("/"):  # with one more slash, what encloses other keywords
+        raise MeshError(f"it uses /{word.split('/')[1]}, which is not supported; write the whole mesh out.")
+    return word
 
 
 def _lines(path: Path, within: tuple[Path, ...], includes: Includes, account: Account) -> Iterator[Line]:

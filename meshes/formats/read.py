@@ -145,13 +145,7 @@ def _read_accounted(path: Path, account: Account, scale: float, keep_unconnected
 
 
 def mesh_of_raw(raw: RawMesh, name: str) -> Mesh:
-    """Return the mesh of what a reader found, in the unit of length of the file, and cells as the file has them.
-
-    Raises
-    ------
-    MeshError
-        If it is not sound, or has no volume cells.
-    """
+    """Return the mesh of what a reader found, in the unit of length of the file, and cells as the file has them."""
     _check_sound(raw, name, 1.0, require_volume=True)
     return replace(_with_groups(raw, {}), formulations=_formulations(raw))
 

@@ -25,13 +25,7 @@ EXODUS: Sides = {
 
 
 def faces_on_side(sides: Sides, kind: str, cells: NDArray[np.int64], side: int) -> tuple[str, NDArray[np.int64]]:
-    """Return the type and the nodes [m, k] of the faces on one side, 1 and up, of cells, outward.
-
-    Raises
-    ------
-    MeshError
-        If there is no such side.
-    """
+    """Return the type and the nodes [m, k] of the faces on one side, 1 and up, of cells, outward."""
     family = kind.rstrip("0123456789")
     names = sides.get(family, ())
     if not 1 <= side <= len(names):
@@ -44,13 +38,7 @@ def faces_on_side(sides: Sides, kind: str, cells: NDArray[np.int64], side: int) 
 
 
 def edges_on_side(kind: str, cells: NDArray[np.int64], side: int) -> tuple[str, NDArray[np.int64]]:
-    """Return the type and the nodes of the edges on one side, 1 and up, of flat cells, or of the ends of lines.
-
-    Raises
-    ------
-    MeshError
-        If there is no such side.
-    """
+    """Return the type and the nodes of the edges on one side, 1 and up, of flat cells, or of the ends of lines."""
     corners = corners_of(kind, cells)
     k, n = side - 1, corners.shape[1]
     if not 0 <= k < n or n > 4:

@@ -18,17 +18,7 @@ _QUADRATIC = [0, 1, 2, 3, 6, 7, 9, 5, 8, 4]
 
 
 def read_tetgen(path: Path, account: Account) -> RawMesh:
-    """Return points, tetrahedra, their first attribute as ``tetgen:ref``, and the boundary marker of points likewise.
-
-    Raises
-    ------
-    MeshError
-        If points are not in space, or a tetrahedron refers to one that is not there.
-    OSError
-        If one of the two files is missing.
-    ValueError
-        If one is broken.
-    """
+    """Return points, tetrahedra, their first attribute as ``tetgen:ref``, and boundary markers of points likewise."""
     (n, dim, n_attributes, n_markers), table, starts = _table(path.with_suffix(".node"), 4)
     if dim != 3:
         raise MeshError(f"its points have {dim} coordinates; a volume mesh needs three of each node.")

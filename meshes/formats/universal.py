@@ -61,13 +61,6 @@ def read_universal(path: Path, account: Account) -> RawMesh:
 
     Coordinates are in the unit of length that a dataset of units gives, or else as the file has them. The nodes of a
     group that has elements as well are the set ``name.nodes``.
-
-    Raises
-    ------
-    MeshError
-        If it has elements of another type, or refers to what is not there.
-    ValueError
-        If a line is not what its dataset asks for.
     """
     numbers: list[int] = []
     points: list[NDArray[np.float64]] = []

@@ -53,13 +53,7 @@ class Sheet(NamedTuple):
         )
 
     def check(self, path: Path) -> None:
-        """Refuse a size that no figure can have.
-
-        Raises
-        ------
-        OutputError
-            If it is such.
-        """
+        """Refuse a size that no figure can have."""
         try:
             check_dpi(self.dpi)
             check_size(self.width or _LEAST, self.height)
@@ -149,11 +143,6 @@ def draw_page(
     title : str, optional
     sheet : Sheet, optional
         Default: 13 inches wide, and as high as the panels ask for.
-
-    Raises
-    ------
-    OutputError
-        If the figure cannot be written, or not in this size or format.
     """
     sheet = sheet or Sheet()
     require_format(path)
@@ -310,15 +299,7 @@ def _power(value: float, _: object) -> str:
 
 @contextmanager
 def plain_style() -> Iterator[None]:
-    """Draw with the defaults of matplotlib inside: it reads a file ``matplotlibrc`` in the working directory first.
-
-    Raises
-    ------
-    OutputError
-        If matplotlib cannot be loaded because that file is damaged.
-    RenderError
-        If the packages of pictures are not installed.
-    """
+    """Draw with the defaults of matplotlib inside: it reads a file ``matplotlibrc`` in the working directory first."""
     require_packages()
     try:
         import matplotlib
@@ -332,25 +313,13 @@ def plain_style() -> Iterator[None]:
 
 
 def require_format(path: Path) -> None:
-    """Make sure that a picture can have the suffix of a path.
-
-    Raises
-    ------
-    OutputError
-        If not.
-    """
+    """Make sure that a picture can have the suffix of a path."""
     if path.suffix.lower() not in FORMATS:
         raise OutputError(f"{path}: a picture is written as {', '.join(FORMATS)}, not '{path.suffix}'.")
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
-    """Write a figure in the format of the path's suffix, whole or not at all; return the path.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write a figure in the format of the path's suffix, whole or not at all; return the path."""
     picture = BytesIO()
     try:
         figure.savefig(picture, format=path.suffix[1:])

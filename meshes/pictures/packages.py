@@ -19,11 +19,6 @@ def require_packages(purpose: str = "pictures need", names: Sequence[str] = _PAC
     purpose : str
         What needs them, as the beginning of a sentence.
     names : sequence of str
-
-    Raises
-    ------
-    RenderError
-        If one is not; it names the extra that installs them.
     """
     if missing := [name for name in names if find_spec(name) is None]:
         verb = "is" if len(missing) == 1 else "are"

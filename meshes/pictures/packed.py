@@ -89,13 +89,6 @@ def pack_series(series: Series, fields: Sequence[str] | None, arrays: Arrays, ma
     fields : sequence of str, optional
         Those of the series that can be shown; the displacement always can. Default: all.
     max_bytes : int
-
-    Raises
-    ------
-    RenderError
-        If there are no frames, no such field, or it cannot be made so small.
-    OutputError
-        If a frame cannot be read.
     """
     if not len(series):
         raise RenderError(f"{series.path.name} has no frames to show.")

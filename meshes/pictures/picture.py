@@ -29,13 +29,7 @@ _OTHERS = "in no group"
 
 @final
 class Picture:
-    """A picture or a film, which a notebook shows where it is the last of a cell.
-
-    Parameters
-    ----------
-    content : bytes
-    suffix : {".png", ".gif", ".mp4"}
-    """
+    """A picture or a film, which a notebook shows where it is the last of a cell."""
 
     def __init__(self, content: bytes, suffix: str = ".png"):
         self.content, self.suffix = content, suffix
@@ -50,13 +44,7 @@ class Picture:
             return cls(path.read_bytes(), path.suffix)
 
     def save(self, path: str | Path) -> Path:
-        """Write it to a file and return that.
-
-        Raises
-        ------
-        OutputError
-            If the file has another suffix, or cannot be written.
-        """
+        """Write it to a file and return that."""
         path = Path(path)
         if path.suffix.lower() != self.suffix:
             raise OutputError(f"{path}: this is saved as {self.suffix}, not '{path.suffix}'.")
@@ -112,13 +100,7 @@ class Still(Series):
 
 
 def picture_of_still(still: Still, *, field: str = "body", view: View | None = None, width: int = _WIDTH) -> Picture:
-    """Return a picture of one moment.
-
-    Raises
-    ------
-    RenderError
-        If nothing can be drawn here, or there is nothing to draw.
-    """
+    """Return a picture of one moment."""
     if not still.blocks:
         raise RenderError("there are no cells to draw.")
     return Picture.drawn(lambda path: render_snapshots(still, path, times=[0.0], field=field, view=view, width=width))

@@ -215,13 +215,7 @@ def is_rendering() -> bool:
 
 
 def require_rendering() -> None:
-    """Make sure that pictures can be drawn here; the first call in a day draws one in a process of its own.
-
-    Raises
-    ------
-    RenderError
-        If not, for example without any OpenGL.
-    """
+    """Make sure that pictures can be drawn here; the first call in a day draws one in a process of its own."""
     require_packages()
     if reason := _probe():
         raise RenderError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.base.fields import FIELDS, Field
 from symplex.errors import RenderError
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.pictures.figures import BAD, COLOURS, tint
@@ -31,22 +32,6 @@ _EDGES, _TRAIL = "#1c2833", "#7f8a99"
 _SIGNS = ("#1f4e9e", "#6fa3d8", "#b4b9c0", "#e08a6a", "#b3251e")  # from pushed to pulled
 _WIDTH, _POINT = 3.0, 14.0  # of bars and of points, in pixels
 _ROUND = {"render_points_as_spheres": True}
-# Name in the series or here -> words for it and its unit.
-_FIELDS = {
-    "displacement": ("displacement", "m"),
-    "speed": ("speed", "m/s"),
-    "velocity": ("speed", "m/s"),
-    "acceleration": ("acceleration", "m/s²"),
-    "axial_force": ("axial force", "N"),
-    "von_mises": ("von Mises stress", "Pa"),
-    "pressure": ("pressure", "Pa"),
-    "stress": ("stress", "Pa"),
-    "principal_stresses": ("principal stresses", "Pa"),
-    "energy_density": ("energy density", "J/m³"),
-    "contact_force": ("contact force", "N"),
-    "contact_pressure": ("contact pressure", "Pa"),
-    "gap": ("gap", "m"),
-}
 _NODAL = "nodal_"  # begins the names of fields that are averaged at nodes
 _SIGNED = ("axial_force",)  # fields whose scale is about zero, whatever their values; others where they have both signs
 _FRAMES_FOR_BOUNDS, _FRAMES_FOR_TRAILS = 60, 600
@@ -82,12 +67,6 @@ class Scene:
         That sees all frames.
     legend : dict of str to str
         The colours of bodies by name, where each has its own and there is no scale.
-
-    Raises
-    ------
-    RenderError
-        If the series has no frames, or no such field, or the section meets no body in any of the chosen frames, or
-        the packages of pictures are not installed.
     """
 
     def __init__(self, series: Series, field: str, view: View, chosen: Sequence[int]):
@@ -334,8 +313,9 @@ class Scene:
 
 def words_of(field: str) -> tuple[str, str]:
     """Return words for a field, and its unit."""
-    words, unit = _FIELDS.get(field.removeprefix(_NODAL), (field.removeprefix(_NODAL).replace("_", " "), ""))
-    return f"{words} at nodes" if field.startswith(_NODAL) else words, unit
+    name = field.removeprefix(_NODAL)
+    known = FIELDS.get(name, Field(name.replace("_", " "), ""))
+    return f"{known.words} at nodes" if field.startswith(_NODAL) else known.words, known.unit
 
 
 def named_limits(frames: NDArray) -> tuple[float, float]:

@@ -154,11 +154,6 @@ def open_window(series: Series, field: str, view: View, title: str, instead: str
     title : str
     instead : str
         What to do where there is no display, as the end of a sentence.
-
-    Raises
-    ------
-    RenderError
-        If there is no display, or no such field or frame, or the packages of pictures are not installed.
     """
     require_packages()
     if reason := _no_display():

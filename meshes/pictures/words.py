@@ -40,11 +40,6 @@ def view_of(
         By what angle in degrees the camera goes round the bodies in a film.
     scale : float, default 1
         By how much displacements are enlarged.
-
-    Raises
-    ------
-    ValueError
-        With a sentence, if one is none of these.
     """
     axis, place = (None, None) if section is None else section_of(section)
     if not (math.isfinite(scale) and scale >= 0):
@@ -63,13 +58,7 @@ def view_of(
 
 
 def direction_of(word: str, what: str) -> Triple | None:
-    """Return a direction from a word, None from ``auto``.
-
-    Raises
-    ------
-    ValueError
-        With a sentence, if it is none.
-    """
+    """Return a direction from a word, None from ``auto``."""
     if word == "auto":
         return None
     if word in _DIRECTIONS:
@@ -84,13 +73,7 @@ def direction_of(word: str, what: str) -> Triple | None:
 
 
 def section_of(word: str) -> tuple[str, Triple | None]:
-    """Return the axis across which a section is, and a point of it if there is one.
-
-    Raises
-    ------
-    ValueError
-        With a sentence, if it is none.
-    """
+    """Return the axis across which a section is, and a point of it if there is one."""
     axis, _, place = word.partition("=")
     try:
         normal = _AXES[axis]
@@ -104,13 +87,7 @@ def section_of(word: str) -> tuple[str, Triple | None]:
 
 
 def size_of(word: str) -> tuple[int, int | None]:
-    """Return the width and, if it is given, the height of a picture in pixels, from ``1600`` or ``1600x900``.
-
-    Raises
-    ------
-    ValueError
-        With a sentence, if it is none.
-    """
+    """Return the width and, if it is given, the height of a picture in pixels, from ``1600`` or ``1600x900``."""
     numbers = word.lower().split("x")
     if len(numbers) > 2 or not all(number.isascii() and number.isdigit() and len(number) < 9 for number in numbers):
         raise ValueError(f"'{word}' is no size; take a width in pixels such as 1600, or with a height, 1600x900.")
@@ -120,25 +97,13 @@ def size_of(word: str) -> tuple[int, int | None]:
 
 
 def check_size(width: int, height: int | None) -> None:
-    """Refuse sizes of which no picture can be drawn.
-
-    Raises
-    ------
-    ValueError
-        With a sentence.
-    """
+    """Refuse sizes of which no picture can be drawn."""
     for pixels in (width, height):
         if pixels is not None and not _LEAST_SIZE <= pixels <= _MOST_SIZE:
             raise ValueError(f"a picture has {_LEAST_SIZE} to {_MOST_SIZE:,} pixels each way, not {pixels:,}.")
 
 
 def check_dpi(dpi: Any) -> None:
-    """Refuse numbers of pixels in an inch that no picture has.
-
-    Raises
-    ------
-    ValueError
-        With a sentence.
-    """
+    """Refuse numbers of pixels in an inch that no picture has."""
     if not _LEAST_DPI <= dpi <= _MOST_DPI:
         raise ValueError(f"a picture has {_LEAST_DPI:g} to {_MOST_DPI:g} pixels in an inch, not {dpi:g}.")

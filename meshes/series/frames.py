@@ -221,11 +221,6 @@ class SeriesWriter(Described, ABC):
             Values at all nodes; the same names and shapes in each frame.
         cell_data : mapping of str to (mapping of str to [m] or [m, c]), optional
             Values by name and block, for the cells of a block in the order of its types. Blocks may be left out.
-
-        Raises
-        ------
-        OutputError
-            If the frame does not fit the series, a value is not finite, or the frame cannot be written.
         """
         if self._last is not None and not t > self._last:
             raise OutputError(f"{self.path.name}: a frame at t = {t:g} s cannot follow one at t = {self._last:g} s.")
@@ -336,13 +331,7 @@ class Series(ABC):
         point_fields: Iterable[str],
         cell_fields: Iterable[str],
     ) -> None:
-        """Take over what was read, and refuse what no writer has written: a damaged file is not drawn.
-
-        Raises
-        ------
-        OutputError, ValueError
-            If it does not fit together.
-        """
+        """Take over what was read, and refuse what no writer has written: a damaged file is not drawn."""
         _check_points("its points", points)
         _check_blocks(path, points, blocks)
         for name, block in blocks.items():
@@ -367,13 +356,7 @@ class Series(ABC):
         )
 
     def frame(self, i: int) -> Frame:
-        """Return frame i; negative from the end.
-
-        Raises
-        ------
-        OutputError
-            If there is no such frame, or it cannot be read.
-        """
+        """Return frame i; negative from the end."""
         n = len(self.times)
         if not -n <= i < n:
             raise OutputError(f"{self.path.name} has {n} frames, 0 to {n - 1}; there is no frame {i}.")
@@ -407,13 +390,7 @@ class Series(ABC):
             yield self.frame(i)
 
     def index_at(self, t: float) -> int:
-        """Return the frame nearest to the time t.
-
-        Raises
-        ------
-        OutputError
-            If t lies outside the series.
-        """
+        """Return the frame nearest to the time t."""
         first, last = self.times[0], self.times[-1]
         slack = 1e-6 * (last - first)
         if not first - slack <= t <= last + slack:
@@ -460,13 +437,7 @@ def in_space(array: NDArray) -> NDArray:
 
 
 def kept_frames(path: Path, times: NDArray[np.float64], up_to: float, wanted: int | None) -> int:
-    """Return how many frames are not later than ``up_to``.
-
-    Raises
-    ------
-    OutputError
-        If none is, or not as many as wanted.
-    """
+    """Return how many frames are not later than ``up_to``."""
     kept = int(np.count_nonzero(times <= up_to))
     if not kept:
         raise OutputError(f"{path.name} has no frame up to t = {up_to:g} s to continue from; start a new series.")

@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 
 @final
 class Growing:
-    """Datasets that gain rows, and counts of them, each looked up once.
-
-    Parameters
-    ----------
-    file : h5py.File
-    """
+    """Datasets that gain rows, and counts of them, each looked up once."""
 
     def __init__(self, file: h5py.File):
         self._file = file

@@ -72,13 +72,7 @@ def path_of_piece(path: Path, k: int) -> Path:
 
 
 def pieces_of(path: Path) -> int:
-    """Return how many pieces a .vtkhdf file is the index of; 0: it is none.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be read.
-    """
+    """Return how many pieces a .vtkhdf file is the index of; 0: it is none."""
     with damage_reported(path, "series of symplex", WAY_OUT), opened(path) as file:
         return int(file["symplex"].attrs.get(_PIECES, 0))
 
@@ -133,13 +127,7 @@ class PieceIndex:
         return index
 
     def append(self, t: float, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
-        """Count a frame that all pieces have, whose points are between two corners.
-
-        Raises
-        ------
-        OutputError
-            If it cannot be written; the frames before it are safe.
-        """
+        """Count a frame that all pieces have, whose points are between two corners."""
         grown = self._cover(low, high)
         with vtkhdf.reported(self.path):
             if self._count == 0:
@@ -253,13 +241,7 @@ class Index(NamedTuple):
 
 
 def read_index(path: Path) -> Index:
-    """Return what an index tells.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be read.
-    """
+    """Return what an index tells."""
     with damage_reported(path, "series of symplex", WAY_OUT), opened(path) as file:
         own, assembly = file["symplex"], file["VTKHDF/Assembly"]
         blocks = {

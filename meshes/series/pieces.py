@@ -155,13 +155,7 @@ class PiecedWriter(SeriesWriter):
 
 
 def is_of(place: Path, piece: Piece) -> bool:
-    """Return whether a file is that of a piece.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be read.
-    """
+    """Return whether a file is that of a piece."""
     with damage_reported(place, "piece of a series of symplex", WAY_OUT), opened(place) as file:
         own = file["symplex"]
         return all(
@@ -170,13 +164,7 @@ def is_of(place: Path, piece: Piece) -> bool:
 
 
 def new_piece(path: Path, k: int, piece: Piece) -> VtkHdfWriter:
-    """Begin piece k of a series.
-
-    Raises
-    ------
-    OutputError
-        If it exists, or cannot be written.
-    """
+    """Begin piece k of a series."""
     place = path_of_piece(path, k)
     if place.parent.is_symlink():
         raise OutputError(f"{place.parent} is a link, to which a run does not write; remove it or move it away.")

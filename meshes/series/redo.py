@@ -31,11 +31,6 @@ class RedoFile:
         An existing file.
     writable : bool
         If false, a whole log is read over the file, and nothing on the disk is touched.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be opened or written.
     """
 
     def __init__(self, path: Path, *, writable: bool):
@@ -118,14 +113,7 @@ class RedoFile:
     # -- commits --------------------------------------------------------------------------------------------
 
     def commit(self) -> None:
-        """Make all changes since the last commit part of the file.
-
-        Raises
-        ------
-        OSError
-            If they cannot be written, now or when they were made. The file stays as of the last commit, or, if the log
-            was whole already, goes to this one when it is next opened.
-        """
+        """Make all changes since the last commit part of the file."""
         if self._failure is not None:
             raise self._failure
         if self._pages:

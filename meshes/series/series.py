@@ -78,12 +78,6 @@ def resume_series(path: str | Path, up_to: float, frames: int | None = None) -> 
         Time in s.
     frames : int, optional
         How many frames there must be up to then.
-
-    Raises
-    ------
-    OutputError
-        If there is no series, it cannot be read, or it holds no frame up to that time, or another number of them.
-        Nothing is changed then.
     """
     path = Path(path)
     writer = _writer_of(path)

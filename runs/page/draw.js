@@ -19,7 +19,7 @@ void main() {
   if (coloured && value > ${(0.5 * -1e30).toExponential()}) c = vec4(texture(scale, vec2((value - limits.x) / (limits.y - limits.x) * 0.996 + 0.002, 0.5)).rgb, plain.a);
   vec3 across = cross(dFdx(x), dFdy(x));
   float along = length(across) > 0.0 ? abs(dot(normalize(across), normalize(eye))) : 1.0;
-  colour = vec4(c.rgb * mix(1.0, 0.42 + 0.62 * along, light), c.a);
+  colour = vec4(c.rgb * mix(1.0, 0.58 + 0.45 * along, light), c.a);
 }`;
 const SHADERS = {
   // Corners of triangles: node and cell.

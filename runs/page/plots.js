@@ -51,9 +51,10 @@ class Plots {
       ctx.beginPath();
       ctx.arc(x, toY(value), 3, 0, 7);
       ctx.fill();
-      const words = `${curve.name} ${short(value)}`;
+      const shown = Math.abs(value) < panel.frame.least ? 0 : value; // rounding
+      const words = curve.name === panel.title ? short(shown) : `${curve.name} ${short(shown)}`;
       const width = ctx.measureText(words).width;
-      if (at + width > right) continue;
+      if (at + width > right - 70) continue; // where the unit of time is
       ctx.fillText(words, at, bottom + 33);
       at += width + 12;
     }
@@ -84,7 +85,8 @@ class Plots {
     const toX = (t) => left + ((t - first) / (last - first)) * (right - left);
     const toY = (y) => bottom - ((over(y) - low) / (high - low)) * (bottom - top);
     const toTime = (x) => Math.min(last, Math.max(first, first + ((x - left) / (right - left)) * (last - first)));
-    panel.frame = { left, right, top, bottom, toX, toY, toTime };
+    const least = log ? 0 : 1e-9 * Math.max(Math.abs(low), Math.abs(high));
+    panel.frame = { left, right, top, bottom, toX, toY, toTime, least };
     ctx.fillStyle = "#1c2833";
     ctx.textBaseline = "middle";
     ctx.fillText(panel.title + (panel.unit ? ` (${panel.unit})` : ""), left, 12);
@@ -103,7 +105,7 @@ class Plots {
       ctx.fillText(short(t), toX(t / factor), bottom + 11);
     }
     ctx.textAlign = "right";
-    ctx.fillText(unit, right, bottom + 22);
+    ctx.fillText(`time (${unit})`, right, bottom + 29);
     ctx.save();
     ctx.beginPath();
     ctx.rect(left, top, right - left, bottom - top);

@@ -208,6 +208,6 @@ def test_frequencies_of_a_strip_of_shells_on_the_body_of_a_deck_keep_no_point_ma
     """A cantilever: f = 3.516/(2π L²) √(E I/ρ A); its nodes are no point masses, which would have frequencies."""
     text = sheet("S8R", nu=0.0, section=SHELL, cells=(3, 2)) + "*BOUNDARY\nLEFT, 1, 6\n" + step("*FREQUENCY\n1")
     _, problem = displaced(tmp_path, text)
-    assert not problem.point_masses
+    assert not problem.scenario.tables.point_mass
     exact = 3.5160152 / (2.0 * np.pi * LENGTH**2) * np.sqrt(E * INERTIA / (7800.0 * HEIGHT * 0.05))
     assert sx.modes.natural_modes(problem.system, problem.state, 1).frequencies == pytest.approx([exact], rel=5e-3)

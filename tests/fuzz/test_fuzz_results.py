@@ -206,9 +206,9 @@ def _make_bases(folder: Path) -> None:
 
 def _stopped_run(base: Path, sample: int) -> None:
     import symplex.runs.run
-    from symplex.runs.progress import Silent
+    from symplex.runs.progress import Display
 
-    class Stopping(Silent):
+    class Stopping(Display):
         left = sample
 
         def update(self, t: float, drift: float, done: str) -> None:

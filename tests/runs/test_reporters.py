@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import symplex as sx
-from symplex.base.columns import Column
 from symplex.errors import InvalidSystem, OutputError
 
 SCENARIO = sx.Scenario.parse(
@@ -27,9 +26,7 @@ def run(folder, *reporters, **options):
 
 
 def height(**options):
-    return sx.runs.TableReporter(
-        "height", lambda sample: {"y": sample.state.q[1, 1]}, [Column("y", "m", "length")], **options
-    )
+    return sx.runs.TableReporter("height", lambda sample: {"y": sample.state.q[1, 1]}, {"y": "m"}, **options)
 
 
 class Failing(sx.runs.Reporter):
@@ -85,6 +82,7 @@ def test_files_of_reporters_are_the_runs(tmp_path):
 def test_what_is_no_reporter_is_refused(tmp_path):
     with pytest.raises(InvalidSystem, match="reporters must be Reporters, or functions of a motion and a state, got"):
         run(tmp_path, sx.runs.Reporter)
-    for arguments, text in ((("a/b", dict), "name must be"), (("a", dict, (), 0), "every must be at least 1")):
-        with pytest.raises((InvalidSystem, TypeError), match=text):
-            sx.runs.TableReporter(*arguments[:3], **({"every": arguments[3]} if len(arguments) > 3 else {}))
+    with pytest.raises(InvalidSystem, match="name must be that of a file without a folder, got 'a/b'"):
+        sx.runs.TableReporter("a/b", dict)
+    with pytest.raises(InvalidSystem, match="every must be at least 1, got 0"):
+        sx.runs.TableReporter("a", dict, every=0)

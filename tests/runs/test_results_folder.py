@@ -23,6 +23,11 @@ name = "block"
 mesh = { box = [0.1, 0.1, 0.1], cells = [1, 1, 1], split = "6" }
 material = { young = 1e9, poisson = 0.3, density = 1000 }
 velocity = [0, 0, -10]
+[[probe]]
+name = "tip"
+body = "block"
+nodes = [0]
+quantities = ["displacement"]
 [integrator]
 kind = "newmark"
 [run]
@@ -155,7 +160,7 @@ def test_overwriting_removes_all_of_the_run_before_and_nothing_else(finished, ne
     frames = {name for name in ours if name.startswith("motion/")}
     assert ours - frames == {
         *(".lock", "checkpoint.npz", "history.csv", "history.json", f"motion.{next_series}", "scenario.toml"),
-        *("conservation.json", "manifest.json", "summary.json"),
+        *("conservation.json", "manifest.json", "probe-tip.csv", "probe-tip.json", "summary.json"),
     }
     assert bool(frames) == (next_series == "pvd")
     assert len(read_series(out / f"motion.{next_series}")) == 5
@@ -166,6 +171,7 @@ def test_a_run_of_an_earlier_version_can_be_overwritten(finished, tmp_path):
     series, folder = finished
     for kept in ("summary.json", "checkpoint.npz"):
         out = shutil.copytree(folder, tmp_path / kept)
+        (out / ".lock").write_bytes(b"")
         for name in {"summary.json", "checkpoint.npz", "manifest.json"} - {kept}:
             (out / name).unlink()
         assert run(out, series, overwrite=True)["status"] == "finished"
@@ -180,8 +186,25 @@ def test_the_manifest_says_what_files_are(finished):
     assert written - {".lock"} <= manifest["files"].keys()
 
 
+def test_a_run_that_was_killed_before_its_manifest_begins_again(finished, tmp_path):
+    series, folder = finished
+    lock = (folder / ".lock").read_bytes()
+    for number, options in enumerate(({}, {"overwrite": True})):
+        out = tmp_path / str(number)
+        out.mkdir()
+        (out / ".lock").write_bytes(lock)
+        (out / "manifest.json.new").write_text("{")
+        assert run(out, series, **options)["status"] == "finished"
+
+
 def test_a_manifest_of_others_is_neither_believed_nor_replaced(tmp_path):
-    for text in ("{}", '{"kind": "run", "files": ["notes.txt"]}', '{"kind": "study", "files": {}}', "no JSON"):
+    for text in (
+        "{}",
+        '{"kind": ["run"], "files": {}}',
+        '{"kind": "run", "files": ["notes.txt"]}',
+        '{"kind": "study", "files": {}}',
+        "no JSON",
+    ):
         (tmp_path / "manifest.json").write_text(text)
         mine = with_files(tmp_path, ["notes.txt"]) | {"manifest.json": text.encode()}
         with pytest.raises(OutputError, match=r"holds manifest\.json, but no run"):
@@ -194,10 +217,21 @@ def test_a_manifest_names_files_of_its_own_folder_only(finished, tmp_path):
     out = shutil.copytree(folder, tmp_path / "out")
     (tmp_path / "precious.txt").write_text("mine")
     manifest = json.loads((out / "manifest.json").read_text("utf-8"))
-    manifest["files"] |= {"../precious.txt": "history", str(tmp_path / "precious.txt"): "history"}
+    odd = ("../precious.txt", str(tmp_path / "precious.txt"), "..", "a\0b", "x" * 300, "notes.csv", "")
+    manifest["files"] |= dict.fromkeys(odd, "probe")
     (out / "manifest.json").write_text(json.dumps(manifest))
+    assert list(symplex.read_result(out).probes) == ["tip"]
     run(out, series, overwrite=True)
     assert (tmp_path / "precious.txt").read_text() == "mine"
+
+
+def test_results_of_an_earlier_version_open(finished, tmp_path):
+    _, folder = finished
+    out = shutil.copytree(folder, tmp_path / "out")
+    (out / "manifest.json").unlink()
+    old, new = symplex.read_result(out), symplex.read_result(folder)
+    assert (len(old.times), old.status, list(old.history)) == (len(new.times), new.status, list(new.history))
+    assert list(old.probes) == list(new.probes) == ["tip"]
 
 
 def test_two_that_begin_in_one_folder_do_not_remove_each_others_runs(tmp_path, monkeypatch):

@@ -20,7 +20,7 @@ import symplex.runs.samples
 from symplex.errors import InvertedElement, OutputError
 from symplex.meshes.series.series import read_series
 from symplex.runs.history import read_history
-from symplex.runs.progress import Bar, Lines, Silent, clock, compilation_announced, si
+from symplex.runs.progress import Bar, Display, Lines, clock, compilation_announced, si
 from symplex.runs.report import run_report
 from symplex.runs.results import RunFolder
 from symplex.runs.run import simulate
@@ -233,7 +233,7 @@ def test_a_full_disk_leaves_what_was_written_whole(tmp_path, monkeypatch):
 # -- resuming --------------------------------------------------------------------------------------------------
 
 
-class Interrupting(Silent):
+class Interrupting(Display):
     """Sends a signal to the process at the k-th sample."""
 
     def __init__(self, k):

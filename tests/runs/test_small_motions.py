@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ import symplex as sx
 from symplex.commands.cli import main
 from symplex.errors import OutputError, ScenarioError
 from symplex.meshes.pictures.render import _probe
-from symplex.runs.modes import find_modes, modes_report, save_modes
-from symplex.runs.response import find_response, response_report, save_response
+from symplex.runs.modes import find_modes, save_modes
+from symplex.runs.response import find_response, save_response
 from symplex.scenario.response import excitation
+from symplex.studies.folders import study_report
 
 BEAM = """
 [[body]]
@@ -70,7 +72,7 @@ def test_modes_of_the_stiffness_of_rigid_bodies_are_named():
         "artificial"
     ]
     assert found.about.notes == ["artificial modes are those of the stiffness of rigid bodies and their pivots"]
-    assert modes_report(found).count("artificial") == 7
+    assert found.report().count("artificial") == 7
     pendulum = find_modes(
         scenario(block, "pivot = [0, 0, 0.1]\n", "[gravity]\nacceleration = [0, 0, -9.81]\n", RUN), 12
     )
@@ -117,6 +119,33 @@ def test_a_folder_of_others_is_left_alone(tmp_path):
         (tmp_path / name).unlink()
 
 
+def test_modes_of_an_earlier_version_and_killed_ones_are_replaced(tmp_path):
+    found = find_modes(scenario(BEAM, RUN), 2)
+    save_modes(found, tmp_path / "old", pictures=False)
+    (tmp_path / "old" / "manifest.json").unlink()  # in its place the summary listed the files
+    summary = tmp_path / "old" / "summary.json"
+    names = ["modes.csv", "modes.json", "modes.vtkhdf", "scenario.toml"]
+    summary.write_text(json.dumps(json.loads(summary.read_text("utf-8")) | {"files": names}), "utf-8")
+    assert study_report(tmp_path / "old").startswith("Modes")
+    shutil.copytree(tmp_path / "old", tmp_path / "killed")
+    save_modes(found, tmp_path / "old", pictures=False, overwrite=True)
+    shutil.copy(tmp_path / "old" / "manifest.json", tmp_path / "killed")
+    (tmp_path / "killed" / "summary.json").unlink()
+    (tmp_path / "killed" / "mine.txt").write_text("mine", "utf-8")
+    save_modes(found, tmp_path / "killed", pictures=False, overwrite=True)
+    assert (tmp_path / "killed" / "mine.txt").exists()
+
+
+def test_modes_are_a_study(tmp_path):
+    found = find_modes(scenario(BEAM, HELD, RUN), 4)
+    assert isinstance(found, sx.runs.Study)
+    assert len(found.to_pandas()) == 4
+    mass, inertia = found.panels()
+    assert np.allclose(mass.curves[2].y, np.cumsum([row["effective_mass_z"] for row in found.rows()]))
+    assert (mass.unit, inertia.unit) == ("kg", "kg m²")
+    assert found.plot(tmp_path / "masses.png").stat().st_size > 10_000
+
+
 @pytest.mark.slow
 def test_picture_and_film(tmp_path):
     if why := _probe():
@@ -151,7 +180,7 @@ def test_a_free_body_that_rotates():
     still = find_modes(scenario(BEAM, RUN), 8).natural.frequencies[6]
     found = find_modes(scenario(BEAM, turning, RUN), 8)
     assert found.complex is not None
-    assert "rotates with the body" in modes_report(found)
+    assert "rotates with the body" in found.report()
     spin = 30.0 / (2.0 * np.pi)
     low = found.complex.frequencies[:6]
     assert np.all((low < 1e-3 * spin) | (np.abs(low - spin) < 0.2 * spin))
@@ -248,7 +277,7 @@ def test_response_at_probes(tmp_path):
     assert (tmp_path / "out" / "response.png").stat().st_size > 10_000
     header = (tmp_path / "out" / "response.csv").read_text("utf-8").split("\n", 1)[0]
     assert "root_stress_xx_amplitude" in header
-    assert "peak of root stress_xx" in response_report(found)
+    assert "peak of root stress_xx" in found.report()
 
 
 BASE = '[[probe]]\nname = "base"\nsupport = "table"\n'
@@ -386,7 +415,7 @@ def test_elements_that_do_not_see_motions_are_named():
     row = BEAM.replace('split = "24" }', 'split = "hexahedra" }\nquadratic = true\nformulation = "reduced"')
     found = find_modes(scenario(row, HELD, RUN), 2)
     assert found.natural.kinds[0] == "mechanism"
-    assert "4 of 'beam' move so; take formulation = \"full\"" in modes_report(found)
+    assert "4 of 'beam' move so; take formulation = \"full\"" in found.report()
 
 
 def test_mistakes_in_rotating_frames():

@@ -11,6 +11,7 @@ from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh, merge
 from symplex.meshes.series.series import read_series
 from symplex.runs.check import check_report
+from symplex.runs.parts import Parts
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 
@@ -75,7 +76,7 @@ def frequencies(problem, count):
 def test_each_material_has_an_energy_and_its_mass():
     problem = build(two() + REST)
     assert list(problem.system.energies) == ["strip.steel", "strip.copper"]
-    assert {name: list(parts) for name, parts in problem.parts.items()} == {"strip": ["strip.steel", "strip.copper"]}
+    assert {part.name: list(part.energies) for part in Parts.of(problem)} == {"strip": ["strip.steel", "strip.copper"]}
     assert problem.system.mass.sum() == pytest.approx(1e-5 * (7850 + 8960))
     upper = problem.mesh.nodes_of("strip.copper")
     assert problem.mesh.points[upper, 2].min() == pytest.approx(0.005)

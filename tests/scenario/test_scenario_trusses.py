@@ -78,7 +78,7 @@ def test_a_wave_runs_along_a_bar():
     problem = build(mesh + pushed + rest(f'kind = "newmark"\ndt = {dt}', steps * dt, steps, steps))
     path = record(problem.system, problem.integrator, problem.state, dt * np.arange(steps + 1))
     order = np.argsort(problem.mesh.points[:, 0])
-    v, bars = path.v[-1, order, 0], problem.trusses["bar"]
+    v, bars = path.v[-1, order, 0], problem.system.energies["bar"]
     assert np.abs(v[steps + 2 :]).max() == 0.0
     assert v[5:20].mean() == pytest.approx(V, rel=0.02)
     left = np.argsort(problem.mesh.points[bars.nodes].mean(axis=1)[:, 0])
@@ -153,33 +153,33 @@ def test_members_may_be_rigid_rods(tmp_path):
 
 def test_sources_of_members(tmp_path):
     lattice = build(BAR.replace("{ line = 1.0, bars = 10 }", "{ lattice = [1, 1, 3], cells = [1, 1, 3] }") + rest())
-    assert len(lattice.trusses["bar"].nodes) == 4 * 3 + 4 * 4 + 4 * 3 + 4 + 3, (
+    assert len(lattice.system.energies["bar"].nodes) == 4 * 3 + 4 * 4 + 4 * 3 + 4 + 3, (
         "axial, and one diagonal in each square and cube"
     )
     given = "{ nodes = [[0, 0, 0], [1, 0, 0], [0, 1, 0]], members = [[0, 1], [1, 2]], groups = { foot = [0] } }"
     problem = build(
         BAR.replace("{ line = 1.0, bars = 10 }", given) + '[[support]]\nbody = "bar"\ngroup = "foot"\n' + rest()
     )
-    np.testing.assert_allclose(problem.trusses["bar"].lengths(problem.state.q), [1.0, np.sqrt(2.0)])
+    np.testing.assert_allclose(problem.system.energies["bar"].lengths(problem.state.q), [1.0, np.sqrt(2.0)])
     assert problem.system.fixed.sum() == 3
     (tmp_path / "nodes.csv").write_text("x,y,z\n0,0,0\n1,0,0\n0,1,0\n")
     (tmp_path / "members.csv").write_text("0,1\n1,2\n")
     text = BAR.replace("{ line = 1.0, bars = 10 }", '{ nodes = "nodes.csv", members = "members.csv" }')
     scenario = Scenario.parse(text + rest(), tmp_path / "test.toml")
     assert list(scenario.files) == ["nodes.csv", "members.csv"]
-    np.testing.assert_array_equal(scenario.build().trusses["bar"].nodes, problem.trusses["bar"].nodes)
+    np.testing.assert_array_equal(scenario.build().system.energies["bar"].nodes, problem.system.energies["bar"].nodes)
     points = np.array([[0.0, 0, 0], [1000, 0, 0], [0, 1000, 0], [5, 5, 5]])
     cells = {"line": np.array([[0, 1], [1, 2], [2, 3]], np.int32)}
     save_mesh(Mesh(points, cells, {"main": {"line": np.array([0, 1], np.int32)}}), tmp_path / "frame.msh")
     text = BAR.replace("{ line = 1.0, bars = 10 }", '"frame.msh"\ngroup = "main"\nscale = 1e-3') + rest()
     problem = build(text, tmp_path / "test.toml")
     assert problem.system.n_nodes == 3
-    np.testing.assert_allclose(problem.trusses["bar"].lengths(problem.state.q), [1.0, np.sqrt(2.0)])
+    np.testing.assert_allclose(problem.system.energies["bar"].lengths(problem.state.q), [1.0, np.sqrt(2.0)])
 
 
 def test_stiffness_mass_and_prestress():
     problem = build(BAR + "prestrain = 1e-3\n" + rest())
-    bars, q = problem.trusses["bar"], problem.state.q
+    bars, q = problem.system.energies["bar"], problem.state.q
     np.testing.assert_allclose(bars.tensions(q), 200e9 * 1e-4 * 1e-3, rtol=1e-9)
     consistent = build(BAR + 'mass = "consistent"\n' + rest('kind = "energy-momentum"\ndt = 1e-5', 1e-4, 1, 10))
     assert not consistent.system.is_lumped
@@ -187,7 +187,7 @@ def test_stiffness_mass_and_prestress():
     with pytest.raises(ScenarioError, match=r"\[\[truss\]\] #1 'bar': mass = \"consistent\" needs an implicit"):
         build(BAR + 'mass = "consistent"\n' + rest())
     rope = build(BAR.replace("section", 'law = "tension-only"\nsection') + rest())
-    assert rope.trusses["bar"].tensions(0.5 * rope.state.q).max() == 0.0
+    assert rope.system.energies["bar"].tensions(0.5 * rope.state.q).max() == 0.0
 
 
 def test_masses_and_springs_find_their_nodes():
@@ -201,8 +201,8 @@ def test_masses_and_springs_find_their_nodes():
     by_place = dict(zip(problem.mesh.points[:, 0].round(3).tolist(), problem.system.mass.tolist(), strict=True))
     assert by_place[0.5] == pytest.approx(3.08)
     assert by_place[1.0] == pytest.approx(5.04)
-    np.testing.assert_allclose(problem.springs["s"].lengths(problem.state.q), [1.0])
-    np.testing.assert_allclose(problem.springs["u"].lengths(problem.state.q), [1.0])
+    np.testing.assert_allclose(problem.system.energies["s"].lengths(problem.state.q), [1.0])
+    np.testing.assert_allclose(problem.system.energies["u"].lengths(problem.state.q), [1.0])
     report, _ = check_report(problem)
     assert "truss 'bar'" in report
     assert "10 members of 100 mm, without forces at the start" in report

@@ -319,7 +319,10 @@ def test_a_study_is_read_back_and_plotted_anew(oscillator, capsys):
 def test_other_folders_are_refused(oscillator):
     Path("mine").mkdir()
     Path("mine/notes.txt").write_text("mine")
-    with pytest.raises(sx.SymplexError, match=r"mine holds notes.txt, but no study; choose another --output\.$"):
+    with pytest.raises(
+        sx.SymplexError,
+        match=r"mine holds notes.txt, but no study that symplex has written; choose",
+    ):
         sweep(over={"define.k": [100]}, output="mine")
     with pytest.raises(sx.SymplexError, match="none holds no study to resume"):
         sweep(over={"define.k": [100]}, output="none", resume=True)

@@ -6,9 +6,9 @@ from scipy.integrate import trapezoid
 
 import symplex as sx
 from reference.boxes import box_of
+from symplex.base.fields import OF_SOLIDS
 from symplex.errors import InvalidSystem
 from symplex.fem.outputs.snapshots import Snapshots
-from symplex.fem.outputs.solid_fields import QUANTITIES
 from symplex.fem.state import State
 from symplex.meshes.location import weights_in_cells
 from symplex.time.equilibria.static import static_equilibrium
@@ -223,7 +223,7 @@ def test_several_states_are_looked_at_together_to_the_last_bit(kind):
         q, moved = mesh.points + 0.02 * rng.standard_normal(mesh.points.shape), rng.standard_normal(mesh.points.shape)
         internal = {"creeping": 0.01 * rng.standard_normal(system.inelastic["creeping"].shape)}
         seen.append(sx.outputs.Observation(system, State(0.1 * k, q, moved, moved, internal=internal)))
-    near, quantities = mesh.nodes_of("x_max"), list(QUANTITIES)
+    near, quantities = mesh.nodes_of("x_max"), list(OF_SOLIDS)
     points = weights_in_cells(mesh, [[0.3, 0.4, 0.5], [0.9, 0.1, 0.2]])
     around = sx.outputs.SolidFields(system, near=np.unique(points.indices))
     probes = [

@@ -6,8 +6,8 @@ import scipy.sparse.linalg as sl
 
 import symplex as sx
 from reference.boxes import FORMULATIONS, box_of, mixed_box
+from symplex.base.fields import OF_SOLIDS
 from symplex.errors import InvalidArgument, InvalidSystem, InvertedElement
-from symplex.fem.outputs.solid_fields import QUANTITIES
 from symplex.meshes.location import weights_in_cells
 
 YOUNG, POISSON = 200e9, 0.3
@@ -104,7 +104,7 @@ def test_elements_around_a_node_are_enough():
     state = system.state(mesh.points + 0.01 * np.sin(5.0 * mesh.points[:, ::-1]))
     near = sx.outputs.SolidFields(system, near=[7, 30])
     assert len(near.elements("body")) < 0.4 * len(mesh.cells["tetra10"])
-    for quantity in QUANTITIES:
+    for quantity in OF_SOLIDS:
         here, whole = near.at_nodes(quantity, state), sx.nodal_stress(system, state, quantity)
         np.testing.assert_allclose(here[[7, 30]], whole[[7, 30]], rtol=1e-12, atol=1e-12)
 

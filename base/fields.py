@@ -1,0 +1,43 @@
+"""Fields that results have: words for them, their units, and how their numbers are told apart."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from symplex.base.columns import Kind
+
+COMPONENTS = ("xx", "yy", "zz", "xy", "yz", "xz")  # of symmetric tensors, as VTK has them
+
+
+class Field(NamedTuple):
+    """Words for a field, its unit, the names of its numbers, if there are several that are no vector, and its kind."""
+
+    words: str
+    unit: str
+    parts: tuple[str, ...] = ()
+    kind: Kind = "other"
+
+
+# Of solids, in each element and averaged at nodes; what is computed for each, `symplex.fem.outputs.solid_fields` says.
+OF_SOLIDS = {
+    "stress": Field("stress", "Pa", COMPONENTS),
+    "strain": Field("strain", "", COMPONENTS),
+    "logarithmic_strain": Field("logarithmic strain", "", COMPONENTS),
+    "pressure": Field("pressure", "Pa"),
+    "principal_stresses": Field("principal stresses", "Pa", ("1", "2", "3")),
+    "von_mises": Field("von Mises stress", "Pa"),
+    "energy_density": Field("energy density", "J/m³"),
+}
+FIELDS = OF_SOLIDS | {
+    "displacement": Field("displacement", "m", kind="length"),
+    "position": Field("position", "m", kind="length"),
+    "speed": Field("speed", "m/s"),
+    "velocity": Field("speed", "m/s"),
+    "acceleration": Field("acceleration", "m/s²"),
+    "axial_force": Field("axial force", "N", kind="force"),
+    "axial_stress": Field("axial stress", "Pa"),
+    "elongation": Field("elongation", "m", kind="length"),
+    "contact_force": Field("contact force", "N", kind="force"),
+    "contact_pressure": Field("contact pressure", "Pa"),
+    "gap": Field("gap", "m", kind="length"),
+}

@@ -1,0 +1,397 @@
+"""What a system is made of, as results show it: cells, fields of them, numbers of the history, sizes.
+
+The same classes are on a rank, of the elements that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from math import sqrt
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.base.columns import Column, Kind, components, vector_columns
+from symplex.base.fields import OF_SOLIDS
+from symplex.contact.bodies import BodyContact
+from symplex.contact.rigid import ObstacleContact
+from symplex.fem.energy import Array, IntArray
+from symplex.fem.measures.anchors import Anchors
+from symplex.fem.measures.bars import Bars
+from symplex.fem.outputs.forces import Acting
+from symplex.fem.outputs.solid_fields import SolidFields
+from symplex.fem.solids.solid import Solid, solids_of
+from symplex.fem.solids.viscoelastic import Viscoelastic
+from symplex.fem.system import State, System
+from symplex.meshes.mesh import Mesh
+from symplex.runs.progress import si
+from symplex.runs.report import elements
+from symplex.scenario.damping import overstress_name
+from symplex.scenario.joined_parts import contacts_in, joined_cells, joined_values, parts_by_body, points_of
+from symplex.scenario.riders import Rider, Riders
+from symplex.scenario.scenario import Problem
+from symplex.scenario.tables import Tables
+
+_NOISE = 1e-9  # lengths and forces that are rounding
+NODAL = "nodal_"  # begins the names of fields that are averaged at nodes
+_TOLD: tuple[tuple[str, str, Kind], ...] = (
+    ("position", "m", "length"),
+    ("velocity", "m/s", "other"),
+    ("spin", "rad/s", "other"),
+)
+
+
+class Part:
+    """A part of a system; the base has nothing to show.
+
+    Attributes
+    ----------
+    name : str
+        Of its table.
+    nodes : int32 [k]
+        Those that its numbers of the history are of.
+    """
+
+    nodes: IntArray = np.empty(0, np.int32)
+
+    def __init__(self, name: str):
+        self.name = name
+
+    @property
+    def energies(self) -> tuple[str, ...]:
+        """The names of its energies."""
+        return ()
+
+    @property
+    def cells(self) -> Mapping[str, IntArray]:
+        """Its cells [m, k] by type."""
+        return {}
+
+    def joined(self, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """Return values of stencils by the names of energies as those of its cells."""
+        return next((values[name] for name in self.energies), np.empty(0))
+
+    def field(self, name: str, state: State, parts: Parts) -> Array | None:
+        """Return a field of its cells at a state; None if it has none of the name."""
+        return None
+
+    @property
+    def columns(self) -> list[Column]:
+        """What its numbers of the history are."""
+        return []
+
+    def row(self, state: State) -> dict[str, float]:
+        """Return its numbers at a state, of which its nodes are enough."""
+        return {}
+
+    @property
+    def elements(self) -> dict[str, int]:
+        """How many elements it has of each type."""
+        return {}
+
+    def describe(self, mesh: Mesh, q: Array, system: System) -> list[tuple[str, str]]:
+        """Return what it is and what there is to tell of it at the start, in rows."""
+        return []
+
+
+@final
+class BodyPart(Part):
+    """A body: elements of one or several types and materials, each with a strain energy."""
+
+    def __init__(self, name: str, solids: Mapping[str, Solid]):
+        super().__init__(name)
+        self.solids = solids
+
+    @property
+    def energies(self) -> tuple[str, ...]:
+        """The names of its strain energies."""
+        return tuple(self.solids)
+
+    @property
+    def cells(self) -> Mapping[str, IntArray]:
+        """Its elements by type."""
+        return joined_cells(self.solids)
+
+    def joined(self, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """Return values of elements by the names of energies in the order of its cells."""
+        return joined_values(self.solids, values)
+
+    def field(self, name: str, state: State, parts: Parts) -> Array | None:
+        """Return a quantity of stress or strain."""
+        if name == "von_mises":
+            stress = {key: solid.von_mises(state.q, parts.overstress(state, key)) for key, solid in self.solids.items()}
+            return self.joined(stress)
+        if name not in OF_SOLIDS:
+            return None
+        fields = parts.solid_fields
+        return self.joined({key: fields.of_elements(name, state, key) for key in self.solids})
+
+    @property
+    def elements(self) -> dict[str, int]:
+        """How many elements it has of each type."""
+        return {kind: len(rows) for kind, rows in self.cells.items()}
+
+    def describe(self, mesh: Mesh, q: Array, system: System) -> list[tuple[str, str]]:
+        """Return size, elements and mass, and of each material its mass and what it is like."""
+        told = f"{_size(mesh, self.name)}, {elements({'': self.elements})}"
+        materials = [(f"  {name}", _material(name, solid, system)) for name, solid in self.solids.items()]
+        if len(materials) == 1:
+            return [(f"body '{self.name}'", f"{told}, {materials[0][1]}")]
+        mass = sum(solid.material.density * solid.volumes.sum() for solid in self.solids.values())
+        return [(f"body '{self.name}'", f"{told}, {mass:.6g} kg"), *materials]
+
+
+@final
+class BarsPart(Part):
+    """A truss, or springs: along lines between nodes, or from nodes to a point."""
+
+    def __init__(self, name: str, bars: Bars | Anchors, *, is_truss: bool):
+        super().__init__(name)
+        self.bars, self._is_truss = bars, is_truss
+
+    @property
+    def energies(self) -> tuple[str, ...]:
+        """The name of its energy."""
+        return (self.name,)
+
+    @property
+    def cells(self) -> Mapping[str, IntArray]:
+        """Its lines, where both ends are nodes."""
+        return {"line": self.bars.nodes} if isinstance(self.bars, Bars) else {}
+
+    def field(self, name: str, state: State, parts: Parts) -> Array | None:
+        """Return axial forces."""
+        return self.bars.tensions(state.q) if name == "axial_force" else None
+
+    @property
+    def elements(self) -> dict[str, int]:
+        """How many members a truss has; springs are no elements."""
+        return {"line": len(self.bars.nodes)} if self._is_truss else {}
+
+    def describe(self, mesh: Mesh, q: Array, system: System) -> list[tuple[str, str]]:
+        """Return number, lengths and forces: of a truss as it is drawn, of springs at the start."""
+        x = mesh.points if self._is_truss else q
+        of, told = _range(self.bars.lengths(x), "m"), _forces(self.bars, x)
+        if self._is_truss:
+            return [
+                (f"truss '{self.name}'", f"{_size(mesh, self.name)}, {len(self.bars.nodes):,} members of {of}, {told}")
+            ]
+        return [(f"spring '{self.name}'", f"{len(self.bars.nodes):,} of {of}, {told}")]
+
+
+@final
+class PointPart(Part):
+    """A point mass."""
+
+    def __init__(self, name: str, node: int):
+        super().__init__(name)
+        self.nodes = np.array([node], np.int32)
+
+    @property
+    def cells(self) -> Mapping[str, IntArray]:
+        """Its vertex."""
+        return {"vertex": self.nodes[None]}
+
+    def joined(self, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """Return that it is the first of its cells: it has no energy."""
+        return np.zeros(1, np.int64)
+
+    @property
+    def columns(self) -> list[Column]:
+        """The position."""
+        return _vectors("position", "m", "length", self.name)
+
+    def row(self, state: State) -> dict[str, float]:
+        """Return the position."""
+        return components(f"position_{self.name}", state.q[self.nodes[0]])
+
+
+@final
+class RigidPart(Part):
+    """Something rigid that one node carries, or that follows four; nothing is told of it where it stands still."""
+
+    def __init__(self, name: str, rider: Rider):
+        super().__init__(name)
+        self._rider = rider
+        moves = rider.table.is_free or rider.table.is_driven
+        turns = rider.mass > 0.0 and len(rider.nodes) > 1
+        self._told = (_TOLD if turns else _TOLD[:1]) if moves else ()
+        self.nodes = rider.nodes if moves else self.nodes
+
+    @property
+    def columns(self) -> list[Column]:
+        """The position, and of what turns freely velocity and spin."""
+        return [column for what, unit, kind in self._told for column in _vectors(what, unit, kind, self.name)]
+
+    def row(self, state: State) -> dict[str, float]:
+        """Return the same at a state."""
+        if not self._told:
+            return {}
+        values = zip(self._told, self._rider.pose(state.q, state.v), strict=False)
+        return {k: x for (what, _, _), vector in values for k, x in components(f"{what}_{self.name}", vector).items()}
+
+
+def _vectors(what: str, unit: str, kind: Kind, name: str) -> list[Column]:
+    return [*vector_columns(f"{what}_{name}", unit, kind, plot=f"{what} of {name}")]
+
+
+@final
+class Parts(Sequence[Part]):
+    """All parts of a system, in the order in which results show them.
+
+    Parameters
+    ----------
+    system : System
+    listed : sequence of Part
+    points : callable
+        Returns the positions [p, 3] of the points that contact is of, given those of nodes [n, 3].
+    """
+
+    def __init__(self, system: System, listed: Sequence[Part], points: Callable[[Array], Array]):
+        self._system, self._listed, self._points = system, listed, points
+
+    @classmethod
+    def of(cls, problem: Problem) -> Parts:
+        """Return the parts of a problem."""
+        tables, riders = problem.scenario.tables, problem.riders
+        masses = {one.name: int(problem.mesh.nodes_of(one.name)[0]) for one in tables.point_mass if one.has_nodes}
+        return cls.of_system(tables, problem.system, masses, riders)
+
+    @classmethod
+    def of_system(cls, tables: Tables, system: System, masses: Mapping[str, int], riders: Riders) -> Parts:
+        """Return the parts of a system that has the energies of some tables, and nodes of point masses by name."""
+        solids = parts_by_body([body.name for body in tables.body], solids_of(system.energies))
+        trusses = {table.name for table in tables.truss}
+        named = {table.name: system.energies.get(table.name) for table in (*tables.truss, *tables.spring)}
+        bars = [
+            BarsPart(name, energy, is_truss=name in trusses)
+            for name, energy in named.items()
+            if isinstance(energy, Bars | Anchors)
+        ]
+        listed = [
+            *(RigidPart(name, rider) for name, rider in riders.riders.items()),
+            *(BodyPart(name, some) for name, some in solids.items() if some),
+            *(part for part in bars if part.cells),
+            *(PointPart(name, node) for name, node in masses.items()),
+            *(part for part in bars if not part.cells),
+        ]
+        return cls(system, listed, riders.points)
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+    def __getitem__(self, k):
+        return self._listed[k]
+
+    @property
+    def columns(self) -> list[Column]:
+        """What numbers of the history they have."""
+        return [column for part in self for column in part.columns]
+
+    def row(self, state: State) -> dict[str, float]:
+        """Return these numbers at a state."""
+        if not self._told:
+            return {}
+        few = state.of_nodes(self._nodes)
+        return {name: value for part in self._told for name, value in part.row(few).items()}
+
+    @cached_property
+    def _told(self) -> list[Part]:
+        """Those that have numbers of the history."""
+        return [part for part in self if part.columns]
+
+    @cached_property
+    def _nodes(self) -> IntArray:
+        """The nodes that these numbers are of."""
+        return np.unique(np.concatenate([part.nodes for part in self._told])).astype(np.int32)
+
+    def cell_fields(self, state: State, wanted: Collection[str]) -> dict[str, dict[str, Array]]:
+        """Return the wanted fields of cells, by name and part."""
+        found = {}
+        names = ("von_mises", *(name for name in wanted if name in OF_SOLIDS and name != "von_mises"), "axial_force")
+        for name in (name for name in names if name in wanted):
+            values = {part.name: part.field(name, state, self) for part in self}
+            if there := {part: value for part, value in values.items() if value is not None}:
+                found[name] = there
+        return found
+
+    def averaged(self, state: State, wanted: Collection[str]) -> Iterator[tuple[str, Array]]:
+        """Yield the wanted fields of bodies that are averaged at nodes [n, …]."""
+        if solids_of(self._system.energies):
+            for name in (name for name in wanted if name.startswith(NODAL)):
+                yield name, self.solid_fields.at_nodes(name.removeprefix(NODAL), state)
+
+    @cached_property
+    def solid_fields(self) -> SolidFields:
+        """What there is to tell of the stress and strain of bodies."""
+        return SolidFields(self._system)
+
+    def overstress(self, state: State, name: str) -> Array | None:
+        """Return the overstress [m, 3, 3] in Pa of a solid, if it is viscoelastic and not relaxed."""
+        name = overstress_name(name)
+        part, z = self._system.inelastic.get(name), state.internal.get(name)
+        return part.cauchy(state.q, z) if isinstance(part, Viscoelastic) and z is not None else None
+
+    def contact_fields(self, state: State, acting: Acting, wanted: Collection[str]) -> dict[str, Array]:
+        """Return the wanted fields [p, …] of contact with obstacles and between bodies, as the motion feels it.
+
+        Pressures are forces per area at rest, of the surfaces of bodies that may touch each other.
+        """
+        energies = self._system.energies
+        obstacles, bodies = contacts_in(energies, ObstacleContact), contacts_in(energies, BodyContact)
+        points = self._points(state.q)
+        forces = np.zeros_like(points)
+        for name, contact in obstacles.items():
+            gradient = acting(contact, state) if contact is energies[name] else contact.gradient(points[contact.nodes])
+            forces[contact.nodes[:, 0]] -= gradient[:, 0]
+        fields = {"contact_force": forces} if obstacles or bodies else {}
+        if bodies:
+            states = []
+            for name, energy in bodies.items():
+                gradient = acting(energy, state) if energy is energies[name] else None
+                states.append(energy.at(points_of(energies[name], state.q), gradient))
+            # Some are of nodes and some of points, which begin with the same bodies.
+            of_bodies, farthest = np.zeros_like(points), max(one.farthest for one in states)
+            pressures, gaps = np.zeros(len(points)), np.full(len(points), farthest)
+            for one in states:
+                own = one.surface.vertices
+                of_bodies[own] += one.nodal_forces()[own]
+                gap = one.nodal_gaps()[own]
+                gaps[own] = np.minimum(gaps[own], np.where(gap < one.farthest, gap, farthest))
+            forces += of_bodies
+            for surface in (energy.surface for energy in bodies.values()):
+                pressures[surface.vertices] = np.linalg.norm(forces[surface.vertices], axis=1) / surface.vertex_areas
+            fields |= {"contact_pressure": pressures, "gap": gaps}
+        return {name: values for name, values in fields.items() if name in wanted}
+
+
+def _size(mesh: Mesh, name: str) -> str:
+    return " × ".join(f"{length:.4g}" for length in np.ptp(mesh.points[mesh.nodes_of(name)], axis=0)) + " m"
+
+
+def _range(values: Array, unit: str) -> str:
+    low, high = float(values.min()), float(values.max())
+    return si(high, unit) if high - low <= _NOISE * abs(high) else f"{si(low, unit)} to {si(high, unit)}"
+
+
+def _forces(bars: Bars | Anchors, q: Array) -> str:
+    """Return the forces along bars, if there are any but rounding."""
+    forces, lengths = bars.tensions(q), bars.lengths(q)
+    stiffness = 4.0 * lengths**2 * bars.law.curvature(lengths**2) + 2.0 * bars.law.slope(lengths**2)  # d²φ/dl²
+    if (np.abs(forces) <= _NOISE * np.abs(stiffness * lengths)).all():
+        return "without forces at the start"
+    return f"forces of {_range(forces, 'N')} at the start"
+
+
+def _material(name: str, solid: Solid, system: System) -> str:
+    """Return the mass of a part of a body and what its material is like, also at once where it relaxes."""
+    material, relaxing = solid.material, system.inelastic.get(overstress_name(name))
+    moduli = f", E = {si(material.young, 'Pa')}, ν = {material.poisson:.3f}" if material.isotropic else ", fibres"
+    waves = f"waves {material.wave_speed:.5g} m/s"
+    if isinstance(relaxing, Viscoelastic):
+        # The overstress is deviatoric: λ + 2 μ of the law becomes λ + 2 μ + 4/3 Σ μ_i.
+        at_once = sqrt(material.wave_speed**2 + 4.0 / 3.0 * relaxing.moduli.sum() / material.density)
+        waves = f"waves {at_once:.5g} m/s at once, {material.wave_speed:.5g} m/s relaxed"
+    return f"{material.density * solid.volumes.sum():.6g} kg, {waves}{moduli}"
