@@ -28,11 +28,11 @@ from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh
 from symplex.runs.progress import si
 from symplex.runs.report import elements
-from symplex.scenario.damping import overstress_name
 from symplex.scenario.joined_parts import contacts_in, joined_cells, joined_values, parts_by_body, points_of
 from symplex.scenario.riders import Rider, Riders
 from symplex.scenario.scenario import Problem
 from symplex.scenario.tables import Tables
+from symplex.scenario.viscous import overstress_name
 
 _NOISE = 1e-9  # lengths and forces that are rounding
 NODAL = "nodal_"  # begins the names of fields that are averaged at nodes
