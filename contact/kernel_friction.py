@@ -102,7 +102,7 @@ class MeasureFriction(KernelFriction):
         for values in nodal:
             if values.shape != (n, dim) or n < self._least_nodes:
                 raise InvalidSystem(
-                    f"Friction: an array for nodes has shape {values.shape}, wanted (n, {dim}) with n at least "
+                    f"Friction: an array for nodes has shape {values.shape}, expected (n, {dim}) with n at least "
                     f"{self._least_nodes}, the same for all."
                 )
         return super()._checked(*nodal)

@@ -277,7 +277,7 @@ class Folder:
 
     def read_summary(self) -> dict[str, Any]:
         """Return the content of ``summary.json``, empty if there is none."""
-        with damage_reported(self.summary, "summary", "remove it, and --resume writes it anew"):
+        with damage_reported(self.summary, "summary", "remove it, and --resume writes it again"):
             try:
                 summary = json.loads(read_whole(self.summary))
             except FileNotFoundError:

@@ -224,7 +224,7 @@ class _History(Reporter):
         if not np.array_equal(until, wanted):
             raise OutputError(
                 f"{folder} cannot be resumed: {self._path.name} has {len(until)} rows up to the checkpoint, "
-                f"wanted {len(wanted)} at the times of the scenario; {WAY_OUT}."
+                f"expected {len(wanted)} at the times of the scenario; {WAY_OUT}."
             )
         if list(past) != self.columns:
             odd = [name for name in (*self.columns, *past) if (name in self.columns) != (name in past)]

@@ -15,7 +15,7 @@ def test_examples_of_the_page(pytestconfig, capsys):
     assert len(second.splitlines()) <= 60
     exec(second, names)
     exec(law, names)
-    told = re.match(r"(\S+) J in the floor, the energy has changed by (\S+) J", capsys.readouterr().out)
+    told = re.match(r"(\S+) J in the floor, change of the energy (\S+) J", capsys.readouterr().out)
     assert told is not None
     assert float(told[1]) > 1e-4
     assert abs(float(told[2])) < 1e-12

@@ -101,6 +101,10 @@ def two_bodies() -> tuple[sx.System, sx.State]:
     return bodies, bodies.state(PLANAR, [[0.0, 0.3], [0.0, -0.15]])
 
 
+def _lowest(sample):
+    return {"lowest": sample.state.q.min()}
+
+
 def furnish() -> None:
     """Put the files here that calls name."""
     Path("drop.toml").write_text(SCENARIO, "utf-8")
@@ -874,6 +878,9 @@ def calls() -> dict[str, Call]:
         "read_comparison": _call(sx.studies.read_comparison, lambda made: repr(made), path="kept-comparison"),
         "read_convergence": _call(sx.studies.read_convergence, lambda made: made.report(), path="kept-study"),
         "read_result": _call(sx.read_result, lambda made: repr(made), path="kept"),
+        "TableReporter": _call(
+            sx.runs.TableReporter, lambda made: made.files, name="lowest", row=_lowest, units={"lowest": "m"}
+        ),
         "Result": _call(sx.runs.Result, lambda made: repr(made), folder=RunFolder("kept")),
         "ResultFrame": _call(
             sx.runs.ResultFrame,

@@ -107,7 +107,7 @@ def test_a_history_of_an_earlier_version_tells_by_names_what_columns_are(tmp_pat
 def test_a_damaged_declaration_is_refused_with_a_way_out(tmp_path, text):
     path = tmp_path / "history.csv"
     declared(path).write_text(text)
-    with pytest.raises(OutputError, match=r"history\.json cannot be read.*remove it: then their names") as told:
+    with pytest.raises(OutputError, match=r"history\.json cannot be read.*remove it: the names then") as told:
         read_history(path)
     assert "\n" not in str(told.value)
     with HistoryWriter.resume(path, 0.0, DECLARED):
