@@ -89,6 +89,8 @@ class Solid(KernelForms, Energy):
 
     threaded = True
 
+    kind: str  # which all solids have
+
     def __init__(
         self,
         points: ArrayLike,
