@@ -31,7 +31,7 @@ from symplex.fem.actions.loads import Gravity as Gravity
 from symplex.fem.actions.mass import consistent_mass as consistent_mass
 from symplex.fem.actions.mass import lumped_mass as lumped_mass
 from symplex.fem.actions.supports import fixed_mask as fixed_mask
-from symplex.fem.energy import Energy as Energy
+from symplex.fem.energies.energy import Energy as Energy
 from symplex.fem.measures.bars import Bars as Bars
 from symplex.fem.measures.penalty import Penalty as Penalty
 from symplex.fem.outputs.forces import reactions as reactions

@@ -24,7 +24,7 @@ from symplex.contact.crossing import crossing, free_share, intersections, larges
 from symplex.contact.pairs import SurfacePairs
 from symplex.contact.search import find_pairs, find_swept
 from symplex.contact.surfaces import Surface
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 
 APART = np.array([[False, True], [True, False]])  # contact with the other body
 ITSELF = np.eye(2, dtype=bool)

@@ -12,8 +12,8 @@ import numpy as np
 
 import symplex as sx
 from symplex.contact import BodyContact, Friction, Surface
-from symplex.fem import forms
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.pattern import Pattern
 
 REPEATS = 20
 

@@ -18,7 +18,7 @@ from symplex.device import OnDevice
 from symplex.device.finding import is_simulated, require_device
 from symplex.device.stencils import Stencils, stencils_of
 from symplex.errors import SymplexError
-from symplex.fem import threads
+from symplex.fem.compiled import threads
 
 LAWS = {
     "neo-Hookean": sx.NeoHookean(6e6, 4e6, 1000.0),

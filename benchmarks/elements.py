@@ -20,7 +20,7 @@ from time import process_time
 import numpy as np
 
 from symplex.fem.actions.mass import add_consistent_mass
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly.pattern import Pattern
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Formulation, Solid

@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from symplex.fem import threads
 from symplex.fem.actions.mass import add_consistent_mass, lumped_mass
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly.pattern import Pattern
+from symplex.fem.compiled import threads
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System

@@ -32,9 +32,9 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
 from symplex.errors import MissingPackage
-from symplex.fem import threads
 from symplex.fem.actions.mass import lumped_mass
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly.pattern import Pattern
+from symplex.fem.compiled import threads
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 import symplex as sx
-from symplex.fem.assembly import Array, IntArray, Pattern
-from symplex.fem.forms import FORMS as FORMS_OF_ENERGIES
+from symplex.fem.assembly.forms import FORMS as FORMS_OF_ENERGIES
+from symplex.fem.assembly.pattern import Array, IntArray, Pattern
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.midside_nodes import quadratic

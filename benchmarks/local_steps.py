@@ -18,7 +18,7 @@ from time import process_time
 import numpy as np
 
 import symplex as sx
-from symplex.fem import threads
+from symplex.fem.compiled import threads
 from symplex.time.explicit.multirate import Multirate
 
 _OF_BRACKET = 30.0  # times as many crossings as of the blocks: one takes 7 ms

@@ -12,7 +12,7 @@ from time import perf_counter
 import numpy as np
 
 import symplex as sx
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly.pattern import Pattern
 
 _NODES = 10_000
 _FORMS = ("total", "gradient", "Hessian", "discrete gradient", "its tangent", "increment gradient")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import symplex as sx
-from symplex.fem import threads
+from symplex.fem.compiled import threads
 from symplex.parallel.division import Division
 from symplex.parallel.member import Command, Member
 from symplex.parallel.motion import InParts

@@ -25,7 +25,7 @@ import numpy as np
 from mpi import block
 
 import symplex as sx
-from symplex.fem import threads
+from symplex.fem.compiled import threads
 from symplex.parallel.halo import Halo
 from symplex.parallel.member import Failure, Member
 from symplex.parallel.motion import InParts

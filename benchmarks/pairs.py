@@ -15,7 +15,7 @@ import numpy as np
 
 import symplex as sx
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.time.conserving.schemes import SCHEMES
 
 RUNS, EXTERNAL, REFUSED = "runs", "external", "refused"

@@ -155,7 +155,7 @@ def compare(peers: list[Peer], problem: Problem) -> None:
 
 def bandwidth() -> float:
     """Return the bandwidth in GB/s of a triad a = b + s c of doubles, by one thread: the best of several."""
-    from symplex.fem.kernels import kernel
+    from symplex.fem.compiled.kernels import kernel
 
     @kernel
     def triad(a, b, c, s):

@@ -17,7 +17,7 @@ import numpy as np
 from implicit_step import Problem, spinning_cube
 
 from symplex.errors import StepFailed
-from symplex.fem import threads
+from symplex.fem.compiled import threads
 from symplex.time.solvers.linear import Linear, linear_solver
 from symplex.time.solvers.linear_solver import LinearSolver
 

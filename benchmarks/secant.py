@@ -18,10 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 from elements import best, mesh_of
 
-from symplex.fem.assembly import Pattern
-from symplex.fem.energy import Energy
+from symplex.fem.assembly.pattern import Pattern
+from symplex.fem.compiled.secant_product import secant_product
+from symplex.fem.energies.energy import Energy
 from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain, LennardJones
-from symplex.fem.secant import secant_product
 from symplex.fem.solids.materials import MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
 

@@ -25,7 +25,7 @@ from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.fem.actions.damping import Dashpots, Drag
 from symplex.fem.actions.loads import Gravity, NodalLoad
-from symplex.fem.kernels import kernel
+from symplex.fem.compiled.kernels import kernel
 from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.constraints import RigidBars
 from symplex.fem.measures.pair_laws import EngineeringStrain

@@ -22,7 +22,7 @@ from scipy.integrate import solve_ivp
 
 import symplex as sx
 from symplex.fem.actions.loads import Gravity
-from symplex.fem.kernels import kernel
+from symplex.fem.compiled.kernels import kernel
 from symplex.fem.measures.bars import Bars, EngineeringStrain
 from symplex.time.composition import substeps
 

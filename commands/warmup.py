@@ -21,7 +21,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def _warmup(arguments: argparse.Namespace) -> int:
-    from symplex.fem.kernel_cache import lasting_cache
+    from symplex.fem.compiled.kernel_cache import lasting_cache
 
     lasting_cache()  # which refuses, before kernels are declared that would be kept elsewhere
     from symplex.runs.warming import warm_up

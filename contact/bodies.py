@@ -25,10 +25,10 @@ from symplex.contact.stiffness import contact_stiffness, default_distance
 from symplex.contact.surfaces import Surface
 from symplex.contact.touching import touching_bodies
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.changing import RENEWED, ChangingEnergy
-from symplex.fem.contact_energy import ContactEnergy
-from symplex.fem.forms import Form
+from symplex.fem.assembly.forms import Form
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.energies.changing import RENEWED, ChangingEnergy
+from symplex.fem.energies.contact_energy import ContactEnergy
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.state import State
 

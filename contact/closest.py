@@ -12,8 +12,8 @@ interior, an edge or a vertex, can be told from c.
 Positions are taken relative to the first node: only differences count.
 """
 
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined
-from symplex.fem.vectors import cross, dot, expanded
+from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_inlined as inlined
+from symplex.fem.compiled.vectors import cross, dot, expanded
 
 # sin² of the angle between two edges below which they are taken for parallel, and a face for its three edges: nearest
 # are then points of an edge and an end of the other. Those differ by some 1e-20 of squared lengths.

@@ -22,9 +22,9 @@ from symplex.contact.pairs import SurfacePairs, relative
 from symplex.contact.passing import free_way, meeting, without_mean
 from symplex.contact.search import edges_through_faces, find_swept
 from symplex.contact.surfaces import Surface, components_of, is_closed
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.kernels import formula, kernel
-from symplex.fem.vectors import (
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.kernels import formula, kernel
+from symplex.fem.compiled.vectors import (
     Vec3,
     cross,
     dot,

@@ -10,15 +10,15 @@ from symplex.base.arguments import checked
 from symplex.contact.obstacles import Obstacle
 from symplex.contact.rigid import ObstacleContact, positive_stiffness
 from symplex.errors import InvalidSystem
-from symplex.fem import forms
-from symplex.fem.assembly import IntArray
-from symplex.fem.energy import RIGID, Array
-from symplex.fem.forms import Form
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.forms import Form
+from symplex.fem.assembly.nodes import Nodes, connectivity, distinct_nodes
+from symplex.fem.assembly.pattern import IntArray
+from symplex.fem.energies.energy import RIGID, Array
 from symplex.fem.mass_properties import MassProperties
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.measures.relative import DATA, ORIGIN, rotated
-from symplex.fem.nodes import Nodes, connectivity, distinct_nodes
-from symplex.fem.rigidity import CORNERS
+from symplex.fem.structures.rigidity import CORNERS
 
 # Of the nodes of a stencil: p_k = Σ_a A_ka x_a, the axes of the frame times their radii of gyration, and the place of
 # the node as seen from the centre, d = Σ_a D_a x_a.

@@ -17,8 +17,8 @@ from symplex.contact.rigid import ObstacleContact, RigidContact
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.actions.looped_load import CompiledLoad, LoadForm
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.calls import Call
+from symplex.fem.assembly.calls import Call
+from symplex.fem.assembly.pattern import Array, IntArray
 
 SLIP_SPEED = 1e-3  # m/s
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from math import exp
 from typing import NamedTuple
 
-from symplex.fem.kernels import formula
+from symplex.fem.compiled.kernels import formula
 
 _WIDTH = 10.0  # in smoothing speeds
 

@@ -15,7 +15,12 @@ called as `symplex.fem.actions.looped_load` says.
 from typing import NamedTuple
 
 from symplex.contact.friction_law import FrictionLaw, pull
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined, uncounted_kernel as kernel
+from symplex.fem.compiled.kernels import (
+    uncounted_formula as formula,
+    uncounted_inlined as inlined,
+    uncounted_kernel as kernel,
+)
+from symplex.fem.compiled.records import Integer, Numbers
 from symplex.fem.measures.cut_off import quotient, quotient_slope
 from symplex.fem.measures.loops import MeasureRecord, add_row, add_vector, unit_of
 from symplex.fem.measures.relative import (
@@ -27,7 +32,6 @@ from symplex.fem.measures.relative import (
     relative,
     sum_of,
 )
-from symplex.fem.records import Integer, Numbers
 
 _ZERO = (0.0, 0.0, 0.0)
 Vector = tuple[float, float, float]

@@ -9,8 +9,8 @@ import numpy as np
 
 from symplex.contact.obstacles import Obstacle
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array
-from symplex.fem.copying import Copyable
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.measures.law_formulas import COMPRESSION, PENALTY, TENSION
 from symplex.fem.measures.pair_laws import PairLaw
 from symplex.meshes.quadrature import mean_along, mean_slope_along

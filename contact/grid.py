@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.kernels import formula, inlined, kernel
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.kernels import formula, inlined, kernel
 
 LEVELS = 12
 _RATIO = 4.0  # of the sizes of boxes on one level

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.meshes.shape_functions import SHAPE_FUNCTIONS
 
 _FLAT = 0.05  # of the largest eigenvalue of Σ A n nᵀ: below it the faces at a vertex count as one plane (25° apart)

@@ -17,9 +17,9 @@ from symplex.contact.pairs import PairRecord
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.looped_load import DERIVATIVES, FORCES, LoadForm
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.calls import Call, row_of, run, run_matrix, table_of, whole
-from symplex.fem.copying import Copyable
+from symplex.fem.assembly.calls import Call, row_of, run, run_matrix, table_of, whole
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.pattern import Array, IntArray
 
 
 class KernelFriction(Copyable, ABC):

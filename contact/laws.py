@@ -18,7 +18,7 @@ The quotient Q = Δb/Δs has no cancellation for increments of any size: with y 
 from math import inf, log, log1p
 
 from symplex.errors import InvalidSystem
-from symplex.fem.kernels import uncounted_formula as formula
+from symplex.fem.compiled.kernels import uncounted_formula as formula
 from symplex.fem.measures.law_formulas import (
     COMPRESSION,
     curvature as _curvature,

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.mass import nodal_masses
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.nodes import Nodes, distinct_nodes, require_nodes
+from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodes
+from symplex.fem.assembly.pattern import Array, IntArray
 
 _NEAREST = 1.0 + 1e-6  # how much farther away a node may be and yet count as one of the nearest
 

@@ -12,8 +12,8 @@ Li et al. (2020), "Incremental Potential Contact", eq. 24. It is a function of t
 bars the means of both ends: forces along it have no moment about the midpoints.
 """
 
-from symplex.fem.kernels import uncounted_formula as formula
-from symplex.fem.vectors import cross, dot, expanded, outer, shifted
+from symplex.fem.compiled.kernels import uncounted_formula as formula
+from symplex.fem.compiled.vectors import cross, dot, expanded, outer, shifted
 
 
 @formula

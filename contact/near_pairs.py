@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from symplex.contact.pair_energy import PairEnergy, nearest
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.kernels import kernel
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.kernels import kernel
 
 
 class Place(NamedTuple):

@@ -16,9 +16,9 @@ from symplex.contact.friction_law import FrictionLaw
 from symplex.contact.friction_loops import friction_of, friction_rows, slip_of
 from symplex.contact.rigid import ObstacleContact
 from symplex.fem.actions.looped_load import LoadForm
-from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_vectors
-from symplex.fem.copying import Copyable
-from symplex.fem.kernels import formula, kernel
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks, scatter_vectors
+from symplex.fem.compiled.kernels import formula, kernel
 
 
 @final

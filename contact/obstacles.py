@@ -12,8 +12,8 @@ from symplex.base.arguments import checked
 from symplex.base.quantities import positive
 from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem
-from symplex.fem.directions import unit_vector
-from symplex.fem.energy import Array
+from symplex.fem.assembly.directions import unit_vector
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.measures import loops
 from symplex.fem.measures.law_formulas import COMPRESSION, PENALTY, TENSION
 from symplex.fem.measures.relative import axes_from, core, distance, faces

@@ -16,9 +16,9 @@ from symplex.contact.inside import inward, weights_inside
 from symplex.contact.pair_energy import nearest
 from symplex.contact.search import find_pairs
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array
-from symplex.fem.interpolation import ChangingInterpolatedEnergy, Interpolation
-from symplex.fem.nodes import connectivity, require_nodes
+from symplex.fem.assembly.nodes import connectivity, require_nodes
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, Interpolation
 from symplex.meshes.kinds import dimension_of
 
 SHARE = 0.02  # of the shortest edge, the default of d̂ where surfaces may touch

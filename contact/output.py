@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from symplex.base.columns import Column, components, vector_columns
 from symplex.contact.pairs import SurfacePairs
 from symplex.contact.surfaces import Surface
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly.pattern import Array, IntArray
 
 GAP = Column("gap", "m", "length", plot="gap", summary="least", combined="smallest")
 # Pairs of bodies at most of which histories, and plots of them, tell one by one.

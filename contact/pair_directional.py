@@ -17,8 +17,8 @@ Scalars are carried as (value, first derivative, second derivative).
 from symplex.contact import laws, mollifier
 from symplex.contact.closest import closest, combined, directions, inverse_gram
 from symplex.contact.pairs import add_forces, edges, gather, law_of
-from symplex.fem.kernels import uncounted_inlined as formula, uncounted_kernel as kernel
-from symplex.fem.vectors import Vec3, cross, dot, expanded, scattered
+from symplex.fem.compiled.kernels import uncounted_inlined as formula, uncounted_kernel as kernel
+from symplex.fem.compiled.vectors import Vec3, cross, dot, expanded, scattered
 
 
 @expanded

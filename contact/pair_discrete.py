@@ -21,8 +21,8 @@ Pairs that are beyond d̂ at both ends have no share, whatever happens in betwee
 from symplex.contact import laws, mollifier
 from symplex.contact.closest import closest, combined, moved, slide
 from symplex.contact.pairs import add_forces, along_distance, edges, gather, law_of, middle, with_edges
-from symplex.fem.kernels import uncounted_inlined as formula, uncounted_kernel as kernel
-from symplex.fem.vectors import dot, expanded, outer, scattered, shifted
+from symplex.fem.compiled.kernels import uncounted_inlined as formula, uncounted_kernel as kernel
+from symplex.fem.compiled.vectors import dot, expanded, outer, scattered, shifted
 
 _UNDECIDED = 1e-15  # relative to s0 + s1: where all of κ, λ and A are below it they are round-off, and θ is ½
 

@@ -8,11 +8,11 @@ from symplex.contact import pair_directional, pair_discrete, pair_loops
 from symplex.contact.pairs import PairRecord, SurfacePairs
 from symplex.contact.surfaces import Surface
 from symplex.errors import StepFailed
-from symplex.fem import forms
-from symplex.fem.assembly import Array
-from symplex.fem.energy import RIGID, LatticeFunctions
-from symplex.fem.forms import Form, kernels_of
-from symplex.fem.kernel_energy import KernelEnergy
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.forms import Form, kernels_of
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.energies.energy import RIGID, LatticeFunctions
+from symplex.fem.energies.kernel_energy import KernelEnergy
 
 
 class PairEnergy(KernelEnergy):

@@ -23,9 +23,21 @@ from symplex.contact.closest import DEGENERATE
 from symplex.contact.friction_law import FrictionLaw, pull
 from symplex.contact.pair_discrete import end_of, mean_coefficients, mean_distance, mollifiers
 from symplex.contact.pairs import PairRecord, add_forces, edges, gather, law_of, middle
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
-from symplex.fem.records import Integer, Number
-from symplex.fem.vectors import Mat3, Sym3, Vec3, cofactors, cross, dot, expanded, full, outer, scattered, transposed
+from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.compiled.records import Integer, Number
+from symplex.fem.compiled.vectors import (
+    Mat3,
+    Sym3,
+    Vec3,
+    cofactors,
+    cross,
+    dot,
+    expanded,
+    full,
+    outer,
+    scattered,
+    transposed,
+)
 
 _BETA = 1.0 / 64.0
 _STEEP, _FLAT = 0.7, 0.8  # cosines of the tilts from which on n is p̂, and the normal of the face

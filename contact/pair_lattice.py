@@ -14,8 +14,8 @@ from numba import carray
 from symplex.contact import laws, mollifier
 from symplex.contact.closest import closest
 from symplex.contact.pairs import PairRecord, edges, relative
-from symplex.fem.energy import LatticeFunctions
-from symplex.fem.kernels import c_function, formula
+from symplex.fem.compiled.kernels import c_function, formula
+from symplex.fem.energies.energy import LatticeFunctions
 
 
 @formula

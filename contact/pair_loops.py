@@ -12,8 +12,8 @@ What is not finite spreads to the returned sums.
 from symplex.contact import laws, mollifier
 from symplex.contact.closest import closest, combined, slide
 from symplex.contact.pairs import add_forces, along_distance, edges, gather, law_of, with_edges
-from symplex.fem.kernels import uncounted_inlined as formula, uncounted_kernel as kernel
-from symplex.fem.vectors import mirrored, outer, scattered, shifted, transposed
+from symplex.fem.compiled.kernels import uncounted_inlined as formula, uncounted_kernel as kernel
+from symplex.fem.compiled.vectors import mirrored, outer, scattered, shifted, transposed
 
 
 @kernel

@@ -11,9 +11,9 @@ import numpy as np
 from numba import types  # pyright: ignore[reportPrivateImportUsage]
 from numpy.typing import NDArray
 
-from symplex.fem.kernels import uncounted_inlined as formula
-from symplex.fem.records import Integer, Nodes, Number, Numbers, Record
-from symplex.fem.vectors import expanded, scattered, vec3_of
+from symplex.fem.compiled.kernels import uncounted_inlined as formula
+from symplex.fem.compiled.records import Integer, Nodes, Number, Numbers, Record
+from symplex.fem.compiled.vectors import expanded, scattered, vec3_of
 
 
 class SurfacePairs(Record):

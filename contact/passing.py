@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.contact.closest import closest, combined
-from symplex.fem.kernels import formula
-from symplex.fem.vectors import cross, dot, expanded, vec3_of
+from symplex.fem.compiled.kernels import formula
+from symplex.fem.compiled.vectors import cross, dot, expanded, vec3_of
 
 TOUCHING = 1e-12  # of the longest edge: an edge that reaches less far through a triangle only touches it
 _INSIDE = 1e-9  # what its barycentric coordinates exceed where an edge passes through a triangle

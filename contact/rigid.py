@@ -12,10 +12,10 @@ from symplex.base.columns import Column, components, vector_columns
 from symplex.contact.gap_law import ContactLaw, MeasuredLaw
 from symplex.contact.obstacles import Obstacle
 from symplex.errors import InvalidSystem
-from symplex.fem.contact_energy import ContactEnergy
-from symplex.fem.energy import Array
+from symplex.fem.assembly.nodes import Nodes, distinct_nodes, node_pairs
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.energies.contact_energy import ContactEnergy
 from symplex.fem.measures.composition import MeasureEnergy
-from symplex.fem.nodes import Nodes, distinct_nodes, node_pairs
 from symplex.fem.state import State
 
 _PENETRATION = Column("penetration", "m", "length", plot="penetration", summary="peak", combined="largest")

@@ -15,13 +15,13 @@ from symplex.base.arguments import checked
 from symplex.contact.rigid_body import RigidBody
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.copying import Copyable
-from symplex.fem.energy import Energy
-from symplex.fem.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy, Interpolation
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.named import by_name
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy, Interpolation
+from symplex.fem.energies.energy import Energy
 from symplex.fem.measures.constraints import RigidBars
-from symplex.fem.named import by_name
-from symplex.fem.rigidity import Rigidity
+from symplex.fem.structures.rigidity import Rigidity
 
 _PAIRS = np.array(list(combinations(range(4), 2)), np.int32)  # the distances that make four particles rigid
 _BODIES = "They are a mapping of names to RigidBody."

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, MeshError
-from symplex.fem.assembly import Array
-from symplex.fem.copying import Copyable
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.mass_properties import MassProperties
-from symplex.fem.rigidity import CORNERS
+from symplex.fem.structures.rigidity import CORNERS
 from symplex.meshes.closed_surfaces import box_surface, cylinder_surface, sphere_surface
 from symplex.meshes.mesh import Mesh
 

@@ -26,8 +26,8 @@ from symplex.contact.pairs import SurfacePairs, relative
 from symplex.contact.passing import cuts, relative_way, without_mean
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.kernels import formula, kernel
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.kernels import formula, kernel
 
 _VERTEX_FACE, _EDGE_EDGE, _EDGE_FACE = 0, 1, 2  # kinds of pairs
 _SIDES = ((0, 2), (1, 1), (1, 2))  # which primitives they are of: vertices, edges, triangles

@@ -8,8 +8,8 @@ from symplex.base.arguments import checked
 from symplex.contact.obstacles import Box, Capsule, Obstacle, Sphere
 from symplex.contact.rigid_body import mass_of
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array
-from symplex.fem.directions import unit_vector
+from symplex.fem.assembly.directions import unit_vector
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.mass_properties import MassProperties
 from symplex.fem.measures.relative import axes_from
 

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from symplex.base.arguments import checked
 from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem, MeshError
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.copying import Copyable
-from symplex.fem.nodes import connectivity, require_nodes
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.nodes import connectivity, require_nodes
+from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.meshes.mesh import Mesh, distinct
 
 # What faces are cut into at their nodes, by type: triangles, of quadratic faces of corners first, then of the nodes in

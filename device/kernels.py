@@ -21,17 +21,17 @@ import numpy as np
 from numba import cuda, float64  # pyright: ignore[reportPrivateImportUsage]
 
 from symplex.device.finding import is_simulated
-from symplex.fem.kernels import device_formula, device_kernel
-from symplex.fem.logarithm import log
-from symplex.fem.measures import cut_off, relative
-from symplex.fem.solids import linear_loops, neo_hookean
-from symplex.fem.solids.law_gradients import isotropic_forces, strains, with_fibre
-from symplex.fem.vectors import (
+from symplex.fem.compiled.kernels import device_formula, device_kernel
+from symplex.fem.compiled.logarithm import log
+from symplex.fem.compiled.vectors import (
     Mat3,
     Sym3,
     Vec3,
     dot,
 )
+from symplex.fem.measures import cut_off, relative
+from symplex.fem.solids import linear_loops, neo_hookean
+from symplex.fem.solids.law_gradients import isotropic_forces, strains, with_fibre
 from symplex.time.explicit.newmark import drifted, kicked
 
 

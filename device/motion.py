@@ -13,7 +13,7 @@ from symplex.base.arguments import checked
 from symplex.device.finding import require_device
 from symplex.device.stencils import require_stencils
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State, System
 from symplex.time.around import AroundSteps
 from symplex.time.explicit.newmark import Newmark, NewmarkMotion

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import DeadLoad
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.energy import Energy
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.energies.energy import Energy
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.solids.chunks import GEOMETRY
 from symplex.fem.solids.materials import NeoHookean

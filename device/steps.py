@@ -10,7 +10,7 @@ from numba import cuda  # pyright: ignore[reportPrivateImportUsage]
 from symplex.device import kernels
 from symplex.device.stencils import constant_gradient, entries_of_nodes, stencils_of
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import System
 
 _THREADS = 128  # of a block

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import symplex as sx
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 
 KCAL = 0.04336410  # eV in 1 kcal/mol
 MASSES = np.array([1.008, 15.9994, 1.008])

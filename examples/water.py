@@ -27,7 +27,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
 import symplex as sx
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tip3p import (

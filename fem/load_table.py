@@ -1,4 +1,4 @@
-"""Loads with calls, for loops over steps that evaluate them many times, as `symplex.fem.gradient_table`."""
+"""Loads with calls, for loops over steps that evaluate them many times, as `symplex.fem.form_table`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from symplex.fem.actions.histories import Factor
 from symplex.fem.actions.looped_load import DERIVATIVES, FORCES, CompiledLoad
-from symplex.fem.assembly import Array
-from symplex.fem.call import address_of, call_writing_kernel
-from symplex.fem.calls import BLOCKS, NUMBERS, ROWS, VECTORS, add_matrix_rows, add_rows, kept_table_of, row_of
-from symplex.fem.gradient_table import Table
-from symplex.fem.kernels import kernel, uncounted_formula as formula
+from symplex.fem.assembly.calls import BLOCKS, NUMBERS, ROWS, VECTORS, add_matrix_rows, add_rows, kept_table_of, row_of
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.call import address_of, call_writing_kernel
+from symplex.fem.compiled.kernels import kernel, uncounted_formula as formula
+from symplex.fem.form_table import Table
 from symplex.fem.system import System
 
 _SEEN = types.float64, *[VECTORS] * 4

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, MeshError
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.copying import Copyable
-from symplex.fem.rigidity import CORNERS
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.structures.rigidity import CORNERS
 
 _FLAT = 1e-6  # a radius of gyration relative to the largest below which positions along its axis lose their digits
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.mass import require_masses
-from symplex.fem.assembly import Pattern
-from symplex.fem.energy import Array, Energy
-from symplex.fem.potential import Potential
+from symplex.fem.assembly.pattern import Pattern
+from symplex.fem.energies.energy import Array, Energy
+from symplex.fem.energies.potential import Potential
 from symplex.fem.state import State
 
 if TYPE_CHECKING:

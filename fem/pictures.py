@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import RenderError
-from symplex.fem.energy import Energy
+from symplex.fem.energies.energy import Energy
 from symplex.fem.measures.bars import Bars, CompiledLaw
 from symplex.meshes.pictures.picture import Picture, Still, picture_of_still
 from symplex.meshes.pictures.view import View

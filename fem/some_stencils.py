@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed
-from symplex.fem import forms
-from symplex.fem.calls import Call
-from symplex.fem.contact_energy import ContactEnergy, contact_of
-from symplex.fem.energy import Array, Energy, IntArray
-from symplex.fem.forms import Form
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.calls import Call
+from symplex.fem.assembly.forms import Form
+from symplex.fem.energies.contact_energy import ContactEnergy, contact_of
+from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.solids.failures import named_in_all
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.representation import Summarized
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,7 +23,7 @@ class State(Summarized):
     q, v, a : float64 [n, dim]
         Positions in m (not displacements), velocities in m/s, accelerations in m/s².
     internal : mapping of str to float64
-        The internal variables of the parts of the system that have some (`symplex.fem.actions.inelastic`), by name.
+        The internal variables of the parts of the system that have some (`symplex.fem.energies.inelastic`), by name.
     """
 
     t: float

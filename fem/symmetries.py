@@ -16,8 +16,8 @@ import numpy as np
 
 from symplex.errors import SymplexError
 from symplex.fem.actions.increment_load import IncrementLoad
-from symplex.fem.energy import RIGID, Array, Energy, IntArray
-from symplex.fem.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
+from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
+from symplex.fem.energies.energy import RIGID, Array, Energy, IntArray
 from symplex.fem.measures.composition import MeasureEnergy, MeasureLaw
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.measures.pair_laws import PairLaw

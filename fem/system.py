@@ -15,16 +15,16 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column, energy_column, total_column, vector_columns
 from symplex.base.representation import names, table_html
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.actions.increment_load import IncrementLoad
-from symplex.fem.actions.inelastic import Inelastic
 from symplex.fem.actions.looped_load import LoopedLoad
 from symplex.fem.actions.support_motion import MovingSupports, SupportMotion
-from symplex.fem.assembly import IntArray, scatter_blocks
-from symplex.fem.energy import Array, Energy
+from symplex.fem.assembly.named import by_name
+from symplex.fem.assembly.nodes import require_nodes
+from symplex.fem.assembly.pattern import IntArray, scatter_blocks
+from symplex.fem.energies.differentiable_load import DifferentiableLoad
+from symplex.fem.energies.energy import Array, Energy
+from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.masses import Masses
-from symplex.fem.named import by_name
-from symplex.fem.nodes import require_nodes
 from symplex.fem.state import State as State
 from symplex.fem.structures.frames import Frames, require_frames
 

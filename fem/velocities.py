@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array
+from symplex.fem.assembly.pattern import Array
 
 _NONE = (0.0, 0.0, 0.0)
 

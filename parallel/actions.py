@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from symplex.fem.actions.damping import Drag
 from symplex.fem.actions.loads import Pressure, ProportionalLoad
 from symplex.fem.actions.support_motion import SupportMotion
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.system import System
 from symplex.parallel.division import Share, places_of
 

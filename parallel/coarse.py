@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.kernels import kernel
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.kernels import kernel
 from symplex.time.solvers.block_factor import IncompleteCholesky
 from symplex.time.solvers.block_matrix import BlockPattern, symmetric_product
 from symplex.time.solvers.rigid_start import RigidStart

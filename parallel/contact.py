@@ -14,12 +14,12 @@ from typing import TypeGuard
 import numpy as np
 
 from symplex.contact.bodies import BodyContact
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.changing import ChangingEnergy
-from symplex.fem.contact_energy import ContactEnergy
-from symplex.fem.energy import Energy
-from symplex.fem.forms import Form
-from symplex.fem.interpolation import ChangingInterpolatedEnergy, Interpolation, Selection
+from symplex.fem.assembly.forms import Form
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, Interpolation, Selection
+from symplex.fem.energies.changing import ChangingEnergy
+from symplex.fem.energies.contact_energy import ContactEnergy
+from symplex.fem.energies.energy import Energy
 from symplex.fem.state import State
 from symplex.parallel.division import places_of
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import IntArray
+from symplex.fem.assembly.pattern import IntArray
 
 
 class Neighbour(NamedTuple):

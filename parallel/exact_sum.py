@@ -13,8 +13,8 @@ from math import frexp
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array
-from symplex.fem.kernels import formula, kernel
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.kernels import formula, kernel
 
 WORDS = 70
 _BIAS = 1152  # the smallest number is 2^−1074, of which 53 bits are looked at

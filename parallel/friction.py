@@ -8,9 +8,9 @@ from symplex.contact.bodies import BodyContact
 from symplex.contact.friction import Friction
 from symplex.contact.rigid import RigidContact
 from symplex.fem.actions.increment_load import IncrementLoad
-from symplex.fem.energy import Energy
-from symplex.fem.interpolated_load import InterpolatedLoad
-from symplex.fem.interpolation import ChangingInterpolatedEnergy
+from symplex.fem.couplings.interpolated_load import InterpolatedLoad
+from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy
+from symplex.fem.energies.energy import Energy
 from symplex.parallel.contact import is_shared_contact
 
 DivisibleFriction = Friction | InterpolatedLoad

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 from symplex.parallel.division import Neighbour
 from symplex.parallel.patience import wait_until
 

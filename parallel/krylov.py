@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly.pattern import Pattern
 from symplex.parallel.coarse import CoarseSpace, DeflatedCholesky, DeflatedStart
 from symplex.parallel.part_system import PartSystem
 from symplex.parallel.ranked_rows import RankedRows, RankedTurned

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem import threads
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled import threads
 from symplex.parallel.exact_sum import WORDS
 from symplex.parallel.halo import FailedElsewhere, Halo
 from symplex.parallel.part import Around, Part, Place

@@ -33,8 +33,8 @@ from symplex.time.stages import Stages
 from symplex.time.work import with_work
 
 if TYPE_CHECKING:
-    from symplex.fem.assembly import Array, IntArray
-    from symplex.fem.energy import Energy
+    from symplex.fem.assembly.pattern import Array, IntArray
+    from symplex.fem.energies.energy import Energy
 
 _METHODS = Newmark, Midpoint, EnergyMomentum, GeneralizedAlpha, HilberHughesTaylor
 _WORK, _OWNERS = "exact_work", "owner of each node"  # in checkpoints

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from symplex.fem.actions.loads import Pressure
 from symplex.fem.actions.support_motion import SupportMotion
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.energy import Energy
-from symplex.fem.interpolation import ChangingInterpolatedEnergy
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy
+from symplex.fem.energies.energy import Energy
 from symplex.fem.system import Load, System
 from symplex.parallel.actions import NoLoad, part_of_load, part_of_motion
 from symplex.parallel.contact import ContactElsewhere, contact_on_rank, is_shared_contact

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array, Pattern
+from symplex.fem.assembly.pattern import Array, Pattern
 from symplex.fem.system import System
 from symplex.parallel.exact_sum import WORDS, add_numbers
 from symplex.parallel.krylov import RankedKrylov

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.actions.support_motion import MovingSupports, SupportMotion
-from symplex.fem.assembly import Array
-from symplex.fem.changing import IncompleteStencils
-from symplex.fem.energy import Energy
-from symplex.fem.forms import Form
-from symplex.fem.inner_products import inner
-from symplex.fem.interpolation import ChangingInterpolatedEnergy
+from symplex.fem.assembly.forms import Form
+from symplex.fem.assembly.inner_products import inner
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy
+from symplex.fem.energies.changing import IncompleteStencils
+from symplex.fem.energies.energy import Energy
 from symplex.fem.solids.failures import element_words, named_in_all
 from symplex.fem.system import System
 from symplex.parallel.contact import CountedContact

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.meshes.renumber import hilbert_order
 
 _CLUSTER = 32  # nodes at most

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array, Pattern
+from symplex.fem.assembly.pattern import Array, Pattern
 from symplex.parallel.part_system import PartSystem
 from symplex.time.solvers.petsc import PetscSolver
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.loads import DeadLoad, NodalForce
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.blocks import SMALLEST_SLAB, slabs_of
-from symplex.fem.energy import Energy
+from symplex.fem.assembly.blocks import SMALLEST_SLAB, slabs_of
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.energies.energy import Energy
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.solid import Formulation, Solid

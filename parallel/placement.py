@@ -16,7 +16,7 @@ from symplex.parallel.part import owners_of, parts_of
 from symplex.parallel.sums import Sums
 
 if TYPE_CHECKING:
-    from symplex.fem.assembly import Array, IntArray
+    from symplex.fem.assembly.pattern import Array, IntArray
     from symplex.parallel.ranks import Ranks
     from symplex.time.motion import Motion
 

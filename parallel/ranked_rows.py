@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array, Pattern
-from symplex.fem.kernels import kernel
+from symplex.fem.assembly.pattern import Array, Pattern
+from symplex.fem.compiled.kernels import kernel
 from symplex.parallel.division import Share
 from symplex.parallel.halo import Halo
 from symplex.parallel.reductions import Reductions

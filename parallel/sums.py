@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from symplex.base.columns import Column, components
 from symplex.contact.rigid import COLUMNS, RigidContact
-from symplex.fem.assembly import Array
-from symplex.fem.energy import Energy
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.energies.energy import Energy
 from symplex.fem.state import State
 from symplex.fem.system import System
 from symplex.parallel.contact import CountedContact

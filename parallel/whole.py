@@ -11,7 +11,7 @@ from symplex.parallel.pieces import require_few, require_parts
 from symplex.parallel.placement import placed
 
 if TYPE_CHECKING:
-    from symplex.fem.assembly import Array
+    from symplex.fem.assembly.pattern import Array
     from symplex.parallel.placement import Placement
     from symplex.parallel.ranks import Ranks
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from symplex.contact.bodies import BodyContact
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.contact_energy import contact_of
-from symplex.fem.energy import Array
+from symplex.fem.energies.contact_energy import contact_of
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 from symplex.meshes.formats.account import some
 from symplex.meshes.quality import describe

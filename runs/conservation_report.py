@@ -15,7 +15,7 @@ from symplex.base.arguments import checked
 from symplex.base.files import damage_reported, read_whole, write_text
 from symplex.base.representation import Tabled
 from symplex.errors import InvalidArgument, OutputError, SymplexError
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State
 from symplex.runs.history import History, Rows
 from symplex.runs.invariants import ROUND_OFF, Expected, Part, Quantity, Verdict, kept

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 import scipy.sparse as sp
 
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.outputs.forces import Acting
 from symplex.fem.system import State

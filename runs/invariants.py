@@ -15,7 +15,7 @@ import numpy as np
 
 from symplex.base.columns import AXES, Column, constant_totals
 from symplex.fem.actions.loads import DeadLoad
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.solids.constitutive import InvariantMaterial
 from symplex.fem.solids.solid import solids_of
 from symplex.fem.symmetries import Momentum, momenta

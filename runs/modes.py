@@ -16,7 +16,7 @@ from symplex.base.columns import AXES, Column
 from symplex.base.representation import names
 from symplex.base.version import VERSION
 from symplex.errors import RenderError
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.outputs.field_probes import NodalProbe
 from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
 from symplex.meshes.pictures.film import render_film

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.outputs.forces import as_it_is
 from symplex.fem.system import State, System
 from symplex.meshes.series.piece_index import Piece

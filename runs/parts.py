@@ -17,7 +17,7 @@ from symplex.base.columns import Column, Kind, components, vector_columns
 from symplex.base.fields import OF_SOLIDS
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.outputs.forces import Acting

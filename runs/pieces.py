@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from symplex.errors import ScenarioError
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.meshes.series.piece_index import PieceIndex, path_of_piece, pieces_of
 from symplex.meshes.series.pieces import is_of, new_piece, resumed_piece
 from symplex.parallel.contact import is_shared_contact

@@ -9,7 +9,7 @@ import numpy as np
 
 from symplex.contact.solid_obstacles import obstacle_mass
 from symplex.errors import SymplexError
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.mass_properties import MassProperties
 from symplex.meshes.location import are_in_cells
 from symplex.runs.progress import si

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from symplex.base.columns import Column
 from symplex.base.files import WAY_OUT
 from symplex.errors import OutputError, SymplexError
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.outputs.probe import DeferredProbe
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots
 from symplex.runs.probe_files import ProbeWriter, open_probe, path_of_probe, read_probe, resume_probe

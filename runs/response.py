@@ -15,7 +15,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Column, Kind
 from symplex.base.version import VERSION
 from symplex.errors import ScenarioError
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.outputs.field_probes import NodalProbe
 from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
 from symplex.meshes.pictures.packages import pictures_if_possible

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import final
 
 from symplex.base.columns import Column, components
-from symplex.fem.energy import Array, Energy
+from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.outputs.forces import Acting
 from symplex.fem.system import State
 from symplex.runs.parts import Parts

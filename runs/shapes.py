@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Obstacle, Sphere
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.meshes.series.series import Block
 from symplex.scenario.integrators import axes_along
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from symplex.base.columns import Column
 from symplex.base.version import VERSION
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.measures.constraints import Constraint
 from symplex.runs.conservation_report import report_of, write_report
 from symplex.runs.history import Rows, columns_of, read_history

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.outputs.probe import Observation, Probe
 from symplex.runs.linearised import Linearised
 from symplex.time.modes.quadratic import ComplexArray

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from numba.core.event import Event, Listener, install_listener
 
-from symplex.fem.kernel_cache import lasting_cache
-from symplex.fem.kernels import is_kernel
+from symplex.fem.compiled.kernel_cache import lasting_cache
+from symplex.fem.compiled.kernels import is_kernel
 from symplex.runs.frames import Shown, fields_of
 from symplex.runs.progress import clock
 from symplex.runs.rows import RowsOfRun, found_once

@@ -26,7 +26,7 @@ from symplex.base.quantities import (
     vector,
 )
 from symplex.errors import MeshError
-from symplex.fem.energy import IntArray
+from symplex.fem.energies.energy import IntArray
 from symplex.fem.solids.elements import SOLIDS
 from symplex.meshes.bundled_meshes import bundled
 from symplex.meshes.formats.read import read_mesh

@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeVar, cast
 import numpy as np
 
 from symplex.errors import ScenarioError, SymplexError
-from symplex.fem.actions.inelastic import Inelastic
 from symplex.fem.actions.support_motion import SupportMotion
-from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.energies.energy import Array, Energy, IntArray
+from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import Load, State, System

@@ -12,8 +12,8 @@ from symplex.contact.bodies import BodyContact
 from symplex.contact.friction import Friction
 from symplex.contact.rigid import ObstacleContact
 from symplex.errors import ScenarioError
-from symplex.fem.energy import IntArray
-from symplex.fem.interpolation import ChangingInterpolatedEnergy
+from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy
+from symplex.fem.energies.energy import IntArray
 from symplex.fem.solids.solid import solids_of
 from symplex.scenario.contacts import ContactTable, Touching, body_contact, is_between, touching_body
 from symplex.scenario.joined_parts import parts_by_body

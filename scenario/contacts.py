@@ -19,8 +19,8 @@ from symplex.contact.output import MOST_PAIRS
 from symplex.contact.stiffness import SHARE, contact_stiffness
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, ScenarioError
-from symplex.fem.energy import Array, IntArray
-from symplex.fem.interpolation import ChangingInterpolatedEnergy, Interpolation
+from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, Interpolation
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.mesh import Mesh

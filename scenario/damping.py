@@ -27,7 +27,7 @@ from symplex.errors import MeshError, ScenarioError
 from symplex.fem.actions.dampers import MeanDashpot, QuadraticDrag
 from symplex.fem.actions.damping import Dashpots, Drag, StiffnessDamping
 from symplex.fem.actions.loads import SurfaceTraction
-from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.solids.viscous_stress import ViscousStress
 from symplex.fem.system import Load
 from symplex.meshes.mesh import Mesh

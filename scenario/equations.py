@@ -11,8 +11,8 @@ from pydantic import Field, model_validator
 
 from symplex.base.quantities import Name, number, numbers, positive
 from symplex.errors import ScenarioError
-from symplex.fem.energy import IntArray
-from symplex.fem.equations import LinearConstraints
+from symplex.fem.couplings.equations import LinearConstraints
+from symplex.fem.energies.energy import IntArray
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import Nodes, nodes_in
 from symplex.scenario.table import Entry

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
 from symplex.errors import ScenarioError
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.parts import Part, massless_nodes, moved_inward, parts_of
 from symplex.scenario.riders import Riders, Try

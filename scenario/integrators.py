@@ -13,8 +13,8 @@ from symplex.base.columns import Column, energy_column, total_column
 from symplex.contact.output import GAP
 from symplex.contact.rigid import COLUMNS as CONTACT
 from symplex.errors import InfeasibleStart, ScenarioError
-from symplex.fem.directions import unit_vector
-from symplex.fem.energy import Array
+from symplex.fem.assembly.directions import unit_vector
+from symplex.fem.energies.energy import Array
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.measures.relative import axes_from
 from symplex.fem.system import MOMENTA, State, System

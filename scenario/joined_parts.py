@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.energy import Array, Energy, IntArray
-from symplex.fem.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
+from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
+from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.solids.solid import Solid
 
 C = TypeVar("C", bound=Energy)

@@ -14,7 +14,7 @@ from symplex.errors import ScenarioError
 from symplex.fem.actions.centrifugal import Centrifugal
 from symplex.fem.actions.loads import NodalForce, NodalLoad, Pressure, SurfaceTraction
 from symplex.fem.actions.mass import nodal_masses
-from symplex.fem.energy import Array, Energy
+from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.system import Load
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import History, Timed

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from symplex.contact.massless import mass_moved_inward
 from symplex.errors import MeshError
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids.elements import SOLIDS
 from symplex.fem.solids.solid import Formulation, Solid
 from symplex.meshes.mesh import Mesh, rows_among

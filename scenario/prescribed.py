@@ -19,7 +19,7 @@ from symplex.errors import ScenarioError
 from symplex.fem.actions.histories import checked_table
 from symplex.fem.actions.support_motion import SupportMotion, SupportRotation, SupportTranslation
 from symplex.fem.actions.time_function import TimeFunction
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 
 if TYPE_CHECKING:
     from symplex.scenario.actions import History, Support

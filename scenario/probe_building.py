@@ -13,7 +13,7 @@ from symplex.base.fields import COMPONENTS, OF_SOLIDS
 from symplex.base.quantities import listed, shown
 from symplex.errors import ScenarioError
 from symplex.fem.actions.supports import fixed_mask
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.outputs.field_probes import MOTIONS, NodalProbe, SolidProbe

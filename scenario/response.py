@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from symplex.base.quantities import Name, Quantity, Text, listed, not_negative, numbers, refused, shown, whole
 from symplex.errors import ScenarioError
 from symplex.fem.actions.supports import AXES
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.outputs.field_probes import MOTIONS
 from symplex.fem.outputs.force_probes import OF_BARS
 from symplex.fem.outputs.probe import NORM

@@ -19,11 +19,11 @@ from symplex.contact.solid_obstacles import obstacle_mass
 from symplex.contact.surfaces import Surface
 from symplex.errors import ScenarioError
 from symplex.fem.actions.support_motion import SupportMotion
-from symplex.fem.energy import Array, Energy, IntArray
-from symplex.fem.equations import LinearConstraints
-from symplex.fem.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
+from symplex.fem.couplings.equations import LinearConstraints
+from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
+from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.mass_properties import MassProperties
-from symplex.fem.rigidity import Rigidity
+from symplex.fem.structures.rigidity import Rigidity
 from symplex.scenario.methods import IntegratorTable
 from symplex.scenario.obstacles import ShapedTable, SphereTable, obstacle_of
 from symplex.scenario.prescribed import require_covered

@@ -14,7 +14,7 @@ from symplex.base.quantities import ZERO, FilePath, Name, Text, Triple, counts, 
 from symplex.contact.rigid_body import RigidBody
 from symplex.contact.surfaces import Surface
 from symplex.errors import MeshError
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.mass_properties import MassProperties
 from symplex.meshes.bundled_meshes import bundled
 from symplex.meshes.closed_surfaces import box_surface, cylinder_surface, sphere_surface

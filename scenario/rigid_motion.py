@@ -15,7 +15,7 @@ from symplex.base.quantities import ZERO, Name, Triple, positive, vector
 from symplex.fem.actions.combined_motion import CombinedMotion
 from symplex.fem.actions.support_motion import SupportMotion, SupportRotation
 from symplex.fem.actions.time_function import TimeFunction
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.scenario.actions import History, Support, Turn
 from symplex.scenario.prescribed import support_motion
 from symplex.scenario.table import Entry, Need

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from symplex.base.quantities import positive, whole
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.scenario.actions import SAME_TIME, Timed
 from symplex.scenario.table import Entry
 

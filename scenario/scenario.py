@@ -19,7 +19,7 @@ from symplex.base.toml import read_toml
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
 from symplex.errors import InvalidArgument, ScenarioError
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.solids.solid import Solid, solids_of
 from symplex.fem.system import State, System
 from symplex.meshes.formats.account import refusal

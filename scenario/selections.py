@@ -9,7 +9,7 @@ from pydantic import model_validator
 
 from symplex.base.quantities import Text, Triple, listed, shown, vector
 from symplex.errors import ScenarioError
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.meshes.joining import nearest_nodes
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.table import BodyName, Table

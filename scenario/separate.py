@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from symplex.errors import ScenarioError, SymplexError
-from symplex.fem.energy import IntArray
+from symplex.fem.energies.energy import IntArray
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.methods import METHODS
 from symplex.scenario.sampling import timeline

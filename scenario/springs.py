@@ -12,7 +12,7 @@ from pydantic import model_validator
 from symplex.base.columns import AXES
 from symplex.base.quantities import Name, Text, Triple, not_negative, positive, vector
 from symplex.errors import ScenarioError
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.meshes.mesh import Mesh

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from symplex.base.quantities import Name
 from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.actions.supports import fixed_mask
-from symplex.fem.energy import IntArray
+from symplex.fem.energies.energy import IntArray
 from symplex.scenario.actions import Rod, Support, Timed
 from symplex.scenario.methods import InnerIntegrator
 from symplex.scenario.sampling import Sampled, timeline

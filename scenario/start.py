@@ -28,7 +28,7 @@ from symplex.base.quantities import (
     whole,
 )
 from symplex.errors import ScenarioError, SymplexError
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.series.series import read_series

@@ -16,8 +16,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from symplex.base.quantities import ZERO, Quantity, Triple, check_text, nonzero, number
-from symplex.fem.directions import unit_vector
-from symplex.fem.energy import Array
+from symplex.fem.assembly.directions import unit_vector
+from symplex.fem.energies.energy import Array
 from symplex.meshes.mesh import Mesh
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from pydantic import model_validator
 from symplex.base.quantities import Name, Text, positive
 from symplex.contact.surfaces import Surface
 from symplex.errors import ScenarioError
-from symplex.fem.energy import Array, IntArray
-from symplex.fem.interpolation import InterpolatedEnergy
-from symplex.fem.ties import feet, tie_to_surface
+from symplex.fem.couplings.interpolation import InterpolatedEnergy
+from symplex.fem.couplings.ties import feet, tie_to_surface
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.meshes.joining import nearest_nodes
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import group_in, nodes_in, nodes_named, size_of

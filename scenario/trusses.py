@@ -27,7 +27,7 @@ from symplex.base.quantities import (
 )
 from symplex.errors import MeshError, ScenarioError
 from symplex.fem.actions.mass import bar_mass, consistent_bar_mass
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.pair_laws import CompiledLaw, CompressionOnly, EngineeringStrain, GreenStrain, TensionOnly
 from symplex.meshes.formats.read import read_mesh

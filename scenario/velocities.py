@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import model_validator
 
 from symplex.base.quantities import ZERO, Quantity, Text, Triple, refused, vector
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.velocities import velocity_field
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import nodes_in, nodes_named

@@ -15,7 +15,7 @@ from symplex.base.arguments import checked, is_real
 from symplex.base.files import damage_reported, is_file, read_whole, write_text
 from symplex.base.quantities import listed
 from symplex.errors import OutputError, RenderError
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.meshes.pictures.figures import Panel
 from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.meshes.pictures.render import render_still

@@ -17,7 +17,7 @@ from symplex.base.files import damage_reported, read_whole
 from symplex.base.quantities import shown
 from symplex.base.toml import read_toml
 from symplex.errors import OutputError, RenderError, ScenarioError
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.meshes.pictures.figures import Panel
 from symplex.runs.folders import Folder
 from symplex.runs.study import Study

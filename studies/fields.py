@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from symplex.base.quantities import listed
 from symplex.errors import OutputError
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.meshes.pictures.packages import require_packages
 from symplex.meshes.pictures.scene import words_of
 from symplex.meshes.series.series import open_series

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.integrate import trapezoid
 
 from symplex.base.quantities import listed
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.runs.history import History, columns_of
 from symplex.studies.scales import Scales
 

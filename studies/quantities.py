@@ -13,7 +13,7 @@ from scipy.integrate import trapezoid
 from symplex.base.columns import Column
 from symplex.base.quantities import listed, shown
 from symplex.errors import OutputError
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.runs.history import History, columns_of
 from symplex.runs.result import Result
 

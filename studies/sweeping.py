@@ -9,7 +9,7 @@ from typing import Any
 from symplex.base.arguments import checked
 from symplex.base.streams import say
 from symplex.errors import Interrupted, OutputError, ScenarioError, SymplexError
-from symplex.fem.threads import count
+from symplex.fem.compiled.threads import count
 from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.runs.beginning import goes_beyond, refuse_other_inputs
 from symplex.runs.folders import Folder

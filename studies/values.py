@@ -14,7 +14,7 @@ import numpy as np
 from symplex.base.quantities import shown
 from symplex.base.toml import read_toml
 from symplex.errors import ScenarioError
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.scenario.changes import split_change, value_of
 
 Combination = Literal["grid", "zip"]

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidArgument, StepFailed
-from symplex.fem.assembly import Array, Pattern
-from symplex.fem.contact_energy import contact_of
-from symplex.fem.energy import Energy
+from symplex.fem.assembly.pattern import Array, Pattern
+from symplex.fem.energies.contact_energy import contact_of
+from symplex.fem.energies.energy import Energy
 from symplex.fem.measures.constraints import Constraint
 from symplex.testing import round_off
 from symplex.testing.found import Check, require, require_close, require_slope

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.errors import CheckFailed
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 
 _AXES = "xyz"
 _DIFFERENCES = 10.0  # how far off differences may be, by how much they change where their step is halved

@@ -18,7 +18,7 @@ from symplex.errors import InvalidArgument, InvalidSystem, StepFailed, SymplexEr
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.actions.support_motion import SupportTranslation
 from symplex.fem.actions.time_function import TimeFunction
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscoelastic import Viscoelastic

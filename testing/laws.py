@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.contact.gap_law import ContactLaw
 from symplex.errors import CheckFailed, MaterialError
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.measures.pair_laws import PairLaw
 from symplex.fem.solids.constitutive import Material
 from symplex.testing import round_off

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidArgument
-from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.actions.increment_load import IncrementLoad
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.testing import round_off
 from symplex.testing.found import Check, require, require_close, require_slope
 

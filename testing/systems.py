@@ -11,8 +11,8 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.contact.gap_law import ContactLaw
 from symplex.errors import CheckFailed
-from symplex.fem.copying import own_parts
-from symplex.fem.energy import Energy
+from symplex.fem.assembly.copying import own_parts
+from symplex.fem.energies.energy import Energy
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.state import State

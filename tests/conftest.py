@@ -22,8 +22,8 @@ from reference.signals import as_from_a_terminal
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import RenderError
-from symplex.fem import team
 from symplex.fem.actions.mass import lumped_mass
+from symplex.fem.assembly import team
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System

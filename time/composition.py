@@ -14,8 +14,8 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.base.columns import Column, count_column
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array
-from symplex.fem.rigidity import Rigidity
+from symplex.fem.energies.energy import Array
+from symplex.fem.structures.rigidity import Rigidity
 from symplex.fem.system import State, System
 from symplex.time.around import AroundSteps
 from symplex.time.integrator import FixedStepIntegrator

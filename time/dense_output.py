@@ -9,7 +9,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.representation import Described
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State
 
 # On [0, 1], by the powers 0 to 5 of the time: the polynomials that are 0 at the start, with the value 1 for one of

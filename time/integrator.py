@@ -16,7 +16,7 @@ from symplex.base.arguments import described, is_real
 from symplex.base.columns import Column, count_column
 from symplex.base.quantities import positive
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
-from symplex.fem.copying import Copyable
+from symplex.fem.assembly.copying import Copyable
 from symplex.fem.system import State, System
 from symplex.time.motion import FixedStepMotion, Motion
 from symplex.time.traits import Form, Trait, Use, require_traits

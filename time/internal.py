@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 
 _STORED_AS = "internal "  # and the name of a part: in a checkpoint

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import StepFailed
-from symplex.fem import threads
-from symplex.fem.energy import Array
-from symplex.fem.kernels import kernel
+from symplex.fem.compiled import threads
+from symplex.fem.compiled.kernels import kernel
+from symplex.fem.energies.energy import Array
 
 _RELATIVE_ERROR = 1e-2
 _LARGE, _RELATIVE_ERROR_IF_LARGE = 100_000, 2e-2  # nodes

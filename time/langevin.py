@@ -14,7 +14,7 @@ from symplex.base.arguments import checked, described
 from symplex.base.columns import Column, work_column
 from symplex.base.quantities import LARGEST_SEED, not_negative, positive, whole
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.around import Around
 from symplex.time.integrator import Integrator

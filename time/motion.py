@@ -13,8 +13,8 @@ import numpy as np
 from symplex.base.arguments import described, is_real
 from symplex.base.columns import Column
 from symplex.errors import InvalidArgument, InvalidSystem, InvertedElement, MaterialFailed, StepFailed
-from symplex.fem.energy import Array, Energy
-from symplex.fem.inner_products import inner
+from symplex.fem.assembly.inner_products import inner
+from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.system import State, System
 from symplex.time.internal import InternalVariables, internal_of, take_internal
 from symplex.time.steps import Steps

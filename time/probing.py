@@ -11,7 +11,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.base.representation import Described
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.outputs.probe import Observation, Probe
 from symplex.fem.system import State
 from symplex.time.motion import Motion

@@ -7,8 +7,8 @@ from math import atan2, sin
 import numpy as np
 
 from symplex.fem.actions.centrifugal import centrifugal_matrix
-from symplex.fem.directions import unit_vector
-from symplex.fem.energy import Array
+from symplex.fem.assembly.directions import unit_vector
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 
 SAME = 1e-6  # principal moments that differ by this part of their sum are taken for equal

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import UnstableStep
-from symplex.fem.actions.differentiable_load import DifferentiableLoad
-from symplex.fem.actions.inelastic import Inelastic
-from symplex.fem.contact_energy import contact_of
-from symplex.fem.energy import Array, Energy
-from symplex.fem.kernels import kernel
+from symplex.fem.compiled.kernels import kernel
+from symplex.fem.energies.contact_energy import contact_of
+from symplex.fem.energies.differentiable_load import DifferentiableLoad
+from symplex.fem.energies.energy import Array, Energy
+from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.system import State, System
 from symplex.time.lanczos import largest_eigenvalue
 
@@ -204,7 +204,7 @@ def _shortest_of(nodes, q):
             for i in range(q.shape[1]):
                 difference = q[nodes[e, a], i] - q[nodes[e, 0], i]
                 square += difference * difference
-            # A stencil may have a node twice (`symplex.fem.interpolation`).
+            # A stencil may have a node twice (`symplex.fem.couplings.interpolation`).
             if 0.0 < square < shortest:
                 shortest = square
     return np.sqrt(shortest)

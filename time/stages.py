@@ -11,7 +11,7 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.base.columns import Column, work_column
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
-from symplex.fem.energy import Array, Energy
+from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.system import State, System
 from symplex.time.integrator import Integrator
 from symplex.time.motion import Motion, require_time, with_context

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.load_table import LoadLoops
 
 

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from symplex.errors import InvalidSystem
-from symplex.fem.contact_energy import contact_of
-from symplex.fem.energy import Energy
-from symplex.fem.forms import OptionalFunction
+from symplex.fem.assembly.forms import OptionalFunction
+from symplex.fem.energies.contact_energy import contact_of
+from symplex.fem.energies.energy import Energy
 from symplex.fem.system import System
 
 if TYPE_CHECKING:
     from symplex.time.integrator import Integrator
 
-# Forms of energies, by the first function of each (`symplex.fem.energy.Energy`). Values all have, and all methods tell.
+# Forms of energies, by the first function of each (`symplex.fem.energies.energy.Energy`). Values all have, and all
+# methods tell.
 Form = Literal["gradient", "hessian", "discrete_gradient", "mean_gradient", "secant", "third", "lattice_functions"]
 # What systems may have,
 Feature = Literal[

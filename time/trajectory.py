@@ -13,7 +13,7 @@ import numpy as np
 from symplex.base.arguments import described
 from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.integrator import Integrator
 from symplex.time.motion import Motion

@@ -6,7 +6,7 @@ import numpy as np
 
 from symplex.base.columns import Column, work_column
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 from symplex.time.totals import BALANCE
 

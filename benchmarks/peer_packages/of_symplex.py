@@ -9,7 +9,7 @@ from serving import STEPS, Package, Problem, serve
 
 from symplex import NeoHookean, Newmark, SaintVenantKirchhoff, System, __version__
 from symplex.fem.actions.mass import add_consistent_mass
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly.pattern import Pattern
 from symplex.fem.solids.solid import Solid
 from symplex.time.solvers.linear import linear_solver
 

@@ -18,7 +18,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import count_column, total_column
 from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.integrator import Integrator
 from symplex.time.motion import Motion, require_time

@@ -9,7 +9,7 @@ from typing import Literal, final
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.integrator import FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion

@@ -16,7 +16,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.time.manifolds.manifold import ManifoldMethod, ManifoldState, solve_increment
 from symplex.time.manifolds.sphere import AxialPotential, SphereState, SphericalPendulum, axial, hat, some_normal
 from symplex.time.manifolds.sphere_methods import SphereEnergyMomentum, SphereMethod, SphereMidpoint, SphereSymplectic

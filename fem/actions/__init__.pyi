@@ -9,9 +9,7 @@ from symplex.fem.actions.dampers import QuadraticDrag as QuadraticDrag
 from symplex.fem.actions.damping import Dashpots as Dashpots
 from symplex.fem.actions.damping import Drag as Drag
 from symplex.fem.actions.damping import StiffnessDamping as StiffnessDamping
-from symplex.fem.actions.differentiable_load import DifferentiableLoad as DifferentiableLoad
 from symplex.fem.actions.increment_load import IncrementLoad as IncrementLoad
-from symplex.fem.actions.inelastic import Inelastic as Inelastic
 from symplex.fem.actions.loads import Gravity as Gravity
 from symplex.fem.actions.loads import NodalForce as NodalForce
 from symplex.fem.actions.loads import NodalLoad as NodalLoad
@@ -27,3 +25,5 @@ from symplex.fem.actions.support_motion import SupportRotation as SupportRotatio
 from symplex.fem.actions.support_motion import SupportTranslation as SupportTranslation
 from symplex.fem.actions.supports import fixed_mask as fixed_mask
 from symplex.fem.actions.time_function import TimeFunction as TimeFunction
+from symplex.fem.energies.differentiable_load import DifferentiableLoad as DifferentiableLoad
+from symplex.fem.energies.inelastic import Inelastic as Inelastic

@@ -12,9 +12,9 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.actions import centrifugal_loops
 from symplex.fem.actions.mass import nodal_masses
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.forms import kernels_of
-from symplex.fem.kernel_energy import KernelEnergy
+from symplex.fem.assembly.forms import kernels_of
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.energies.kernel_energy import KernelEnergy
 
 
 def centrifugal_matrix(omega: Array) -> Array:

@@ -3,8 +3,8 @@
 ∂φ/∂x_a = −Σ_b m_ab P (x_b − p), and with the mean of both positions for the discrete gradient; φ is quadratic.
 """
 
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
-from symplex.fem.records import Matrices, Nodes, Numbers, Record, Rows
+from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.compiled.records import Matrices, Nodes, Numbers, Record, Rows
 
 
 class CentrifugalRecord(Record):

@@ -10,7 +10,7 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.support_motion import SupportMotion
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 
 
 @checked

@@ -13,7 +13,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.actions import viscous_loops
 from symplex.fem.actions.centrifugal import cross_matrix, mass_stencils, required_omega
 from symplex.fem.actions.looped_load import LoopedLoad
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 
 
 @checked

@@ -12,8 +12,8 @@ from symplex.base.quantities import between, not_negative
 from symplex.errors import InvalidSystem
 from symplex.fem.actions import viscous_loops
 from symplex.fem.actions.looped_load import LoopedLoad
-from symplex.fem.assembly import Array
-from symplex.fem.nodes import Nodes, node_indices
+from symplex.fem.assembly.nodes import Nodes, node_indices
+from symplex.fem.assembly.pattern import Array
 
 
 @checked

@@ -13,9 +13,9 @@ from symplex.errors import InvalidSystem
 from symplex.fem.actions import viscous_loops
 from symplex.fem.actions.looped_load import LoopedLoad
 from symplex.fem.actions.mass import nodal_masses
-from symplex.fem.assembly import Array
-from symplex.fem.energy import Energy
-from symplex.fem.nodes import Nodes, node_pairs, require_nodes
+from symplex.fem.assembly.nodes import Nodes, node_pairs, require_nodes
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.energies.energy import Energy
 
 
 @checked

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array, IntArray
-from symplex.fem.nodes import Nodes, connectivity
+from symplex.fem.assembly.nodes import Nodes, connectivity
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.meshes.quadrature import centre, conical, gauss
 from symplex.meshes.shape_functions import SHAPE_FUNCTIONS
 

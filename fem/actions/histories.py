@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import described, is_real
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.assembly import Array
-from symplex.fem.copying import Copyable
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.pattern import Array
 
 # A constant factor, a function of t in s, or a table (times, factors).
 History = float | Callable[[float], float] | tuple[ArrayLike, ArrayLike]

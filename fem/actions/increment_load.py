@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.copying import Copyable
-from symplex.fem.energy import Energy
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.energies.energy import Energy
 
 
 class IncrementLoad(Copyable, ABC):

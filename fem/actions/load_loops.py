@@ -3,8 +3,12 @@
 They are called as `symplex.fem.actions.looped_load` says.
 """
 
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined, uncounted_kernel as kernel
-from symplex.fem.records import Indices, Nodes, Number, Numbers, Record, Rows
+from symplex.fem.compiled.kernels import (
+    uncounted_formula as formula,
+    uncounted_inlined as inlined,
+    uncounted_kernel as kernel,
+)
+from symplex.fem.compiled.records import Indices, Nodes, Number, Numbers, Record, Rows
 
 # -- forces of a given direction, times the factor -------------------------------------------------------------------
 

@@ -18,8 +18,8 @@ from symplex.fem.actions.histories import Constant, Factor, History, factor_of, 
 from symplex.fem.actions.load_loops import DEAD, PRESSURE, DeadRecord, PressureRecord
 from symplex.fem.actions.looped_load import CompiledLoad, LoopedLoad
 from symplex.fem.actions.mass import nodal_masses, require_points
-from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
-from symplex.fem.nodes import Nodes, distinct_nodes, require_nodes
+from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodes
+from symplex.fem.energies.energy import Array, Energy, IntArray, LatticeFunctions
 
 # -- with a potential ----------------------------------------------------------------------------------------
 
@@ -79,7 +79,7 @@ class DeadLoad(Energy):
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Return compiled differences of one node's energy, for force-stepping."""
-        from symplex.fem.grid.lattice_loads import dead_load_lattice  # compiled when first needed
+        from symplex.fem.actions.lattice_loads import dead_load_lattice  # compiled when first needed
 
         return dead_load_lattice(self.forces if axes is None else self.forces @ axes.T)
 

@@ -8,7 +8,7 @@ out [n, dim] in N. It is given both ends q0 and q1 [n, dim] of an increment in m
 they are one), the positions q where the load is seen, and velocities v in m/s. One of derivatives,
 ``kernel(factor, q0, q1, q, v, by_q, by_v, record, slots, out, first, last)``, adds by_q ∂f/∂q + by_v ∂f/∂v to blocks
 out [nnz, dim, dim]; of a load that sees both ends 2 by_q ∂f/∂q1. Both return a sum that is finite if all that they add
-is (see `symplex.fem.calls`).
+is (see `symplex.fem.assembly.calls`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import numpy as np
 from numba import types  # pyright: ignore[reportPrivateImportUsage]
 
 from symplex.errors import InvalidSystem
-from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.actions.histories import Factor
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.calls import BLOCKS, SLOTS, VECTORS, Call, row_of, run, run_matrix, table_of, whole
-from symplex.fem.records import Record
+from symplex.fem.assembly.calls import BLOCKS, SLOTS, VECTORS, Call, row_of, run, run_matrix, table_of, whole
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.records import Record
+from symplex.fem.energies.differentiable_load import DifferentiableLoad
 
 
 class LoadForm(NamedTuple):

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, MeshError
-from symplex.fem.assembly import Array, IntArray, Pattern, scatter_blocks
-from symplex.fem.kernels import kernel
-from symplex.fem.nodes import connectivity, require_nodes
+from symplex.fem.assembly.nodes import connectivity, require_nodes
+from symplex.fem.assembly.pattern import Array, IntArray, Pattern, scatter_blocks
+from symplex.fem.compiled.kernels import kernel
 from symplex.fem.solids import tetrahedra
 from symplex.fem.solids.elements import (
     FLAT,
@@ -113,7 +113,7 @@ def add_consistent_mass(points: Array, cells: IntArray, density: float, slots: I
     points, cells, density
         As in `lumped_mass`.
     slots : int32 [m, k, k]
-        The place in out of each pair of nodes of each element (see `symplex.fem.assembly.Pattern`).
+        The place in out of each pair of nodes of each element (see `symplex.fem.assembly.pattern.Pattern`).
     out : float64 [nnz]
 
     Raises

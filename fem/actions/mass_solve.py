@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array
-from symplex.fem.kernels import kernel
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.kernels import kernel
 
 _LIMIT = 1000  # iterations
 _ROUNDING = 2.0**-53

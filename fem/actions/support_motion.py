@@ -14,10 +14,10 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.supports import AXES
 from symplex.fem.actions.time_function import TimeFunction, time_function
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.copying import Copyable
-from symplex.fem.directions import unit_vector
-from symplex.fem.nodes import Nodes, distinct_nodes, require_nodes
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.directions import unit_vector
+from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodes
+from symplex.fem.assembly.pattern import Array, IntArray
 
 Table = tuple[ArrayLike, ArrayLike]
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked, described
 from symplex.errors import InvalidSystem
-from symplex.fem.nodes import node_indices, require_nodes
+from symplex.fem.assembly.nodes import node_indices, require_nodes
 
 AXES = "xyz"
 

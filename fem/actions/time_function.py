@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.histories import checked_table
-from symplex.fem.copying import Copyable
+from symplex.fem.assembly.copying import Copyable
 
 Function = Callable[[float], float]
 

@@ -5,10 +5,14 @@ They are called as `symplex.fem.actions.looped_load` says; none has a history, o
 
 import numpy as np
 
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined, uncounted_kernel as kernel
+from symplex.fem.compiled.kernels import (
+    uncounted_formula as formula,
+    uncounted_inlined as inlined,
+    uncounted_kernel as kernel,
+)
+from symplex.fem.compiled.records import Matrices, Nodes, Numbers, Record, Rows
 from symplex.fem.measures.loops import add_row, add_vector, unit_of
 from symplex.fem.measures.relative import difference, dot, sum_of
-from symplex.fem.records import Matrices, Nodes, Numbers, Record, Rows
 
 _ZERO = (0.0, 0.0, 0.0)
 

@@ -5,6 +5,6 @@ from symplex.base.lazy import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
-        ".lattice_values": ("compile_lattice",),
+        "..energies.lattice_values": ("compile_lattice",),
     },
 )

@@ -1,4 +1,4 @@
 """Differences of energies between lattice points, for force-stepping."""
 
 # Made by tests/write_stubs.py.
-from symplex.fem.grid.lattice_values import compile_lattice as compile_lattice
+from symplex.fem.energies.lattice_values import compile_lattice as compile_lattice

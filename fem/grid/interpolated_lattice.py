@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numba import carray
 
-from symplex.fem.call import call_value
-from symplex.fem.energy import Array, LatticeFunctions
-from symplex.fem.grid.lattice_values import differences_of
-from symplex.fem.kernels import c_function
+from symplex.fem.compiled.call import call_value
+from symplex.fem.compiled.kernels import c_function
+from symplex.fem.energies.energy import Array, LatticeFunctions
+from symplex.fem.energies.lattice_values import differences_of
 
 _HEADER = 4  # of a row: the address of φ, the points and nodes of a stencil, dim; then the weights, and φ's own row
 _BYTES = 8
@@ -36,7 +36,7 @@ def _value(p_, x_):
 def interpolated_lattice(of_points: LatticeFunctions, weights: Array, dim: int) -> LatticeFunctions:
     """Return the lattice functions of stencils of nodes with the weights [m, k, K] of k points each, in any axes.
 
-    They are differences of values (see `symplex.fem.grid.lattice_values`).
+    They are differences of values (see `symplex.fem.energies.lattice_values`).
 
     Parameters
     ----------

@@ -22,9 +22,9 @@ import math
 import numpy as np
 from numba import carray
 
-from symplex.fem.energy import Array, LatticeFunctions
-from symplex.fem.kernels import c_function, formula
-from symplex.fem.logarithm import LN2, double_artanh_lanes, split_exponent
+from symplex.fem.compiled.kernels import c_function, formula
+from symplex.fem.compiled.logarithm import LN2, double_artanh_lanes, split_exponent
+from symplex.fem.energies.energy import Array, LatticeFunctions
 
 _COLUMNS = 9
 _PAIRS = ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))

@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array
+from symplex.fem.assembly.nodes import Nodes, node_indices
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.measures.pair_laws import CompiledLaw
 from symplex.fem.measures.relative import distance
-from symplex.fem.nodes import Nodes, node_indices
 
 
 @checked

@@ -12,7 +12,8 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.assembly.nodes import Nodes, node_pairs
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.measures.pair_laws import (
     CompiledLaw as CompiledLaw,
@@ -26,7 +27,6 @@ from symplex.fem.measures.pair_laws import (
     TensionOnly as TensionOnly,
 )
 from symplex.fem.measures.relative import distance
-from symplex.fem.nodes import Nodes, node_pairs
 
 
 @checked

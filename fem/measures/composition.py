@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
-from symplex.fem import forms
-from symplex.fem.calls import Call, whole
-from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions, OptionalFunction
-from symplex.fem.forms import Form
-from symplex.fem.kernel_energy import KernelEnergy, KernelForms
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.calls import Call, whole
+from symplex.fem.assembly.forms import Form
+from symplex.fem.energies.energy import Array, Energy, IntArray, LatticeFunctions, OptionalFunction
+from symplex.fem.energies.kernel_energy import KernelEnergy, KernelForms
 from symplex.fem.measures import loops
 from symplex.fem.measures.cut_off import NO_END
 from symplex.fem.measures.law_formulas import GIVEN
@@ -187,7 +187,7 @@ class MeasureEnergy(MeasureLaw, KernelEnergy):
         """Return compiled differences of one stencil's energy, for force-stepping."""
         if self.record is None:
             return super().lattice_functions(axes)
-        from symplex.fem.grid.lattice_measures import measure_lattice  # compiled when first needed
+        from symplex.fem.measures.lattice_measures import measure_lattice  # compiled when first needed
 
         dim = self._lattice_dim or (3 if axes is None else len(axes))
         measure = self._measure if axes is None else rotated(self._measure, axes)

@@ -15,17 +15,17 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem import forms
-from symplex.fem.calls import Call, run
-from symplex.fem.copying import Copyable
-from symplex.fem.directions import unit_vector
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.calls import Call, run
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.directions import unit_vector
+from symplex.fem.assembly.nodes import Nodes, node_indices, node_pairs, require_nodes
+from symplex.fem.energies.energy import Array, IntArray
+from symplex.fem.energies.projected_gradient import difference_slope
 from symplex.fem.measures import loops
 from symplex.fem.measures.composition import MeasureLaw
 from symplex.fem.measures.law_formulas import IDENTITY, LENGTH
 from symplex.fem.measures.relative import axes_from, core, distance, faces
-from symplex.fem.nodes import Nodes, node_indices, node_pairs, require_nodes
-from symplex.fem.projected_gradient import difference_slope
 from symplex.meshes.quadrature import mean_along, mean_slope_along
 
 _AT_NODES = forms.Form("at_nodes", "add_at_nodes", "gradient", "vector", False)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.assembly import Array
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_inlined as inlined
 from symplex.fem.measures import law_formulas
 from symplex.fem.measures.pair_laws import CompiledLaw
 

@@ -28,7 +28,7 @@ functions take arrays: ``quotient.py_func(law, a, b, s0, s1)``.
 
 import numpy as np
 
-from symplex.fem.kernels import formula
+from symplex.fem.compiled.kernels import formula
 
 ENGINEERING, GREEN, INVERSE, LENNARD_JONES, INVERSE_SQUARE = range(5)
 COMPRESSION, TENSION, PENALTY, SPRING, LENGTH, IDENTITY, GIVEN = range(5, 12)

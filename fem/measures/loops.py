@@ -15,7 +15,12 @@ H and K are symmetric. This is for the first node of a stencil, and with the oth
 
 import numpy as np
 
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined, uncounted_kernel as kernel
+from symplex.fem.compiled.kernels import (
+    uncounted_formula as formula,
+    uncounted_inlined as inlined,
+    uncounted_kernel as kernel,
+)
+from symplex.fem.compiled.records import Integer, Nodes, Numbers, Record
 from symplex.fem.measures import law_formulas
 from symplex.fem.measures.cut_off import (
     curvature,
@@ -44,7 +49,6 @@ from symplex.fem.measures.relative import (
     relative,
     sum_of,
 )
-from symplex.fem.records import Integer, Nodes, Numbers, Record
 
 
 class MeasureRecord(Record):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.kernels import inlined, kernel
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.kernels import inlined, kernel
 
 _MOST_CELLS = 2.0**20  # along each axis, so that a number of 62 bits has all three
 

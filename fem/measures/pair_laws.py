@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, MaterialError
-from symplex.fem.assembly import Array
-from symplex.fem.copying import Copyable
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.measures import law_formulas
 from symplex.fem.measures.law_formulas import (
     COMPRESSION,

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.contact_energy import ContactEnergy
-from symplex.fem.energy import Array, OptionalFunction
+from symplex.fem.energies.contact_energy import ContactEnergy
+from symplex.fem.energies.energy import Array, OptionalFunction
 from symplex.fem.measures import loops
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.measures.law_formulas import PENALTY, SPRING

@@ -27,8 +27,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from symplex.fem.assembly import Array
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_inlined as inlined  # no references are counted
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.kernels import (  # no references are counted
+    uncounted_formula as formula,
+    uncounted_inlined as inlined,
+)
 
 DISTANCE, CORE, FACES = range(3)
 KIND, ORIGIN, DATA = 0, 1, 4  # layout of a measure

@@ -9,9 +9,9 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, MaterialError, StepFailed
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.changing import ChangingEnergy
-from symplex.fem.energy import RIGID
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.energies.changing import ChangingEnergy
+from symplex.fem.energies.energy import RIGID
 from symplex.fem.measures import relative
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.measures.cut_off import end_of

@@ -14,8 +14,8 @@ from symplex.base.arguments import checked
 from symplex.base.columns import AXES
 from symplex.base.fields import OF_SOLIDS
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array
-from symplex.fem.nodes import Nodes, node_indices
+from symplex.fem.assembly.nodes import Nodes, node_indices
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.outputs.probe import DeferredProbe, Numbers, Reduction, require
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots, Wanted
 from symplex.fem.outputs.solid_fields import Quantity, SolidFields

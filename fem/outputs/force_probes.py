@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Column, Kind
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.nodes import Nodes, node_indices
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
-from symplex.fem.nodes import Nodes, node_indices
 from symplex.fem.outputs.forces import point_of, resultants
 from symplex.fem.outputs.probe import DeferredProbe, Numbers, Probe, Reduction, require
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots

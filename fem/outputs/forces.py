@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array, scatter_vectors
-from symplex.fem.energy import Energy
-from symplex.fem.nodes import Nodes, node_indices
+from symplex.fem.assembly.nodes import Nodes, node_indices
+from symplex.fem.assembly.pattern import Array, scatter_vectors
+from symplex.fem.energies.energy import Energy
 from symplex.fem.system import State, System
 
 # Returns ∂φ/∂x [m, k, dim] in N of an energy at a state, as it acts: `Motion.gradient`.

@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.solids.elements import REDUCED_HEXAHEDRON, Element, element_of
 from symplex.fem.solids.failures import failure, strains
 from symplex.fem.solids.numpy_forms import Part

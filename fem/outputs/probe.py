@@ -15,8 +15,8 @@ import numpy as np
 from symplex.base.columns import AXES, Column
 from symplex.base.fields import COMPONENTS, FIELDS
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array
-from symplex.fem.copying import Copyable
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots
 from symplex.fem.system import State, System
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.outputs.forces import Acting, as_it_is, force_on_nodes
 from symplex.fem.system import State, System
 

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.base.fields import OF_SOLIDS
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.copying import Copyable
-from symplex.fem.nodes import node_indices
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.nodes import node_indices
+from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.outputs import tensors
 from symplex.fem.outputs.points import SolidPoints
 from symplex.fem.solids.solid import Solid, solids_of

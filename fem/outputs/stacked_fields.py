@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.outputs.snapshots import TOGETHER, Observation, Snapshots
 from symplex.fem.outputs.solid_fields import Quantity, SolidFields
 from symplex.fem.state import State

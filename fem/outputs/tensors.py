@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 
 _ROWS, _COLUMNS = (0, 1, 2, 0, 1, 0), (0, 1, 2, 1, 2, 2)
 _PLACES = (0, 4, 8, 1, 5, 2)  # among the nine components by rows

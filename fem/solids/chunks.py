@@ -25,13 +25,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.call import call_hourglass
-from symplex.fem.kernels import formula, inlined
-from symplex.fem.lanes import LANES, add_lanes
-from symplex.fem.prefetch import prefetch
-from symplex.fem.records import Counts, Indices, Integer, Matrices, Numbers, Record, Rows, UnsignedRows
+from symplex.fem.compiled.call import call_hourglass
+from symplex.fem.compiled.kernels import formula, inlined
+from symplex.fem.compiled.lanes import LANES, add_lanes
+from symplex.fem.compiled.prefetch import prefetch
+from symplex.fem.compiled.records import Counts, Indices, Integer, Matrices, Numbers, Record, Rows, UnsignedRows
+from symplex.fem.compiled.vectors import vec3_at
 from symplex.fem.solids.brick_sums import POINTS, integrate_bricks, interpolate_bricks
-from symplex.fem.vectors import vec3_at
 
 CHUNK = 128
 MOST_POINTS = 8  # of an element in a chunk

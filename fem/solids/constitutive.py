@@ -13,8 +13,8 @@ from typing import ClassVar
 import numpy as np
 
 from symplex.errors import InvalidSystem, MaterialError
-from symplex.fem.assembly import Array
-from symplex.fem.copying import Copyable
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.solids import invariants
 from symplex.fem.solids.law_functions import LawFunctions
 from symplex.meshes.quadrature import mean_along, mean_slope_along

@@ -12,12 +12,12 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import IntArray
-from symplex.fem.kernels import kernel
-from symplex.fem.records import Indices, Number, Record, Rows
+from symplex.fem.assembly.pattern import IntArray
+from symplex.fem.assembly.team import Phases
+from symplex.fem.compiled.kernels import kernel
+from symplex.fem.compiled.records import Indices, Number, Record, Rows
+from symplex.fem.compiled.threads import OfThread
 from symplex.fem.solids.coupling_sums import PLACES, RECORD
-from symplex.fem.team import Phases
-from symplex.fem.threads import OfThread
 
 Codes = NDArray[np.uint32]
 LEAST = 4096  # elements from which on couplings are found: below, all blocks are in cache

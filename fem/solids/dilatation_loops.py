@@ -22,8 +22,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.kernels import inlined, kernel
-from symplex.fem.logarithm import log
+from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.logarithm import log
+from symplex.fem.compiled.vectors import (
+    add_at,
+    cofactors,
+    contracted,
+    cross,
+    dot,
+    expanded,
+    gram,
+    gram_slopes,
+    mat3_at,
+    mixed,
+    set_at,
+    square,
+    sym3_at,
+)
 from symplex.fem.solids.chunks import (
     CHUNK,
     GEOMETRY,
@@ -42,21 +57,6 @@ from symplex.fem.solids.chunks import (
 from symplex.fem.solids.increments import determinants
 from symplex.fem.solids.law_gradients import evaluate
 from symplex.fem.solids.law_segments import set_ends
-from symplex.fem.vectors import (
-    add_at,
-    cofactors,
-    contracted,
-    cross,
-    dot,
-    expanded,
-    gram,
-    gram_slopes,
-    mat3_at,
-    mixed,
-    set_at,
-    square,
-    sym3_at,
-)
 
 
 @inlined

@@ -22,7 +22,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.kernels import inlined, kernel
+from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.vectors import (
+    Mat3,
+    added,
+    cofactors,
+    full,
+    mat3_at,
+    mixed,
+    set_at,
+    shifted,
+    square,
+    stored,
+    sym3_at,
+    transposed,
+    vec3_at,
+)
 from symplex.fem.solids.chunks import (
     CHUNK,
     chunks,
@@ -51,21 +66,6 @@ from symplex.fem.solids.increments import PLACES, SYMMETRIC, stress_of
 from symplex.fem.solids.law_gradients import evaluate
 from symplex.fem.solids.law_hessians import all_finite, second_row
 from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, scatter_tangents
-from symplex.fem.vectors import (
-    Mat3,
-    added,
-    cofactors,
-    full,
-    mat3_at,
-    mixed,
-    set_at,
-    shifted,
-    square,
-    stored,
-    sym3_at,
-    transposed,
-    vec3_at,
-)
 
 NUMBERS = 21  # of a symmetric matrix of 6 × 6
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.kernels import kernel
+from symplex.fem.compiled.kernels import kernel
 
 
 @kernel

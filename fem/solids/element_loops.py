@@ -9,10 +9,10 @@ from typing import Any, final
 
 import numpy as np
 
-from symplex.fem import forms
-from symplex.fem.calls import Call, known_rows
-from symplex.fem.energy import Array, IntArray
-from symplex.fem.forms import Form
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.calls import Call, known_rows
+from symplex.fem.assembly.forms import Form
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids import element_kernels, neo_hookean_tangent
 from symplex.fem.solids.numpy_forms import Part
 from symplex.fem.solids.solid_elements import Constants, SolidElements
@@ -28,7 +28,7 @@ class Loop:
     Attributes
     ----------
     kernel : callable
-        See `symplex.fem.forms`; its record is one of `Elements`, its ranges are of chunks.
+        See `symplex.fem.assembly.forms`; its record is one of `Elements`, its ranges are of chunks.
     constants : callable
         Returns the class of the record of given elements, and what else than their chunks it has.
     nodal : callable, optional

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from symplex.errors import InvalidSystem, MeshError
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.kernels import kernel
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.kernels import kernel
 from symplex.fem.solids.tensors import determinants
 from symplex.meshes.quadrature import Rule, centre, conical, four_points, gauss, prism, pyramid, three_points
 from symplex.meshes.shape_functions import SHAPE_FUNCTIONS

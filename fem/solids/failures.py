@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed
-from symplex.fem.assembly import Array, IntArray
+from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.solids import tensors
 from symplex.fem.solids.constitutive import Material
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked, described, is_real
 from symplex.errors import InvalidArgument
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.solids.constitutive import InvariantMaterial
 from symplex.fem.solids.formula_store import module_of
 from symplex.fem.solids.formula_syntax import check_names, mistake, tree_of

@@ -20,8 +20,8 @@ from typing import Any
 import numba
 
 from symplex.base.expressions import names_in
-from symplex.fem.kernel_cache import cache_folder
-from symplex.fem.kernels import stamp
+from symplex.fem.compiled.kernel_cache import cache_folder
+from symplex.fem.compiled.kernels import stamp
 from symplex.fem.solids import formula_built_in
 from symplex.fem.solids.formula_syntax import mistake, tree_of
 

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids import elements, tensors
 from symplex.fem.solids.constitutive import InvariantMaterial, Material, Oriented
 from symplex.fem.solids.elements import HEXAHEDRON

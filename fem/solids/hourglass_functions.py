@@ -50,16 +50,9 @@ from typing import Any
 import numpy as np
 from numba import carray
 
-from symplex.fem.kernels import c_function, formula, inlined
-from symplex.fem.lanes import add_lane_products
-from symplex.fem.solids.chunks import (
-    ALONG,
-    AT,
-    BETWEEN,
-    CHUNK,
-)
-from symplex.fem.solids.tangent_blocks import BLOCK, PART
-from symplex.fem.vectors import (
+from symplex.fem.compiled.kernels import c_function, formula, inlined
+from symplex.fem.compiled.lanes import add_lane_products
+from symplex.fem.compiled.vectors import (
     Mat3,
     Vec3,
     added,
@@ -71,6 +64,13 @@ from symplex.fem.vectors import (
     sym3_at,
     vec3_at,
 )
+from symplex.fem.solids.chunks import (
+    ALONG,
+    AT,
+    BETWEEN,
+    CHUNK,
+)
+from symplex.fem.solids.tangent_blocks import BLOCK, PART
 
 NODES = 8
 PRODUCTS = 12  # Q_αi

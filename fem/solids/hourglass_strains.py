@@ -11,8 +11,8 @@ from typing import final
 
 import numpy as np
 
-from symplex.fem.assembly import Array
-from symplex.fem.copying import Copyable
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.solids.hourglass import Hexahedra, hourglass_patterns
 
 PRODUCTS = 12

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from symplex.fem.vectors import Mat3, Sym3, cofactors, dot, expanded, full, mixed, outer
+from symplex.fem.compiled.vectors import Mat3, Sym3, cofactors, dot, expanded, full, mixed, outer
 
 SYMMETRIC = (0, 3, 4), (3, 1, 5), (4, 5, 2)  # where the numbers of a symmetric matrix stand in a `Sym3`
 PLACES = [(a, b) for a in range(3) for b in range(3)]  # of blocks in H (see `symplex.fem.solids.tangent_blocks`)

@@ -22,10 +22,10 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array
-from symplex.fem.call import call_law
-from symplex.fem.kernels import inlined, kernel
-from symplex.fem.logarithm import artanh_ratio
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.call import call_law
+from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.logarithm import artanh_ratio
 from symplex.fem.solids import tensors
 from symplex.fem.solids.law_functions import CHUNK, LawFunctions
 from symplex.fem.solids.law_segments import average, room_of_ends, rule_of, switches_of

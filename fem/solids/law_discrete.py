@@ -28,8 +28,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.kernels import inlined, kernel
-from symplex.fem.logarithm import artanh_ratio, log
+from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.logarithm import artanh_ratio, log
+from symplex.fem.compiled.vectors import (
+    cofactors,
+    contracted,
+    dot,
+    expanded,
+    gram,
+    gram_slopes,
+    mat3_at,
+    mixed,
+    outer,
+    set_at,
+    sym3_at,
+    vec3_at,
+)
 from symplex.fem.solids.chunks import (
     BETWEEN,
     CHUNK,
@@ -45,20 +59,6 @@ from symplex.fem.solids.chunks import (
 )
 from symplex.fem.solids.increments import average_cofactors, determinants
 from symplex.fem.solids.law_segments import average, room_of_ends
-from symplex.fem.vectors import (
-    cofactors,
-    contracted,
-    dot,
-    expanded,
-    gram,
-    gram_slopes,
-    mat3_at,
-    mixed,
-    outer,
-    set_at,
-    sym3_at,
-    vec3_at,
-)
 
 
 @expanded

@@ -4,8 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.kernels import inlined, kernel
-from symplex.fem.logarithm import artanh_ratio
+from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.logarithm import artanh_ratio
+from symplex.fem.compiled.vectors import (
+    add_at,
+    cofactors,
+    dot,
+    expanded,
+    full,
+    gram,
+    mat3_at,
+    mixed,
+    outer,
+    set_at,
+    shifted,
+    stored,
+    sym3_at,
+)
 from symplex.fem.solids.chunks import (
     BETWEEN,
     CHUNK,
@@ -24,21 +39,6 @@ from symplex.fem.solids.law_discrete import mean_matrices, set_segments
 from symplex.fem.solids.law_hessians import all_finite, isotropic_derivatives, second_row
 from symplex.fem.solids.law_segments import average, room_of_ends
 from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, add_fibre_blocks, scatter_tangents
-from symplex.fem.vectors import (
-    add_at,
-    cofactors,
-    dot,
-    expanded,
-    full,
-    gram,
-    mat3_at,
-    mixed,
-    outer,
-    set_at,
-    shifted,
-    stored,
-    sym3_at,
-)
 
 
 @expanded

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from symplex.fem.assembly import Array
-from symplex.fem.kernels import c_function
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.kernels import c_function
 
 CHUNK = 128  # points
 

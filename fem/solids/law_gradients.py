@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.call import call_law
-from symplex.fem.kernels import inlined, kernel
-from symplex.fem.logarithm import log
-from symplex.fem.records import Integer, Numbers, Rows
+from symplex.fem.compiled.call import call_law
+from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.logarithm import log
+from symplex.fem.compiled.records import Integer, Numbers, Rows
+from symplex.fem.compiled.vectors import cofactors, contracted, cross, dot, gram, mat3_at, mixed, outer, set_at, sym3_at
 from symplex.fem.solids.chunks import (
     AT,
     CHUNK,
@@ -38,7 +39,6 @@ from symplex.fem.solids.chunks import (
     volume,
     work,
 )
-from symplex.fem.vectors import cofactors, contracted, cross, dot, gram, mat3_at, mixed, outer, set_at, sym3_at
 
 
 class LawElements(StabilizedElements):

@@ -15,7 +15,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.kernels import inlined, kernel
+from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.vectors import (
+    Sym3,
+    add_at,
+    cofactors,
+    dot,
+    expanded,
+    full,
+    gram,
+    mat3_at,
+    mixed,
+    outer,
+    set_at,
+    shifted,
+    stored,
+    sym3_at,
+    transposed,
+)
 from symplex.fem.solids.chunks import (
     AT,
     CHUNK,
@@ -36,23 +53,6 @@ from symplex.fem.solids.tangent_blocks import (
     accumulate,
     add_fibre_blocks,
     scatter_tangents,
-)
-from symplex.fem.vectors import (
-    Sym3,
-    add_at,
-    cofactors,
-    dot,
-    expanded,
-    full,
-    gram,
-    mat3_at,
-    mixed,
-    outer,
-    set_at,
-    shifted,
-    stored,
-    sym3_at,
-    transposed,
 )
 
 

@@ -14,8 +14,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.kernels import inlined, kernel
-from symplex.fem.logarithm import log
+from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.logarithm import log
+from symplex.fem.compiled.vectors import (
+    cofactors,
+    contracted,
+    dot,
+    expanded,
+    gram,
+    mat3_at,
+    mixed,
+    outer,
+    set_at,
+    sym3_at,
+)
 from symplex.fem.solids.chunks import (
     BETWEEN,
     CHUNK,
@@ -32,18 +44,6 @@ from symplex.fem.solids.chunks import (
 from symplex.fem.solids.increments import determinants
 from symplex.fem.solids.law_gradients import evaluate
 from symplex.fem.solids.law_hessians import all_finite
-from symplex.fem.vectors import (
-    cofactors,
-    contracted,
-    dot,
-    expanded,
-    gram,
-    mat3_at,
-    mixed,
-    outer,
-    set_at,
-    sym3_at,
-)
 
 
 @expanded

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import inf, nan
 
-from symplex.fem.exponential import exp as exponential
-from symplex.fem.kernels import inlined
-from symplex.fem.logarithm import log as logarithm
+from symplex.fem.compiled.exponential import exp as exponential
+from symplex.fem.compiled.kernels import inlined
+from symplex.fem.compiled.logarithm import log as logarithm
 
 _LEAST = 2.2250738585072014e-308  # the least normal double
 

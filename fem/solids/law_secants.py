@@ -18,8 +18,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.kernels import formula, inlined, kernel
-from symplex.fem.lanes import LANES, add_lanes
+from symplex.fem.compiled.kernels import formula, inlined, kernel
+from symplex.fem.compiled.lanes import LANES, add_lanes
+from symplex.fem.compiled.vectors import (
+    Sym3,
+    Vec3,
+    cofactors,
+    contracted,
+    dot,
+    expanded,
+    full,
+    gram,
+    gram_slopes,
+    mat3_at,
+    mixed,
+    set_at,
+    square,
+    sym3_at,
+)
 from symplex.fem.solids.chunks import (
     ALONG,
     AT,
@@ -38,22 +54,6 @@ from symplex.fem.solids.chunks import (
 )
 from symplex.fem.solids.law_gradients import gather_law
 from symplex.fem.solids.law_hessians import all_finite, second_row
-from symplex.fem.vectors import (
-    Sym3,
-    Vec3,
-    cofactors,
-    contracted,
-    dot,
-    expanded,
-    full,
-    gram,
-    gram_slopes,
-    mat3_at,
-    mixed,
-    set_at,
-    square,
-    sym3_at,
-)
 
 
 @expanded

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.assembly import Array
-from symplex.fem.call import call_law
-from symplex.fem.kernels import inlined
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.call import call_law
+from symplex.fem.compiled.kernels import inlined
 from symplex.fem.solids.law_functions import CHUNK, LawFunctions
 from symplex.meshes.quadrature import gauss_between
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numba import carray
 
-from symplex.fem.call import call_law
-from symplex.fem.kernels import c_function, inlined
+from symplex.fem.compiled.call import call_law
+from symplex.fem.compiled.kernels import c_function, inlined
 from symplex.fem.solids.chunks import CHUNK, GEOMETRY, elements_per_chunk
 from symplex.fem.solids.dilatation_loops import set_between, set_dilated
 from symplex.fem.solids.sign_changes import LOOKS, begin, guesses, insert, narrow, turn

@@ -21,7 +21,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.kernels import inlined, kernel
+from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.vectors import (
+    Mat3,
+    Vec3,
+    add_at,
+    contracted,
+    dot,
+    expanded,
+    gram,
+    gram_slopes,
+    mat3_at,
+    mixed,
+    outer,
+    set_at,
+    sym3_at,
+)
 from symplex.fem.solids.chunks import (
     ALONG,
     CHUNK,
@@ -38,21 +53,6 @@ from symplex.fem.solids.chunks import (
 from symplex.fem.solids.law_gradients import gather_law
 from symplex.fem.solids.law_hessians import all_finite, invariant_slopes
 from symplex.fem.solids.law_secants import set_rates
-from symplex.fem.vectors import (
-    Mat3,
-    Vec3,
-    add_at,
-    contracted,
-    dot,
-    expanded,
-    gram,
-    gram_slopes,
-    mat3_at,
-    mixed,
-    outer,
-    set_at,
-    sym3_at,
-)
 
 
 @expanded

@@ -20,8 +20,21 @@ from typing import Annotated
 import numpy as np
 from numba import types
 
-from symplex.fem.kernels import inlined, kernel
-from symplex.fem.records import Number
+from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.records import Number
+from symplex.fem.compiled.vectors import (
+    Mat3,
+    Sym3,
+    expanded,
+    full,
+    mat3_at,
+    outer,
+    set_at,
+    shifted,
+    stored,
+    sym3_at,
+    transposed,
+)
 from symplex.fem.solids.chunks import (
     AT,
     CHUNK,
@@ -41,19 +54,6 @@ from symplex.fem.solids.chunks import (
 )
 from symplex.fem.solids.increments import PLACES, SYMMETRIC, stress_of
 from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, scatter_tangents
-from symplex.fem.vectors import (
-    Mat3,
-    Sym3,
-    expanded,
-    full,
-    mat3_at,
-    outer,
-    set_at,
-    shifted,
-    stored,
-    sym3_at,
-    transposed,
-)
 
 AXES = 3  # families of fibres that the geometry has
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.errors import MaterialError
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.solids import tensors
 from symplex.fem.solids.constitutive import InvariantMaterial, LinearStress, Material
 from symplex.fem.solids.formula_store import built_in

@@ -31,9 +31,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symplex.fem import forms
-from symplex.fem.assembly import Array
-from symplex.fem.forms import Form
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.forms import Form
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.solids import element_kernels, tensors
 from symplex.fem.solids.numpy_forms import Part, contiguous, flat, integrated_forces
 from symplex.meshes.quadrature import gauss_between

@@ -23,11 +23,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.kernels import inlined, kernel
-from symplex.fem.logarithm import log
-from symplex.fem.records import Number
-from symplex.fem.solids.chunks import CHUNK, NINE, Elements, add_energies, chunks, gather_edges, scatter_edges
-from symplex.fem.vectors import (
+from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.logarithm import log
+from symplex.fem.compiled.records import Number
+from symplex.fem.compiled.vectors import (
     add_at,
     cofactors,
     contracted,
@@ -43,6 +42,7 @@ from symplex.fem.vectors import (
     sym3_at,
     transposed,
 )
+from symplex.fem.solids.chunks import CHUNK, NINE, Elements, add_energies, chunks, gather_edges, scatter_edges
 
 DETERMINANT = 6 * CHUNK  # where D of a chunk begins
 _AT_ONCE = 32  # numbers of four vector instructions of the widest kind: compilers interleave no more

@@ -28,13 +28,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.kernels import inlined, kernel
-from symplex.fem.logarithm import artanh_ratio, log
+from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.logarithm import artanh_ratio, log
+from symplex.fem.compiled.vectors import cofactors, full, gram, gram_slopes, mat3_at, outer, set_at, shifted, stored
 from symplex.fem.solids.chunks import CHUNK, chunks, gather_edge_increments, scatter_edges
 from symplex.fem.solids.increments import PLACES, SlopeOfMixed, average_cofactors, determinants
 from symplex.fem.solids.neo_hookean import constants_of, places_of
 from symplex.fem.solids.tangent_blocks import BLOCK, PART, scatter_tangents
-from symplex.fem.vectors import cofactors, full, gram, gram_slopes, mat3_at, outer, set_at, shifted, stored
 
 # -- one element ----------------------------------------------------------------------------------------------
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.kernels import kernel
-from symplex.fem.prefetch import prefetch
+from symplex.fem.compiled.kernels import kernel
+from symplex.fem.compiled.prefetch import prefetch
+from symplex.fem.compiled.vectors import mat3_at, set_at
 from symplex.fem.solids.chunks import CHUNK, NINE, chunks, gather_edges
 from symplex.fem.solids.coupling_sums import BETA, RECORD, add_coupling
 from symplex.fem.solids.neo_hookean import constants_of, of_four_nodes, places_of, spatial_gradients
-from symplex.fem.vectors import mat3_at, set_at
 
 _AHEAD = 24  # elements of couplings, whose records are fetched before they are needed
 _BLOCKS_AHEAD = 12  # couplings

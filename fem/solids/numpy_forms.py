@@ -32,9 +32,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symplex.fem import forms
-from symplex.fem.assembly import Array
-from symplex.fem.forms import Form
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.forms import Form
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.solids import element_kernels
 from symplex.fem.solids.constitutive import Material
 

@@ -6,7 +6,7 @@ changes are seen if the parabola through the values at both ends and in the midd
 
 from __future__ import annotations
 
-from symplex.fem.kernels import inlined
+from symplex.fem.compiled.kernels import inlined
 
 LOOKS = 60  # for a place: linear functions take one, others some five
 _ZERO = 1e-14  # what a function is at its place, relative to its values at the ends of where it was looked for

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem import forms
-from symplex.fem.calls import Call
-from symplex.fem.energy import RIGID, Array, Energy, IntArray, Invariance, LatticeFunctions
-from symplex.fem.forms import FORMS, Form, OptionalFunction
-from symplex.fem.kernel_energy import KernelForms
-from symplex.fem.nodes import Nodes, connectivity, require_nodes
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.calls import Call
+from symplex.fem.assembly.forms import FORMS, Form, OptionalFunction
+from symplex.fem.assembly.nodes import Nodes, connectivity, require_nodes
+from symplex.fem.energies.energy import RIGID, Array, Energy, IntArray, Invariance, LatticeFunctions
+from symplex.fem.energies.kernel_energy import KernelForms
 from symplex.fem.solids.constitutive import InvariantMaterial, Material
 from symplex.fem.solids.element_loops import Loop, NumpyLoop, strains_of
 from symplex.fem.solids.elements import (

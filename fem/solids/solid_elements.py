@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvertedElement, MaterialFailed
-from symplex.fem.blocks import Blocks
-from symplex.fem.calls import Call
-from symplex.fem.copying import Copyable
-from symplex.fem.energy import Array, IntArray
+from symplex.fem.assembly.blocks import Blocks
+from symplex.fem.assembly.calls import Call
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids import elements, failures, hourglass, hourglass_functions, tensors, tetrahedra
 from symplex.fem.solids.chunks import CHUNK, MOST_POINTS, Elements, elements_per_chunk
 from symplex.fem.solids.constitutive import InvariantMaterial, Material, Oriented

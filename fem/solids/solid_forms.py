@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from symplex.fem import forms
-from symplex.fem.energy import Array, LatticeFunctions
-from symplex.fem.forms import Form
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.forms import Form
+from symplex.fem.energies.energy import Array, LatticeFunctions
 from symplex.fem.solids import (
     dilatation_loops,
     dilatation_tangents,
@@ -127,7 +127,7 @@ def _between(q0: Array, q1: Array) -> tuple[Array, ...]:
 
 def _lattice(elements: Any) -> LatticeFunctions:
     """Return compiled functions of one element (in any axes: C is the same); infinite where it is inverted."""
-    from symplex.fem.grid.lattice_solids import solid_lattice  # C functions are compiled when it is imported
+    from symplex.fem.solids.lattice_solids import solid_lattice  # C functions are compiled when it is imported
 
     known = elements.at_points()[..., : GEOMETRY + 3 * elements.law.fibres]
     slopes = elements.slopes[None] if elements.own_slopes is None else elements.own_slopes

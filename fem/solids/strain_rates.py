@@ -10,8 +10,8 @@ from typing import final
 import numpy as np
 
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array
-from symplex.fem.copying import Copyable
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.solids import element_kernels
 from symplex.fem.solids.hourglass import Hexahedra, hexahedra_of
 from symplex.fem.solids.solid import Solid

@@ -14,10 +14,8 @@ from math import sqrt
 
 import numpy as np
 
-from symplex.fem.kernels import inlined, kernel
-from symplex.fem.solids.chunks import CHUNK, chunks, gather_edges
-from symplex.fem.solids.neo_hookean import DETERMINANT, constants_of, forces, places_of
-from symplex.fem.vectors import (
+from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.vectors import (
     Sym3,
     add_at,
     cross,
@@ -30,6 +28,8 @@ from symplex.fem.vectors import (
     transposed,
     vec3_of,
 )
+from symplex.fem.solids.chunks import CHUNK, chunks, gather_edges
+from symplex.fem.solids.neo_hookean import DETERMINANT, constants_of, forces, places_of
 
 NINE = 9
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.kernels import formula, inlined
-from symplex.fem.lanes import add_lane_products
-from symplex.fem.prefetch import prefetch
+from symplex.fem.compiled.kernels import formula, inlined
+from symplex.fem.compiled.lanes import add_lane_products
+from symplex.fem.compiled.prefetch import prefetch
+from symplex.fem.compiled.vectors import added, outer, shifted
 from symplex.fem.solids.chunks import CHUNK, NINE, are_edges, elements_per_chunk, have_own_slopes, own_slopes
 from symplex.fem.solids.increments import PLACES
-from symplex.fem.vectors import added, outer, shifted
 
 PART = 16
 BLOCK = 9 * PART

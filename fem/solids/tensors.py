@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.assembly import Array
-from symplex.fem.kernels import kernel
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.kernels import kernel
 
 ONE = np.eye(3)
 ONE_ONE = np.einsum("ij,kl->ijkl", ONE, ONE)  # 1 ⊗ 1

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.errors import MeshError
-from symplex.fem.energy import Array, IntArray
-from symplex.fem.kernels import formula, kernel
+from symplex.fem.compiled.kernels import formula, kernel
+from symplex.fem.energies.energy import Array, IntArray
 
 # A tetrahedron is flat if its determinant is below this fraction of the product of its edges' lengths.
 FLAT = 1e-12

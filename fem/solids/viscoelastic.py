@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.actions.inelastic import Inelastic
-from symplex.fem.assembly import Array, IntArray, scatter_blocks, scatter_vectors
+from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks, scatter_vectors
+from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.solids.hourglass import moduli_of, undeformed_elasticities
 from symplex.fem.solids.hourglass_strains import PRODUCTS, HourglassStrains, matrices_of
 from symplex.fem.solids.solid import Solid

@@ -9,8 +9,8 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.actions.differentiable_load import DifferentiableLoad
-from symplex.fem.assembly import Array, scatter_vectors
+from symplex.fem.assembly.pattern import Array, scatter_vectors
+from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.solids.hourglass import moduli_change, undeformed_elasticities
 from symplex.fem.solids.hourglass_strains import HourglassStrains, matrices_of
 from symplex.fem.solids.solid import Solid

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from symplex.fem.energy import Array, Energy
+from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.solids.solid import Solid, solids_of
 
 _RIGID = 1e-6  # of the motion of an element that may differ from a rigid one

@@ -24,11 +24,11 @@ from numpy.typing import ArrayLike, NDArray
 from symplex.base.arguments import checked
 from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem, MeshError
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.nodes import Nodes, distinct_nodes, require_nodes
-from symplex.fem.rigidity import CORNERS
+from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodes
+from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.structures.frames import Frames
 from symplex.fem.structures.quadratic_measures import QuadraticMeasures
+from symplex.fem.structures.rigidity import CORNERS
 from symplex.fem.structures.sections import BeamProperties
 from symplex.meshes.mesh import Mesh
 

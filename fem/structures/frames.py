@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array
-from symplex.fem.copying import Copyable
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.nodes import Nodes, connectivity, require_nodes
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.measures.constraints import RigidBars
-from symplex.fem.nodes import Nodes, connectivity, require_nodes
 
 if TYPE_CHECKING:
     from symplex.fem.masses import Masses

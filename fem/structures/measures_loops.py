@@ -10,9 +10,9 @@ G_i = A_i x of a stencil:
 Loops over the terms of a structure are done while a kernel is compiled (`symplex.fem.structures.structure`).
 """
 
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.compiled.vectors import dot, expanded, scattered, stored
 from symplex.fem.structures.structure import count_of, differences_of, numbers_of, room_of
-from symplex.fem.vectors import dot, expanded, scattered, stored
 
 # -- while a kernel is compiled -------------------------------------------------------------------------------------
 

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.actions.histories import History, factor_of
-from symplex.fem.assembly import Array
-from symplex.fem.nodes import Nodes, connectivity, require_nodes
+from symplex.fem.assembly.nodes import Nodes, connectivity, require_nodes
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.energies.differentiable_load import DifferentiableLoad
 
 
 @checked

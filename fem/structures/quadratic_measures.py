@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem import forms
-from symplex.fem.energy import RIGID, Array
-from symplex.fem.kernel_energy import KernelEnergy
-from symplex.fem.nodes import Nodes, connectivity
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.nodes import Nodes, connectivity
+from symplex.fem.energies.energy import RIGID, Array
+from symplex.fem.energies.kernel_energy import KernelEnergy
 from symplex.fem.structures import measures_loops as loops
 from symplex.fem.structures.structure import MeasuresRecord, Structure
 

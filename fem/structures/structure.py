@@ -1,7 +1,8 @@
 """What kernels of quadratic measures are compiled for: which products of vectors make which measure.
 
-A `Structure` is known when a kernel is compiled, so that loops over its terms cost nothing (`symplex.fem.vectors`). It
-is part of the type of a record, and there is a compiled kernel for each one: all beams have one, all shells another.
+A `Structure` is known when a kernel is compiled, so that loops over its terms cost nothing
+(`symplex.fem.compiled.vectors`). It is part of the type of a record, and there is a compiled kernel for each one: all
+beams have one, all shells another.
 """
 
 # numba's declarations of what registers code are incomplete.
@@ -19,9 +20,9 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import models, register_model
 
-from symplex.fem.call import array_of
-from symplex.fem.records import Integer, Nodes, Record, RecordType, Rows
-from symplex.fem.vectors import (
+from symplex.fem.compiled.call import array_of
+from symplex.fem.compiled.records import Integer, Nodes, Record, RecordType, Rows
+from symplex.fem.compiled.vectors import (
     _DOUBLE,
     _INDEX,
     Vec3,

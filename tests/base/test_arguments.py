@@ -19,8 +19,8 @@ from symplex.fem.actions.loads import Gravity, NodalForce
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
 from symplex.fem.actions.support_motion import SupportRotation
 from symplex.fem.actions.time_function import TimeFunction
-from symplex.fem.equations import LinearConstraints
-from symplex.fem.interpolation import Interpolation
+from symplex.fem.couplings.equations import LinearConstraints
+from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.measures.bars import Bars, GreenStrain
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid

@@ -10,7 +10,7 @@ import pytest
 
 from symplex.commands.cli import main
 from symplex.errors import OutputError
-from symplex.fem import kernel_cache
+from symplex.fem.compiled import kernel_cache
 from symplex.runs import warming
 from symplex.scenario.scenario import Scenario
 

@@ -13,7 +13,7 @@ from symplex.contact.stiffness import contact_stiffness
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.actions.mass import lumped_mass
-from symplex.fem.interpolation import Selection
+from symplex.fem.couplings.interpolation import Selection
 from symplex.meshes.mesh import Mesh
 
 RUBBER = sx.NeoHookean.from_young(1e6, 0.3, 1000.0)

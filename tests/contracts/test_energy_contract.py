@@ -19,11 +19,11 @@ from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.centrifugal import Centrifugal
 from symplex.fem.actions.loads import Gravity, NodalForce
-from symplex.fem.changing import ChangingEnergy
-from symplex.fem.energy import RIGID, Energy
-from symplex.fem.equations import LinearConstraints
-from symplex.fem.interpolation import Interpolation
-from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
+from symplex.fem.couplings.equations import LinearConstraints
+from symplex.fem.couplings.interpolation import Interpolation
+from symplex.fem.couplings.ties import tie_to_surface
+from symplex.fem.energies.changing import ChangingEnergy
+from symplex.fem.energies.energy import RIGID, Energy
 from symplex.fem.mass_properties import MassProperties
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import (
@@ -40,7 +40,6 @@ from symplex.fem.measures.bars import (
 from symplex.fem.measures.constraints import OnCylinder, OnPlane, OnSphere, RigidBars
 from symplex.fem.measures.penalty import Penalty
 from symplex.fem.measures.short_range import ShortRangeLennardJones
-from symplex.fem.rigidity import CORNERS, Rigidity
 from symplex.fem.solids.anisotropic import AnisotropicElastic
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.formula import material
@@ -48,11 +47,12 @@ from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.structures.beam import beams
 from symplex.fem.structures.quadratic_measures import QuadraticMeasures
+from symplex.fem.structures.rigidity import CORNERS, Rigidity
 from symplex.fem.structures.sections import Section
-from symplex.fem.ties import tie_to_surface
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.mesh import Mesh
 from symplex.testing.energies import CHECKS, INCREMENTS, Subject
+from symplex.time.reductions.jacobi import JacobiCoordinates, JacobiEnergy
 
 # -- the energies -------------------------------------------------------------------------------------------------
 

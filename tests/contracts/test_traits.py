@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 import symplex as sx
 from symplex.device.motion import OnDevice
 from symplex.errors import InvalidSystem
-from symplex.fem.contact_energy import ContactEnergy
-from symplex.fem.energy import Energy
+from symplex.fem.energies.contact_energy import ContactEnergy
+from symplex.fem.energies.energy import Energy
 from symplex.fem.structures.frames import Frames
 from symplex.parallel.motion import InParts
 from symplex.time.catalogue import catalogue

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Pattern, scatter_blocks, scatter_vectors
+from symplex.fem.assembly.pattern import Pattern, scatter_blocks, scatter_vectors
 
 
 @pytest.fixture

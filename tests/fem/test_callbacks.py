@@ -7,9 +7,9 @@ import weakref
 
 import pytest
 
-from symplex.fem.call import call_back
-from symplex.fem.callbacks import Callback
-from symplex.fem.kernels import kernel
+from symplex.fem.compiled.call import call_back
+from symplex.fem.compiled.callbacks import Callback
+from symplex.fem.compiled.kernels import kernel
 
 
 @kernel

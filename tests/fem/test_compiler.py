@@ -15,10 +15,10 @@ from numba.core import codegen, compiler_machinery
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompilerBase, Flags
 
-from symplex.fem.call import address_of
-from symplex.fem.compiler import compilers
-from symplex.fem.kernels import addressed_formula, formula, inlined, kernel
-from symplex.fem.own_compiler import FormulaCompiler, KernelCompiler, _FormulaLibrary, _Options
+from symplex.fem.compiled.call import address_of
+from symplex.fem.compiled.compiler import compilers
+from symplex.fem.compiled.kernels import addressed_formula, formula, inlined, kernel
+from symplex.fem.compiled.own_compiler import FormulaCompiler, KernelCompiler, _FormulaLibrary, _Options
 
 
 @inlined
@@ -172,8 +172,8 @@ from numba import types
 from numba.core import untyped_passes
 from numba.core.compiler import Compiler
 del untyped_passes.WithLifting  # which they import
-from symplex.fem.call import address_of, call_kernel
-from symplex.fem.kernels import addressed_formula, c_function, formula, kernel
+from symplex.fem.compiled.call import address_of, call_kernel
+from symplex.fem.compiled.kernels import addressed_formula, c_function, formula, kernel
 
 @formula
 def square(x):

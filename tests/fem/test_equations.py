@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import symplex as sx
 from symplex.errors import InvalidSystem
-from symplex.fem.equations import LinearConstraints
+from symplex.fem.couplings.equations import LinearConstraints
 
 POINTS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 

@@ -5,8 +5,8 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from symplex.fem.exponential import exp
-from symplex.fem.kernels import formula
+from symplex.fem.compiled.exponential import exp
+from symplex.fem.compiled.kernels import formula
 
 
 @formula

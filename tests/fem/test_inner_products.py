@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from symplex.commands.cli import main
-from symplex.fem.inner_products import inner, norm
+from symplex.fem.assembly.inner_products import inner, norm
 
 MOTION = """
 from time import process_time, thread_time

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 import symplex as sx
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.changing import IncompleteStencils
-from symplex.fem.interpolation import Interpolation
+from symplex.fem.couplings.interpolation import Interpolation
+from symplex.fem.energies.changing import IncompleteStencils
 
 DT = 0.01
 

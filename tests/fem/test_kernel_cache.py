@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import symplex.fem.kernel_cache as kernel_cache
+import symplex.fem.compiled.kernel_cache as kernel_cache
 from symplex.errors import OutputError
 
 ROOT = Path(__file__).parents[2]

@@ -16,7 +16,7 @@ from numba import njit
 from numba.core import caching, event
 
 import symplex
-from symplex.fem import kernels
+from symplex.fem.compiled import kernels
 
 ROOT = Path(symplex.__path__[0])
 PACKAGES = ("fem", "time", "contact", "meshes")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from symplex.fem.logarithm import NEAR, double_artanh_lanes
+from symplex.fem.compiled.logarithm import NEAR, double_artanh_lanes
 
 
 @njit(error_model="numpy")

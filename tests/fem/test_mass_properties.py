@@ -5,7 +5,7 @@ import pytest
 
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.mass_properties import MassProperties
-from symplex.fem.rigidity import Rigidity
+from symplex.fem.structures.rigidity import Rigidity
 from symplex.meshes.closed_surfaces import box_surface, cylinder_surface, sphere_surface
 from symplex.meshes.generate import box
 from symplex.testing import round_off

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import symplex as sx
-from symplex.fem.energy import RIGID, Energy
+from symplex.fem.energies.energy import RIGID, Energy
 
 
 class Chain(Energy):

@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from reference.written_laws import Written
 from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.actions.loads import Gravity
-from symplex.fem.assembly import Pattern
-from symplex.fem.forms import SECANT, SECANT_RATE
+from symplex.fem.assembly.forms import SECANT, SECANT_RATE
+from symplex.fem.assembly.pattern import Pattern
+from symplex.fem.compiled.secant_product import secant_product
 from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain, LennardJones, PairLaw, all_pairs
-from symplex.fem.secant import secant_product
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
@@ -249,7 +249,7 @@ def test_kernels_of_tetrahedra_agree_with_those_of_any_element_flat_ones_too(hei
 
 @pytest.mark.usefixtures("always_shared")
 def test_values_do_not_depend_on_the_number_of_threads(monkeypatch):
-    from symplex.fem import threads
+    from symplex.fem.compiled import threads
 
     solid = block(NEO_HOOKEAN, (10, 10, 10))  # two slabs
     q, v = shaken(solid, 0.005), shaken(solid, 1.0, seed=1)

@@ -9,7 +9,7 @@ from symplex.base.columns import Column
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.loads import Gravity
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
-from symplex.fem.energy import Energy
+from symplex.fem.energies.energy import Energy
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System

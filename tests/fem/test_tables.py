@@ -10,10 +10,10 @@ from numba import types
 
 import symplex as sx
 from symplex.errors import InvalidSystem
-from symplex.fem import forms
-from symplex.fem.gradient_table import form_table, write
-from symplex.fem.kernels import kernel
-from symplex.fem.records import Number, Record
+from symplex.fem.assembly import forms
+from symplex.fem.compiled.kernels import kernel
+from symplex.fem.compiled.records import Number, Record
+from symplex.fem.form_table import form_table, write
 
 
 class Pair(Record):

@@ -7,8 +7,9 @@ from math import inf
 import numpy as np
 import pytest
 
-from symplex.fem import team, threads
-from symplex.fem.kernels import kernel
+from symplex.fem.assembly import team
+from symplex.fem.compiled import threads
+from symplex.fem.compiled.kernels import kernel
 
 
 @kernel

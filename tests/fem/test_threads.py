@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from symplex.fem import threads
+from symplex.fem.compiled import threads
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 50])

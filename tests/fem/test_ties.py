@@ -5,7 +5,7 @@ import pytest
 
 import symplex as sx
 from symplex.errors import InvalidSystem
-from symplex.fem.ties import feet, tie_to_surface
+from symplex.fem.couplings.ties import feet, tie_to_surface
 from symplex.fem.velocities import velocity_field
 from symplex.meshes.joining import join_nodes
 

@@ -13,8 +13,8 @@ import pytest
 from reference.algorithm_1_2 import algorithm_1_2
 from reference.kuhn_walk import kuhn_walk
 from symplex.errors import InvalidSystem, InvertedElement, StepFailed
-from symplex.fem.energy import Energy
-from symplex.fem.grid.lattice_values import compile_lattice
+from symplex.fem.energies.energy import Energy
+from symplex.fem.energies.lattice_values import compile_lattice
 from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain, LennardJones, all_pairs
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid

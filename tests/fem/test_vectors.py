@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numba import typeof
 
-from symplex.fem.kernels import formula
-from symplex.fem.vectors import (
+from symplex.fem.compiled.kernels import formula
+from symplex.fem.compiled.vectors import (
     Mat3,
     Sym3,
     Vec3,

@@ -10,9 +10,9 @@ from reference.boxes import FORMULATIONS, box_of
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, InvertedElement
-from symplex.fem import blocks
 from symplex.fem.actions.loads import Gravity
 from symplex.fem.actions.mass import lumped_mass
+from symplex.fem.assembly import blocks
 from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.pair_laws import EngineeringStrain
 from symplex.fem.outputs.forces import as_it_is

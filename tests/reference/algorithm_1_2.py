@@ -18,8 +18,8 @@ from scipy.linalg.blas import dgemv, dger  # pyright: ignore[reportAttributeAcce
 
 from reference.reference_lattice import Lattice, Neighbourhoods, Walk, first_root, potential_difference
 from symplex.errors import InvertedElement, StepFailed
-from symplex.fem.energy import Array
-from symplex.fem.kernels import kernel
+from symplex.fem.compiled.kernels import kernel
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 
 

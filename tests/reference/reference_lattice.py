@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
-from symplex.fem.call import call_difference
-from symplex.fem.energy import Array
-from symplex.fem.kernels import kernel
+from symplex.fem.compiled.call import call_difference
+from symplex.fem.compiled.kernels import kernel
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.events.interaction import lattice_functions
 

@@ -8,8 +8,8 @@ import pytest
 import symplex as sx
 from symplex.contact.gap_law import ContactLaw
 from symplex.errors import CheckFailed, InvalidSystem, StepFailed
-from symplex.fem.actions.differentiable_load import DifferentiableLoad
-from symplex.fem.energy import RIGID
+from symplex.fem.energies.differentiable_load import DifferentiableLoad
+from symplex.fem.energies.energy import RIGID
 from symplex.testing import check_constraint, check_energy, check_integrator, check_law, check_load, check_material
 from symplex.testing.integrators import CHECKS
 from symplex.time.integrator import FixedStepIntegrator

@@ -7,7 +7,7 @@ from scipy.linalg import expm
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
 from symplex.fem.actions.damping import Drag
 from symplex.fem.actions.loads import Gravity
-from symplex.fem.energy import Energy
+from symplex.fem.energies.energy import Energy
 from symplex.fem.measures.bars import Bars, EngineeringStrain, InverseDistance
 from symplex.fem.measures.constraints import RigidBars
 from symplex.fem.system import System

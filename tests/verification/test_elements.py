@@ -12,7 +12,7 @@ from scipy.sparse.linalg import eigsh, spsolve
 from reference.boxes import FORMULATIONS, WITH_CENTRES, box_of, is_linear, mixed_box, shaken
 from symplex.errors import InvertedElement
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly.pattern import Pattern
 from symplex.fem.solids.elements import element_of, jacobians
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid

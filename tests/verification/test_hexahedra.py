@@ -9,7 +9,7 @@ from scipy.sparse.linalg import spsolve
 
 import symplex as sx
 from symplex.errors import InvalidSystem, InvertedElement
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly.pattern import Pattern
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.zero_energy import zero_energy_elements, zero_energy_reason
 from symplex.meshes.generate import box

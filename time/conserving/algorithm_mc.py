@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 from symplex.time.conserving.scheme_loops import SchemeForces
 from symplex.time.conserving.scheme_table import SchemeTable

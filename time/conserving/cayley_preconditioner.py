@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from symplex.fem.assembly import Array, Pattern
+from symplex.fem.assembly.pattern import Array, Pattern
 from symplex.fem.system import System
 from symplex.time.solvers.linear import Linear, linear_solver
 from symplex.time.solvers.linear_solver import LinearSolver

@@ -13,9 +13,9 @@ import numpy as np
 from numba import typeof, types
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array
-from symplex.fem.call import address_of, call_counting_kernel, call_kernel, call_writing_kernel
-from symplex.fem.kernels import (
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.call import address_of, call_counting_kernel, call_kernel, call_writing_kernel
+from symplex.fem.compiled.kernels import (
     addressed_formula,
     uncounted_formula as formula,
     uncounted_inlined as inlined,

@@ -8,8 +8,8 @@ from typing import final
 import numpy as np
 
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.energy import Array
-from symplex.fem.forms import DISCRETE_GRADIENT
+from symplex.fem.assembly.forms import DISCRETE_GRADIENT
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 from symplex.time.conserving.algorithm_mc import ConservingScheme
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant

@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 
 
 @final

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import typeof, types
 
-from symplex.fem import forms
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.call import address_of, call_back, call_kernel, call_writing_kernel
-from symplex.fem.gradient_table import Table, form_table, write
-from symplex.fem.kernels import addressed_formula, uncounted_formula as formula, uncounted_kernel as kernel
-from symplex.fem.secant import secant_product
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.call import address_of, call_back, call_kernel, call_writing_kernel
+from symplex.fem.compiled.kernels import addressed_formula, uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.compiled.secant_product import secant_product
+from symplex.fem.form_table import Table, form_table, write
 from symplex.fem.system import System
 from symplex.time.conserving.scheme_table import CAYLEY, ENDS, HERMITE, MIDDLE, SchemeTable
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 from symplex.time.conserving.cayley_words import program
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant
 

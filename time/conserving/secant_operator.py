@@ -7,9 +7,9 @@ from typing import final
 
 import numpy as np
 
-from symplex.fem.energy import Array
-from symplex.fem.forms import GRADIENT, SECANT, SECANT_RATE
-from symplex.fem.secant import secant_product
+from symplex.fem.assembly.forms import GRADIENT, SECANT, SECANT_RATE
+from symplex.fem.compiled.secant_product import secant_product
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 
 _LOAD_POINTS = 4  # at which loads are seen in a step, at least

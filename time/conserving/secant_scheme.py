@@ -7,8 +7,8 @@ from math import isfinite
 
 import numpy as np
 
-from symplex.fem.callbacks import Callback
-from symplex.fem.energy import Array
+from symplex.fem.compiled.callbacks import Callback
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 from symplex.time.conserving import scheme_loops as loops
 from symplex.time.conserving.algorithm_mc import ConservingScheme

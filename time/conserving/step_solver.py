@@ -8,8 +8,8 @@ from typing import Protocol, final
 import numpy as np
 
 from symplex.errors import StepFailed
-from symplex.fem.energy import Array
-from symplex.fem.kernels import uncounted_kernel as kernel
+from symplex.fem.compiled.kernels import uncounted_kernel as kernel
+from symplex.fem.energies.energy import Array
 
 FLOOR = 16.0 * float(np.finfo(float).eps)  # of what is summed up in a step: may be round-off
 PLAIN_PART = 1.0 / 16.0  # of it at which an iteration without factors ends

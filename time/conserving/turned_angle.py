@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from symplex.errors import StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 
 Angle = Literal["body", "nodes"]

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.call import call_back
-from symplex.fem.gradient_table import Table, write
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.call import call_back
+from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.form_table import Table, write
 from symplex.time.constraints.multiplier_matrix import factorise_band, solve_band
 
 _EPS = float(np.finfo(float).eps)

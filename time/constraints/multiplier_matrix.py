@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array
-from symplex.fem.kernels import uncounted_kernel as kernel
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.kernels import uncounted_kernel as kernel
 
 
 @final

@@ -11,12 +11,12 @@ import scipy.sparse as sp
 
 from symplex.base.arguments import checked
 from symplex.errors import InfeasibleStart, InvalidSystem, RedundantConstraints, StepFailed
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.callbacks import Callback
-from symplex.fem.gradient_table import condition_tables
+from symplex.fem.assembly.named import by_name
+from symplex.fem.assembly.nodes import require_nodes
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.callbacks import Callback
+from symplex.fem.form_table import condition_tables
 from symplex.fem.measures.constraints import Constraint
-from symplex.fem.named import by_name
-from symplex.fem.nodes import require_nodes
 from symplex.fem.system import State, System
 from symplex.time.constraints import multiplier_loops as loops
 from symplex.time.constraints.multiplier_loops import Conditions

@@ -15,10 +15,10 @@ from symplex.base.arguments import checked
 from symplex.base.columns import count_column
 from symplex.base.quantities import between, positive
 from symplex.errors import UnstableStep
-from symplex.fem.assembly import Array
-from symplex.fem.callbacks import Callback
-from symplex.fem.calls import table_of
-from symplex.fem.gradient_table import form_table
+from symplex.fem.assembly.calls import table_of
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.callbacks import Callback
+from symplex.fem.form_table import form_table
 from symplex.fem.load_table import NO_LOADS, load_loops
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.system import State, System

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.call import call_back
-from symplex.fem.gradient_table import Table, write_gradient
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.compiled.call import call_back
+from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.form_table import Table, write_gradient
 from symplex.fem.load_table import write_load
 from symplex.time.constraints.multiplier_loops import close, factorise, follow, project, push
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from symplex.errors import StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.time.equilibria.balance import StaticBalance
 from symplex.time.solvers.linear import Linear, linear_solver
 

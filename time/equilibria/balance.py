@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 
 from symplex.errors import StepFailed
-from symplex.fem.changing import IncompleteStencils
-from symplex.fem.energy import Array
+from symplex.fem.energies.changing import IncompleteStencils
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.newton import EPS, FLOOR, masses_of_norms

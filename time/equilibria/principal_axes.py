@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.errors import InvalidSystem, NoEquilibrium
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 from symplex.time.rigid_rotation import (
     IN_LINE,

@@ -11,7 +11,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import count_column, work_column
 from symplex.base.quantities import Without, positive
 from symplex.errors import NoEquilibrium, StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.equilibria.static import DEFAULT, StaticEquilibrium, static_equilibrium
 from symplex.time.integrator import STEPS, FixedStepIntegrator

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.representation import Summarized
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.rigid_rotation import angle_about, axis_of, centre_of_mass, centrifugal, in_space, rotation
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.errors import NoEquilibrium, StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.time.equilibria.balance import StaticBalance
 from symplex.time.solvers.newton import NewtonSolver
 from symplex.time.solvers.singular import loose_part

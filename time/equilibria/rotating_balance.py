@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from symplex.errors import NoEquilibrium, StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 from symplex.time.equilibria.principal_axes import moment_of, off_axis
 from symplex.time.rigid_rotation import SAME, axis_of, centre_of_mass, centrifugal, in_space

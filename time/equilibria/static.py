@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.base.representation import Summarized
 from symplex.errors import NoEquilibrium, StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.solids.zero_energy import has_reduced, zero_energy_reason
 from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import State, System

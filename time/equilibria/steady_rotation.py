@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, NoEquilibrium
 from symplex.fem.actions.centrifugal import cross_matrix
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 from symplex.time.equilibria.free_body import require_free, require_internal, require_resultants
 from symplex.time.equilibria.principal_axes import aligned, straightened, text_of

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.kernels import uncounted_formula, uncounted_inlined
+from symplex.fem.compiled.kernels import uncounted_formula, uncounted_inlined
 from symplex.time.events.huge_pages import zeros
 
 AHEAD = 7  # how far to look ahead: empty buckets after the last

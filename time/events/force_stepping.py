@@ -16,7 +16,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import count_column
 from symplex.base.quantities import LARGEST_SEED, positive, whole
 from symplex.base.representation import Summarized
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.events.lattice_choice import require_lattice, spread
 from symplex.time.events.lattice_motion import ForceSteppingMotion

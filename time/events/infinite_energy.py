@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.time.events.stencil_lists import StencilLists
 
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array, Energy, IntArray, LatticeFunctions
+from symplex.fem.energies.energy import Array, Energy, IntArray, LatticeFunctions
 from symplex.time.events.huge_pages import moved
 from symplex.time.events.lattice_lanes import LANES
 
@@ -99,7 +99,8 @@ def interactions(n_nodes: int, stencils: list[IntArray], functions: list[Lattice
     # All members of all stencils, by node: the stencils that hold a node, ascending.
     by_node = np.argsort(members, kind="stable")
     held = np.repeat(np.arange(len(width)), width)[by_node]
-    # A stencil that is filled up with its first node (`symplex.fem.interpolation`) holds it once: there it has weight.
+    # A stencil that is filled up with its first node (`symplex.fem.couplings.interpolation`) holds it once: there it
+    # has weight.
     again = np.zeros(len(held), bool)
     again[1:] = (np.diff(held) == 0) & (np.diff(members[by_node]) == 0)
     by_node, held = by_node[~again], held[~again]

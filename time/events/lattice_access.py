@@ -5,7 +5,7 @@ In here a dof is known by its *lane*, LANES · node + component, which is taken 
 
 import numpy as np
 
-from symplex.fem.kernels import uncounted_inlined
+from symplex.fem.compiled.kernels import uncounted_inlined
 from symplex.time.events.interaction import STAR
 from symplex.time.events.lattice_lanes import LANES, lane_of
 from symplex.time.events.lattice_tracks import LAYERS, SPARE

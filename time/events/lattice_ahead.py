@@ -11,8 +11,8 @@ and whether something is asked for in vain does not matter.
 
 import numpy as np
 
-from symplex.fem.kernels import uncounted_inlined
-from symplex.fem.prefetch import prefetch_at
+from symplex.fem.compiled.kernels import uncounted_inlined
+from symplex.fem.compiled.prefetch import prefetch_at
 from symplex.time.events.event_queue import CAPACITY, CURRENT, NEWS
 from symplex.time.events.interaction import HELD, STAR
 from symplex.time.events.lattice_access import (

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import described
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 
 

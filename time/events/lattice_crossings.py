@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from symplex.fem.kernels import uncounted_formula, uncounted_kernel
+from symplex.fem.compiled.kernels import uncounted_formula, uncounted_kernel
 from symplex.time.events.interaction import STAR
 from symplex.time.events.lattice_access import FOUR, ONE, split
 from symplex.time.events.lattice_tracks import ACCEL, CELL, FRACTION, OTHER_CROSSINGS, RATE, START, WEIGHT

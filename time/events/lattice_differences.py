@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from symplex.fem.call import call_difference, call_mixed
-from symplex.fem.kernels import uncounted_inlined
+from symplex.fem.compiled.call import call_difference, call_mixed
+from symplex.fem.compiled.kernels import uncounted_inlined
 from symplex.time.events.interaction import HELD, STAR
 from symplex.time.events.lattice_access import (
     ONE,

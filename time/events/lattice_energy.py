@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.call import call_value
-from symplex.fem.energy import Array, Energy
-from symplex.fem.kernels import kernel
+from symplex.fem.compiled.call import call_value
+from symplex.fem.compiled.kernels import kernel
+from symplex.fem.energies.energy import Array, Energy
 from symplex.time.events.lattice_tracks import Lattice, place
 
 

@@ -29,7 +29,7 @@ its place if that is not stale, too, or else the entry is renewed. An entry can 
 
 import numpy as np
 
-from symplex.fem.kernels import uncounted_formula, uncounted_inlined, uncounted_kernel
+from symplex.fem.compiled.kernels import uncounted_formula, uncounted_inlined, uncounted_kernel
 from symplex.time.events.event_queue import VALID, drop_first, enter, find_first
 from symplex.time.events.interaction import STAR
 from symplex.time.events.lattice_access import (

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.contact_energy import contact_of
-from symplex.fem.energy import Array, Energy
+from symplex.fem.energies.contact_energy import contact_of
+from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.system import State, System
 from symplex.time.events import lattice_events as events, lattice_tracks as layout
 from symplex.time.events.infinite_energy import infinite_energy

@@ -6,7 +6,7 @@ Roots are taken for all dofs of a star, those of a node at once and without bran
 
 import numpy as np
 
-from symplex.fem.kernels import uncounted_inlined
+from symplex.fem.compiled.kernels import uncounted_inlined
 from symplex.time.events.event_queue import enter
 from symplex.time.events.interaction import STAR
 from symplex.time.events.lattice_access import (

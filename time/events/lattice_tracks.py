@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.time.events.event_queue import Calendar, empty_calendar
 from symplex.time.events.huge_pages import zeros
 from symplex.time.events.interaction import STAR, Interactions

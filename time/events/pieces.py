@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.time.events.lattice_tracks import (
     LOG_ACCELERATION,
     LOG_DOF,

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array, Energy
+from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.system import System
 from symplex.time.events.interaction import Interactions, interactions, lattice_functions
 from symplex.time.events.lattice_energy import lattice_energy

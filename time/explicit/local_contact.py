@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import StepFailed
-from symplex.fem.assembly import Array
-from symplex.fem.calls import Call
-from symplex.fem.changing import ChangingEnergy
-from symplex.fem.contact_energy import contact_of
+from symplex.fem.assembly.calls import Call
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.energies.changing import ChangingEnergy
+from symplex.fem.energies.contact_energy import contact_of
 from symplex.time.explicit.local_loops import copy_rows, move_rows
 
 

@@ -8,11 +8,12 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem import forms, threads
 from symplex.fem.actions.loads import DeadLoad
-from symplex.fem.calls import Call, rows_of
-from symplex.fem.changing import ChangingEnergy
-from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.calls import Call, rows_of
+from symplex.fem.compiled import threads
+from symplex.fem.energies.changing import ChangingEnergy
+from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.some_stencils import SomeStencils
 from symplex.fem.system import System
 from symplex.time.explicit.local_contact import ChangingStencils

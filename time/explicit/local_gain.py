@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.explicit.local_levels import is_one_level
 from symplex.time.explicit.local_rates import Rates, steady

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem, UnstableStep
 from symplex.fem.actions.loads import DeadLoad
-from symplex.fem.changing import ChangingEnergy
-from symplex.fem.energy import Array, Energy, IntArray
+from symplex.fem.energies.changing import ChangingEnergy
+from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.some_stencils import SomeStencils
 from symplex.fem.system import System
 from symplex.time.explicit.local_rates import Rates, nodal_frequencies, steady

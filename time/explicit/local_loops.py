@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array
-from symplex.fem.calls import add_rows
-from symplex.fem.kernels import formula, kernel
+from symplex.fem.assembly.calls import add_rows
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.kernels import formula, kernel
 
 # Columns of the spans of a level: its first node, its rows in the gradients, and its calls.
 _NODE, _FIRST, _END, _CALL, _LAST_CALL = range(5)
@@ -28,7 +28,7 @@ class LevelTable(NamedTuple):
     constants, gradients : float64 [rows, dim]
         Gradients in N, level by level, and their constant parts.
     calls : int64 [k, 7]
-        The calls of energies (see `symplex.fem.calls`).
+        The calls of energies (see `symplex.fem.assembly.calls`).
     """
 
     bounds: NDArray[np.int64]

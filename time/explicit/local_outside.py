@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.actions.differentiable_load import DifferentiableLoad
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.actions.loads import Pressure
-from symplex.fem.changing import ChangingEnergy
-from symplex.fem.energy import Array
+from symplex.fem.energies.changing import ChangingEnergy
+from symplex.fem.energies.differentiable_load import DifferentiableLoad
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import Load, System
 from symplex.time.explicit.local_levels import Levels, halvings, node_levels
 from symplex.time.explicit.local_rates import Safety

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from symplex.fem.actions.loads import DeadLoad
-from symplex.fem.assembly import scatter_vectors
-from symplex.fem.contact_energy import contact_of
-from symplex.fem.energy import Array, Energy
+from symplex.fem.assembly.pattern import scatter_vectors
+from symplex.fem.energies.contact_energy import contact_of
+from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.system import System
 from symplex.time.stability import largest_frequency, latent_frequency, stable_step
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.explicit.local_division import Division
 from symplex.time.explicit.local_gain import newmark_evaluations

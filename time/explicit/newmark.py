@@ -12,16 +12,16 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.base.quantities import between, positive, positive_or_auto
 from symplex.errors import StepFailed, UnstableStep
-from symplex.fem import threads
-from symplex.fem.call import call_back
-from symplex.fem.callbacks import Callback
-from symplex.fem.calls import table_of
-from symplex.fem.energy import Array
-from symplex.fem.gradient_table import Table, form_table, write_gradient
-from symplex.fem.kernels import inlined, kernel, uncounted_formula
+from symplex.fem.assembly.calls import table_of
+from symplex.fem.assembly.team import Phases
+from symplex.fem.compiled import threads
+from symplex.fem.compiled.call import call_back
+from symplex.fem.compiled.callbacks import Callback
+from symplex.fem.compiled.kernels import inlined, kernel, uncounted_formula
+from symplex.fem.energies.energy import Array
+from symplex.fem.form_table import Table, form_table, write_gradient
 from symplex.fem.load_table import NO_LOADS, load_loops, write_load
 from symplex.fem.system import State, System
-from symplex.fem.team import Phases
 from symplex.time.implicit.generalized_alpha import newmark_scheme
 from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS, ImplicitMotion
 from symplex.time.implicit.scheme import Scheme

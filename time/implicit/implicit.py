@@ -12,9 +12,9 @@ import numpy as np
 from symplex.base.columns import count_column
 from symplex.base.quantities import positive
 from symplex.errors import StepFailed
-from symplex.fem.assembly import Pattern
-from symplex.fem.energy import Array
-from symplex.fem.kernels import kernel
+from symplex.fem.assembly.pattern import Pattern
+from symplex.fem.compiled.kernels import kernel
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 from symplex.time.implicit.halving import in_parts
 from symplex.time.implicit.implicit_loop import CompiledSteps

@@ -7,9 +7,9 @@ from typing import final
 import numpy as np
 from numba import typeof, types
 
-from symplex.fem.assembly import Array
-from symplex.fem.call import address_of, call_testing_kernel
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.call import address_of, call_testing_kernel
+from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.load_table import write_load
 from symplex.fem.system import System
 from symplex.time.implicit.scheme import Scheme, by_mass, change_of_v, impulsive, own_at_end

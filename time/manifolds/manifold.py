@@ -18,7 +18,7 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.base.representation import Described
 from symplex.errors import StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.time.composition import substeps
 
 _EPS = float(np.finfo(float).eps)

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.base.representation import Described
 from symplex.errors import InvalidSystem
-from symplex.fem.copying import Copyable
-from symplex.fem.energy import Array
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.energies.energy import Array
 from symplex.time.manifolds.manifold import ManifoldState
 from symplex.time.manifolds.sphere import hat
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.time.manifolds.manifold import ManifoldMethod, StateT, SystemT, solve_increment
 from symplex.time.manifolds.rigid_body import BodyState, RelaxedBody, RelaxedState, RigidBody
 from symplex.time.manifolds.sphere import hat

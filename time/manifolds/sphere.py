@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.copying import Copyable
-from symplex.fem.energy import Array
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.energies.energy import Array
 from symplex.meshes.quadrature import mean_along, mean_slope_along
 from symplex.time.manifolds.manifold import ManifoldState
 

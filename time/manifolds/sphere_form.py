@@ -11,7 +11,7 @@ from math import sqrt
 
 import numpy as np
 
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.time.manifolds.manifold import ManifoldMethod
 from symplex.time.manifolds.sphere import SphereState, SphericalPendulum, hat, some_normal
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.errors import StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.time.manifolds.manifold import ManifoldMethod, solve_increment
 from symplex.time.manifolds.sphere import SphereState, SphericalPendulum, axial, hat
 

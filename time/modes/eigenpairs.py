@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.errors import InvalidSystem, NoEquilibrium, StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.solvers.linear import LinearOfModes, linear_solver
 from symplex.time.solvers.linear_solver import LinearSolver

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from symplex.errors import InvalidSystem, NoEquilibrium
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.solvers.nodal_coordinates import NodalCoordinates
 

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.solids.zero_energy import has_reduced, zero_energy_reason
 from symplex.fem.system import State, System
 from symplex.time.modes.eigenpairs import lowest, scale

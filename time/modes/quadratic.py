@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import NoEquilibrium
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import State, System
 from symplex.time.modes.eigenpairs import lowest

@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, NoEquilibrium, StepFailed
-from symplex.fem.energy import Array
-from symplex.fem.nodes import Nodes, node_indices, require_nodes
+from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
+from symplex.fem.energies.energy import Array
 from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import State, System
 from symplex.time.modes.natural import Modes

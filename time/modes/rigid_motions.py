@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.rigid_rotation import centre_of_mass

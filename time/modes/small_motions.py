@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from symplex.errors import InvalidSystem
-from symplex.fem.actions.differentiable_load import DifferentiableLoad
-from symplex.fem.assembly import scatter_blocks
-from symplex.fem.changing import IncompleteStencils
-from symplex.fem.energy import Array
+from symplex.fem.assembly.pattern import scatter_blocks
+from symplex.fem.energies.changing import IncompleteStencils
+from symplex.fem.energies.differentiable_load import DifferentiableLoad
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 
 

@@ -7,6 +7,6 @@ __all__, __getattr__, __dir__ = public(
     {
         ".jacobi_reduction": ("JacobiReduction",),
         ".polar_reduction": ("PolarReduction",),
-        "symplex.fem.jacobi": ("JacobiCoordinates",),
+        "symplex.time.reductions.jacobi": ("JacobiCoordinates",),
     },
 )

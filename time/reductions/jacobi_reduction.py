@@ -10,12 +10,12 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array, Energy
-from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
+from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.system import State, System
 from symplex.time.around import Around
 from symplex.time.integrator import Integrator
 from symplex.time.motion import Motion
+from symplex.time.reductions.jacobi import JacobiCoordinates, JacobiEnergy
 
 _RELATIVE_CHANGE = 1e-6  # of energies and gradients by a translation: far above round-off
 

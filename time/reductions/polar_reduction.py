@@ -11,7 +11,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.energy import Array, Energy
+from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.measures.bars import Bars, InverseSquare
 from symplex.fem.system import State, System
 from symplex.time.around import Around

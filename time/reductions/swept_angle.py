@@ -17,7 +17,7 @@ from math import acos, acosh, inf, sqrt
 
 import numpy as np
 
-from symplex.fem.kernels import kernel
+from symplex.fem.compiled.kernels import kernel
 
 TIME, RADIUS, VELOCITY, ACCELERATION = range(4)  # of a piece
 _SERIES = 0.25  # |z| below which the series is summed; about 25 terms at the limit, and four for a small lattice cell

@@ -6,7 +6,7 @@ from functools import cached_property
 from math import log
 from typing import final
 
-from symplex.fem.assembly import Array, IntArray, Pattern
+from symplex.fem.assembly.pattern import Array, IntArray, Pattern
 from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.fill import Fill, fill_of, minimum_degree_order
 from symplex.time.solvers.iterative import KrylovSolver

@@ -20,8 +20,8 @@ from typing import final
 
 import numpy as np
 
-from symplex.fem.assembly import Array
-from symplex.fem.kernels import formula, kernel
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.kernels import formula, kernel
 from symplex.time.solvers.block_matrix import NINE, THREE, BlockPattern, block_times
 
 SINGULAR = 1e-13  # a pivot smaller than this part of the number on the diagonal it came from is lost in rounding

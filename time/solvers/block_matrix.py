@@ -19,10 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from symplex.fem import threads
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.kernels import inlined, kernel
-from symplex.fem.prefetch import prefetch
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled import threads
+from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.prefetch import prefetch
 from symplex.time.solvers.node_order import two_sided_order
 
 THREE, NINE = np.uint64(3), np.uint64(9)
@@ -41,7 +41,8 @@ class BlockPattern:
     ----------
     indptr : int32 [n + 1]
     indices : int32 [nnz]
-        Row starts and columns of a symmetric pattern with its diagonal, as in CSR (`symplex.fem.assembly.Pattern`).
+        Row starts and columns of a symmetric pattern with its diagonal, as in CSR
+        (`symplex.fem.assembly.pattern.Pattern`).
     dim : int
         Coordinates of a node: 1, 2 or 3.
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem import forms
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.gradient_table import Table, form_table, write
-from symplex.fem.kernels import addressed_formula, uncounted_formula as formula, uncounted_inlined as inlined
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.kernels import addressed_formula, uncounted_formula as formula, uncounted_inlined as inlined
+from symplex.fem.form_table import Table, form_table, write
 from symplex.fem.load_table import LoadLoops, LoadTable, load_loops, subtract_load_derivatives, write_load
 from symplex.fem.system import System
 from symplex.time.solvers.kept_factors import KeptFactors, factorise, is_definite, kept_factors, products, substitute
@@ -34,7 +34,7 @@ class CompiledSystem(NamedTuple):
     Attributes
     ----------
     forces, tangent
-        Of energies and of their derivative; see `symplex.fem.gradient_table`.
+        Of energies and of their derivative; see `symplex.fem.form_table`.
     loads
         See `symplex.fem.load_table`.
     mass, mass_values : float64 [n], [nnz]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 
 
 def conjugate_residuals(

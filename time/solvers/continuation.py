@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 
 _FIRST = 1.0 / 8.0  # of a step
 _LEAST = 1.0 / 512.0  # of what has been reached, below which a branch of roots is at its end

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from symplex.errors import StepFailed
-from symplex.fem.assembly import Array, Pattern
-from symplex.fem.kernels import kernel
+from symplex.fem.assembly.pattern import Array, Pattern
+from symplex.fem.compiled.kernels import kernel
 from symplex.fem.system import System
 from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.linear import DENSE, Linear, linear_solver

@@ -7,9 +7,9 @@ from typing import final
 import numpy as np
 import scipy.sparse as sp
 
-from symplex.fem.assembly import Array, IntArray, Pattern
-from symplex.fem.inner_products import norm
-from symplex.fem.kernels import kernel
+from symplex.fem.assembly.inner_products import norm
+from symplex.fem.assembly.pattern import Array, IntArray, Pattern
+from symplex.fem.compiled.kernels import kernel
 from symplex.time.solvers.conjugate_residuals import conjugate_residuals
 from symplex.time.solvers.fill import coordinates_of, minimum_degree_order
 from symplex.time.solvers.linear_solver import LinearSolver

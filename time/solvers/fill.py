@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from symplex.fem.assembly import IntArray, Pattern
-from symplex.fem.kernels import kernel
+from symplex.fem.assembly.pattern import IntArray, Pattern
+from symplex.fem.compiled.kernels import kernel
 
 # Seconds measured on one core (SuperLU; matrices of 3 000 to 23 000 unknowns); only their ratios count.
 _PER_OPERATION, _PER_NUMBER = 5e-11, 7.2e-8  # of factors: operations, numbers in the lower one

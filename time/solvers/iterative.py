@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from symplex.errors import StepFailed
-from symplex.fem.assembly import Array, IntArray, Pattern
+from symplex.fem.assembly.pattern import Array, IntArray, Pattern
 from symplex.time.solvers.block_factor import IncompleteCholesky, IncompleteLU
 from symplex.time.solvers.block_matrix import BlockPattern, BlockRows
 from symplex.time.solvers.krylov import Solution, Worth, always, bicgstab

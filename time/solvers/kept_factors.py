@@ -17,9 +17,9 @@ import scipy.sparse as sp
 from numba import typeof, types
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array, Pattern
-from symplex.fem.call import address_of, call_counting_kernel, call_testing_kernel, call_writing_kernel
-from symplex.fem.kernels import addressed_formula, uncounted_formula as formula
+from symplex.fem.assembly.pattern import Array, Pattern
+from symplex.fem.compiled.call import address_of, call_counting_kernel, call_testing_kernel, call_writing_kernel
+from symplex.fem.compiled.kernels import addressed_formula, uncounted_formula as formula
 from symplex.time.solvers.block_factor import incomplete_lu, lu_backward, lu_forward
 
 

@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from symplex.fem.assembly import Array
-from symplex.fem.kernels import kernel
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.kernels import kernel
 from symplex.time.solvers.block_factor import IncompleteCholesky, IncompleteLU
 from symplex.time.solvers.block_matrix import BlockPattern
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly.pattern import Pattern
 from symplex.time.solvers.direct import DenseSolver, SparseSolver
 from symplex.time.solvers.linear_solver import LinearSolver
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from functools import cached_property
 
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 
 # What solvers count: matrices that were factorised (incompletely, or for which multigrid was set up), iterations of all
 # solutions; and of the matrices those that were shifted to have incomplete factors, those that are symmetric but not

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from symplex.errors import MissingPackage, StepFailed
-from symplex.fem.assembly import Array, Pattern
-from symplex.fem.inner_products import inner, norm
+from symplex.fem.assembly.inner_products import inner, norm
+from symplex.fem.assembly.pattern import Array, Pattern
 from symplex.time.solvers.automatic import LARGEST_DIRECT
 from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.krylov import LIMIT

@@ -12,9 +12,9 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.base.quantities import Key, fraction, whole
 from symplex.errors import StepFailed
-from symplex.fem.assembly import Pattern
-from symplex.fem.copying import own_parts
-from symplex.fem.energy import Array, Energy
+from symplex.fem.assembly.copying import own_parts
+from symplex.fem.assembly.pattern import Pattern
+from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.system import System
 from symplex.time.solvers.continuation import followed
 from symplex.time.solvers.linear import Linear, linear_solver, require_solver

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array, IntArray
-from symplex.fem.kernels import formula, kernel
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.kernels import formula, kernel
 from symplex.fem.structures.frames import Frames
 from symplex.fem.system import System
 from symplex.time.solvers.direct import SparseSolver

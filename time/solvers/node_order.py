@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from symplex.fem.assembly import IntArray
-from symplex.fem.kernels import kernel
+from symplex.fem.assembly.pattern import IntArray
+from symplex.fem.compiled.kernels import kernel
 
 
 @dataclass(frozen=True)

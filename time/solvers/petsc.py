@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import MissingPackage, StepFailed
-from symplex.fem.assembly import Array, Pattern
+from symplex.fem.assembly.pattern import Array, Pattern
 from symplex.time.solvers.krylov import LIMIT
 from symplex.time.solvers.linear_solver import LinearSolver
 from symplex.time.solvers.singular import loose_part, singular

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 from symplex.time.solvers.block_factor import IncompleteCholesky
 from symplex.time.solvers.block_matrix import BlockPattern
 from symplex.time.solvers.krylov import Solution, Worth, conjugate_gradients

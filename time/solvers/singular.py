@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.errors import StepFailed
-from symplex.fem.assembly import Array, Pattern
+from symplex.fem.assembly.pattern import Array, Pattern
 
 _NOTHING = 1e-12  # a force is no more than rounding if it is this part of the sum of absolute values
 _LITTLE = 1e-10  # the same for a motion that is known with an error

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol, final
 
-from symplex.fem.energy import Array
-from symplex.fem.kernels import uncounted_kernel
+from symplex.fem.compiled.kernels import uncounted_kernel
+from symplex.fem.energies.energy import Array
 
 
 class StepEquations(Protocol):

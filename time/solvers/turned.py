@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem.assembly import Array
-from symplex.fem.kernels import inlined, kernel
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.kernels import inlined, kernel
 from symplex.time.solvers.block_factor import IncompleteCholesky
 from symplex.time.solvers.block_matrix import NINE, THREE, BlockPattern
 from symplex.time.solvers.conjugate_residuals import conjugate_residuals

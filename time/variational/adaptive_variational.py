@@ -15,7 +15,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import count_column
 from symplex.base.quantities import Without, numbers, positive
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.integrator import STEPS, Integrator
 from symplex.time.motion import Motion, require_time, with_context

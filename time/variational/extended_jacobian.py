@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 
 _LARGEST = 2000  # unknowns, of a full matrix

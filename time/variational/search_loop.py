@@ -11,11 +11,11 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.fem import forms
-from symplex.fem.assembly import Array
-from symplex.fem.call import call_testing_kernel
-from symplex.fem.gradient_table import Table, form_table, write
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.call import call_testing_kernel
+from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.form_table import Table, form_table, write
 from symplex.fem.load_table import write_load
 from symplex.fem.system import System
 from symplex.time.implicit.implicit_loop import CompiledSteps, dot

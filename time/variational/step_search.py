@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from symplex.errors import StepFailed
-from symplex.fem.kernels import uncounted_kernel as kernel
+from symplex.fem.compiled.kernels import uncounted_kernel as kernel
 from symplex.time.variational.variational import Attempt
 
 EPS = 2.0**-52

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS, ImplicitIntegrator, ImplicitMotion
 from symplex.time.implicit.implicit_loop import CompiledSteps

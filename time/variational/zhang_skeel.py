@@ -14,8 +14,8 @@ from symplex.base.arguments import checked
 from symplex.base.columns import count_column
 from symplex.base.quantities import Without, between, names, positive
 from symplex.errors import UnstableStep
-from symplex.fem.callbacks import Callback
-from symplex.fem.energy import Array
+from symplex.fem.compiled.callbacks import Callback
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 from symplex.time.integrator import STEPS, FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion

@@ -24,7 +24,7 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.base.representation import Described
 from symplex.errors import InvalidSystem
-from symplex.fem.energy import Array
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
 from symplex.time.solvers.definite import DefiniteSolver
 from symplex.time.solvers.newton import Newton, NewtonSolver

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symplex.fem import forms
-from symplex.fem.assembly import Array
-from symplex.fem.call import call_back
-from symplex.fem.gradient_table import Table, form_table, write
-from symplex.fem.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.call import call_back
+from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.form_table import Table, form_table, write
 from symplex.fem.system import System
 from symplex.time.solvers.compiled_newton import CompiledNewton, compiled_newton
 from symplex.time.solvers.kept_factors import factorise, is_definite, substitute

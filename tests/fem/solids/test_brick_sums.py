@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from symplex.fem.kernels import kernel
+from symplex.fem.compiled.kernels import kernel
 from symplex.fem.solids import brick_sums, elements
 from symplex.fem.solids.chunks import CHUNK, elements_per_chunk
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from symplex.errors import InvertedElement
-from symplex.fem import threads
-from symplex.fem.assembly import Pattern, scatter_blocks
+from symplex.fem.assembly.pattern import Pattern, scatter_blocks
+from symplex.fem.compiled import threads
 from symplex.fem.solids import couplings
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid

@@ -7,8 +7,9 @@ import pytest
 from numba import njit
 
 from symplex.errors import InvalidSystem, InvertedElement
-from symplex.fem import blocks, logarithm, threads
-from symplex.fem.assembly import Pattern, scatter_blocks
+from symplex.fem.assembly import blocks
+from symplex.fem.assembly.pattern import Pattern, scatter_blocks
+from symplex.fem.compiled import logarithm, threads
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.generate import box

@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 
 import symplex as sx
 from symplex.errors import InvalidArgument, MaterialError
-from symplex.fem.kernel_cache import cache_folder
+from symplex.fem.compiled.kernel_cache import cache_folder
 from symplex.fem.solids import formula_built_in, formula_store, invariants
 from symplex.fem.solids.formula_table import LAWS
 from symplex.fem.solids.law_functions import LawFunctions

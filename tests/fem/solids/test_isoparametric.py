@@ -10,8 +10,9 @@ from vtkmodules import vtkCommonDataModel
 from reference.boxes import FORMULATIONS, LINEAR, QUADRATIC, box_of
 from reference.written_laws import Written
 from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed, MeshError, StepFailed
-from symplex.fem import blocks, threads
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly import blocks
+from symplex.fem.assembly.pattern import Pattern
+from symplex.fem.compiled import threads
 from symplex.fem.solids import elements
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.elements import (

@@ -11,9 +11,10 @@ import symplex as sx
 from reference.boxes import FORMULATIONS, box_of, is_linear
 from reference.written_laws import Written
 from symplex.errors import InvalidSystem, InvertedElement, MaterialFailed
-from symplex.fem import forms, threads
-from symplex.fem.assembly import Pattern
-from symplex.fem.blocks import Blocks
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.blocks import Blocks
+from symplex.fem.assembly.pattern import Pattern
+from symplex.fem.compiled import threads
 from symplex.fem.solids import solid as solid_module
 from symplex.fem.solids.elements import Element, Rule
 from symplex.meshes.generate import box

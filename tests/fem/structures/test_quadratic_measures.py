@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 
 from symplex.errors import InvalidSystem
 from symplex.fem.measures.bars import Bars, GreenStrain
-from symplex.fem.rigidity import CORNERS, Rigidity
 from symplex.fem.structures.quadratic_measures import QuadraticMeasures
+from symplex.fem.structures.rigidity import CORNERS, Rigidity
 
 BAR = {"measures": [[(0, 0, 0.5)]], "rest": [[0.5]], "stiffness": [[[3.0]]]}
 

@@ -8,7 +8,7 @@ from symplex.contact.rigid import RigidContact
 from symplex.errors import StepFailed
 from symplex.fem.actions.loads import Gravity, NodalLoad
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
-from symplex.fem.energy import Energy
+from symplex.fem.energies.energy import Energy
 from symplex.fem.measures.bars import Bars, EngineeringStrain, GreenStrain, InverseDistance, PairLaw, all_pairs
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid

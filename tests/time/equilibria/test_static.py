@@ -7,8 +7,8 @@ from scipy.special import ellipeinc, ellipk, ellipkinc
 
 import symplex as sx
 from symplex.errors import NoEquilibrium
-from symplex.fem.actions.differentiable_load import DifferentiableLoad
-from symplex.fem.energy import Energy
+from symplex.fem.energies.differentiable_load import DifferentiableLoad
+from symplex.fem.energies.energy import Energy
 from symplex.time.equilibria.balance import StaticBalance
 
 RISE = 0.1

@@ -9,7 +9,7 @@ from reference.reference_lattice import first_root
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.loads import NodalForce, NodalLoad
 from symplex.fem.actions.mass import lumped_mass
-from symplex.fem.energy import Energy, LatticeFunctions
+from symplex.fem.energies.energy import Energy, LatticeFunctions
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from symplex.fem.energy import LatticeFunctions
+from symplex.fem.energies.energy import LatticeFunctions
 from symplex.time.events.interaction import HELD, NOWHERE, STAR, interactions
 
 

@@ -9,7 +9,7 @@ import pytest
 import symplex as sx
 from symplex.contact import BodyContact, Surface
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.energy import LatticeFunctions
+from symplex.fem.energies.energy import LatticeFunctions
 from symplex.time.events import stencil_lists
 
 TURNED = [[np.cos(0.4), np.sin(0.4)], [-np.sin(0.4), np.cos(0.4)]]

@@ -8,7 +8,7 @@ import pytest
 
 from reference.kuhn_walk import kuhn_walk
 from symplex.errors import StepFailed
-from symplex.fem.energy import Energy
+from symplex.fem.energies.energy import Energy
 from symplex.fem.measures.bars import Bars, EngineeringStrain, LennardJones, all_pairs
 from symplex.fem.system import State, System
 from symplex.testing import round_off

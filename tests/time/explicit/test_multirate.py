@@ -8,7 +8,8 @@ import pytest
 
 import symplex as sx
 from symplex.errors import InvertedElement, StepFailed, UnstableStep
-from symplex.fem import blocks, threads
+from symplex.fem.assembly import blocks
+from symplex.fem.compiled import threads
 from symplex.time.explicit import local_loops
 from symplex.time.explicit.local_division import Division
 from symplex.time.explicit.local_gain import expected_gain

@@ -6,11 +6,11 @@ import pytest
 from symplex.contact.obstacles import HalfSpace
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem, InvertedElement, StepFailed, UnstableStep
-from symplex.fem import threads
 from symplex.fem.actions.loads import Gravity, NodalLoad
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
-from symplex.fem.energy import Energy
-from symplex.fem.gradient_table import form_table
+from symplex.fem.compiled import threads
+from symplex.fem.energies.energy import Energy
+from symplex.fem.form_table import form_table
 from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.pair_laws import EngineeringStrain, InverseDistance
 from symplex.fem.solids.materials import NeoHookean

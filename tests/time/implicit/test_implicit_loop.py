@@ -8,11 +8,11 @@ from symplex.contact.obstacles import Sphere
 from symplex.contact.rigid import RigidContact
 from symplex.errors import StepFailed
 from symplex.fem.actions.loads import Gravity, NodalForce
-from symplex.fem.assembly import Pattern
-from symplex.fem.equations import LinearConstraints
-from symplex.fem.kernels import kernel
+from symplex.fem.assembly.pattern import Pattern
+from symplex.fem.compiled.kernels import kernel
+from symplex.fem.couplings.equations import LinearConstraints
 from symplex.fem.measures.bars import Bars, GreenStrain
-from symplex.fem.rigidity import CORNERS, Rigidity
+from symplex.fem.structures.rigidity import CORNERS, Rigidity
 from symplex.fem.system import System
 from symplex.time.composition import Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum

@@ -11,9 +11,8 @@ from reference.kuhn_walk import kuhn_walk
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.loads import Gravity, NodalLoad
 from symplex.fem.actions.mass import consistent_mass
-from symplex.fem.contact_energy import ContactEnergy
-from symplex.fem.energy import Energy
-from symplex.fem.jacobi import JacobiCoordinates, JacobiEnergy
+from symplex.fem.energies.contact_energy import ContactEnergy
+from symplex.fem.energies.energy import Energy
 from symplex.fem.measures.bars import Bars, EngineeringStrain, InverseDistance, InverseSquare, LennardJones, all_pairs
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
@@ -23,6 +22,7 @@ from symplex.time.composition import Composition
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.midpoint import Midpoint
+from symplex.time.reductions.jacobi import JacobiCoordinates, JacobiEnergy
 from symplex.time.reductions.jacobi_reduction import JacobiReduction
 from symplex.time.reductions.polar_reduction import PolarReduction
 from symplex.time.reductions.swept_angle import inverse_square_integral

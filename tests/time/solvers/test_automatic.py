@@ -5,7 +5,7 @@ import pytest
 
 from symplex.errors import StepFailed
 from symplex.fem.actions.mass import lumped_mass
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly.pattern import Pattern
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System

@@ -8,9 +8,9 @@ import pytest
 import scipy.sparse as sp
 
 from symplex.errors import MissingPackage, StepFailed
-from symplex.fem import threads
 from symplex.fem.actions.mass import lumped_mass
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly.pattern import Pattern
+from symplex.fem.compiled import threads
 from symplex.fem.measures.bars import Bars, EngineeringStrain, all_pairs
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid

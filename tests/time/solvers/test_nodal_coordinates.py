@@ -6,7 +6,7 @@ import pytest
 import symplex as sx
 from reference.lines import spaghetti
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import Array
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.structures.frames import Frames
 from symplex.fem.structures.moments import Moment
 from symplex.time.solvers.newton import Newton

@@ -7,7 +7,7 @@ import pytest
 
 from symplex.errors import MissingPackage, StepFailed
 from symplex.fem.actions.mass import lumped_mass
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly.pattern import Pattern
 from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.pair_laws import EngineeringStrain
 from symplex.fem.solids.materials import NeoHookean

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly.pattern import Pattern
 from symplex.testing import round_off
 from symplex.time.solvers.step_equations import tangent, tangent_in_space
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from symplex.fem import threads
 from symplex.fem.actions.mass import lumped_mass
-from symplex.fem.assembly import Pattern
+from symplex.fem.assembly.pattern import Pattern
+from symplex.fem.compiled import threads
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System

@@ -9,7 +9,7 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.damping import Dashpots, Drag
 from symplex.fem.actions.mass import bar_mass, consistent_bar_mass
 from symplex.fem.actions.support_motion import SupportTranslation
-from symplex.fem.energy import Energy
+from symplex.fem.energies.energy import Energy
 from symplex.fem.measures.bars import Bars, EngineeringStrain, InverseDistance, all_pairs
 from symplex.fem.system import System
 from symplex.testing import round_off

@@ -1,0 +1,1 @@
+"""Forms that are assembled: their patterns, and the rows of calls that fill them."""

@@ -1,0 +1,1 @@
+"""How kernels are declared, compiled, cached, called and spread over threads."""

@@ -1,0 +1,1 @@
+"""What couples nodes: interpolation, ties, equations, and groups that are rigid."""

@@ -1,0 +1,63 @@
+"""Loads of points that follow nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from symplex.errors import InvalidSystem
+from symplex.fem.actions.increment_load import IncrementLoad
+from symplex.fem.assembly.pattern import Array, IntArray
+
+if TYPE_CHECKING:
+    from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
+
+
+@final
+class InterpolatedLoad(IncrementLoad):
+    """A load of points that follow nodes; see `of_load` of the energies of such points.
+
+    Its work is that of the forces on the points.
+    """
+
+    def __init__(self, load: IncrementLoad, energy: InterpolatedEnergy | ChangingInterpolatedEnergy):
+        if load.energy is not energy.energy:
+            raise InvalidSystem(
+                f"a {type(load).__name__} of points must follow from the {type(energy.energy).__name__} that the "
+                "energy of the nodes is made of."
+            )
+        self.load, self.energy, self._interpolation = load, energy, energy.interpolation
+
+    @property
+    def nodes(self) -> IntArray:
+        """Its stencils [m, K] as they are now."""
+        return self._interpolation.stencils(self.load.nodes)[0]
+
+    def over(self, t: float, q0: Array, q1: Array, v: Array) -> Array:
+        """Return the nodal forces [n, dim] in N of an increment from q0 to q1 with the velocities v [n, dim]."""
+        return self._interpolation.forces(self.load.over(t, *self._points(q0, q1), self._interpolation.points(v)))
+
+    def add_derivatives(
+        self,
+        t: float,
+        ends: tuple[Array, Array],
+        v: Array,
+        by_q: float,
+        by_v: float,
+        slots: IntArray,
+        out: Array,
+        *,
+        secant: bool = False,
+    ) -> None:
+        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks out [nnz, dim, dim]; see `IncrementLoad`."""
+        points, u = self._points(*ends), self._interpolation.points(v)
+        weights = self._interpolation.stencils(self.load.nodes)[1]
+
+        def add(own: IntArray, local: Array) -> None:
+            self.load.add_derivatives(t, points, u, by_q, by_v, own, local, secant=secant)
+
+        self._interpolation.add_matrix(add, weights, slots, out)
+
+    def _points(self, q0: Array, q1: Array) -> tuple[Array, Array]:
+        """Return the positions of the points at both ends; of one position, the same array twice."""
+        p0 = self._interpolation.points(q0)
+        return p0, p0 if q1 is q0 else self._interpolation.points(q1)

@@ -1,0 +1,1 @@
+"""Energies, their sum, and other parts of a system that elements have."""

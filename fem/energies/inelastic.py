@@ -1,0 +1,53 @@
+"""Parts of a system whose forces depend on what was before: internal variables, stored energy and dissipation."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.pattern import Array, IntArray
+
+
+class Inelastic(Copyable, ABC):
+    """A part of a system with internal variables z, such as the overstress of a viscoelastic body.
+
+    It stores the energy ψ(q, z), which counts in the total energy, and dissipates D ≥ 0. A motion carries z; the part
+    itself only says how z and its forces follow from an increment: where it begins, q0 and z0, where it ends, q1, and
+    how long it lasts, h. All functions are pure.
+
+    Attributes
+    ----------
+    nodes : int32 [m, k]
+        Its stencils: which forces depend on which nodes.
+    shape : tuple of int
+        That of z.
+    """
+
+    nodes: IntArray
+    shape: tuple[int, ...]
+
+    @abstractmethod
+    def relaxed(self, q: Array) -> Array:
+        """Return the z that does not change at the positions q [n, dim], where ψ is least."""
+
+    @abstractmethod
+    def stored(self, q: Array, z: Array) -> float:
+        """Return ψ in J."""
+
+    @abstractmethod
+    def force(self, q0: Array, z0: Array, q1: Array, h: float) -> Array:
+        """Return −∂ψ/∂q [n, dim] in N at the end of an increment of h s; with h = 0 z is z0 there."""
+
+    @abstractmethod
+    def mean_force(self, q0: Array, z0: Array, q1: Array, h: float) -> Array:
+        """Return a force f [n, dim] in N of an increment whose work is what `after` says: f·(q1 − q0) = −Δψ − D."""
+
+    @abstractmethod
+    def add_derivatives(
+        self, q0: Array, z0: Array, q1: Array, h: float, by_q: float, slots: IntArray, out: Array, *, mean: bool
+    ) -> None:
+        """Add by_q ∂f/∂q1 to the blocks out [nnz, dim, dim], of `mean_force` or of `force`."""
+
+    @abstractmethod
+    def after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, float]:
+        """Return z at the end of an increment, and what is dissipated in it, D in J."""
