@@ -112,7 +112,7 @@ class _OutOfRange(Exception):
 class _Kind(NamedTuple):
     """What a value must be, in words, and a function that returns it converted or raises `_OtherKind`."""
 
-    wanted: str
+    requested: str
     convert: Callable[[Any], Any]
     is_word: bool = False
 
@@ -122,8 +122,8 @@ def _converted(place: str, value: Any, kinds: tuple[_Kind, ...]) -> Any:
     try:
         return _first(value, kinds)
     except _OtherKind:
-        wanted = " or ".join(dict.fromkeys(kind.wanted for kind in kinds))
-        raise InvalidArgument(f"{place} must be {wanted}, got {described(value)}.") from None
+        requested = " or ".join(dict.fromkeys(kind.requested for kind in kinds))
+        raise InvalidArgument(f"{place} must be {requested}, got {described(value)}.") from None
     except _OutOfRange as error:
         raise InvalidArgument(f"{place} {ended(error)}") from None
 
@@ -204,7 +204,7 @@ def _in_range(kinds: tuple[_Kind, ...], metadata: Sequence[Any]) -> _Kind:
         except ValueError as error:
             raise _OutOfRange(str(error)) from None
 
-    return _Kind(" or ".join(dict.fromkeys(kind.wanted for kind in kinds)), convert)
+    return _Kind(" or ".join(dict.fromkeys(kind.requested for kind in kinds)), convert)
 
 
 class Parameter(NamedTuple):
@@ -306,14 +306,14 @@ def _tuple(parts: list[tuple[_Kind, ...]]) -> _Kind:
             raise _OtherKind
         return tuple(_first(item, kinds) for item, kinds in zip(value, parts, strict=True))
 
-    return _Kind(f"{len(parts)} values, each {parts[0][0].wanted}", convert)
+    return _Kind(f"{len(parts)} values, each {parts[0][0].requested}", convert)
 
 
 def _sequence(kinds: tuple[_Kind, ...]) -> _Kind:
     def convert(value: Any) -> Any:
         return tuple(_first(item, kinds) for item in _listed(value))
 
-    return _Kind(f"a sequence, each {kinds[0].wanted}", convert)
+    return _Kind(f"a sequence, each {kinds[0].requested}", convert)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -331,7 +331,7 @@ def _mapping(kinds: tuple[_Kind, ...]) -> _Kind:
             raise _OtherKind
         return {name: _first(item, kinds) for name, item in value.items()}
 
-    return _Kind(f"a mapping of names, each to {kinds[0].wanted}", convert)
+    return _Kind(f"a mapping of names, each to {kinds[0].requested}", convert)
 
 
 # -- numbers and arrays ---------------------------------------------------------------------------------------------

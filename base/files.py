@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WAY_OUT = "put it back as the run wrote it, or run again"
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_atomic(path: Path, data: bytes) -> None:
     """Write a file so that it is there whole or not at all; what was there before stays until then.
 
     Raises
@@ -41,7 +41,7 @@ def write_text(path: Path, text: str) -> None:
     """
     # Names of files that are no UTF-8 come as surrogates, for which JSON has the same escapes as Python.
     try:
-        write_whole(path, text.encode("utf-8", "backslashreplace"))
+        write_atomic(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {reason_of(error)}.") from error
 

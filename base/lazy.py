@@ -46,7 +46,7 @@ def loaded(module: str, package: "str | None" = None) -> "ModuleType":
 
 
 def public(
-    package: str, homes: "Mapping[str, tuple[str, ...]]"
+    package: str, homes: "Mapping[str, tuple[str, ...]]", former: "Mapping[str, str] | None" = None
 ) -> "tuple[list[str], Callable[[str], object], Callable[[], list[str]]]":
     """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
@@ -56,10 +56,18 @@ def public(
         Its ``__name__``.
     homes : mapping of str to tuple of str
         The public names by the module that they are in: ``.bars`` for one of the package.
+    former : mapping of str to str, optional
+        Names of earlier versions, and what they are now: they work for two releases, with a DeprecationWarning.
     """
     home = {name: module for module, names in homes.items() for name in names}
+    renamed = former or {}
 
     def get(name: str) -> object:
+        if name in renamed:
+            from warnings import warn
+
+            warn(f"{package}.{name} is now {renamed[name]}.", DeprecationWarning, stacklevel=2)
+            return get(renamed[name])
         if name not in home:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         value = getattr(loaded(home[name], package), name)

@@ -38,7 +38,7 @@ class Tabled(ABC):
     """An object that prints rows of names and values, in one line, and as a table in notebooks."""
 
     @abstractmethod
-    def _told(self) -> list[tuple[str, str]]:
+    def _reported(self) -> list[tuple[str, str]]:
         """Return names and values."""
 
     def _caption(self) -> str:
@@ -48,11 +48,11 @@ class Tabled(ABC):
         return f"{type(self).__name__}({'; '.join(f'{name} {value}' for name, value in self._told())})"
 
     def _repr_html_(self) -> str:
-        return table_html(self._caption(), self._told())
+        return table_html(self._caption(), self._reported())
 
     def text(self) -> str:
         """Return the same as lines, aligned, below a title."""
-        rows = self._told()
+        rows = self._reported()
         width = max((len(name) for name, _ in rows), default=0)
         return "\n".join([self._caption(), *(f"  {name:<{width}}  {value}".rstrip() for name, value in rows)])
 

@@ -264,8 +264,8 @@ def results_of(problem: Problem, quick: bool) -> list[Result]:
         for step in steps:
             result = run(problem, method, step)
             found.append(result)
-            told = result.failure or f"error {result.error:.1e}, {result.seconds:.2f} s, ΔE {result.energy:.1e}"
-            print(f"{problem.name}: {method.family}, {method.name}, {step:.3g}: {told}", flush=True)
+            reported = result.failure or f"error {result.error:.1e}, {result.seconds:.2f} s, ΔE {result.energy:.1e}"
+            print(f"{problem.name}: {method.family}, {method.name}, {step:.3g}: {reported}", flush=True)
     return found
 
 

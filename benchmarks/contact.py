@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from symplex.contact.crossing import crossing, free_share, intersections, largest_step
 from symplex.contact.pairs import SurfacePairs
+from symplex.contact.penetration import collision_free_fraction, find_penetration, free_share, intersections
 from symplex.contact.search import find_pairs, find_swept
 from symplex.contact.surfaces import Surface
 from symplex.fem.assembly.pattern import Array
@@ -105,13 +105,13 @@ def ways(case: Case) -> Iterator[Row]:
     """Yield what it takes to tell how far bodies may move."""
     everything = APART | ITSELF
     yield "pairs on a way, all", best(lambda: find_swept(case.surface, case.q, case.ahead, everything))
-    yield "largest step, all", best(lambda: largest_step(case.surface, case.q, case.ahead, everything))
+    yield "largest step, all", best(lambda: collision_free_fraction(case.surface, case.q, case.ahead, everything))
     swept = find_swept(case.surface, case.q, case.ahead, everything)
     assert swept is not None
     yield "  additive advancement alone", best(lambda: free_share(swept.nodes, swept.edge_edge, case.q, case.ahead))
     near = listed(case)
     little = case.q + 1e-3 * (case.ahead - case.q)  # as in a step of an explicit method
-    yield "check of an explicit step", best(lambda: crossing(case.surface, near, case.q, little))
+    yield "check of an explicit step", best(lambda: find_penetration(case.surface, near, case.q, little))
 
 
 def overlaps(case: Case) -> Iterator[Row]:

@@ -56,8 +56,8 @@ def rows(contact, q):
     yield "its derivatives", seconds(lambda: friction.add_derivatives(0.0, (q, q1), v, 1.0, 1.0, slots, blocks))
 
 
-def main(wanted=20000):
-    n = max(2, int((wanted / 20) ** 0.5))
+def main(requested=20000):
+    n = max(2, int((requested / 20) ** 0.5))
     plate = sx.box((1.0, 1.0, 0.1), (n, n, 1))
     gap = 0.05 / n
     points = np.vstack([plate.points, plate.points + np.array([0.3 / n, 0.2 / n, 0.1 + gap])])
@@ -71,7 +71,7 @@ def main(wanted=20000):
     for name, reach in (("within reach", 2.0 * gap), ("beyond", 0.5 * gap)):
         contact = BodyContact(surface, 1e6, law="barrier", distance=reach)
         contact.find((points,), 2.0 * gap)
-        contact.listed_at = points
+        contact.list_positions = points
         found[name] = {title: time / len(contact.nodes) for title, time in rows(contact, points)}
         print(f"{len(contact.nodes)} pairs in the list, {len(contact.contacts(points).gaps)} within reach")
     print(f"{'ns per pair':<20}{'within reach':>14}{'beyond':>10}")

@@ -101,7 +101,7 @@ def implicit(tetrahedra: int) -> dict[str, Any]:
     stats = pstats.Stats(profile).stats  # pyright: ignore[reportAttributeAccessIssue]
     parts = {
         "linear solver": ("solve", "update"),
-        "largest step": ("largest_step",),
+        "largest step": ("collision_free_fraction",),
         "lists": ("renew", "cover"),
         "forces": ("forces",),
         "tangent": ("blocks",),

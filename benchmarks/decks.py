@@ -130,13 +130,13 @@ def _rows(problem: Problem, text: str, numbers, layers, step: int, folder: Path,
     mesh, system = problem.mesh, problem.system
     n = min(len(mesh.points), len(numbers))
     if asked := re.search(r"asks for (\d+) natural frequencies", text):
-        wanted = frequencies.get(step, [])
+        requested = frequencies.get(step, [])
         count = min(int(asked[1]), int((~system.fixed).sum()))
         got = natural_modes(system, problem.state, count).frequencies
-        for k, (ours, theirs) in enumerate(zip(got, wanted, strict=False), start=1):
-            if max(abs(ours), abs(theirs)) < _RIGID * max(wanted):
+        for k, (ours, theirs) in enumerate(zip(got, requested, strict=False), start=1):
+            if max(abs(ours), abs(theirs)) < _RIGID * max(requested):
                 continue
-            yield f"f{k}", ours, theirs, abs(ours - theirs) / max(abs(theirs), 1e-9 * max(wanted))
+            yield f"f{k}", ours, theirs, abs(ours - theirs) / max(abs(theirs), 1e-9 * max(requested))
         return
     compared = {t: u for (k, t), u in fields.items() if k == step}
     if not compared:

@@ -23,7 +23,7 @@ from symplex.fem.compiled import threads
 from symplex.parallel.division import Division
 from symplex.parallel.member import Command, Member
 from symplex.parallel.motion import InParts
-from symplex.parallel.part_system import PartSystem
+from symplex.parallel.part_system import SubdomainSystem
 from symplex.parallel.partition import owners
 
 RUBBER = sx.NeoHookean(lmbda=6e6, mu=4e6, density=1000.0)
@@ -81,19 +81,19 @@ class Timed:
 
     def __call__(self, member: Member) -> float:
         """Do it on one rank."""
-        spent, added = [0.0], PartSystem._added
+        spent, added = [0.0], SubdomainSystem._added
 
-        def timed(self: PartSystem, *arguments: Any) -> Any:
+        def timed(self: SubdomainSystem, *arguments: Any) -> Any:
             before = process_time()
             found = added(self, *arguments)
             spent[0] += process_time() - before
             return found
 
-        PartSystem._added = timed
+        SubdomainSystem._added = timed
         try:
             member.steps(self.steps)
         finally:
-            PartSystem._added = added
+            SubdomainSystem._added = added
         return spent[0] / self.steps
 
 
@@ -155,9 +155,10 @@ def rows(ranks: sx.parallel.Ranks) -> None:
             gathered[-1][0] = process_time() - before
         for name, found in (("from all nodes", gathered), ("by sums", summed)):
             least = np.min(found, axis=0)
-            told = ", ".join(f"{1e3 * one:.2f}" for one in least)
+            reported = ", ".join(f"{1e3 * one:.2f}" for one in least)
             print(
-                f"{len(system.energies['block'].nodes):,} tetrahedra, a row {name}: {told} ms on the ranks", flush=True
+                f"{len(system.energies['block'].nodes):,} tetrahedra, a row {name}: {reported} ms on the ranks",
+                flush=True,
             )
 
 
@@ -173,23 +174,23 @@ class Memory:
 def memory(ranks: sx.parallel.Ranks) -> None:
     """Print the memory of ranks before there is a mesh, when each has its part, and after some steps."""
 
-    def told(when: str) -> None:
+    def reported(when: str) -> None:
         found = ", ".join(f"{now:.0f} ({most:.0f})" for now, most in ranks.call(lambda rank: Memory()))
         print(f"{when}: {found} MB now (at most) on the ranks", flush=True)
 
-    told("at the start")
+    reported("at the start")
     system, state = block(1_000_000)
     method = sx.Newmark(1e-7)
     motion = InParts(method, ranks).start(system, state)
     del state
-    told(f"{len(system.energies['block'].nodes):,} tetrahedra, before they are divided")
+    reported(f"{len(system.energies['block'].nodes):,} tetrahedra, before they are divided")
     motion.advance(0.0)
-    told("when each has its part")
+    reported("when each has its part")
     for n in range(1, 4):
         motion.energies(motion.advance(n * method.dt))
-    told("after samples")
+    reported("after samples")
     motion.checkpoint()
-    told("with a checkpoint of the whole")
+    reported("with a checkpoint of the whole")
 
 
 if __name__ == "__main__":

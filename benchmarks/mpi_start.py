@@ -87,7 +87,7 @@ def main() -> None:
             return
         folder = arguments.folder or Path(scratch)
 
-        def told() -> list[tuple[float, float]]:
+        def reported() -> list[tuple[float, float]]:
             return [spent()] if ranks is None else ranks.call(lambda rank: Spent())
 
         def made(number: int) -> Path:
@@ -97,9 +97,9 @@ def main() -> None:
             return path
 
         run(made(5000), ranks)  # compiled, or loaded
-        before = told()
+        before = reported()
         run(made(arguments.tetrahedra), ranks)
-        after = told()
+        after = reported()
         print(f"load {os.getloadavg()[0]:.1f}\n")
         print("| rank | MB before | MB | processor s |")
         print("| --- | --- | --- | --- |")

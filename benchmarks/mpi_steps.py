@@ -71,7 +71,7 @@ class Timed:
 
 def pin(first: int) -> None:
     """Keep this thread on a processor, and threads of its team on the next ones, if that is asked for."""
-    if not Pinned.wanted:
+    if not Pinned.requested:
         return
     for thread in threading.enumerate():
         helper = int(thread.name.removeprefix("symplex_team_")) + 1 if "symplex_team" in thread.name else 0
@@ -82,7 +82,7 @@ def pin(first: int) -> None:
 class Pinned:
     """Whether threads and ranks keep a processor."""
 
-    wanted = False
+    requested = False
 
 
 class Late:
@@ -154,7 +154,7 @@ def efficiency(ranks: sx.parallel.Ranks, sizes: list[int]) -> None:
     size = ranks.size
     for elements in sizes:
         dt = stable(size * elements)  # also for the smaller mesh
-        told = {
+        reported = {
             (weak, hides): kept(ranks, f"{weak} {hides}", elements * (size if weak else 1), hides, dt)
             for weak in (False, True)
             for hides in (False, True)
@@ -169,11 +169,11 @@ def efficiency(ranks: sx.parallel.Ranks, sizes: list[int]) -> None:
             f"{most} threads": lambda most=most, motion=motion, number=number: timed_alone(motion, number, most)
             for most in (1, size)
         }
-        times = in_turns(calls | {f"{weak} {hides}": on(f"{weak} {hides}") for weak, hides in told})
+        times = in_turns(calls | {f"{weak} {hides}": on(f"{weak} {hides}") for weak, hides in reported})
         alone = times["1 threads"]
         print(f"{count:,} tetrahedra: {1e3 * alone:.3f} ms a step in one process with one thread", flush=True)
         print(f"  {size} threads: speed-up {alone / times[f'{size} threads']:.2f}", flush=True)
-        for (weak, hides), parts in told.items():
+        for (weak, hides), parts in reported.items():
             gain = alone / times[f"{weak} {hides}"]
             scaled = f"efficiency {gain:.2f}" if weak else f"speed-up {gain:.2f}, efficiency {gain / size:.2f}"
             own, ghosts, sent, messages = np.max(parts, axis=0)
@@ -233,7 +233,7 @@ def main() -> None:
     parser.add_argument("--pin", action="store_true", help="keep each rank, and each thread, on its own processor")
     arguments = parser.parse_args()
     Late.install()
-    Pinned.wanted = arguments.pin
+    Pinned.requested = arguments.pin
     with sx.parallel.Ranks() as world:
         if world.leads:
             {"efficiency": efficiency, "delay": delay, "bits": bits}[arguments.what](world, arguments.tetrahedra)

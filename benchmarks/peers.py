@@ -61,7 +61,7 @@ class Peer:
 
     Attributes
     ----------
-    told : dict
+    reported : dict
         What it says of itself: version, calls, law, remark.
     differs : dict of str to float
         By how much its forces and so on differ from ours, relative to the largest.
@@ -71,7 +71,7 @@ class Peer:
 
     name: str
     process: subprocess.Popen[str]
-    told: dict
+    reported: dict
     found: dict[str, np.ndarray]
     differs: dict[str, float] = field(default_factory=dict)
     ns: dict[str, float] = field(default_factory=dict)
@@ -132,7 +132,7 @@ def measure(tetrahedra: int, pythons: dict[str, str], rounds: int) -> tuple[int,
         compare(peers, problem)
         for _ in range(rounds):
             for peer in peers:
-                for call in peer.told["calls"]:
+                for call in peer.reported["calls"]:
                     per = len(problem.cells) * (STEPS if call == "steps" else 1)
                     ns = peer.time(call, 0.2) / per * 1e9
                     peer.ns[call] = min(peer.ns.get(call, np.inf), ns)
@@ -145,10 +145,10 @@ def compare(peers: list[Peer], problem: Problem) -> None:
     """Set by how much packages differ from the first, and end if one computes something else."""
     ours = peers[0].found
     for peer in peers:
-        wanted = ours if peer.told["law"] == "neo-Hooke" else {"forces": other_forces(problem)}
+        requested = ours if peer.reported["law"] == "neo-Hooke" else {"forces": other_forces(problem)}
         for what, values in peer.found.items():
-            size = np.abs(wanted[what]).max()
-            peer.differs[what] = float(np.abs(values - wanted[what]).max() / size)
+            size = np.abs(requested[what]).max()
+            peer.differs[what] = float(np.abs(values - requested[what]).max() / size)
         if not max(peer.differs.values()) < 1e-5:
             raise SystemExit(f"{NAMES[peer.name]} computes something else: it differs by {peer.differs}")
 
@@ -180,9 +180,9 @@ def table(cells: int, peers: list[Peer]) -> str:
     ours = peers[0].ns
     for peer in peers:
         times = [f"{peer.ns[c]:.3g} ({peer.ns[c] / ours[c]:.2g})" if c in peer.ns else "–" for c in WHAT]
-        remarks = [peer.told["law"]] if peer.told["law"] != "neo-Hooke" else []
-        remarks += [peer.told["remark"]] if peer.told["remark"] else []
-        name = f"{NAMES[peer.name]} {peer.told['version']}" + (f" ({'; '.join(remarks)})" if remarks else "")
+        remarks = [peer.reported["law"]] if peer.reported["law"] != "neo-Hooke" else []
+        remarks += [peer.reported["remark"]] if peer.reported["remark"] else []
+        name = f"{NAMES[peer.name]} {peer.reported['version']}" + (f" ({'; '.join(remarks)})" if remarks else "")
         differences = "–" if peer is peers[0] else ", ".join(f"{value:.0e}" for value in peer.differs.values())
         lines.append(f"| {name} | {' | '.join(times)} | {differences} |")
     return "\n".join(lines)

@@ -57,9 +57,9 @@ def compare(problem: Problem, courant: float) -> None:
             set_up[name] = min(set_up[name], process_time() - start)
             for tolerance in TOLERANCES:
                 before, start = solver.counts["iterations"], process_time()
-                told = attempt(solver, b, tolerance)
+                reported = attempt(solver, b, tolerance)
                 spent[name][tolerance] = min(spent[name][tolerance], process_time() - start)
-                iterations[name][tolerance] = told or str(solver.counts["iterations"] - before)
+                iterations[name][tolerance] = reported or str(solver.counts["iterations"] - before)
     for name in KINDS:
         of = [f"{iterations[name][t]}: {spent[name][t]:.3f} s" for t in TOLERANCES]
         print(f"| {b.size:,} | {courant:g} | {kind} | {name} | {set_up[name]:.3f} s | {' | '.join(of)} |", flush=True)

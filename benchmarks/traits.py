@@ -98,9 +98,9 @@ def methods() -> dict[str, Integrator]:
 def table() -> str:
     """Return the table, with a line for each row."""
     known = methods()
-    told = [name for row in ROWS for name in row.methods]
-    if sorted(told) != sorted(known):
-        raise ValueError(f"rows and catalogue differ by {sorted(set(told) ^ set(known))}.")
+    reported = [name for row in ROWS for name in row.methods]
+    if sorted(reported) != sorted(known):
+        raise ValueError(f"rows and catalogue differ by {sorted(set(reported) ^ set(known))}.")
     heads = ("", "order", "conserves to round-off", "needs of energies", *COLUMNS.values(), "")
     lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
     for row in ROWS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from symplex.commands.common import FAILED, OK, add_command, add_scenario, add_strict, scenario_of, told
+from symplex.commands.common import FAILED, OK, add_command, add_scenario, add_strict, reported, scenario_of
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -24,4 +24,4 @@ def _check(arguments: argparse.Namespace) -> int:
     if arguments.strict:
         problem.require_known()
     report, failure = check_report(problem)
-    return told(report) or (FAILED if failure else OK)
+    return reported(report) or (FAILED if failure else OK)

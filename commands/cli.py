@@ -33,9 +33,9 @@ from symplex.commands import (
     view,
     warmup,
 )
-from symplex.commands.common import BAD_INPUT, FAILED, status_of, told
-from symplex.commands.looks import DIRECTIONS
+from symplex.commands.common import BAD_INPUT, FAILED, reported, status_of
 from symplex.commands.on_ranks import on_ranks
+from symplex.commands.view_options import DIRECTIONS
 from symplex.errors import StepFailed, SymplexError
 from symplex.parallel.launch import launched
 
@@ -169,7 +169,7 @@ class _Parser(argparse.ArgumentParser):
 
     def print_help(self, file: IO[str] | None = None) -> None:
         """Print the help; exit with a failure if it cannot be printed."""
-        if status := told(self.format_help().rstrip()):
+        if status := reported(self.format_help().rstrip()):
             self.exit(status)
 
 

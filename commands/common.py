@@ -22,7 +22,7 @@ def status_of(error: KeyboardInterrupt) -> int:
     return 128 + error.signal if isinstance(error, Interrupted) else INTERRUPTED
 
 
-def told(text: str) -> int:
+def reported(text: str) -> int:
     """Print what a command is for; return a failure if it cannot be printed, unless the reader wants no more of it."""
     failure = say(text)
     if failure is None or isinstance(failure, BrokenPipeError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from symplex.base.streams import complain
-from symplex.commands.common import FAILED, add_command, told
+from symplex.commands.common import FAILED, add_command, reported
 from symplex.errors import InvalidArgument
 
 
@@ -32,7 +32,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     lines = [found.report()]
     if arguments.output is not None:
         lines.append(f"pictures and the differences of fields are in {arguments.output}")
-    status = told("\n".join(lines))
+    status = reported("\n".join(lines))
     if arguments.tolerance is None:
         return status
     beyond = found.beyond(arguments.tolerance)

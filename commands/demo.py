@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symplex.commands.common import add_command, told
+from symplex.commands.common import add_command, reported
 
 if TYPE_CHECKING:
     from symplex.runs.results import RunFolder
@@ -72,7 +72,7 @@ def _demo(arguments: argparse.Namespace) -> int:
         from symplex.runs.page.write import write_page
 
         page = write_page(folder.path, folder.path / "view.html")
-    return told(_report(summary, folder, page))
+    return reported(_report(summary, folder, page))
 
 
 def _report(summary: Mapping[str, Any], folder: RunFolder, page: Path | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from symplex.commands.common import add_command, told
+from symplex.commands.common import add_command, reported
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -32,4 +32,4 @@ def _export(arguments: argparse.Namespace) -> int:
         time=arguments.time,
         overwrite=arguments.overwrite,
     )
-    return told(str(path))
+    return reported(str(path))

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from symplex.base.streams import complain
-from symplex.commands.common import FAILED, add_command, told
+from symplex.commands.common import FAILED, add_command, reported
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -36,7 +36,7 @@ def _import(arguments: argparse.Namespace) -> int:
     deck = Path(arguments.deck)
     folder = arguments.output or f"{deck.stem}-imported"
     imported = import_deck(deck, folder, units=arguments.units, overwrite=arguments.overwrite, strict=arguments.strict)
-    status = told(imported.report())
+    status = reported(imported.report())
     if imported.scenarios:
         return status
     first = min(imported.missed, key=lambda missed: missed.step, default=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from symplex.commands.common import add_command, add_strict, told
+from symplex.commands.common import add_command, add_strict, reported
 from symplex.errors import OutputError
 
 
@@ -24,5 +24,5 @@ def _info(arguments: argparse.Namespace) -> int:
     if path.suffix == ".toml":
         raise OutputError(f"{path.name} is a scenario; look at it with: symplex check {path}")
     if path.is_dir():
-        return told(study_report(path) or result_report(path))
-    return told(mesh_report(path, strict=arguments.strict))
+        return reported(study_report(path) or result_report(path))
+    return reported(mesh_report(path, strict=arguments.strict))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from symplex.base.streams import complain
-from symplex.commands.common import add_command, add_small_motions, scenario_of, told
+from symplex.commands.common import add_command, add_small_motions, reported, scenario_of
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -42,4 +42,4 @@ def _modes(arguments: argparse.Namespace) -> int:
         film=arguments.film,
         say=complain,
     )
-    return told(found.report(output))
+    return reported(found.report(output))

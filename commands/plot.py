@@ -7,7 +7,7 @@ from pathlib import Path
 
 from symplex.base.streams import say
 from symplex.commands.common import OK, add_command
-from symplex.commands.looks import add_size, size_words
+from symplex.commands.view_options import add_size, size_words
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from symplex.base.streams import say
 from symplex.commands.common import OK, add_command
-from symplex.commands.looks import add_look, add_size, look_of
+from symplex.commands.view_options import add_size, add_view_options, look_of
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Declare the command and its arguments."""
     render = add_command(commands, "render", _render, "draw snapshots of a run, and a film if it is asked for")
     render.add_argument("result", metavar="RESULT", help="results folder")
-    add_look(render)
+    add_view_options(render)
     moments = render.add_mutually_exclusive_group()
     moments.add_argument("--times", type=float, nargs="+", metavar="T", help="times of the snapshots in s")
     moments.add_argument("--at", type=float, metavar="T", help="one picture, of the time T in s: RESULT/snapshot.png")

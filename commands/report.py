@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from symplex.base.streams import complain
-from symplex.commands.common import add_command, told
+from symplex.commands.common import add_command, reported
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -30,4 +30,4 @@ def _report(arguments: argparse.Namespace) -> int:
     written = [folder.conservation]
     with pictures_if_possible(complain):
         written.append(report.plot(arguments.output or folder.conservation_plot))
-    return told(f"{report.text()}\n  {', '.join(map(str, written))}")
+    return reported(f"{report.text()}\n  {', '.join(map(str, written))}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from symplex.base.streams import complain
-from symplex.commands.common import add_command, add_small_motions, scenario_of, told
+from symplex.commands.common import add_command, add_small_motions, reported, scenario_of
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -26,4 +26,4 @@ def _response(arguments: argparse.Namespace) -> int:
     Folder(output, "response").refuse_taken(arguments.overwrite)  # before anything is computed
     found = find_response(scenario, arguments.at)
     save_response(found, output, overwrite=arguments.overwrite, pictures=not arguments.no_pictures, say=complain)
-    return told(found.report(output))
+    return reported(found.report(output))

@@ -6,7 +6,7 @@ import argparse
 
 from symplex.base.streams import say
 from symplex.commands.common import OK, add_command
-from symplex.commands.looks import add_look, look_of
+from symplex.commands.view_options import add_view_options, look_of
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -20,7 +20,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         metavar="FILE",
         help="write one self-contained page instead of opening a window; default: RESULT/view.html",
     )
-    add_look(view)
+    add_view_options(view)
     view.add_argument(
         "--fields", nargs="+", metavar="NAME", help="fields to include in the page besides displacement; default: all"
     )

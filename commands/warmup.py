@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from symplex.base.streams import say
-from symplex.commands.common import OK, add_command, add_scenario, scenario_of, told
+from symplex.commands.common import OK, add_command, add_scenario, reported, scenario_of
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -31,4 +31,4 @@ def _warmup(arguments: argparse.Namespace) -> int:
         warm_up(scenario)
         return OK
     say("compiling what is not there yet; Ctrl-C stops it, and what was compiled is kept")
-    return told(warm_up(scenario, say).text())
+    return reported(warm_up(scenario, say).text())

@@ -6,7 +6,7 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".bodies": ("BodyContact", "Contacts"),
-        ".framed": ("FramedContact",),
+        ".framed": ("MovingObstacleContact",),
         ".friction": ("Friction",),
         ".gap_law": ("ContactLaw",),
         ".massless": ("mass_moved_inward", "redistributed_mass"),
@@ -19,4 +19,5 @@ __all__, __getattr__, __dir__ = public(
         ".stiffness": ("contact_stiffness",),
         ".surfaces": ("Surface",),
     },
+    former={"FramedContact": "MovingObstacleContact"},
 )

@@ -2,7 +2,7 @@
 
 # Made by tests/write_stubs.py.
 from symplex.contact.bodies import BodyContact as BodyContact
-from symplex.contact.framed import FramedContact as FramedContact
+from symplex.contact.framed import MovingObstacleContact as MovingObstacleContact
 from symplex.contact.friction import Friction as Friction
 from symplex.contact.gap_law import ContactLaw as ContactLaw
 from symplex.contact.massless import mass_moved_inward as mass_moved_inward

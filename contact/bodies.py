@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.base.quantities import positive
-from symplex.contact.crossing import crossing, intersections, largest_step
 from symplex.contact.laws import LAWS, require_law
 from symplex.contact.near_pairs import NearPairs, Place, farthest_of, near_pairs, place
 from symplex.contact.output import Contacts, ContactState, columns_of
 from symplex.contact.pair_energy import PairEnergy, nearest
 from symplex.contact.pairs import PairRecord, SurfacePairs
+from symplex.contact.penetration import collision_free_fraction, find_penetration, intersections
 from symplex.contact.search import find_pairs, find_swept
 from symplex.contact.stiffness import contact_stiffness, default_distance
 from symplex.contact.surfaces import Surface
@@ -27,8 +27,8 @@ from symplex.contact.touching import touching_bodies
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly.forms import Form
 from symplex.fem.assembly.pattern import Array, IntArray
-from symplex.fem.energies.changing import RENEWED, ChangingEnergy
 from symplex.fem.energies.contact_energy import ContactEnergy
+from symplex.fem.energies.neighbour_list import RENEWED, NeighbourListEnergy
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.state import State
 
@@ -38,7 +38,7 @@ _TOUCH = 1e-9  # of the distance at which forces begin: what is as near as that 
 
 @partial(checked, but=("law",))
 @final
-class BodyContact(ChangingEnergy, PairEnergy, ContactEnergy):
+class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
     """Surfaces that push each other away where they are closer than a distance d̂: V = Σ w m b(s).
 
     The sum is over all pairs of a vertex and a face, and of two edges, of the bodies that may touch; s is the squared
@@ -113,7 +113,7 @@ class BodyContact(ChangingEnergy, PairEnergy, ContactEnergy):
         self.reach, self.margin = distance, margin
         self.between = touching_bodies(surface, between, self_contact)
         self.bounded_stiffness = law != "barrier"
-        self.listed_at = np.empty((0, 3))
+        self.list_positions = np.empty((0, 3))
         touches = np.flatnonzero(self.between.any(axis=1))
         self._vertices = surface.vertices[np.isin(surface.vertex_bodies, touches)]
         self._clear: Place | None = None  # no two meet while vertices stay there
@@ -171,7 +171,7 @@ class BodyContact(ChangingEnergy, PairEnergy, ContactEnergy):
         few._around = around
         few.surface = self.surface.renumbered(nodes)
         few._vertices = np.searchsorted(nodes, self._vertices).astype(np.int32)
-        few.listed_at, few._covered, few._clear = np.empty((0, 3)), (), None
+        few.list_positions, few._covered, few._clear = np.empty((0, 3)), (), None
         few.empty()
         return few
 
@@ -207,9 +207,9 @@ class BodyContact(ChangingEnergy, PairEnergy, ContactEnergy):
         self._near: NearPairs | None = None
 
     def renewed(self, q: Array) -> bool:
-        """Renew the list at the positions q [n, 3] if it is old (see `ChangingEnergy.renewed`); return whether."""
+        """Renew the list at the positions q [n, 3] if it is old (see `NeighbourListEnergy.renewed`); return whether."""
         near = self._near
-        if near is not None and not self._covered and len(self.listed_at) == len(q):
+        if near is not None and not self._covered and len(self.list_positions) == len(q):
             moved = farthest_of(q, self._vertices, near.place.at)
             if moved <= near.place.room and near.away + sqrt(moved) <= RENEWED * self.margin:
                 return False
@@ -253,7 +253,7 @@ class BodyContact(ChangingEnergy, PairEnergy, ContactEnergy):
         else:
             near.add(form, nodal, out)
 
-    def latent_stiffness(self, n_nodes: int) -> Array:
+    def contact_stiffness_bound(self, n_nodes: int) -> Array:
         """Return per node [n_nodes] in N/m about what closed contact adds to its stiffness; infinite for a barrier.
 
         3 k (A + 2 B), with A the area of the node and B that, or the largest area of a node which it may touch. A
@@ -273,11 +273,11 @@ class BodyContact(ChangingEnergy, PairEnergy, ContactEnergy):
 
     # -- what must not happen ---------------------------------------------------------------------------------
 
-    def largest_step(self, q0: Array, q1: Array) -> float:
+    def collision_free_fraction(self, q0: Array, q1: Array) -> float:
         """Return a part in [0, 1] of the straight way from q0 to q1 [n, 3] on which nothing passes through."""
-        return largest_step(self.surface, q0, q1, self.between)
+        return collision_free_fraction(self.surface, q0, q1, self.between)
 
-    def crossing(self, q0: Array, q1: Array) -> str | None:
+    def find_penetration(self, q0: Array, q1: Array) -> str | None:
         """Return what has passed through on the straight way from q0 to q1 [n, 3], and where; None if nothing has."""
         # The way between two places within a ball stays in it.
         if self._clear is not None and self._stays(self._clear, q0, q1):
@@ -287,9 +287,9 @@ class BodyContact(ChangingEnergy, PairEnergy, ContactEnergy):
             listed = self
         if listed is None:
             pairs = find_swept(self.surface, q0, q1, self.between)
-            return None if pairs is None else crossing(self.surface, pairs, q0, q1)
+            return None if pairs is None else find_penetration(self.surface, pairs, q0, q1)
         pairs = listed.record
-        found = crossing(self.surface, pairs, q0, q1)
+        found = find_penetration(self.surface, pairs, q0, q1)
         if found is None:
             # What is not in the list is farther apart than d̂; two nodes have to come all this way.
             gap = min(self.reach, nearest(q1, pairs)[1].min(initial=np.inf))

@@ -40,7 +40,7 @@ class _Seen(MeasureEnergy):
 
 @checked
 @final
-class FramedContact(ObstacleContact):
+class MovingObstacleContact(ObstacleContact):
     """Nodes that a rigid obstacle pushes out which moves and turns with a frame: φ = ½ k ⟨−g⟩² for each.
 
     The frame is the four particles of a rigid body (`symplex.fem.MassProperties`). With their centre c and
@@ -79,16 +79,25 @@ class FramedContact(ObstacleContact):
 
     def __init__(self, nodes: Nodes, obstacle: Obstacle, stiffness: float, frame: Nodes, properties: MassProperties):
         if obstacle.dim != 3:
-            raise InvalidSystem(f"FramedContact: the obstacle is in {obstacle.dim} dimensions; frames are in space.")
+            raise InvalidSystem(
+                f"MovingObstacleContact: the obstacle is in {obstacle.dim} dimensions; frames are in space."
+            )
         self.obstacle, self.properties = obstacle, properties
-        self.stiffness = positive_stiffness("FramedContact", stiffness)
-        self.frame, touching = distinct_nodes("FramedContact: the frame", frame), distinct_nodes("FramedContact", nodes)
+        self.stiffness = positive_stiffness("MovingObstacleContact", stiffness)
+        self.frame, touching = (
+            distinct_nodes("MovingObstacleContact: the frame", frame),
+            distinct_nodes("MovingObstacleContact", nodes),
+        )
         if len(self.frame) != 4:
-            raise InvalidSystem(f"FramedContact: the frame has {len(self.frame)} nodes; expected the 4 particles.")
+            raise InvalidSystem(
+                f"MovingObstacleContact: the frame has {len(self.frame)} nodes; expected the 4 particles."
+            )
         if (shared := np.intersect1d(touching, self.frame)).size:
-            raise InvalidSystem(f"FramedContact: node {shared[0]} is of the frame and may touch the obstacle as well.")
+            raise InvalidSystem(
+                f"MovingObstacleContact: node {shared[0]} is of the frame and may touch the obstacle as well."
+            )
         stencils = np.column_stack([touching, np.tile(self.frame, (len(touching), 1))])
-        self.nodes = connectivity("FramedContact", stencils.reshape(-1, 5))
+        self.nodes = connectivity("MovingObstacleContact", stencils.reshape(-1, 5))
         measure = obstacle.measure.copy()
         measure[ORIGIN:DATA] -= properties.center
         law, length = obstacle.law
@@ -187,7 +196,7 @@ class FramedContact(ObstacleContact):
         local = np.ascontiguousarray(getattr(self, form.name)(*[values[nodes] for values in nodal]))
         forms.SCATTER[form.kind](local, nodes if slots is None else slots[rows], out)
 
-    def latent_stiffness(self, n_nodes: int) -> Array:
+    def contact_stiffness_bound(self, n_nodes: int) -> Array:
         """Return per node [n_nodes] in N/m what contact of all nodes at a time may add to its stiffness.
 
         ω² of nodes m and a body M is at most k/m + N k (1 + |η|²)/M, η_k = y_k/r_k; asked for is what each has alone.

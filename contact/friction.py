@@ -39,7 +39,7 @@ class Friction(CompiledLoad, IncrementLoad):
 
     Parameters
     ----------
-    contact : BodyContact, RigidContact or FramedContact
+    contact : BodyContact, RigidContact or MovingObstacleContact
         One of the energies of the system. The slip velocity is that relative to the other body, or to the obstacle.
     coefficient : float
         μ, the dynamic one if both are given.
@@ -53,7 +53,7 @@ class Friction(CompiledLoad, IncrementLoad):
 
     Attributes
     ----------
-    energy : BodyContact, RigidContact or FramedContact
+    energy : BodyContact, RigidContact or MovingObstacleContact
         The contact.
     law : FrictionLaw
     between : (str, str) or None

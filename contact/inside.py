@@ -91,9 +91,9 @@ def _in_cells(surface: Surface, points: Array, cells: Mapping[str, IntArray], wa
     others, shares = np.full((len(way), 4), -1, np.int32), np.zeros((len(way), 4))
     least = np.full(len(way), np.inf)
     for kind, nodes in cells.items():
-        for a, beside in enumerate(_beside(kind)):
+        for a, next_to in enumerate(_beside(kind)):
             rows = np.flatnonzero(place[nodes[:, a]] >= 0)
-            vertices, three = place[nodes[rows, a]], nodes[rows][:, beside]
+            vertices, three = place[nodes[rows, a]], nodes[rows][:, next_to]
             edges = points[three] - points[nodes[rows, a]][:, None]
             long = np.linalg.norm(edges, axis=2).max(axis=1, initial=0.0)
             flat = ~(np.abs(np.linalg.det(edges)) > _THIN * long**3)

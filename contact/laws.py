@@ -33,7 +33,7 @@ BARRIER, PENALTY = 0, 1
 LAWS = {"barrier": BARRIER, "penalty": PENALTY}
 
 
-def require_law(wanted_by: str, law: object) -> None:
+def require_law(required_by: str, law: object) -> None:
     """Check that there is a law of a name.
 
     Raises
@@ -43,11 +43,12 @@ def require_law(wanted_by: str, law: object) -> None:
     """
     if not isinstance(law, str):
         raise InvalidSystem(
-            f"{wanted_by}: law must be one of {', '.join(map(repr, LAWS))}, got a {type(law).__name__}. A user-defined "
+            f"{required_by}: law must be one of {', '.join(map(repr, LAWS))}, got a {type(law).__name__}. A "
+            f"user-defined "
             "contact law is for RigidContact: loops over pairs of surfaces are compiled for these."
         )
     if law not in LAWS:
-        raise InvalidSystem(f"{wanted_by}: there is no law '{law}'; there are: {', '.join(LAWS)}.")
+        raise InvalidSystem(f"{required_by}: there is no law '{law}'; there are: {', '.join(LAWS)}.")
 
 
 _SMALL = 0.03  # relative increments for which the slope of ℓ is a series

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked, described
 from symplex.contact.bodies import BodyContact
-from symplex.contact.crossing import intersections
 from symplex.contact.inside import inward, weights_inside
 from symplex.contact.pair_energy import nearest
+from symplex.contact.penetration import intersections
 from symplex.contact.search import find_pairs
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import connectivity, require_nodes
@@ -138,6 +138,6 @@ def _depths(contact: BodyContact, points: Array, way: Array) -> tuple[Array, flo
     return depths, deeper if deeper > _COUNTED * reach else 0.0
 
 
-def _deepen(depths: Array, vertices: NDArray[np.intp], wanted: Array) -> None:
+def _deepen(depths: Array, vertices: NDArray[np.intp], requested: Array) -> None:
     """Let the vertices [m, 4] of pairs lie at the depths wanted [m], or where they are, if that is deeper."""
-    np.maximum.at(depths, vertices, wanted[:, None])
+    np.maximum.at(depths, vertices, requested[:, None])

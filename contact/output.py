@@ -109,11 +109,11 @@ class ContactState:
 
     def observed(self) -> dict[str, float]:
         """Return the numbers that `columns_of` declares."""
-        told = {GAP.name: float(self.gaps.min(initial=self.reach)) - self.offset}
+        reported = {GAP.name: float(self.gaps.min(initial=self.reach)) - self.offset}
         if len(_different(self.between)) <= MOST_PAIRS:
             for pair, force in self.resultants().items():
-                told |= components(_force_of(*pair), force)
-        return told
+                reported |= components(_force_of(*pair), force)
+        return reported
 
 
 def columns_of(names: Sequence[str], between: NDArray[np.bool_]) -> tuple[Column, ...]:

@@ -134,7 +134,7 @@ class RigidContact(MeasureEnergy, ObstacleContact):
             raise InvalidSystem(f"RigidContact: the penalty parameter must be positive; it is {penalty} m/N.")
         return cls(nodes, obstacle, 1.0 / penalty)
 
-    def latent_stiffness(self, n_nodes: int) -> Array:
+    def contact_stiffness_bound(self, n_nodes: int) -> Array:
         """Return k |∂g/∂x|² in N/m for each node [n_nodes] that may touch, 0 for the others.
 
         A carrier has it of all nodes together: so many may come to touch at the same time.

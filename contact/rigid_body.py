@@ -75,7 +75,7 @@ class RigidBody(Copyable):
                 "the surface of a rigid body is open: some edges have no triangle on the other side. Close it, or give "
                 "its mass and inertia as MassProperties: RigidBody(mesh, properties)."
             )
-        from symplex.contact.crossing import counted_twice  # compiled when first needed
+        from symplex.contact.penetration import counted_twice  # compiled when first needed
 
         if (where := counted_twice(mesh.points, surface.triangles)) is not None:
             raise MeshError(

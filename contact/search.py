@@ -221,10 +221,10 @@ def _keys(kind, turned, side, other, sought):
                             continue
                         looked += 1
                         if turned or (itself and j < i):
-                            yes = _is_wanted(kind, others, j, nodes, i, sought)
+                            yes = _is_requested(kind, others, j, nodes, i, sought)
                             key = (np.int64(j) << 32) + i
                         else:
-                            yes = _is_wanted(kind, nodes, i, others, j, sought)
+                            yes = _is_requested(kind, nodes, i, others, j, sought)
                             key = (np.int64(i) << 32) + j
                         if yes:
                             if found == len(keys):
@@ -246,7 +246,7 @@ def _share_node(nodes, i, others, j):
 
 
 @formula
-def _is_wanted(kind, nodes, i, others, j, sought):
+def _is_requested(kind, nodes, i, others, j, sought):
     """Return whether a pair is what is sought."""
     way, q0, q1, distance = sought.way, sought.q0, sought.q1, sought.distance
     if kind == _EDGE_FACE:

@@ -28,8 +28,10 @@ def adjusted(deck: Deck, geometry: DeckGeometry) -> DeckGeometry:
     for slave, master, reach in _surfaces(deck):
         moved = _move(points, geometry, slave, master, reach)
         if len(moved):
-            told = f"{len(moved)} nodes of '{slave}' are moved to '{master}', by up to {max(moved):.3g}, as ADJUST says"
-            deck.remarks.append(told)
+            reported = (
+                f"{len(moved)} nodes of '{slave}' are moved to '{master}', by up to {max(moved):.3g}, as ADJUST says"
+            )
+            deck.remarks.append(reported)
     return replace(geometry, mesh=replace(geometry.mesh, points=points))
 
 

@@ -12,7 +12,7 @@ from symplex.decks.geometry import DeckGeometry
 from symplex.decks.material_tables import material_table
 from symplex.decks.mesh_keywords import FORMULATIONS
 from symplex.decks.parts import Parts
-from symplex.decks.reading import NotUnderstood
+from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
@@ -53,7 +53,7 @@ class BodyTables:
         return [self._table(part) for part in self._parts.names]
 
     def _check_sections(self) -> None:
-        """Raise NotUnderstood if solid elements have no section, or several with different materials."""
+        """Raise UnsupportedKeyword if solid elements have no section, or several with different materials."""
         geometry = self._geometry
         numbers = np.sort(geometry.solids)
         of_element = np.full(len(numbers), -1)
@@ -66,7 +66,7 @@ class BodyTables:
             others = np.flatnonzero(inside & (of_element >= 0) & (of_element != materials.index(key)))
             if len(others):
                 one, other = materials[of_element[others[0]]], key
-                raise NotUnderstood(
+                raise UnsupportedKeyword(
                     f"element {numbers[others[0]]} has two sections, of "
                     + " and ".join(f"'{name}'" + (f" along '{axes}'" if axes else "") for name, axes in (one, other))
                 )
@@ -74,7 +74,7 @@ class BodyTables:
         without = numbers[of_element < 0]
         if len(without):
             more = "" if len(without) == 1 else f", nor have {len(without) - 1} others"
-            raise NotUnderstood(f"element {without[0]} has no section{more}")
+            raise UnsupportedKeyword(f"element {without[0]} has no section{more}")
 
     def _table(self, part: str) -> Table:
         # Axes make another material of one that is not the same in all directions.
@@ -82,7 +82,7 @@ class BodyTables:
         materials = {(section.material.upper(), section.orientation) for section in own}
         unknown = {name for name, _ in materials} - {*self._deck.materials}
         if unknown:
-            raise NotUnderstood(f"there is no material '{min(unknown)}'")
+            raise UnsupportedKeyword(f"there is no material '{min(unknown)}'")
         scale = self._units.length
         body: Table = {"name": part, "mesh": self._file}
         nodes = self._parts.nodes(part)
@@ -93,8 +93,8 @@ class BodyTables:
         types = self._geometry.types_of(nodes)
         formulations = {FORMULATIONS[name] for name in types if name in FORMULATIONS}
         if len(formulations) > 1:
-            told = " and ".join(types)
-            raise NotUnderstood(f"it has elements {told}, which one body cannot have together")
+            reported = " and ".join(types)
+            raise UnsupportedKeyword(f"it has elements {reported}, which one body cannot have together")
         if formulations:
             body["formulation"] = formulations.pop()
         if len(materials) == 1:
@@ -132,9 +132,9 @@ class BodyTables:
     def _material(self, name: str, axes: str) -> Table:
         step, material = self._step, self._deck.materials[name]
         if material.density is None and step.procedure != "static":
-            raise NotUnderstood(f"the material '{material.name}' has no density")
+            raise UnsupportedKeyword(f"the material '{material.name}' has no density")
         if axes and axes not in self._deck.orientations:
-            raise NotUnderstood(f"there is no orientation '{axes}'")
+            raise UnsupportedKeyword(f"there is no orientation '{axes}'")
         return material_table(material, self._deck.orientations.get(axes), self._units, self._large)
 
     def velocities(self) -> list[Table]:
@@ -142,7 +142,7 @@ class BodyTables:
 
         Raises
         ------
-        NotUnderstood
+        UnsupportedKeyword
             If there are too many.
         """
         nodes: NDArray[np.float64] = np.zeros((len(self._geometry.mesh.points), 3))
@@ -151,7 +151,9 @@ class BodyTables:
         used = np.flatnonzero(self._geometry.in_elements)
         values, which = np.unique(nodes[used], axis=0, return_inverse=True)
         if len(values) > _MOST_VELOCITIES:
-            raise NotUnderstood(f"it has {len(values)} different initial velocities; {_MOST_VELOCITIES} are the most")
+            raise UnsupportedKeyword(
+                f"it has {len(values)} different initial velocities; {_MOST_VELOCITIES} are the most"
+            )
         tables: list[Table] = []
         for k, value in enumerate(values):
             if value.any():

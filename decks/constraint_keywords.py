@@ -6,9 +6,9 @@ from symplex.decks.deck import MultiPoint, RigidGroup, Sector, Term, Tie
 from symplex.decks.reading import (
     Coupled,
     Keyword,
-    NotUnderstood,
     Once,
     Reading,
+    UnsupportedKeyword,
     direction,
     fields,
     real,
@@ -36,7 +36,7 @@ def _take_equation(reading: Reading, block: Block) -> None:
         terms = []
         for nodes, component, factor in zip(found[::3], found[1::3], found[2::3], strict=True):
             if not 1 <= direction(component) <= 3:
-                raise NotUnderstood(f"degree of freedom {component} is not supported")
+                raise UnsupportedKeyword(f"degree of freedom {component} is not supported")
             terms.append(Term(nodes, int(component) - 1, real(factor)))
         reading.deck.equations.append(tuple(terms))
 
@@ -70,7 +70,7 @@ def _take_diameters(reading: Reading, block: Block) -> None:
 
 def _take_rigid(reading: Reading, block: Block) -> None:
     if "NSET" not in block.parameters or "REFNODE" not in block.parameters:
-        raise NotUnderstood("only rigid bodies of NSET and REF NODE are known")
+        raise UnsupportedKeyword("only rigid bodies of NSET and REF NODE are known")
     nodes, reference = block.parameters["NSET"], block.parameters["REFNODE"]
     rigid = RigidGroup(nodes, False, reference, block.parameters.get("ROTNODE", ""), (0, 1, 2))
     reading.deck.rigid.append(rigid)
@@ -84,7 +84,7 @@ def _take_coupling(reading: Reading, block: Block) -> None:
 
 def _take_kinematic(reading: Reading, block: Block) -> None:
     if reading.coupled is None:
-        raise NotUnderstood("it stands outside of a *COUPLING")
+        raise UnsupportedKeyword("it stands outside of a *COUPLING")
     surface, reference, axes, _ = reading.coupled
     reading.coupled = None
     components: set[int] = set()
@@ -105,7 +105,7 @@ def _take_mpc(reading: Reading, block: Block) -> None:
             _add_mpc(reading, kind, found)
             kind, found = first.upper(), []
             if kind not in _MULTI_POINT:
-                raise NotUnderstood(f"constraints '{kind}' are not supported")
+                raise UnsupportedKeyword(f"constraints '{kind}' are not supported")
         else:
             rest = [first, *rest]
         found += rest

@@ -11,7 +11,7 @@ from symplex.decks.cyclic import add_cyclic, is_complex
 from symplex.decks.deck import Deck
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.mean_nodes import MeanNode
-from symplex.decks.reading import NotUnderstood
+from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.rigid import add_distributed, add_multi_point, add_rigid
 from symplex.decks.rows import Array, Dof, Rows
 from symplex.decks.state import local_axes
@@ -38,7 +38,7 @@ def rows_of(
 
     Raises
     ------
-    NotUnderstood
+    UnsupportedKeyword
         If there are too many, or rigid bodies whose rotations may be large.
     MeshError
         If a set is not there.
@@ -62,18 +62,22 @@ def rows_of(
             add_tie(rows, tie, geometry)
     for rigid in deck.rigid:
         if nonlinear:
-            raise NotUnderstood("rigid bodies and couplings are known for small rotations only, without NLGEOM")
+            raise UnsupportedKeyword("rigid bodies and couplings are known for small rotations only, without NLGEOM")
         add_rigid(rows, rigid, deck, geometry)
     for constraint in deck.multi_point:
         if nonlinear:
-            raise NotUnderstood(f"constraints {constraint.kind} are known for small rotations only, without NLGEOM")
+            raise UnsupportedKeyword(
+                f"constraints {constraint.kind} are known for small rotations only, without NLGEOM"
+            )
         add_multi_point(rows, constraint, geometry)
     for distributed in deck.distributed:
         if nonlinear:
-            raise NotUnderstood("couplings that distribute forces are known for small rotations only, without NLGEOM")
+            raise UnsupportedKeyword(
+                "couplings that distribute forces are known for small rotations only, without NLGEOM"
+            )
         add_distributed(rows, distributed, deck, geometry)
     if any(node in local for node in rows.turning):
-        raise NotUnderstood("a reference node with rotations in a local system is not supported")
+        raise UnsupportedKeyword("a reference node with rotations in a local system is not supported")
     if diameter is not None and deck.sector is not None:
         if is_complex(deck.sector, diameter):
             rows.double()
@@ -81,7 +85,7 @@ def rows_of(
             if tie.cyclic:
                 add_cyclic(rows, tie, deck.sector, diameter, geometry)
     if len(rows.factors) > _MOST:
-        raise NotUnderstood(f"it has {len(rows.factors)} equations; more than {_MOST} are too many")
+        raise UnsupportedKeyword(f"it has {len(rows.factors)} equations; more than {_MOST} are too many")
     return rows
 
 
@@ -89,7 +93,7 @@ def _spread(sets: Sequence[NDArray[np.int64]]) -> Iterator[tuple[int, ...]]:
     """Yield the nodes of equations between sets: one for each node, with which single nodes stand in all."""
     sizes = {len(nodes) for nodes in sets} - {1}
     if len(sizes) > 1 or sum(len(nodes) > 1 for nodes in sets) > 1:
-        raise NotUnderstood("equations between several sets of nodes are not supported")
+        raise UnsupportedKeyword("equations between several sets of nodes are not supported")
     m = max(len(nodes) for nodes in sets)
     yield from zip(*(np.broadcast_to(nodes, m).tolist() for nodes in sets), strict=True)
 

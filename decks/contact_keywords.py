@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symplex.decks.deck import ContactPair, Interaction
-from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, fields, real, reals, single_line, words
+from symplex.decks.reading import Keyword, Once, Reading, UnsupportedKeyword, fields, real, reals, single_line, words
 from symplex.meshes.formats.abaqus_deck import Block
 
 _KINDS = ("SURFACETOSURFACE", "NODETOSURFACE", "MORTAR", "LINMORTAR", "PGLINMORTAR")  # how pressures are integrated
@@ -13,15 +13,15 @@ _PRESSURES = ("HARD", "LINEAR", "TIED")
 def _take_pair(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "NODETOSURFACE").upper().replace(" ", "")
     if kind not in _KINDS:
-        raise NotUnderstood(f"contact with TYPE='{kind}' is not supported")
+        raise UnsupportedKeyword(f"contact with TYPE='{kind}' is not supported")
     interaction = block.parameter("INTERACTION").upper()
     adjust = block.parameters.get("ADJUST")
     for line in block.lines:
         slave, master, *rest = *words(line), "", ""
         if not slave or not master:
-            raise NotUnderstood("contact of one surface with itself is not supported")
+            raise UnsupportedKeyword("contact of one surface with itself is not supported")
         if any(rest):
-            raise NotUnderstood(f"'{next(filter(None, rest))}' after two surfaces is not supported")
+            raise UnsupportedKeyword(f"'{next(filter(None, rest))}' after two surfaces is not supported")
         reading.deck.contacts.append(ContactPair(slave, master, interaction, adjust, reading.where(block)))
 
 
@@ -31,7 +31,7 @@ def _take_interaction(reading: Reading, block: Block) -> None:
 
 def _interaction(reading: Reading) -> Interaction:
     if reading.interaction is None:
-        raise NotUnderstood("it stands outside of a *SURFACE INTERACTION")
+        raise UnsupportedKeyword("it stands outside of a *SURFACE INTERACTION")
     return reading.interaction
 
 
@@ -39,7 +39,7 @@ def _take_behaviour(reading: Reading, block: Block) -> None:
     interaction = _interaction(reading)
     interaction.pressure = block.parameters.get("PRESSURE-OVERCLOSURE", "HARD").upper()
     if interaction.pressure not in _PRESSURES:
-        raise NotUnderstood(f"PRESSURE-OVERCLOSURE='{interaction.pressure}' is not supported")
+        raise UnsupportedKeyword(f"PRESSURE-OVERCLOSURE='{interaction.pressure}' is not supported")
     # Stiffness, and two numbers of how soon contact pulls.
     stiffness, *_ = fields(single_line(block), 0 if interaction.pressure == "HARD" else 3) or [""]
     if interaction.pressure == "LINEAR":
@@ -52,10 +52,10 @@ def _take_behaviour(reading: Reading, block: Block) -> None:
 def _take_friction(reading: Reading, block: Block) -> None:
     interaction = _interaction(reading)
     if len(block.lines) != 1:
-        raise NotUnderstood("only one coefficient of friction is known")
+        raise UnsupportedKeyword("only one coefficient of friction is known")
     coefficient, _ = fields(block.lines[0], 2)  # and the stiffness while surfaces stick
     if not coefficient or real(coefficient) < 0.0:
-        raise NotUnderstood("only one coefficient of friction is known")
+        raise UnsupportedKeyword("only one coefficient of friction is known")
     interaction.friction = real(coefficient)
 
 

@@ -10,7 +10,7 @@ from symplex.decks.courses import MOTIONS
 from symplex.decks.deck import ContactPair, Deck, Interaction, Step
 from symplex.decks.geometry import DeckGeometry, Face
 from symplex.decks.parts import Parts
-from symplex.decks.reading import NotUnderstood
+from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.tied import feet_on_faces
 from symplex.decks.units import Units
 from symplex.meshes.kinds import FACE_KINDS, corners_of
@@ -45,7 +45,7 @@ class ContactTables:
 
         Raises
         ------
-        NotUnderstood
+        UnsupportedKeyword
             If the step or the surfaces are such that contact of a scenario is another one.
         """
         found: dict[tuple[str, str], Table] = {}
@@ -53,18 +53,20 @@ class ContactTables:
             keys = self._keys(pair)
             slave, master = (self._geometry.faces_of_surface(who) for who in (pair.slave, pair.master))
             if not slave or not master:
-                raise NotUnderstood(f"{pair.where}: contact of a surface that is one of nodes only is not supported")
+                raise UnsupportedKeyword(
+                    f"{pair.where}: contact of a surface that is one of nodes only is not supported"
+                )
             if len(self._parts.names) == 1:
-                raise NotUnderstood(f"{pair.where}: '{pair.slave}' and '{pair.master}' are surfaces of one body")
+                raise UnsupportedKeyword(f"{pair.where}: '{pair.slave}' and '{pair.master}' are surfaces of one body")
             self._check_stiffness(pair, [*slave, *master])
             self._check_gaps(pair, slave, master)
             for one in self._parts.holding(face[0] for face in slave):
                 for other in self._parts.holding(face[0] for face in master):
                     if one == other:
-                        raise NotUnderstood(f"{pair.where}: contact of a body with itself is not supported")
+                        raise UnsupportedKeyword(f"{pair.where}: contact of a body with itself is not supported")
                     bodies = (min(one, other), max(one, other))
                     if found.get(bodies, keys) != keys:
-                        raise NotUnderstood(f"{pair.where}: two bodies are in contact in different ways")
+                        raise UnsupportedKeyword(f"{pair.where}: two bodies are in contact in different ways")
                     found[bodies] = keys
         return [
             {"name": f"contact_{k}", "bodies": list(bodies), "begins": "touch", **keys}
@@ -75,10 +77,10 @@ class ContactTables:
         interaction = self._interaction(pair)
         step = self._step
         if step.procedure in ("frequency", "modal-dynamic"):
-            raise NotUnderstood("vibrations of bodies in contact are not supported")
+            raise UnsupportedKeyword("vibrations of bodies in contact are not supported")
         static_before = any(s.procedure == "static" for s in self._deck.steps[: step.number - 1])
         if interaction.friction and (step.procedure not in MOTIONS or static_before):
-            raise NotUnderstood(
+            raise UnsupportedKeyword(
                 f"{pair.where}: friction in static steps, which depends on the way there, is not supported"
             )
         keys: Table = {}
@@ -90,23 +92,23 @@ class ContactTables:
 
     def _interaction(self, pair: ContactPair) -> Interaction:
         if pair.interaction not in self._deck.interactions:
-            raise NotUnderstood(f"{pair.where}: there is no surface interaction '{pair.interaction}'")
+            raise UnsupportedKeyword(f"{pair.where}: there is no surface interaction '{pair.interaction}'")
         return self._deck.interactions[pair.interaction]
 
     def _check_stiffness(self, pair: ContactPair, faces: list[Face]) -> None:
-        """Raise NotUnderstood where contact is softer than an element, so that its depth matters."""
+        """Raise UnsupportedKeyword where contact is softer than an element, so that its depth matters."""
         stiffness, points = self._interaction(pair).stiffness, self._geometry.mesh.points
         if stiffness is None:
             return
         size = float(np.mean([np.ptp(points[list(face)], axis=0).max() for face in faces]))
         if stiffness * size < _LEAST_STIFFNESS * self._young:
-            raise NotUnderstood(
+            raise UnsupportedKeyword(
                 f"{pair.where}: a stiffness of {stiffness:.3g} is less than E/h, {self._young / size:.3g}: bodies "
                 "yield mostly where they are in contact, by how pressures are integrated"
             )
 
     def _check_gaps(self, pair: ContactPair, slave: list[Face], master: list[Face]) -> None:
-        """Raise NotUnderstood where nodes of the first surface overlap the second one."""
+        """Raise UnsupportedKeyword where nodes of the first surface overlap the second one."""
         points = self._geometry.mesh.points
         nodes = np.unique(np.concatenate([np.array(face) for face in slave]))
         for node, (face, weights, away) in zip(
@@ -122,7 +124,7 @@ class ContactTables:
             below = normal @ (points[node] - weights @ points[list(face)]) < 0.0
             number = self._geometry.numbers[node]
             if below and away < size:  # what is farther is behind the other body
-                raise NotUnderstood(
+                raise UnsupportedKeyword(
                     f"{pair.where}: node {number} is {away:.3g} below '{pair.master}' at the start, which presses in a "
                     "deck; in a scenario overlaps are without stress. Let the surfaces touch"
                 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from symplex.decks.deck import Amplitude, Deck, Step
-from symplex.decks.reading import NotUnderstood
+from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.state import Value
 from symplex.decks.units import Units
 
@@ -43,7 +43,7 @@ class Courses:
         course = self._amplitude(amplitude)
         step = self._step
         if number < step.number:
-            raise NotUnderstood("an amplitude of an earlier step continues")
+            raise UnsupportedKeyword("an amplitude of an earlier step continues")
         t = step.period + (self._time_before if course.total else 0.0)
         return float(np.interp(t, course.times, course.factors))
 
@@ -54,7 +54,7 @@ class Courses:
 
     def _amplitude(self, name: str) -> Amplitude:
         if name not in self._deck.amplitudes:
-            raise NotUnderstood(f"there is no amplitude '{name}'")
+            raise UnsupportedKeyword(f"there is no amplitude '{name}'")
         return self._deck.amplitudes[name]
 
     def history(self, amplitude: str) -> Table | None:

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from symplex.decks.deck import Deck, Sector, Step, Tie
 from symplex.decks.geometry import DeckGeometry
-from symplex.decks.reading import NotUnderstood
+from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.rows import IMAGINARY, Array, Dof, Rows
 from symplex.decks.tied import Foot, feet_on_faces
 
@@ -25,22 +25,22 @@ def diameter_of(deck: Deck, step: Step) -> int | None:
 
     Raises
     ------
-    NotUnderstood
+    UnsupportedKeyword
         If it has several, or moves.
     """
     if not any(tie.cyclic for tie in deck.ties):
         return None
     if deck.sector is None:
-        raise NotUnderstood("a *TIE with CYCLIC SYMMETRY has no *CYCLIC SYMMETRY MODEL")
+        raise UnsupportedKeyword("a *TIE with CYCLIC SYMMETRY has no *CYCLIC SYMMETRY MODEL")
     if step.procedure == "static":
         return 0
     if step.procedure != "frequency":
-        raise NotUnderstood("motions of one sector of a structure with cyclic symmetry are not supported")
+        raise UnsupportedKeyword("motions of one sector of a structure with cyclic symmetry are not supported")
     if step.diameters is None:
-        raise NotUnderstood("frequencies of a sector need *SELECT CYCLIC SYMMETRY MODES")
+        raise UnsupportedKeyword("frequencies of a sector need *SELECT CYCLIC SYMMETRY MODES")
     first, last = step.diameters
     if first != last:
-        raise NotUnderstood(f"frequencies of several nodal diameters, {first} to {last}, are several scenarios")
+        raise UnsupportedKeyword(f"frequencies of several nodal diameters, {first} to {last}, are several scenarios")
     return first
 
 
@@ -55,7 +55,7 @@ def add_cyclic(rows: Rows, tie: Tie, sector: Sector, diameter: int, geometry: De
     a, b = np.array(sector.a), np.array(sector.b)
     length = np.linalg.norm(b - a)
     if not length:
-        raise NotUnderstood("the axis of the cyclic symmetry has no direction")
+        raise UnsupportedKeyword("the axis of the cyclic symmetry has no direction")
     slaves = geometry.surface_nodes(tie.slave)
     faces = geometry.faces_of_surface(tie.master)
     masters = geometry.surface_nodes(tie.master)
@@ -73,7 +73,7 @@ def add_cyclic(rows: Rows, tie: Tie, sector: Sector, diameter: int, geometry: De
     phase = np.array([np.cos(diameter * angle), np.sin(diameter * angle)])
     there = (points[slaves] - a) @ turn + a
     if not faces and len(np.unique(tree.query(there)[1])) < len(slaves):
-        raise NotUnderstood("nodes of both sides of the sector do not belong to each other one by one")
+        raise UnsupportedKeyword("nodes of both sides of the sector do not belong to each other one by one")
     if faces:
         feet = feet_on_faces(there, faces, points)
     else:
@@ -81,7 +81,7 @@ def add_cyclic(rows: Rows, tie: Tie, sector: Sector, diameter: int, geometry: De
         feet = [Foot([int(masters[k])], np.ones(1), float(d)) for d, k in zip(distances, places, strict=True)]
     for node, (nodes, weights, away) in zip(slaves.tolist(), feet, strict=True):
         if away > (tie.tolerance if tie.tolerance is not None else _NEAR * size):
-            raise NotUnderstood(
+            raise UnsupportedKeyword(
                 f"node {geometry.numbers[node]} is {away:.3g} away from the other side of the sector; both sides must "
                 "have nodes in the same places, or faces"
             )

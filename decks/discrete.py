@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from symplex.decks.deck import Deck
 from symplex.decks.discrete_keywords import DISCRETE
 from symplex.decks.geometry import DeckGeometry
-from symplex.decks.reading import NotUnderstood
+from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.rows import Dof
 
 Pair = tuple[int, int]
@@ -65,17 +65,17 @@ def discrete_of(deck: Deck, geometry: DeckGeometry, nonlinear: bool) -> Discrete
 
     Raises
     ------
-    NotUnderstood
+    UnsupportedKeyword
         If an element has no properties, or its nodes are in one place.
     MeshError
         If a set is not there.
     """
-    found, told = Discrete(), set[int]()
+    found, reported = Discrete(), set[int]()
     for k, spring in enumerate(deck.springs, start=1):
         name = f"springs_{k}"
         turning: list[Pair] = []
         rows: list[dict[Dof, float]] = []
-        for number, kind, nodes in _elements(geometry, spring.elements, "SPRING", told):
+        for number, kind, nodes in _elements(geometry, spring.elements, "SPRING", reported):
             if kind == "SPRINGA" and nonlinear:
                 turning.append((nodes[0], nodes[1]))
             elif kind == "SPRINGA":
@@ -86,32 +86,34 @@ def discrete_of(deck: Deck, geometry: DeckGeometry, nonlinear: bool) -> Discrete
             elif kind == "SPRING2" and len(spring.directions) == 2:
                 rows.append({(nodes[0], spring.directions[0]): 1.0, (nodes[1], spring.directions[1]): -1.0})
             else:
-                raise NotUnderstood(f"a *SPRING does not say in which directions the {kind} of '{spring.elements}' act")
+                raise UnsupportedKeyword(
+                    f"a *SPRING does not say in which directions the {kind} of '{spring.elements}' act"
+                )
         found.linear += [(name, rows, spring.stiffness)] if rows else []
         found.springs += [(name, turning, spring.stiffness)] if turning else []
     for k, dashpot in enumerate(deck.dashpots, start=1):
-        ends = [(nodes[0], nodes[1]) for *_, nodes in _elements(geometry, dashpot.elements, "DASHPOT", told)]
+        ends = [(nodes[0], nodes[1]) for *_, nodes in _elements(geometry, dashpot.elements, "DASHPOT", reported)]
         found.dashpots.append((f"dashpots_{k}", ends, dashpot.viscosity))
     for mass in deck.masses:
-        on = [nodes[0] for *_, nodes in _elements(geometry, mass.elements, "MASS", told)]
+        on = [nodes[0] for *_, nodes in _elements(geometry, mass.elements, "MASS", reported)]
         found.masses.append((on, mass.mass))
     for coupling in deck.distributed:
         if coupling.of_element:
-            list(_elements(geometry, coupling.reference, "DISTRIBUTING COUPLING", told))
+            list(_elements(geometry, coupling.reference, "DISTRIBUTING COUPLING", reported))
     for number, kind, _ in geometry.discrete():
-        if kind in DISCRETE and number not in told:
-            raise NotUnderstood(f"element {number} of type {kind} has no *{DISCRETE[kind]}")
+        if kind in DISCRETE and number not in reported:
+            raise UnsupportedKeyword(f"element {number} of type {kind} has no *{DISCRETE[kind]}")
     return found
 
 
 def _elements(
-    geometry: DeckGeometry, elements: str, keyword: str, told: set[int]
+    geometry: DeckGeometry, elements: str, keyword: str, reported: set[int]
 ) -> Iterable[tuple[int, str, list[int]]]:
     """Yield number, type and nodes of the elements of a set, for which there is a keyword."""
     for number, kind, nodes in geometry.discrete(elements):
         if DISCRETE.get(kind) != keyword:
-            raise NotUnderstood(f"a *{keyword} is for '{elements}', which has elements {kind}")
-        told.add(number)
+            raise UnsupportedKeyword(f"a *{keyword} is for '{elements}', which has elements {kind}")
+        reported.add(number)
         yield number, kind, nodes
 
 
@@ -120,5 +122,5 @@ def _axis(geometry: DeckGeometry, pair: Pair, number: int) -> NDArray[np.float64
     x = geometry.mesh.points[list(pair)]
     d = x[1] - x[0]
     if not d.any():
-        raise NotUnderstood(f"the nodes of element {number} are in one place; it has no direction")
+        raise UnsupportedKeyword(f"the nodes of element {number} are in one place; it has no direction")
     return d / np.linalg.norm(d)

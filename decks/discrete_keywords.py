@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symplex.decks.deck import Dashpot, Distributed, LumpedMass, Spring
-from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, direction, fields, one_line, real, words
+from symplex.decks.reading import Keyword, Once, Reading, UnsupportedKeyword, direction, fields, one_line, real, words
 from symplex.meshes.formats.abaqus_deck import Block
 
 # Types of elements without volume, by the keyword that says what they are.
@@ -24,7 +24,7 @@ def _take_spring(reading: Reading, block: Block) -> None:
     first, *rest = block.lines
     directions = [direction(word) - 1 for word in words(first) if word] if rest else []
     if any(not 0 <= k < 3 for k in directions):
-        raise NotUnderstood("springs of rotations are not supported")
+        raise UnsupportedKeyword("springs of rotations are not supported")
     values = one_line(Block(block.keyword, {}, rest or [first]), 1)
     reading.deck.springs.append(Spring(block.parameter("ELSET"), tuple(directions), values[0], reading.where(block)))
 
@@ -47,13 +47,13 @@ def _take_distributing_coupling(reading: Reading, block: Block) -> None:
 
 def _take_distributing(reading: Reading, block: Block) -> None:
     if reading.coupled is None:
-        raise NotUnderstood("it stands outside of a *COUPLING")
+        raise UnsupportedKeyword("it stands outside of a *COUPLING")
     surface, reference, axes, _ = reading.coupled
     reading.coupled = None
     ranges = [fields(line, 2) for line in block.lines]
     known = {k for first, last in ranges for k in range(direction(first), direction(last or first) + 1)}
     if ranges and not known >= {1, 2, 3, 4, 5, 6}:
-        raise NotUnderstood("couplings that distribute only some forces and moments are not supported")
+        raise UnsupportedKeyword("couplings that distribute only some forces and moments are not supported")
     reading.deck.distributed.append(Distributed((), surface, reference, False, axes))
 
 

@@ -156,11 +156,11 @@ class DeckGeometry:
         MeshError
             If an element has no such side.
         """
-        wanted: dict[int, list[int]] = {}
+        requested: dict[int, list[int]] = {}
         for number, side in sides:
-            wanted.setdefault(side, []).append(number)
+            requested.setdefault(side, []).append(number)
         found: list[Face] = []
-        for side, numbers in wanted.items():
+        for side, numbers in requested.items():
             for kind, table in self._numbered.elements:
                 chosen = table[np.isin(table[:, 0], numbers)]
                 if len(chosen) and dimension_of(kind) == 3:
@@ -198,18 +198,18 @@ class DeckGeometry:
             If there is no such set, or where there must be ``only`` these in it, an element is another one.
         """
         numbered = self._numbered
-        wanted = None if who is None else {*_members(numbered.element_sets, who).tolist()}
+        requested = None if who is None else {*_members(numbered.element_sets, who).tolist()}
         for kind, (cell, table) in zip(numbered.types, numbered.elements, strict=True):
             if dimension_of(cell) > 1:
                 continue
-            rows = table if wanted is None else table[np.isin(table[:, 0], [*wanted])]
+            rows = table if requested is None else table[np.isin(table[:, 0], [*requested])]
             nodes = numbered.nodes.places(rows[:, 1:], f"a {kind} element")
             for number, places in zip(rows[:, 0].tolist(), nodes.tolist(), strict=True):
-                if wanted is not None:
-                    wanted.remove(number)
+                if requested is not None:
+                    requested.remove(number)
                 yield number, kind, places
-        if wanted and only:
-            raise MeshError(f"element {min(wanted)} of '{who}' is no spring, dashpot or mass.")
+        if requested and only:
+            raise MeshError(f"element {min(requested)} of '{who}' is no spring, dashpot or mass.")
 
     def types_of(self, nodes: NDArray[np.int64]) -> list[str]:
         """Return what the deck calls the types of the solid elements that have any of some nodes, each once."""
@@ -331,9 +331,9 @@ class _Groups:
 def _members(sets: Mapping[str, NDArray[np.int64]], who: str) -> NDArray[np.int64]:
     if is_number(who):
         return np.array([int(who)], np.int64)
-    wanted = who.strip('"').upper()
+    requested = who.strip('"').upper()
     by_upper = {name.upper(): members for name, members in sets.items()}
-    for name in (wanted, wanted.rpartition(".")[2]):
+    for name in (requested, requested.rpartition(".")[2]):
         if name in by_upper:
             return by_upper[name]
     raise MeshError(f"there is no set '{who}'.")

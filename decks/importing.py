@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
-from symplex.base.files import write_whole
+from symplex.base.files import write_atomic
 from symplex.base.representation import Summarized
 from symplex.decks.adjusting import adjusted
 from symplex.decks.deck import NOWHERE, Deck, MaterialData, Missed, Step
@@ -18,7 +18,7 @@ from symplex.decks.geometry import DeckGeometry
 from symplex.decks.keywords import KEYWORDS
 from symplex.decks.layers import blocks_of as blocks_of_elements
 from symplex.decks.parts import Parts
-from symplex.decks.reading import NotUnderstood, Reading
+from symplex.decks.reading import Reading, UnsupportedKeyword
 from symplex.decks.shells import with_layers
 from symplex.decks.state import starts_loaded
 from symplex.decks.toml import as_toml
@@ -180,7 +180,7 @@ def _imported(path: Path, folder: Path, system: Units, overwrite: bool, strict: 
             why = "; ".join(str(error).replace(f"{scenario.name}: ", "").split("\n")[:3])
             deck.missed.append(Missed("STEP", step.where, f"its scenario is refused: {why}", number))
             continue
-        except NotUnderstood as reason:
+        except UnsupportedKeyword as reason:
             deck.missed.append(Missed("STEP", step.where, str(reason), number))
             continue
         _write(scenario, text, overwrite)
@@ -281,7 +281,7 @@ def _scenarios(
             writer = StepWriter(deck, geometry, step, units, f"{path.stem}.mesh.inp")
             tables = writer.tables()
             loose |= {*writer.loose}
-        except (NotUnderstood, MeshError) as reason:
+        except (UnsupportedKeyword, MeshError) as reason:
             why = str(reason).rstrip(".")
             deck.missed.append(Missed("STEP", step.where, why, step.number))
             continue
@@ -293,7 +293,7 @@ def _scenarios(
 
 
 def _check_preload(deck: Deck, step: Step, problem: Problem) -> None:
-    """Raise NotUnderstood if vibrations are about what a linear static step moves far.
+    """Raise UnsupportedKeyword if vibrations are about what a linear static step moves far.
 
     A deck takes the undeformed shape and the stresses of small displacements, a scenario the equilibrium.
     """
@@ -303,7 +303,7 @@ def _check_preload(deck: Deck, step: Step, problem: Problem) -> None:
     points = problem.mesh.points
     moved = float(np.abs(problem.state.q[: len(points)] - points).max() / np.ptp(points, axis=0).max())
     if moved > _MOST_MOVED:
-        raise NotUnderstood(
+        raise UnsupportedKeyword(
             f"the static step {before} is linear, but moves nodes by {moved:.2g} of the size of all: vibrations of a "
             "deck are about the undeformed shape, those of a scenario about the equilibrium; give that step NLGEOM"
         )
@@ -323,6 +323,6 @@ def _write(path: Path, text: str | None, overwrite: bool) -> None:
     if text is None:
         return
     try:
-        write_whole(path, text.encode())
+        write_atomic(path, text.encode())
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror}.") from error

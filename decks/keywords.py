@@ -8,7 +8,7 @@ from symplex.decks.discrete_keywords import DISCRETE_KEYWORDS
 from symplex.decks.load_keywords import LOAD_KEYWORDS
 from symplex.decks.material_keywords import MATERIAL_KEYWORDS
 from symplex.decks.mesh_keywords import MESH_KEYWORDS
-from symplex.decks.reading import Keyword, NotUnderstood, Reading
+from symplex.decks.reading import Keyword, Reading, UnsupportedKeyword
 from symplex.decks.step_keywords import STEP_KEYWORDS
 from symplex.meshes.formats.abaqus_deck import Block
 
@@ -22,7 +22,7 @@ def _take_heading(reading: Reading, block: Block) -> None:
 
 def _take_restart(reading: Reading, block: Block) -> None:
     if "READ" in block.parameters:
-        raise NotUnderstood("results of another run are not read")
+        raise UnsupportedKeyword("results of another run are not read")
     reading.account.add_without_meaning(block.path, block.line, block.last)
 
 

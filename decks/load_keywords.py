@@ -15,7 +15,7 @@ from symplex.decks.deck import (
     Spin,
     Weight,
 )
-from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, direction, fields, real, reals, words
+from symplex.decks.reading import Keyword, Once, Reading, UnsupportedKeyword, direction, fields, real, reals, words
 from symplex.meshes.formats.abaqus_deck import Block
 
 # Abaqus' names of supports: the displacements that they hold, and from 3 on the rotations.
@@ -28,11 +28,11 @@ _NAMED = {
 def _take_amplitude(reading: Reading, block: Block) -> None:
     definition = block.parameters.get("DEFINITION", "TABULAR").upper()
     if definition != "TABULAR":
-        raise NotUnderstood(f"amplitudes with DEFINITION='{definition}' are not supported")
+        raise UnsupportedKeyword(f"amplitudes with DEFINITION='{definition}' are not supported")
     values = reals(",".join(line.rstrip(",") for line in block.lines))
     times, factors = values[::2], values[1::2]
     if len(times) != len(factors) or not times or any(b <= a for a, b in pairwise(times)):
-        raise NotUnderstood("its times do not ascend, or have no factors")
+        raise UnsupportedKeyword("its times do not ascend, or have no factors")
     total = block.parameters.get("TIME", "STEPTIME").upper().replace(" ", "") == "TOTALTIME"
     name = block.parameter("NAME").upper()
     reading.deck.amplitudes[name] = Amplitude(tuple(times), tuple(factors), total)
@@ -50,7 +50,7 @@ def _delayed(reading: Reading, name: str, delay: str) -> str:
     """Return the name of an amplitude that is later than another one, which stands before it."""
     amplitudes = reading.deck.amplitudes
     if name not in amplitudes:
-        raise NotUnderstood("a TIME DELAY without an amplitude before it is not supported")
+        raise UnsupportedKeyword("a TIME DELAY without an amplitude before it is not supported")
     new = f"{name}{DELAYED}{delay}"
     course = amplitudes[name]
     amplitudes[new] = course._replace(times=tuple(t + real(delay) for t in course.times))
@@ -60,7 +60,7 @@ def _delayed(reading: Reading, name: str, delay: str) -> str:
 def _take_boundary(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "DISPLACEMENT").upper()
     if kind != "DISPLACEMENT":
-        raise NotUnderstood(f"supports with TYPE='{kind}' are not supported")
+        raise UnsupportedKeyword(f"supports with TYPE='{kind}' are not supported")
     conditions = reading.conditions
     amplitude = _begin(reading, block, conditions, "supports")
     for line in block.lines:
@@ -74,7 +74,7 @@ def _take_boundary(reading: Reading, block: Block) -> None:
         last = direction(rest[1]) if rest[1] else first
         value = real(rest[2]) if rest[2] else 0.0
         if last > 6:
-            raise NotUnderstood(f"degree of freedom {last} is not supported")
+            raise UnsupportedKeyword(f"degree of freedom {last} is not supported")
         conditions.prescribed += [
             Prescribed(nodes, k - 1, value, amplitude if value else "") for k in range(first, last + 1)
         ]
@@ -86,7 +86,7 @@ def _take_cload(reading: Reading, block: Block) -> None:
     for line in block.lines:
         nodes, component, value = fields(line, 3)
         if not 1 <= direction(component) <= 6:
-            raise NotUnderstood(f"degree of freedom {component} is not supported")
+            raise UnsupportedKeyword(f"degree of freedom {component} is not supported")
         conditions.forces.append(PointForce(nodes, int(component) - 1, real(value) if value else 0.0, amplitude))
 
 
@@ -101,13 +101,13 @@ def _take_dload(reading: Reading, block: Block) -> None:
         if label == "GRAV" and len(values) >= 4:
             size = sum(x * x for x in values[1:4]) ** 0.5
             if not size:
-                raise NotUnderstood("the direction of GRAV is zero")
+                raise UnsupportedKeyword("the direction of GRAV is zero")
             x, y, z = (values[0] * v / size for v in values[1:4])
             conditions.weights.append(Weight(elements, (x, y, z), amplitude))
         elif label == "CENTRIF" and len(values) >= 7:
             size = sum(x * x for x in values[4:7]) ** 0.5
             if not size or values[0] < 0.0:
-                raise NotUnderstood("CENTRIF has no axis, or a negative square of the angular velocity")
+                raise UnsupportedKeyword("CENTRIF has no axis, or a negative square of the angular velocity")
             x, y, z = (values[0] ** 0.5 * v / size for v in values[4:7])
             conditions.weights.append(Spin(elements, (x, y, z), (values[1], values[2], values[3]), amplitude))
         elif label[:1] == "P" and label[1:] in ("1", "2", "3", "4", "5", "6") and values:
@@ -115,7 +115,7 @@ def _take_dload(reading: Reading, block: Block) -> None:
         elif label == "P" and values:
             conditions.pressures.append(FacePressure(elements, None, values[0], amplitude))
         else:
-            raise NotUnderstood(f"loads '{label}' are not supported")
+            raise UnsupportedKeyword(f"loads '{label}' are not supported")
 
 
 def _take_dsload(reading: Reading, block: Block) -> None:
@@ -124,7 +124,7 @@ def _take_dsload(reading: Reading, block: Block) -> None:
     for line in block.lines:
         surface, label, size = fields(line, 3)
         if label.upper() != "P" or not size:
-            raise NotUnderstood(f"loads '{label.upper()}' on surfaces are not supported")
+            raise UnsupportedKeyword(f"loads '{label.upper()}' on surfaces are not supported")
         conditions.pressures.append(FacePressure(surface, 0, real(size), amplitude))
 
 
@@ -134,17 +134,17 @@ def _take_initial(reading: Reading, block: Block) -> None:
         reading.account.add_without_meaning(block.path, block.line, block.last)
         return
     if kind != "VELOCITY":
-        raise NotUnderstood(f"initial conditions with TYPE='{kind}' are not supported")
+        raise UnsupportedKeyword(f"initial conditions with TYPE='{kind}' are not supported")
     for line in block.lines:
         nodes, component, value = fields(line, 3)
         if not 1 <= direction(component) <= 3:
-            raise NotUnderstood(f"degree of freedom {component} is not supported")
+            raise UnsupportedKeyword(f"degree of freedom {component} is not supported")
         reading.deck.velocities.append(NodeVelocity(nodes, int(component) - 1, real(value)))
 
 
 def _take_temperature(reading: Reading, block: Block) -> None:
     if any(material.expands for material in reading.deck.materials.values()):
-        raise NotUnderstood("strains by temperature are not supported")
+        raise UnsupportedKeyword("strains by temperature are not supported")
     reading.account.add_without_meaning(block.path, block.line, block.last)
 
 

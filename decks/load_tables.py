@@ -14,7 +14,7 @@ from symplex.decks.deck import Spin, Step, Weight
 from symplex.decks.geometry import DeckGeometry, Face
 from symplex.decks.mean_nodes import MeanNode
 from symplex.decks.parts import Parts
-from symplex.decks.reading import NotUnderstood
+from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.state import Acting, Value, local_axes
 from symplex.decks.units import Units
 
@@ -96,7 +96,7 @@ class LoadTables:
         tangent = mean.tangent(component - 3)
         if tangent is None or node in self._local or self._step.nonlinear:
             why = "about the normal of a shell, in a local system, or with NLGEOM"
-            raise NotUnderstood(f"a moment {why} is not supported")
+            raise UnsupportedKeyword(f"a moment {why} is not supported")
         found: dict[int, NDArray[np.float64]] = {}
         for (on, i), weight in mean.rotation(component - 3).items():
             found.setdefault(on, np.zeros(3))[i] = weight / np.linalg.norm(tangent)
@@ -189,7 +189,7 @@ class LoadTables:
         tables: list[Table] = []
         for nodes, mass in self._constraints.masses_of(elements):
             if self._step.nonlinear:
-                raise NotUnderstood(
+                raise UnsupportedKeyword(
                     "centrifugal forces on masses, which change as these move, are not supported with NLGEOM"
                 )
             for node in nodes:

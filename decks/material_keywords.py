@@ -8,9 +8,9 @@ from scipy.spatial.transform import Rotation
 from symplex.decks.deck import Axes, MaterialData, Section
 from symplex.decks.reading import (
     Keyword,
-    NotUnderstood,
     Once,
     Reading,
+    UnsupportedKeyword,
     fields,
     one_line,
     real,
@@ -45,12 +45,12 @@ def _take_elastic(reading: Reading, block: Block) -> None:
     if not kind.startswith("ISO"):
         count = {"ORTHO": 9, "ORTHOTROPIC": 9, "ENGINEERINGCONSTANTS": 9, "ANISO": 21, "ANISOTROPIC": 21}.get(kind)
         if count is None:
-            raise NotUnderstood(f"elasticity with TYPE='{kind}' is not supported")
+            raise UnsupportedKeyword(f"elasticity with TYPE='{kind}' is not supported")
         values = [real(word) for line in block.lines for word in words(line.rstrip().rstrip(",")) if word]
         if len(values) < count:
             raise ValueError(f"a *{block.keyword} has {len(values)} numbers, not {count}")
         if len(values) > count + 1:  # the last one is a temperature
-            raise NotUnderstood("constants that depend on temperature or other fields are not supported")
+            raise UnsupportedKeyword("constants that depend on temperature or other fields are not supported")
         given = tuple(values[:count])
         material.stiffness, material.engineering = (), ()
         if kind.startswith("ENG"):
@@ -73,7 +73,7 @@ def _take_expansion(reading: Reading, block: Block) -> None:
 def _take_hyperelastic(reading: Reading, block: Block) -> None:
     kinds = [name for name in block.parameters if name in _HYPERELASTIC]
     if len(kinds) != 1 or len(block.parameters) != 1:
-        raise NotUnderstood(f"only {', '.join(_HYPERELASTIC)} with their constants are known")
+        raise UnsupportedKeyword(f"only {', '.join(_HYPERELASTIC)} with their constants are known")
     formula, names = _HYPERELASTIC[kinds[0]]
     values = one_line(block, 2, len(names))
     values += [0.0] * (len(names) - len(values))
@@ -81,7 +81,7 @@ def _take_hyperelastic(reading: Reading, block: Block) -> None:
     for name in [name for name in names if name.startswith("d")]:
         if constants[name] == 0.0:
             if name == "d1":
-                raise NotUnderstood("an incompressible material (D1 = 0) has no formula; give a D1")
+                raise UnsupportedKeyword("an incompressible material (D1 = 0) has no formula; give a D1")
             power = 2 * int(name[1:])
             formula = formula.replace(f" + (J - 1)**{power}/{name}", "")
             del constants[name]
@@ -106,7 +106,7 @@ def _take_section(reading: Reading, block: Block) -> None:
 
 def _take_shell_section(reading: Reading, block: Block) -> None:
     if reals(block.parameters.get("OFFSET") or "0")[0]:
-        raise NotUnderstood("shells with an OFFSET from the surface of their nodes are not supported")
+        raise UnsupportedKeyword("shells with an OFFSET from the surface of their nodes are not supported")
     thickness, _ = fields(single_line(block), 2)  # and the number of points across it
     _add_section(reading, block, thickness, of_shell=True)
 
@@ -137,20 +137,20 @@ def _take_thickness(reading: Reading, block: Block) -> None:
 def _take_orientation(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("SYSTEM", "RECTANGULAR").upper()
     if kind[:1] not in ("R", "C") or block.parameters.get("DEFINITION", "COORDINATES").upper() != "COORDINATES":
-        raise NotUnderstood("only orientations with SYSTEM=RECTANGULAR and CYLINDRICAL by coordinates are known")
+        raise UnsupportedKeyword("only orientations with SYSTEM=RECTANGULAR and CYLINDRICAL by coordinates are known")
     if block.lines and len(words(block.lines[0])) == 1:
-        raise NotUnderstood("orientations that differ between elements are not supported")
+        raise UnsupportedKeyword("orientations that differ between elements are not supported")
     *points, further = *(fields(block.lines[0], 9) if block.lines else []), block.lines[2:]
     values = [real(word) if word else 0.0 for word in points]
     if len(values) < 6:
         raise ValueError(f"an *{block.keyword} has no two points")
     if any(values[6:]) or further:
-        raise NotUnderstood("orientations with another origin, or more than one rotation, are not supported")
+        raise UnsupportedKeyword("orientations with another origin, or more than one rotation, are not supported")
     axes = Axes((values[0], values[1], values[2]), (values[3], values[4], values[5]), kind.startswith("C"))
     if len(block.lines) > 1:
         axis, degrees = fields(block.lines[1], 2)
         if axis not in ("1", "2", "3") or axes.cylindrical:
-            raise NotUnderstood("only orientations that are turned about one of their axes 1, 2, 3 are known")
+            raise UnsupportedKeyword("only orientations that are turned about one of their axes 1, 2, 3 are known")
         axes = _turned(axes, int(axis) - 1, real(degrees) if degrees else 0.0)
     reading.deck.orientations[block.parameter("NAME").upper()] = axes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symplex.decks.deck import Axes, MaterialData
-from symplex.decks.reading import NotUnderstood
+from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
@@ -27,7 +27,7 @@ def material_table(material: MaterialData, axes: Axes | None, units: Units, larg
 
     Raises
     ------
-    NotUnderstood
+    UnsupportedKeyword
         If it has no elasticity.
     """
     density = _ANY_DENSITY if material.density is None else material.density * units.density
@@ -41,14 +41,14 @@ def material_table(material: MaterialData, axes: Axes | None, units: Units, larg
     if material.stiffness or material.engineering:
         return _anisotropic(material, axes, units, large) | {"density": density}
     if material.young is None:
-        raise NotUnderstood(f"the material '{material.name}' has no elasticity")
+        raise UnsupportedKeyword(f"the material '{material.name}' has no elasticity")
     law = "saint-venant-kirchhoff" if large else "linear-elastic"
     return {"law": law, "young": material.young * units.stress, "poisson": material.poisson, "density": density}
 
 
 def _anisotropic(material: MaterialData, axes: Axes | None, units: Units, large: bool) -> Table:
     if axes is not None and axes.cylindrical:
-        raise NotUnderstood("the axes of a material cannot be cylindrical; they are the same in all elements")
+        raise UnsupportedKeyword("the axes of a material cannot be cylindrical; they are the same in all elements")
     table: Table = {"law": "anisotropic" if large else "linear-anisotropic"}
     if material.stiffness:
         table["stiffness"] = [value * units.stress for value in material.stiffness]

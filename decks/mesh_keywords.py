@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from symplex.decks.deck import System
 from symplex.decks.discrete_keywords import DISCRETE
-from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, fields, real, reals
+from symplex.decks.reading import Keyword, Once, Reading, UnsupportedKeyword, fields, real, reals
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block
 
@@ -43,9 +43,9 @@ def _take_elements(reading: Reading, block: Block) -> None:
     except MeshError as error:
         if "is not supported" not in str(error):
             raise
-        raise NotUnderstood(f"elements '{name}' are not supported") from None
+        raise UnsupportedKeyword(f"elements '{name}' are not supported") from None
     if name not in ELEMENTS and name not in DISCRETE:
-        raise NotUnderstood(f"elements '{name}' cannot be computed with")
+        raise UnsupportedKeyword(f"elements '{name}' cannot be computed with")
 
 
 def _take_mesh(reading: Reading, block: Block) -> None:
@@ -54,22 +54,22 @@ def _take_mesh(reading: Reading, block: Block) -> None:
     except MeshError as error:
         if "not supported" not in str(error):
             raise
-        raise NotUnderstood(str(error).rstrip(".")) from None
+        raise UnsupportedKeyword(str(error).rstrip(".")) from None
 
 
 def _take_surface(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "ELEMENT").upper()
     if kind not in ("ELEMENT", "NODE"):
-        raise NotUnderstood(f"surfaces with TYPE='{kind}' are not supported")
+        raise UnsupportedKeyword(f"surfaces with TYPE='{kind}' are not supported")
     if kind == "NODE" and any(weight and real(weight) != 1.0 for _, weight in (fields(x, 2) for x in block.lines)):
-        raise NotUnderstood("surfaces of nodes with areas or weights other than 1 are not supported")
+        raise UnsupportedKeyword("surfaces of nodes with areas or weights other than 1 are not supported")
     _take_mesh(reading, block)
 
 
 def _take_transform(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "R").upper()
     if kind not in ("R", "C"):
-        raise NotUnderstood(f"systems with TYPE='{kind}' are not supported")
+        raise UnsupportedKeyword(f"systems with TYPE='{kind}' are not supported")
     values = reals(" ".join(block.lines))
     if len(values) != 6:
         raise ValueError(f"a *TRANSFORM has {len(values)} numbers, not 6")

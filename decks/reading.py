@@ -27,11 +27,11 @@ _BRACKETS = ("ASSEMBLY", "ENDASSEMBLY", "ENDINSTANCE")  # around what is placed 
 _OF_COUPLING = ("KINEMATIC", "DISTRIBUTING")
 
 
-class NotUnderstood(Exception):
+class UnsupportedKeyword(Exception):
     """What a keyword says goes beyond what can be imported; the text tells what."""
 
 
-class Unknown(NotUnderstood):
+class Unknown(UnsupportedKeyword):
     """A keyword, a parameter or lines below a keyword are not known."""
 
 
@@ -152,7 +152,7 @@ class Reading:
             keyword.take(self, block)
             if name == "NODE" and block.placement is None:
                 self._nodes.append(block)
-        except NotUnderstood as reason:
+        except UnsupportedKeyword as reason:
             self.miss(block, str(reason), isinstance(reason, Unknown))
         except (MeshError, ValueError) as error:
             why = str(error).rstrip(".")
@@ -161,23 +161,23 @@ class Reading:
             self.miss(block, why)
 
     def _check_place(self, keyword: Keyword) -> None:
-        """Raise NotUnderstood if a keyword is where its data would act in other steps than they should."""
+        """Raise UnsupportedKeyword if a keyword is where its data would act in other steps than they should."""
         here = "in steps" if self.in_step else "between steps" if self.deck.steps else "before steps"
         if keyword.place not in (here, "anywhere") and (
             keyword.place != "before or in steps" or here == "between steps"
         ):
             where = {"before steps": "before the first *STEP", "in steps": "inside a *STEP"}
-            raise NotUnderstood(f"it must be {where.get(keyword.place, 'before the first *STEP, or inside one')}")
+            raise UnsupportedKeyword(f"it must be {where.get(keyword.place, 'before the first *STEP, or inside one')}")
 
     def _define(self, once: Once, block: Block) -> None:
-        """Note where something is defined; raise NotUnderstood if it is defined already."""
+        """Note where something is defined; raise UnsupportedKeyword if it is defined already."""
         owner = getattr(self, once.owner) if once.owner else None
         name = block.parameters.get(once.parameter, "")
         within = block.placement.name if block.placement is not None else ""
         key = (once.what, id(owner), name.upper(), within)
         if key in self._defined:
             named = f" '{name}'" if name else f" of the {once.owner}" if once.owner else ""
-            raise NotUnderstood(f"there is a second {once.what}{named}; the first is in {self._defined[key]}")
+            raise UnsupportedKeyword(f"there is a second {once.what}{named}; the first is in {self._defined[key]}")
         self._defined[key] = self.where(block)
 
     def _end_coupling(self) -> None:
@@ -275,7 +275,7 @@ class Reading:
     def material_of(self) -> MaterialData:
         """Return the material that is being read."""
         if self.material is None:
-            raise NotUnderstood("it stands outside of a *MATERIAL")
+            raise UnsupportedKeyword("it stands outside of a *MATERIAL")
         return self.material
 
 
@@ -298,12 +298,12 @@ def fields(line: str, count: int) -> list[str]:
 
     Raises
     ------
-    NotUnderstood
+    UnsupportedKeyword
         If there are more.
     """
     found = words(line)
     if further := next(filter(None, found[count:]), ""):
-        raise NotUnderstood(f"'{further[:_LINES_TOLD]}' is not known; there are {count} entries in a line at most")
+        raise UnsupportedKeyword(f"'{further[:_LINES_TOLD]}' is not known; there are {count} entries in a line at most")
     return [*found[:count], *[""] * (count - len(found))]
 
 
@@ -312,11 +312,11 @@ def single_line(block: Block) -> str:
 
     Raises
     ------
-    NotUnderstood
+    UnsupportedKeyword
         If there are several.
     """
     if len(block.lines) > 1:
-        raise NotUnderstood("several lines below it are not supported")
+        raise UnsupportedKeyword("several lines below it are not supported")
     return block.lines[0] if block.lines else ""
 
 
@@ -346,19 +346,19 @@ def one_line(block: Block, least: int, most: int | None = None) -> list[float]:
 
     Raises
     ------
-    NotUnderstood
+    UnsupportedKeyword
         If there are several lines, as for constants that depend on temperature.
     ValueError
         If there are fewer numbers.
     """
     if len(block.lines) > 1:
-        raise NotUnderstood("constants that depend on temperature or other fields are not supported")
+        raise UnsupportedKeyword("constants that depend on temperature or other fields are not supported")
     most = least if most is None else most
     values = reals(block.lines[0]) if block.lines else []
     if len(values) < least:
         raise ValueError(f"a *{block.keyword} has {len(values)} numbers, not {least}")
     if len(values) > most + 1:
-        raise NotUnderstood(f"it has {len(values)} numbers; {most} and a temperature are known")
+        raise UnsupportedKeyword(f"it has {len(values)} numbers; {most} and a temperature are known")
     return values[:most]
 
 

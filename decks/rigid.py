@@ -6,7 +6,7 @@ import numpy as np
 
 from symplex.decks.deck import Deck, Distributed, MultiPoint, RigidGroup
 from symplex.decks.geometry import DeckGeometry
-from symplex.decks.reading import NotUnderstood
+from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.rows import Array, Dof, Rows
 from symplex.decks.state import directions, oriented
 
@@ -24,12 +24,12 @@ def add_rigid(rows: Rows, rigid: RigidGroup, deck: Deck, geometry: DeckGeometry)
     else:
         turning = _turning_node(rows, reference, place, geometry)
     if rows.turning.setdefault(reference, turning) != turning:
-        raise NotUnderstood(f"node {geometry.numbers[reference]} is the reference node of several rigid bodies")
+        raise UnsupportedKeyword(f"node {geometry.numbers[reference]} is the reference node of several rigid bodies")
     nodes = geometry.surface_nodes(rigid.nodes) if rigid.is_surface else geometry.nodes(rigid.nodes)
     nodes = np.setdiff1d(nodes, [reference, turning])
     local = None if not rigid.axes else directions(oriented(deck, rigid.axes), points[nodes])
     if local is not None and np.isnan(local).any():
-        raise NotUnderstood("a node on the axis of the coupling's cylindrical system has no radial direction")
+        raise UnsupportedKeyword("a node on the axis of the coupling's cylindrical system has no radial direction")
     for k, node in enumerate(nodes.tolist()):
         for i in rigid.components:
             axis = _AXES[i] if local is None else local[k, i]
@@ -49,11 +49,11 @@ def _turning_node(rows: Rows, reference: int, place: Array, geometry: DeckGeomet
 
     Raises
     ------
-    NotUnderstood
+    UnsupportedKeyword
         If this has one already.
     """
     if reference in rows.turning:
-        raise NotUnderstood(f"node {geometry.numbers[reference]} is the reference node of several rigid bodies")
+        raise UnsupportedKeyword(f"node {geometry.numbers[reference]} is the reference node of several rigid bodies")
     turning = rows.turning[reference] = len(geometry.mesh.points) + len(rows.turns)
     rows.turns[turning] = place
     return turning
@@ -62,7 +62,7 @@ def _turning_node(rows: Rows, reference: int, place: Array, geometry: DeckGeomet
 def single(geometry: DeckGeometry, who: str) -> list[int]:
     nodes = geometry.nodes(who)
     if len(nodes) != 1:
-        raise NotUnderstood(f"'{who}' has {len(nodes)} nodes, not one")
+        raise UnsupportedKeyword(f"'{who}' has {len(nodes)} nodes, not one")
     return nodes.tolist()
 
 
@@ -80,13 +80,13 @@ def add_multi_point(rows: Rows, constraint: MultiPoint, geometry: DeckGeometry) 
         return
     size = np.linalg.norm(points[last])
     if not size:
-        raise NotUnderstood("the node of a MEANROT is at the origin, so that it gives no axis")
+        raise UnsupportedKeyword("the node of a MEANROT is at the origin, so that it gives no axis")
     axis = points[last] / size
     r = points[nodes] - points[nodes].mean(axis=0)
     r -= np.outer(r @ axis, axis)
     squares = np.einsum("ni,ni->n", r, r)
     if not squares.all():
-        raise NotUnderstood("a node of a MEANROT is on its axis")
+        raise UnsupportedKeyword("a node of a MEANROT is on its axis")
     weights = np.cross(axis, r) / squares[:, None]
     weights = (weights - weights.mean(axis=0)) / len(nodes)
     factors = {(node, i): float(w[i]) for node, w in zip(nodes, weights, strict=True) for i in range(3)}
@@ -103,7 +103,7 @@ def add_distributed(rows: Rows, coupling: Distributed, deck: Deck, geometry: Dec
     if coupling.of_element:
         found = [places for *_, places in geometry.discrete(coupling.reference)]
         if len(found) != 1:
-            raise NotUnderstood(f"'{coupling.reference}' has {len(found)} elements, not one")
+            raise UnsupportedKeyword(f"'{coupling.reference}' has {len(found)} elements, not one")
         reference = found[0][0]
     else:
         (reference,) = single(geometry, coupling.reference)
@@ -115,9 +115,11 @@ def add_distributed(rows: Rows, coupling: Distributed, deck: Deck, geometry: Dec
         nodes = np.concatenate([members for members, _ in sets])
         weights = np.concatenate([np.full(len(members), weight) for members, weight in sets])
     if reference in nodes or not weights.sum() > 0.0 or weights.min() < 0.0:
-        raise NotUnderstood("its weights are not positive, or its reference node is among the nodes that it follows")
+        raise UnsupportedKeyword(
+            "its weights are not positive, or its reference node is among the nodes that it follows"
+        )
     if len(nodes) > _MOST:
-        raise NotUnderstood(f"it follows {len(nodes)} nodes; more than {_MOST} are too many")
+        raise UnsupportedKeyword(f"it follows {len(nodes)} nodes; more than {_MOST} are too many")
     weights = weights / weights.sum()
     centre = weights @ points[nodes]
     r = points[nodes] - centre
@@ -134,7 +136,7 @@ def add_distributed(rows: Rows, coupling: Distributed, deck: Deck, geometry: Dec
         return
     inertia = np.einsum("n,ni,ni->", weights, r, r) * np.eye(3) - np.einsum("n,ni,nj->ij", weights, r, r)
     if np.linalg.matrix_rank(inertia, tol=1e-9 * np.trace(inertia)) < 3:
-        raise NotUnderstood("the nodes of a coupling that distributes forces are on one line")
+        raise UnsupportedKeyword("the nodes of a coupling that distributes forces are on one line")
     for i in range(3):
         turn: dict[Dof, float] = {(turning, k): -float(inertia[i, k]) for k in range(3)}
         for node, w, d in zip(nodes.tolist(), weights, r, strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.decks.mean_nodes import Dof, MeanNode
-from symplex.decks.reading import NotUnderstood
+from symplex.decks.reading import UnsupportedKeyword
 
 _NO_WEIGHT = 1e-10
 
@@ -57,7 +57,7 @@ class Rows:
             factors = self._written_out(factors)
         size = max(map(abs, factors.values()), default=0.0)
         if not size:
-            raise NotUnderstood("an equation has no factors")
+            raise UnsupportedKeyword("an equation has no factors")
         kept = {dof: factor / size for dof, factor in factors.items() if abs(factor) > _NO_WEIGHT * size}
         self.factors.append(kept)
         self.values.append(value / size)

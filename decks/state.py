@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from symplex.decks.deck import Conditions, Deck, Spin, Step, System, Weight
 from symplex.decks.geometry import DeckGeometry
-from symplex.decks.reading import NotUnderstood
+from symplex.decks.reading import UnsupportedKeyword
 
 _ON_AXIS = 1e-9  # of the size of coordinates: how near to an axis a node is on it
 
@@ -103,7 +103,7 @@ def directions(system: System, points: NDArray[np.float64]) -> NDArray[np.float6
 
     Raises
     ------
-    NotUnderstood
+    UnsupportedKeyword
         If the system has no directions.
     """
     a, b = np.array(system.a), np.array(system.b)
@@ -119,7 +119,7 @@ def directions(system: System, points: NDArray[np.float64]) -> NDArray[np.float6
     if system.cylindrical:
         sizes[0][sizes[0] <= _ON_AXIS * np.abs(points - a).max(initial=1.0)] = np.nan
     if any((size == 0.0).any() for size in sizes):
-        raise NotUnderstood("a local system has no directions")
+        raise UnsupportedKeyword("a local system has no directions")
     first, third = first / sizes[0][:, None], third / sizes[1][:, None]
     return np.stack([first, np.cross(third, first), third], axis=1)
 
@@ -129,11 +129,11 @@ def oriented(deck: Deck, name: str) -> System:
 
     Raises
     ------
-    NotUnderstood
+    UnsupportedKeyword
         If there is none of that name.
     """
     if name not in deck.orientations:
-        raise NotUnderstood(f"there is no orientation '{name}'")
+        raise UnsupportedKeyword(f"there is no orientation '{name}'")
     axes = deck.orientations[name]
     return System("", axes.first, axes.second, axes.cylindrical)
 
@@ -143,14 +143,14 @@ def local_axes(local: Mapping[int, NDArray[np.float64]], node: int) -> NDArray[n
 
     Raises
     ------
-    NotUnderstood
+    UnsupportedKeyword
         If it is on the axis of its system.
     """
     axes = local.get(node)
     if axes is None:
         return np.eye(3)
     if np.isnan(axes).any():
-        raise NotUnderstood("a node on the axis of its cylindrical system has no radial direction")
+        raise UnsupportedKeyword("a node on the axis of its cylindrical system has no radial direction")
     return axes
 
 
@@ -168,13 +168,13 @@ def starts_loaded(deck: Deck, step: Step) -> int:
 
     Raises
     ------
-    NotUnderstood
+    UnsupportedKeyword
         If it goes on from a motion.
     """
     last = 0
     for earlier in deck.steps[: step.number - 1]:
         if earlier.procedure in ("dynamic", "explicit", "modal-dynamic"):
-            raise NotUnderstood(f"it goes on from the motion of step {earlier.number}")
+            raise UnsupportedKeyword(f"it goes on from the motion of step {earlier.number}")
         if earlier.procedure == "static" and not earlier.perturbation:
             last = earlier.number
     return last

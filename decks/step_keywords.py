@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symplex.decks.deck import Procedure, Step
-from symplex.decks.reading import Keyword, NotUnderstood, Once, Reading, fields, real, reals, single_line, words
+from symplex.decks.reading import Keyword, Once, Reading, UnsupportedKeyword, fields, real, reals, single_line, words
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus_deck import Block
 
@@ -42,7 +42,7 @@ def _end_step(reading: Reading, block: Block) -> None:
 def _begin(reading: Reading, procedure: Procedure) -> Step:
     step = reading.step
     if step.procedure is not None:
-        raise NotUnderstood("the step has another procedure already")
+        raise UnsupportedKeyword("the step has another procedure already")
     step.procedure = procedure
     return step
 
@@ -53,7 +53,7 @@ def _times(step: Step, block: Block, *, needed: bool) -> None:
     line = single_line(block)
     values = reals(",".join(fields(line, 4)[:2]))
     if needed and len(values) < 2:
-        raise NotUnderstood("it says no step of time and no duration")
+        raise UnsupportedKeyword("it says no step of time and no duration")
     if values and values[0]:
         step.dt = values[0]
     step.period = values[1] if len(values) > 1 and values[1] else 1.0
@@ -69,14 +69,14 @@ def _take_dynamic(reading: Reading, block: Block) -> None:
     explicit = block.parameters.get("EXPLICIT")
     step = _begin(reading, "dynamic" if explicit is None else "explicit")
     if step.perturbation:
-        raise NotUnderstood("dynamics as a perturbation is not supported")
+        raise UnsupportedKeyword("dynamics as a perturbation is not supported")
     if "ALPHA" in block.parameters:
         step.alpha = reals(block.parameters["ALPHA"])[0]
         if not -1 / 3 <= step.alpha <= 0:
-            raise NotUnderstood(f"ALPHA is {step.alpha:g}, not from -1/3 to 0")
+            raise UnsupportedKeyword(f"ALPHA is {step.alpha:g}, not from -1/3 to 0")
     # Of explicit steps the third number is the step for which masses are scaled.
     if any(words(single_line(block))[2 if explicit is not None else 4 :]):
-        raise NotUnderstood(_SCALED)
+        raise UnsupportedKeyword(_SCALED)
     _times(step, block, needed=True)
 
 
@@ -85,9 +85,9 @@ def _take_frequency(reading: Reading, block: Block) -> None:
     found = words(single_line(block))
     step.modes = int(found[0]) if found[0].isdecimal() else 0
     if step.modes < 1:
-        raise NotUnderstood("it does not say how many frequencies")
+        raise UnsupportedKeyword("it does not say how many frequencies")
     if any(found[3:]):
-        raise NotUnderstood(_SCALED)
+        raise UnsupportedKeyword(_SCALED)
 
 
 def _take_modal_dynamic(reading: Reading, block: Block) -> None:
@@ -96,12 +96,12 @@ def _take_modal_dynamic(reading: Reading, block: Block) -> None:
 
 def _take_modal_damping(reading: Reading, block: Block) -> None:
     if "RAYLEIGH" not in block.parameters:
-        raise NotUnderstood("only RAYLEIGH damping of modes is known")
+        raise UnsupportedKeyword("only RAYLEIGH damping of modes is known")
     first, last, alpha, beta = fields(single_line(block), 4)
     if any(mode and not mode.isdecimal() for mode in (first, last)):
         raise ValueError("the first and the last mode must be integers")
     if not alpha and not beta:
-        raise NotUnderstood("it has no damping")
+        raise UnsupportedKeyword("it has no damping")
     reading.step.rayleigh = real(alpha or "0"), real(beta or "0")
 
 

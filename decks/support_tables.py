@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from symplex.decks.constraint_tables import ConstraintTables
 from symplex.decks.courses import Courses
 from symplex.decks.deck import Step
-from symplex.decks.reading import NotUnderstood
+from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.rows import Rows
 from symplex.decks.state import Acting, Value, local_axes
 from symplex.decks.units import Units
@@ -79,10 +79,10 @@ class SupportTables:
             return given
         turns = {c: self._final(v) for c, v in given.items() if c >= 3}
         if turns and node in self._local:
-            raise NotUnderstood("rotations of shells in local systems are not supported")
+            raise UnsupportedKeyword("rotations of shells in local systems are not supported")
         turn = np.array([turns.get(c, 0.0) for c in range(3, 6)])
         if turn.any() and self._step.nonlinear:
-            raise NotUnderstood("rotations of shells are known for small ones only, without NLGEOM")
+            raise UnsupportedKeyword("rotations of shells are known for small ones only, without NLGEOM")
         for component in turns:
             tangent = mean.tangent(component - 3)
             if tangent is not None:
@@ -101,7 +101,7 @@ class SupportTables:
     def _final(self, value: Value) -> float:
         """Return where a support that has an equation is."""
         if value.value and self._courses.moves:
-            raise NotUnderstood(
+            raise UnsupportedKeyword(
                 "a support that moves in a direction oblique to the axes, or of a shell, is not supported"
             )
         return value.value * self._courses.final(value.amplitude, value.step) if value.value else 0.0
@@ -129,7 +129,7 @@ class SupportTables:
             return {"displacement": displacement.tolist(), "history": history, "interpolation": "linear"}
         history = self._courses.history(amplitude)
         if not history:
-            raise NotUnderstood("a support jumps at the start of the step; give it an amplitude")
+            raise UnsupportedKeyword("a support jumps at the start of the step; give it an amplitude")
         times, factors = history["times"], history["factors"]
         if times[-1] < duration:
             history = {**history, "times": [*times, duration], "factors": [*factors, factors[-1]]}

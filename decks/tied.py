@@ -11,7 +11,7 @@ from scipy.spatial import KDTree
 
 from symplex.decks.deck import Tie
 from symplex.decks.geometry import DeckGeometry, Face
-from symplex.decks.reading import NotUnderstood
+from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.rows import Array, Rows
 from symplex.meshes.kinds import FACE_KINDS
 from symplex.meshes.shape_functions import SHAPE_FUNCTIONS
@@ -40,7 +40,7 @@ def add_tie(rows: Rows, tie: Tie, geometry: DeckGeometry) -> None:
     points = geometry.mesh.points
     faces = geometry.faces(geometry.sides(tie.master, 0))
     if not faces:
-        raise NotUnderstood(f"the surface '{tie.master}' has no faces")
+        raise UnsupportedKeyword(f"the surface '{tie.master}' has no faces")
     nodes = np.setdiff1d(geometry.surface_nodes(tie.slave), np.concatenate(faces))
     for node, (face, weights, away) in zip(nodes.tolist(), feet_on_faces(points[nodes], faces, points), strict=True):
         size = float(np.ptp(points[list(face)], axis=0).max())

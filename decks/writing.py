@@ -17,7 +17,7 @@ from symplex.decks.discrete import discrete_of
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.load_tables import LoadTables
 from symplex.decks.parts import Parts
-from symplex.decks.reading import NotUnderstood
+from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.state import Acting, Value, acting, local_directions, starts_loaded
 from symplex.decks.support_tables import SupportTables
 from symplex.decks.units import Units
@@ -69,7 +69,7 @@ class StepWriter:
 
         Raises
         ------
-        NotUnderstood
+        UnsupportedKeyword
             If the step says what a scenario cannot.
         MeshError
             If it refers to what is not there.
@@ -78,7 +78,7 @@ class StepWriter:
         if step.procedure == "static":
             starts_loaded(self._deck, step)
             if step.perturbation and step.number > 1:
-                raise NotUnderstood("a static perturbation of an earlier step is not supported")
+                raise UnsupportedKeyword("a static perturbation of an earlier step is not supported")
         acts = self._acting()
         if self._preload and self._courses.moves:
             self._refuse_changes(acts)
@@ -86,19 +86,21 @@ class StepWriter:
         supports = held.tables(acts)
         loads = self._loads.tables(acts)
         if len(loads) > _MOST_LOADS:
-            raise NotUnderstood(f"it has {len(loads)} different loads; more than {_MOST_LOADS} are too many tables")
+            raise UnsupportedKeyword(
+                f"it has {len(loads)} different loads; more than {_MOST_LOADS} are too many tables"
+            )
         static = step.procedure == "static" or self._preload
         tables: Table = {"title": self._title(), "body": self._body.tables()}
         tables["contact"] = self._contact.tables()
         if self._rows.doubled:
             if tables["contact"]:
-                raise NotUnderstood("contact in a structure with cyclic symmetry is not supported")
+                raise UnsupportedKeyword("contact in a structure with cyclic symmetry is not supported")
             if self._constraints.loose:
-                raise NotUnderstood("nodes of no element in a structure with cyclic symmetry are not supported")
+                raise UnsupportedKeyword("nodes of no element in a structure with cyclic symmetry are not supported")
             tables["body"].append({**tables["body"][0], "name": IMAGE})
             supports += [{**table, "body": IMAGE} for table in supports]
         if self._constraints.loose and step.procedure == "explicit":
-            raise NotUnderstood("nodes of no element have no mass, which explicit steps need")
+            raise UnsupportedKeyword("nodes of no element have no mass, which explicit steps need")
         tables["point_mass"] = self._constraints.masses(None if step.procedure == "static" else self._body.density)
         tables["spring"] = self._constraints.springs()
         tables["constraint"] = self._constraints.tables(self._body.stiffest, step.procedure == "static")
@@ -128,11 +130,11 @@ class StepWriter:
         acts = acting(self._deck, self._geometry, number)
         for (node, component), value in acts.supports.items():  # nodes of solids have no rotations to hold
             if value.value and self._rows.turned(node, component) is None:
-                raise NotUnderstood("rotations are given of nodes that have none")
+                raise UnsupportedKeyword("rotations are given of nodes that have none")
         supports = {self._rows.turned(*dof): value for dof, value in acts.supports.items()}
         forces = {self._rows.turned(*dof): values for dof, values in acts.forces.items()}
         if None in forces:
-            raise NotUnderstood("a moment acts on a node that has no rotation")
+            raise UnsupportedKeyword("a moment acts on a node that has no rotation")
         return replace(
             acts,
             supports={dof: value for dof, value in supports.items() if dof is not None},
@@ -148,18 +150,18 @@ class StepWriter:
         if not self._preload:
             return Acting(supports={key: Value(0.0, "", 0) for key in held})
         if {*held} != {*acts.supports}:
-            raise NotUnderstood("other nodes are held than in the step before")
+            raise UnsupportedKeyword("other nodes are held than in the step before")
         return acts
 
     def _refuse_changes(self, acts: Acting) -> None:
-        """Raise NotUnderstood if a motion changes what its static start is under: it would start under the changes."""
+        """Raise UnsupportedKeyword if a motion changes the loads of its static start, which would act there."""
         step = self._step
         before = self._acting_to(self._preload)
         new = [key for key, values in (*acts.forces.items(), *acts.pressures.items()) if values[-1].step == step.number]
         if step.new_forces or step.new_pressures or any(k in before.forces or k in before.pressures for k in new):
-            raise NotUnderstood("loads of the static step before are changed or removed")
+            raise UnsupportedKeyword("loads of the static step before are changed or removed")
         if step.new_supports or {*acts.supports.items()} != {*before.supports.items()}:
-            raise NotUnderstood("supports of the static step before are changed or removed")
+            raise UnsupportedKeyword("supports of the static step before are changed or removed")
 
     def _damping(self) -> list[Table]:
         """Return Rayleigh damping: of the material, or of modes, in motions."""
@@ -170,7 +172,7 @@ class StepWriter:
         if step.procedure == "modal-dynamic":
             found = {step.rayleigh or (0.0, 0.0)}
         if len(found) > 1:
-            raise NotUnderstood("materials have different damping")
+            raise UnsupportedKeyword("materials have different damping")
         alpha, beta = found.pop()
         if not alpha and not beta:
             return []

@@ -86,10 +86,10 @@ def _launched(threads: int) -> tuple[int, int]:
     return -(-threads // size), size
 
 
-def _require_memory(wanted: int) -> None:
+def _require_memory(requested: int) -> None:
     free, _ = cuda.current_context().get_memory_info()
-    if wanted > free:
+    if requested > free:
         raise InvalidSystem(
-            f"the device has {free / _GIB:.1f} GiB free, and this system needs {wanted / _GIB:.1f} GiB; run it on "
+            f"the device has {free / _GIB:.1f} GiB free, and this system needs {requested / _GIB:.1f} GiB; run it on "
             "processors, or on several ranks."
         )

@@ -59,7 +59,7 @@ def complaints(site: Path, pictures: Path | None = None) -> list[str]:
     if running is None:
         return ["There is no Chromium with its driver here: install chromium and chromium-driver."]
     try:
-        found = [one for page, wanted in PAGES.items() for one in _look(running, site, page, wanted, pictures)]
+        found = [one for page, requested in PAGES.items() for one in _look(running, site, page, requested, pictures)]
         return found + [one for page in scenes(site) for one in _open_scene(running, page, pictures)]
     finally:
         running.quit()
@@ -84,12 +84,12 @@ def _open_scene(running: Any, page: Path, pictures: Path | None) -> list[str]:
     return [f"{page.name}: {entry['message']}" for entry in running.get_log("browser") if entry["level"] == "SEVERE"]
 
 
-def _look(running: Any, site: Path, page: str, wanted: str, pictures: Path | None) -> list[str]:
+def _look(running: Any, site: Path, page: str, requested: str, pictures: Path | None) -> list[str]:
     running.get((site / page).resolve().as_uri())
     found = [f"{page}: {entry['message']}" for entry in running.get_log("browser") if entry["level"] == "SEVERE"]
     found += [f"{page}: the picture {source} is broken" for source in running.execute_script(_BROKEN_PICTURES)]
-    if not running.execute_script("return document.querySelector(arguments[0])", wanted):
-        found.append(f"{page}: there is no {wanted}")
+    if not running.execute_script("return document.querySelector(arguments[0])", requested):
+        found.append(f"{page}: there is no {requested}")
     if pictures is not None:
         running.save_screenshot(str(pictures / f"{page.replace('/', '_')}.png"))
     return found

@@ -139,7 +139,7 @@ def verlet(system: sx.System, state: sx.State, dt: float, times: np.ndarray) -> 
     motion = sx.Newmark(dt=dt).start(system, state)
     every = max(round(20 * FEMTOSECOND / dt), 1)
     grid = np.unique(np.concatenate([np.arange(0, times[-1] / dt, every), np.round(times / dt)]).astype(int))
-    wanted = set(np.round(times / dt).astype(int).tolist())
+    requested = set(np.round(times / dt).astype(int).tolist())
     record = Record()
     kinetic_integral, before, n_before = 0.0, system.kinetic(state.v), 0
     for n in grid.tolist():
@@ -147,7 +147,7 @@ def verlet(system: sx.System, state: sx.State, dt: float, times: np.ndarray) -> 
         kinetic = system.kinetic(now.v)
         kinetic_integral += 0.5 * (before + kinetic) * dt * (n - n_before)
         before, n_before = kinetic, n
-        if n in wanted:
+        if n in requested:
             record.add(motion, now, kinetic_integral)
     return record
 

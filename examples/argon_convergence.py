@@ -280,12 +280,12 @@ def level(h: np.ndarray) -> np.ndarray:
 
 def grid_sizes(levels: int, runs: int) -> list[tuple[float, int]]:
     """Return grid sizes in nm, each halved in turn, and seeds; fewer runs for the finest ones."""
-    wanted = []
+    requested = []
     for halved in range(levels):
         few = runs if halved < 7 else max(runs // 3, 2)
         middle = (few - 1) / 2
-        wanted += [(COARSEST * 2.0**-halved * np.exp(0.03 * (k - middle)), k) for k in range(few)]
-    return wanted
+        requested += [(COARSEST * 2.0**-halved * np.exp(0.03 * (k - middle)), k) for k in range(few)]
+    return requested
 
 
 def main() -> None:

@@ -110,13 +110,13 @@ def main(folder: Path = Path()) -> None:
     import matplotlib.pyplot as plt
 
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 3.8), layout="constrained")
-    wanted = (0.02, 0.03)
-    found = measured_ratios(wanted)
-    for (frequency, ratio), target in zip(found, wanted, strict=True):
+    requested = (0.02, 0.03)
+    found = measured_ratios(requested)
+    for (frequency, ratio), target in zip(found, requested, strict=True):
         print(f"beam: {frequency:.2f} Hz, ratio {ratio:.5f}, expected {target}")
     (f1, _), (f2, _) = found
-    beta = (wanted[1] * f2 - wanted[0] * f1) / (f2**2 - f1**2)
-    alpha = wanted[0] * f1 - beta * f1**2
+    beta = (requested[1] * f2 - requested[0] * f1) / (f2**2 - f1**2)
+    alpha = requested[0] * f1 - beta * f1**2
     f = np.linspace(0.4 * f1, 1.6 * f2, 200)
     left.plot(f, alpha / f + beta * f, color="0.6", label="α/(2ω) + βω/2")
     left.plot(*zip(*found, strict=True), "o", label="measured")

@@ -139,7 +139,7 @@ def stop() -> dict:
     raise AssertionError("it did not stop")
 
 
-def measures(name: str, run: Run, beside: Run, solution) -> dict:
+def measures(name: str, run: Run, next_to: Run, solution) -> dict:
     """Return what is claimed about an adaptive run and the one with fixed steps beside it."""
     law = run.h**3 * run.indicator
     return {
@@ -148,9 +148,9 @@ def measures(name: str, run: Run, beside: Run, solution) -> dict:
         f"{name}: greatest step over the first": float(run.h.max() / run.h[0]),
         f"{name}: h³ D, greatest over least": float(law.max() / law.min()),
         f"{name}: largest error of the discrete energy [J]": float(run.energy_error.max()),
-        f"{name}: largest error of the discrete energy, fixed step [J]": float(beside.energy_error.max()),
+        f"{name}: largest error of the discrete energy, fixed step [J]": float(next_to.energy_error.max()),
         f"{name}: largest error of the position [m]": float(run.error(solution).max()),
-        f"{name}: largest error of the position, fixed step [m]": float(beside.error(solution).max()),
+        f"{name}: largest error of the position, fixed step [m]": float(next_to.error(solution).max()),
         f"{name}: least condition number": float(np.nanmin(run.condition)),
         f"{name}: greatest condition number": float(np.nanmax(run.condition)),
     }
@@ -161,14 +161,14 @@ def draw(runs: dict, solutions: dict, file: Path) -> None:
     figure, panels = plt.subplots(5, 4, figsize=(13, 14), dpi=66, layout="constrained")
     columns = [(h0, letter) for h0 in FIRST_STEPS for letter in STARTS]
     for (h0, letter), column in zip(columns, panels.T, strict=True):
-        run, beside, solution = *runs[letter, h0], solutions[letter]
+        run, next_to, solution = *runs[letter, h0], solutions[letter]
         q, v = solution(np.linspace(0.0, run.t[-1], 4000))
         column[0].plot(q, v, color="0.6", linewidth=3.0, label="exact")
-        column[0].plot(beside.q, beside.v, ".", color=FIXED, markersize=2.5, label="fixed step")
+        column[0].plot(next_to.q, next_to.v, ".", color=FIXED, markersize=2.5, label="fixed step")
         column[0].plot(run.q, run.v, ".", color=ADAPTIVE, markersize=2.5, label="adaptive")
         column[0].set(title=f"q(0) = {STARTS[letter]}, first step {h0} s", xlabel="q", ylabel="q̇")
         for axes, values in ((column[1], "energy_error"), (column[2], None)):
-            for shown, colour in ((beside, FIXED), (run, ADAPTIVE)):
+            for shown, colour in ((next_to, FIXED), (run, ADAPTIVE)):
                 y = getattr(shown, values) if values else shown.error(solution)
                 axes.semilogy(shown.t, np.maximum(y, 1e-18), color=colour, linewidth=0.8)
         column[1].set(ylim=(1e-18, 1e-2), ylabel="error of the discrete energy")
@@ -196,9 +196,9 @@ def main(output: Path, full: bool) -> None:
         solution = solutions[letter] = exact(q0, duration)
         for h0 in FIRST_STEPS:
             run = adaptive(q0, h0, duration)
-            beside = fixed(q0, len(run.t), float(run.t[-1] + 0.5 * run.h[-1]))
-            runs[letter, h0] = run, beside
-            numbers |= measures(f"{q0}, {h0} s", run, beside, solution)
+            next_to = fixed(q0, len(run.t), float(run.t[-1] + 0.5 * run.h[-1]))
+            runs[letter, h0] = run, next_to
+            numbers |= measures(f"{q0}, {h0} s", run, next_to, solution)
     numbers |= {
         "0.74, 0.01 s: largest error of the discrete energy [J] (paper)": 1e-14,
         "0.74, 0.01 s: largest error of the discrete energy, fixed step [J] (paper)": 1e-8,

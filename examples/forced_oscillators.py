@@ -163,7 +163,7 @@ def indicator(motion: Motion, t: np.ndarray) -> np.ndarray:
     return a**2 + STIFFNESS * v**2
 
 
-def measures(name: str, run: Run, beside: Run, motion: Motion) -> dict:
+def measures(name: str, run: Run, next_to: Run, motion: Motion) -> dict:
     """Return what is claimed about an adaptive run and the one with fixed steps beside it."""
     law = run.h**2 * indicator(motion, run.t - 0.5 * run.h)
     numbers = {
@@ -174,7 +174,7 @@ def measures(name: str, run: Run, beside: Run, motion: Motion) -> dict:
         f"{name}: least change of a step, relative": float(np.diff(run.h).min() / FIRST_STEP),
         f"{name}: h² D, greatest over least": float(law.max() / law.min()),
     }
-    for kind, one in (("adaptive", run), ("fixed", beside)):
+    for kind, one in (("adaptive", run), ("fixed", next_to)):
         change = np.abs(one.balance - one.balance[0]).max()
         numbers |= {
             f"{name}: largest error of discrete energy less work, {kind} [J]": float(change),
@@ -193,16 +193,16 @@ def measures(name: str, run: Run, beside: Run, motion: Motion) -> dict:
 def draw(runs: dict[float, tuple[Run, Run]], motions: dict[float, Motion], title: str, file: Path) -> None:
     """Draw the figures of the paper, one column for each run."""
     figure, panels = plt.subplots(4, len(runs), figsize=(12, 11), dpi=72, layout="constrained")
-    for (value, (run, beside)), column in zip(runs.items(), panels.T, strict=True):
+    for (value, (run, next_to)), column in zip(runs.items(), panels.T, strict=True):
         motion = motions[value]
         t = np.linspace(0.0, run.t[-1], 2000)
         column[0].plot(t, motion(t)[0], color="0.7", linewidth=3.0, label="exact")
-        for one, colour, name in ((beside, FIXED, "fixed step"), (run, ADAPTIVE, "adaptive")):
+        for one, colour, name in ((next_to, FIXED, "fixed step"), (run, ADAPTIVE, "adaptive")):
             column[0].plot(one.t, one.q, "--", color=colour, linewidth=1.0, label=name)
             column[1].semilogy(one.t, one.energy_error(motion), color=colour, linewidth=0.9)
             column[2].semilogy(one.t, np.maximum(one.error(motion), 1e-12), color=colour, linewidth=0.9)
-        plain = beside.energy_error(motion, plain=True)
-        column[1].semilogy(beside.t, plain, ":", color=PLAIN, linewidth=1.0, label="fixed, without the load's part")
+        plain = next_to.energy_error(motion, plain=True)
+        column[1].semilogy(next_to.t, plain, ":", color=PLAIN, linewidth=1.0, label="fixed, without the load's part")
         column[3].plot(run.t, run.h, color=ADAPTIVE)
         D = indicator(motion, t)
         column[3].plot(t, FIRST_STEP * np.sqrt(D[0] / D), ":", color="black", linewidth=1.2, label="∝ D^(−1/2)")

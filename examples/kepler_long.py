@@ -37,8 +37,8 @@ def angular_momenta(integrator: sx.Integrator, turns: int) -> np.ndarray:
 
 def marks(turns: int) -> np.ndarray:
     """Return the numbers of turns at which to look: 1, 3, 10, 30, …"""
-    wanted = np.outer(10 ** np.arange(4), [1, 3]).ravel()
-    return wanted[wanted <= turns]
+    requested = np.outer(10 ** np.arange(4), [1, 3]).ravel()
+    return requested[requested <= turns]
 
 
 def wandering(grids: list[float], turns: int, lattices: int) -> tuple[dict, dict]:

@@ -54,8 +54,8 @@ def struck(mesh: sx.Mesh, looks: int = 60) -> tuple[dict[str, float], np.ndarray
         end = motion.advance(t[-1])
         momenta.append([np.concatenate([system.momentum(s), system.angular_momentum(s)]) for s in (state, end)])
     (motion, energies), (newmark, _) = runs
-    exchanged = np.ptp([told["kinetic"] for told in energies])
-    changes = [np.array([told["total"] - run[0]["total"] for told in run]) / exchanged for _, run in runs]
+    exchanged = np.ptp([reported["kinetic"] for reported in energies])
+    changes = [np.array([reported["total"] - run[0]["total"] for reported in run]) / exchanged for _, run in runs]
     ends = [run.advance(t[-1]).q for run in (motion, newmark)]
     before, after = momenta[0]
     found = {

@@ -120,11 +120,11 @@ def orders() -> dict[str, float]:
     )[-1].R
     powers = {}
     for name, (method, system, state, _) in METHODS.items():
-        wanted, steps = (exact, (40, 80)) if system is body else (tight, (800, 1600))
+        requested, steps = (exact, (40, 80)) if system is body else (tight, (800, 1600))
         errors = []
         for n in steps:
             *_, end = method.march(system, state, 2.0 / n, n, every=n)
-            errors.append(np.linalg.norm(end.R - wanted))
+            errors.append(np.linalg.norm(end.R - requested))
         powers[f"{name}: order"] = float(np.log2(errors[0] / errors[1]))
     return powers
 

@@ -48,12 +48,12 @@ def ring() -> tuple[np.ndarray, np.ndarray]:
     height = np.tile(0.5 * WIDTH * np.array([-1, -1, 1, 1]), BAYS)
     nodes = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), height])
     here = np.arange(4 * BAYS).reshape(BAYS, 4)
-    ahead, beside = np.roll(here, -1, axis=0), np.roll(here, -1, axis=1)
+    ahead, next_to = np.roll(here, -1, axis=0), np.roll(here, -1, axis=1)
     ends = [
         (here, ahead),
-        (here, beside),
+        (here, next_to),
         (here, np.roll(ahead, -1, axis=1)),
-        (beside, ahead),
+        (next_to, ahead),
         (here[:, :2], here[:, 2:]),
     ]
     return nodes, np.concatenate([np.column_stack([a.ravel(), b.ravel()]) for a, b in ends]).astype(np.int32)

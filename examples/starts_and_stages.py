@@ -91,14 +91,14 @@ def hung_and_dropped(history, series) -> tuple[dict[str, float], tuple]:
     low = low[series.points[low, 2] > 0.05]
     z = np.array([[series.frame(k).displacement[i, 2].mean() for i in (top, low)] for k in range(len(series))])
     falling = (t >= release) & (history["contact_force_z"] == 0.0) & (t < 0.12)
-    wanted = -10.0 * 9.81 * (t - release)
+    requested = -10.0 * 9.81 * (t - release)
     wave = 1.0 / np.sqrt(2e5 / 1000.0)
     at = (series.times > release) & (series.times < release + 0.8 * wave)
     numbers = {
         "sag / mm": float(-z[0, 1] * 1e3),
         "ρ g L²/2E / mm": 1000.0 * 9.81 / (2.0 * 2e5) * 1e3,
         "error of the fall": float(
-            np.abs(history["momentum_z"] - wanted)[falling].max() / np.abs(wanted[falling]).max()
+            np.abs(history["momentum_z"] - requested)[falling].max() / np.abs(requested[falling]).max()
         ),
         "lower end moves before the wave / mm": float(np.abs(z[at, 1] - z[0, 1]).max() * 1e3),
         "fall of the top by then / mm": float(np.abs(z[at, 0] - z[0, 0]).max() * 1e3),

@@ -55,9 +55,9 @@ class Masses(Potential):
         self._mass_values: tuple[Pattern, Array] | None = None
         require_masses(self.mass, self.massless)
         if self.fixed.shape != (n_nodes, dim):
-            raise InvalidSystem(f"fixed has shape {self._shape_and_wanted(self.fixed)}")
+            raise InvalidSystem(f"fixed has shape {self._shape_and_required(self.fixed)}")
 
-    def _shape_and_wanted(self, given: NDArray[Any]) -> str:
+    def _shape_and_required(self, given: NDArray[Any]) -> str:
         """Return the end of a sentence about an array that should be [n, dim]."""
         message = f"{given.shape}, expected {(self.n_nodes, self.dim)}."
         if given.ndim == 2 and len(given) == self.n_nodes and 1 <= given.shape[1] <= 3:
@@ -69,7 +69,7 @@ class Masses(Potential):
         """Whether the mass is diagonal."""
         return not sp.issparse(self.mass)
 
-    def lumped_mass(self, wanted_by: str) -> Array:
+    def lumped_mass(self, required_by: str) -> Array:
         """Return the nodal masses [n] in kg.
 
         Raises
@@ -78,11 +78,11 @@ class Masses(Potential):
             If the mass is a matrix.
         """
         if not self.is_lumped:
-            raise InvalidSystem(f"{wanted_by} needs a lumped (diagonal) mass; this system has a consistent one.")
-        self.require_inertia(wanted_by)
+            raise InvalidSystem(f"{required_by} needs a lumped (diagonal) mass; this system has a consistent one.")
+        self.require_inertia(required_by)
         return np.asarray(self.mass)
 
-    def require_inertia(self, wanted_by: str) -> None:
+    def require_inertia(self, required_by: str) -> None:
         """Check that no node is massless.
 
         Raises
@@ -93,7 +93,8 @@ class Masses(Potential):
         if self.massless.any():
             node = int(np.argmax(self.massless))
             raise InvalidSystem(
-                f"{wanted_by} needs mass at all nodes, but {self.massless.sum()} have none (the first is node {node})."
+                f"{required_by} needs mass at all nodes, but {self.massless.sum()} have none (the first is node "
+                f"{node})."
             )
 
     def apply_mass(self, v: Array) -> Array:

@@ -88,9 +88,9 @@ class _Renumbered(ContactEnergy):
         calls = self._energy.calls(form, dim)
         return calls and [call._replace(record=call.record.replace(nodes=self.nodes)) for call in calls]
 
-    def latent_stiffness(self, n_nodes: int) -> Array:
+    def contact_stiffness_bound(self, n_nodes: int) -> Array:
         """Return that of the energy per node [n] in N/m, on these nodes."""
         latent = np.zeros(n_nodes)
-        of_all = contact_of(self._energy).latent_stiffness(int(self._energy.nodes.max(initial=-1)) + 1)
+        of_all = contact_of(self._energy).contact_stiffness_bound(int(self._energy.nodes.max(initial=-1)) + 1)
         latent[self.nodes.ravel()] = of_all[self._energy.nodes.ravel()]
         return latent

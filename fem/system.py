@@ -320,14 +320,14 @@ class System(Masses):
     @property
     def columns(self) -> tuple[Column, ...]:
         """What histories have of any motion of it: energies, momenta, and what energies tell, each name once."""
-        told = {column.name: column for part in self.energies.values() for column in part.columns}
+        reported = {column.name: column for part in self.energies.values() for column in part.columns}
         return (
             energy_column("kinetic"),
             *map(energy_column, self.energies),
             *(energy_column(f"stored_{name}") for name in self.inelastic),
             total_column("total"),
             *MOMENTA,
-            *told.values(),
+            *reported.values(),
         )
 
     def observed(self, state: State, gradient: Callable[[Energy, State], Array]) -> dict[str, float]:
@@ -345,9 +345,9 @@ class System(Masses):
             If a part tells something else than it declares.
         """
         parts = {name: part for name, part in self.energies.items() if part.columns}
-        return self.told_by({name: part.observed(state, gradient(part, state)) for name, part in parts.items()})
+        return self.reports_of({name: part.observed(state, gradient(part, state)) for name, part in parts.items()})
 
-    def told_by(self, parts: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    def reports_of(self, parts: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
         """Return what energies tell by column, given what each of them tells by its name.
 
         Raises
@@ -356,15 +356,16 @@ class System(Masses):
             If a part tells something else than it declares.
         """
         found: dict[str, float] = {}
-        for name, told in parts.items():
+        for name, reported in parts.items():
             part = self.energies[name]
-            if told.keys() != {column.name for column in part.columns}:
+            if reported.keys() != {column.name for column in part.columns}:
                 raise InvalidSystem(
-                    f"energy '{name}' ({type(part).__name__}) reports {', '.join(told) or 'nothing'} of a state, but "
+                    f"energy '{name}' ({type(part).__name__}) reports {', '.join(reported) or 'nothing'} of a state, "
+                    f"but "
                     f"its columns are {', '.join(column.name for column in part.columns)}."
                 )
             for column in part.columns:
-                value, before = told[column.name], found.get(column.name)
+                value, before = reported[column.name], found.get(column.name)
                 if before is not None:
                     value = column.of_parts((before, value))
                 found[column.name] = value
@@ -400,7 +401,7 @@ class System(Masses):
         q = np.array(q, dtype=float, order="C")
         v = np.zeros(shape) if v is None else np.array(v, dtype=float, order="C")
         if q.shape != shape:
-            raise InvalidSystem(f"positions have shape {self._shape_and_wanted(q)}")
+            raise InvalidSystem(f"positions have shape {self._shape_and_required(q)}")
         if v.shape not in (shape, shape[1:]):
             raise InvalidSystem(f"velocities have shape {v.shape}, expected {shape} or {shape[1:]}.")
         v = np.broadcast_to(v, shape)

@@ -208,7 +208,7 @@ def ring(radius: float, bars: int) -> Mesh:
 
 def _bar_directions(dim: int, diagonals: str) -> list[NDArray[np.int64]]:
     """Return the offset to the next vertex along each direction of bars; of each pair ±offset the larger."""
-    wanted = {
+    requested = {
         "none": lambda offset: False,
         "single": lambda offset: min(offset) >= 0,
         "cross": lambda offset: np.count_nonzero(offset) == 2,
@@ -216,7 +216,7 @@ def _bar_directions(dim: int, diagonals: str) -> list[NDArray[np.int64]]:
         "all": lambda offset: True,
     }[diagonals]
     half = [offset for offset in product((-1, 0, 1), repeat=dim) if offset > (0,) * dim]
-    return [np.array(offset) for offset in half if np.count_nonzero(offset) == 1 or wanted(offset)]
+    return [np.array(offset) for offset in half if np.count_nonzero(offset) == 1 or requested(offset)]
 
 
 # -- regular grids ----------------------------------------------------------------------------------------------
@@ -229,8 +229,8 @@ def _checked(size: Sequence[float], cells: Sequence[int], dim: int | None):
         raise MeshError(f"numbers of cells must be integers, not {described(cells)}.") from None
     right = (1, 2, 3) if dim is None else (dim,)
     if lengths.ndim != 1 or lengths.shape != counts.shape or len(counts) not in right:
-        wanted = " or ".join(str(n) for n in right)
-        raise MeshError(f"size {described(size)} and cells {described(cells)} must have the same length, {wanted}.")
+        requested = " or ".join(str(n) for n in right)
+        raise MeshError(f"size {described(size)} and cells {described(cells)} must have the same length, {requested}.")
     whole = np.issubdtype(counts.dtype, np.integer) and bool((counts <= np.iinfo(np.int32).max).all())
     if not np.all(np.isfinite(lengths)) or not whole:
         raise MeshError(f"sizes must be finite and cell counts integers below 2³¹, not {size} and {cells}.")

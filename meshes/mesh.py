@@ -160,11 +160,11 @@ class Mesh:
         faces = {kind: cells for kind, cells in members.items() if dimension_of(kind) == 2}
         if faces:
             self._require_boundary(group, faces)
-        wanted = face_corners(faces or faces_of_cells(members))
+        requested = face_corners(faces or faces_of_cells(members))
         chosen = {}
         for kind, boundary in self.boundary_faces.items():
-            if len(wanted):
-                among = rows_among(face_corners({kind: boundary}), wanted)
+            if len(requested):
+                among = rows_among(face_corners({kind: boundary}), requested)
             else:
                 inside = np.zeros(len(self.points), bool)
                 inside[self.point_groups.get(group, np.empty(0, np.int32))] = True

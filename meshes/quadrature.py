@@ -112,9 +112,9 @@ def _jacobi(n: int) -> tuple[Array, Array]:
     (1969) 221); `scipy.special` has them as well, but takes long to import.
     """
     k = np.arange(1.0, n)
-    beside = k * (k + 2.0) / ((k + 1.0) * np.sqrt(4.0 * (k + 1.0) ** 2 - 1.0))
+    next_to = k * (k + 2.0) / ((k + 1.0) * np.sqrt(4.0 * (k + 1.0) ** 2 - 1.0))
     k = np.arange(float(n))
-    x, v = np.linalg.eigh(np.diag(-1.0 / ((k + 1.0) * (k + 2.0))) + np.diag(beside, 1) + np.diag(beside, -1))
+    x, v = np.linalg.eigh(np.diag(-1.0 / ((k + 1.0) * (k + 2.0))) + np.diag(next_to, 1) + np.diag(next_to, -1))
     return x, 8.0 / 3.0 * v[0] ** 2
 
 

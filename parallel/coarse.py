@@ -21,7 +21,7 @@ from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.compiled.kernels import kernel
 from symplex.time.solvers.block_factor import IncompleteCholesky
 from symplex.time.solvers.block_matrix import BlockPattern, symmetric_product
-from symplex.time.solvers.rigid_start import RigidStart
+from symplex.time.solvers.rigid_start import RigidInitialGuess
 
 if TYPE_CHECKING:
     from symplex.parallel.ranked_rows import RankedRows
@@ -160,7 +160,7 @@ class DeflatedCholesky(IncompleteCholesky):
 
 
 @final
-class DeflatedStart(RigidStart):
+class DeflatedStart(RigidInitialGuess):
     """Solutions that begin with the part in the coarse space; without one, with the rigid part of bodies."""
 
     def __init__(self, rows: RankedRows, space: CoarseSpace):

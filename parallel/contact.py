@@ -17,9 +17,9 @@ from symplex.contact.bodies import BodyContact
 from symplex.fem.assembly.forms import Form
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, Interpolation, Selection
-from symplex.fem.energies.changing import ChangingEnergy
 from symplex.fem.energies.contact_energy import ContactEnergy
 from symplex.fem.energies.energy import Energy
+from symplex.fem.energies.neighbour_list import NeighbourListEnergy
 from symplex.fem.state import State
 from symplex.parallel.division import places_of
 
@@ -48,7 +48,7 @@ def contact_on_rank(energy: SharedContact, where: IntArray, own: int | None) -> 
     places = places_of(where, nodes)
     is_own = None if own is None else places < own
     if isinstance(energy, BodyContact):
-        here: ChangingEnergy = energy.renumbered(nodes, is_own)
+        here: NeighbourListEnergy = energy.renumbered(nodes, is_own)
     else:
         weights, n = energy.interpolation.weights[:, nodes], energy.interpolation.n_points
         assert isinstance(energy.energy, BodyContact), "another contact is not shared"
@@ -58,14 +58,14 @@ def contact_on_rank(energy: SharedContact, where: IntArray, own: int | None) -> 
     return Selection(places, len(where)).of(here)
 
 
-class ContactElsewhere(ChangingEnergy, ContactEnergy):
+class EmptyContact(NeighbourListEnergy, ContactEnergy):
     """Contact with no node on this rank, which takes part in what ranks decide together."""
 
     reach = margin = 0.0
     impenetrable = True
 
     def __init__(self):
-        self.nodes, self.listed_at = np.empty((0, 4), np.int32), np.empty((0, 3))
+        self.nodes, self.list_positions = np.empty((0, 4), np.int32), np.empty((0, 3))
 
     def value(self, x: Array) -> Array:
         """Return nothing [0]: there are no pairs."""
@@ -85,11 +85,11 @@ class ContactElsewhere(ChangingEnergy, ContactEnergy):
         """Return False."""
         return False
 
-    def cover(self, ends: tuple[Array, ...]) -> bool:
+    def extend_list(self, ends: tuple[Array, ...]) -> bool:
         """Return False."""
         return False
 
-    def latent_stiffness(self, n_nodes: int) -> Array:
+    def contact_stiffness_bound(self, n_nodes: int) -> Array:
         """Return zeros [n]."""
         return np.zeros(n_nodes)
 
@@ -117,8 +117,10 @@ class CountedContact:
         """Return energies [m] in J of what counts here at q [l, 3], of all pairs their sum, and what these tell."""
         if self.own is None:
             still = np.zeros_like(q)
-            told = self.energy.observed(State(0.0, q, still, still), still)  # which finds the gradient of the points
-            return np.array([self.energy.total(q)]), told
+            reported = self.energy.observed(
+                State(0.0, q, still, still), still
+            )  # which finds the gradient of the points
+            return np.array([self.energy.total(q)]), reported
         contact, points = self.energy.complete((q,)), q
         nodes = contact.nodes
         while isinstance(contact, ChangingInterpolatedEnergy):

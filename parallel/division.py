@@ -38,7 +38,7 @@ class Share(NamedTuple):
 
     nodes: IntArray  # [l]: the nodes, in the order above
     # The places of the first inner node that is beside a sent one, of the first one sent, and of the first ghost
-    beside: int
+    next_to: int
     sent: int
     ghosts: int
     neighbours: tuple[Neighbour, ...]
@@ -90,22 +90,22 @@ class Division:
         for nodes in self._sets:
             is_sent[nodes[owner[nodes] == rank]] = True
         outer = {name: index[is_sent[self._stencils[name][index]].any(axis=1)] for name, index in of.items()}
-        beside = np.zeros(len(owner), bool)
+        next_to = np.zeros(len(owner), bool)
         for name, index in outer.items():
-            beside[self._stencils[name][index]] = True
+            next_to[self._stencils[name][index]] = True
         is_inner = np.zeros(len(owner), bool)
         is_inner[own] = True
         is_inner[is_sent] = False
         inner = {name: index[is_inner[self._stencils[name][index]].any(axis=1)] for name, index in of.items()}
         ghosts = self._ghosts(rank)
-        parts = [own[is_inner[own] & ~beside[own]], own[is_inner[own] & beside[own]], own[is_sent[own]], ghosts]
+        parts = [own[is_inner[own] & ~next_to[own]], own[is_inner[own] & next_to[own]], own[is_sent[own]], ghosts]
         nodes = np.concatenate(parts).astype(np.int32)
         starts = np.cumsum([len(part) for part in parts])
         share = Share(nodes, int(starts[0]), int(starts[1]), int(starts[2]), (), inner, outer)
         share = share._replace(neighbours=tuple(self._neighbours(share, pairs, ghosts)))
         if hidden:
             return share
-        return share._replace(beside=0, sent=0, inner={name: none[:0] for name, none in inner.items()}, outer=of)
+        return share._replace(next_to=0, sent=0, inner={name: none[:0] for name, none in inner.items()}, outer=of)
 
     def _mixed(self, rank: int) -> list[IntArray]:
         """Return the stencils of a rank that have nodes of others as well."""

@@ -6,13 +6,13 @@ from typing import final
 
 from symplex.fem.assembly.pattern import Pattern
 from symplex.parallel.coarse import CoarseSpace, DeflatedCholesky, DeflatedStart
-from symplex.parallel.part_system import PartSystem
+from symplex.parallel.part_system import SubdomainSystem
 from symplex.parallel.ranked_rows import RankedRows, RankedTurned
 from symplex.time.solvers.block_factor import IncompleteCholesky
 from symplex.time.solvers.block_matrix import BlockPattern
 from symplex.time.solvers.iterative import KrylovSolver
-from symplex.time.solvers.rigid_start import RigidStart
-from symplex.time.solvers.turned import TurnedMatrix
+from symplex.time.solvers.rigid_start import RigidInitialGuess
+from symplex.time.solvers.turned import RotatedTangent
 
 
 @final
@@ -26,19 +26,19 @@ class RankedKrylov(KrylovSolver):
     pattern : Pattern
         Of own nodes and ghosts, which come after them.
     dim : int
-    system : PartSystem
+    system : SubdomainSystem
     """
 
     _advice = "Try a smaller step, or fewer ranks."
 
-    def __init__(self, pattern: Pattern, dim: int, system: PartSystem):
+    def __init__(self, pattern: Pattern, dim: int, system: SubdomainSystem):
         self._share, self._sums, self._fixed = system.part.share, system.sums, system.fixed
         super().__init__(pattern, dim)
 
     def _block_rows(self, pattern: Pattern, dim: int) -> BlockPattern:
         return RankedRows(pattern, dim, self._share, self._sums)
 
-    def _rigid_start(self) -> RigidStart:
+    def _rigid_start(self) -> RigidInitialGuess:
         assert isinstance(self._rows, RankedRows)
         self._space = CoarseSpace(self._rows, self._sums, self._fixed)
         return DeflatedStart(self._rows, self._space)
@@ -47,7 +47,7 @@ class RankedKrylov(KrylovSolver):
         assert isinstance(self._rows, RankedRows)
         return DeflatedCholesky(self._rows, self._sums, self._space)
 
-    def _turned_matrix(self) -> TurnedMatrix:
+    def _turned_matrix(self) -> RotatedTangent:
         assert isinstance(self._rows, RankedRows)
         return RankedTurned(self._rows)
 

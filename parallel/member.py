@@ -17,7 +17,7 @@ from symplex.parallel.exact_sum import WORDS
 from symplex.parallel.halo import FailedElsewhere, Halo
 from symplex.parallel.part import Around, Part, Place
 from symplex.parallel.part_motion import Method, PartMotion, motion_of
-from symplex.parallel.part_system import PartSystem
+from symplex.parallel.part_system import SubdomainSystem
 from symplex.parallel.reductions import Reductions
 from symplex.parallel.sums import RankSums, sums_of_rank
 from symplex.time.implicit.implicit import ImplicitMotion
@@ -59,7 +59,7 @@ class Member:
 
     def __init__(self, comm: MPI.Comm, threads: int):
         self.comm, self.threads = comm, threads
-        self._system: PartSystem | None = None
+        self._system: SubdomainSystem | None = None
         self._motion: PartMotion | ImplicitMotion | None = None
         self.kept: dict[str, Any] = {}
 
@@ -70,10 +70,10 @@ class Member:
     def take(self, part: Part) -> None:
         """Take a part; what it had before is given up."""
         self._motion, self._system, self.kept = None, None, {}
-        self._system = PartSystem(part, self.reductions())
+        self._system = SubdomainSystem(part, self.reductions())
 
     @property
-    def system(self) -> PartSystem:
+    def system(self) -> SubdomainSystem:
         """The system of its part."""
         assert self._system is not None, "it has taken its part"
         return self._system
@@ -135,7 +135,7 @@ class Member:
     def local(self) -> dict[str, Array]:
         """What moves, of own nodes and ghosts [..., l, dim], and where contacts were listed."""
         shape = self.system.n_nodes, self.system.dim
-        found = self.motion.arrays() | {LISTED_AT + name: q for name, q in self.motion.listed_at.items()}
+        found = self.motion.arrays() | {LISTED_AT + name: q for name, q in self.motion.list_positions.items()}
         return {name: array for name, array in found.items() if array.shape[-2:] == shape}
 
     def arrays(self) -> dict[str, Array]:

@@ -207,7 +207,7 @@ class MotionInParts(FixedStepMotion):
             linear = "petsc" if newton.linear == "petsc" else "krylov"
             method = replace(self._own_method, newton=replace(newton, linear=linear))
         placement.begin(self)
-        arrays |= {LISTED_AT + name: q for name, q in self._listed_at.items() if len(q)}
+        arrays |= {LISTED_AT + name: q for name, q in self._list_positions.items() if len(q)}
         shape = system.n_nodes, system.dim
 
         def begin(rank: int) -> Command:
@@ -222,7 +222,7 @@ class MotionInParts(FixedStepMotion):
         self._own = dict(enumerate(placement.own))
         self._before[...] = self._words
         ranks.moving = ref(self)
-        self._whole, self._listed_at = None, {name: q[:0] for name, q in self._listed_at.items()}
+        self._whole, self._list_positions = None, {name: q[:0] for name, q in self._list_positions.items()}
         for solid in solids_of(system.energies).values():
             solid.release()
 
@@ -235,7 +235,7 @@ class MotionInParts(FixedStepMotion):
                 whole = found.setdefault(name, np.zeros((*array.shape[:-2], n, array.shape[-1])))
                 whole[..., self._own[rank], :] = array
         self._take_words([words for _, words in parts])
-        self._listed_at = {name: found.pop(LISTED_AT + name, q) for name, q in self._listed_at.items()}
+        self._list_positions = {name: found.pop(LISTED_AT + name, q) for name, q in self._list_positions.items()}
         self._found = found
 
     def kept_by(self, command: Callable[[int], Command]) -> dict[str, np.ndarray]:
@@ -320,7 +320,7 @@ class MotionInParts(FixedStepMotion):
 
     def observed(self, state: State, gradient: Callable[[Energy, State], Array]) -> dict[str, float]:
         """Return what energies tell of a state just returned."""
-        return dict(state.sums.told) if isinstance(state, DistantState) else super().observed(state, gradient)
+        return dict(state.sums.reported) if isinstance(state, DistantState) else super().observed(state, gradient)
 
 
 def _require_solver(linear: str) -> None:
@@ -335,7 +335,7 @@ def _require_solver(linear: str) -> None:
         raise InvalidSystem(f'linear = "{linear}" does not run on several ranks; take one of {", ".join(_LINEAR)}.')
 
 
-def in_parts(integrator: Integrator, ranks: Ranks) -> InParts | Stages:
+def with_cutbacks(integrator: Integrator, ranks: Ranks) -> InParts | Stages:
     """Return a method that moves on several ranks, or one whose stages do.
 
     Raises
@@ -344,6 +344,6 @@ def in_parts(integrator: Integrator, ranks: Ranks) -> InParts | Stages:
         If it cannot.
     """
     if isinstance(integrator, Stages):
-        stages = [replace(stage, integrator=in_parts(stage.integrator, ranks)) for stage in integrator.stages]
+        stages = [replace(stage, integrator=with_cutbacks(stage.integrator, ranks)) for stage in integrator.stages]
         return replace(integrator, stages=stages)
     return InParts(integrator, ranks)  # pyright: ignore[reportArgumentType]

@@ -15,7 +15,7 @@ from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy
 from symplex.fem.energies.energy import Energy
 from symplex.fem.system import Load, System
 from symplex.parallel.actions import NoLoad, part_of_load, part_of_motion
-from symplex.parallel.contact import ContactElsewhere, contact_on_rank, is_shared_contact
+from symplex.parallel.contact import EmptyContact, contact_on_rank, is_shared_contact
 from symplex.parallel.division import Division, Share
 from symplex.parallel.friction import (
     friction_on_rank,
@@ -25,7 +25,7 @@ from symplex.parallel.friction import (
 from symplex.parallel.partition import owners
 from symplex.parallel.pieces import Divided, Piece
 
-Contact = ChangingInterpolatedEnergy | ContactElsewhere
+Contact = ChangingInterpolatedEnergy | EmptyContact
 
 
 class Part(NamedTuple):
@@ -146,7 +146,7 @@ def parts_of(
             for name, contact in contacts.items()
             if (owner[touching[name]] == rank).any()
         }
-        elsewhere = {} if explicit else {name: ContactElsewhere() for name in contacts.keys() - here.keys()}
+        elsewhere = {} if explicit else {name: EmptyContact() for name in contacts.keys() - here.keys()}
         outer = pieces(share.outer, nodes)
         first = frozenset(name for name in here if owner[touching[name]].min() == rank)
         return Part(

@@ -9,7 +9,7 @@ from symplex.fem.assembly.pattern import Array, Pattern
 from symplex.fem.system import System
 from symplex.parallel.exact_sum import WORDS, add_numbers
 from symplex.parallel.krylov import RankedKrylov
-from symplex.parallel.part_system import PartSystem
+from symplex.parallel.part_system import SubdomainSystem
 from symplex.time.explicit.newmark import SEEN, Newmark, NewmarkMotion
 from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
 from symplex.time.solvers.linear_solver import LinearSolver
@@ -56,14 +56,14 @@ class PartMotion(NewmarkMotion):
 
     Parameters
     ----------
-    system : PartSystem
+    system : SubdomainSystem
     t0, dt, n
         See `NewmarkMotion`.
     """
 
     name = "Newmark"
 
-    def __init__(self, system: PartSystem, t0: float, dt: float, n: int):
+    def __init__(self, system: SubdomainSystem, t0: float, dt: float, n: int):
         super().__init__(system, t0, dt, n)
         self._inverse_mass[system.n_own :] = 0.0
         self._work = self._ledger = PartLedger(system, system.n_own)
@@ -81,7 +81,7 @@ class PartMotion(NewmarkMotion):
         return self._ledger.words
 
 
-def motion_of(method: Method, system: PartSystem, t0: float, dt: float, n: int) -> PartMotion | ImplicitMotion:
+def motion_of(method: Method, system: SubdomainSystem, t0: float, dt: float, n: int) -> PartMotion | ImplicitMotion:
     """Return the motion of a part by a method, from the time t0 in s in steps dt, after n of them."""
     if not system.agrees:
         return PartMotion(system, t0, dt, n)

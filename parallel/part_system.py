@@ -22,8 +22,8 @@ from symplex.fem.assembly.forms import Form
 from symplex.fem.assembly.inner_products import inner
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy
-from symplex.fem.energies.changing import IncompleteStencils
 from symplex.fem.energies.energy import Energy
+from symplex.fem.energies.neighbour_list import IncompleteStencils
 from symplex.fem.solids.failures import element_words, named_in_all
 from symplex.fem.system import System
 from symplex.parallel.contact import CountedContact
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _Failures = list[tuple[Place, Exception]]
 
 
-class PartSystem(System):
+class SubdomainSystem(System):
     """A part of a system.
 
     Its energies are those around own nodes, or with a hidden exchange those around sent ones; the others are ``inner``.
@@ -108,7 +108,7 @@ class PartSystem(System):
             error = raised
         values, failed = self.sums.gathered(np.array([value, float(error is not None)])).T
         if failed.any():
-            found = self.sums.told(None if error is None else located(error, self.part.outer))
+            found = self.sums.reported(None if error is None else located(error, self.part.outer))
             _, known = min((one for one in found if one is not None), key=lambda one: one[0])
             self._known = known
             raise known
@@ -117,7 +117,7 @@ class PartSystem(System):
     def foremost(self, x: Array) -> tuple[int, float, list[str]]:
         """Return the node of the whole mesh with the largest of numbers x [l], this number, and what acts there."""
         node = int(np.argmax(x[: self._own]))
-        found = self.sums.told((-float(x[node]), int(self.part.share.nodes[node]), self.acting(node)))
+        found = self.sums.reported((-float(x[node]), int(self.part.share.nodes[node]), self.acting(node)))
         size, node, acting = min(found)
         return node, -size, acting
 
@@ -156,7 +156,7 @@ class PartSystem(System):
         """Add outer energies, which sum all forces of sent nodes; return what has failed, if anything has."""
         share = self.part.share
         if self.part.inner:
-            self._out[share.beside :] = 0.0
+            self._out[share.next_to :] = 0.0
             found = self._added(self.energies, self.part.outer, q, self._out)
             out[share.sent : self._own] = self._out[share.sent : self._own]
         else:
@@ -234,9 +234,9 @@ class PartSystem(System):
 
     # -- stencils that change, on some ranks ----------------------------------------------------------------------
 
-    def renew(self, q: Array) -> bool:
+    def update_neighbours(self, q: Array) -> bool:
         """Let energies renew their stencils; return whether any did, on whatever rank."""
-        return self._changed(lambda: System.renew(self, q))
+        return self._changed(lambda: System.update_neighbours(self, q))
 
     def settle(self, q: Array) -> None:
         """Let energies find their stencils at the end of a step, on all ranks together."""
@@ -255,7 +255,7 @@ class PartSystem(System):
 
         if self.agreed(attempt) == 0.0:
             return
-        self._changed(lambda: [self.cover(end) for end in ends])
+        self._changed(lambda: [self.extend_list(end) for end in ends])
 
         def again() -> float:
             assemble()
@@ -285,13 +285,13 @@ class PartSystem(System):
     def _versions(self) -> list[int]:
         return [energy.version for energy in self.changing.values()]
 
-    def largest_step(self, q0: Array, q1: Array) -> float:
+    def collision_free_fraction(self, q0: Array, q1: Array) -> float:
         """Return a part of the straight way from q0 to q1 [l, dim] on which nothing passes through, on any rank."""
         part = 1.0
 
         def find() -> float:
             nonlocal part
-            part = System.largest_step(self, q0, q1)
+            part = System.collision_free_fraction(self, q0, q1)
             return 0.0
 
         self.agreed(find)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.fem.assembly.pattern import Array, Pattern
-from symplex.parallel.part_system import PartSystem
+from symplex.parallel.part_system import SubdomainSystem
 from symplex.time.solvers.petsc import PetscSolver
 
 
@@ -21,7 +21,7 @@ class RankedPetsc(PetscSolver):
 
     _advice = "Try a smaller step."
 
-    def __init__(self, pattern: Pattern, dim: int, system: PartSystem):
+    def __init__(self, pattern: Pattern, dim: int, system: SubdomainSystem):
         self._share, self._sums, self._halo = system.part.share, system.sums, system.halo
         super().__init__(pattern, dim)
 
@@ -30,7 +30,7 @@ class RankedPetsc(PetscSolver):
 
     def _rows(self) -> tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.intp] | slice]:
         pattern, own = self._pattern, self._share.ghosts
-        first = sum(self._sums.told(own)[: self._sums.comm.rank])
+        first = sum(self._sums.reported(own)[: self._sums.comm.rank])
         numbers = np.zeros(pattern.n_nodes)
         numbers[:own] = np.arange(first, first + own)
         numbers = self._halo.shared(numbers).astype(np.int64)

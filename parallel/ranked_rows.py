@@ -18,7 +18,7 @@ from symplex.parallel.division import Share
 from symplex.parallel.halo import Halo
 from symplex.parallel.reductions import Reductions
 from symplex.time.solvers.block_matrix import BlockPattern, BlockRows, block_times, symmetric_product
-from symplex.time.solvers.turned import TurnedMatrix, take_symmetric_part
+from symplex.time.solvers.turned import RotatedTangent, take_symmetric_part
 
 
 class Border(NamedTuple):
@@ -62,9 +62,9 @@ class RankedRows(BlockPattern):
         pattern, n = self._pattern, self.n
         place = np.empty(n, np.int64)
         place[self.nodes] = np.arange(n)
-        beside = np.flatnonzero(pattern.indices[:end] >= n)
-        order = np.argsort(place[rows[beside]], kind="stable")
-        source = beside[order]
+        next_to = np.flatnonzero(pattern.indices[:end] >= n)
+        order = np.argsort(place[rows[next_to]], kind="stable")
+        source = next_to[order]
         indptr = np.zeros(n + 1, np.int64)
         np.cumsum(np.bincount(place[rows[source]], minlength=n), out=indptr[1:])
         keys = rows * pattern.n_nodes + pattern.indices  # ascending
@@ -176,11 +176,11 @@ class RankedRows(BlockPattern):
             label[own:] = self._incoming[:, 0]
             if self.every(not changed):
                 break
-        known = np.unique(np.concatenate(self._sums.told(np.unique(label[:own]))))
+        known = np.unique(np.concatenate(self._sums.reported(np.unique(label[:own]))))
         return len(known), np.searchsorted(known, label[self.nodes])
 
 
-class RankedTurned(TurnedMatrix):
+class RankedTurned(RotatedTangent):
     """The symmetric part of A R on several ranks.
 
     The rotations of own nodes are by own neighbours; those of ghosts are theirs at home.

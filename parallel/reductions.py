@@ -38,7 +38,7 @@ class Reductions:
         """Return an exchange of so many numbers of each node, in each of some vectors."""
         return Halo(self.comm, neighbours, numbers, vectors)
 
-    def told(self, one: Any) -> list[Any]:
+    def reported(self, one: Any) -> list[Any]:
         """Return what each rank has to tell, in their order."""
         return self.comm.allgather(one)
 

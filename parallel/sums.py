@@ -37,7 +37,7 @@ class RankSums:
     energies: NDArray[np.int64]  # [energies, WORDS]
     forces: dict[str, NDArray[np.int64]]  # [dim, WORDS]: of contact with obstacles, by name
     depths: dict[str, float]  # how deep nodes are inside at most
-    told: dict[str, dict[str, float]]  # what contact between bodies tells, by name, where it counts
+    reported: dict[str, dict[str, float]]  # what contact between bodies tells, by name, where it counts
     works: NDArray[np.int64]  # [k, WORDS]: see `PartLedger`
     is_finite: bool  # whether all that moves is
 
@@ -69,7 +69,7 @@ def sums_of_rank(
     for words, (name, parts) in zip(energies, counted.items(), strict=True):
         for part in parts:
             if isinstance(part, CountedContact):
-                values, found.told[name] = part.counted(q)
+                values, found.reported[name] = part.counted(q)
                 add_numbers(values, words)
                 continue
             add_numbers(part.energy.local_energies(q)[part.counts], words)
@@ -105,7 +105,7 @@ class Sums:
         In J, as `System.energies_of`.
     momentum : float64 [dim]
     angular_momentum : float64 [3], [1] in the plane, [0] on a line
-    told : dict of str to float
+    reported : dict of str to float
         As `System.observed`.
     is_finite : bool
     """
@@ -117,7 +117,7 @@ class Sums:
         self.energies |= dict(zip(system.energies, of_energies.tolist(), strict=True))
         self.energies["total"] = sum(self.energies.values())
         self.momentum, self.angular_momentum = of_nodes[1 : 1 + system.dim], of_nodes[1 + system.dim :]
-        self.told = system.told_by(
+        self.reported = system.reports_of(
             {name: self._of_contact(name, energy.columns, parts)
              for name, energy in system.energies.items() if energy.columns}
         )  # fmt: skip
@@ -125,8 +125,8 @@ class Sums:
 
     @staticmethod
     def _of_contact(name: str, columns: Sequence[Column], parts: Sequence[RankSums]) -> dict[str, float]:
-        if told := [part.told[name] for part in parts if name in part.told]:
-            return {column.name: column.of_parts(one[column.name] for one in told) for column in columns}
+        if reported := [part.reported[name] for part in parts if name in part.reported]:
+            return {column.name: column.of_parts(one[column.name] for one in reported) for column in columns}
         dim = len(columns) - 1
         words = sum((part.forces[name] for part in parts if name in part.forces), np.zeros((dim, WORDS), np.int64))
         return components(_FORCE, values_of(words)) | {_DEPTH: max(part.depths.get(name, 0.0) for part in parts)}

@@ -90,16 +90,16 @@ def incomplete(archive: Path, wheel: Path) -> list[str]:
         installed = {Path(name).relative_to("symplex") for name in opened.namelist() if name.startswith("symplex/")}
     with tarfile.open(archive) as opened:
         sources = {Path(*Path(name).parts[1:]) for name in opened.getnames()}
-    wanted = set(package)
+    requested = set(package)
     tracked = subprocess.run(
         ["git", "ls-files", "examples", "tests"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    wanted |= {Path(line) for line in tracked.stdout.splitlines()}
-    wanted |= {Path(name) for name in ("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "pyproject.toml")}
+    requested |= {Path(line) for line in tracked.stdout.splitlines()}
+    requested |= {Path(name) for name in ("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "pyproject.toml")}
     return [
         *(f"the wheel lacks {path.as_posix()}" for path in sorted(package - installed)),
         *(f"the wheel should not have {path.as_posix()}" for path in sorted(installed - package)),
-        *(f"the source archive lacks {path.as_posix()}" for path in sorted(wanted - sources)),
+        *(f"the source archive lacks {path.as_posix()}" for path in sorted(requested - sources)),
     ]
 
 

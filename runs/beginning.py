@@ -130,9 +130,9 @@ def device_of(scenario: Scenario) -> str | None:
 
 def divided(problem: Problem, ranks: Ranks) -> Integrator:
     """Return the integrator of a problem on several ranks."""
-    from symplex.parallel.motion import in_parts
+    from symplex.parallel.motion import with_cutbacks
 
     try:
-        return in_parts(problem.integrator, ranks)
+        return with_cutbacks(problem.integrator, ranks)
     except InvalidSystem as error:
         raise ScenarioError(f"{problem.scenario.path.name}: {error}") from None

@@ -48,13 +48,13 @@ def check_report(problem: Problem) -> tuple[str, str]:
         rows += part.describe(mesh, problem.state.q, system)
     if tables.names and (pieces := describe(mesh).bodies) > len(tables.names):
         rows.append(("pieces", f"{pieces}, as parts of a body that share no nodes are not joined"))
-    points = problem.riders.points(problem.state.q)
+    points = problem.rigid_sets.points(problem.state.q)
     for name, contact in problem.contacts.items():
         gap = float(np.min(contact.gaps(points), initial=np.inf))
         rows.append((f"obstacle '{name}'", f"{len(contact.nodes):,} nodes may touch, the nearest at {gap:.4g} m"))
-    for name, rider in problem.riders.riders.items():
-        if rider.mass > 0.0:
-            rows.append((f"rigid '{name}'", f"{rider.mass:.6g} kg, which moves freely"))
+    for name, rigid_set in problem.rigid_sets.rigid_sets.items():
+        if rigid_set.mass > 0.0:
+            rows.append((f"rigid '{name}'", f"{rigid_set.mass:.6g} kg, which moves freely"))
     if problem.n_rods:
         rows.append(("rods", f"{problem.n_rods:,}, which keep their lengths"))
     for name, contact in problem.body_contacts.items():
@@ -73,8 +73,8 @@ def check_report(problem: Problem) -> tuple[str, str]:
     rows += [("unknown input", line) for line in some(problem.unknown)]
     frames, samples = int(problem.scenario.is_frame.sum()) - 1, len(problem.scenario.times) - 1
     kept = int(problem.scenario.is_row.sum()) - 1
-    told = f"{samples} samples of the history" if kept == samples else f"{samples} samples, {kept} of the history"
-    rows.append(("run", f"{si(tables.run.end, 's')}, {frames} frames, {told}"))
+    reported = f"{samples} samples of the history" if kept == samples else f"{samples} samples, {kept} of the history"
+    rows.append(("run", f"{si(tables.run.end, 's')}, {frames} frames, {reported}"))
     rows.append(("disk", f"{_disk(problem) / 1e6:.1f} MB"))
     time, failure = _estimate(problem)
     rows.append(("time", time))
@@ -121,16 +121,16 @@ def _steps(problem: Problem) -> Iterator[tuple[str, str]]:
         if len(legs) == 1:
             yield "step", steps
             continue
-        told = [f"{si(leg.start, 's')} to {si(leg.end, 's')}, {type(stage.integrator).__name__}"]
-        told.append(f"{int((~stage.system.fixed).sum()):,} degrees of freedom")
+        reported = [f"{si(leg.start, 's')} to {si(leg.end, 's')}, {type(stage.integrator).__name__}"]
+        reported.append(f"{int((~stage.system.fixed).sum()):,} degrees of freedom")
         if steps:
-            told.append(f"step {steps}")
+            reported.append(f"step {steps}")
         elif stage.interval is not None:
-            told.append("step by the shape at its start")
+            reported.append("step by the shape at its start")
         at = replace(problem.state, t=leg.start)
         if not isinstance(stage.integrator, Static) and (limit := _stable_step(stage.system, at)):
-            told.append(f"stable step of explicit Newmark {limit} in the initial shape")
-        yield called(stage.name), ", ".join(told)
+            reported.append(f"stable step of explicit Newmark {limit} in the initial shape")
+        yield called(stage.name), ", ".join(reported)
 
 
 def _body_contact(contact: BodyContact, q: Array) -> str:

@@ -27,7 +27,7 @@ class CheckpointsOfRun:
 
     Attributes
     ----------
-    in_parts : bool
+    with_cutbacks : bool
         Whether each rank keeps its own nodes.
     last : Parts or None
         Where the nodes of the last checkpoint are, if in parts.
@@ -35,13 +35,13 @@ class CheckpointsOfRun:
 
     def __init__(self, path: Path, ranks: Ranks | None):
         self._path, self._ranks = path, ranks
-        self.in_parts = False
+        self.with_cutbacks = False
         self.last: Parts | None = None
 
     def save(self, moment: Checkpoint, motion: Motion) -> None:
         """Keep a moment, with its motion."""
         path, parts = self._path, None
-        if self._ranks is not None and self.in_parts:
+        if self._ranks is not None and self.with_cutbacks:
             from symplex.parallel.motion import MotionInParts
 
             assert isinstance(motion, MotionInParts), "a motion in stages has no frames in pieces"

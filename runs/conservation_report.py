@@ -100,7 +100,7 @@ class Conservation(Tabled):
         found = "; ".join(f"{name}: {words}" for part in self.parts for name, words, _ in words_of(part.quantities))
         return f"Conservation({found})"
 
-    def _told(self) -> list[tuple[str, str]]:
+    def _reported(self) -> list[tuple[str, str]]:
         return self.rows()
 
     def _caption(self) -> str:

@@ -154,7 +154,7 @@ class _Process:
         while True:
             assert self._process.stdout is not None
             try:
-                kind, told = pickle.load(self._process.stdout)
+                kind, reported = pickle.load(self._process.stdout)
             except (EOFError, pickle.UnpicklingError):
                 status = self._process.wait()
                 if status == 0 and once_more:  # it ended just as it was asked
@@ -166,12 +166,12 @@ class _Process:
                 ended = f"signal {-status}" if status < 0 else f"status {status}"
                 return Drawn(f"the process that draws {self._kind} ended with {ended}")
             if kind == "shown":
-                show(*told)
+                show(*reported)
                 continue
             self._task = None
             if kind == "failed":
-                raise told
-            return told
+                raise reported
+            return reported
 
     def ask_to_end(self) -> None:
         """Tell it that nothing is wanted any more."""
@@ -207,9 +207,9 @@ def begin() -> None:
 
 
 @contextmanager
-def taken(wanted: bool) -> Iterator[DrawingProcesses | None]:
+def taken(requested: bool) -> Iterator[DrawingProcesses | None]:
     """Take processes for one run, if pictures are wanted and drawing them elsewhere is of use."""
-    if not wanted or not _are_useful():
+    if not requested or not _are_useful():
         yield None
         return
     begin()
@@ -261,7 +261,7 @@ def serve(kind: str) -> None:
     # It is interrupted once nobody waits for pictures, also where a script began the run with Ctrl-C ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # Copies of the pipes: whatever else is written by this process or read by others comes not between.
-    asked, told = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    asked, reported = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 0)
     os.dup2(nowhere, 1)
@@ -269,7 +269,7 @@ def serve(kind: str) -> None:
     is_drawing = threading.Event()
     try:
         threading.Thread(target=_listen, args=(asked, tasks, is_drawing), daemon=True).start()
-        _serve(kind, tasks, is_drawing, told)
+        _serve(kind, tasks, is_drawing, reported)
     except (KeyboardInterrupt, OSError):  # nothing is wanted any more
         os._exit(1)
     # No more: what other packages have begun need not end well.
@@ -287,13 +287,13 @@ def _listen(asked: BinaryIO, tasks: Queue[tuple[Any, ...]], is_drawing: threadin
     os._exit(0)
 
 
-def _serve(kind: str, tasks: Queue[tuple[Any, ...]], is_drawing: threading.Event, told: BinaryIO) -> None:
+def _serve(kind: str, tasks: Queue[tuple[Any, ...]], is_drawing: threading.Event, reported: BinaryIO) -> None:
     gc.disable()  # for what is loaded, which leaves no garbage
     from symplex.runs.drawing import plot_run, prepare_plots, prepare_rendering, render_run
 
     def tell(*message: Any) -> None:
-        pickle.dump(message, told)
-        told.flush()
+        pickle.dump(message, reported)
+        reported.flush()
 
     draw, prepare = {_PLOTS: (plot_run, prepare_plots), _FRAMES: (render_run, prepare_rendering)}[kind]
     with suppress(Exception):  # who asks for pictures is told why there are none

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.base.files import reason_of, write_whole
+from symplex.base.files import reason_of, write_atomic
 from symplex.errors import OutputError
 from symplex.meshes.series.series import open_series
 from symplex.runs.history import History, columns_of, lines_of, title_line
@@ -86,7 +86,7 @@ def export_result(
         if suffix in _SERIES:
             _write_series(result, path)
         else:
-            write_whole(path, _vtu(result, time) if suffix == ".vtu" else _TABLES[suffix](_table(result, probe)))
+            write_atomic(path, _vtu(result, time) if suffix == ".vtu" else _TABLES[suffix](_table(result, probe)))
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
     return path

@@ -46,12 +46,12 @@ class Manifest(NamedTuple):
 
 def manifest_of(path: Path) -> Manifest | None:
     """Return what a folder holds by its manifest; None if there is none, or it is none of ours."""
-    told = _json_in(path / MANIFEST)
-    kind, files = told.get("kind"), told.get("files")
+    reported = _json_in(path / MANIFEST)
+    kind, files = reported.get("kind"), reported.get("files")
     if not isinstance(kind, str) or kind not in WHAT_IS_OF or not isinstance(files, dict):
         return None
     plain = {name: str(what) for name, what in files.items() if _is_plain(name)}
-    return Manifest(kind, str(told.get("symplex", "")), plain)
+    return Manifest(kind, str(reported.get("symplex", "")), plain)
 
 
 def kind_of(path: Path) -> str | None:
@@ -77,10 +77,10 @@ def _is_plain(name: object) -> bool:
 def _json_in(path: Path) -> dict[str, Any]:
     """Return what a file says; nothing if there is none, or it is damaged."""
     try:
-        told = json.loads(read_whole(path)) if is_file(path) else None
+        reported = json.loads(read_whole(path)) if is_file(path) else None
     except (OSError, ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return reported if isinstance(reported, dict) else {}
 
 
 class Folder:
@@ -187,8 +187,8 @@ class Folder:
 
     def _declare(self) -> None:
         """Write the manifest."""
-        told = {"format": _FORMAT, "kind": self.kind, "symplex": VERSION, "files": self._files}
-        write_text(self.manifest, _json(told))
+        reported = {"format": _FORMAT, "kind": self.kind, "symplex": VERSION, "files": self._files}
+        write_text(self.manifest, _json(reported))
 
     def file(self, name: str, what: str) -> Path:
         """Return the place of a file of the result, which becomes part of its manifest."""

@@ -32,11 +32,11 @@ class Shown:
     """
 
     def __init__(self, problem: Problem):
-        mesh, riders = problem.mesh, problem.riders
+        mesh, rigid_sets = problem.mesh, problem.rigid_sets
         self.parts, self.n_mesh = Parts.of(problem), len(mesh.points)
         self.blocks = {part.name: Block.of(part.cells) for part in self.parts if part.cells}
-        self._points_at = riders.points
-        self._start = self._points_at(riders.positions(mesh.points))  # a run may begin deformed
+        self._points_at = rigid_sets.points
+        self._start = self._points_at(rigid_sets.positions(mesh.points))  # a run may begin deformed
         n = len(self._start)
         # What is drawn follows the points of contact: those of bodies as they are, others by weights [p, n].
         drawn, follow = [mesh.points], [sp.eye_array(len(mesh.points), n)]
@@ -54,20 +54,20 @@ class Shown:
                 self.blocks[part.name] = Block.of({"line": np.column_stack([part.bars.nodes[:, 0], ends])})
                 drawn.append(part.bars.point[None])
                 follow.append(sp.csr_array((1, n)))
-        rigid = {} if riders.bodies is None else riders.bodies.bodies
+        rigid = {} if rigid_sets.bodies is None else rigid_sets.bodies.bodies
         scene = np.concatenate([mesh.points, *(body.mesh.points for body in rigid.values())])
         for name, contact in problem.contacts.items():
-            rider, (shape, cells) = riders.riders.get(name), surface_of(contact.obstacle, scene)
-            if rider is None:
+            rigid_set, (shape, cells) = rigid_sets.rigid_sets.get(name), surface_of(contact.obstacle, scene)
+            if rigid_set is None:
                 self.blocks[name] = block_of(contact.obstacle, scene)
                 continue
-            if rider.properties is None:
-                shape, weights = shape + rider.center, np.ones((len(shape), 1))
+            if rigid_set.properties is None:
+                shape, weights = shape + rigid_set.center, np.ones((len(shape), 1))
             else:
-                weights = rider.properties.weights(shape)
-            add(name, shape, cells, _weights(weights, rider.nodes, n))
+                weights = rigid_set.properties.weights(shape)
+            add(name, shape, cells, _weights(weights, rigid_set.nodes, n))
         for name, body in rigid.items():
-            own = riders.points_of(name)
+            own = rigid_sets.points_of(name)
             add(name, body.mesh.points, body.mesh.cells, _weights(np.ones((len(own), 1)), own[:, None], n))
         self.points, self._follow = np.concatenate(drawn), sp.csr_array(sp.vstack(follow))
 
@@ -92,15 +92,15 @@ def _weights(values: Array, columns: IntArray, n: int) -> sp.csr_array:
 
 
 def fields_of(
-    shown: Shown, wanted: Collection[str], acting: Acting, state: State
+    shown: Shown, requested: Collection[str], acting: Acting, state: State
 ) -> tuple[dict[str, Array], dict[str, dict[str, Array]]]:
     """Return the wanted point data and cell data at a state, with the gradients of energies as they act."""
     parts, at_points = shown.parts, {}
-    if "velocity" in wanted:
+    if "velocity" in requested:
         at_points["velocity"] = shown.velocities(state.v)
-    at_points |= {name: shown.at_points(one) for name, one in parts.contact_fields(state, acting, wanted).items()}
-    for name, values in parts.averaged(state, wanted):  # zero at all that is no body
+    at_points |= {name: shown.at_points(one) for name, one in parts.contact_fields(state, acting, requested).items()}
+    for name, values in parts.averaged(state, requested):  # zero at all that is no body
         out = np.zeros((len(shown.points), *values.shape[1:]))
         out[: shown.n_mesh] = values[: shown.n_mesh]
         at_points[name] = out
-    return at_points, parts.cell_fields(state, wanted)
+    return at_points, parts.cell_fields(state, requested)

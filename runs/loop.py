@@ -124,9 +124,9 @@ class Run:
             summary = self._summarize(status, reason)
         if pictures and "t_end" in summary:
             drawn = self._draw(stop)
-            told = {"pictures_skipped": drawn.skipped, "film_skipped": drawn.no_film}
+            reported = {"pictures_skipped": drawn.skipped, "film_skipped": drawn.no_film}
             with stop.noted():
-                summary = self._summarize(status, reason) | {name: why for name, why in told.items() if why}
+                summary = self._summarize(status, reason) | {name: why for name, why in reported.items() if why}
                 self._folder.write_summary(summary)
         return summary
 

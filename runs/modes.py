@@ -25,11 +25,11 @@ from symplex.meshes.pictures.render import render_snapshots
 from symplex.meshes.series.series import open_series, read_series
 from symplex.runs.folders import Folder
 from symplex.runs.frames import Shown
+from symplex.runs.harmonic_amplitudes import swings
 from symplex.runs.linearised import Linearised, linearised
 from symplex.runs.pictures import upright
 from symplex.runs.progress import si
-from symplex.runs.study import Study, told_about
-from symplex.runs.swings import swings
+from symplex.runs.study import Study, report_about
 from symplex.runs.tables import aligned, table
 from symplex.scenario.response import unlike_swings
 from symplex.scenario.rigid_motion import PIVOTS, RIGIDITY
@@ -94,7 +94,7 @@ class ModesFound(Study):
         natural, complex_ = self.natural, self.complex
         total = natural.total
         lines = [
-            *told_about(self.about.summary()),
+            *report_about(self.about.summary()),
             ("mass", f"{si(1e3 * total[0], 'g', 6)}; centre ({', '.join(f'{x:.6g}' for x in _centre(natural))}) m"),
         ]
         if complex_ is not None:
@@ -117,7 +117,7 @@ class ModesFound(Study):
             lines.append(("results", str(folder)))
         return f"{table(lines)}\n\n{aligned(heads, rows, [True] * (len(heads) - 1) + [False])}"
 
-    def _told(self) -> list[tuple[str, str]]:
+    def _reported(self) -> list[tuple[str, str]]:
         rows = self.rows()
         listed = names(
             [f"{_hertz(row['frequency'])}{'' if row['kind'] == 'vibration' else ' ' + row['kind']}" for row in rows]
@@ -166,10 +166,10 @@ def find_modes(
     if natural.reason is not None:
         about.notes.append(natural.reason.rstrip("."))
     motions = SmallMotions(about.system, about.state)
-    wanted = damped or motions.is_gyroscopic
-    if motions.is_damped and not wanted:
+    requested = damped or motions.is_gyroscopic
+    if motions.is_damped and not requested:
         about.notes.append("damping has no part in it")
-    found = ModesFound(about, natural, complex_modes(about.system, about.state, number) if wanted else None)
+    found = ModesFound(about, natural, complex_modes(about.system, about.state, number) if requested else None)
     if ARTIFICIAL in found.kinds:
         about.notes.append("artificial modes are those of the stiffness of rigid bodies and their pivots")
     return found
@@ -295,15 +295,15 @@ def _at_probes(found: ModesFound) -> tuple[list[Column], Array]:
         for probe in built.probes
         if isinstance(probe, NodalProbe) or not about.system.inelastic
     ]
-    told = [(name, column) for name, probe in probes for column in probe.columns]
+    reported = [(name, column) for name, probe in probes for column in probe.columns]
     shapes = found.natural.shapes
     omegas = np.emath.sqrt(np.sign(found.natural.angular) * found.natural.angular**2)  # unstable ones are imaginary
     asked = [probe for _, probe in probes]
-    values = np.array([swings(about, asked, w, u) for w, u in zip(omegas, shapes, strict=True)]) if told else None
+    values = np.array([swings(about, asked, w, u) for w, u in zip(omegas, shapes, strict=True)]) if reported else None
     # Velocities and accelerations of a shape are those of its displacement, by the frequency.
-    kept = [k for k, (_, column) in enumerate(told) if column.unit not in ("m/s", "m/s²")]
+    kept = [k for k, (_, column) in enumerate(reported) if column.unit not in ("m/s", "m/s²")]
     columns = [
-        Column(f"{name}_{column.name}", f"{column.unit} kg^-½".strip()) for name, column in (told[k] for k in kept)
+        Column(f"{name}_{column.name}", f"{column.unit} kg^-½".strip()) for name, column in (reported[k] for k in kept)
     ]
     return columns, np.zeros((len(shapes), 0)) if values is None else np.asarray(values.real[:, kept], float)
 

@@ -31,10 +31,10 @@ def plot_of_trajectory(trajectory: Trajectory, title: str | None = None) -> Pict
     if not len(trajectory.t):
         raise OutputError("the trajectory has no states; there is nothing to plot.")
     history = trajectory_history(trajectory)
-    told = {name: rows for name, rows in history.items() if history.columns[name].kind != "count"}
+    reported = {name: rows for name, rows in history.items() if history.columns[name].kind != "count"}
     coordinates = _coordinates(trajectory)
     columns = history.columns | {column.name: column for column, _ in coordinates}
-    return plot_of(History(told | {column.name: rows for column, rows in coordinates}, columns), title)
+    return plot_of(History(reported | {column.name: rows for column, rows in coordinates}, columns), title)
 
 
 def _coordinates(trajectory: Trajectory) -> list[tuple[Column, NDArray[np.float64]]]:
@@ -46,8 +46,8 @@ def _coordinates(trajectory: Trajectory) -> list[tuple[Column, NDArray[np.float6
     for node, k in free if len(free) <= 2 else []:
         q, v = Column(f"position_{node}_{AXES[k]}", "m", "length"), Column(f"velocity_{node}_{AXES[k]}", "m/s")
         for column, what, values in ((q, "position", trajectory.q), (v, "velocity", trajectory.v)):
-            told = replace(column, plot=f"{what} of node {node}", vector=f"{what}_{node}")
-            found.append((told, values[:, node, k]))
+            reported = replace(column, plot=f"{what} of node {node}", vector=f"{what}_{node}")
+            found.append((reported, values[:, node, k]))
     return found
 
 

@@ -17,7 +17,7 @@ from symplex.parallel.member import Member
 from symplex.parallel.part import Around
 from symplex.runs.frames import Shown, fields_of
 from symplex.runs.parts import Parts
-from symplex.scenario.riders import Riders
+from symplex.scenario.rigid_nodes import Riders
 from symplex.scenario.scenario import Scenario
 
 
@@ -87,7 +87,7 @@ class FramesOfPart:
         masses = {name: np.flatnonzero(nodes[:own] == node) for name, node in point_masses.items()}
         here = {name: int(found[0]) for name, found in masses.items() if len(found)}
         parts = Parts.of_system(scenario.tables, system, here, Riders([], {}, len(points)))
-        self._shown, self._wanted = _ShownPart(points, parts), scenario.tables.output.fields
+        self._shown, self._requested = _ShownPart(points, parts), scenario.tables.output.fields
         cells, at, self._counts = self._cells(around, first)
         rows = [some.ravel() for kinds in cells.values() for some in kinds.values()]
         self._used = used = np.unique(np.concatenate([np.empty(0, np.int32), *rows]))
@@ -122,7 +122,7 @@ class FramesOfPart:
         """Return the positions of all nodes here, the fields at these as far as they are known here, and of cells."""
         arrays = self._member.local
         state = State(t, arrays["q"], arrays["v"], arrays["a"])
-        return state.q, *fields_of(self._shown, self._wanted, as_it_is, state)
+        return state.q, *fields_of(self._shown, self._requested, as_it_is, state)
 
     def write(self, t: float) -> tuple[Array, Array] | None:
         """Write a frame, as all ranks do together; return the least and largest coordinates of its points here."""

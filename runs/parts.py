@@ -29,7 +29,7 @@ from symplex.meshes.mesh import Mesh
 from symplex.runs.progress import si
 from symplex.runs.report import elements
 from symplex.scenario.joined_parts import contacts_in, joined_cells, joined_values, parts_by_body, points_of
-from symplex.scenario.riders import Rider, Riders
+from symplex.scenario.rigid_nodes import Riders, RigidNodeSet
 from symplex.scenario.scenario import Problem
 from symplex.scenario.tables import Tables
 from symplex.scenario.viscous import overstress_name
@@ -135,12 +135,12 @@ class BodyPart(Part):
 
     def describe(self, mesh: Mesh, q: Array, system: System) -> list[tuple[str, str]]:
         """Return size, elements and mass, and of each material its mass and what it is like."""
-        told = f"{_size(mesh, self.name)}, {elements({'': self.elements})}"
+        reported = f"{_size(mesh, self.name)}, {elements({'': self.elements})}"
         materials = [(f"  {name}", _material(name, solid, system)) for name, solid in self.solids.items()]
         if len(materials) == 1:
-            return [(f"body '{self.name}'", f"{told}, {materials[0][1]}")]
+            return [(f"body '{self.name}'", f"{reported}, {materials[0][1]}")]
         mass = sum(solid.material.density * solid.volumes.sum() for solid in self.solids.values())
-        return [(f"body '{self.name}'", f"{told}, {mass:.6g} kg"), *materials]
+        return [(f"body '{self.name}'", f"{reported}, {mass:.6g} kg"), *materials]
 
 
 @final
@@ -173,12 +173,15 @@ class BarsPart(Part):
     def describe(self, mesh: Mesh, q: Array, system: System) -> list[tuple[str, str]]:
         """Return number, lengths and forces: of a truss as it is drawn, of springs at the start."""
         x = mesh.points if self._is_truss else q
-        of, told = _range(self.bars.lengths(x), "m"), _forces(self.bars, x)
+        of, reported = _range(self.bars.lengths(x), "m"), _forces(self.bars, x)
         if self._is_truss:
             return [
-                (f"truss '{self.name}'", f"{_size(mesh, self.name)}, {len(self.bars.nodes):,} members of {of}, {told}")
+                (
+                    f"truss '{self.name}'",
+                    f"{_size(mesh, self.name)}, {len(self.bars.nodes):,} members of {of}, {reported}",
+                )
             ]
-        return [(f"spring '{self.name}'", f"{len(self.bars.nodes):,} of {of}, {told}")]
+        return [(f"spring '{self.name}'", f"{len(self.bars.nodes):,} of {of}, {reported}")]
 
 
 @final
@@ -212,24 +215,24 @@ class PointPart(Part):
 class RigidPart(Part):
     """Something rigid that one node carries, or that follows four; nothing is told of it where it stands still."""
 
-    def __init__(self, name: str, rider: Rider):
+    def __init__(self, name: str, rigid_set: RigidNodeSet):
         super().__init__(name)
-        self._rider = rider
-        moves = rider.table.is_free or rider.table.is_driven
-        turns = rider.mass > 0.0 and len(rider.nodes) > 1
-        self._told = (_TOLD if turns else _TOLD[:1]) if moves else ()
-        self.nodes = rider.nodes if moves else self.nodes
+        self._rider = rigid_set
+        moves = rigid_set.table.is_free or rigid_set.table.is_driven
+        turns = rigid_set.mass > 0.0 and len(rigid_set.nodes) > 1
+        self._reported = (_TOLD if turns else _TOLD[:1]) if moves else ()
+        self.nodes = rigid_set.nodes if moves else self.nodes
 
     @property
     def columns(self) -> list[Column]:
         """The position, and of what turns freely velocity and spin."""
-        return [column for what, unit, kind in self._told for column in _vectors(what, unit, kind, self.name)]
+        return [column for what, unit, kind in self._reported for column in _vectors(what, unit, kind, self.name)]
 
     def row(self, state: State) -> dict[str, float]:
         """Return the same at a state."""
-        if not self._told:
+        if not self._reported:
             return {}
-        values = zip(self._told, self._rider.pose(state.q, state.v), strict=False)
+        values = zip(self._reported, self._rider.pose(state.q, state.v), strict=False)
         return {k: x for (what, _, _), vector in values for k, x in components(f"{what}_{self.name}", vector).items()}
 
 
@@ -255,12 +258,12 @@ class Parts(Sequence[Part]):
     @classmethod
     def of(cls, problem: Problem) -> Parts:
         """Return the parts of a problem."""
-        tables, riders = problem.scenario.tables, problem.riders
+        tables, rigid_sets = problem.scenario.tables, problem.rigid_sets
         masses = {one.name: int(problem.mesh.nodes_of(one.name)[0]) for one in tables.point_mass if one.has_nodes}
-        return cls.of_system(tables, problem.system, masses, riders)
+        return cls.of_system(tables, problem.system, masses, rigid_sets)
 
     @classmethod
-    def of_system(cls, tables: Tables, system: System, masses: Mapping[str, int], riders: Riders) -> Parts:
+    def of_system(cls, tables: Tables, system: System, masses: Mapping[str, int], rigid_sets: Riders) -> Parts:
         """Return the parts of a system that has the energies of some tables, and nodes of point masses by name."""
         solids = parts_by_body([body.name for body in tables.body], solids_of(system.energies))
         trusses = {table.name for table in tables.truss}
@@ -271,13 +274,13 @@ class Parts(Sequence[Part]):
             if isinstance(energy, Bars | Anchors)
         ]
         listed = [
-            *(RigidPart(name, rider) for name, rider in riders.riders.items()),
+            *(RigidPart(name, rigid_set) for name, rigid_set in rigid_sets.rigid_sets.items()),
             *(BodyPart(name, some) for name, some in solids.items() if some),
             *(part for part in bars if part.cells),
             *(PointPart(name, node) for name, node in masses.items()),
             *(part for part in bars if not part.cells),
         ]
-        return cls(system, listed, riders.points)
+        return cls(system, listed, rigid_sets.points)
 
     def __len__(self) -> int:
         return len(self._listed)
@@ -292,35 +295,35 @@ class Parts(Sequence[Part]):
 
     def row(self, state: State) -> dict[str, float]:
         """Return these numbers at a state."""
-        if not self._told:
+        if not self._reported:
             return {}
         few = state.of_nodes(self._nodes)
-        return {name: value for part in self._told for name, value in part.row(few).items()}
+        return {name: value for part in self._reported for name, value in part.row(few).items()}
 
     @cached_property
-    def _told(self) -> list[Part]:
+    def _reported(self) -> list[Part]:
         """Those that have numbers of the history."""
         return [part for part in self if part.columns]
 
     @cached_property
     def _nodes(self) -> IntArray:
         """The nodes that these numbers are of."""
-        return np.unique(np.concatenate([part.nodes for part in self._told])).astype(np.int32)
+        return np.unique(np.concatenate([part.nodes for part in self._reported])).astype(np.int32)
 
-    def cell_fields(self, state: State, wanted: Collection[str]) -> dict[str, dict[str, Array]]:
+    def cell_fields(self, state: State, requested: Collection[str]) -> dict[str, dict[str, Array]]:
         """Return the wanted fields of cells, by name and part."""
         found = {}
-        names = ("von_mises", *(name for name in wanted if name in OF_SOLIDS and name != "von_mises"), "axial_force")
-        for name in (name for name in names if name in wanted):
+        names = ("von_mises", *(name for name in requested if name in OF_SOLIDS and name != "von_mises"), "axial_force")
+        for name in (name for name in names if name in requested):
             values = {part.name: part.field(name, state, self) for part in self}
             if there := {part: value for part, value in values.items() if value is not None}:
                 found[name] = there
         return found
 
-    def averaged(self, state: State, wanted: Collection[str]) -> Iterator[tuple[str, Array]]:
+    def averaged(self, state: State, requested: Collection[str]) -> Iterator[tuple[str, Array]]:
         """Yield the wanted fields of bodies that are averaged at nodes [n, …]."""
         if solids_of(self._system.energies):
-            for name in (name for name in wanted if name.startswith(NODAL)):
+            for name in (name for name in requested if name.startswith(NODAL)):
                 yield name, self.solid_fields.at_nodes(name.removeprefix(NODAL), state)
 
     @cached_property
@@ -334,7 +337,7 @@ class Parts(Sequence[Part]):
         part, z = self._system.inelastic.get(name), state.internal.get(name)
         return part.cauchy(state.q, z) if isinstance(part, Viscoelastic) and z is not None else None
 
-    def contact_fields(self, state: State, acting: Acting, wanted: Collection[str]) -> dict[str, Array]:
+    def contact_fields(self, state: State, acting: Acting, requested: Collection[str]) -> dict[str, Array]:
         """Return the wanted fields [p, …] of contact with obstacles and between bodies, as the motion feels it.
 
         Pressures are forces per area at rest, of the surfaces of bodies that may touch each other.
@@ -364,7 +367,7 @@ class Parts(Sequence[Part]):
             for surface in (energy.surface for energy in bodies.values()):
                 pressures[surface.vertices] = np.linalg.norm(forces[surface.vertices], axis=1) / surface.vertex_areas
             fields |= {"contact_pressure": pressures, "gap": gaps}
-        return {name: values for name, values in fields.items() if name in wanted}
+        return {name: values for name, values in fields.items() if name in requested}
 
 
 def _size(mesh: Mesh, name: str) -> str:

@@ -45,16 +45,16 @@ def require_pieces(problem: Problem) -> None:
 
 def in_pieces(problem: Problem, points: int, ranks: Ranks | None) -> bool:
     """Return whether a run writes frames in pieces: as the scenario says, or if there are many points and it can."""
-    wanted = problem.scenario.tables.output.partitioned
-    if ranks is None or wanted is False:
+    requested = problem.scenario.tables.output.partitioned
+    if ranks is None or requested is False:
         return False
     try:
         require_pieces(problem)
     except ScenarioError:
-        if wanted is None:
+        if requested is None:
             return False
         raise
-    return wanted is True or points >= AUTOMATIC
+    return requested is True or points >= AUTOMATIC
 
 
 @final

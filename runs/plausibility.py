@@ -14,9 +14,9 @@ from symplex.fem.mass_properties import MassProperties
 from symplex.meshes.location import are_in_cells
 from symplex.runs.progress import si
 from symplex.scenario.joined_parts import parts_by_body
+from symplex.scenario.messages import place
 from symplex.scenario.obstacles import ShapedTable, obstacle_of
 from symplex.scenario.scenario import Problem
-from symplex.scenario.sentences import place
 from symplex.scenario.start import ResultStart, RotationStart
 
 SLOWEST, FASTEST = 1.0, 2e4  # m/s: waves in gels, and in diamond
@@ -65,21 +65,21 @@ def _odd(of: str, density: float, speed: float, young: float) -> Iterator[str]:
 
 def _masses(problem: Problem) -> Iterator[str]:
     """Yield what is odd about the masses of rigid bodies against their volumes."""
-    tables, riders = problem.scenario.tables, problem.riders
+    tables, rigid_sets = problem.scenario.tables, problem.rigid_sets
     for key in ("obstacle", "rigid_body"):
         for k, table in enumerate(getattr(tables, key)):
-            if not table.is_free or table.name not in riders.riders:
+            if not table.is_free or table.name not in rigid_sets.rigid_sets:
                 continue
             try:
                 if isinstance(table, ShapedTable):
                     volume = obstacle_mass(obstacle_of(table), density=1.0).mass
                 else:
-                    surface = riders.surface(table.name)
-                    points = riders.points(riders.positions(problem.mesh.points))
+                    surface = rigid_sets.surface(table.name)
+                    points = rigid_sets.points(rigid_sets.positions(problem.mesh.points))
                     volume = MassProperties.of_surface(points, surface.triangles, 1.0).mass
             except SymplexError:  # vessels have no volume
                 continue
-            mass = riders.riders[table.name].mass
+            mass = rigid_sets.rigid_sets[table.name].mass
             if not LIGHTEST <= mass / volume <= HEAVIEST:
                 yield (
                     f"{place(key, k, table.name)}: implausible mass of {mass:.4g} kg in a volume of "

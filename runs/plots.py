@@ -211,7 +211,7 @@ def _panel(
     scale, unit = (1.0, "") if panel.log else si_scale(largest, panel.unit)
     several_runs, several = len(values) > 1, len(columns) > 1
     described = {column.name: column for column in columns}
-    words = dict(zip(described, _told_apart([_words(column) for column in columns]), strict=True))
+    words = dict(zip(described, _distinguished([_words(column) for column in columns]), strict=True))
     curves = []
     for run, (label, by_name) in enumerate(values.items()):
         for k, (name, y) in enumerate(by_name.items()):
@@ -294,7 +294,7 @@ def _phases(history: Rows) -> list[Panel]:
     return panels
 
 
-def _told_apart(labels: list[str]) -> list[str]:
+def _distinguished(labels: list[str]) -> list[str]:
     """Return labels without the words with which all begin, and which the title of their panel has."""
     while len(labels) > 1 and all(" " in one for one in labels) and len({one.partition(" ")[0] for one in labels}) == 1:
         labels = [label.partition(" ")[2] for label in labels]

@@ -143,18 +143,18 @@ class _ProbeOfRun:
         table = built.table
         self.name, self.every, self._parts = table.name, table.every, built.probes
         self.path = path_of_probe(folder.path, table.name, table.format)
-        told = [column for probe in built.probes for column in probe.columns]
-        self.columns = {"t": Column("t", "s", "time")} | {column.name: column for column in told}
+        reported = [column for probe in built.probes for column in probe.columns]
+        self.columns = {"t": Column("t", "s", "time")} | {column.name: column for column in reported}
         self.is_row: NDArray[np.bool_] = np.arange(n_times) % table.every == 0
         self.writer: ProbeWriter | None = None
         self.brought: set[int] = set()  # samples of which its event has wanted frames
         self._names = list(self.columns)
-        self._event = None if table.frame_on is None else _Watch(table.frame_on, told)
+        self._event = None if table.frame_on is None else _Watch(table.frame_on, reported)
         self._deferred = [probe for probe in built.probes if isinstance(probe, DeferredProbe)]
         self.can_wait = self._event is None and len(self._deferred) == len(built.probes)
         self._found: list[Array] = []  # rows that are to be written
         self._noted: list[Array] = []  # rows that are written, for the summary
-        self._least, self._largest, self._last = (np.full((2, len(told)), np.nan) for _ in range(3))
+        self._least, self._largest, self._last = (np.full((2, len(reported)), np.nan) for _ in range(3))
 
     @property
     def needs(self) -> list[Needs]:

@@ -139,8 +139,8 @@ def _heat(summary: Mapping[str, Any]) -> tuple[str, str]:
     if "heat" not in summary:
         return "heat", ""
     of = [summary, *summary.get("stages", ())]
-    wanted = next(item["parameters"]["temperature"] for item in of if "temperature" in item["parameters"])
-    temperatures = f"{summary['mean_temperature']:.4g}, expected {wanted:.4g}"
+    requested = next(item["parameters"]["temperature"] for item in of if "temperature" in item["parameters"])
+    temperatures = f"{summary['mean_temperature']:.4g}, expected {requested:.4g}"
     return "heat", f"{si(summary['heat'], 'J', 4)}; mean temperature {temperatures}"
 
 

@@ -213,32 +213,32 @@ class Given(Reporter):
 
     def check(self, folder: Path, kept: float) -> None:
         """Refuse what it refuses."""
-        with self._told(kept):
+        with self._reported(kept):
             self._own.check(folder, kept)
 
     def begin(self, folder: Path, kept: float | None) -> None:
         """Begin."""
-        with self._told(kept or 0.0):
+        with self._reported(kept or 0.0):
             self._own.begin(folder, kept)
 
     def report(self, sample: Sample) -> None:
         """Report a sample."""
-        with self._told(sample.t):
+        with self._reported(sample.t):
             self._own.report(sample)
 
     def flush(self) -> None:
         """Save what was reported; what it has failed to report is reported again by a run that is resumed."""
         if not self._failed:
-            with self._told():
+            with self._reported():
                 self._own.flush()
 
     def end(self) -> None:
         """Close files."""
-        with self._told():
+        with self._reported():
             self._own.end()
 
     @contextmanager
-    def _told(self, t: float | None = None) -> Iterator[None]:
+    def _reported(self, t: float | None = None) -> Iterator[None]:
         try:
             yield
         except Exception as error:

@@ -20,15 +20,15 @@ from symplex.fem.outputs.field_probes import NodalProbe
 from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
 from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.runs.folders import Folder
+from symplex.runs.harmonic_amplitudes import swings
 from symplex.runs.linearised import Linearised, linearised
 from symplex.runs.progress import si
-from symplex.runs.study import Study, told_about
-from symplex.runs.swings import swings
+from symplex.runs.study import Study, report_about
 from symplex.runs.tables import table
+from symplex.scenario.messages import place
 from symplex.scenario.response import Excitation, ProbePlace, ResponseTable, excitation
 from symplex.scenario.scenario import Scenario
 from symplex.scenario.selections import nodes_in
-from symplex.scenario.sentences import place
 from symplex.time.modes.natural import Modes, natural_modes
 from symplex.time.modes.quadratic import ComplexArray
 from symplex.time.modes.response import frequency_response
@@ -92,9 +92,9 @@ class ResponseFound(Study):
         how = "directly" if self.modes is None else f"by superposition of {len(self.modes.frequencies)} modes"
         first, last = self.frequencies.min(), self.frequencies.max()
         lines = [
-            *told_about(self.about.summary()),
+            *report_about(self.about.summary()),
             ("response", f"{how}, at {len(self.frequencies)} frequencies from {first:g} to {last:g} Hz"),
-            *_peaks_told(self),
+            *_peaks_reported(self),
         ]
         return table([*lines, *([] if folder is None else [("results", str(folder))])])
 
@@ -102,12 +102,12 @@ class ResponseFound(Study):
         scenario = self.about.problem.scenario
         return Path("response.png"), scenario.tables.title or scenario.name
 
-    def _told(self) -> list[tuple[str, str]]:
+    def _reported(self) -> list[tuple[str, str]]:
         first, last = self.frequencies.min(), self.frequencies.max()
         return [
             ("scenario", self.about.problem.scenario.path.name),
             ("frequencies", f"{len(self.frequencies)} from {first:g} to {last:g} Hz"),
-            *_peaks_told(self),
+            *_peaks_reported(self),
         ]
 
     @property
@@ -163,7 +163,7 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
     about = linearised(scenario, at)
     problem, tables = about.problem, scenario.tables
     try:
-        wanted = {item.name: nodes_in(problem.mesh, item) for item in table.at if not isinstance(item, ProbePlace)}
+        requested = {item.name: nodes_in(problem.mesh, item) for item in table.at if not isinstance(item, ProbePlace)}
         excited = excitation(table, tables.load, tables.support, problem.mesh, about.state.q, about.state.t)
     except ScenarioError as error:
         raise ScenarioError(f"{scenario.path.name}: {place('response')}: {error}") from None
@@ -177,16 +177,16 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
             "not stresses and forces; leave such probes out."
         )
     every = np.arange(about.system.n_nodes, dtype=np.int32)
-    nodes = every if probes else np.unique(np.concatenate(list(wanted.values())))
+    nodes = every if probes else np.unique(np.concatenate(list(requested.values())))
     columns = [column for probe in probes for column in probe.columns]
     frequencies = table.swept
-    places = {name: np.zeros((len(frequencies), about.system.dim), complex) for name in wanted}
+    places = {name: np.zeros((len(frequencies), about.system.dim), complex) for name in requested}
     numbers = np.zeros((len(frequencies), len(columns)), complex)
     some = max(1, _KEPT // (about.system.dim * len(nodes)))
     for first in range(0, len(frequencies), some):  # of probes those of all nodes are needed
         now = slice(first, first + some)
         u = _displacements(about, table, excited, frequencies[now], modes, nodes)
-        for name, chosen in wanted.items():
+        for name, chosen in requested.items():
             places[name][now] = u[:, np.searchsorted(nodes, chosen)].mean(axis=1)
         if probes:
             omegas = 2.0 * np.pi * frequencies[now]
@@ -299,16 +299,16 @@ def table_of(found: ResponseFound) -> tuple[list[Column], list[dict[str, float]]
 
 def peaks(found: ResponseFound) -> dict[str, tuple[float, float, Swing]]:
     """Return of each place, and each quantity of a probe, the frequency in Hz of the largest amplitude, and that."""
-    told: dict[str, tuple[float, float, Swing]] = {}
+    reported: dict[str, tuple[float, float, Swing]] = {}
     for curve in found.curves:
         sizes = np.abs(curve.values)
         i = int(np.argmax(sizes))
-        if curve.what not in told or sizes[i] > told[curve.what][1]:
-            told[curve.what] = float(found.frequencies[i]), float(sizes[i]), curve
-    return told
+        if curve.what not in reported or sizes[i] > reported[curve.what][1]:
+            reported[curve.what] = float(found.frequencies[i]), float(sizes[i]), curve
+    return reported
 
 
-def _peaks_told(found: ResponseFound) -> list[tuple[str, str]]:
+def _peaks_reported(found: ResponseFound) -> list[tuple[str, str]]:
     return [
         (f"peak of {name}", f"{si(amplitude, curve.unit, 5).strip()}{_along(curve)} at {frequency:.6g} Hz")
         for name, (frequency, amplitude, curve) in peaks(found).items()

@@ -197,7 +197,7 @@ class Result(Tabled):
 
     # -- for people -------------------------------------------------------------------------------------------
 
-    def _told(self) -> list[tuple[str, str]]:
+    def _reported(self) -> list[tuple[str, str]]:
         rows = [("folder", str(self.path))]
         with suppress(OutputError):
             title = self.summary.get("title")

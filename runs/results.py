@@ -17,7 +17,7 @@ from symplex.base.checkpoint import files_of_parts
 from symplex.base.files import aside_of, damage_reported, is_file, read_whole, write_text
 from symplex.errors import OutputError
 from symplex.meshes.series.piece_index import piece_files
-from symplex.meshes.series.pvd import files_beside
+from symplex.meshes.series.pvd import sibling_files
 from symplex.meshes.series.redo import log_of
 from symplex.runs.folders import MARK, MEMBERS, WHAT_IS_OF, Folder, kind_of, manifest_of
 from symplex.runs.history import declaration_of
@@ -103,15 +103,15 @@ class RunFolder(Folder):
 
     def refuse_links(self) -> None:
         """Refuse to write to a folder in which a name of a run's file is that of a link, a folder or the like."""
-        wanted_kinds = dict.fromkeys(self.files(), stat.S_ISREG)
+        requested_kinds = dict.fromkeys(self.files(), stat.S_ISREG)
         if self.series.suffix == ".pvd":
-            wanted_kinds[self.series.with_suffix("")] = stat.S_ISDIR
-        for path, wanted in wanted_kinds.items():
+            requested_kinds[self.series.with_suffix("")] = stat.S_ISDIR
+        for path, requested in requested_kinds.items():
             try:
                 mode = path.lstat().st_mode
             except OSError:  # it is not there; what else there may be, writing will tell
                 continue
-            if not wanted(mode):
+            if not requested(mode):
                 kind = "link" if stat.S_ISLNK(mode) else "folder" if stat.S_ISDIR(mode) else "file of another kind"
                 raise OutputError(f"{path} is a {kind}, to which a run does not write; remove it or move it away.")
 
@@ -123,8 +123,8 @@ class RunFolder(Folder):
         logs = [
             log_of(path) for path in (indices[1], aside_of(indices[1]), *whole) if path.suffix in (".h5", ".vtkhdf")
         ]
-        beside = [*files_beside(indices[0]), *piece_files(indices[1]), *files_of_parts(self.checkpoint)]
-        return list(dict.fromkeys([*whole, *indices, *asides, *logs, *beside]))
+        next_to = [*sibling_files(indices[0]), *piece_files(indices[1]), *files_of_parts(self.checkpoint)]
+        return list(dict.fromkeys([*whole, *indices, *asides, *logs, *next_to]))
 
     def _named(self) -> dict[str, str]:
         """Return what the run's files in the folder are, by name."""

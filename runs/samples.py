@@ -117,8 +117,8 @@ class SamplesOfRun:
         """Report sample k."""
         assert self._rows is not None, "it has begun"
         of_run = self._problem.scenario
-        wanted = {"is_row": bool(of_run.is_row[k]), "is_frame": bool(of_run.is_frame[k])}
-        sample = Sample(k, state, motion, self._rows, self._background, **wanted)
+        requested = {"is_row": bool(of_run.is_row[k]), "is_frame": bool(of_run.is_frame[k])}
+        sample = Sample(k, state, motion, self._rows, self._background, **requested)
         if sample.is_row:
             _ = sample.row  # before anything of the sample is written
         self.statistics = motion.statistics()
@@ -141,7 +141,7 @@ class _Frames(Reporter):
         self, problem: Problem, path: Path, probes: ProbesOfRun, ranks: Ranks | None, checkpoints: CheckpointsOfRun
     ):
         self._problem, self._path, self._probes, self._checkpoints = problem, path, probes, checkpoints
-        self._drawn, self._wanted = Shown(problem), problem.scenario.tables.output.fields
+        self._drawn, self._requested = Shown(problem), problem.scenario.tables.output.fields
         self.n_points = len(self._drawn.points)
         self._ranks = ranks if in_pieces(problem, self.n_points, ranks) else None
         self._series: SeriesWriter | FramesOfRanks | None = None
@@ -154,7 +154,7 @@ class _Frames(Reporter):
             if self.motion is not None and kept is not None:
                 self.motion.advance(kept)  # with which each has its part
             by_ranks = FramesOfRanks(self._ranks, self._problem, self._drawn, self._path)
-            self._checkpoints.in_parts = kept is None or by_ranks.fit()
+            self._checkpoints.with_cutbacks = kept is None or by_ranks.fit()
         if kept is None:
             shown = self._drawn
             self._series = by_ranks.begin() if by_ranks else open_series(self._path, shown.points, shown.blocks)
@@ -163,7 +163,7 @@ class _Frames(Reporter):
         is_frame = scenario.is_frame & (scenario.times <= kept)
         is_frame[list(self._probes.frames_brought())] = True
         count = int(is_frame.sum())
-        if by_ranks is not None and self._checkpoints.in_parts:
+        if by_ranks is not None and self._checkpoints.with_cutbacks:
             self._series = by_ranks.resume(kept, count)
         else:
             self._series = resume_series(self._path, kept, count)
@@ -177,7 +177,7 @@ class _Frames(Reporter):
         if isinstance(self._series, FramesOfRanks):
             self._series.append(sample.t)
             return
-        at_points, at_cells = fields_of(self._drawn, self._wanted, sample.acting, sample.state)
+        at_points, at_cells = fields_of(self._drawn, self._requested, sample.acting, sample.state)
         sample.later(self._series.append, sample.t, self._drawn.displacement(sample.state.q), at_points, at_cells)
 
     def end(self) -> None:
@@ -220,11 +220,11 @@ class _History(Reporter):
         """Refuse a history that has other rows up to a time, or other columns, than the run wrote."""
         past, scenario = read_history(self._path), self._problem.scenario
         until = past["t"][past["t"] <= kept]
-        wanted = scenario.times[scenario.is_row & (scenario.times <= kept)]
-        if not np.array_equal(until, wanted):
+        requested = scenario.times[scenario.is_row & (scenario.times <= kept)]
+        if not np.array_equal(until, requested):
             raise OutputError(
                 f"{folder} cannot be resumed: {self._path.name} has {len(until)} rows up to the checkpoint, "
-                f"expected {len(wanted)} at the times of the scenario; {WAY_OUT}."
+                f"expected {len(requested)} at the times of the scenario; {WAY_OUT}."
             )
         if list(past) != self.columns:
             odd = [name for name in (*self.columns, *past) if (name in self.columns) != (name in past)]
@@ -233,7 +233,7 @@ class _History(Reporter):
                 f"{folder} cannot be resumed: the columns of {self._path.name} are not those that the run wrote "
                 f"({what}); {WAY_OUT}."
             )
-        self.past = History({name: rows[: len(wanted)] for name, rows in past.items()}, past.columns)
+        self.past = History({name: rows[: len(requested)] for name, rows in past.items()}, past.columns)
 
     def begin(self, folder: Path, kept: float | None) -> None:
         """Open the history without what is later than a time in s; a new one begins with its first row."""

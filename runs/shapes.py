@@ -38,10 +38,10 @@ def surface_of(obstacle: Obstacle, points: Array) -> _Surface:
     raise TypeError(f"no surface is known of a {type(obstacle).__name__}")
 
 
-def _scene(points: Array, beside: float) -> tuple[Array, float]:
+def _scene(points: Array, next_to: float) -> tuple[Array, float]:
     """Return the middle of the bodies and half the length that is drawn of what has no end; of a point, as given."""
     low, high = points.min(axis=0), points.max(axis=0)
-    return 0.5 * (low + high), _PATCH * (0.5 * float(np.linalg.norm(high - low)) or beside)
+    return 0.5 * (low + high), _PATCH * (0.5 * float(np.linalg.norm(high - low)) or next_to)
 
 
 def _patch(plane: HalfSpace, points: Array) -> Array:

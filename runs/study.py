@@ -11,7 +11,7 @@ from symplex.base.representation import Tabled
 from symplex.meshes.pictures.figures import Panel, Sheet, draw_page
 from symplex.runs.history import loaded_pandas
 from symplex.runs.progress import si
-from symplex.runs.tables import told_as_table
+from symplex.runs.tables import reported_as_table
 
 if TYPE_CHECKING:
     import pandas
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST_TOLD = 30  # rows of a table as text
 
 
-def told_about(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+def report_about(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return rows of a report on what small motions are about, by a summary."""
     about = "; ".join([f"the state at t = {si(summary['t'], 's')}", *summary["notes"]])
     return [("scenario", str(summary["scenario"])), ("about", about)]
@@ -52,7 +52,7 @@ class Study(Tabled):
         rows, listed = self.rows(), self._listed()
         shown = [{head: row.get(name) for name, head in listed.items()} for row in rows[:_MOST_TOLD]]
         more = [f"… {len(rows) - _MOST_TOLD} more"] if len(rows) > _MOST_TOLD else []
-        return "\n".join([told_as_table([*listed.values()], shown), *more, *self._notes()])
+        return "\n".join([reported_as_table([*listed.values()], shown), *more, *self._notes()])
 
     @abstractmethod
     def _picture(self) -> tuple[Path, str]:

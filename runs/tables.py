@@ -14,10 +14,10 @@ def table(rows: Sequence[tuple[str, str]]) -> str:
     return "\n".join(f"  {name:<{width}}  {value}" for name, value in rows if value)
 
 
-def told_as_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+def reported_as_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     """Return rows as a table with aligned columns, numbers to the right; what is not there is left empty."""
     is_number = [all(isinstance(row.get(name), int | float | None) for row in rows) for name in columns]
-    return aligned(columns, [[_told(row.get(name)) for name in columns] for row in rows], is_number)
+    return aligned(columns, [[_reported(row.get(name)) for name in columns] for row in rows], is_number)
 
 
 def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]], to_right: Sequence[bool]) -> str:
@@ -33,7 +33,7 @@ def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]], to_right: Seque
     )
 
 
-def _told(value: Any) -> str:
+def _reported(value: Any) -> str:
     if value is None:
         return ""
     text = f"{value:.6g}" if isinstance(value, float) else str(value)

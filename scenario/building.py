@@ -23,14 +23,14 @@ from symplex.scenario.actions import Rod, Support, Timed
 from symplex.scenario.contact_parts import ContactParts
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
+from symplex.scenario.messages import mistakes, place
 from symplex.scenario.prescribed import require_covered, support_motion
 from symplex.scenario.probe_building import BuiltProbe, ProbeBuilder
 from symplex.scenario.probes import ProbeTable
-from symplex.scenario.riders import Riders, riders_of
-from symplex.scenario.sampling import Leg, timeline
+from symplex.scenario.rigid_nodes import Riders, rigid_sets_of
+from symplex.scenario.sampling import RunInterval, timeline
 from symplex.scenario.selections import group_in
-from symplex.scenario.sentences import mistakes, place
-from symplex.scenario.separate import rotating_apart, separate_parts
+from symplex.scenario.separate import connected_parts, rotating_apart
 from symplex.scenario.stages import of_supports, tables_of_stage
 from symplex.scenario.start import Beginning, Perturbation, RotationStart, Start
 from symplex.scenario.table import ADDED, Entry
@@ -50,7 +50,7 @@ class Built(NamedTuple):
     state: State
     integrator: Integrator
     n_rods: int
-    riders: Riders
+    rigid_sets: Riders
     probes: tuple[BuiltProbe, ...]
     notes: tuple[tuple[str, str], ...]
     velocities: Array
@@ -73,7 +73,7 @@ class Builder:
     ----------
     mesh : Mesh
         Of all that has nodes, tied.
-    riders : Riders
+    rigid_sets : Riders
         What is rigid.
     inertia : Inertia
         Masses, positions and velocities at the start.
@@ -84,7 +84,7 @@ class Builder:
     """
 
     mesh: Mesh
-    riders: Riders
+    rigid_sets: Riders
     inertia: Inertia
 
     def __init__(
@@ -135,26 +135,26 @@ class Builder:
         """
         self.mesh = self._tied(self._merged())
         self._raise_mistakes()
-        self.riders = riders_of(self.tables, len(self.mesh.points), self.folder, self._try)
+        self.rigid_sets = rigid_sets_of(self.tables, len(self.mesh.points), self.folder, self._try)
         self._raise_mistakes()
-        self.inertia = Inertia(self.tables, self.mesh, self.riders, self._try, self._lines.append)
+        self.inertia = Inertia(self.tables, self.mesh, self.rigid_sets, self._try, self._lines.append)
         supports = self._supports()
-        driven = self.riders.given_motions(self.tables, self.mesh.points, self.folder, self._try)
+        driven = self.rigid_sets.given_motions(self.tables, self.mesh.points, self.folder, self._try)
         self._add_parts()
         rods = self._rods()
         self._raise_mistakes()
         legs = timeline(self.tables).legs
         acting = partial(self._acting, supports, driven)
-        if self.riders.free_frames:
-            self.energies |= self._wanted(place("integrator"), self._rigidity, acting, legs, rods)
-        systems = self._wanted("[[support]]", lambda: [acting(leg.start, leg.end) for leg in legs])
+        if self.rigid_sets.free_frames:
+            self.energies |= self._requested(place("integrator"), self._rigidity, acting, legs, rods)
+        systems = self._requested("[[support]]", lambda: [acting(leg.start, leg.end) for leg in legs])
         given = self.inertia.velocities.copy()  # a perturbation is added to these in place
         state = self._start(acting, systems[0])
         integrator = self._integrator(legs, systems, state, rods)
         n_rods = sum(len(rod.nodes) for rod in rods.values())
         probes = self._probes(legs, systems, supports)
         notes = tuple(self._notes)
-        return Built(self.mesh, systems[0], state, integrator, n_rods, self.riders, probes, notes, given)
+        return Built(self.mesh, systems[0], state, integrator, n_rods, self.rigid_sets, probes, notes, given)
 
     def _add_parts(self) -> None:
         """Let tables add energies and loads, in an order in which each finds what it needs."""
@@ -175,8 +175,8 @@ class Builder:
     ) -> System:
         """Return the system with what acts between two times in s, or at one."""
         without = {name for table, name in self._added_by if isinstance(table, Timed) and not table.acts(first, last)}
-        fixed, moving = of_supports(supports, self.riders.n_nodes, first, last)
-        for nodes in self.riders.held():
+        fixed, moving = of_supports(supports, self.rigid_sets.n_nodes, first, last)
+        for nodes in self.rigid_sets.held():
             fixed[nodes] = True
         return self._make_system(
             self.inertia.mass,
@@ -190,13 +190,13 @@ class Builder:
 
     def _probes(
         self,
-        legs: Sequence[Leg],
+        legs: Sequence[RunInterval],
         systems: Sequence[System],
         supports: Sequence[tuple[Support, IntArray, SupportMotion | None]],
     ) -> tuple[BuiltProbe, ...]:
         """Return what is looked at more often than frames are kept."""
         given = [(support, nodes) for support, nodes, _ in supports]
-        builder = ProbeBuilder(self.tables, self.mesh, systems, self.riders, given, legs)
+        builder = ProbeBuilder(self.tables, self.mesh, systems, self.rigid_sets, given, legs)
         found = [self._try(here, builder.built, table) for here, table in self.tables.entries(ProbeTable)]
         self._raise_mistakes()
         return tuple(probe for probe in found if probe is not None)
@@ -207,21 +207,21 @@ class Builder:
         self.inertia.require_free(system.fixed)
         self._raise_mistakes()
         if table is None:
-            return self._wanted("at the start", system.state, q, v)
+            return self._requested("at the start", system.state, q, v)
         if self._given is not None:
             given = self._given
-            return self._wanted("at the start", system.state, given.q, given.v, 0.0, given.internal)
-        beginning = Beginning(self.folder, self.mesh, self._wanted("[[support]]", acting, 0.0, 0.0), q, v)
-        if isinstance(table, RotationStart) and (len(separate_parts(self.tables)) > 1 or self.riders.riders):
-            found = self._wanted(place("start"), rotating_apart, self.tables, table, beginning, self._built)
+            return self._requested("at the start", system.state, given.q, given.v, 0.0, given.internal)
+        beginning = Beginning(self.folder, self.mesh, self._requested("[[support]]", acting, 0.0, 0.0), q, v)
+        if isinstance(table, RotationStart) and (len(connected_parts(self.tables)) > 1 or self.rigid_sets.rigid_sets):
+            found = self._requested(place("start"), rotating_apart, self.tables, table, beginning, self._built)
         else:
-            found = self._wanted(place("start"), beginning.state, table)
+            found = self._requested(place("start"), beginning.state, table)
         q, v, internal = found
         if table.perturbation is not None:
-            nodes = self._wanted(place("start"), self._perturbed, table.perturbation)
+            nodes = self._requested(place("start"), self._perturbed, table.perturbation)
             x = q if table.perturbation.of == "positions" else v
             x += np.where(system.fixed, 0.0, table.perturbation.changes(nodes, x.shape))
-        return self._wanted("at the start", system.state, q, v, 0.0, internal)
+        return self._requested("at the start", system.state, q, v, 0.0, internal)
 
     def _built(self, tables: Tables) -> Built:
         """Return what other tables describe, in the same folder."""
@@ -240,7 +240,7 @@ class Builder:
         return self.mesh.nodes_of(group_in(self.mesh, table.body, table.group))
 
     def _integrator(
-        self, legs: Sequence[Leg], systems: Sequence[System], state: State, rods: Mapping[str, Constraint]
+        self, legs: Sequence[RunInterval], systems: Sequence[System], state: State, rods: Mapping[str, Constraint]
     ) -> Integrator:
         """Return the integrator of the only part of the run, or those of all parts one after the other."""
         stages, given = [], self.tables.sampled
@@ -249,8 +249,8 @@ class Builder:
             table = self.tables.stage[leg.stage] if self.tables.stage else None
             here = place("integrator") if table is None else f"{place('stage', leg.stage, table.name)}: integrator"
             later = leg.start > 0.0
-            at = self._wanted(here, system.state, state.q, state.v, leg.start) if later else state
-            fitted = self._wanted(here, fitted_integrator, of_stage, rods, system, at, run, leg.interval, later)
+            at = self._requested(here, system.state, state.q, state.v, leg.start) if later else state
+            fitted = self._requested(here, fitted_integrator, of_stage, rods, system, at, run, leg.interval, later)
             name = "" if table is None else table.name or f"#{leg.stage + 1}"
             interval = None
             if later and getattr(of_stage.integrator, "dt", None) == "auto":
@@ -259,7 +259,7 @@ class Builder:
             stages.append(Stage(system, fitted, leg.end, name, interval))
         return stages[0].integrator if len(stages) == 1 else Stages(stages)
 
-    def _wanted(self, here: str, what: Callable[..., T], *args) -> T:
+    def _requested(self, here: str, what: Callable[..., T], *args) -> T:
         """Return what(*args); if it fails, raise all mistakes."""
         found = self._try(here, what, *args)
         self._raise_mistakes()
@@ -326,7 +326,7 @@ class Builder:
         return found
 
     def _rigidity(
-        self, acting: Callable[[float, float], System], legs: Sequence[Leg], rods: Mapping[str, Constraint]
+        self, acting: Callable[[float, float], System], legs: Sequence[RunInterval], rods: Mapping[str, Constraint]
     ) -> dict[str, Energy]:
         """Return what keeps free rigid bodies in shape and on pivots, as stiff as steps allow.
 
@@ -349,7 +349,7 @@ class Builder:
                 dt = step_of(fitted_integrator(of_stage, rods, system, state, run, leg.interval, leg.start > 0.0))
             if dt is not None:
                 steps.append((integrator_of(of_stage, rods), float(dt)))
-        return self.riders.rigidity(steps)
+        return self.rigid_sets.rigidity(steps)
 
     def _motion(self, support: Support, nodes: IntArray) -> SupportMotion:
         motion = support_motion(support, nodes, self.mesh.points, self.folder)

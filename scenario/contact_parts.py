@@ -36,9 +36,9 @@ class ContactParts:
     """
 
     def __init__(self, world: Builder, on_surface: IntArray):
-        self._world, self._tables, self._mesh, self._riders = world, world.tables, world.mesh, world.riders
+        self._world, self._tables, self._mesh, self._rigid_sets = world, world.tables, world.mesh, world.rigid_sets
         self._on_surface = on_surface
-        self._points = world.riders.points(world.inertia.positions())
+        self._points = world.rigid_sets.points(world.inertia.positions())
 
     def add_obstacle(self, table: ShapedTable) -> None:
         """Add the contact of nodes with an obstacle that has a gap in closed form."""
@@ -49,7 +49,7 @@ class ContactParts:
         touching = self._touching
         obstacles = {other.name for other in self._tables.surfaces}
         own = {name: of for name, of in touching.items() if name not in obstacles or name == table.name}
-        follow = None if self._riders.bodies is None else self._riders.bodies.interpolation
+        follow = None if self._rigid_sets.bodies is None else self._rigid_sets.bodies.interpolation
         contact, energy = body_contact(table, own, self._points, follow)
         frictions = table.frictions(list(own)).items()
         acting = {name: pair for name, pair in frictions if pair is None or is_between(contact, *pair)}
@@ -61,10 +61,10 @@ class ContactParts:
         v = self._world.inertia.velocities
         parts = parts_by_body([body.name for body in self._tables.body], solids_of(self._world.energies))
         found = {name: touching_body(self._mesh, name, of, v) for name, of in parts.items()}
-        moving = self._riders.points(v)
+        moving = self._rigid_sets.points(v)
         for table in self._tables.rigid:
-            own = moving[self._riders.points_of(table.name)]
-            found[table.name] = Touching(partial(self._riders.surface, table.name), None, own, table.is_free)
+            own = moving[self._rigid_sets.points_of(table.name)]
+            found[table.name] = Touching(partial(self._rigid_sets.surface, table.name), None, own, table.is_free)
         return found
 
     def _add(
@@ -75,7 +75,7 @@ class ContactParts:
         of_nodes: ChangingInterpolatedEnergy | None = None,
     ) -> None:
         """Add a contact of points and its frictions, by name, as an energy, which may be given, and loads of nodes."""
-        energy = self._riders.of_points(contact) if of_nodes is None else of_nodes
+        energy = self._rigid_sets.of_points(contact) if of_nodes is None else of_nodes
         self._world.add(table.name, energy)
         for name, pair in frictions.items():
             friction = Friction(contact, **table.friction_options, between=pair)
@@ -86,10 +86,10 @@ class ContactParts:
         free = [body.name for body in self._tables.rigid_body if body.is_free]
         names = table.bodies if table.bodies is not None else [*of_mesh, *free]
         of_bodies = [self._mesh.nodes_of(name) for name in names if name in of_mesh]
-        rigid = [self._riders.points_of(name) for name in names if name not in of_mesh]
+        rigid = [self._rigid_sets.points_of(name) for name in names if name not in of_mesh]
         touching = np.concatenate([np.empty(0, np.int32), *of_bodies])
         nodes = np.concatenate([np.intersect1d(self._on_surface, touching), *rigid])
-        contact = self._riders.obstacle_contact(table, nodes)
+        contact = self._rigid_sets.obstacle_contact(table, nodes)
         if len(nodes) and not table.allow_initial_penetration:
             self._refuse_penetration(contact)
         return contact
@@ -101,7 +101,7 @@ class ContactParts:
         if depth > _TOUCH * np.ptp(of_bodies, axis=0).max():
             inside = int(np.sum(contact.gaps(points) < 0))
             bodies = {name: self._mesh.nodes_of(name) for name in self._tables.names}
-            bodies |= {table.name: self._riders.points_of(table.name) for table in self._tables.rigid}
+            bodies |= {table.name: self._rigid_sets.points_of(table.name) for table in self._tables.rigid}
             body = next(name for name, nodes in bodies.items() if node in nodes)
             at = ", ".join(f"{x:.6g}" for x in points[node])
             raise ScenarioError(

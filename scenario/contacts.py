@@ -138,7 +138,7 @@ class ContactTable(FrictionTable):
                 "barriers",
                 'law = "barrier" has no greatest stiffness, so no step of {method} is stable; take law = '
                 '"penalty", or a method whose steps are solved for, such as {others}.',
-                beside="changing stencils",
+                next_to="changing stencils",
             )
 
     def add_contact(self, world: Builder) -> None:
@@ -225,7 +225,7 @@ def body_contact(
     surface = Surface.join(list(surfaces.values()))
     distance = table.distance
     if distance is None and any(touching[name].material is None for name in surfaces):
-        distance = _distance_beside_rigid(surfaces, touching)
+        distance = _distance_to_rigid(surfaces, touching)
     if table.distance is None and table.begins == "touch":
         shortest = float(surface.edge_lengths.min()) if distance is None else distance / SHARE
         distance = SHARE_TOUCHING * shortest
@@ -273,7 +273,7 @@ def is_between(contact: BodyContact, one: str, other: str) -> bool:
     return one in names and other in names and bool(contact.between[names.index(one), names.index(other)])
 
 
-def _distance_beside_rigid(surfaces: Mapping[str, Surface], touching: Mapping[str, Touching]) -> float | None:
+def _distance_to_rigid(surfaces: Mapping[str, Surface], touching: Mapping[str, Touching]) -> float | None:
     """Return a tenth of the shortest edge of bodies that deform, or the shortest one if that is less.
 
     The edges of a rigid surface need not be longer than that: what is flat may have slivers.

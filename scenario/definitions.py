@@ -10,7 +10,7 @@ from typing import Any
 
 from symplex.base.expressions import FormulaMistake, names_in, tree_of
 from symplex.base.quantities import number, shown
-from symplex.scenario.sentences import place, suggestion
+from symplex.scenario.messages import place, suggestion
 
 DEFINE = "define"
 _SIGN = "="

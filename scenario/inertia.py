@@ -12,9 +12,9 @@ from scipy.sparse import csr_array, diags_array
 from symplex.errors import ScenarioError
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.meshes.mesh import Mesh
+from symplex.scenario.messages import place
 from symplex.scenario.parts import Part, massless_nodes, moved_inward, parts_of
-from symplex.scenario.riders import Riders, Try
-from symplex.scenario.sentences import place
+from symplex.scenario.rigid_nodes import Riders, Try
 from symplex.scenario.tables import Tables
 from symplex.scenario.trusses import MEMBERS, Truss
 
@@ -29,7 +29,7 @@ class Inertia:
     tables : Tables
     mesh : Mesh
         Of all bodies, trusses and point masses.
-    riders : Riders
+    rigid_sets : Riders
         What is rigid and has nodes of its own.
     attempt : callable
         Returns what a function returns, or tells a mistake with its place and returns None.
@@ -37,8 +37,8 @@ class Inertia:
         Tells a mistake.
     """
 
-    def __init__(self, tables: Tables, mesh: Mesh, riders: Riders, attempt: Try, tell: Callable[[str], None]):
-        self._tables, self._mesh, self._riders, self._try, self._tell = tables, mesh, riders, attempt, tell
+    def __init__(self, tables: Tables, mesh: Mesh, rigid_sets: Riders, attempt: Try, tell: Callable[[str], None]):
+        self._tables, self._mesh, self._rigid_sets, self._try, self._tell = tables, mesh, rigid_sets, attempt, tell
 
     @cached_property
     def parts(self) -> dict[str, list[Part]]:
@@ -56,7 +56,7 @@ class Inertia:
     @cached_property
     def of_bodies(self) -> dict[str, Array]:
         """Lumped nodal masses [n] of each body and truss, and of each point mass."""
-        points, n = self._mesh.points, self._riders.n_nodes
+        points, n = self._mesh.points, self._rigid_sets.n_nodes
         found = {
             name: np.sum([part.lumped_mass(points, n) for part in parts], axis=0) for name, parts in self.parts.items()
         }
@@ -69,9 +69,9 @@ class Inertia:
     @cached_property
     def mass(self) -> Array | csr_array:
         """The nodal masses [n], or the mass matrix if any body has a consistent one."""
-        tables, points, n = self._tables, self._mesh.points, self._riders.n_nodes
+        tables, points, n = self._tables, self._mesh.points, self._rigid_sets.n_nodes
         consistent = [item.name for item in (*tables.body, *tables.truss) if item.mass == "consistent"]
-        riding = self._riders.masses(sum(float(mass.sum()) for mass in self.of_bodies.values()))
+        riding = self._rigid_sets.masses(sum(float(mass.sum()) for mass in self.of_bodies.values()))
         lumped = sum((mass for name, mass in self.of_bodies.items() if name not in consistent), riding)
         self._require_mass(np.sum([*self.of_bodies.values(), riding], axis=0))
         if not consistent:
@@ -108,7 +108,7 @@ class Inertia:
         ScenarioError
             If a group is one of what has no elements.
         """
-        points, n = self._mesh.points, self._riders.n_nodes
+        points, n = self._mesh.points, self._rigid_sets.n_nodes
         of = {item.name: item.mass for item in (*self._tables.body, *self._tables.truss)}
         if not of_motion or self._at_rest:
             of = dict.fromkeys(of, "consistent")
@@ -131,7 +131,7 @@ class Inertia:
     def weights(self) -> Array | csr_array:
         """Return the nodal masses [n] on which gravity acts, or the matrix if those of any body are one."""
         found = [self.mass_of(name) for name in self.of_bodies]
-        lumped = sum((mass for mass in found if isinstance(mass, np.ndarray)), self._riders.weights)
+        lumped = sum((mass for mass in found if isinstance(mass, np.ndarray)), self._rigid_sets.weights)
         consistent = [mass for mass in found if not isinstance(mass, np.ndarray)]
         return sum(consistent, diags_array(lumped).tocsr()) if consistent else lumped
 
@@ -160,7 +160,7 @@ class Inertia:
     @property
     def massless(self) -> np.ndarray:
         """Which nodes [n] are to have no mass."""
-        mask = np.zeros(self._riders.n_nodes, bool)
+        mask = np.zeros(self._rigid_sets.n_nodes, bool)
         for body in self._tables.body:
             mask[massless_nodes(body, self._mesh)] = True
         return mask
@@ -178,14 +178,14 @@ class Inertia:
 
     def positions(self) -> Array:
         """Return the positions [n, 3] of all nodes at the start."""
-        return self._riders.positions(self._mesh.points)
+        return self._rigid_sets.positions(self._mesh.points)
 
     @cached_property
     def velocities(self) -> Array:
         """The velocities v + ω × (x − centre of mass) [n, 3], body by body, and what is added to them."""
         points = self.positions()
         v = np.zeros_like(points)
-        self._riders.set_velocities(v)
+        self._rigid_sets.set_velocities(v)
         given = np.full_like(v, np.nan)
         for table in (item for item in self._tables.point_mass if item.has_nodes):
             nodes = self._mesh.nodes_of(table.name)

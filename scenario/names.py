@@ -6,9 +6,9 @@ from symplex.base.quantities import shown
 from symplex.scenario.actions import GRAVITY
 from symplex.scenario.friction import FrictionTable
 from symplex.scenario.integrators import reserved_columns
+from symplex.scenario.messages import place, suggestion
 from symplex.scenario.response import wrong_places
 from symplex.scenario.rigid_motion import RIGIDITY
-from symplex.scenario.sentences import place, suggestion
 from symplex.scenario.stages import TAKEN
 from symplex.scenario.table import BODY, TOUCHING
 from symplex.scenario.tables import Tables

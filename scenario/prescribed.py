@@ -190,7 +190,7 @@ def read_table(path: Path, called: str) -> tuple[list[float], list[float]]:
     return list(times), list(factors)
 
 
-def read_numbers(path: Path, called: str, columns: int, wanted: str) -> list[list[float]]:
+def read_numbers(path: Path, called: str, columns: int, requested: str) -> list[list[float]]:
     """Return the rows of a file of comma-separated numbers.
 
     The first row may be a heading: one without any number. Empty lines are left out. All else must be as many finite
@@ -203,7 +203,7 @@ def read_numbers(path: Path, called: str, columns: int, wanted: str) -> list[lis
     called : str
         What messages call the file.
     columns : int
-    wanted : str
+    requested : str
         What messages call the columns.
 
     Raises
@@ -222,13 +222,13 @@ def read_numbers(path: Path, called: str, columns: int, wanted: str) -> list[lis
     if rows and _is_heading(rows[0][1]):
         del rows[0]
     if not rows:
-        raise ScenarioError(f"{called} has no numbers; expected {many} columns, {wanted}.")
+        raise ScenarioError(f"{called} has no numbers; expected {many} columns, {requested}.")
     numbers = [[_number(word) for word in row] for _, row in rows]
     for (line, _), values in zip(rows, numbers, strict=True):
         if len(values) != columns or not all(map(math.isfinite, values)):
             raise ScenarioError(
                 f"{called}, line {line} must have {many} numbers with a comma between them and points for decimals, "
-                f"{wanted}. Only a first line without any number is a heading."
+                f"{requested}. Only a first line without any number is a heading."
             )
         if max(map(abs, values)) > MOST:
             raise ScenarioError(f"{called}, line {line}: numbers must be below {MOST:g}.")

@@ -26,11 +26,11 @@ from symplex.meshes.location import weights_in_cells
 from symplex.meshes.mesh import Mesh, rows_among
 from symplex.scenario.actions import Support
 from symplex.scenario.joined_parts import parts_by_body
+from symplex.scenario.messages import suggestion
 from symplex.scenario.probes import ProbeTable
-from symplex.scenario.riders import Riders
-from symplex.scenario.sampling import Leg
+from symplex.scenario.rigid_nodes import Riders
+from symplex.scenario.sampling import RunInterval
 from symplex.scenario.selections import group_in, size_of
-from symplex.scenario.sentences import suggestion
 from symplex.scenario.tables import Tables
 
 _ALL = "all"
@@ -55,7 +55,7 @@ class ProbeBuilder:
         Of all bodies.
     systems : sequence of System
         Of all parts of the run.
-    riders : Riders
+    rigid_sets : Riders
     supports : sequence of (Support, int [k])
         With their nodes.
     legs : sequence of Leg
@@ -67,15 +67,21 @@ class ProbeBuilder:
         tables: Tables,
         mesh: Mesh,
         systems: Sequence[System],
-        riders: Riders,
+        rigid_sets: Riders,
         supports: Sequence[tuple[Support, IntArray]],
-        legs: Sequence[Leg],
+        legs: Sequence[RunInterval],
     ):
-        self._tables, self._mesh, self._riders, self._supports, self._legs = tables, mesh, riders, supports, legs
+        self._tables, self._mesh, self._rigid_sets, self._supports, self._legs = (
+            tables,
+            mesh,
+            rigid_sets,
+            supports,
+            legs,
+        )
         self._system = systems[0]
         # What begins later is in the systems of later parts only.
         self._names = {name for system in systems for name in (*system.energies, *system.loads)}
-        self._reference = riders.positions(mesh.points)
+        self._reference = rigid_sets.positions(mesh.points)
 
     def built(self, table: ProbeTable) -> BuiltProbe:
         """Return the probes of a table.
@@ -99,10 +105,10 @@ class ProbeBuilder:
         known = [*tables.names, *springs]
         if body not in known:
             raise ScenarioError(f"there is no body {shown(body)}; {suggestion(body, known)}")
-        wanted = table.quantities or (["axial_force"] if body in springs or table.members else ["displacement"])
-        of_motion = [one for one in wanted if one in MOTIONS]
-        of_solids = [one for one in wanted if one in OF_SOLIDS]
-        of_bars = [one for one in wanted if one in OF_BARS]
+        requested = table.quantities or (["axial_force"] if body in springs or table.members else ["displacement"])
+        of_motion = [one for one in requested if one in MOTIONS]
+        of_solids = [one for one in requested if one in OF_SOLIDS]
+        of_bars = [one for one in requested if one in OF_BARS]
         solids = parts_by_body(
             [b.name for b in tables.body],
             solids_of(self._system.energies),
@@ -280,16 +286,16 @@ class ProbeBuilder:
 
     def _reactions(self, table: ProbeTable) -> Iterator[Probe]:
         names = [support.name or str(k + 1) for k, (support, _) in enumerate(self._supports)]
-        wanted = str(table.support)
-        if wanted != _ALL and wanted not in names:
-            raise ScenarioError(f"there is no support {shown(wanted)}; {suggestion(wanted, [*names, _ALL])}")
+        requested = str(table.support)
+        if requested != _ALL and requested not in names:
+            raise ScenarioError(f"there is no support {shown(requested)}; {suggestion(requested, [*names, _ALL])}")
         if not names:
             raise ScenarioError("there is no [[support]], of which there could be reactions.")
-        parts = [self._held(wanted, leg) for leg in self._legs]
+        parts = [self._held(requested, leg) for leg in self._legs]
         changes = [(leg.start, held) for leg, held in zip(self._legs, parts, strict=True)]
         yield ReactionProbe(table.name, parts[0], table.about, changes[1:])
 
-    def _held(self, wanted: str, leg: Leg) -> dict[str, NDArray[np.bool_]]:
+    def _held(self, requested: str, leg: RunInterval) -> dict[str, NDArray[np.bool_]]:
         """Return the coordinates [n, 3] that the wanted supports hold in a part of the run, by their names."""
         held: dict[str, NDArray[np.bool_]] = {}
         taken = np.zeros((self._system.n_nodes, 3), bool)
@@ -298,37 +304,37 @@ class ProbeBuilder:
             mask = fixed_mask(self._system.n_nodes, [(nodes, support.components)] if acts else [])
             held[support.name or str(k + 1)] = mask & ~taken  # what two of them hold counts as the first one's
             taken |= mask
-        if wanted != _ALL:
-            return {"": held[wanted]}
+        if requested != _ALL:
+            return {"": held[requested]}
         return {"": taken} | (held if len(held) > 1 else {})
 
     def _of_obstacle(self, table: ProbeTable) -> Iterator[Probe]:
         tables = self._tables
-        names, wanted = [item.name for item in tables.obstacle], str(table.obstacle)
-        if wanted not in (*names, _ALL) or not names:
-            raise ScenarioError(f"there is no obstacle {shown(wanted)}; {suggestion(wanted, [*names, _ALL])}")
+        names, requested = [item.name for item in tables.obstacle], str(table.obstacle)
+        if requested not in (*names, _ALL) or not names:
+            raise ScenarioError(f"there is no obstacle {shown(requested)}; {suggestion(requested, [*names, _ALL])}")
         touching = self._touching
         frictions = {item.name: item.frictions(touching) for item in tables.surfaces}
         frictions |= {item.name: [f"friction_{item.name}"] for item in tables.shaped}
-        for name in names if wanted == _ALL else [wanted]:
-            rider = self._riders.riders.get(name)
-            own = np.empty(0, np.int32) if rider is None else rider.nodes
+        for name in names if requested == _ALL else [requested]:
+            rigid_set = self._rigid_sets.rigid_sets.get(name)
+            own = np.empty(0, np.int32) if rigid_set is None else rigid_set.nodes
             nodes = np.setdiff1d(np.arange(self._system.n_nodes), own)
             acting = [name, *(one for one in frictions[name] if one in self._names)]
-            label = "force" if wanted != _ALL else f"force_{name}"
+            label = "force" if requested != _ALL else f"force_{name}"
             yield ForceProbe(table.name, acting, nodes, what=label, about=table.about)
 
     def _of_contact(self, table: ProbeTable) -> Iterator[Probe]:
-        contacts, wanted = {item.name: item for item in self._tables.contact}, str(table.contact)
-        if wanted not in (*contacts, _ALL) or not contacts:
-            raise ScenarioError(f"there is no contact {shown(wanted)}; {suggestion(wanted, [*contacts, _ALL])}")
-        chosen = list(contacts.values()) if wanted == _ALL else [contacts[wanted]]
+        contacts, requested = {item.name: item for item in self._tables.contact}, str(table.contact)
+        if requested not in (*contacts, _ALL) or not contacts:
+            raise ScenarioError(f"there is no contact {shown(requested)}; {suggestion(requested, [*contacts, _ALL])}")
+        chosen = list(contacts.values()) if requested == _ALL else [contacts[requested]]
         touching = self._touching
         acting = [item.name for item in chosen]
         acting += [one for item in chosen for one in item.frictions(touching) if one in self._names]
         bodies = dict.fromkeys(name for item in chosen for pair in item.pairs(touching) for name in pair)
-        riders = self._riders.riders
-        nodes = {name: riders[name].nodes if name in riders else self._mesh.nodes_of(name) for name in bodies}
+        rigid_sets = self._rigid_sets.rigid_sets
+        nodes = {name: rigid_sets[name].nodes if name in rigid_sets else self._mesh.nodes_of(name) for name in bodies}
         yield ForceProbe(table.name, acting, nodes, about=table.about)
 
     @property
@@ -336,7 +342,7 @@ class ProbeBuilder:
         return [*(body.name for body in self._tables.body), *(body.name for body in self._tables.rigid_body)]
 
 
-def _those(wanted: Sequence[str] | None, known: Sequence[str]) -> list[str] | None:
+def _those(requested: Sequence[str] | None, known: Sequence[str]) -> list[str] | None:
     """Return the wanted components that a kind of quantity has, and the norm; None: all."""
-    found = [c for c in wanted or () if c in (*known, NORM)]
+    found = [c for c in requested or () if c in (*known, NORM)]
     return found or None

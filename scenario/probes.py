@@ -11,8 +11,8 @@ from symplex.fem.outputs.field_probes import Motion
 from symplex.fem.outputs.force_probes import OfBars
 from symplex.fem.outputs.probe import Reduction
 from symplex.fem.outputs.solid_fields import Quantity
+from symplex.scenario.messages import place
 from symplex.scenario.sampling import MOST_FRAMES
-from symplex.scenario.sentences import place
 from symplex.scenario.table import Entry, one_of
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from symplex.fem.outputs.probe import NORM
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import Support, Timed
 from symplex.scenario.loads import LoadTable, NodalLoadTable, PressureTable, TractionTable
+from symplex.scenario.messages import suggestion
 from symplex.scenario.probes import ProbeTable
 from symplex.scenario.selections import Nodes, group_in
-from symplex.scenario.sentences import suggestion
 from symplex.scenario.table import Entry
 
 _MOST_FREQUENCIES, _MOST_MODES = 100_000, 10_000

@@ -97,7 +97,7 @@ class Run(Sampled):
 
 
 @dataclass(frozen=True)
-class Leg:
+class RunInterval:
     """A part of a run in which one integrator goes on and the same things act.
 
     Attributes
@@ -133,7 +133,7 @@ class Timeline:
         Whether it has a row in the history: at frames and the ends of parts it has.
     """
 
-    legs: tuple[Leg, ...]
+    legs: tuple[RunInterval, ...]
     times: Array
     is_frame: NDArray[np.bool_]
     is_row: NDArray[np.bool_]
@@ -150,7 +150,7 @@ def timeline(tables: Tables) -> Timeline:
     ValueError
         If a stage has fewer samples than parts, or a frame is wanted after the end.
     """
-    legs: list[Leg] = []
+    legs: list[RunInterval] = []
     times, is_frame, begin = [np.zeros(1)], [np.ones(1, bool)], 0.0
     for k, stage in enumerate(tables.sampled):
         n, every = stage.n_samples, stage.n_samples // stage.frames
@@ -163,7 +163,7 @@ def timeline(tables: Tables) -> Timeline:
         counts = _spread(n, (np.array(bounds) - begin) / stage.duration)
         for start, end, first, last in zip(bounds, bounds[1:], counts, counts[1:], strict=False):
             m = int(last - first)
-            legs.append(Leg(k, start, end, m, (end - start) / m))
+            legs.append(RunInterval(k, start, end, m, (end - start) / m))
             times.append(start + (end - start) * (np.arange(1, m + 1) / m))
         is_frame.append(np.arange(1, n + 1) % every == 0)
         begin = bounds[-1]
@@ -190,7 +190,7 @@ def timeline(tables: Tables) -> Timeline:
     return found
 
 
-def _frames_beyond(tables: Tables, last: Leg, every: int) -> int:
+def _frames_beyond(tables: Tables, last: RunInterval, every: int) -> int:
     """Return how many frames there are after the last leg of a run until the time to which it goes on.
 
     A frame is kept every so many samples.

@@ -28,7 +28,7 @@ from symplex.scenario.building import Builder
 from symplex.scenario.changes import with_changes
 from symplex.scenario.joined_parts import contacts_in, points_of
 from symplex.scenario.probe_building import BuiltProbe
-from symplex.scenario.riders import Riders
+from symplex.scenario.rigid_nodes import Riders
 from symplex.scenario.sampling import Timeline, timeline
 from symplex.scenario.start import Start
 from symplex.scenario.tables import Tables
@@ -206,7 +206,7 @@ class Problem:
         With a step that fits the scenario's times; `Stages` if the run has several parts.
     n_rods : int
         How many rigid rods there are.
-    riders : Riders
+    rigid_sets : Riders
         What is rigid and has nodes of its own, after those of the mesh.
     probes : sequence of BuiltProbe
         In the order of their tables.
@@ -222,7 +222,7 @@ class Problem:
     state: State
     integrator: Integrator
     n_rods: int
-    riders: Riders
+    rigid_sets: Riders
     probes: Sequence[BuiltProbe] = ()
     notes: Sequence[tuple[str, str]] = ()
     velocities: Array | None = None
@@ -237,7 +237,7 @@ class Problem:
     @property
     def unknown(self) -> tuple[str, ...]:
         """Lines of its mesh files, by kind, that were neither used nor are known to mean nothing."""
-        rigid = self.riders.bodies.bodies.values() if self.riders.bodies is not None else ()
+        rigid = self.rigid_sets.bodies.bodies.values() if self.rigid_sets.bodies is not None else ()
         return tuple(dict.fromkeys(line for mesh in (self.mesh, *(b.mesh for b in rigid)) for line in mesh.unknown))
 
     def require_known(self) -> None:
@@ -264,7 +264,7 @@ class Problem:
 
     @cached_property
     def contacts(self) -> dict[str, ObstacleContact]:
-        """The contact energies by obstacle, of points (`symplex.scenario.riders.Riders`)."""
+        """The contact energies by obstacle, of points (`symplex.scenario.rigid_nodes.Riders`)."""
         return contacts_in(self.system.energies, ObstacleContact)
 
     @cached_property

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from symplex.scenario.building import Built
 
 
-def separate_parts(tables: Tables) -> list[set[str]]:
+def connected_parts(tables: Tables) -> list[set[str]]:
     """Return the names of what tables join, part by part."""
     from scipy.sparse.csgraph import connected_components  # with much of scipy, for what few scenarios need
 
@@ -57,7 +57,7 @@ def rotating_apart(
         If a part has no such state; with its names.
     """
     q, v = beginning.q.copy(), beginning.v.copy()
-    if not (parts := separate_parts(tables)):
+    if not (parts := connected_parts(tables)):
         raise ScenarioError(
             'kind = "relative-equilibrium" is for bodies and trusses, which rotation stretches; rigid bodies begin '
             "with their own angular_velocity."

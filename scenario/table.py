@@ -95,13 +95,13 @@ class Need(NamedTuple):
     message : str
         After the place of the table, with ``{kind}`` for the integrator, ``{method}`` for the same with its
         family, and ``{others}`` for kinds that have the trait.
-    beside : str, optional
+    next_to : str, optional
         Another trait, without which it is not told.
     """
 
     trait: Trait
     message: str
-    beside: Trait | None = None
+    next_to: Trait | None = None
 
 
 class Entry(Table):

@@ -20,6 +20,7 @@ from symplex.scenario.contacts import ContactTable
 from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
 from symplex.scenario.loads import LoadTable
+from symplex.scenario.messages import place
 from symplex.scenario.methods import IntegratorTable, Thermostat
 from symplex.scenario.obstacles import ObstacleTable, ShapedTable
 from symplex.scenario.pictures import ViewTable
@@ -28,7 +29,6 @@ from symplex.scenario.response import ResponseTable
 from symplex.scenario.rigid import RigidBodyTable, RigidTable, SurfaceTable
 from symplex.scenario.rotating import RotatingFrame
 from symplex.scenario.sampling import MOST_FRAMES, Run, Sampled
-from symplex.scenario.sentences import place
 from symplex.scenario.springs import PointMassTable, SpringTable
 from symplex.scenario.stages import StageTable
 from symplex.scenario.start import StartTable

@@ -144,10 +144,10 @@ class TrussMesh(Table):
         may = {"lattice": {"diagonals"}, "nodes": {"groups"}}
         source = one_of(self, ["file", "line", "ring", "lattice", "nodes"], "source")
         given = {key for key in ("bars", "cells", "diagonals", "members", "groups") if getattr(self, key) is not None}
-        wanted = needs.get(source, set())
-        if missing := sorted(wanted - given):
+        requested = needs.get(source, set())
+        if missing := sorted(requested - given):
             raise ValueError(f"{source} needs {missing[0]}")
-        if odd := sorted(given - wanted - may.get(source, set())):
+        if odd := sorted(given - requested - may.get(source, set())):
             raise ValueError(f"{odd[0]} does not go with {source}")
         return self
 
@@ -305,9 +305,9 @@ def _given(source: TrussMesh, folder: Path) -> Mesh:
     return Mesh(points, {"line": members.astype(np.int32)}, {}, groups)
 
 
-def _table(value: Any, folder: Path, columns: int, wanted: str) -> Any:
+def _table(value: Any, folder: Path, columns: int, requested: str) -> Any:
     """Return rows of numbers, from a file if it is the name of one."""
-    return read_numbers(folder / value, value, columns, wanted) if isinstance(value, str) else value
+    return read_numbers(folder / value, value, columns, requested) if isinstance(value, str) else value
 
 
 class Truss(NamedTuple):

@@ -22,8 +22,8 @@ def unsupported(tables: Tables, acts: Callable[[Timed], bool]) -> list[str]:
     for here, table in tables.entries():
         for need in table.needs():
             needed.add(need.trait)
-            told = need.beside is None or need.beside in method.takes
-            if need.trait not in method.takes and told and (not isinstance(table, Timed) or acts(table)):
+            reported = need.next_to is None or need.next_to in method.takes
+            if need.trait not in method.takes and reported and (not isinstance(table, Timed) or acts(table)):
                 others = _kinds(need.trait, method)
                 lines.append(f"{here}: {need.message.format(kind=kind, method=family, others=others)}")
     if "constraints" in method.takes and "constraints" not in needed:

@@ -10,12 +10,8 @@ from pydantic import ValidationError
 
 from symplex.base.quantities import check_text, ended, must_be_one_of, shown
 from symplex.scenario.definitions import DEFINE, evaluated
-from symplex.scenario.methods import FORMER, METHODS, IntegratorTable
-from symplex.scenario.names import wrong_integrator_names, wrong_names
-from symplex.scenario.probes import wrong_probes
-from symplex.scenario.sampling import Run, Sampled
-from symplex.scenario.sentences import (
-    as_many_as_are_told,
+from symplex.scenario.messages import (
+    as_many_as_are_reported,
     close_to,
     closest,
     mistakes,
@@ -23,6 +19,10 @@ from symplex.scenario.sentences import (
     sentence,
     suggestion,
 )
+from symplex.scenario.methods import FORMER, METHODS, IntegratorTable
+from symplex.scenario.names import wrong_integrator_names, wrong_names
+from symplex.scenario.probes import wrong_probes
+from symplex.scenario.sampling import Run, Sampled
 from symplex.scenario.stages import StageTable, run_of_stages, tables_of_stage, wrong_tables, wrong_times
 from symplex.scenario.table import Table
 from symplex.scenario.tables import Kind, Tables, kinds_of
@@ -33,7 +33,7 @@ from symplex.time.integrator import FixedStepIntegrator
 S = TypeVar("S", bound=Sampled)
 
 
-@as_many_as_are_told()
+@as_many_as_are_reported()
 def read_tables(data: Mapping[str, Any], name: str, of: type[Tables] = Tables) -> Tables:
     """Return the tables of a scenario.
 

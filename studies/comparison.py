@@ -108,13 +108,13 @@ class Comparison(Study):
     def _picture(self) -> tuple[Path, str]:
         return Path(DIFFERENCES_PLOT), "differences"
 
-    def _told(self) -> list[tuple[str, str]]:
+    def _reported(self) -> list[tuple[str, str]]:
         worst = max(self.differences, key=lambda one: one.relative, default=None)
-        told = [("of", f"{self.first} and {self.second}"), ("columns and fields", str(len(self.differences)))]
+        reported = [("of", f"{self.first} and {self.second}"), ("columns and fields", str(len(self.differences)))]
         return (
-            told
+            reported
             if worst is None
-            else [*told, ("largest relative difference", f"{worst.relative:.3g}, of {worst.name}")]
+            else [*reported, ("largest relative difference", f"{worst.relative:.3g}, of {worst.name}")]
         )
 
 
@@ -204,32 +204,32 @@ def read_comparison(path: str | Path) -> Comparison:
     if not is_file(file):
         raise OutputError(f"{path} holds no comparison: it has no {COMPARISON}.")
     with damage_reported(file, "comparison", "compute it again, in another folder"):
-        told = json.loads(read_whole(file))
+        reported = json.loads(read_whole(file))
         # The first versions kept nothing over time.
-        times, over_time = _numbers(told.get("times", [])), told.get("over_time", {})
+        times, over_time = _numbers(reported.get("times", [])), reported.get("over_time", {})
         return Comparison(
-            Path(told["first"]),
-            Path(told["second"]),
-            [_difference(row) for row in told["differences"]],
-            [str(note) for note in told["notes"]],
+            Path(reported["first"]),
+            Path(reported["second"]),
+            [_difference(row) for row in reported["differences"]],
+            [str(note) for note in reported["notes"]],
             times,
             {str(name): _numbers(values, len(times)) for name, values in over_time.items()},
-            [str(what) for what in told.get("left_out", [])],
+            [str(what) for what in reported.get("left_out", [])],
         )
 
 
 def _difference(row: Mapping[str, Any]) -> Difference:
     found = Difference(**row)
     for one in fields(Difference):
-        wanted = getattr(found, one.name)
-        if not (isinstance(wanted, str) if one.type == "str" else is_real(wanted)):
-            raise ValueError(f"{one.name} is {wanted!r}")
+        requested = getattr(found, one.name)
+        if not (isinstance(requested, str) if one.type == "str" else is_real(requested)):
+            raise ValueError(f"{one.name} is {requested!r}")
     return found
 
 
-def _numbers(values: Any, wanted: int | None = None) -> Array:
+def _numbers(values: Any, requested: int | None = None) -> Array:
     found = np.array(values, dtype=float)
-    if found.ndim != 1 or (wanted is not None and len(found) != wanted) or not np.isfinite(found).all():
+    if found.ndim != 1 or (requested is not None and len(found) != requested) or not np.isfinite(found).all():
         raise ValueError("rows over time that are not finite numbers, one for each time")
     return found
 
@@ -264,11 +264,16 @@ def _begun(path: Path) -> Path:
 
 
 def _write(comparison: Comparison, a: Result, b: Result, folder: Path) -> None:
-    told = {"first": str(a.path), "second": str(b.path), "notes": comparison.notes, "differences": comparison.rows()}
-    told["left_out"] = comparison.left_out
-    told["times"] = comparison.times.tolist()
-    told["over_time"] = {name: values.tolist() for name, values in comparison.over_time.items()}
-    write_text(folder / COMPARISON, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    reported = {
+        "first": str(a.path),
+        "second": str(b.path),
+        "notes": comparison.notes,
+        "differences": comparison.rows(),
+    }
+    reported["left_out"] = comparison.left_out
+    reported["times"] = comparison.times.tolist()
+    reported["over_time"] = {name: values.tolist() for name, values in comparison.over_time.items()}
+    write_text(folder / COMPARISON, json.dumps(reported, indent=1, ensure_ascii=False) + "\n")
     with pictures_if_possible(comparison.notes.append):
         _draw(comparison, a, b, folder)
 

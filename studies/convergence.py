@@ -21,7 +21,7 @@ from symplex.fem.energies.energy import Array
 from symplex.meshes.pictures.figures import Panel
 from symplex.runs.folders import Folder
 from symplex.runs.study import Study
-from symplex.runs.tables import told_as_table
+from symplex.runs.tables import reported_as_table
 from symplex.scenario.changes import chosen
 from symplex.scenario.definitions import evaluated
 from symplex.scenario.integrators import step_of
@@ -99,7 +99,7 @@ class Convergence(Study):
                 found = f"{name} tends to {limit:.8g}{unit and ' '}{unit} at the observed order {order:.3g}"
             else:
                 found = f"{name}: the differences show no order; refine more, or begin finer"
-            parts.append(f"{told_as_table(list(rows[0]), rows)}\n{found}")
+            parts.append(f"{reported_as_table(list(rows[0]), rows)}\n{found}")
         return "\n\n".join(parts)
 
     def write(self) -> None:
@@ -112,9 +112,9 @@ class Convergence(Study):
         """
         plain: dict[str, Any] = {"ratio": float(self.sizes[0] / self.sizes[1]), "exact": self.exact, "quantities": {}}
         for name in self.values:
-            told = {"unit": self.study.units.get(name, ""), "limit": _finite(self.limits[name])}
-            told |= {"values": self.values[name].tolist(), "orders": [_finite(one) for one in self.orders[name]]}
-            plain["quantities"][name] = told
+            reported = {"unit": self.study.units.get(name, ""), "limit": _finite(self.limits[name])}
+            reported |= {"values": self.values[name].tolist(), "orders": [_finite(one) for one in self.orders[name]]}
+            plain["quantities"][name] = reported
         folder = Folder(self.study.path, "study")
         folder.file(CONVERGENCE_PLOT, "picture")
         folder.write(CONVERGENCE, json.dumps(plain, indent=1, ensure_ascii=False) + "\n", "errors and orders")
@@ -126,9 +126,9 @@ class Convergence(Study):
     def _picture(self) -> tuple[Path, str]:
         return self.study.path / CONVERGENCE_PLOT, read_study(self.study.path).title
 
-    def _told(self) -> list[tuple[str, str]]:
-        told = [(name, f"order {self.order(name):.3g}, tends to {self.limits[name]:.6g}") for name in self.values]
-        return [("folder", str(self.study.path)), ("over", self.study.keys[0]), *told]
+    def _reported(self) -> list[tuple[str, str]]:
+        reported = [(name, f"order {self.order(name):.3g}, tends to {self.limits[name]:.6g}") for name in self.values]
+        return [("folder", str(self.study.path)), ("over", self.study.keys[0]), *reported]
 
 
 def observed_orders(values: Array, ratio: float, exact: float | None = None) -> tuple[Array, float]:

@@ -11,8 +11,8 @@ from symplex.base.files import damage_reported, is_file, read_whole
 from symplex.meshes.pictures.figures import Sheet
 from symplex.runs.folders import COMPARISON, STUDY, SUMMARY, kind_of
 from symplex.runs.progress import si
-from symplex.runs.study import Study, told_about
-from symplex.runs.tables import table, told_as_table
+from symplex.runs.study import Study, report_about
+from symplex.runs.tables import reported_as_table, table
 from symplex.studies.comparison import DIFFERENCES_PLOT, read_comparison
 from symplex.studies.convergence import read_convergence
 from symplex.studies.members import read_sweep
@@ -44,7 +44,7 @@ def plot_study(
 
 
 def _head(path: Path, summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [*told_about(summary), ("results", _files(path))]
+    return [*report_about(summary), ("results", _files(path))]
 
 
 def _files(path: Path) -> str:
@@ -62,8 +62,8 @@ def _response(path: Path, summary: Mapping[str, Any]) -> str:
     first, last = summary["frequencies"]
     rows = [("response", f"{summary['method']}, from {first:g} to {last:g} Hz")]
     for name, peak in summary["peaks"].items():
-        told = f"{si(peak['amplitude'], 'm', 5)} along {peak['component']} at {peak['frequency']:.6g} Hz"
-        rows.append((f"peak of {name}", told))
+        reported = f"{si(peak['amplitude'], 'm', 5)} along {peak['component']} at {peak['frequency']:.6g} Hz"
+        rows.append((f"peak of {name}", reported))
     return f"Harmonic response\n{table([*_head(path, summary), *rows])}"
 
 
@@ -71,21 +71,21 @@ def _study(path: Path, _: Mapping[str, Any]) -> str:
     study = read_convergence(path) if is_file(path / CONVERGENCE) else read_sweep(path)
     if not is_file(path / TABLE):
         return f"{study.text()}\n{table([('status', 'killed before its end; --resume goes on with it')])}"
-    return _told(path, study)
+    return _reported(path, study)
 
 
 def _comparison(path: Path, _: Mapping[str, Any]) -> str:
-    return _told(path, read_comparison(path))
+    return _reported(path, read_comparison(path))
 
 
-def _told(path: Path, study: Study) -> str:
+def _reported(path: Path, study: Study) -> str:
     return f"{study.text()}\n{table([('results', _files(path))])}\n\n{study.report()}"
 
 
 def _some(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     """Return a table of the first rows, and how many more there are."""
     more = f"\n… {len(rows) - _MOST_TOLD} more" if len(rows) > _MOST_TOLD else ""
-    return told_as_table(columns, rows[:_MOST_TOLD]) + more
+    return reported_as_table(columns, rows[:_MOST_TOLD]) + more
 
 
 _KINDS: dict[str, tuple[str, Callable[[Path, Mapping[str, Any]], str]]] = {

@@ -30,7 +30,7 @@ class _Told(NamedTuple):
         return f"drift of {shown(name)}", self.drifts
 
 
-def require_told(quantities: Sequence[RunQuantity], scenarios: Iterable[Scenario]) -> None:
+def require_reported(quantities: Sequence[RunQuantity], scenarios: Iterable[Scenario]) -> None:
     """Refuse quantities that no run of these scenarios will have, as far as that is known before they are run.
 
     Numbers of summaries are known afterwards only, but for drifts; and columns where the start of a run is an
@@ -39,18 +39,18 @@ def require_told(quantities: Sequence[RunQuantity], scenarios: Iterable[Scenario
     left = [one for one in quantities if one.reduction or one.source.startswith(_DRIFT)]
     refused: OutputError | None = None
     for scenario in scenarios:
-        told = _told(scenario) if left else None
-        if told is None:
+        reported = _reported(scenario) if left else None
+        if reported is None:
             return
-        left = [one for one in left if told.missing(one)]
-        if left and (missing := told.missing(left[0])):
+        left = [one for one in left if reported.missing(one)]
+        if left and (missing := reported.missing(left[0])):
             what, there = missing
             refused = OutputError(f"{scenario.path.name}: there is no {what}; there are {listed(there)}.")
     if left and refused is not None:
         raise refused
 
 
-def _told(scenario: Scenario) -> _Told | None:
+def _reported(scenario: Scenario) -> _Told | None:
     """Return what a run tells; None if that is not known without running it."""
     if scenario.tables.start is not None:
         return None

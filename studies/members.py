@@ -148,7 +148,7 @@ class Sweep(Study):
         odd = [one for one in self.members if one.status != FINISHED or one.reason]  # or without a number
         return [f"member {one.name}: {one.status}: {one.reason}" for one in odd[:_MOST_TOLD]]
 
-    def _told(self) -> list[tuple[str, str]]:
+    def _reported(self) -> list[tuple[str, str]]:
         counted = Counter(member.status for member in self.members)
         members = f"{len(self.members)}, {', '.join(f'{n} {status}' for status, n in counted.items())}"
         return [

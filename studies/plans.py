@@ -14,8 +14,8 @@ from symplex.base.quantities import FilePath, whole
 from symplex.base.toml import read_toml
 from symplex.errors import ScenarioError
 from symplex.scenario.changes import parsed_changes
+from symplex.scenario.messages import as_many_as_are_reported, mistakes, sentence
 from symplex.scenario.scenario import Scenario
-from symplex.scenario.sentences import as_many_as_are_told, mistakes, sentence
 from symplex.scenario.table import Table
 from symplex.studies.values import MOST_MEMBERS, Combination, Sampling, parsed_choices
 
@@ -90,7 +90,7 @@ def _checked(data: Mapping[str, Any], name: str) -> StudyTable:
     try:
         return StudyTable.model_validate(data)
     except ValidationError as error:
-        with as_many_as_are_told():
+        with as_many_as_are_reported():
             lines = [sentence(StudyTable, one) for one in error.errors(include_url=False)]
         raise mistakes(name, lines) from None
 

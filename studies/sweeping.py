@@ -19,7 +19,7 @@ from symplex.runs.result import Result
 from symplex.runs.results import RunFolder
 from symplex.scenario.scenario import Scenario
 from symplex.studies.display import MembersShown
-from symplex.studies.known import require_told
+from symplex.studies.known import require_reported
 from symplex.studies.members import NOT_RUN, Member, Sweep
 from symplex.studies.quantities import RunQuantity, usual_quantities
 from symplex.studies.study_file import StudyFile, begin_study, folder_of
@@ -101,7 +101,7 @@ def sweep(
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.read(scenario)
-    wanted = [RunQuantity.of(text) for text in quantities]
+    requested = [RunQuantity.of(text) for text in quantities]
     if workers is not None and workers < 0:
         raise ScenarioError(f"workers is {workers}, must be at least 0.")
     values = combined(over, combine, samples, sampling, seed)
@@ -111,7 +111,7 @@ def sweep(
     width = max(3, len(str(len(values))))
     named = {f"{k:0{width}}": one for k, one in enumerate(values, 1)}
     scenarios, invalid = _scenarios(scenario, named)
-    require_told(wanted, scenarios.values())
+    require_reported(requested, scenarios.values())
     folder = Folder(home, "study")
     with folder.held(), heeded() as stop:
         file = StudyFile.of(scenario, named, scenarios.values())
@@ -130,7 +130,7 @@ def sweep(
                 if outcome.status == FAILED:
                     display.say(f"member {outcome.name} failed: {outcome.reason.splitlines()[0]}")
         found |= {name: Outcome(name, NOT_RUN) for name in todo if name not in found}
-        study = _gathered(home, named, found, wanted, file)
+        study = _gathered(home, named, found, requested, file)
         study.write_table()
         if stop.signal:
             raise Interrupted(stop.signal)
@@ -199,7 +199,7 @@ def _gathered(
     home: Path,
     named: Mapping[str, dict[str, Any]],
     found: Mapping[str, Outcome],
-    wanted: Sequence[RunQuantity],
+    requested: Sequence[RunQuantity],
     file: StudyFile,
 ) -> Sweep:
     """Return the study with the numbers of all members that are finished."""
@@ -213,7 +213,7 @@ def _gathered(
                 if reason := _reason_against(result, file):
                     members.append(Member(name, values, path, FAILED, reason, {}))
                     continue
-                for quantity in wanted or usual_quantities(result):
+                for quantity in requested or usual_quantities(result):
                     numbers[quantity.name] = quantity.value(result)
                     units[quantity.name] = quantity.unit(result)
             except OutputError as error:

@@ -86,8 +86,8 @@ def combined(
     random = {key: found for key, found in choices.items() if isinstance(found, Random)}
     lengths = {key: len(values) for key, values in lists.items()}
     if combine == "zip" and len(set(lengths.values())) > 1:
-        told = ", ".join(f"{key} has {n}" for key, n in lengths.items())
-        raise ScenarioError(f"lists that go together must have equally many values; {told}.")
+        reported = ", ".join(f"{key} has {n}" for key, n in lengths.items())
+        raise ScenarioError(f"lists that go together must have equally many values; {reported}.")
     if random and samples is None:
         raise ScenarioError(f"{next(iter(random))} is random; say how many samples there are to be, as --samples 20.")
     if not random and samples is not None:

@@ -732,9 +732,9 @@ def hessian_is_scattered_and_added(s: Subject) -> None:
 @_promise()
 def latent_stiffness_is_not_negative(s: Subject) -> None:
     """One number for each node."""
-    latent = contact_of(s.energy).latent_stiffness(len(s.q))  # pyright: ignore[reportArgumentType]
+    latent = contact_of(s.energy).contact_stiffness_bound(len(s.q))  # pyright: ignore[reportArgumentType]
     right = latent.shape == (len(s.q),) and latent.min() >= 0.0
-    require(s.place, bool(right), "latent_stiffness must be one number for each node, none negative.")
+    require(s.place, bool(right), "contact_stiffness_bound must be one number for each node, none negative.")
 
 
 # -- lattice functions ------------------------------------------------------------------------------------------------

@@ -463,11 +463,11 @@ def viscoelastic_bodies_dissipate_as_the_balance_says_or_are_refused(case: Case)
     end, again = (each.advance(1.0 + 20 * case.size) for each in (motion, resumed))
     _require_same(case, "a resumed motion of an inelastic body must be bit-identical", again, end)
     same = np.array_equal(again.internal["visco"], end.internal["visco"])
-    told = motion.energies(end)
-    same = same and resumed.energies(again) == told
+    reported = motion.energies(end)
+    same = same and resumed.energies(again) == reported
     require(case.place, same, "internal variables and energies of a resumed motion must be bit-identical.")
-    require(case.place, told["work_visco"] < -1e-3 * started["total"], "an inelastic body must dissipate energy.")
-    _require_balance(case, "dissipation", told, started, free, 20 * case.size, 1e-12)
+    require(case.place, reported["work_visco"] < -1e-3 * started["total"], "an inelastic body must dissipate energy.")
+    _require_balance(case, "dissipation", reported, started, free, 20 * case.size, 1e-12)
     twin = copy.deepcopy(motion)
     t = 1.0 + 24 * case.size
     same = np.array_equal(twin.advance(t).internal["visco"], motion.advance(t).internal["visco"])
@@ -490,14 +490,20 @@ def friction_takes_energy_as_the_balance_says_or_is_refused(case: Case) -> None:
         return
     motion = integrator.start(system, system.state(q, v))
     started = motion.energies(motion.advance(0.0))
-    told = motion.energies(motion.advance(4 * case.size))
-    require(case.place, told["work_friction"] < -1e-5 * started["total"], "the work of friction must be reported.")
+    reported = motion.energies(motion.advance(4 * case.size))
+    require(case.place, reported["work_friction"] < -1e-5 * started["total"], "the work of friction must be reported.")
     free = System(free.mass, system.energies)
-    _require_balance(case, "friction", told, started, free, 4 * case.size, 1e-11 if case.exact_loads else 0.0)
+    _require_balance(case, "friction", reported, started, free, 4 * case.size, 1e-11 if case.exact_loads else 0.0)
 
 
 def _require_balance(
-    case: Case, of: str, told: dict[str, float], started: dict[str, float], without: System, span: float, exact: float
+    case: Case,
+    of: str,
+    reported: dict[str, float],
+    started: dict[str, float],
+    without: System,
+    span: float,
+    exact: float,
 ) -> None:
     """Check that the balance is kept: to round-off where the method conserves energy, else as well as it does without.
 
@@ -506,7 +512,7 @@ def _require_balance(
     case : Case
     of : str
         What takes energy.
-    told, started : dict of str to float
+    reported, started : dict of str to float
         The energies at the end and at the start.
     without : System
         The same without what takes energy.
@@ -522,4 +528,4 @@ def _require_balance(
         alone = [motion.energies(motion.advance(t))["total"] for t in (0.0, span)]
         bound = 0.1 * abs(started["balance"]) + 2.0 * abs(alone[1] - alone[0])
     what = f"the balance of energy must account for {of}"
-    require_close(case.place, what, told["balance"], started["balance"], bound, "J")
+    require_close(case.place, what, reported["balance"], started["balance"], bound, "J")

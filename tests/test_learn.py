@@ -60,8 +60,8 @@ def test_the_python_tutorial_finds_what_it_says(tmp_path, monkeypatch):
     found = FENCED.findall((LEARN / "in-python.md").read_text("utf-8"))
     script = tmp_path / "tutorial.py"
     script.write_text("\n".join(text for _, language, text in found if language == "python"), "utf-8")
-    told = runpy.run_path(str(script))
-    beam, tetrahedra, hexahedra = told["static"], -told["deflection"].min() / 2, -told["better"].min() / 2
+    reported = runpy.run_path(str(script))
+    beam, tetrahedra, hexahedra = reported["static"], -reported["deflection"].min() / 2, -reported["better"].min() / 2
     assert tetrahedra < 0.95 * beam  # what the page says of locking
     assert hexahedra == pytest.approx(beam, rel=0.03)
     assert (tmp_path / "bar.png").exists()
@@ -106,12 +106,12 @@ def test_messages_that_are_explained_exist():
     page = (LEARN / "when-it-fails.md").read_text("utf-8").split("## It runs")[0]
     quoted = re.findall(r"^\| `(.*?)` \|", page, re.MULTILINE)
     assert len(quoted) > 25
-    wanted = {text: re.compile(".*".join(map(re.escape, text.split("…"))), re.DOTALL) for text in quoted}
+    expected = {text: re.compile(".*".join(map(re.escape, text.split("…"))), re.DOTALL) for text in quoted}
     longest = {text: max(text.split("…"), key=len) for text in quoted}
     for literal in literals():
-        for text in [text for text in wanted if longest[text] in literal and wanted[text].search(literal)]:
-            del wanted[text]
-    assert not list(wanted)
+        for text in [text for text in expected if longest[text] in literal and expected[text].search(literal)]:
+            del expected[text]
+    assert not list(expected)
 
 
 def test_keywords_that_import_does_not_know_are_named():

@@ -69,12 +69,12 @@ def test_wheel_holds_all_modules_and_meshes(project, tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         inside = set(archive.namelist())
-    wanted = modules_of(root, packages) | {path.relative_to(root).as_posix() for path in root.glob("meshes/*.msh")}
-    wanted |= {path.relative_to(root).as_posix() for path in root.glob("runs/page/*.*") if path.suffix != ".pyc"}
-    wanted.add("py.typed")
+    expected = modules_of(root, packages) | {path.relative_to(root).as_posix() for path in root.glob("meshes/*.msh")}
+    expected |= {path.relative_to(root).as_posix() for path in root.glob("runs/page/*.*") if path.suffix != ".pyc"}
+    expected.add("py.typed")
     package = {name.removeprefix("symplex/") for name in inside if name.startswith("symplex/")}
-    assert package == wanted
-    assert {"meshes/bracket.msh", "runs/page/page.html", "runs/page/page.js"} <= wanted
+    assert package == expected
+    assert {"meshes/bracket.msh", "runs/page/page.html", "runs/page/page.js"} <= expected
     assert {name.split("/")[0] for name in inside} <= {"symplex", f"symplex-{symplex.__version__}.dist-info"}
 
 

@@ -162,18 +162,18 @@ def test_every_command_works_without_them(tmp_path):
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, env=dict(os.environ)
     )
     assert done.returncode == 0, done.stderr
-    told = dict(zip(lines, json.loads(done.stdout), strict=True))
+    reported = dict(zip(lines, json.loads(done.stdout), strict=True))
     for line in skipping:
-        status, out, err = told[line]
+        status, out, err = reported[line]
         assert status == 0, (line, err)
         assert (out + err).count(SENTENCE) == 1, (line, out, err)
     for line in silent:
-        status, out, err = told[line]
+        status, out, err = reported[line]
         assert (status, err) == (0, ""), line
         assert "not installed" not in out, line
     for line in refusing:
-        status, _, err = told[line]
+        status, _, err = reported[line]
         assert status == 2, line
         assert err.count("\n") == 1, line
-    assert SENTENCE in told["plot block-study"][2]
+    assert SENTENCE in reported["plot block-study"][2]
     assert not list(tmp_path.rglob("*.png"))

@@ -111,8 +111,8 @@ def substeps(order: int, scheme: str | None = None) -> list[float]:
     key = (order, _BEST.get(order, "") if scheme is None else scheme)
     if key not in _FIRST_HALVES:
         known = ", ".join(f"{name!r} of order {of}" for of, name in _FIRST_HALVES)
-        wanted = "scheme" if scheme is None else f"scheme {scheme!r}"
-        raise ValueError(f"Composition: there is no {wanted} of order {order}; there are {known}.")
+        requested = "scheme" if scheme is None else f"scheme {scheme!r}"
+        raise ValueError(f"Composition: there is no {requested} of order {order}; there are {known}.")
     half = _FIRST_HALVES[key]
     return [*half, 1.0 - 2.0 * math.fsum(half), *reversed(half)]
 

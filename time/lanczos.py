@@ -61,23 +61,23 @@ def largest_eigenvalue(
     from scipy.linalg import eigh_tridiagonal
 
     n = len(q)
-    wanted = _RELATIVE_ERROR_IF_LARGE if n > _LARGE else _RELATIVE_ERROR
+    requested = _RELATIVE_ERROR_IF_LARGE if n > _LARGE else _RELATIVE_ERROR
     w, before = start, np.zeros_like(q)
     x, out = np.empty_like(q), np.empty_like(q)
     norm, largest = _length(_over_nodes(_reduce, n, w, before, mass, 0.0))
-    norm_before, diagonal, beside = 1.0, [], [0.0]
+    norm_before, diagonal, next_to = 1.0, [], [0.0]
     for k in range(1, _MOST_PRODUCTS + 1):
         scale = length / largest
         np.add(q, np.multiply(w, scale, out=x), out=x)
         function(x, out)
         # Both vectors have length 1 when divided by their norms.
-        factors = 1.0 / (scale * norm), beside[-1] / norm_before
+        factors = 1.0 / (scale * norm), next_to[-1] / norm_before
         alpha = sum(_over_nodes(_less_before, n, out, at_q, mass, fixed, w, before, *factors)) / norm
         w, before = before, w
         beta, largest = _length(_over_nodes(_reduce, n, w, before, mass, alpha / norm))
         norm, norm_before = beta, norm
         diagonal.append(alpha)
-        beside.append(beta)
+        next_to.append(beta)
         if not (math.isfinite(beta) and math.isfinite(alpha)):
             raise StepFailed("the largest natural frequency was not found: forces are not finite. Give dt yourself.")
         if k == 1 and alpha == beta == 0.0:
@@ -85,9 +85,9 @@ def largest_eigenvalue(
         ended = beta <= _ROUND_OFF * max(map(abs, diagonal))  # in as few vectors as the start is made of
         if ended or (k >= _SUBSPACE and k % 5 == 0):
             of = {"select": "i", "select_range": (k - 1, k - 1)}
-            values, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beside[1:-1]), **of)
+            values, vectors = eigh_tridiagonal(np.array(diagonal), np.array(next_to[1:-1]), **of)
             residual = beta * abs(float(vectors[-1, 0]))
-            if ended or residual <= wanted * abs(values[0]):
+            if ended or residual <= requested * abs(values[0]):
                 return float(values[0] + residual)
     raise StepFailed(
         f"the largest natural frequency was not found in {_MOST_PRODUCTS} products with the stiffness. "

@@ -164,7 +164,7 @@ class FixedStepMotion(Motion):
         self._broken = False  # stopped in the middle of a step
         self._shown = -1  # the number of steps after which arrays hold all that belongs to a state
         self._pace = 0.0  # s of wall time for a step, of those taken last; 0: not known yet
-        self._listed_at = system.listed_at
+        self._list_positions = system.list_positions
 
     @property
     def t(self) -> float:
@@ -172,9 +172,9 @@ class FixedStepMotion(Motion):
         return self.t0 + self.n * self.dt
 
     @property
-    def listed_at(self) -> dict[str, Array]:
+    def list_positions(self) -> dict[str, Array]:
         """The positions [n, dim] at which energies have found their stencils in this motion (see `Potential`)."""
-        return self._listed_at
+        return self._list_positions
 
     # -- what a method adds ---------------------------------------------------------------------------------
 
@@ -248,11 +248,11 @@ class FixedStepMotion(Motion):
         target, steps = self.n + n_steps, Steps.one(self.t0, self.dt)
         few = n_steps  # after one that the loop left: what is found for steps ahead, such as histories, would be lost
         while self.n < target:
-            wanted = min(self._at_once, few, target - self.n)
-            taken = self._compiled_steps(wanted, steps._replace(n=self.n))
+            requested = min(self._at_once, few, target - self.n)
+            taken = self._compiled_steps(requested, steps._replace(n=self.n))
             self.n += taken
-            few = min(2 * few, n_steps) if taken == wanted else 1
-            if taken < wanted:
+            few = min(2 * few, n_steps) if taken == requested else 1
+            if taken < requested:
                 self.substep(self.t, self.dt)
                 self.n += 1
         if not n_steps:
@@ -324,11 +324,11 @@ class FixedStepMotion(Motion):
         The system may have been with another motion since; what it lists then is of this one again.
         """
         system = self.system
-        system.listed_at = self._listed_at
+        system.list_positions = self._list_positions
         q = self.arrays()["q"]
-        before = np.empty_like(q) if system.impassable and not self.filters_steps else None
+        before = np.empty_like(q) if system.collision_checked and not self.filters_steps else None
         for _ in range(n_steps):
-            if system.renew(q):
+            if system.update_neighbours(q):
                 self.stencils_changed()
             if before is not None:
                 np.copyto(before, q)
@@ -337,7 +337,7 @@ class FixedStepMotion(Motion):
             if before is not None:
                 self._require_no_crossing(before, q)
             system.settle(q)
-        self._listed_at = system.listed_at
+        self._list_positions = system.list_positions
 
     def stencils_changed(self) -> None:
         """Drop what was made for the stencils before: they were found anew between steps."""
@@ -388,7 +388,7 @@ class FixedStepMotion(Motion):
         self._refuse_broken()
         arrays = self.arrays()  # which may first have to come from elsewhere, as where lists were found
         grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
-        grid |= {LISTED_AT + name: q.copy() for name, q in self._listed_at.items()}
+        grid |= {LISTED_AT + name: q.copy() for name, q in self._list_positions.items()}
         return grid | {name: array.copy() for name, array in arrays.items()}
 
     def _refuse_broken(self) -> None:
@@ -418,8 +418,8 @@ class FixedStepMotion(Motion):
                     f"expected {array.shape}."
                 )
             array[...] = stored
-        stored = {name: checkpoint.get(LISTED_AT + name) for name in self._listed_at}
-        self._listed_at |= {name: q for name, q in stored.items() if q is not None}
+        stored = {name: checkpoint.get(LISTED_AT + name) for name in self._list_positions}
+        self._list_positions |= {name: q for name, q in stored.items() if q is not None}
         if self.system.moving:
             self.system.moving.require_at(self.t, arrays["origin"], arrays["q"])
 

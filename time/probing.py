@@ -49,14 +49,14 @@ class ProbeRecorder(Described):
         if not probes:
             raise InvalidSystem("ProbeRecorder: there is no probe to look with.")
         self._probes = probes
-        told = [(probe, column) for probe in probes for column in probe.columns]
-        plain = [column.name for _, column in told]
-        names = [c.name if plain.count(c.name) == 1 else f"{probe.name}.{c.name}" for probe, c in told]
+        reported = [(probe, column) for probe in probes for column in probe.columns]
+        plain = [column.name for _, column in reported]
+        names = [c.name if plain.count(c.name) == 1 else f"{probe.name}.{c.name}" for probe, c in reported]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise InvalidSystem(f"ProbeRecorder: two columns are called '{twice}'; give the probes different names.")
         self.columns = {"t": Column("t", "s", "time")}
-        self.columns |= {name: column for name, (_, column) in zip(names, told, strict=True)}
+        self.columns |= {name: column for name, (_, column) in zip(names, reported, strict=True)}
         self._rows: list[Array] = []
 
     def __call__(self, motion: Motion, state: State) -> None:

@@ -88,8 +88,8 @@ def largest_frequency(system: System, q: Array) -> float:
     """Return an estimate from above of the largest natural frequency ω in rad/s at the positions q [n, dim].
 
     ω² is the largest eigenvalue of M⁻¹∇²V (by Lanczos, to about one per cent or two, with the residual added), plus the
-    largest k/m of contact that may close later (`ContactEnergy.latent_stiffness`). ∇²V is applied by differences of
-    gradients, so that no matrix is stored.
+    largest k/m of contact that may close later (`ContactEnergy.contact_stiffness_bound`). ∇²V is applied by
+    differences of gradients, so that no matrix is stored.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def latent_frequency(system: System, resolved: bool = False) -> float:
     mass = system.lumped_mass(_WANTED_BY)
     latent = np.zeros(len(mass))
     for contact in map(contact_of, system.energies.values()):
-        latent += contact.latent_stiffness(system.n_nodes) * (contact.resolved_share**2 if resolved else 1.0)
+        latent += contact.contact_stiffness_bound(system.n_nodes) * (contact.resolved_share**2 if resolved else 1.0)
     free = ~system.fixed.all(axis=1)
     return float(np.sqrt(np.max((latent / mass)[free], initial=0.0)))
 

@@ -121,8 +121,8 @@ class Stages(Integrator):
     @property
     def columns(self) -> tuple[Column, ...]:
         """Those of all stages, the work of what switches, and the balance."""
-        told = {column.name: column for stage in self.stages for column in stage.integrator.columns}
-        return tuple((told | {SWITCHES.name: SWITCHES, BALANCE.name: BALANCE}).values())
+        reported = {column.name: column for stage in self.stages for column in stage.integrator.columns}
+        return tuple((reported | {SWITCHES.name: SWITCHES, BALANCE.name: BALANCE}).values())
 
     def start(self, system: System, state: State) -> StagedMotion:
         """Return the motion that begins at a state, with the first stage, whose system it must be.
@@ -237,8 +237,8 @@ class StagedMotion(Motion):
         except StepFailed as error:
             raise self._placed(error) from None
         # A method that brings to rest tells itself what that takes.
-        told = sum(after.get(name, 0.0) for name in self._names.works)
-        self._done[SWITCHES.name] += after["total"] - before["total"] - told
+        reported = sum(after.get(name, 0.0) for name in self._names.works)
+        self._done[SWITCHES.name] += after["total"] - before["total"] - reported
 
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J, with all work since the start of the first stage."""
@@ -319,8 +319,8 @@ def _names(stages: Sequence[Stage]) -> _Names:
     columns = {column.name: column for stage in stages for column in stage.integrator.columns}
     of_systems = [column for stage in stages for column in work_columns(stage.system)]
     works = [column.name for column in (*of_systems, *columns.values()) if column.kind == "work"]
-    told = [column for stage in stages for column in stage.system.columns]
-    energies = [column.name for column in told if column.kind == "energy" and column.name != "kinetic"]
+    reported = [column for stage in stages for column in stage.system.columns]
+    energies = [column.name for column in reported if column.kind == "energy" and column.name != "kinetic"]
     totals = {name: column for name, column in columns.items() if column.kind == "total" and name != BALANCE.name}
     return _Names(
         tuple(dict.fromkeys(energies)),

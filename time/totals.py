@@ -33,8 +33,8 @@ def kept_energy(energy: str, columns: Iterable[Column]) -> str:
         Where there is work, the declared energy changes by it.
     """
     every = list(columns)
-    wanted = [column.name for of in (energy, "total") for column in every if column.less_work_of == of]
-    return next(name for name in (*wanted, energy, "total") if name in {column.name for column in every})
+    requested = [column.name for of in (energy, "total") for column in every if column.less_work_of == of]
+    return next(name for name in (*requested, energy, "total") if name in {column.name for column in every})
 
 
 @dataclass

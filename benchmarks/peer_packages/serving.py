@@ -126,8 +126,8 @@ def serve(make: Callable[[Problem], Package]) -> None:
     if package.solution is not None:
         found["solution"] = package.solution()
     np.savez(folder / f"{name}.npz", **found)
-    told = {"version": package.version, "calls": list(package.calls), "law": package.law, "remark": package.remark}
-    print("ready", json.dumps(told), flush=True)
+    reported = {"version": package.version, "calls": list(package.calls), "law": package.law, "remark": package.remark}
+    print("ready", json.dumps(reported), flush=True)
     for line in sys.stdin:
         call, seconds = line.split()
         print("time", shortest(package.calls[call], float(seconds)), flush=True)

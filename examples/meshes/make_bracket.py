@@ -90,11 +90,11 @@ def mesh() -> None:
 
 def edges_near(x: float | None, y: float | None, z: float | None) -> list[int]:
     """Return the edges all of whose points have the given coordinates (None for any)."""
-    wanted = [(axis, value) for axis, value in enumerate((x, y, z)) if value is not None]
+    requested = [(axis, value) for axis, value in enumerate((x, y, z)) if value is not None]
     found = []
     for _, edge in gmsh.model.getEntities(1):
         box = gmsh.model.getBoundingBox(1, edge)
-        if all(abs(box[axis] - value) < 1e-6 and abs(box[axis + 3] - value) < 1e-6 for axis, value in wanted):
+        if all(abs(box[axis] - value) < 1e-6 and abs(box[axis + 3] - value) < 1e-6 for axis, value in requested):
             found.append(edge)
     return found
 

@@ -282,10 +282,10 @@ class MovingSupports:
         InvalidSystem
             If one is not, as when its motion has been changed since a checkpoint.
         """
-        wanted = origin + self.displacements(t)
-        away = np.abs(wanted - q)
+        requested = origin + self.displacements(t)
+        away = np.abs(requested - q)
         # Of all positions: those of a support may be zero but for what rounding its way has left.
-        size = max(float(np.abs(q).max(initial=0.0)), float(np.abs(wanted).max(initial=0.0)))
+        size = max(float(np.abs(q).max(initial=0.0)), float(np.abs(requested).max(initial=0.0)))
         for name, place in self._places.items():
             far = float(away[place].max(initial=0.0))
             if far > _ROUNDING * size:
@@ -329,9 +329,9 @@ class MovingSupports:
                 values = values_of(motion)
             except StepFailed as error:
                 raise StepFailed(f"support '{name}': {error}") from None
-            wanted = (len(motion.nodes), len(motion.axes))
-            if np.shape(values) != wanted:
-                raise InvalidSystem(f"support '{name}': its {what} has shape {np.shape(values)}, expected {wanted}.")
+            requested = (len(motion.nodes), len(motion.axes))
+            if np.shape(values) != requested:
+                raise InvalidSystem(f"support '{name}': its {what} has shape {np.shape(values)}, expected {requested}.")
             if not np.isfinite(values).all():
                 raise StepFailed(f"support '{name}': its {what} is not finite at t = {t:.6g} s.")
             field[self._places[name]] = values

@@ -46,9 +46,9 @@ def limited(most: int) -> Iterator[None]:
 @cache
 def count() -> int:
     """Return the number of threads: ``SYMPLEX_THREADS`` if that is set, else the processors open to this process."""
-    wanted = os.environ.get("SYMPLEX_THREADS", "")
-    if wanted.isdigit() and int(wanted) > 0:
-        return int(wanted)
+    requested = os.environ.get("SYMPLEX_THREADS", "")
+    if requested.isdigit() and int(requested) > 0:
+        return int(requested)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -64,8 +64,8 @@ class LinearConstraints(KernelEnergy):
             raise InvalidSystem("LinearConstraints: the factors must be a matrix [e, n·dim] of numbers.") from error
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
-        wanted = (matrix.shape or (0,))[0], points.size
-        if matrix.shape != wanted or not np.isfinite(matrix.data).all():
+        requested = (matrix.shape or (0,))[0], points.size
+        if matrix.shape != requested or not np.isfinite(matrix.data).all():
             raise InvalidSystem(
                 f"LinearConstraints: the factors must be finite, a row for each equation and {points.size} columns, "
                 f"one for each displacement; their shape is {matrix.shape}."

@@ -20,9 +20,9 @@ from symplex.fem.assembly.nodes import require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.couplings.interpolated_load import InterpolatedLoad
 from symplex.fem.couplings.interpolation_loops import add_matrix, count_nodes, gather_nodes, product
-from symplex.fem.energies.changing import ChangingEnergy
 from symplex.fem.energies.contact_energy import ContactEnergy, contact_of
 from symplex.fem.energies.energy import Energy, Invariance, LatticeFunctions
+from symplex.fem.energies.neighbour_list import NeighbourListEnergy
 from symplex.fem.state import State
 
 _ROUND_OFF = 1e-9  # how far the sum of the weights of a point may be from one
@@ -94,7 +94,7 @@ class Interpolation(Copyable):
         return product(self._columns, f, self.n_nodes, self.n_points, "points")
 
     @overload
-    def of(self, energy: ChangingEnergy) -> ChangingInterpolatedEnergy: ...
+    def of(self, energy: NeighbourListEnergy) -> ChangingInterpolatedEnergy: ...
 
     @overload
     def of(self, energy: Energy) -> InterpolatedEnergy | ChangingInterpolatedEnergy: ...
@@ -107,7 +107,7 @@ class Interpolation(Copyable):
         InvalidSystem
             If the energy refers to points that there are none of.
         """
-        if isinstance(energy, ChangingEnergy):
+        if isinstance(energy, NeighbourListEnergy):
             return ChangingInterpolatedEnergy(energy, self)
         return InterpolatedEnergy(energy, self)
 
@@ -329,18 +329,20 @@ class _Interpolated(ContactEnergy, Generic[_Inner]):
         else:
             self.interpolation.add_matrix(lambda own, local: add(form, points, local, own), self._weights, slots, out)
 
-    def latent_stiffness(self, n_nodes: int) -> Array:
+    def contact_stiffness_bound(self, n_nodes: int) -> Array:
         """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later.
 
         Bᵀ diag(k) B ≤ diag(|B|ᵀ diag(k) |B| 1), as all points that follow a node may come to touch at the same time.
         """
         size = abs(self.interpolation.weights)
-        of_points = contact_of(self.energy).latent_stiffness(self.interpolation.n_points)
+        of_points = contact_of(self.energy).contact_stiffness_bound(self.interpolation.n_points)
         return size.T @ (of_points * size.sum(axis=1))
 
-    def largest_step(self, q0: Array, q1: Array) -> float:
+    def collision_free_fraction(self, q0: Array, q1: Array) -> float:
         """Return a part in [0, 1] of the straight way from q0 to q1 [n, dim] on which no points pass through."""
-        return contact_of(self.energy).largest_step(self.interpolation.points(q0), self.interpolation.points(q1))
+        return contact_of(self.energy).collision_free_fraction(
+            self.interpolation.points(q0), self.interpolation.points(q1)
+        )
 
     def check_start(self, q: Array) -> None:
         """Check that a motion can begin at the nodal positions q [n, dim]: that no bodies of points overlap.
@@ -352,9 +354,9 @@ class _Interpolated(ContactEnergy, Generic[_Inner]):
         """
         contact_of(self.energy).check_start(self.interpolation.points(q))
 
-    def crossing(self, q0: Array, q1: Array) -> str | None:
+    def find_penetration(self, q0: Array, q1: Array) -> str | None:
         """Return what has passed through on the straight way from q0 to q1 [n, dim], and where; None if nothing has."""
-        return contact_of(self.energy).crossing(self.interpolation.points(q0), self.interpolation.points(q1))
+        return contact_of(self.energy).find_penetration(self.interpolation.points(q0), self.interpolation.points(q1))
 
 
 @final
@@ -376,18 +378,18 @@ class InterpolatedEnergy(_Interpolated[Energy]):
 
 
 @final
-class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
+class ChangingInterpolatedEnergy(_Interpolated[NeighbourListEnergy], NeighbourListEnergy):
     """An energy of points that follow nodes, whose stencils change; see `Interpolation.of`.
 
     The list is that of the points, and what counts for its margin is how far these have moved: farther than the nodes,
     if weights are negative.
     """
 
-    def __init__(self, energy: ChangingEnergy, interpolation: Interpolation):
+    def __init__(self, energy: NeighbourListEnergy, interpolation: Interpolation):
         require_nodes(f"a {type(energy).__name__} of points", energy.nodes, interpolation.n_points)
         self.energy, self.interpolation = energy, interpolation
         self.reach = energy.reach
-        self.listed_at = energy.listed_at[:0]
+        self.list_positions = energy.list_positions[:0]
         self._follow()
 
     @property
@@ -406,15 +408,15 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
         return np.unique(self.interpolation.weights.indices).astype(np.int32)
 
     def find(self, ends: tuple[Array, ...], distance: float) -> None:
-        """Find the stencils of the points at nodal positions, one or two of them (see `ChangingEnergy.find`)."""
+        """Find the stencils of the points at nodal positions, one or two of them (see `NeighbourListEnergy.find`)."""
         energy, points = self.energy, tuple(map(self.interpolation.points, ends))
         if distance <= self.reach:  # for one evaluation
-            energy.listed_at = energy.listed_at[:0]
+            energy.list_positions = energy.list_positions[:0]
             energy.find(points, distance)
         elif len(points) == 1:
-            energy.list_at(*points)
+            energy.build_list(*points)
         else:
-            energy.cover(points)
+            energy.extend_list(points)
         self._follow()
 
     def __copy__(self) -> Self:
@@ -431,10 +433,10 @@ class ChangingInterpolatedEnergy(_Interpolated[ChangingEnergy], ChangingEnergy):
         return self.energy.moved(tuple(map(self.interpolation.points, ends)))
 
     def renewed(self, q: Array) -> bool:
-        """Renew the list of the points at q [n, dim] if it is old; return whether (see `ChangingEnergy.renewed`)."""
-        changed = (len(self.listed_at) != len(q) or bool(self._covered)) and super().renewed(q)
+        """Renew the list of the points at q [n, dim] if it is old; return whether (`NeighbourListEnergy.renewed`)."""
+        changed = (len(self.list_positions) != len(q) or bool(self._covered)) and super().renewed(q)
         if self.energy.renewed(self.interpolation.points(q)):
-            self.listed_at, changed = q.copy(), True
+            self.list_positions, changed = q.copy(), True
             self.version += 1
             self._follow()
         return changed

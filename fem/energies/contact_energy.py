@@ -19,7 +19,7 @@ class ContactEnergy(Energy):
     Attributes
     ----------
     resolved_share : float
-        Which part of the frequency of its `latent_stiffness` explicit steps resolve as that of a single node on
+        Which part of the frequency of its `contact_stiffness_bound` explicit steps resolve as that of a single node on
         contact: less than 1 where others give way as well, and the stiffness is estimated from above.
     bounded_stiffness : bool
         Whether there is a greatest stiffness, as there is none of a barrier that grows without bound.
@@ -32,7 +32,7 @@ class ContactEnergy(Energy):
     impenetrable: bool = False
 
     @abstractmethod
-    def latent_stiffness(self, n_nodes: int) -> Array:
+    def contact_stiffness_bound(self, n_nodes: int) -> Array:
         """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later (open contact)."""
 
     def check_start(self, q: Array) -> None:
@@ -44,14 +44,14 @@ class ContactEnergy(Energy):
             If it cannot.
         """
 
-    def largest_step(self, q0: Array, q1: Array) -> float:
+    def collision_free_fraction(self, q0: Array, q1: Array) -> float:
         """Return a fraction in [0, 1] of the straight path from q0 to q1 [n, dim] that is free of collisions.
 
         It may be smaller than the largest one, and ends before bodies touch; 1 is all of the path.
         """
         return 1.0
 
-    def crossing(self, q0: Array, q1: Array) -> str | None:
+    def find_penetration(self, q0: Array, q1: Array) -> str | None:
         """Return what has passed through on the straight path from q0 to q1 [n, dim], and where; None if nothing."""
         return None
 
@@ -70,7 +70,7 @@ class _NoContact(ContactEnergy):
         """Return nothing [0, 1, dim]."""
         return np.zeros_like(x)
 
-    def latent_stiffness(self, n_nodes: int) -> Array:
+    def contact_stiffness_bound(self, n_nodes: int) -> Array:
         """Return zeros [n]."""
         return np.zeros(n_nodes)
 

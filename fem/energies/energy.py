@@ -101,7 +101,7 @@ class Energy(Copyable, ABC):
         What each local energy is the same after: of ``translations`` and ``rotations``; `RIGID` is both. The discrete
         gradient for any energy needs it to keep momenta (see `generators` for others).
     version : int
-        Another number after each change of the stencils (`symplex.fem.energies.changing`).
+        Another number after each change of the stencils (`symplex.fem.energies.neighbour_list`).
     columns : tuple of Column
         What `observed` tells, for histories; by default nothing.
     kind : str or None
@@ -298,10 +298,10 @@ class Energy(Copyable, ABC):
         """
         nodes = self.nodes
         local = getattr(self, form.name)(*[x[nodes] for x in nodal])
-        wanted = form.local_shape(len(nodes), nodes.shape[1], nodal[0].shape[1])
-        if local.shape != wanted:  # the compiled loop would read beyond the end
+        requested = form.local_shape(len(nodes), nodes.shape[1], nodal[0].shape[1])
+        if local.shape != requested:  # the compiled loop would read beyond the end
             raise InvalidSystem(
-                f"{type(self).__name__}: the local {form.title} has shape {local.shape}, expected {wanted}; "
+                f"{type(self).__name__}: the local {form.title} has shape {local.shape}, expected {requested}; "
                 "is the energy made for another dimension of space?"
             )
         scatter = forms.SCATTER[form.kind]

@@ -75,11 +75,11 @@ class KernelForms:
     def _local(self, form: Form, *gathered: Array) -> Array:
         """Return a form of each stencil apart, each of the arrays [m, k, dim] theirs, of which shapes are checked."""
         x = gathered[0]
-        wanted = (*self.nodes.shape, self._dim or x.shape[-1])
+        requested = (*self.nodes.shape, self._dim or x.shape[-1])
         for given in gathered:
-            if given.shape != wanted or wanted[-1] > 3:
+            if given.shape != requested or requested[-1] > 3:
                 raise InvalidSystem(
-                    f"{type(self).__name__}: gathered positions have shape {given.shape}, expected {wanted}."
+                    f"{type(self).__name__}: gathered positions have shape {given.shape}, expected {requested}."
                 )
         return self._apart(form, *[np.ascontiguousarray(given, dtype=float) for given in gathered])
 
@@ -105,10 +105,11 @@ class KernelForms:
 
     def _check_result(self, form: Form, n: int, dim: int, out: Array) -> None:
         """Check that kernels can write a form for n nodes: they would write elsewhere, or to a copy."""
-        wanted = (len(self.nodes),) if form.kind == "number" else form.shape(n, len(out), dim)
-        if out.shape != wanted or not out.flags.c_contiguous:
+        requested = (len(self.nodes),) if form.kind == "number" else form.shape(n, len(out), dim)
+        if out.shape != requested or not out.flags.c_contiguous:
             raise InvalidSystem(
-                f"{type(self).__name__}: the {form.title} has shape {out.shape}, expected a contiguous array {wanted}."
+                f"{type(self).__name__}: the {form.title} has shape {out.shape}, expected a contiguous array "
+                f"{requested}."
             )
 
     def _rows_of(self, form: Form, dim: int, slots: IntArray | None = None) -> NDArray[np.int64] | None:

@@ -14,9 +14,9 @@ from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.forms import Form, OptionalFunction
 from symplex.fem.assembly.inner_products import inner
 from symplex.fem.assembly.pattern import IntArray, Pattern
-from symplex.fem.energies.changing import ChangingEnergy, IncompleteStencils
 from symplex.fem.energies.contact_energy import ContactEnergy, contact_of
 from symplex.fem.energies.energy import Array, Energy
+from symplex.fem.energies.neighbour_list import IncompleteStencils, NeighbourListEnergy
 
 
 class Potential(Copyable):
@@ -150,7 +150,7 @@ class Potential(Copyable):
         """Return the names of the energies that have an optional function (see `Energy.has`)."""
         return {name for name, energy in self.energies.items() if energy.has(optional)}
 
-    def require(self, optional: OptionalFunction, wanted_by: str) -> None:
+    def require(self, optional: OptionalFunction, required_by: str) -> None:
         """Check that all energies have an optional function (see `Energy.has`).
 
         Raises
@@ -160,35 +160,35 @@ class Potential(Copyable):
         """
         for name, energy in self.energies.items():
             if not energy.has(optional):
-                raise InvalidSystem(f"{wanted_by}: {energy.lacks(optional, name)}")
+                raise InvalidSystem(f"{required_by}: {energy.lacks(optional, name)}")
 
     # -- stencils and pattern -------------------------------------------------------------------------------
 
     @cached_property
-    def changing(self) -> dict[str, ChangingEnergy]:
+    def changing(self) -> dict[str, NeighbourListEnergy]:
         """The energies whose stencils change, by name."""
-        return {name: energy for name, energy in self.energies.items() if isinstance(energy, ChangingEnergy)}
+        return {name: energy for name, energy in self.energies.items() if isinstance(energy, NeighbourListEnergy)}
 
-    def renew(self, q: Array) -> bool:
+    def update_neighbours(self, q: Array) -> bool:
         """Let energies renew their stencils at the positions q [n, dim]; return whether any did.
 
         To be called between steps; the pattern changes with the stencils.
         """
         return any([energy.renewed(q) for energy in self.changing.values()])
 
-    def cover(self, ends: tuple[Array, ...]) -> bool:
+    def extend_list(self, ends: tuple[Array, ...]) -> bool:
         """Let energies find their stencils for the ends [n, dim] of a step that goes far; return whether any did.
 
         After the step, `settle` finds those of its end alone.
         """
-        return any([energy.cover(ends) for energy in self.changing.values()])
+        return any([energy.extend_list(ends) for energy in self.changing.values()])
 
     def covering(self, assemble: Callable[[], None]) -> None:
         """Assemble matrices by a function, once more if the stencils have to be found for a step that goes far."""
         try:
             assemble()
         except IncompleteStencils as error:
-            self.cover(error.ends)
+            self.extend_list(error.ends)
             assemble()
 
     def settle(self, q: Array) -> None:
@@ -197,18 +197,18 @@ class Potential(Copyable):
             energy.settle(q)
 
     @property
-    def listed_at(self) -> dict[str, Array]:
+    def list_positions(self) -> dict[str, Array]:
         """The positions [n, dim] at which each energy has found its stencils, which follow from them.
 
         To set it brings the stencils of that time back.
         """
-        return {name: energy.listed_at for name, energy in self.changing.items()}
+        return {name: energy.list_positions for name, energy in self.changing.items()}
 
-    @listed_at.setter
-    def listed_at(self, positions: Mapping[str, Array]) -> None:
+    @list_positions.setter
+    def list_positions(self, positions: Mapping[str, Array]) -> None:
         for name, q in positions.items():
-            if self.changing[name].listed_at is not q:
-                self.changing[name].list_at(q)
+            if self.changing[name].list_positions is not q:
+                self.changing[name].build_list(q)
 
     @property
     def pattern(self) -> Pattern:
@@ -226,18 +226,18 @@ class Potential(Copyable):
     # -- what must not pass through each other ----------------------------------------------------------------
 
     @cached_property
-    def impassable(self) -> list[ContactEnergy]:
+    def collision_checked(self) -> list[ContactEnergy]:
         """The energies of what must not pass through each other."""
         return [contact for contact in map(contact_of, self.energies.values()) if contact.impenetrable]
 
     def check_start(self, q: Array) -> None:
         """Check that a motion can begin at the nodal positions q [n, dim] (see `ContactEnergy.check_start`)."""
-        for energy in self.impassable:
+        for energy in self.collision_checked:
             energy.check_start(q)
 
-    def largest_step(self, q0: Array, q1: Array) -> float:
+    def collision_free_fraction(self, q0: Array, q1: Array) -> float:
         """Return a part in [0, 1] of the straight way from q0 to q1 [n, dim] on which nothing passes through."""
-        return min((energy.largest_step(q0, q1) for energy in self.impassable), default=1.0)
+        return min((energy.collision_free_fraction(q0, q1) for energy in self.collision_checked), default=1.0)
 
     def require_no_crossing(self, q0: Array, q1: Array) -> None:
         """Check that nothing has passed through on the straight way from q0 to q1 [n, dim].
@@ -247,8 +247,8 @@ class Potential(Copyable):
         StepFailed
             If something has.
         """
-        for energy in self.impassable:
-            if what := energy.crossing(q0, q1):
+        for energy in self.collision_checked:
+            if what := energy.find_penetration(q0, q1):
                 raise StepFailed(f"{what}. Try a smaller step, or a stiffer contact.")
 
     # -- sums over nodes --------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ class Penalty(ContactEnergy):
         mean, slope = self._flat(self.constraint.discrete_gradient(x0, x1)), self._flat(self.constraint.gradient(x1))
         return rate * mean[:, :, None] * slope[:, None, :] + quotient * self.constraint.discrete_hessian(x0, x1)
 
-    def latent_stiffness(self, n_nodes: int) -> Array:
+    def contact_stiffness_bound(self, n_nodes: int) -> Array:
         """Return k in N/m for each node [n_nodes] of a one-sided penalty, which may be open; |∇g| is taken for 1."""
         latent = np.zeros(n_nodes)
         if self.one_sided:

@@ -10,8 +10,8 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, MaterialError, StepFailed
 from symplex.fem.assembly.pattern import Array, IntArray
-from symplex.fem.energies.changing import ChangingEnergy
 from symplex.fem.energies.energy import RIGID
+from symplex.fem.energies.neighbour_list import NeighbourListEnergy
 from symplex.fem.measures import relative
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.measures.cut_off import end_of
@@ -21,7 +21,7 @@ from symplex.fem.measures.pair_laws import LennardJones
 
 @checked
 @final
-class ShortRangeLennardJones(ChangingEnergy, MeasureEnergy):
+class ShortRangeLennardJones(NeighbourListEnergy, MeasureEnergy):
     """Lennard-Jones pairs of all particles that are near each other, with an end at a cut-off.
 
     φ(s) = 4ε [(σ²/s)⁶ − (σ²/s)³] + c_0 + c_1 s + c_2 s²,  s = l² < s_c = l_c², and zero beyond,
@@ -75,7 +75,7 @@ class ShortRangeLennardJones(ChangingEnergy, MeasureEnergy):
             raise InvalidSystem(f"ShortRangeLennardJones is for 1, 2 or 3 dimensions of space, not {dim}.")
         self.depth, self.diameter, self.dim = float(depth), float(diameter), dim
         self.reach, self.margin = float(cutoff), float(margin)
-        self.listed_at = np.empty((0, dim))
+        self.list_positions = np.empty((0, dim))
         self.law = LennardJones(depth, diameter)
         self._end = end_of(self.law, self.reach)
         self._let_be(np.empty((0, 2), np.int32))

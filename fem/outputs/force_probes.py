@@ -110,9 +110,9 @@ class _Resultants(DeferredProbe):
         for label in labels:
             of = f"_{label}" if label else ""
             turns = AXES if dim == 3 else ("z",) if dim == 2 else ""
-            told: list[tuple[str, str, Kind, Sequence[str]]] = [(what, "N", "force", AXES[:dim])]
+            reported: list[tuple[str, str, Kind, Sequence[str]]] = [(what, "N", "force", AXES[:dim])]
             turning = what.replace("force", "moment", 1) if what.startswith("force") else f"{what}_moment"
-            for quantity, unit, kind, axes in [*told, (turning, "N m", "other", turns)]:
+            for quantity, unit, kind, axes in [*reported, (turning, "N m", "other", turns)]:
                 title = f"{name}: {quantity}{of}".replace("_", " ")
                 columns += [Column(f"{quantity}{of}_{a}", unit, kind, title, vector=f"{quantity}{of}") for a in axes]
         self.columns = tuple(columns)

@@ -101,19 +101,19 @@ class Numbers:
         reduce: Sequence[str] = (),
         weights: Array | None = None,
     ):
-        wanted = list(parts) if components is None else [c for c in components if c in (*parts, NORM)]
-        if components is not None and parts and not wanted:
+        requested = list(parts) if components is None else [c for c in components if c in (*parts, NORM)]
+        if components is not None and parts and not requested:
             raise InvalidSystem(
                 f"{quantity} has none of the components {', '.join(components)}; it has {', '.join(parts)}, and {NORM}."
             )
-        self._chosen = [parts.index(c) for c in wanted if c != NORM]
+        self._chosen = [parts.index(c) for c in requested if c != NORM]
         # the places of the wanted among the chosen components with the norm at the end, or of a single number
-        self._order = [self._chosen.index(parts.index(c)) if c != NORM else len(self._chosen) for c in wanted]
-        self._single, self._has_norm = not parts, NORM in wanted
+        self._order = [self._chosen.index(parts.index(c)) if c != NORM else len(self._chosen) for c in requested]
+        self._single, self._has_norm = not parts, NORM in requested
         self._reduce, self._weights = tuple(reduce), weights
         self._all = self._chosen == list(range(len(parts))) and not self._has_norm
         self._double = parts == COMPONENTS
-        declared, names = FIELDS[quantity], [""] if self._single else [f"_{c}" for c in wanted]
+        declared, names = FIELDS[quantity], [""] if self._single else [f"_{c}" for c in requested]
         split = not self._single and max(len(labels), len(reduce)) > 1  # into a plot for each place
         places = [f"_{how}" for how in reduce] or ([""] if len(labels) == 1 else [f"_{label}" for label in labels])
         self.columns = tuple(
@@ -149,8 +149,8 @@ class Numbers:
         return {"max": np.max, "min": np.min, "sum": np.sum}[how](values, axis=1)
 
 
-def require(what: str, wanted: Sequence[str], known: Sequence[str]) -> None:
-    odd = [name for name in wanted if name not in known]
-    if odd or not len(wanted):
+def require(what: str, requested: Sequence[str], known: Sequence[str]) -> None:
+    odd = [name for name in requested if name not in known]
+    if odd or not len(requested):
         given = f"there is no '{odd[0]}'" if odd else "none is given"
         raise InvalidSystem(f"{what}: {given}; there are {', '.join(known)}.")

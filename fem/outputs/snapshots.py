@@ -63,17 +63,17 @@ class Observation:
         """The internal variables of the one state."""
         return (self.state.internal,)
 
-    def array(self, wanted: Wanted, nodes: Indices | None = None) -> Array:
+    def array(self, requested: Wanted, nodes: Indices | None = None) -> Array:
         """Return what is needed [n, dim], at all nodes, or, if it is the state's, at given nodes at least."""
-        if isinstance(wanted, tuple):
-            return self.force_of(wanted[1])
-        if wanted == "reactions":
+        if isinstance(requested, tuple):
+            return self.force_of(requested[1])
+        if requested == "reactions":
             return self.reactions
-        return getattr(self.state if nodes is None else self.state.of_nodes(nodes), wanted)
+        return getattr(self.state if nodes is None else self.state.of_nodes(nodes), requested)
 
-    def at(self, wanted: Wanted, nodes: Indices) -> Array:
+    def at(self, requested: Wanted, nodes: Indices) -> Array:
         """Return what is needed [1, k, dim] at nodes."""
-        return self.array(wanted, nodes)[nodes][None]
+        return self.array(requested, nodes)[nodes][None]
 
     @cached_property
     def reactions(self) -> Array:
@@ -112,10 +112,12 @@ class Snapshots:
     def __init__(self, needs: Iterable[Needs]):
         nodes: dict[Wanted, list[Indices]] = {}
         for one in needs:
-            for wanted, some in one.items():
-                nodes.setdefault(wanted, []).append(some)
-        self._nodes = {wanted: np.unique(np.concatenate(parts)) for wanted, parts in nodes.items()}
-        looked_at = [some for wanted, some in self._nodes.items() if isinstance(wanted, str) and wanted != "reactions"]
+            for requested, some in one.items():
+                nodes.setdefault(requested, []).append(some)
+        self._nodes = {requested: np.unique(np.concatenate(parts)) for requested, parts in nodes.items()}
+        looked_at = [
+            some for requested, some in self._nodes.items() if isinstance(requested, str) and requested != "reactions"
+        ]
         self._of_state = np.unique(np.concatenate([np.empty(0, np.int32), *looked_at]))  # brought together
         most = max(map(len, self._nodes.values()), default=0)
         self._times = np.empty(max(min(TOGETHER, _MOST_NODES // max(most, 1)), 1))
@@ -148,25 +150,25 @@ class Snapshots:
             self._make_room(seen.system.n_nodes, seen.system.dim)
         k, state = len(self), seen.state
         self._times[k] = state.t
-        for wanted, nodes, values in self._kept:
+        for requested, nodes, values in self._kept:
             if nodes is None:
-                values[k] = seen.array(wanted)
+                values[k] = seen.array(requested)
             else:
-                array = seen.array(wanted, self._of_state)
+                array = seen.array(requested, self._of_state)
                 array.take(nodes, axis=0, out=values[k], mode="clip")  # the other modes copy once more
         self.internal.append(state.internal)
 
     def _make_room(self, n: int, dim: int) -> None:
         self._n_nodes, room = n, len(self._times)
-        for wanted, nodes in self._nodes.items():
+        for requested, nodes in self._nodes.items():
             if len(nodes) and nodes[-1] >= n:
                 raise InvalidSystem(f"there is no node {nodes[-1]}; the system has {n}.")
             every = len(nodes) == n
-            self._kept.append((wanted, None if every else nodes, np.empty((room, len(nodes), dim))))
+            self._kept.append((requested, None if every else nodes, np.empty((room, len(nodes), dim))))
 
-    def at(self, wanted: Wanted, nodes: Indices) -> Array:
+    def at(self, requested: Wanted, nodes: Indices) -> Array:
         """Return what is needed [s, k, dim] at nodes, for each state; not to be written to."""
-        own, values = next((self._nodes[name], values) for name, _, values in self._kept if name == wanted)
+        own, values = next((self._nodes[name], values) for name, _, values in self._kept if name == requested)
         values = values[: len(self)]
         if len(nodes) == len(own) and (nodes == own).all():
             return values
@@ -188,6 +190,6 @@ class Snapshots:
         """Return one of the states alone."""
         one = Snapshots.__new__(Snapshots)
         one._nodes, one._n_nodes, one._times = self._nodes, self._n_nodes, self._times[k : k + 1]
-        one._kept = [(wanted, nodes, values[k : k + 1]) for wanted, nodes, values in self._kept]
+        one._kept = [(requested, nodes, values[k : k + 1]) for requested, nodes, values in self._kept]
         one.internal = self.internal[k : k + 1]
         return one

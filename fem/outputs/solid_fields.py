@@ -80,16 +80,16 @@ class SolidFields(Copyable):
 
     def __init__(self, system: System, names: Sequence[str] | None = None, near: ArrayLike | None = None):
         solids = solids_of(system.energies)
-        wanted = list(solids) if names is None else list(names)
-        for name in wanted:
+        requested = list(solids) if names is None else list(names)
+        for name in requested:
             if name not in solids:
                 raise InvalidSystem(f"'{name}' is no solid of the system; there are {', '.join(solids) or 'none'}.")
-        self.names = tuple(wanted)
+        self.names = tuple(requested)
         self._n_nodes = system.n_nodes
         nodes = None if near is None else node_indices("SolidFields", near)
         inelastic = {name: part for name, part in system.inelastic.items() if isinstance(part, Viscoelastic)}
         self._parts = {}
-        for name in wanted:
+        for name in requested:
             solid = solids[name]
             overstress = {key: part for key, part in inelastic.items() if np.array_equal(part.nodes, solid.nodes)}
             chosen = None

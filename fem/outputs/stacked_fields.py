@@ -54,14 +54,14 @@ class StackedFields:
             at = np.minimum(np.arange(together), count - 1)
             q = seen.at("q", self._nodes)[first : first + count]
             stacked = self._fields.stacked_state(q[at], [internal[k] for k in at])
-            every = [_told(self._repeated, quantity, stacked, name) for quantity in quantities]
+            every = [_reported(self._repeated, quantity, stacked, name) for quantity in quantities]
             found.append([one.reshape(together, -1, *one.shape[1:])[:count] for one in every])
         return [np.concatenate(parts) for parts in zip(*found, strict=True)]
 
     def _of_state(self, quantities: Sequence[Quantity], state: State, name: str | None) -> list[Array]:
-        found = [_told(self._fields, quantity, state, name) for quantity in quantities]
+        found = [_reported(self._fields, quantity, state, name) for quantity in quantities]
         return found if name is not None else [one[self._nodes] for one in found]
 
 
-def _told(fields: SolidFields, quantity: Quantity, state: State, name: str | None) -> Array:
+def _reported(fields: SolidFields, quantity: Quantity, state: State, name: str | None) -> Array:
     return fields.at_nodes(quantity, state) if name is None else fields.of_elements(quantity, state, name)

@@ -160,13 +160,13 @@ class Material(Copyable, ABC):
                     step[j, k] += 0.5 * h
                     stress[:, k, j] = (self.energy_density(C + step) - self.energy_density(C - step)) / h
                     tangent[:, :, :, k, j] = (self.stress(C + step) - self.stress(C - step)) / h
-        for name, given, wanted in (
+        for name, given, requested in (
             ("stress is not 2 ∂W/∂C", S, stress),
             ("tangent is not 2 ∂S/∂C", T, tangent),
             ("stress is not symmetric", S, S.swapaxes(1, 2)),
             ("tangent is not symmetric in its last two indices", T, T.swapaxes(3, 4)),
         ):
-            error = np.abs(np.asarray(given) - wanted).max() / np.abs(T).max()
+            error = np.abs(np.asarray(given) - requested).max() / np.abs(T).max()
             if not error < 1e-6:
                 raise MaterialError(
                     f"{type(self).__name__}: the {name}: they differ by {error:.2g} of the largest elasticity "

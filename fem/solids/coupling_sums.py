@@ -85,7 +85,7 @@ def add_coupling(typingctx, records, codes, first, last, alpha, places, out, to,
                     total = builder.fadd(total, builder.fmul(component, other, flags=_CONTRACT), flags=_CONTRACT)
                 builder.store(total, row)
             builder.store(builder.fadd(builder.load(k_sum), k), k_sum)
-        beside = builder.icmp_signed("!=", to, opposite)
+        next_to = builder.icmp_signed("!=", to, opposite)
         totals = [[builder.extract_element(builder.load(row), ir.IntType(32)(j)) for j in range(3)] for row in rows]
         for i in range(3):
             totals[i][i] = builder.fadd(totals[i][i], builder.load(k_sum))
@@ -93,9 +93,9 @@ def add_coupling(typingctx, records, codes, first, last, alpha, places, out, to,
             for j in range(3):
                 # Symmetric to the last bit on the diagonal.
                 upper = totals[min(i, j)][max(i, j)]
-                number = builder.select(beside, totals[i][j], upper) if i > j else totals[i][j]
+                number = builder.select(next_to, totals[i][j], upper) if i > j else totals[i][j]
                 _add(builder, data["out"], to, 3 * i + j, number)
-        with builder.if_then(beside):
+        with builder.if_then(next_to):
             for i in range(3):
                 for j in range(3):
                     _add(builder, data["out"], opposite, 3 * j + i, totals[i][j])

@@ -164,7 +164,7 @@ def _solved(matrices: Array, vectors: Array) -> Array:
     return np.asarray(np.linalg.solve(matrices, vectors[:, :, None])[:, :, 0], float)
 
 
-def refuse_frames(system: Masses, wanted_by: str) -> None:
+def refuse_frames(system: Masses, required_by: str) -> None:
     """Refuse systems with frames, for what cannot keep them rigid.
 
     Raises
@@ -174,7 +174,7 @@ def refuse_frames(system: Masses, wanted_by: str) -> None:
     """
     if frames := getattr(system, "frames", None):
         raise InvalidSystem(
-            f"{wanted_by} is for systems without frames, of which this one has {len(frames)}. Energy-momentum, the "
+            f"{required_by} is for systems without frames, of which this one has {len(frames)}. Energy-momentum, the "
             "midpoint rule, RATTLE, static_equilibrium and natural_modes take them."
         )
 

@@ -230,9 +230,9 @@ def _members(sets: Mapping[str, NDArray[np.int64]], item: str, surface: str) -> 
 
 def _named(sets: Mapping[str, NDArray[np.int64]], item: str, who: str) -> NDArray[np.int64]:
     """Return the members of a set, named as in a deck: ``"Part-1.Set-1"``, in any case of letters."""
-    wanted = item.strip().strip('"').upper()
+    requested = item.strip().strip('"').upper()
     by_upper = {name.upper(): members for name, members in sets.items()}
-    for name in (wanted, wanted.rpartition(".")[2]):
+    for name in (requested, requested.rpartition(".")[2]):
         if name in by_upper:
             return by_upper[name]
     raise MeshError(f"'{who}' refers to the set '{item}', which is not defined.")

@@ -63,10 +63,10 @@ class Account:
 
     def add_unknown(self, what: str, path: Path, line: int, last: int = 0, why: str = UNKNOWN) -> None:
         """Note lines that are neither used nor known; of one line ``last`` may be left out."""
-        told = Unknown(printable(what, breaks=False)[:_LONGEST], path, line, max(line, last), why)
-        if told not in self._seen:  # as parts of decks are, which are read once for each instance
-            self._seen.add(told)
-            self.unknown.append(told)
+        reported = Unknown(printable(what, breaks=False)[:_LONGEST], path, line, max(line, last), why)
+        if reported not in self._seen:  # as parts of decks are, which are read once for each instance
+            self._seen.add(reported)
+            self.unknown.append(reported)
 
     def add_without_meaning(self, path: Path, line: int, last: int = 0) -> None:
         """Note lines that are known to mean nothing for what is read."""
@@ -84,14 +84,14 @@ class Account:
         found: dict[tuple[str, str], list[Unknown]] = {}
         for one in self.unknown:
             found.setdefault((one.what, one.why), []).append(one)
-        return [self._told(ones) for ones in found.values()]
+        return [self._reported(ones) for ones in found.values()]
 
     def require_known(self) -> None:
         """Refuse the file if a line is unknown."""
         if lines := self.listed():
             raise MeshError(refusal(lines))
 
-    def _told(self, ones: list[Unknown]) -> str:
+    def _reported(self, ones: list[Unknown]) -> str:
         first = ones[0]
         included = first.path != self.path
         # Any file may be included, and what it holds may be secret: of such a file only keywords are quoted.

@@ -39,10 +39,10 @@ def require_readable(path: Path) -> None:
     with path.open("rb") as file:
         if file.read(4) != b"\x89HDF" or not sys.executable:
             return
-    wanted = seconds = ceil(_SECONDS + path.stat().st_size / _BYTES_PER_SECOND)
+    requested = seconds = ceil(_SECONDS + path.stat().st_size / _BYTES_PER_SECOND)
     program = _PROGRAM
     if _IS_POSIX:
-        seconds, last = _limits(wanted)
+        seconds, last = _limits(requested)
         program = _LIMIT.format(seconds, last) + program
     try:
         status = subprocess.run(
@@ -57,7 +57,7 @@ def require_readable(path: Path) -> None:
     except OSError:  # no other process can be started here
         return
     if status is None or (_IS_POSIX and status == -signal.SIGXCPU):
-        if seconds < wanted:
+        if seconds < requested:
             raise MeshError(
                 f"HDF5's library reads it for more than {seconds} s, and processes may not take longer here; "
                 "allow more (ulimit -t), or write it again if it is damaged."

@@ -211,8 +211,8 @@ def _element(name: str, fields: list[str]) -> tuple[str, tuple[int, int, list[in
     if name in ("CTETRA", "CHEXA", "CPENTA", "CPYRA", "CPYRAM") and any(fields[2 + most :]):
         raise ValueError(f"{name} '{fields[0]}' has more nodes than {most}")
     if len(nodes) not in kinds or not all(given[: len(nodes)]):
-        wanted = " or ".join(map(str, kinds))
-        raise MeshError(f"{name} '{fields[0]}' has {len(nodes)} nodes; it can have {wanted}.")
+        requested = " or ".join(map(str, kinds))
+        raise MeshError(f"{name} '{fields[0]}' has {len(nodes)} nodes; it can have {requested}.")
     number = _whole(fields[0], name)
     return kinds[len(nodes)], (number, _whole(fields[1], name) if fields[1] else 0, nodes)
 

@@ -115,7 +115,8 @@ def _mesh(
     cell_sets: dict[str, list[NDArray[np.intp] | None]] = {}
     for name, members in groups.items():
         of_nodes, of_elements = (
-            np.array([number for kind, number in members if kind == wanted], np.int64) for wanted in (_NODE, _ELEMENT)
+            np.array([number for kind, number in members if kind == requested], np.int64)
+            for requested in (_NODE, _ELEMENT)
         )
         if len(of_elements):
             every.places(of_elements, f"group '{name}'")

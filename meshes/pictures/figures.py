@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.base.files import reason_of, write_whole
+from symplex.base.files import reason_of, write_atomic
 from symplex.errors import OutputError
 from symplex.meshes.pictures.packages import require_packages
 from symplex.meshes.pictures.words import check_dpi, check_size
@@ -323,7 +323,7 @@ def save_figure(figure: Figure, path: Path) -> Path:
     picture = BytesIO()
     try:
         figure.savefig(picture, format=path.suffix[1:])
-        write_whole(path, picture.getvalue())
+        write_atomic(path, picture.getvalue())
     except (OSError, ValueError) as error:
         raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
     return path

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
-from symplex.base.files import reason_of, write_whole
+from symplex.base.files import reason_of, write_atomic
 from symplex.errors import RenderError
 from symplex.meshes.pictures.figures import plain_style
 from symplex.meshes.pictures.render import (
@@ -122,7 +122,7 @@ def _film(path: Path, fps: int) -> Iterator[Callable[[NDArray[np.uint8]], None]]
             film = BytesIO()
             with _encoder(film, format="GIF", duration=1000 / fps, loop=0) as add:
                 yield add
-            write_whole(path, film.getvalue())
+            write_atomic(path, film.getvalue())
             return
         with TemporaryDirectory() as folder:
             aside = Path(folder) / f"film{path.suffix}"
@@ -130,7 +130,7 @@ def _film(path: Path, fps: int) -> Iterator[Callable[[NDArray[np.uint8]], None]]
             with _encoder(aside, fps=fps, **options) as add:
                 yield add
             _check_film(aside)
-            write_whole(path, aside.read_bytes())
+            write_atomic(path, aside.read_bytes())
     except (OSError, ValueError) as error:
         raise RenderError(f"{path} cannot be written ({reason_of(error)}).") from error
 

@@ -123,9 +123,9 @@ def _packed(
     moments = {i: mesh.frame(series.frame(i), names) for i in sampled}
     trial = Arrays()
     _add_frames(trial, mesh, names, [moments[i] for i in sampled])
-    wanted = min(n, int((room - arrays.size) * len(sampled) / max(trial.size, 1)) + 1)
-    while wanted >= fewest:
-        chosen = np.unique(np.linspace(0, n - 1, wanted).round().astype(int)).tolist()
+    requested = min(n, int((room - arrays.size) * len(sampled) / max(trial.size, 1)) + 1)
+    while requested >= fewest:
+        chosen = np.unique(np.linspace(0, n - 1, requested).round().astype(int)).tolist()
         moments |= {i: mesh.frame(series.frame(i), names) for i in chosen if i not in moments}
         moving = Arrays([], arrays.size)
         header |= _add_frames(moving, mesh, names, [moments[i] for i in chosen])
@@ -135,7 +135,7 @@ def _packed(
             header |= {"times": series.times[chosen].tolist(), "scale_colours": _scale_colours()}
             return arrays, header, chosen
         # Frames that are farther apart differ more than those by which it was estimated.
-        wanted = min(wanted - 1, int(wanted * (room - arrays.size) / (moving.size - arrays.size)))
+        requested = min(requested - 1, int(requested * (room - arrays.size) / (moving.size - arrays.size)))
     return None
 
 

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.base.files import reason_of, write_whole
+from symplex.base.files import reason_of, write_atomic
 from symplex.errors import OutputError, RenderError
 from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells
 from symplex.meshes.mesh import Mesh, rows_among
@@ -49,7 +49,7 @@ class Picture:
         if path.suffix.lower() != self.suffix:
             raise OutputError(f"{path}: this is saved as {self.suffix}, not '{path.suffix}'.")
         try:
-            write_whole(path, self.content)
+            write_atomic(path, self.content)
         except OSError as error:
             raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
         return path

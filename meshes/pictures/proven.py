@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from time import time
 
-from symplex.base.files import is_file, write_whole
+from symplex.base.files import is_file, write_atomic
 
 _AGE = 86400.0  # s
 _SETTINGS = (
@@ -44,7 +44,7 @@ def remember(program: str) -> None:
     with suppress(OSError, RuntimeError):
         path = _path()
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, _circumstances(program).encode())
+        write_atomic(path, _circumstances(program).encode())
 
 
 def _path() -> Path:

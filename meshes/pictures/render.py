@@ -288,9 +288,9 @@ def add_key(figure: Figure, scene: Scene, place: tuple[float, float, float, floa
     bar.ax.tick_params(labelsize=11)
 
 
-def evenly(n: int, wanted: int) -> list[int]:
+def evenly(n: int, requested: int) -> list[int]:
     """Return up to ``wanted`` of n frames, evenly spaced, the first and the last among them."""
-    return np.unique(np.linspace(0, max(n - 1, 0), min(n, wanted)).round().astype(int)).tolist()
+    return np.unique(np.linspace(0, max(n - 1, 0), min(n, requested)).round().astype(int)).tolist()
 
 
 def time_unit(times: NDArray[np.float64]) -> tuple[float, str, int]:

@@ -436,11 +436,11 @@ def in_space(array: NDArray) -> NDArray:
     return array
 
 
-def kept_frames(path: Path, times: NDArray[np.float64], up_to: float, wanted: int | None) -> int:
+def kept_frames(path: Path, times: NDArray[np.float64], up_to: float, requested: int | None) -> int:
     """Return how many frames are not later than ``up_to``."""
     kept = int(np.count_nonzero(times <= up_to))
     if not kept:
         raise OutputError(f"{path.name} has no frame up to t = {up_to:g} s to continue from; start a new series.")
-    if wanted is not None and kept != wanted:
-        raise OutputError(f"{path} has {kept} frames up to t = {up_to:g} s, expected {wanted}; {WAY_OUT}.")
+    if requested is not None and kept != requested:
+        raise OutputError(f"{path} has {kept} frames up to t = {up_to:g} s, expected {requested}; {WAY_OUT}.")
     return kept

@@ -132,7 +132,7 @@ class PvdWriter(SeriesWriter):
     def close(self) -> None:
         """Finish the series; more than once does no harm."""
         if not self._entries and not self.path.exists():
-            for file in filter(is_file, files_beside(self.path)):
+            for file in filter(is_file, sibling_files(self.path)):
                 file.unlink()
             with suppress(OSError):  # it is not there, or holds something else
                 self._folder.rmdir()
@@ -182,14 +182,14 @@ def repair(path: Path) -> int:
 def _remove_strays(path: Path, count: int) -> None:
     """Remove the files of all frames from the given number on, and those begun aside."""
     kept = {_stem(i) for i in range(count)}
-    for file in filter(is_file, files_beside(path)):
+    for file in filter(is_file, sibling_files(path)):
         stem = _FILES.fullmatch(file.name)["frame"]  # type: ignore[index]
         if ".new" in file.name or not (stem is None or stem in kept):
             file.unlink()
     aside_of(path).unlink(missing_ok=True)
 
 
-def files_beside(path: Path) -> list[Path]:
+def sibling_files(path: Path) -> list[Path]:
     """Return what has the name of a file of a series in the folder beside its index; none if that is a link."""
     folder = path.with_suffix("")
     if folder.is_symlink() or not folder.is_dir():
@@ -206,8 +206,8 @@ def _read_index(path: Path) -> list[_Entry]:
     root = ElementTree.fromstring(read_whole(path))
     entries = [_Entry(float(line.attrib["timestep"]), line.attrib["file"]) for line in root.iter("DataSet")]
     for i, entry in enumerate(entries):
-        if entry.file != (wanted := f"{path.with_suffix('').name}/{_stem(i)}.vtm"):
-            raise ValueError(f"its frame {i} is '{entry.file}', expected '{wanted}'")
+        if entry.file != (requested := f"{path.with_suffix('').name}/{_stem(i)}.vtm"):
+            raise ValueError(f"its frame {i} is '{entry.file}', expected '{requested}'")
     return entries
 
 
@@ -216,8 +216,8 @@ def _read_frame(vtm: Path, blocks: Mapping[str, Block]) -> dict[str, tuple[dict[
     found = {}
     with damage_reported(vtm, "frame of a series of symplex", WAY_OUT):
         files = [line.attrib["file"] for line in ElementTree.fromstring(read_whole(vtm)).iter("DataSet")]
-        if files != (wanted := _files_of(vtm.stem, blocks)):
-            raise ValueError(f"it names {files}, expected {wanted}")
+        if files != (requested := _files_of(vtm.stem, blocks)):
+            raise ValueError(f"it names {files}, expected {requested}")
     for file, (name, block) in zip(files, blocks.items(), strict=True):
         if not block.is_obstacle:
             with damage_reported(vtm.parent / file, "part of a series of symplex", WAY_OUT):

@@ -46,7 +46,7 @@ class RedoFile:
         self._failure: OSError | None = None
         self._log_is_due = False
         self._size = os.fstat(self._file.fileno()).st_size
-        self._wanted_size = self._size
+        self._requested_size = self._size
         self._committed = _pages_in(self._size)
 
     # -- what h5py calls ------------------------------------------------------------------------------------
@@ -67,11 +67,11 @@ class RedoFile:
 
     def readinto(self, buffer: memoryview) -> int:
         """Fill the buffer from the position on."""
-        start, wanted = self._position, len(buffer)
+        start, requested = self._position, len(buffer)
         end = _read_into(self._file, buffer, start)
-        for number in self._touched(start, wanted):
+        for number in self._touched(start, requested):
             if (page := self._pages.get(number)) is not None:
-                low, high = max(start, number * _PAGE), min(start + wanted, (number + 1) * _PAGE)
+                low, high = max(start, number * _PAGE), min(start + requested, (number + 1) * _PAGE)
                 buffer[low - start : high - start] = page[low - number * _PAGE : high - number * _PAGE]
                 end = max(end, high - start)
         self._position += end
@@ -94,7 +94,7 @@ class RedoFile:
                 self._failure = error
         self._position += n
         self._size = max(self._size, self._position)
-        self._wanted_size = max(self._wanted_size, self._position)
+        self._requested_size = max(self._requested_size, self._position)
         return n
 
     def flush(self) -> None:
@@ -108,7 +108,7 @@ class RedoFile:
             except OSError as error:
                 self._failure = error
             self._size = size
-        self._wanted_size = size
+        self._requested_size = size
 
     # -- commits --------------------------------------------------------------------------------------------
 
@@ -124,9 +124,9 @@ class RedoFile:
                 log.truncate(0)
                 self._log_is_due = False
             self._pages = {}
-        if self._wanted_size < self._size:
-            self._file.truncate(self._wanted_size)
-        self._size = self._wanted_size
+        if self._requested_size < self._size:
+            self._file.truncate(self._requested_size)
+        self._size = self._requested_size
         self._committed = _pages_in(self._size)
 
     def rollback(self) -> None:

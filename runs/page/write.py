@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
-from symplex.base.files import reason_of, write_whole
+from symplex.base.files import reason_of, write_atomic
 from symplex.base.streams import printable
 from symplex.errors import OutputError, SymplexError
 from symplex.meshes.pictures.packed import Arrays, pack_series
@@ -110,7 +110,7 @@ def write_page(
     factor, unit, digits = time_unit(times)
     header["time_unit"] = {"factor": factor, "unit": unit, "digits": digits}
     try:
-        write_whole(path, _page(_title(run), header, arrays).encode("utf-8", "replace"))
+        write_atomic(path, _page(_title(run), header, arrays).encode("utf-8", "replace"))
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
     return path
@@ -220,15 +220,15 @@ def _plain_unit(unit: str) -> str:
 
 def _texts(run: Result) -> list[dict[str, str]]:
     """Return what is said of the run, each with the title of its tab."""
-    told: dict[str, Callable[[], dict[str, str]]] = {
+    reported: dict[str, Callable[[], dict[str, str]]] = {
         "summary": lambda: {"words": result_report(run.path)},
         "conservation": lambda: _conservation(run),
         "scenario": lambda: {"words": run.scenario_text},
     }
     found = []
-    for title, told_so in told.items():
+    for title, reported_so in reported.items():
         try:
-            found.append({"title": title} | told_so())
+            found.append({"title": title} | reported_so())
         except SymplexError as error:  # one that is damaged keeps no other from being told
             found.append({"title": title, "words": str(error)})
     return found

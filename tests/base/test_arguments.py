@@ -96,8 +96,8 @@ def test_arrays_of_all_layouts_are_positions(given):
 )
 @pytest.mark.parametrize("function", [lumped_mass, consistent_mass])
 def test_elements_are_indices(function, cells):
-    wanted = r"mass: cells must be an array of indices of nodes \(integers\), got "
-    with pytest.raises(InvalidArgument, match=wanted):
+    expected = r"mass: cells must be an array of indices of nodes \(integers\), got "
+    with pytest.raises(InvalidArgument, match=expected):
         function(Q, cells, 1.0, 4)
 
 

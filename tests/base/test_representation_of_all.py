@@ -21,10 +21,10 @@ def test_all_public_objects_are_one_line(tmp_path, monkeypatch):
         if not isinstance(call.function, type):  # results of functions are of these, or plain
             continue
         made = call.function(**call.arguments)
-        told = repr(made)
+        reported = repr(made)
         seen += 1
-        if len(told) > 700 or "\n" in told or " object at 0x" in told:
-            long[name] = told[:200]
+        if len(reported) > 700 or "\n" in reported or " object at 0x" in reported:
+            long[name] = reported[:200]
     assert not long
     assert seen > 60
 

@@ -89,7 +89,7 @@ def test_a_demo_replaces_nothing(here, capsys):
 @pytest.mark.slow
 def test_a_demo_leaves_pictures_a_page_and_a_scenario(here, capsys, can_draw):
     assert main(["demo", "--output", "first look"]) == 0
-    told = capsys.readouterr().out
+    reported = capsys.readouterr().out
     folder = here / "first look"
     for name in (
         "history.png",
@@ -99,8 +99,8 @@ def test_a_demo_leaves_pictures_a_page_and_a_scenario(here, capsys, can_draw):
         *(["snapshots.png"] if can_draw else []),
     ):
         assert (folder / name).stat().st_size > 500, name
-        assert f"first look/{name}" in told
-    assert "symplex view 'first look'" in told
+        assert f"first look/{name}" in reported
+    assert "symplex view 'first look'" in reported
     summary = json.loads((folder / "summary.json").read_text("utf-8"))
     assert summary["status"] == "finished"
     assert summary["drift"]["total"] < 1e-3

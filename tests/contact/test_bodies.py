@@ -138,14 +138,14 @@ def test_latent_stiffness_covers_what_closed_contact_adds():
             hessian[np.ix_(places, places)] += local
         scale = 1.0 / np.sqrt(np.repeat(mass, 3))
         largest = np.linalg.eigvalsh(scale[:, None] * hessian * scale)[-1]
-        declared = (contact.latent_stiffness(len(points)) / mass).max()
+        declared = (contact.contact_stiffness_bound(len(points)) / mass).max()
         assert 0.1 * declared < largest < most * declared
 
 
 def test_a_barrier_has_no_greatest_stiffness():
     contact, q = in_contact("barrier")
     assert not contact.bounded_stiffness
-    latent = contact.latent_stiffness(len(q))
+    latent = contact.contact_stiffness_bound(len(q))
     assert np.isinf(latent[contact.surface.vertices]).all()
     assert in_contact("penalty")[0].bounded_stiffness
 
@@ -275,14 +275,14 @@ def test_what_meets_is_found_at_steps_of_any_size(parts):
         q0, q1 = q + k / parts * way, q + (k + 1) / parts * way
         fresh, _ = in_contact()
         fresh.renewed(q0)
-        clause = contact.crossing(q0, q1)
-        assert clause == fresh.crossing(q0, q1)
+        clause = contact.find_penetration(q0, q1)
+        assert clause == fresh.find_penetration(q0, q1)
         if clause:
             break
     else:
         pytest.fail("nothing has met")
     assert (k + 1) / parts == pytest.approx(0.5, abs=1.01 / parts)
-    assert contact.crossing(q + way, q) is not None  # and back, from behind
+    assert contact.find_penetration(q + way, q) is not None  # and back, from behind
 
 
 def test_what_passes_through_is_an_error_with_the_place():

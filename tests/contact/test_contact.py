@@ -101,7 +101,7 @@ def test_deepest_node_and_depth(contact, q):
 
 
 def test_latent_stiffness_bounds_the_curvature(contact, q):
-    latent = contact.latent_stiffness(len(q))
+    latent = contact.contact_stiffness_bound(len(q))
     largest = np.linalg.eigvalsh(contact.hessian(q[contact.nodes]))[:, -1]
     assert np.all(largest <= latent[contact.nodes[:, 0]] * (1 + 1e-12))
     assert largest.max() == pytest.approx(latent.max())
@@ -115,7 +115,7 @@ def test_normals_of_the_paper_are_taken_as_they_are():
     assert HalfSpace(paper.point, paper.normal).gap(x)[0] == pytest.approx(-0.001 / math.sqrt(2))
     contact = RigidContact.from_penalty([0], paper, 1e-14)
     assert contact.total(x) == pytest.approx(0.5e14 * 1e-6)
-    assert contact.latent_stiffness(1)[0] == pytest.approx(2e14)
+    assert contact.contact_stiffness_bound(1)[0] == pytest.approx(2e14)
     assert contact.deepest(x)[1] == pytest.approx(0.001 / math.sqrt(2))
 
 

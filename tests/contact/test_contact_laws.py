@@ -36,8 +36,8 @@ def test_values(law):
 def test_slopes(law):
     for s in INSIDE[1:-1]:
         for function, order in ((slope, 1), (curvature, 2), (third_slope, 3)):
-            wanted = float(mpmath.diff(lambda r: exact(law, r), mpmath.mpf(s), order))
-            assert function(law, K, REACH, s) == pytest.approx(wanted, rel=1e-10)
+            expected = float(mpmath.diff(lambda r: exact(law, r), mpmath.mpf(s), order))
+            assert function(law, K, REACH, s) == pytest.approx(expected, rel=1e-10)
 
 
 def test_a_barrier_is_infinite_at_contact_and_smooth_at_its_end(law):
@@ -58,11 +58,11 @@ def test_quotients_lose_no_digits_whatever_the_increment(law):
                 if s1 == s0 or min(s0, s1) < 1e-20:
                     continue
                 difference = exact(law, s1) - exact(law, s0)
-                wanted = float(difference / (mpmath.mpf(s1) - mpmath.mpf(s0)))
+                expected = float(difference / (mpmath.mpf(s1) - mpmath.mpf(s0)))
                 found = quotient(law, K, REACH, s0, s1)
                 # Near the end of the law σ − 1 is what the rounding of s leaves of it.
                 rounding = 1e-15 * K * (1.0 if max(s0, s1) > 0.5 * REACH**2 else 0.0)
-                assert found == pytest.approx(wanted, rel=2e-13, abs=rounding)
+                assert found == pytest.approx(expected, rel=2e-13, abs=rounding)
                 assert found == pytest.approx(quotient(law, K, REACH, s1, s0), rel=1e-15)
 
 
@@ -78,5 +78,5 @@ def test_quotient_at_one_place_is_the_slope(law):
 @pytest.mark.parametrize("s1", [0.02, 0.02 * (1.0 + 1e-4), 0.05, 0.1, 0.15, 0.5])
 def test_slope_of_the_quotient(law, s0, s1):
     h = 1e-6 * s1
-    wanted = (quotient(law, K, REACH, s0, s1 + h) - quotient(law, K, REACH, s0, s1 - h)) / (2.0 * h)
-    assert quotient_slope(law, K, REACH, s0, s1) == pytest.approx(wanted, rel=1e-6, abs=1e-9)
+    expected = (quotient(law, K, REACH, s0, s1 + h) - quotient(law, K, REACH, s0, s1 - h)) / (2.0 * h)
+    assert quotient_slope(law, K, REACH, s0, s1) == pytest.approx(expected, rel=1e-6, abs=1e-9)

@@ -15,9 +15,9 @@ def test_examples_of_the_page(pytestconfig, capsys):
     assert len(second.splitlines()) <= 60
     exec(second, names)
     exec(law, names)
-    told = re.match(r"(\S+) J in the floor, change of the energy (\S+) J", capsys.readouterr().out)
-    assert told is not None
-    assert float(told[1]) > 1e-4
-    assert abs(float(told[2])) < 1e-12
+    reported = re.match(r"(\S+) J in the floor, change of the energy (\S+) J", capsys.readouterr().out)
+    assert reported is not None
+    assert float(reported[1]) > 1e-4
+    assert abs(float(reported[2])) < 1e-12
     for obstacle in re.findall(r"^\| `(\w+)\([^`]*\)` \| ", page, re.MULTILINE):
         assert hasattr(sx.contact, obstacle)

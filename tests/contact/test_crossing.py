@@ -5,7 +5,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from symplex.contact.crossing import crossing, first_meeting, free_share, intersections, largest_step
+from symplex.contact.penetration import (
+    collision_free_fraction,
+    find_penetration,
+    first_meeting,
+    free_share,
+    intersections,
+)
 from symplex.contact.search import find_pairs
 from symplex.contact.surfaces import Surface
 from symplex.meshes.generate import box
@@ -156,13 +162,13 @@ def moved(surface, q, by):
 
 def test_the_largest_step_of_two_boxes():
     surface, q = boxes((0.05, 0.1, 1.1))
-    assert largest_step(surface, q, moved(surface, q, [0, 0, -0.2]), OTHERS) == pytest.approx(0.45)
-    assert largest_step(surface, q, moved(surface, q, [0, 0, -0.05]), OTHERS) == 1.0
-    assert largest_step(surface, q, moved(surface, q, [0.7, 0.7, 0.1]), OTHERS) == 1.0
-    assert largest_step(surface, q, moved(surface, q, [0, 0, -0.2]), np.zeros((2, 2), bool)) == 1.0
+    assert collision_free_fraction(surface, q, moved(surface, q, [0, 0, -0.2]), OTHERS) == pytest.approx(0.45)
+    assert collision_free_fraction(surface, q, moved(surface, q, [0, 0, -0.05]), OTHERS) == 1.0
+    assert collision_free_fraction(surface, q, moved(surface, q, [0.7, 0.7, 0.1]), OTHERS) == 1.0
+    assert collision_free_fraction(surface, q, moved(surface, q, [0, 0, -0.2]), np.zeros((2, 2), bool)) == 1.0
     # The motion of both together does not matter, nor does it for boxes far from the origin.
     there = moved(surface, q, [0, 0, -0.2])
-    assert largest_step(surface, q + 100.0, there + np.array([130.0, 100, 100]), OTHERS) == pytest.approx(
+    assert collision_free_fraction(surface, q + 100.0, there + np.array([130.0, 100, 100]), OTHERS) == pytest.approx(
         0.45, rel=1e-6
     )
 
@@ -170,7 +176,7 @@ def test_the_largest_step_of_two_boxes():
 def test_a_long_way_is_looked_at_in_part():
     surface, q = boxes((0.05, 0.1, 1.1), (6, 6))
     wild = q + 50.0 * np.random.default_rng(0).normal(size=q.shape)
-    share = largest_step(surface, q, wild, ALL)
+    share = collision_free_fraction(surface, q, wild, ALL)
     assert 0.0 < share < 0.01
     there = q + share * (wild - q)
     assert intersections(surface, there, ALL) == []
@@ -179,8 +185,8 @@ def test_a_long_way_is_looked_at_in_part():
 def test_a_body_that_has_collapsed_moves_on():
     surface, q = boxes((0.05, 0.1, 1.1), (6, 6))
     flat = 0.5 + 1e-9 * np.random.default_rng(0).normal(size=q.shape)
-    assert 0.0 < largest_step(surface, flat, flat, ALL) <= 1.0
-    assert 0.0 <= largest_step(surface, flat, q, ALL) < 1.0
+    assert 0.0 < collision_free_fraction(surface, flat, flat, ALL) <= 1.0
+    assert 0.0 <= collision_free_fraction(surface, flat, q, ALL) < 1.0
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -191,7 +197,7 @@ def test_after_the_largest_step_nothing_intersects(seed):
     mesh = ipctk.CollisionMesh(np.asfortranarray(q), surface.edges, surface.triangles)
     assert ipctk.has_intersections(mesh, np.asfortranarray(q1))
     assert intersections(surface, q1, ALL)
-    share = largest_step(surface, q, q1, ALL)
+    share = collision_free_fraction(surface, q, q1, ALL)
     there = q + share * (q1 - q)
     assert 0 < share < 1
     assert not ipctk.has_intersections(mesh, np.asfortranarray(there))
@@ -201,12 +207,12 @@ def test_after_the_largest_step_nothing_intersects(seed):
 def test_what_passed_through_is_told_with_its_place():
     surface, q = boxes((0.05, 0.1, 1.1))
     pairs = find_pairs(surface, (q,), 0.15, OTHERS)
-    assert crossing(surface, pairs, q, moved(surface, q, [0, 0, -0.0999])) is None
-    clause = crossing(surface, pairs, q, moved(surface, q, [0, 0, -0.15]))
+    assert find_penetration(surface, pairs, q, moved(surface, q, [0, 0, -0.0999])) is None
+    clause = find_penetration(surface, pairs, q, moved(surface, q, [0, 0, -0.15]))
     assert clause is not None
     assert clause.startswith("a vertex of 'lower' passed through a face of 'upper' near (")
     assert clause.endswith(", 1) m")
-    assert crossing(surface, pairs, q, moved(surface, q, [5.0, 0, 0.01])) is None
+    assert find_penetration(surface, pairs, q, moved(surface, q, [5.0, 0, 0.01])) is None
 
 
 # -- overlaps --------------------------------------------------------------------------------------------------------

@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 import symplex as sx
-from symplex.contact import Box, Capsule, Cylinder, FramedContact, Friction, HalfSpace, RigidBody, Sphere, obstacle_mass
+from symplex.contact import (
+    Box,
+    Capsule,
+    Cylinder,
+    Friction,
+    HalfSpace,
+    MovingObstacleContact,
+    RigidBody,
+    Sphere,
+    obstacle_mass,
+)
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
 from symplex.fem import MassProperties
@@ -62,7 +72,7 @@ def pressed():
     turned *= np.sign(np.linalg.det(turned))
     q = rng.uniform(-0.6, 0.6, (24, 3))
     q[20:] = properties.particles @ turned.T + [0.1, 0.0, 0.2]
-    contact = FramedContact(np.arange(20), box, 50.0, [20, 21, 22, 23], properties)
+    contact = MovingObstacleContact(np.arange(20), box, 50.0, [20, 21, 22, 23], properties)
     return contact, q, rng.standard_normal((24, 3)), turned
 
 
@@ -114,7 +124,7 @@ def test_combined_motions_are_a_turn_about_an_axis_that_moves():
         ({"frame": [1, 3, 4, 5]}, "node 1 is of the frame and may touch the obstacle as well"),
         ({"obstacle": Sphere((0.0, 0.0), 1.0)}, "the obstacle is in 2 dimensions; frames are in space"),
         ({"stiffness": -1.0}, "the stiffness must be positive"),
-        ({"nodes": [0, 0]}, "FramedContact"),
+        ({"nodes": [0, 0]}, "MovingObstacleContact"),
     ],
 )
 def test_bad_input_gets_a_sentence(change, text):
@@ -126,4 +136,9 @@ def test_bad_input_gets_a_sentence(change, text):
         "properties": MassProperties(1.0, np.zeros(3), np.ones(3)),
     }
     with pytest.raises(InvalidSystem, match=text):
-        FramedContact(**(given | change))
+        MovingObstacleContact(**(given | change))
+
+
+def test_the_former_name_leads_to_the_class():
+    with pytest.warns(DeprecationWarning, match=r"symplex.contact.FramedContact is now MovingObstacleContact\."):
+        assert sx.contact.FramedContact is MovingObstacleContact

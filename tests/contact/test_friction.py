@@ -91,7 +91,7 @@ def test_derivatives_at_obstacles_are_those_of_the_forces(carried):
 
 def check_derivatives(friction, energies, q0, q1, random, tolerance):
     system = sx.System(np.ones(len(q0)), energies, loads={"friction": friction})
-    system.renew(q0)
+    system.update_neighbours(q0)
     v, along, nudge = random.normal(size=q0.shape), random.normal(size=q0.shape), 1e-9
     for by_q, by_v, change in (
         (0.5, 0.0, friction.over(0.0, q0, q1 + nudge * along, v) - friction.over(0.0, q0, q1 - nudge * along, v)),
@@ -99,9 +99,9 @@ def check_derivatives(friction, energies, q0, q1, random, tolerance):
     ):
         blocks = system.pattern.zeros(3)
         system.add_load_derivatives(0.0, 0.5 * (q0 + q1), v, by_q, by_v, blocks, (q0, q1))
-        found, wanted = system.pattern.matrix(blocks) @ along.ravel(), change.ravel() / (2.0 * nudge)
-        assert np.abs(wanted).max() > 0.0
-        assert np.abs(found - wanted).max() < tolerance * np.abs(wanted).max()
+        found, expected = system.pattern.matrix(blocks) @ along.ravel(), change.ravel() / (2.0 * nudge)
+        assert np.abs(expected).max() > 0.0
+        assert np.abs(found - expected).max() < tolerance * np.abs(expected).max()
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (3000, 2)])
@@ -187,9 +187,9 @@ def test_other_methods_take_it_as_a_load(method):
     system = sx.System(mass, energies, loads={"friction": Friction(contact, 0.3, slip_speed=0.05)})
     motion = method.start(system, system.state(start.q, start.v))
     total = motion.energies(motion.advance(0.0))["total"]
-    told = motion.energies(motion.advance(2e-3))
-    assert told["work_friction"] < -0.01 * total
-    assert told["balance"] == pytest.approx(total, rel=0.05)
+    reported = motion.energies(motion.advance(2e-3))
+    assert reported["work_friction"] < -0.01 * total
+    assert reported["balance"] == pytest.approx(total, rel=0.05)
 
 
 def test_a_motion_goes_on_bit_identically_and_copies_keep_the_contact():
@@ -198,9 +198,9 @@ def test_a_motion_goes_on_bit_identically_and_copies_keep_the_contact():
     motion = method.start(system, start)
     motion.advance(2e-3)
     resumed = [method.resume(system, motion.checkpoint()), copy.deepcopy(motion), pickle.loads(pickle.dumps(motion))]
-    wanted = motion.advance(4e-3)
+    expected = motion.advance(4e-3)
     for other in resumed:
-        np.testing.assert_array_equal(other.advance(4e-3).q, wanted.q)
+        np.testing.assert_array_equal(other.advance(4e-3).q, expected.q)
 
 
 def test_coefficients_may_differ_by_bodies():
@@ -288,11 +288,11 @@ def test_a_conveyor_takes_a_body_along_and_its_drive_does_the_work():
     first = motion.energies(motion.advance(0.0))["balance"]
     assert motion.advance(0.05).v[0, 0] == pytest.approx(5.0 * 0.05, rel=0.02)
     state = motion.advance(0.5)
-    told = motion.energies(state)
+    reported = motion.energies(state)
     assert state.v[0, 0] == pytest.approx(0.5, abs=1e-6)
-    assert told["work_drive"] == pytest.approx(1.0 * 0.5 * 0.5, rel=0.02)  # F·s = m v · v
-    assert told["work_friction"] == pytest.approx(-0.5 * 0.25, rel=0.02)
-    assert told["balance"] == pytest.approx(first, abs=1e-12)
+    assert reported["work_drive"] == pytest.approx(1.0 * 0.5 * 0.5, rel=0.02)  # F·s = m v · v
+    assert reported["work_friction"] == pytest.approx(-0.5 * 0.25, rel=0.02)
+    assert reported["balance"] == pytest.approx(first, abs=1e-12)
 
 
 def rolling_ball():

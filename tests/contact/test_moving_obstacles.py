@@ -61,10 +61,10 @@ def test_what_an_obstacle_tells_is_the_force_as_it_acts_and_the_depth(impact):
     system, start, _ = impact
     motion = sx.ForceStepping(grid=0.02).start(system, start)
     state = motion.advance(0.3)
-    told, contact = system.observed(state, motion.gradient), system.energies["ball"]
-    assert list(told) == [column.name for column in contact.columns]
-    assert told["penetration"] == max(contact.deepest(state.q)[1], 0.0) > 0.0
-    force = [told[f"contact_force_{axis}"] for axis in "xyz"]
+    reported, contact = system.observed(state, motion.gradient), system.energies["ball"]
+    assert list(reported) == [column.name for column in contact.columns]
+    assert reported["penetration"] == max(contact.deepest(state.q)[1], 0.0) > 0.0
+    force = [reported[f"contact_force_{axis}"] for axis in "xyz"]
     np.testing.assert_allclose(force, -motion.gradient(contact, state)[:, 0].sum(axis=0), rtol=1e-12)
     assert np.abs(force - contact.resultant(state.q)).max() > 1e-6  # not that of the state: lattice forces act
 

@@ -89,9 +89,9 @@ def test_bodies_that_touch_begin_without_a_force(split, law):
     apart[mesh.nodes_of("upper"), 2] += 1e-6 * energy.reach
     assert energy.total(apart) == 0.0
     closer[mesh.nodes_of("upper"), 2] -= 0.1 * energy.reach
-    told = energy.energy.at(energy.interpolation.points(closer)).observed()
-    assert told["gap"] == pytest.approx(-0.1 * energy.reach, rel=1e-6)
-    assert told["contact_force_lower_upper_z"] < 0.0
+    reported = energy.energy.at(energy.interpolation.points(closer)).observed()
+    assert reported["gap"] == pytest.approx(-0.1 * energy.reach, rel=1e-6)
+    assert reported["contact_force_lower_upper_z"] < 0.0
 
 
 def test_what_overlaps_a_little_begins_without_a_force_as_well():

@@ -31,9 +31,9 @@ def pairs(request):
     return sample(2000, request.param)
 
 
-def assert_slopes(found, wanted, scale, most=1e-6):
+def assert_slopes(found, expected, scale, most=1e-6):
     """Nearly all agree; a few pairs change their region, or come to the end of the law, within the differences."""
-    error = size(found - wanted) / scale
+    error = size(found - expected) / scale
     assert np.quantile(error, 0.99) < most
     assert np.quantile(error, 0.5) < 1e-8
 
@@ -146,9 +146,9 @@ def test_it_does_so_where_edges_become_parallel_exactly():
         parallel[k] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [ahead, 0.0, 0.75], [ahead + 1.0, 0.0, 0.75]]
         crossed[k] = [*parallel[k, :2], centre - about * along, centre + (1.0 - about) * along]
     change = pairs.value(crossed) - pairs.value(parallel)
-    for x0, x1, wanted in ((parallel, crossed, change), (crossed, parallel, -change)):
+    for x0, x1, expected in ((parallel, crossed, change), (crossed, parallel, -change)):
         work = np.einsum("mai,mai->m", pairs.discrete_gradient(x0, x1), x1 - x0)
-        np.testing.assert_allclose(work, wanted, rtol=1e-13)
+        np.testing.assert_allclose(work, expected, rtol=1e-13)
 
 
 def test_it_has_no_resultant_and_no_moment_about_the_midpoints(step):
@@ -173,8 +173,8 @@ def test_increments_are_as_exact_far_away(pairs):
     x, rng = np.round(2.0**20 * pairs.x) / 2.0**20, np.random.default_rng(13)
     low, dx = 1e-12 * rng.standard_normal(x.shape), 1e-7 * rng.standard_normal(x.shape)
     near = pairs.increment_gradient(x, low, dx)
-    wanted = pairs.discrete_gradient(x + low, x + low + dx)
-    np.testing.assert_allclose(near, wanted, atol=1e-7 * np.abs(wanted).max())
+    expected = pairs.discrete_gradient(x + low, x + low + dx)
+    np.testing.assert_allclose(near, expected, atol=1e-7 * np.abs(expected).max())
     np.testing.assert_array_equal(pairs.increment_gradient(x + 2.0**20, low, dx), near)
 
 
@@ -186,8 +186,8 @@ def test_tangent_is_the_slope_of_the_discrete_gradient(law):
     c0, c1 = pairs.nearest(pairs.x)[0] != 0.0, pairs.nearest(x1)[0] != 0.0
     assert np.mean((c0 != c1).any(axis=1)) > 0.1  # nearest parts change in many of the steps
     tangent = pairs.discrete_hessian(pairs.x, x1)
-    wanted = differences(lambda x: pairs.discrete_gradient(pairs.x, x), x1)
-    assert_slopes(tangent, wanted, size(tangent) + 1.0)
+    expected = differences(lambda x: pairs.discrete_gradient(pairs.x, x), x1)
+    assert_slopes(tangent, expected, size(tangent) + 1.0)
 
 
 def test_tangent_of_no_increment_is_half_the_hessian(pairs):

@@ -36,13 +36,13 @@ def test_values_and_gradients_are_those_of_ipctk(degenerate):
     pairs = tried.record
     # Edges that were not parallel at rest and are now, and the other way round.
     x = tried.x * np.array([1.0, 0.7, 1.4])
-    wanted, gradients = barriers(tried.x, x, pairs.edge_edge, reach)
+    expected, gradients = barriers(tried.x, x, pairs.edge_edge, reach)
     found, of_x = tried.value(x), tried.gradient(x)
-    assert np.mean(wanted > 0.0) > 0.2
+    assert np.mean(expected > 0.0) > 0.2
     gaps = tried.nearest(x)[1]
     near = gaps > 1e-6  # closer, the gap is mostly rounding
     assert np.mean(near) > 0.95
-    np.testing.assert_allclose(found[near], wanted[near], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found[near], expected[near], rtol=1e-12, atol=1e-12)
     error = np.abs(of_x - gradients).reshape(MANY, -1).max(axis=1)
     error /= np.abs(gradients).reshape(MANY, -1).max(axis=1) + 1.0
     # Which share of the force each node takes of a face that is nearly a line is known to eps/sin² only, in both, and

@@ -135,7 +135,7 @@ FREE = {
 @pytest.mark.parametrize("name", FREE)
 @pytest.mark.slow
 def test_a_free_top_tumbles_as_by_eulers_equations(name):
-    make, wanted = FREE[name]
+    make, expected = FREE[name]
     errors = []
     for h in (0.02, 0.01):
         method, energies = make(h)
@@ -146,7 +146,7 @@ def test_a_free_top_tumbles_as_by_eulers_equations(name):
             assert off < 1e-11 * np.abs(path.angular_momentum[0]).max()
         if name in ("EnergyMomentum", "Rattle"):
             assert np.ptp(path.energies["total"]) < 1e-11 * path.energies["total"][0]
-    assert errors[0] < wanted
+    assert errors[0] < expected
     assert 3.0 < errors[0] / errors[1] < 5.5  # second order, in the stiffness as well
     drift = np.abs(path.q.mean(axis=1) - path.t[:, None] * [1.0, 0.0, 0.0]).max()
     assert drift < 1e-11
@@ -194,9 +194,9 @@ def test_a_rigid_block_falls_on_a_floor_and_comes_back():
     path = sx.record(system, sx.EnergyMomentum(1e-3), state, np.linspace(0.0, 0.215, 44))
     lowest = int(np.argmin(path.q[:, :, 2].mean(axis=1)))
     there = sx.State(path.t[lowest], path.q[lowest], path.v[lowest], 0.0 * path.v[lowest])
-    told = system.observed(there, lambda energy, at: energy.gradient(at.q[energy.nodes]))
-    assert told["contact_force_z"] == pytest.approx(floor.resultant(rigid.points(there.q))[2], rel=1e-12)
-    assert told["contact_force_z"] > 100.0
+    reported = system.observed(there, lambda energy, at: energy.gradient(at.q[energy.nodes]))
+    assert reported["contact_force_z"] == pytest.approx(floor.resultant(rigid.points(there.q))[2], rel=1e-12)
+    assert reported["contact_force_z"] > 100.0
     heights = np.array([rigid.pose("block", q)[0][2] for q in path.q])
     assert np.ptp(path.energies["total"]) < 1e-11 * path.energies["gravity"][0]
     # 0.1 s down, 0.01 s on the floor (half a period of the springs at eight corners), 0.1 s up.
@@ -232,10 +232,10 @@ def test_a_rigid_pendulum_hangs_by_a_point():
 # -- collisions -------------------------------------------------------------------------------------------------------
 
 
-def facing(axis, wanted):
+def facing(axis, expected):
     """A rotation that brings one unit vector to another."""
-    v = np.cross(axis, wanted)
-    return turn(v, np.arctan2(np.linalg.norm(v), axis @ wanted))
+    v = np.cross(axis, expected)
+    return turn(v, np.arctan2(np.linalg.norm(v), axis @ expected))
 
 
 def two_balls(ratio=1.0, offset=0.0, law="penalty"):
@@ -369,10 +369,10 @@ def test_friction_slows_a_rigid_block_that_slides_on_rubber(law):
     state = system.state(rigid.positions(base.points), rigid.velocities(np.zeros(3), {"block": (0.5, 0.0, 0.0)}))
     motion = sx.EnergyMomentum(1e-3).start(system, state)
     states = [motion.advance(0.01 * k) for k in range(9)]
-    told = motion.energies(states[-1])
-    assert told["work_friction"] < -0.02
+    reported = motion.energies(states[-1])
+    assert reported["work_friction"] < -0.02
     # Forces of contact and rigidity, of 1e8 N/m, are known to 1e-9 N.
-    assert told["balance"] == pytest.approx(system.energies_of(state)["total"], rel=1e-10)
+    assert reported["balance"] == pytest.approx(system.energies_of(state)["total"], rel=1e-10)
     about_z = [[*system.momentum(one)[:2], *system.angular_momentum(one)[2:]] for one in states]
     np.testing.assert_allclose(about_z, np.tile(about_z[0], (9, 1)), atol=1e-13)
     velocity = rigid.motion("block", states[-1].q, states[-1].v)[0]
@@ -403,13 +403,13 @@ def test_the_contact_of_points_is_told_in_histories():
     q = rigid.positions()
     for shift in (0.0, 0.003):  # with the list, and beyond its margin
         q[rigid.nodes_of("one"), 0] += shift
-        system.renew(rigid.positions())
-        told = system.observed(
+        system.update_neighbours(rigid.positions())
+        reported = system.observed(
             sx.State(0.0, q, 0.0 * q, 0.0 * q), lambda energy, at: energy.gradient(at.q[energy.nodes])
         )
         forces = contact.resultants(rigid.points(q))["one", "two"]
-        np.testing.assert_allclose([told[f"contact_force_one_two_{axis}"] for axis in "xyz"], forces, rtol=1e-12)
-        assert (shift > 0.0) == (told["gap"] < contact.reach)
+        np.testing.assert_allclose([reported[f"contact_force_one_two_{axis}"] for axis in "xyz"], forces, rtol=1e-12)
+        assert (shift > 0.0) == (reported["gap"] < contact.reach)
 
 
 @pytest.mark.slow

@@ -78,5 +78,5 @@ def test_a_collision_with_a_deformable_body_keeps_the_energy():
     assert contact[-1] == 0.0
     system, state = falling_ball({"contact": RIGID.of_points(BodyContact(surface, 4e8, distance=0.003))})
     other = sx.EnergyMomentum(2e-4).start(system, state).advance(1e-2)
-    away, wanted = (RIGID.motion("ball", end.q, end.v)[0] for end in (there, other))
-    np.testing.assert_allclose(away, wanted, atol=0.05 * 2.0)
+    away, expected = (RIGID.motion("ball", end.q, end.v)[0] for end in (there, other))
+    np.testing.assert_allclose(away, expected, atol=0.05 * 2.0)

@@ -13,16 +13,16 @@ from symplex.meshes.mesh import merge
 OTHERS = ~np.eye(2, dtype=bool)
 
 
-def all_pairs(surface, between, wanted):
+def all_pairs(surface, between, expected):
     """Return the rows (edge–edge, nodes) of all pairs that a function of these nodes wants."""
     rows = []
     for v, own in zip(surface.vertices, surface.vertex_bodies, strict=True):
         for f, other in zip(surface.triangles, surface.triangle_bodies, strict=True):
-            if v not in f and between[own, other] and wanted(ipctk.point_triangle_distance, (v, *f)):
+            if v not in f and between[own, other] and expected(ipctk.point_triangle_distance, (v, *f)):
                 rows.append((0, v, *f))
     for i, (a, own) in enumerate(zip(surface.edges, surface.edge_bodies, strict=True)):
         for b, other in zip(surface.edges[i + 1 :], surface.edge_bodies[i + 1 :], strict=True):
-            if not {*a} & {*b} and between[own, other] and wanted(ipctk.edge_edge_distance, (*a, *b)):
+            if not {*a} & {*b} and between[own, other] and expected(ipctk.edge_edge_distance, (*a, *b)):
                 rows.append((1, *a, *b))
     return np.array(sorted(rows), dtype=np.int32).reshape(-1, 5)
 
@@ -110,8 +110,8 @@ def test_bodies_far_apart_and_one_with_itself():
 def test_what_is_listed_does_not_depend_on_the_distance():
     surface, q = boxes(0.02)
     few, many = (rows_of(find_pairs(surface, (q,), d, OTHERS)) for d in (0.05, 0.4))
-    wanted = near(surface, (q,), 0.05, OTHERS)
-    chosen = [row for row in many.tolist() if row in wanted.tolist()]
+    expected = near(surface, (q,), 0.05, OTHERS)
+    chosen = [row for row in many.tolist() if row in expected.tolist()]
     assert np.array_equal(few, chosen)
     assert len(many) > len(few)
 
@@ -161,14 +161,14 @@ def test_it_gives_up_where_all_pairs_may_meet():
 def test_edges_through_faces():
     surface, q = boxes(-0.07)
     edges, faces = edges_through_faces(surface, q, OTHERS)
-    wanted = [
+    expected = [
         (i, j)
         for i, (a, own) in enumerate(zip(surface.edges, surface.edge_bodies, strict=True))
         for j, (f, other) in enumerate(zip(surface.triangles, surface.triangle_bodies, strict=True))
         if own != other and ipctk.is_edge_intersecting_triangle(*q[a], *q[f])
     ]
-    assert len(wanted)
-    assert np.column_stack([edges, faces]).tolist() == [list(pair) for pair in wanted]
+    assert len(expected)
+    assert np.column_stack([edges, faces]).tolist() == [list(pair) for pair in expected]
 
 
 def test_positions_that_do_not_fit_are_told():

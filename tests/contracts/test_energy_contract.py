@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from reference.boxes import SOLID_KINDS, box_of
 from symplex.contact.bodies import BodyContact
-from symplex.contact.framed import FramedContact
+from symplex.contact.framed import MovingObstacleContact
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Sphere
 from symplex.contact.offset import offset_contact
 from symplex.contact.rigid import RigidContact
@@ -22,8 +22,8 @@ from symplex.fem.actions.loads import Gravity, NodalForce
 from symplex.fem.couplings.equations import LinearConstraints
 from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.couplings.ties import tie_to_surface
-from symplex.fem.energies.changing import ChangingEnergy
 from symplex.fem.energies.energy import RIGID, Energy
+from symplex.fem.energies.neighbour_list import NeighbourListEnergy
 from symplex.fem.mass_properties import MassProperties
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import (
@@ -206,8 +206,10 @@ def framed(obstacle):
         properties = MassProperties(2.0, (0.1, 0.2, 0.1), [[0.8, 0.1, 0.0], [0.1, 0.9, 0.1], [0.0, 0.1, 1.0]])
         frame = [40, 1, 0, 41]
         q[frame] = shaken(properties.particles @ TURNED, 0.02)
-        energy = FramedContact(np.arange(2, 40), obstacle, 1e5, frame, properties)
-        return FramedContact(2 + np.flatnonzero(np.abs(energy.gaps(q)) > 0.01), obstacle, 1e5, frame, properties), q
+        energy = MovingObstacleContact(np.arange(2, 40), obstacle, 1e5, frame, properties)
+        return MovingObstacleContact(
+            2 + np.flatnonzero(np.abs(energy.gaps(q)) > 0.01), obstacle, 1e5, frame, properties
+        ), q
 
     return make
 
@@ -352,7 +354,7 @@ def interpolated(make):
             weights[node, node] = 1.0 - weights[node, others].sum()
         q = np.linalg.solve(weights, points)
         wrapped = Interpolation(weights).of(energy)
-        if isinstance(wrapped, ChangingEnergy):
+        if isinstance(wrapped, NeighbourListEnergy):
             wrapped.renewed(q)
         return wrapped, q
 

@@ -56,7 +56,7 @@ def spy(forms, used, base=Energy):
     known = {*forms, "gradient", "hessian", "discrete_gradient"}
     names = [name for name in (*FORMS, *PARTS) if PARTS.get(name, name) in known]
     functions = {name: method(name) for name in names} | {"value": lambda self, x: inner.value(x)}
-    functions |= {"latent_stiffness": lambda self, n_nodes: np.zeros(n_nodes)} if base is ContactEnergy else {}
+    functions |= {"contact_stiffness_bound": lambda self, n_nodes: np.zeros(n_nodes)} if base is ContactEnergy else {}
     return type("Spy", (base,), functions | {"nodes": inner.nodes})()
 
 
@@ -147,9 +147,13 @@ def test_the_forms_that_are_declared_are_those_that_are_used(method):
 def test_a_form_that_is_missing_is_refused(method):
     for form in method.needs & {"secant", "third"}:
         system = sx.System(MASS, {"springs": spy(method.needs - {form}, set())})
-        with pytest.raises(InvalidSystem, match=r"energy 'springs' \(Spy\) has no .*; or take a method that") as told:
+        with pytest.raises(
+            InvalidSystem, match=r"energy 'springs' \(Spy\) has no .*; or take a method that"
+        ) as reported:
             moved(method, system)
-        assert_advice(str(told.value).partition("(Spy)")[2].partition("without (")[2].partition(")")[0], system, method)
+        assert_advice(
+            str(reported.value).partition("(Spy)")[2].partition("without (")[2].partition(")")[0], system, method
+        )
 
 
 @pytest.mark.parametrize("feature", [feature for feature in FEATURES if feature != "constraints"])
@@ -162,9 +166,9 @@ def test_features_are_taken_or_refused(method, feature):
         moved(method, system)
         return
     assert not runs_on(method, system)
-    with pytest.raises(InvalidSystem) as told:
+    with pytest.raises(InvalidSystem) as reported:
         moved(method, system)
-    sentence = str(told.value)
+    sentence = str(reported.value)
     assert sentence.startswith(method.name)
     assert "\n" not in sentence
     assert_advice(sentence.rpartition("; ")[2].removeprefix("take ").removesuffix("."), system, method)

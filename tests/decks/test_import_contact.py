@@ -150,10 +150,10 @@ def test_nodes_are_moved_to_the_other_surface(tmp_path, model, gap):
 def test_contact_that_is_not_understood_is_told(tmp_path, model, gap, steps, what):
     path = write(tmp_path, rods(model, gap) + steps)
     try:
-        told = str(import_deck(path, tmp_path / "out").missed[0])
+        reported = str(import_deck(path, tmp_path / "out").missed[0])
     except sx.errors.MeshError as error:
-        told = str(error)
-    assert re.search(re.escape(what), told), told
+        reported = str(error)
+    assert re.search(re.escape(what), reported), reported
 
 
 def test_a_node_is_tied_to_a_large_face_among_small_ones():

@@ -265,10 +265,10 @@ def test_mistakes_are_told_with_their_place(tmp_path, old, new, what):
     text = bar() + PULLED + PULLED
     path = write(tmp_path, text.replace(old, new, 1))
     try:
-        told = missed(import_deck(path, tmp_path / "out"))[0]
+        reported = missed(import_deck(path, tmp_path / "out"))[0]
     except MeshError as error:
-        told = str(error)
-    assert re.search(what, told), told
+        reported = str(error)
+    assert re.search(what, reported), reported
 
 
 def test_files_are_not_replaced_unasked(tmp_path):
@@ -375,10 +375,10 @@ def test_elasticities_that_are_not_understood_are_told(tmp_path, elastic, orient
     text = bar(model=orientation)
     text = text.replace("*ELASTIC\n200000000000.0, 0.3\n", elastic) if elastic else text
     try:
-        told = missed(import_deck(write(tmp_path, text + PULLED), tmp_path / "out"))[0]
+        reported = missed(import_deck(write(tmp_path, text + PULLED), tmp_path / "out"))[0]
     except MeshError as error:
-        told = str(error)
-    assert what in told
+        reported = str(error)
+    assert what in reported
 
 
 # -- linear constraints --------------------------------------------------------------------------------------------
@@ -490,10 +490,10 @@ def test_a_support_oblique_to_the_axes_lets_nodes_slide(tmp_path):
 )
 def test_constraints_that_are_not_understood_are_told(tmp_path, model, what):
     try:
-        told = missed(import_deck(write(tmp_path, bar(model=model) + PULLED), tmp_path / "out"))[0]
+        reported = missed(import_deck(write(tmp_path, bar(model=model) + PULLED), tmp_path / "out"))[0]
     except MeshError as error:
-        told = str(error)
-    assert re.search(what, told), told
+        reported = str(error)
+    assert re.search(what, reported), reported
 
 
 # -- documentation ------------------------------------------------------------------------------------------------
@@ -551,8 +551,8 @@ def imported_or_refused(tmp_path, text, **how):
 def test_what_would_act_elsewhere_or_be_left_out_is_refused(tmp_path, old, new, what):
     text = (bar() + PULLED).replace("*HEADING\nA bar\n", "").replace("*NODE, NSET=ALL", "*NODE, NSET=ALL, ")
     assert old in text
-    told, scenarios = imported_or_refused(tmp_path, text[::-1].replace(old[::-1], new[::-1], 1)[::-1])
-    assert what in told
+    reported, scenarios = imported_or_refused(tmp_path, text[::-1].replace(old[::-1], new[::-1], 1)[::-1])
+    assert what in reported
     after = new.startswith("*END STEP")  # which the step before does not see
     assert bool(scenarios) == after
 
@@ -587,20 +587,20 @@ def test_unknown_keywords_are_left_out_and_listed_without_strict(tmp_path):
     assert [*imported.scenarios] == [1]
     assert "*SENSOR: it is not supported" in imported.report()
     assert imported.account.listed()
-    told, scenarios = imported_or_refused(
+    reported, scenarios = imported_or_refused(
         tmp_path, bar() + PULLED.replace("*DLOAD", "*DLOAD\nEND, HYDRO, 1."), strict=False
     )
-    assert "loads 'HYDRO' are not supported" in told  # it is known, and cannot be
+    assert "loads 'HYDRO' are not supported" in reported  # it is known, and cannot be
     assert not scenarios
 
 
 def test_the_reason_for_a_missing_mesh_is_the_real_one(tmp_path):
     text = "*SENSOR\n" + bar().replace("TYPE=C3D8", "TYPE=XYZ8")
-    told, _ = imported_or_refused(tmp_path, text + PULLED)
-    assert "*ELEMENT: elements 'XYZ8' are not supported" in told
-    assert "SENSOR" not in told
-    told, _ = imported_or_refused(tmp_path, bar(model="*NGEN\n1, 2\n") + PULLED)
-    assert "it uses *NGEN, which is not supported" in told
+    reported, _ = imported_or_refused(tmp_path, text + PULLED)
+    assert "*ELEMENT: elements 'XYZ8' are not supported" in reported
+    assert "SENSOR" not in reported
+    reported, _ = imported_or_refused(tmp_path, bar(model="*NGEN\n1, 2\n") + PULLED)
+    assert "it uses *NGEN, which is not supported" in reported
 
 
 def test_a_mistake_outside_of_the_mesh_leaves_the_mesh(tmp_path):
@@ -611,13 +611,13 @@ def test_a_mistake_outside_of_the_mesh_leaves_the_mesh(tmp_path):
 
 def test_units_that_no_solid_has_are_refused(tmp_path):
     inch = bar(young=29e6, density=7.35e-4) + PULLED  # lbf, in, s
-    told, _ = imported_or_refused(tmp_path, inch, units="mm-t-s")
-    assert "7.35e+08 kg/m³, heavier than any solid. A deck does not state its units: give --units in-lbf-s" in told
-    told, scenarios = imported_or_refused(tmp_path, inch, units="mm-t-s", strict=False)
-    assert "heavier than any solid" in told
+    reported, _ = imported_or_refused(tmp_path, inch, units="mm-t-s")
+    assert "7.35e+08 kg/m³, heavier than any solid. A deck does not state its units: give --units in-lbf-s" in reported
+    reported, scenarios = imported_or_refused(tmp_path, inch, units="mm-t-s", strict=False)
+    assert "heavier than any solid" in reported
     assert scenarios
-    told, _ = imported_or_refused(tmp_path, bar(density=7.8) + PULLED)
-    assert "a speed of sound of 1.6e+05 m/s, which no solid has" in told
+    reported, _ = imported_or_refused(tmp_path, bar(density=7.8) + PULLED)
+    assert "a speed of sound of 1.6e+05 m/s, which no solid has" in reported
 
 
 SECRET = "hush:x:0:0:O'Neil:/hush:/bin/sh"
@@ -639,8 +639,8 @@ SECRET = "hush:x:0:0:O'Neil:/hush:/bin/sh"
 def test_included_files_are_not_quoted(tmp_path, before, secret):
     (tmp_path / "passwd").write_text(secret + "\n")
     text = bar(cells=(1, 1, 1)) + f"{before}\n*INCLUDE, INPUT=passwd\n"
-    told, _ = imported_or_refused(tmp_path, text)
-    assert not any(word in told for word in ("hush", "Neil", "/sh", "HUSH", "NEIL")), told
+    reported, _ = imported_or_refused(tmp_path, text)
+    assert not any(word in reported for word in ("hush", "Neil", "/sh", "HUSH", "NEIL")), reported
     with contextlib.suppress(MeshError):
-        told = "".join(sx.read_mesh(tmp_path / "bar.inp").unknown)
-        assert "hush" not in told.lower()
+        reported = "".join(sx.read_mesh(tmp_path / "bar.inp").unknown)
+        assert "hush" not in reported.lower()

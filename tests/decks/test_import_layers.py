@@ -152,7 +152,7 @@ def test_thickness_by_nodes(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         (sheet("CAX8"), "element 1 of type CAX reaches the axis"),
         (sheet("CPE8", turned=True), "element 1 of type CPE is not in the plane z = 0"),
@@ -178,30 +178,30 @@ def test_thickness_by_nodes(tmp_path):
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_a_layer_is_refused(tmp_path, text, told):
+def test_what_cannot_be_a_layer_is_refused(tmp_path, text, reported):
     with pytest.raises(MeshError) as error:
         import_deck(write(tmp_path, text + step("*STATIC")), tmp_path / "out")
-    assert told in str(error.value)
+    assert reported in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("model", "lines", "told"),
+    ("model", "lines", "reported"),
     [
         ("", ["*CLOAD", "1, 6, 1."], "a moment about the normal of a shell"),
         ("", ["*STATIC"], "the step has another procedure already"),
         ("*INITIAL CONDITIONS, TYPE=TEMPERATURE\nALL, 20.\n", ["*DLOAD", "ALL, P1, 1."], "a load P1 on the shells"),
     ],
 )
-def test_steps_of_shells_that_are_not_known(tmp_path, model, lines, told):
+def test_steps_of_shells_that_are_not_known(tmp_path, model, lines, reported):
     text = sheet("S4", section=SHELL) + model + "*BOUNDARY\nLEFT, 1, 6\n" + step("*STATIC", *lines)
     path = write(tmp_path, text)
-    if "P1" in told:
-        with pytest.raises(MeshError, match=told):
+    if "P1" in reported:
+        with pytest.raises(MeshError, match=reported):
             import_deck(path, tmp_path / "out")
         return
     imported = import_deck(path, tmp_path / "out")
     assert not imported.scenarios
-    assert told in imported.report()
+    assert reported in imported.report()
 
 
 def test_frequencies_of_a_strip_of_shells_on_the_body_of_a_deck_keep_no_point_masses(tmp_path):

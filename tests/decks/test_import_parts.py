@@ -274,10 +274,10 @@ def test_a_sector_that_turns_is_stretched_as_the_ring_is(tmp_path):
 def test_parts_that_are_not_understood_are_told(tmp_path, model, what):
     text = bar(model=model) + step("*STATIC", "*DLOAD", "END, P4, -2.0e6")
     try:
-        told = str(import_deck(write(tmp_path, text), tmp_path / "out").missed[0])
+        reported = str(import_deck(write(tmp_path, text), tmp_path / "out").missed[0])
     except MeshError as error:
-        told = str(error)
-    assert re.search(re.escape(what), told), told
+        reported = str(error)
+    assert re.search(re.escape(what), reported), reported
 
 
 def test_frequencies_of_several_diameters_are_told(tmp_path):

@@ -82,8 +82,8 @@ def block(material=NEO_HOOKEAN, obstacle=OBSTACLES["plane"], **more):
 
 def assert_close(state, expected, tolerance):
     for name in ("q", "v", "a"):
-        found, wanted = getattr(state, name), getattr(expected, name)
-        assert np.abs(found - wanted).max() <= tolerance * np.abs(wanted).max(), name
+        found, requested = getattr(state, name), getattr(expected, name)
+        assert np.abs(found - requested).max() <= tolerance * np.abs(requested).max(), name
 
 
 def test_steps_are_those_of_processors_in_the_same_bits_each_time():
@@ -152,15 +152,15 @@ def test_obstacles_bars_and_two_bodies_act_as_on_processors(obstacle):
 def test_an_element_that_inverts_is_told_as_on_processors():
     system, state = block()
     state = system.state(state.q, -300.0 * state.q)  # all towards one corner, too fast to turn back
-    told = []
+    reported = []
     for method in (sx.Newmark(1e-3), OnDevice(sx.Newmark(1e-3))):
         motion = method.start(system, state)
         with pytest.raises(InvertedElement) as error:
             motion.advance(0.02)
-        told.append((str(error.value), error.value.element, motion.n))
+        reported.append((str(error.value), error.value.element, motion.n))
         with pytest.raises(sx.SymplexError, match="resume from an earlier checkpoint"):
             motion.checkpoint()
-    assert told[0] == told[1]
+    assert reported[0] == reported[1]
 
 
 def refused(energies, loads=None):
@@ -180,8 +180,10 @@ def test_what_a_device_does_not_compute_is_refused_by_one_sentence():
     )
     bars = sx.Bars([[0, 1]], sx.measures.EngineeringStrain(1e4, 1.0))
     push = sx.actions.NodalLoad([1], [1.0, 0.0, 0.0], lambda t: t)
-    told = refused({"bars": bars}, {"push": push})
-    assert told.startswith("Newmark on a device needs a potential for every force; load 'push' acts from outside; take")
+    reported = refused({"bars": bars}, {"push": push})
+    assert reported.startswith(
+        "Newmark on a device needs a potential for every force; load 'push' acts from outside; take"
+    )
     rod = sx.Penalty(sx.measures.RigidBars([[0, 1]], 1.0), 1e3)
     assert refused({"rod": rod}).startswith("'rod' is a Penalty, which a device does not compute")
     with pytest.raises(InvalidSystem, match=r"^Newmark cannot run on a device: it is explicit Newmark \(beta = 0\)"):

@@ -14,8 +14,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 @pytest.mark.slow
 def test_the_ratios_of_a_beam_are_those_wanted(load_example):
     example = load_example(EXAMPLE)
-    for (_, ratio), wanted in zip(example.measured_ratios((0.02, 0.03), steps=100), (0.02, 0.03), strict=True):
-        assert ratio == pytest.approx(wanted, rel=2e-3)
+    for (_, ratio), expected in zip(example.measured_ratios((0.02, 0.03), steps=100), (0.02, 0.03), strict=True):
+        assert ratio == pytest.approx(expected, rel=2e-3)
 
 
 def test_a_block_that_turns_is_braked_by_its_initial_stiffness_only(load_example):

@@ -28,9 +28,9 @@ def test_a_block_turns_over_when_eulers_equations_say():
             {"integrator.dt": dt, "run.duration": 0.8, "run.frames": 1, "run.samples": 100}
         )
         problem, states, _ = motion_of(scenario, scenario.times)
-        rider = problem.riders.riders["block"]
+        rigid_set = problem.rigid_sets.rigid_sets["block"]
         along = problem.system.angular_momentum(problem.state)
-        spins = np.array([rider.pose(state.q, state.v)[2] for state in states])
+        spins = np.array([rigid_set.pose(state.q, state.v)[2] for state in states])
         across = CubicSpline(scenario.times, np.sum(np.cross(spins, along / np.linalg.norm(along)) ** 2, axis=1))
         peaks = across.derivative().roots(extrapolate=False)
         errors.append(abs(peaks[np.argmax(across(peaks))] - exact))
@@ -43,7 +43,7 @@ def test_a_heavy_top_precesses_steadily_and_comes_round():
     scenario = Scenario.read(EXAMPLES / "heavy_top.toml").with_values({"integrator.dt": 8e-4})
     times = np.linspace(0.0, scenario.times[-1], 5)
     problem, states, energies = motion_of(scenario, times)
-    top = problem.riders.riders["top"]
+    top = problem.rigid_sets.rigid_sets["top"]
     places = np.array([top.pose(state.q, state.v)[0] for state in states])
     np.testing.assert_allclose(np.linalg.norm(places, axis=1), 0.05, rtol=2e-3)
     np.testing.assert_allclose(places[:, 2], 0.05 * np.cos(0.5), rtol=2e-3)

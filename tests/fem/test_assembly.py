@@ -16,10 +16,10 @@ def stencils():
 
 def test_pattern_holds_all_couplings_and_the_diagonal(stencils):
     pattern = Pattern(31, stencils)
-    wanted = {(i, i) for i in range(31)}
-    wanted |= {(i, j) for nodes in stencils for row in nodes.tolist() for i in row for j in row}
+    expected = {(i, i) for i in range(31)}
+    expected |= {(i, j) for nodes in stencils for row in nodes.tolist() for i in row for j in row}
     rows = np.repeat(np.arange(31), np.diff(pattern.indptr))
-    assert list(zip(rows.tolist(), pattern.indices.tolist(), strict=True)) == sorted(wanted)
+    assert list(zip(rows.tolist(), pattern.indices.tolist(), strict=True)) == sorted(expected)
 
 
 def test_slots_lead_to_the_right_place(stencils):

@@ -40,7 +40,7 @@ def _triple(x):
 
 
 @formula
-def _told(x):
+def _reported(x):
     print("it is", x)
     return 2.0 * x
 
@@ -59,7 +59,7 @@ def _length(x):
 
 @kernel
 def _twice(x):
-    return _told(x)
+    return _reported(x)
 
 
 @kernel

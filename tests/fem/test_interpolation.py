@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import symplex as sx
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.couplings.interpolation import Interpolation
-from symplex.fem.energies.changing import IncompleteStencils
+from symplex.fem.energies.neighbour_list import IncompleteStencils
 
 DT = 0.01
 
@@ -60,10 +60,10 @@ def test_stencils_have_each_node_once_and_weights_that_give_the_points():
     np.testing.assert_allclose(factors @ q[nodes], interpolation.points(q)[of_points], atol=1e-13)
     rows = sp.csr_array(weights)
     for stencil, row, factor in zip(of_points, nodes, factors, strict=True):
-        wanted = set(np.flatnonzero(np.abs(rows[stencil].toarray()).sum(axis=0)).tolist())
-        assert set(row.tolist()) == wanted
-        assert not factor[:, len(wanted) :].any()  # the first one again, without a weight
-        assert (row[len(wanted) :] == row[0]).all()
+        expected = set(np.flatnonzero(np.abs(rows[stencil].toarray()).sum(axis=0)).tolist())
+        assert set(row.tolist()) == expected
+        assert not factor[:, len(expected) :].any()  # the first one again, without a weight
+        assert (row[len(expected) :] == row[0]).all()
 
 
 @pytest.mark.parametrize(
@@ -122,25 +122,25 @@ def test_latent_stiffness_is_a_bound():
     stiffness = system.hessian(touching).toarray()
     scale = np.repeat(1.0 / np.sqrt(mass), 3)
     largest = np.linalg.eigvalsh(scale[:, None] * stiffness * scale)[-1]
-    bound = (energy.latent_stiffness(4) / mass).max()
+    bound = (energy.contact_stiffness_bound(4) / mass).max()
     assert 0.1 * bound < largest <= bound
 
 
 def test_forces_do_not_depend_on_when_the_list_was_found():
     system, state = fluid()
-    system.renew(state.q)
+    system.update_neighbours(state.q)
     energy = system.energies["atoms"]
     version = energy.version
     for shift in (0.0, 0.01, 0.3):
         q = state.q + shift * np.random.default_rng(7).uniform(-1.0, 1.0, state.q.shape)
         fresh, _ = fluid()
-        fresh.renew(q)
+        fresh.update_neighbours(q)
         np.testing.assert_allclose(system.gradient(q), fresh.gradient(q), rtol=1e-12, atol=1e-12)
         assert system.potential(q) == pytest.approx(fresh.potential(q), rel=1e-13)
     assert energy.version == version
     with pytest.raises(IncompleteStencils, match="more than half its margin"):
         system.hessian(q)
-    assert system.renew(q)
+    assert system.update_neighbours(q)
     assert energy.version > version
 
 
@@ -192,7 +192,7 @@ def test_a_motion_resumes_bit_identically_and_keeps_its_totals(name):
 
 def test_copies_have_lists_of_their_own():
     system, state = fluid()
-    system.renew(state.q)
+    system.update_neighbours(state.q)
     energy = system.energies["atoms"]
     for other in (copy.copy(energy), copy.deepcopy(energy), pickle.loads(pickle.dumps(energy))):
         listed = energy.nodes.copy()

@@ -256,9 +256,9 @@ def test_what_energies_tell_of_a_state_is_added_up_by_column(mesh):
     system = System(np.ones(len(mesh.points)), {"one": one, "two": two, "mute": mute})
     state = system.state(mesh.points + 1.0)
     x1, x2 = state.q[[1, 2], 0]
-    told = system.observed(state, lambda energy, state: energy.gradient(state.q[energy.nodes]))
+    reported = system.observed(state, lambda energy, state: energy.gradient(state.q[energy.nodes]))
     tightest, loosest = 3 * max(x1, x2), min(2 * x1, 3 * x2)
-    assert told == {
+    assert reported == {
         "pull_x": pytest.approx(5 * x1 + 3 * x2),
         "tightest": pytest.approx(tightest),
         "loosest": pytest.approx(loosest),

@@ -38,10 +38,10 @@ def chain():
 def test_a_table_finds_what_the_system_assembles(form):
     system, q = chain()
     table, ends = form_table(system, form), (1.05 * q, q)
-    wanted = system.assembled(form, *ends[-form.takes :])
-    out = np.ones_like(wanted)
+    expected = system.assembled(form, *ends[-form.takes :])
+    out = np.ones_like(expected)
     assert np.isfinite(written(table, *ends, out))
-    np.testing.assert_allclose(out, wanted, atol=1e-13 * np.abs(wanted).max())
+    np.testing.assert_allclose(out, expected, atol=1e-13 * np.abs(expected).max())
 
 
 def test_energies_are_written_one_by_one():

@@ -125,9 +125,9 @@ def test_jobs_of_several_threads_do_not_meet(monkeypatch):
 
     def work(seed):
         phases, x = team.Phases([(k, k + 1) for k in range(6)]), np.random.default_rng(seed).random(6)
-        wanted = [double(x, np.zeros(6), k, k + 1) for k in range(6)]
+        expected = [double(x, np.zeros(6), k, k + 1) for k in range(6)]
         for _ in range(100):
-            if phases.run(double, x, np.zeros(6)) != wanted:
+            if phases.run(double, x, np.zeros(6)) != expected:
                 failed.append(seed)
 
     workers = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
@@ -153,12 +153,12 @@ def test_helpers_are_asleep_before_python_ends():
 def test_numbers_of_jobs_begin_again():
     """Four bytes hold them: a run of days has more jobs."""
     of_team, phases, x = team._Team(1), team.Phases([(k, k + 1) for k in range(4)]), np.arange(4.0)
-    wanted = [double(x, np.zeros(4), k, k + 1) for k in range(4)]
+    expected = [double(x, np.zeros(4), k, k + 1) for k in range(4)]
     of_team._number = team._MOST_JOBS - 2
     for _ in range(5):
         out = np.zeros(4)
-        assert of_team.run(task_of(double, (x, out), phases), 2, 0.0, 500.0) == wanted
-        np.testing.assert_array_equal(out, wanted)
+        assert of_team.run(task_of(double, (x, out), phases), 2, 0.0, 500.0) == expected
+        np.testing.assert_array_equal(out, expected)
     assert of_team._number == 3
 
 

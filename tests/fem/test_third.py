@@ -124,7 +124,7 @@ def test_a_system_sums_its_energies():
     springs = Bars([[0, 3], [1, 2]], EngineeringStrain(3.0, 0.5))
     system = System(mass, {"solid": solid, "springs": springs, "weight": Gravity(mass, (0.0, 0.0, -9.81))})
     a = np.random.default_rng(0).standard_normal(mesh.points.shape)
-    wanted = np.zeros_like(a)
+    expected = np.zeros_like(a)
     for energy in (solid, springs):
-        np.add.at(wanted, energy.nodes, energy.third(mesh.points[energy.nodes], a[energy.nodes]))
-    np.testing.assert_allclose(system.third(mesh.points, a), wanted, atol=1e-13 * np.abs(wanted).max())
+        np.add.at(expected, energy.nodes, energy.third(mesh.points[energy.nodes], a[energy.nodes]))
+    np.testing.assert_allclose(system.third(mesh.points, a), expected, atol=1e-13 * np.abs(expected).max())

@@ -281,8 +281,8 @@ def test_differences_of_values(functions, axes):
     for i, j, hi, hj in itertools.product((0, 1), (0, 1), (0.3, -0.1), (0.2, -0.4)):
         e_i, e_j = hi * np.eye(2)[i], hj * np.eye(2)[j]
         assert difference(p, at, i, hi) == pytest.approx(phi(x + e_i) - phi(x), abs=1e-14)
-        wanted = phi(x + e_i + e_j) - phi(x + e_i) - phi(x + e_j) + phi(x)
-        assert mixed(p, at, i, j, hi, hj) == pytest.approx(wanted, abs=1e-14)
+        expected = phi(x + e_i + e_j) - phi(x + e_i) - phi(x + e_j) + phi(x)
+        assert mixed(p, at, i, j, hi, hj) == pytest.approx(expected, abs=1e-14)
     assert np.array_equal(x, [0.7, -0.2])
 
 

@@ -658,8 +658,8 @@ def calls() -> dict[str, Call]:
         "join_nodes": _call(sx.meshes.join_nodes, lambda made: finite(made.points), mesh=TWO, pairs=[[1, 4], [2, 6]]),
         "RigidBars": _call(sx.measures.RigidBars, hold, pairs=[[0, 1]], length=1.0),
         "RigidBody": _call(sx.manifolds.RigidBody, spin, inertia=[1.0, 2.0, 3.0], potential=None),
-        "FramedContact": _call(
-            sx.contact.FramedContact,
+        "MovingObstacleContact": _call(
+            sx.contact.MovingObstacleContact,
             ignore,
             nodes=[0, 1],
             obstacle=sx.Sphere((0.0, 0.0, -3.0), 1.0),

@@ -162,16 +162,16 @@ def outcome_of(folder: Path, name: str, words: list[str], judged: Callable[[str,
         shutil.copy(folder / name, thing)
     paths = {"good": folder / "good.toml", "run": folder / "of a body", "deck": folder / "deck.inp", "out": out / "new"}
     argv = [word.replace("{}", str(thing)).format_map(paths) for word in words]
-    told, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    reported, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    with contextlib.redirect_stdout(told), contextlib.redirect_stderr(errors):
+    with contextlib.redirect_stdout(reported), contextlib.redirect_stderr(errors):
         try:
             status = _main(*argv)
         except SystemExit as error:
             status = int(error.code or 0)
     for number, handler in handlers.items():
         signal.signal(number, handler)
-    said, complaints = (stream.buffer.getvalue().decode() for stream in (told, errors))  # pyright: ignore
+    said, complaints = (stream.buffer.getvalue().decode() for stream in (reported, errors))  # pyright: ignore
     if "Traceback" in said + complaints or status not in (0, 1, 2):
         return f"exit status {status}: {said[-500:]}{complaints[-1500:]}"
     if status == 0:

@@ -252,25 +252,25 @@ def life(
     """Run a case with some kills, then to its end; return the kills and the outcome of all."""
     path, seconds = home(folder, case), server.seconds[cases().index(case)]
     out = Path(tempfile.mkdtemp(dir=folder)) / "out"
-    kills, told = [], f"{', '.join(case)}: "
+    kills, reported = [], f"{', '.join(case)}: "
     for _ in range(chance.randint(1, most)):
         name = chance.choice(SIGNALS)
         moments = [chance.uniform(0.0, 0.8 * seconds), chance.choice([0.0, chance.uniform(0.0, 0.05)])]
         status, said, killed = run(server, path / "small.toml", out, name, moments)
-        told += f"{name} after {moments[0]:.3f} s -> {status}; "
+        reported += f"{name} after {moments[0]:.3f} s -> {status}; "
         kills += [name] if killed else []
         if problem := wrong_end(status, said, name):
-            return kills or [name], f"{problem} ({told})"
+            return kills or [name], f"{problem} ({reported})"
         if status == 0:
             break  # it was finished before, or all the same
     status, said, _ = run(server, path / "small.toml", out, "", [])
     if status != 0:
-        return kills, f"defect: not resumed: exit status {status}: {said[-600:]} ({told})"
+        return kills, f"defect: not resumed: exit status {status}: {said[-600:]} ({reported})"
     try:
         differing = difference(path / "whole", out, case[2])
     except SymplexError as error:
         differing = f"what it left cannot be read: {error}"
-    return kills, f"wrong result: {differing} ({told})" if differing else "ran"
+    return kills, f"wrong result: {differing} ({reported})" if differing else "ran"
 
 
 def run(server: Server, scenario: Path, out: Path, name: str, moments: list[float]) -> tuple[int | None, str, bool]:
@@ -332,10 +332,10 @@ def difference(whole: Path, found: Path, series: str) -> str:
         pairs += [(a.cell_data[x][y], b.cell_data[x][y]) for x in a.cell_data for y in a.cell_data[x]]
         if not all(_same(x, y) for x, y in pairs):
             return f"frame {k} differs"
-    told, others = (read_probes(folder) for folder in (whole, found))
-    if told.keys() != others.keys():
+    reported, others = (read_probes(folder) for folder in (whole, found))
+    if reported.keys() != others.keys():
         return "the probes differ"
-    for name, rows in told.items():
+    for name, rows in reported.items():
         if rows.keys() != others[name].keys() or not all(_same(rows[k], others[name][k]) for k in rows):
             return f"probe '{name}' differs"
     summaries = [json.loads((folder / "summary.json").read_text()) for folder in (whole, found)]

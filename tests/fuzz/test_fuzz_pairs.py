@@ -106,11 +106,11 @@ def tried_pair(task: dict[str, Any]) -> str:
     folder = Path(task["folder"])
     try:
         scenario = Scenario.parse(task["text"], folder / "pair.toml")
-        told, fails = check.check_report(scenario.build())
+        reported, fails = check.check_report(scenario.build())
     except SymplexError as error:
         return isolated.judged(error, "pair.toml: ")
-    if re.search(r"\b(nan|inf)\b", told) or max(map(len, told.split("\n"))) > 1000:
-        return f"bad report: {told}"
+    if re.search(r"\b(nan|inf)\b", reported) or max(map(len, reported.split("\n"))) > 1000:
+        return f"bad report: {reported}"
     if scenario.tables.response is not None and (outcome := responded(scenario)) != isolated.RAN:
         return outcome
     return isolated.judged_message(fails) if fails else run(scenario, folder / "results", task["pictures"])

@@ -368,13 +368,13 @@ def _differences(out: Path, whole: Path, before: Path) -> str:
     """Return the first thing in a folder that is neither as in the whole run nor as it was before."""
     from symplex.meshes.series.series import read_series
 
-    rows, wanted, kept = (
+    rows, expected, kept = (
         (path / "history.csv").read_text("utf-8-sig").splitlines() if (path / "history.csv").is_file() else []
         for path in (out, whole, before)
     )
-    if len(rows) != len(wanted):
-        return f"{len(rows)} rows, expected {len(wanted)}"
-    for i, (row, right) in enumerate(zip(rows, wanted, strict=True)):
+    if len(rows) != len(expected):
+        return f"{len(rows)} rows, expected {len(expected)}"
+    for i, (row, right) in enumerate(zip(rows, expected, strict=True)):
         if row != right and row not in kept[i : i + 1]:
             return f"row {i} is {row}, expected {right}"
     name = next(path.name for path in whole.iterdir() if path.name in ("motion.vtkhdf", "motion.pvd"))

@@ -624,9 +624,9 @@ def trial(task: dict[str, str]) -> str:
         problem = scenario.build()
     except SymplexError as error:
         return isolated.judged(error, "trial.toml")
-    told, _ = check.check_report(problem)
-    if re.search(r"\b(nan|inf)\b", told) or max(map(len, told.split("\n"))) > 1000:
-        return f"bad report: {told}"
+    reported, _ = check.check_report(problem)
+    if re.search(r"\b(nan|inf)\b", reported) or max(map(len, reported.split("\n"))) > 1000:
+        return f"bad report: {reported}"
     if scenario.tables.response is not None and scenario.tables.response.points <= 100:
         from symplex.runs.response import find_response
 

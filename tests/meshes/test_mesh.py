@@ -237,7 +237,7 @@ def test_a_surface_is_the_same_found_in_portions(split, monkeypatch):
     one, two = (Mesh(mesh.points, {kind: shuffled[c] for kind, c in mesh.cells.items()}) for _ in range(2))
     whole = [mesh.boundary_faces, one.boundary_faces]
     monkeypatch.setattr("symplex.meshes.mesh._FACES_AT_ONCE", 7)
-    for found, wanted in zip([other.boundary_faces, two.boundary_faces], whole, strict=True):
-        assert found.keys() == wanted.keys()
-        for kind, faces in wanted.items():
+    for found, expected in zip([other.boundary_faces, two.boundary_faces], whole, strict=True):
+        assert found.keys() == expected.keys()
+        for kind, faces in expected.items():
             np.testing.assert_array_equal(found[kind], faces)

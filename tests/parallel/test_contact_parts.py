@@ -14,7 +14,7 @@ from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
-from symplex.parallel.motion import in_parts
+from symplex.parallel.motion import with_cutbacks
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
@@ -61,7 +61,7 @@ def assert_near(one, two, most=1e-12):
 )
 def test_bodies_collide_in_parts_as_in_the_whole(method, law, friction):
     system, start = colliding(law, friction)
-    one, parts = method.start(system, start), in_parts(method, ThreadsAsRanks(3)).start(*colliding(law, friction))
+    one, parts = method.start(system, start), with_cutbacks(method, ThreadsAsRanks(3)).start(*colliding(law, friction))
     for t in (3e-3, 6e-3):
         state, other = one.advance(t), parts.advance(t)
         assert_near(state, other)
@@ -77,7 +77,7 @@ def test_bodies_collide_in_parts_as_in_the_whole(method, law, friction):
 @pytest.mark.parametrize(("ranks", "friction"), [(2, 0.0), (5, 0.3)])
 def test_energy_and_momenta_are_kept_through_a_collision_on_any_number_of_ranks(ranks, friction):
     system, start = colliding(friction=friction)
-    motion = in_parts(EnergyMomentum(DT), ThreadsAsRanks(ranks)).start(system, start)
+    motion = with_cutbacks(EnergyMomentum(DT), ThreadsAsRanks(ranks)).start(system, start)
     before, least = system.energies_of(start)["total"], np.inf
     for t in (3e-3, 1e-2):
         end = motion.advance(t)
@@ -93,13 +93,13 @@ def test_energy_and_momenta_are_kept_through_a_collision_on_any_number_of_ranks(
 def test_a_checkpoint_in_contact_goes_on_to_the_same_bits_on_as_many_ranks():
     """With the lists of pairs that were found before it, and on other numbers nearly."""
     method = Midpoint(DT)
-    motion = in_parts(method, ThreadsAsRanks(3)).start(*colliding())
+    motion = with_cutbacks(method, ThreadsAsRanks(3)).start(*colliding())
     motion.advance(2e-3)
     checkpoint = motion.checkpoint()
     assert checkpoint["listed at contact"].any()
     end = motion.advance(5e-3)
     for ranks in (3, 2):
-        later = in_parts(method, ThreadsAsRanks(ranks)).resume(colliding()[0], checkpoint).advance(5e-3)
+        later = with_cutbacks(method, ThreadsAsRanks(ranks)).resume(colliding()[0], checkpoint).advance(5e-3)
         if ranks == 3:
             np.testing.assert_array_equal(later.q, end.q)
             np.testing.assert_array_equal(later.v, end.v)
@@ -110,7 +110,7 @@ def test_a_checkpoint_in_contact_goes_on_to_the_same_bits_on_as_many_ranks():
 def test_long_steps_in_which_lists_are_found_again_and_steps_halved_are_those_of_one_process():
     method = EnergyMomentum(8e-3)
     system, start = colliding(gap=0.3)
-    one, parts = method.start(system, start), in_parts(method, ThreadsAsRanks(4)).start(*colliding(gap=0.3))
+    one, parts = method.start(system, start), with_cutbacks(method, ThreadsAsRanks(4)).start(*colliding(gap=0.3))
     state, other = one.advance(4e-2), parts.advance(4e-2)
     assert one.statistics()["halved"] == parts.statistics()["halved"]
     assert_near(state, other, 1e-10)
@@ -134,7 +134,7 @@ def rolling():
 @pytest.mark.parametrize("method", [EnergyMomentum(DT), HilberHughesTaylor(DT)], ids=lambda one: one.name)
 def test_a_body_rubs_on_an_obstacle_that_a_node_of_another_rank_carries(method):
     system, start = rolling()
-    one, parts = method.start(system, start), in_parts(method, ThreadsAsRanks(3)).start(*rolling())
+    one, parts = method.start(system, start), with_cutbacks(method, ThreadsAsRanks(3)).start(*rolling())
     state, other = one.advance(2e-2), parts.advance(2e-2)
     assert_near(state, other, 1e-11)
     assert parts.energies(other)["work_rub"] == pytest.approx(one.energies(state)["work_rub"], rel=1e-9)

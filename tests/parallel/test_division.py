@@ -23,9 +23,9 @@ from symplex.parallel import partition
 from symplex.parallel.exact_sum import WORDS, add_numbers, values_of, words_of
 from symplex.parallel.halo import FailedElsewhere
 from symplex.parallel.launch import Launch, launched
-from symplex.parallel.motion import in_parts
+from symplex.parallel.motion import with_cutbacks
 from symplex.parallel.part import parts_of as dividing
-from symplex.parallel.part_system import PartSystem
+from symplex.parallel.part_system import SubdomainSystem
 from symplex.parallel.partition import owners
 from symplex.parallel.pieces import require_parts
 from symplex.parallel.sums import Sums, sums_of_rank
@@ -58,7 +58,7 @@ class OneProcess:
 
 def on_rank(part, q, fails=False):
     """The system of a part."""
-    return PartSystem(part, OneProcess(q, part.share, fails))
+    return SubdomainSystem(part, OneProcess(q, part.share, fails))
 
 
 def system_of(kind, cells=(6, 3, 3), material=RUBBER):
@@ -137,18 +137,18 @@ def test_sums_of_parts_have_the_same_bits_on_any_number_of_ranks(kind):
             parts.append(sums_of_rank(counted, part.mass[:own], arrays, np.zeros((0, WORDS), np.int64)))
         found.append(Sums(system, parts))
     state = State(0.0, q, v, v)
-    told = system.observed(state, as_it_is)
-    assert told["penetration"] > 0.0
+    reported = system.observed(state, as_it_is)
+    assert reported["penetration"] > 0.0
     for sums in found:
         assert sums.is_finite
-        assert (sums.energies, sums.told) == (found[0].energies, found[0].told)
+        assert (sums.energies, sums.reported) == (found[0].energies, found[0].reported)
         np.testing.assert_array_equal(sums.momentum, found[0].momentum)
         np.testing.assert_array_equal(sums.angular_momentum, found[0].angular_momentum)
     for name, energy in system.energies_of(state).items():
         assert sums.energies[name] == pytest.approx(energy, rel=1e-13)
     np.testing.assert_allclose(sums.momentum, system.momentum(state), rtol=1e-12)
     np.testing.assert_allclose(sums.angular_momentum, system.angular_momentum(state), rtol=1e-12)
-    assert sums.told == pytest.approx(told, rel=1e-13)
+    assert sums.reported == pytest.approx(reported, rel=1e-13)
 
 
 def test_momenta_of_parts_in_the_plane_and_on_a_line():
@@ -206,8 +206,8 @@ def test_each_node_has_one_owner_and_what_is_sent_is_what_is_wanted(has_metis, m
     for rank, share in enumerate(shares):
         for other in share.neighbours:
             back = next(one for one in shares[other.rank].neighbours if one.rank == rank)
-            wanted = shares[other.rank].nodes[back.first : back.last]
-            np.testing.assert_array_equal(share.nodes[other.sent], wanted)
+            requested = shares[other.rank].nodes[back.first : back.last]
+            np.testing.assert_array_equal(share.nodes[other.sent], requested)
             assert (other.sent >= share.sent).all()
             assert (other.sent < share.ghosts).all()
         # Inner stencils have no ghosts: they are computed before these are there.
@@ -278,14 +278,14 @@ def test_more_ranks_than_elements_and_other_methods_are_refused():
     system, points = system_of("hexahedron", (2, 1, 1))
     ranks = SimpleNamespace(size=5)
     with pytest.raises(InvalidSystem, match=r"^there are 5 ranks, more than the mesh has elements or nodes \(4 and 12"):
-        in_parts(Newmark(1e-6), ranks).start(system, system.state(points))
+        with_cutbacks(Newmark(1e-6), ranks).start(system, system.state(points))
     with pytest.raises(InvalidSystem, match=r"^there are 5 ranks, more than the mesh has elements or nodes \(4 and 12"):
-        in_parts(Midpoint(1e-6), ranks).start(system, system.state(points))
+        with_cutbacks(Midpoint(1e-6), ranks).start(system, system.state(points))
     with pytest.raises(
         InvalidSystem,
         match=r"^GrahamJelenic cayley-magnus-6 cannot run on several ranks; take one of Newmark, Midpoint",
     ):
-        in_parts(GrahamJelenic(1e-6), ranks)
+        with_cutbacks(GrahamJelenic(1e-6), ranks)
 
 
 @pytest.mark.parametrize(

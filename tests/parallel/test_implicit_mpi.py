@@ -80,9 +80,9 @@ def test_three_ranks_go_on_to_the_same_bits_and_tell_what_one_process_tells(tmp_
     sx.simulate(later, tmp_path / "other", progress=False, resume=True)
     assert_close(tmp_path / "alone", tmp_path / "other")
     soon = {"body.bar.material.young": 2e4, "body.bar.velocity": [0.0, 0.0, -60.0], "run.until": 0.01}
-    with pytest.raises(sx.SymplexError, match="is inverted") as told:
+    with pytest.raises(sx.SymplexError, match="is inverted") as reported:
         sx.simulate(sx.Scenario.read(tmp_path / "bar.toml").with_values(soon), tmp_path / "bad-alone", progress=False)
-    assert done.stdout == f"{told.value}\n"
+    assert done.stdout == f"{reported.value}\n"
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
-from symplex.parallel.motion import in_parts
+from symplex.parallel.motion import with_cutbacks
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
@@ -87,7 +87,7 @@ def assert_near(state, other, most=1e-12):
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: f"{type(method).__name__}-{method.order}")
 def test_parts_move_as_the_whole_with_all_that_acts_on_it(method):
     system, start = pushed()
-    one, parts = method.start(system, start), in_parts(method, ThreadsAsRanks(3)).start(system, start)
+    one, parts = method.start(system, start), with_cutbacks(method, ThreadsAsRanks(3)).start(system, start)
     state, other = one.advance(6e-3), parts.advance(6e-3)
     assert_near(state, other)
     energies, of_parts = one.energies(state), parts.energies(other)
@@ -103,7 +103,7 @@ def test_energy_and_momenta_are_kept_to_round_off_on_any_number_of_ranks(ranks, 
     """Also in long steps, where the matrix is far from symmetric, and bodies are softest as a whole."""
     system, start = free()
     method = EnergyMomentum(step)
-    motion = in_parts(method, ThreadsAsRanks(ranks)).start(system, start)
+    motion = with_cutbacks(method, ThreadsAsRanks(ranks)).start(system, start)
     end = motion.advance(4 * step)
     assert_near(method.start(system, start).advance(4 * step), end)
     before, after = system.energies_of(start), system.energies_of(end)
@@ -117,12 +117,12 @@ def test_energy_and_momenta_are_kept_to_round_off_on_any_number_of_ranks(ranks, 
 def test_a_checkpoint_goes_on_to_the_same_bits_on_as_many_ranks_and_nearly_on_others():
     system, start = pushed()
     method = Midpoint(2e-3)
-    motion = in_parts(method, ThreadsAsRanks(3)).start(system, start)
+    motion = with_cutbacks(method, ThreadsAsRanks(3)).start(system, start)
     motion.advance(4e-3)
     checkpoint = motion.checkpoint()
     end = motion.advance(1e-2)
     for ranks in (3, 2):
-        other = in_parts(method, ThreadsAsRanks(ranks)).resume(system, checkpoint)
+        other = with_cutbacks(method, ThreadsAsRanks(ranks)).resume(system, checkpoint)
         later = other.advance(1e-2)
         if ranks == 3:
             np.testing.assert_array_equal(later.q, end.q)
@@ -136,20 +136,20 @@ def test_a_step_that_fails_is_told_as_by_one_process():
     system, start = free()
     fast = system.state(start.q, 40.0 * start.v)
     method = Midpoint(2e-2)
-    told = []
-    for motion in (method.start(system, fast), in_parts(method, ThreadsAsRanks(3)).start(system, fast)):
+    reported = []
+    for motion in (method.start(system, fast), with_cutbacks(method, ThreadsAsRanks(3)).start(system, fast)):
         with pytest.raises(StepFailed) as failed:
             motion.advance(0.2)
-        told.append(failed.value)
-    assert type(told[0]) is type(told[1])
-    assert str(told[1]) == str(told[0])
+        reported.append(failed.value)
+    assert type(reported[0]) is type(reported[1])
+    assert str(reported[1]) == str(reported[0])
 
 
 def test_a_step_that_takes_too_many_corrections_is_halved_on_all_ranks():
     system, start = free()
     fast = system.state(start.q, 40.0 * start.v)
     method = EnergyMomentum(2e-2, newton=Newton(iterations=5, halvings=6))
-    motion = in_parts(method, ThreadsAsRanks(3)).start(system, fast)
+    motion = with_cutbacks(method, ThreadsAsRanks(3)).start(system, fast)
     end = motion.advance(4e-2)
     assert motion.statistics()["halved"] > 0
     before, after = system.energies_of(fast), system.energies_of(end)
@@ -161,24 +161,24 @@ def test_what_ranks_cannot_do_is_refused_before_anything_is_computed():
     system, start = free()
     ranks = ThreadsAsRanks(2)
     with pytest.raises(InvalidSystem, match=r'^linear = "sparse" does not run on several ranks; take one of auto'):
-        in_parts(Midpoint(1e-3, newton=Newton(linear="sparse")), ranks)
+        with_cutbacks(Midpoint(1e-3, newton=Newton(linear="sparse")), ranks)
     with pytest.raises(InvalidSystem, match=r"^EnergyMomentum does not keep compensated positions on several ranks"):
-        in_parts(EnergyMomentum(1e-3, compensated=True), ranks)
+        with_cutbacks(EnergyMomentum(1e-3, compensated=True), ranks)
     massless = System(
         np.append(system.mass[:-1], 0.0), system.energies, massless=np.arange(len(start.q)) == len(start.q) - 1
     )
     with pytest.raises(InvalidSystem, match=r"^implicit steps on several ranks need a lumped mass at all nodes; .+"):
-        in_parts(EnergyMomentum(1e-3), ranks).start(massless, massless.state(start.q))
+        with_cutbacks(EnergyMomentum(1e-3), ranks).start(massless, massless.state(start.q))
 
 
 def test_ranks_that_have_gone_on_with_another_motion_are_not_taken_for_those_of_the_first():
     ranks = ThreadsAsRanks(2)
-    method = in_parts(Midpoint(1e-3), ranks)
+    method = with_cutbacks(Midpoint(1e-3), ranks)
     first, second = method.start(*free()), method.start(*free())
     early, before = first.advance(1e-3), first.checkpoint()
     second.advance(1e-3)
     for look in (lambda: first.advance(2e-3), lambda: early.q):
         with pytest.raises(InvalidSystem, match=r"^the ranks have the parts of another motion, begun after this one"):
             look()
-    wanted = second.advance(2e-3).q
-    np.testing.assert_array_equal(method.resume(free()[0], before).advance(2e-3).q, wanted)
+    expected = second.advance(2e-3).q
+    np.testing.assert_array_equal(method.resume(free()[0], before).advance(2e-3).q, expected)

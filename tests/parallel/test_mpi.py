@@ -187,27 +187,27 @@ def test_bodies_that_pass_through_each_other_are_told_as_by_one_process(tmp_path
     soft = soft.replace("[6.0, 1.0, 1.0]", "[90.0, 0.0, 0.0]")
     (tmp_path / "two.toml").write_text(soft, "utf-8")
     assert main(["run", str(tmp_path / "two.toml"), "--quiet", "--output", str(tmp_path / "one")]) == 1
-    told = capsys.readouterr().err
-    assert "passed through" in told
+    reported = capsys.readouterr().err
+    assert "passed through" in reported
     done = run(3, tmp_path, "two.toml", "--quiet", "--output", str(tmp_path / "one"), "--overwrite")
-    assert (done.returncode, done.stderr) == (1, told)
+    assert (done.returncode, done.stderr) == (1, reported)
 
 
 @pytest.mark.slow
 def test_an_element_that_inverts_is_told_as_by_one_process(drop, capsys):
     words = ["drop.toml", *SOON, "--quiet", "--overwrite", "--output", str(drop / "bad")]
     assert main(["run", str(drop / "drop.toml"), *words[1:]]) == 1
-    told = capsys.readouterr().err
-    assert "is inverted" in told
+    reported = capsys.readouterr().err
+    assert "is inverted" in reported
     history = sx.read_history(drop / "bad" / "history.csv")
     done = run(3, drop, *words)
-    assert (done.returncode, done.stderr) == (1, told)
+    assert (done.returncode, done.stderr) == (1, reported)
     assert_close(history, sx.read_history(drop / "bad" / "history.csv"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (["run", "drop.toml", "--set", "integrator.kind=graham-jelenic", "--set", "integrator.dt=1e-4"],
          "error: drop.toml: GrahamJelenic cayley-magnus-6 cannot run on several ranks; take one of Newmark, Midpoint"),
@@ -216,11 +216,11 @@ def test_an_element_that_inverts_is_told_as_by_one_process(drop, capsys):
         (["check", "drop.toml"], "error: it is 'symplex run' that runs on several ranks"),
     ],
 )  # fmt: skip
-def test_what_cannot_run_is_refused_once(drop, words, told):
+def test_what_cannot_run_is_refused_once(drop, words, reported):
     done = run(2, drop, *words, python=("-m", "symplex"))
     assert done.returncode == 2
     assert done.stderr.count("error:") == 1
-    assert told in done.stderr
+    assert reported in done.stderr
     assert not (drop / "drop-results").exists()
 
 

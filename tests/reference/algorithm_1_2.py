@@ -62,11 +62,11 @@ def algorithm_1_2(
     energy = simplex.interpolate(lattice.to_lattice(q))
     t = state.t
     states, potentials, steps = [], [], _Steps(state.t)
-    for wanted in times:
+    for expected in times:
         while True:
             a = -gradient / lattice.mass
             step, s = simplex.exit(lattice.to_lattice(q), v / h, a / h)
-            if t + step > wanted:
+            if t + step > expected:
                 break
             move = step * (v + 0.5 * step * a)
             q += move
@@ -79,9 +79,9 @@ def algorithm_1_2(
                 raise InvertedElement(f"Force-stepping stopped at t = {t:.6g} s: {error}", error.element) from None
             gradient = simplex.gradient()
             steps.add(t)
-        tau = wanted - t
+        tau = expected - t
         move = tau * (v + 0.5 * tau * a)
-        states.append(lattice.state(wanted, q + move, v + tau * a, a))
+        states.append(lattice.state(expected, q + move, v + tau * a, a))
         potentials.append(energy + move @ gradient)
     return steps.walk(states, potentials)
 

@@ -78,13 +78,13 @@ def kuhn_walk(system: System, state: State, times: Iterable[float], grid: float 
     chain = _chain(lattice, state)
     _check(_begin(around, walker, chain, work), chain, neighbourhoods)
     states, potentials = [], []
-    for wanted in times:
+    for expected in times:
         status = _PAUSED
         while status == _PAUSED:
-            status = _walk(around, walker, chain, wanted, _AT_ONCE, work)
+            status = _walk(around, walker, chain, expected, _AT_ONCE, work)
         _check(status, chain, neighbourhoods)
-        states.append(_state(lattice, walker, chain, wanted))
-        potentials.append(_lattice_potential(lattice, walker, chain, wanted))
+        states.append(_state(lattice, walker, chain, expected))
+        potentials.append(_lattice_potential(lattice, walker, chain, expected))
     crossings = int(chain.crossings[0])
     mean = (chain.time[0] - state.t) / crossings if crossings else np.inf
     return Walk(states, np.array(potentials), crossings, float(chain.time[1]), float(chain.time[2]), float(mean))

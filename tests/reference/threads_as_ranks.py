@@ -52,12 +52,12 @@ class _Meeting(Reductions):
     def halo(self, neighbours, numbers, vectors=1):
         return _Halo(self._table, self.rank, neighbours)
 
-    def told(self, one):
+    def reported(self, one):
         return self._table.met(self.rank, one)
 
     def gathered(self, numbers):
         self.count += 1
-        return np.array(self.told(np.array(numbers, float)))
+        return np.array(self.reported(np.array(numbers, float)))
 
     def abort(self):
         self._table.leave()

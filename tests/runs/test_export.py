@@ -46,16 +46,16 @@ def folder(tmp_path_factory):
 def test_tables_have_the_same_numbers_and_units_in_all_formats(folder, tmp_path, probe):
     parquet = pytest.importorskip("pyarrow.parquet")
     result = sx.read_result(folder)
-    wanted = result.history if probe is None else result.probes[probe]
-    assert len(wanted["t"]) == 5
+    expected = result.history if probe is None else result.probes[probe]
+    assert len(expected["t"]) == 5
     paths = [sx.export_result(folder, tmp_path / f"table.{end}", probe=probe) for end in ("csv", "parquet", "h5")]
     table = parquet.read_table(paths[1])
     for read in (sx.read_history(paths[0]), sx.runs.read_probe(paths[2])):
-        assert list(read) == list(wanted) == table.column_names
-        for name, values in wanted.items():
+        assert list(read) == list(expected) == table.column_names
+        for name, values in expected.items():
             np.testing.assert_array_equal(read[name], values)
             np.testing.assert_array_equal(table[name].to_numpy(), values)
-    units = {name: column.unit for name, column in wanted.columns.items()}
+    units = {name: column.unit for name, column in expected.columns.items()}
     assert {field.name: field.metadata[b"unit"].decode() for field in table.schema} == units
     header = paths[0].read_text().splitlines()[0].split(",")
     assert header == [f"{name} [{unit}]" if unit else name for name, unit in units.items()]
@@ -99,12 +99,12 @@ def test_what_cannot_be_exported_is_told_in_a_sentence(folder, tmp_path, monkeyp
             sx.export_result(folder, tmp_path / name, **options)
     with pytest.raises(OutputError, match=r"history\.csv is a file of the run itself; choose another name"):
         sx.export_result(folder, folder / "history.csv", overwrite=True)
-    beside = tmp_path / "mine" / "model.npz"
-    beside.parent.mkdir()
-    beside.write_text("mine")
+    next_to = tmp_path / "mine" / "model.npz"
+    next_to.parent.mkdir()
+    next_to.write_text("mine")
     with pytest.raises(OutputError, match=r"mine, in which the files of mine\.pvd would be, exists already"):
         sx.export_result(folder, tmp_path / "mine.pvd")
-    assert beside.read_text() == "mine"
+    assert next_to.read_text() == "mine"
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(OutputError, match=r"need the package pyarrow; install symplex\[parquet\]"):
         sx.export_result(folder, tmp_path / "a.parquet")

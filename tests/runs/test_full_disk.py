@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from symplex.base.files import write_whole
+from symplex.base.files import write_atomic
 from symplex.errors import OutputError, RenderError
 from symplex.meshes.pictures import film as film_module
 from symplex.meshes.series import redo
@@ -130,7 +130,7 @@ def full(monkeypatch):
 def test_a_file_that_cannot_be_written_whole_stays_as_it_was(tmp_path, full):
     (tmp_path / "a").write_bytes(b"before")
     with pytest.raises(OSError, match="No space"):
-        write_whole(tmp_path / "a", b"after")
+        write_atomic(tmp_path / "a", b"after")
     assert (tmp_path / "a").read_bytes() == b"before"
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 

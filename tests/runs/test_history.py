@@ -82,17 +82,17 @@ def declared(path):
 
 def test_what_columns_are_is_beside_them(tmp_path):
     path = tmp_path / "history.csv"
-    beside = declared(path)
+    next_to = declared(path)
     assert read_history(path).columns == {name: DECLARED[name] for name in ("t", "swing", "kinetic")}
-    assert [column["name"] for column in json.loads(beside.read_text("utf-8"))["columns"]] == ["t", "swing", "kinetic"]
+    assert [column["name"] for column in json.loads(next_to.read_text("utf-8"))["columns"]] == ["t", "swing", "kinetic"]
     assert columns_of(dict(read_history(path)))["swing"] == Column("swing")  # a mapping has names only
     assert np.genfromtxt(path, delimiter=",", names=True).dtype.names == ("t", "swing", "kinetic")
 
 
 def test_a_history_of_an_earlier_version_tells_by_names_what_columns_are(tmp_path):
     path = tmp_path / "history.csv"
-    beside = declared(path)
-    beside.unlink()
+    next_to = declared(path)
+    next_to.unlink()
     names = "t,kinetic,block,total,work_push,balance,momentum_x,contact_force_x,events,own"
     path.write_text(f"{names}\n{'0,' * 9}0\n")
     columns = read_history(path).columns
@@ -100,15 +100,15 @@ def test_a_history_of_an_earlier_version_tells_by_names_what_columns_are(tmp_pat
     assert [column.kind for column in columns.values()] == kinds
     assert [column.unit for column in columns.values()] == ["s", *["J"] * 5, "kg m/s", "N", "", ""]
     with HistoryWriter.resume(path, 0.0, DECLARED):
-        assert beside.exists()
+        assert next_to.exists()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"columns": 3}', '{"columns": [{"unit": "J"}]}'])
 def test_a_damaged_declaration_is_refused_with_a_way_out(tmp_path, text):
     path = tmp_path / "history.csv"
     declared(path).write_text(text)
-    with pytest.raises(OutputError, match=r"history\.json cannot be read.*remove it: the names then") as told:
+    with pytest.raises(OutputError, match=r"history\.json cannot be read.*remove it: the names then") as reported:
         read_history(path)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(reported.value)
     with HistoryWriter.resume(path, 0.0, DECLARED):
         assert read_history(path).columns["swing"] == DECLARED["swing"]

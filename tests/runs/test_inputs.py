@@ -194,7 +194,7 @@ def stopping_at(sample):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "reported"),
     [
         ("1e5]", "2e5]", "load.1.traction.3 was 100000.0, is 200000.0"),
         ("[1e-4, 0, 0]", "[1e-4, 1e-4, 0]", "support.1.displacement.2 was 0, is 0.0001"),
@@ -205,10 +205,10 @@ def stopping_at(sample):
         ('"part.inp"', f'"{"a" * 200}.inp"', f"body.1.mesh was part.inp, is {'a' * 40}…"),
     ],
 )
-def test_another_scenario_is_refused_by_the_key(old, new, told, case):
+def test_another_scenario_is_refused_by_the_key(old, new, reported, case):
     assert old in TEXT
     case.write_text(TEXT.replace(old, new))
-    assert told in refusal(case)
+    assert reported in refusal(case)
 
 
 def test_an_empty_list_is_not_the_default(case):

@@ -43,8 +43,8 @@ def test_positions_and_fields_come_back(folder, page):
             field = fields[name]
             value = field["low"] + field["step"] * array(field["values"])[k]
             of = frame.point_data.get(name)
-            wanted = np.concatenate([*frame.cell_data[name].values()]) if of is None else of
-            np.testing.assert_allclose(value, wanted, atol=0.51 * field["step"] + 1e-6 * np.abs(wanted).max())
+            expected = np.concatenate([*frame.cell_data[name].values()]) if of is None else of
+            np.testing.assert_allclose(value, expected, atol=0.51 * field["step"] + 1e-6 * np.abs(expected).max())
 
 
 def test_tetrahedra_fill_the_bodies_and_triangles_are_their_surface(page):
@@ -175,9 +175,9 @@ def test_what_is_wrong_is_told_in_a_sentence(folder, tmp_path, capsys, arguments
     words = {"FOLDER": str(folder), "NOWHERE": str(tmp_path / "nowhere")}
     given = [words.get(word, str(tmp_path / word) if ".html" in word or ".txt" in word else word) for word in arguments]
     assert main(["view", *given]) == 2
-    told = capsys.readouterr().err
-    assert why in told
-    assert told.count("\n") == 1
+    reported = capsys.readouterr().err
+    assert why in reported
+    assert reported.count("\n") == 1
     assert (tmp_path / "TAKEN.html").read_text() == "<html>mine</html>"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["TAKEN.html"]
 

@@ -74,8 +74,8 @@ def test_a_film_is_drawn_where_it_is_short_or_asked_for(tmp_path, drawn, film, s
     names = [name for name, _ in found]
     assert names == ["snapshots.png", *(["film.gif" if film == "gif" else "film.mp4"] if is_there else [])]
     assert clock[0] == pytest.approx(clocked)
-    told = f"it would take about 5 s; draw it with: symplex render {folder.path} --film"
-    assert left_out == Drawn(no_film=told if film == "auto" and not is_there else "")
+    reported = f"it would take about 5 s; draw it with: symplex render {folder.path} --film"
+    assert left_out == Drawn(no_film=reported if film == "auto" and not is_there else "")
 
 
 def test_a_film_is_not_begun_of_which_snapshots_tell_that_it_is_long(tmp_path, drawn, monkeypatch):

@@ -34,7 +34,7 @@ def test_a_plausible_scenario_has_no_doubts():
 
 
 @pytest.mark.parametrize(
-    ("material", "told"),
+    ("material", "reported"),
     [
         ({"density": 7.85}, ("waves of 1.898e+05 m/s", "E = 210 GPa", "density = 7.85 kg/m³")),
         ({"young": 210.0}, ("waves of 0.1898 m/s", "E = 210 Pa")),
@@ -42,10 +42,10 @@ def test_a_plausible_scenario_has_no_doubts():
         ({"density": 7.35e8}, ("density = 7.35e+08 kg/m³ (materials have 1 to 25,000 kg/m³)",)),
     ],
 )
-def test_units_that_do_not_fit_are_told_with_what_follows_from_them(material, told):
+def test_units_that_do_not_fit_are_told_with_what_follows_from_them(material, reported):
     (line,) = doubts_of(body(**material))
     assert line.startswith("[[body]] #1 'a': implausible ")
-    assert all(part in line for part in told), line
+    assert all(part in line for part in reported), line
 
 
 def test_a_mass_that_does_not_fit_its_volume_is_told():

@@ -164,8 +164,8 @@ def test_phase_planes_are_those_of_one_or_two_coordinates():
 
     def planes(history):
         columns = [*vector_columns("position_bob", "m", "length"), *vector_columns("velocity_bob", "m/s", "other")]
-        told = History(history, {column.name: column for column in columns if column.name in history})
-        return [panel.curves[0] for panel in panels_of({"": told}) if panel.title.startswith("phase plane")]
+        reported = History(history, {column.name: column for column in columns if column.name in history})
+        return [panel.curves[0] for panel in panels_of({"": reported}) if panel.title.startswith("phase plane")]
 
     (plane,) = planes(rows)  # velocities are differences of samples
     np.testing.assert_allclose(plane.x, 2.0 * np.cos(t))

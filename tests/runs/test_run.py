@@ -115,10 +115,10 @@ def test_all_columns_of_a_history_are_declared_beside_it(finished):
     assert [name for name, column in columns.items() if column.watched] == [summary["energy_kept"]]
     assert columns["penetration"].combined == "largest"
     assert summary["units"] == {"peak_contact_force": "N", "peak_contact_force_filtered": "N", "peak_penetration": "m"}
-    told = run_report(summary, folder)
-    assert "peak contact force" in told
-    assert "peak penetration" in told
-    assert run_report({name: part for name, part in summary.items() if name != "units"}, folder) == told
+    reported = run_report(summary, folder)
+    assert "peak contact force" in reported
+    assert "peak penetration" in reported
+    assert run_report({name: part for name, part in summary.items() if name != "units"}, folder) == reported
 
 
 def test_frames_have_the_wanted_fields_in_named_blocks(finished):

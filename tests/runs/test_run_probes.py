@@ -110,10 +110,10 @@ def test_what_probes_tell_is_what_the_history_and_the_frames_tell(whole):
     result = sx.read_result(whole)
     for axis in "xyz":
         np.testing.assert_array_equal(result.probes["floor"][f"force_{axis}"], result.history[f"contact_force_{axis}"])
-    told = result.summary["probes"]["floor"]["columns"]["force_z"]
+    reported = result.summary["probes"]["floor"]["columns"]["force_z"]
     force = result.history["contact_force_z"]
-    assert (told["largest"], told["t_largest"]) == (force.max(), result.history["t"][force.argmax()])
-    assert told["unit"] == "N"
+    assert (reported["largest"], reported["t_largest"]) == (force.max(), result.history["t"][force.argmax()])
+    assert reported["unit"] == "N"
     frame = result.frame(index=-1)
     sigma = frame.cell_fields["stress"]["block"]
     np.testing.assert_allclose(
@@ -159,12 +159,12 @@ def run_with_kills(scenario, folder, monkeypatch):
     assert stopped == [7, 31, 62]
 
 
-def assert_same_file(found, wanted):
+def assert_same_file(found, expected):
     """Byte for byte, but for files of older versions of h5py, which hold the time at which they were made."""
     if found.suffix != ".h5" or h5py.version.version_tuple[:2] >= (3, 16):
-        assert found.read_bytes() == wanted.read_bytes(), found.name
+        assert found.read_bytes() == expected.read_bytes(), found.name
         return
-    with h5py.File(found) as one, h5py.File(wanted) as other:
+    with h5py.File(found) as one, h5py.File(expected) as other:
         assert one.keys() == other.keys()
         assert dict(one.attrs) == dict(other.attrs)
         for name, values in one.items():
@@ -362,9 +362,9 @@ def test_a_support_that_does_not_act_has_no_reaction(tmp_path):
     scenario = sx.Scenario.parse(BASE + TURNS, tmp_path / "turns.toml")
     sx.simulate(scenario, tmp_path / "run", progress=False, pictures=False)
     probes = sx.read_result(tmp_path / "run").probes
-    told = probes["all"]
-    t, late = told["t"], told["t"] > 0.01 * (1.0 + 1e-6)
-    first, second, third, together = (told[f"reaction{name}_z"] for name in ("_first", "_second", "_third", ""))
+    reported = probes["all"]
+    t, late = reported["t"], reported["t"] > 0.01 * (1.0 + 1e-6)
+    first, second, third, together = (reported[f"reaction{name}_z"] for name in ("_first", "_second", "_third", ""))
     assert np.abs(first[(t > 0.0) & ~late]).min() > 0.0
     assert not first[late].any()
     # What two of them hold counts as the first one's that acts then.

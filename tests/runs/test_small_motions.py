@@ -84,10 +84,10 @@ def test_free_beam_in_a_folder(tmp_path, capsys):
     folder = tmp_path / "out"
     arguments = ["modes", str(tmp_path / "beam.toml"), "--number", "8", "--output", str(folder), "--no-pictures"]
     assert main(arguments) == 0
-    told = capsys.readouterr().out
-    assert "translation along x" in told
-    assert "rotation about z" in told
-    assert "100.00 %" in told
+    reported = capsys.readouterr().out
+    assert "translation along x" in reported
+    assert "rotation about z" in reported
+    assert "100.00 %" in reported
     with (folder / "modes.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["mode"] for row in rows] == [str(k) for k in range(1, 9)]

@@ -235,8 +235,8 @@ def test_contact_may_begin_where_bodies_touch():
     assert contact.reach == pytest.approx(0.02 * 0.1)
     assert contact.overlap == pytest.approx(1e-3, rel=0.1)
     assert energy.total(problem.state.q) < 1e-15
-    told = problem.system.observed(problem.state, lambda one, state: one.gradient(state.q[one.nodes]))
-    assert told["gap"] == pytest.approx(0.0, abs=1e-8 * contact.reach)
+    reported = problem.system.observed(problem.state, lambda one, state: one.gradient(state.q[one.nodes]))
+    assert reported["gap"] == pytest.approx(0.0, abs=1e-8 * contact.reach)
     points = problem.points_in_contact("contact", problem.state.q)
     assert np.abs(points - problem.state.q).max() > 0.5 * contact.reach
     assert list(problem.system.loads) == ["friction_lower_upper", "friction_lower_top", "friction_upper_top"]
@@ -289,6 +289,6 @@ def test_force_stepping_tells_of_bodies_that_are_far_apart():
     problem = built(far, NEWMARK.replace('"newmark"', '"force-stepping"\ngrid = 1e-3'))
     motion, contact = problem.integrator.start(problem.system, problem.state), problem.body_contacts["contact"]
     assert len(contact.nodes) == 0
-    told = problem.system.observed(problem.state, motion.gradient)
-    assert told["gap"] == contact.reach
-    assert told["contact_force_lower_upper_z"] == 0.0
+    reported = problem.system.observed(problem.state, motion.gradient)
+    assert reported["gap"] == contact.reach
+    assert reported["contact_force_lower_upper_z"] == 0.0

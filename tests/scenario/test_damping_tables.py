@@ -244,7 +244,7 @@ def test_a_relaxed_preload_is_let_go(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         (
             body() + "[[damping]]\n",
@@ -315,18 +315,18 @@ def test_a_relaxed_preload_is_let_go(tmp_path):
         ),
     ],
 )
-def test_mistakes_are_told_in_one_line(text, told):
-    assert line_of(text) == told
+def test_mistakes_are_told_in_one_line(text, reported):
+    assert line_of(text) == reported
 
 
 def test_methods_that_cannot_are_told():
     stepping = EM.replace('"energy-momentum"\ndt = 5e-4', '"force-stepping"\ngrid = 1e-4')
-    told = line_of(body() + "[[damping]]\nalpha = 1\n", stepping)
-    assert told.startswith("[[damping]] #1 'damping': damping has no potential, which force-stepping needs; take ")
-    told = line_of(body("viscous = [{ ratio = 0.3, time = 1 }]"), stepping)
-    assert told == (
+    reported = line_of(body() + "[[damping]]\nalpha = 1\n", stepping)
+    assert reported.startswith("[[damping]] #1 'damping': damping has no potential, which force-stepping needs; take ")
+    reported = line_of(body("viscous = [{ ratio = 0.3, time = 1 }]"), stepping)
+    assert reported == (
         "[[body]] #1 'cube': its material is viscous, which force-stepping does not take; take another integrator, "
         'such as kind = "newmark" or "energy-momentum".'
     )
-    told = line_of(body() + "[[damping]]\nbeta = 1\n", NEWMARK.replace('"newmark"', '"newmark"\ndt = 1e-4'))
-    assert "dt = 0.0001 s is above the stability limit of explicit Newmark" in told
+    reported = line_of(body() + "[[damping]]\nbeta = 1\n", NEWMARK.replace('"newmark"', '"newmark"\ndt = 1e-4'))
+    assert "dt = 0.0001 s is above the stability limit of explicit Newmark" in reported

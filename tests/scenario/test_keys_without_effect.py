@@ -25,7 +25,7 @@ def scenario(text="", integrator='kind = "newmark"'):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         (
             scenario(integrator='kind = "newmark"\ndt = 1e-6\nsafety = 0.8'),
@@ -63,10 +63,10 @@ def scenario(text="", integrator='kind = "newmark"'):
         ),
     ],
 )
-def test_a_key_without_effect_is_refused(text, told):
+def test_a_key_without_effect_is_refused(text, reported):
     with pytest.raises(ScenarioError) as caught:
         Scenario.parse(text)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -89,11 +89,12 @@ def test_keys_with_effect_are_taken(text):
 
 
 @pytest.mark.parametrize(
-    ("point", "told"), [([0.12, 0, 0], ""), ([8.6, 0, 0], "got a distance of 8.5 m to the nearest, at [0.1, 0.0, 0.0]")]
+    ("point", "reported"),
+    [([0.12, 0, 0], ""), ([8.6, 0, 0], "got a distance of 8.5 m to the nearest, at [0.1, 0.0, 0.0]")],
 )
-def test_the_node_nearest_to_a_point_is_that_of_an_element_there(point, told):
+def test_the_node_nearest_to_a_point_is_that_of_an_element_there(point, reported):
     text = scenario(f'[[probe]]\nname = "p"\nbody = "cube"\npoints = [{point}]\ninterpolate = false\n')
-    if not told:
+    if not reported:
         assert len(Scenario.parse(text).build().probes) == 1
         return
     with pytest.raises(ScenarioError) as caught:
@@ -101,4 +102,4 @@ def test_the_node_nearest_to_a_point_is_that_of_an_element_there(point, told):
     assert "[[probe]] #1 'p': points: [8.6, 0.0, 0.0] m must be within an element of a node of 'cube'" in str(
         caught.value
     )
-    assert told in str(caught.value)
+    assert reported in str(caught.value)

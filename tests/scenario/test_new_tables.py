@@ -13,7 +13,7 @@ from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.pair_laws import EngineeringStrain
 from symplex.scenario.actions import Timed
 from symplex.scenario.building import Builder
-from symplex.scenario.separate import separate_parts
+from symplex.scenario.separate import connected_parts
 from symplex.scenario.table import BODY, BodyName, Entry, Need, fields_with
 from symplex.scenario.tables import Tables, kinds_of
 from symplex.scenario.validation import read_tables
@@ -120,13 +120,13 @@ def _refused(of):
 
 
 def test_needs_of_a_new_table_are_checked():
-    told = mistakes(integrator={"kind": "force-stepping", "grid": 1e-3})
-    assert told.startswith("test.toml: [[tether]] #1 'rope': a puff has no potential, which force-stepping needs;")
+    reported = mistakes(integrator={"kind": "force-stepping", "grid": 1e-3})
+    assert reported.startswith("test.toml: [[tether]] #1 'rope': a puff has no potential, which force-stepping needs;")
 
 
 def test_a_new_table_joins_bodies_and_goes_with_them():
     tables = read(DATA)
-    assert separate_parts(tables) == [{"one", "two"}, {"three"}]
+    assert connected_parts(tables) == [{"one", "two"}, {"three"}]
     assert [table.name for table in tables.within({"one", "two"})["tether"]] == ["rope"]
     assert tables.within({"three"})["tether"] == []
 

@@ -42,12 +42,14 @@ def test_a_pivot_stays_where_it_is():
     text = BLOCK + "density = 1000\npivot = [0.05, 0.05, 0.05]\nangular_velocity = [3, 0, 4]\n"
     scenario = Scenario.parse(text + "[gravity]\nacceleration = [0, 0, -9.81]\n" + REST)
     problem, states, energies = motion_of(scenario, scenario.times)
-    rider, points = problem.riders.riders["a"], [problem.riders.points(state.q) for state in states]
+    rigid_set, points = problem.rigid_sets.rigid_sets["a"], [problem.rigid_sets.points(state.q) for state in states]
     corner = np.flatnonzero(np.abs(points[0] - 0.05).max(axis=1) < 1e-12)
     assert len(corner) == 1
     drift = np.abs([x[corner[0]] - 0.05 for x in points]).max()
     assert 0.0 < drift < 1e-5
-    np.testing.assert_allclose(rider.pose(states[0].q, states[0].v)[1], np.cross([3, 0, 4], [-0.05] * 3), atol=1e-14)
+    np.testing.assert_allclose(
+        rigid_set.pose(states[0].q, states[0].v)[1], np.cross([3, 0, 4], [-0.05] * 3), atol=1e-14
+    )
     assert abs(energies["total"] - problem.system.energies_of(problem.state)["total"]) < 1e-12
 
 
@@ -56,8 +58,8 @@ def test_equal_blocks_that_collide_exchange_their_velocities():
     text = BLOCK + "mass = 2.0\nvelocity = [1, 0, 0]\n" + other + "[[contact]]\nstiffness = 1e7\ndistance = 0.01\n"
     scenario = Scenario.parse(text + REST.replace("1e-3", "5e-4").replace("0.01\n", "0.04\n"))
     problem, states, energies = motion_of(scenario, scenario.times)
-    told = [problem.riders.riders[name].pose(states[-1].q, states[-1].v)[1] for name in "ab"]
-    np.testing.assert_allclose(told, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], atol=1e-3)
+    reported = [problem.rigid_sets.rigid_sets[name].pose(states[-1].q, states[-1].v)[1] for name in "ab"]
+    np.testing.assert_allclose(reported, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], atol=1e-3)
     assert abs(energies["total"] - 1.0) < 1e-11
 
 
@@ -85,10 +87,10 @@ MISTAKES = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_mistakes_are_told(mistake):
-    text, told = MISTAKES[mistake]
+    text, reported = MISTAKES[mistake]
     with pytest.raises(ScenarioError) as caught:
         Scenario.parse(text + REST).build()
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["graham-jelenic", "zhang-skeel", "adaptive-variational", "energy-momentum", "hht"])
@@ -97,7 +99,7 @@ def test_every_method_keeps_a_spinning_block_rigid_by_what_it_declares(kind):
     text = BLOCK.replace("0.1, 0.1, 0.1", "0.1, 0.2, 0.05") + "mass = 1\nangular_velocity = [0, 0, 3]\n"
     rest = REST.replace("energy-momentum", kind).replace("1e-3", "0.02").replace("0.01\n", "2.0\n")
     problem, states, _ = motion_of(Scenario.parse(text + rest), [0.0, 2.0])
-    nodes = problem.riders.riders["a"].nodes
+    nodes = problem.rigid_sets.rigid_sets["a"].nodes
     x, y = ((state.q[nodes] - state.q[nodes].mean(axis=0))[:, :2] for state in (states[-1], states[0]))
     turned = np.arctan2(np.sum(x[:, 1] * y[:, 0] - x[:, 0] * y[:, 1]), np.sum(x * y))
     assert turned == pytest.approx(6.0 - 2.0 * np.pi, abs=0.02)

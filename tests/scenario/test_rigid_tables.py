@@ -61,7 +61,7 @@ FREE = {
 @pytest.mark.parametrize("kind", FREE)
 def test_a_spinning_obstacle_shares_energy_and_both_momenta_with_what_it_hits(kind):
     problem, states, energies = motion_of(f'[[obstacle]]\nname = "tool"\n{FREE[kind]}{SPIN_DOWN}friction = 0.4\n')
-    system, rider = problem.system, problem.riders.riders["tool"]
+    system, rigid_set = problem.system, problem.rigid_sets.rigid_sets["tool"]
     assert max(system.energies["tool"].total(state.q) for state in states) > 1e-3
     exchanged = energies[0]["kinetic"]
     balances = [energy["balance"] for energy in energies]
@@ -70,20 +70,20 @@ def test_a_spinning_obstacle_shares_energy_and_both_momenta_with_what_it_hits(ki
     for of in (system.momentum, system.angular_momentum):
         values = np.array([of(state) for state in states])
         assert np.abs(values - values[0]).max() < 1e-11 * np.abs(values).max()
-    _, velocity, spin = rider.pose(problem.state.q, problem.state.v)
+    _, velocity, spin = rigid_set.pose(problem.state.q, problem.state.v)
     np.testing.assert_allclose(velocity, [0.3, 0.0, -2.0], atol=1e-13)
     np.testing.assert_allclose(spin, [20.0, 30.0, 5.0], atol=1e-11)
-    assert rider.mass == 0.2
-    assert rider.pose(states[-1].q, states[-1].v)[1][2] > -1.9  # it has been slowed down
+    assert rigid_set.mass == 0.2
+    assert rigid_set.pose(states[-1].q, states[-1].v)[1][2] > -1.9  # it has been slowed down
 
 
 def test_a_spinning_sphere_without_friction_does_as_one_on_a_node():
     """A frame turns, but a smooth ball does not show it: the path is that of the carried sphere."""
     ball = '[[obstacle]]\nname = "ball"\n' + FREE["sphere"] + "velocity = [0.3, 0, -2]\nmass = 0.2\nstiffness = 3e3\n"
     problem, carried, _ = motion_of(ball)
-    assert len(problem.riders.riders["ball"].nodes) == 1
+    assert len(problem.rigid_sets.rigid_sets["ball"].nodes) == 1
     problem, framed, _ = motion_of(ball + "angular_velocity = [0, 0, 0]\n")
-    assert len(problem.riders.riders["ball"].nodes) == 4
+    assert len(problem.rigid_sets.rigid_sets["ball"].nodes) == 4
     paths = [np.array([state.q[len(problem.mesh.points) :].mean(axis=0) for state in of]) for of in (carried, framed)]
     np.testing.assert_allclose(paths[0], paths[1], atol=1e-7)
     blocks = [np.array([state.q[: len(problem.mesh.points)] for state in of]) for of in (carried, framed)]
@@ -109,10 +109,10 @@ def test_other_methods_follow_a_spinning_box(kind, dt, drift):
     _, exact, _ = motion_of(rest)
     totals = [energy["total"] for energy in energies]
     assert np.ptp(totals) < drift * totals[0]
-    rider = problem.riders.riders["tool"]
-    told, wanted = (rider.pose(of[-1].q, of[-1].v) for of in (states, exact))
-    np.testing.assert_allclose(told[0], wanted[0], atol=3e-4)
-    np.testing.assert_allclose(told[1], wanted[1], atol=0.15)
+    rigid_set = problem.rigid_sets.rigid_sets["tool"]
+    reported, expected = (rigid_set.pose(of[-1].q, of[-1].v) for of in (states, exact))
+    np.testing.assert_allclose(reported[0], expected[0], atol=3e-4)
+    np.testing.assert_allclose(reported[1], expected[1], atol=0.15)
 
 
 # -- given motions -----------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def test_the_work_of_a_driven_obstacle_is_in_the_balance_to_round_off(name):
     # What the tool has put in is stored, but for what friction has taken.
     assert works[-1] + energies[-1]["work_friction_tool"] == pytest.approx(stored, rel=1e-9)
     assert energies[0]["kinetic"] < 1e-11  # what is driven has no inertia of its own
-    assert problem.system.fixed[problem.riders.riders["tool"].nodes].all()
+    assert problem.system.fixed[problem.rigid_sets.rigid_sets["tool"].nodes].all()
 
 
 def test_a_driven_obstacle_is_where_its_motion_takes_it():
@@ -196,8 +196,8 @@ def test_a_rigid_surface_of_a_file_is_pressed_into_a_block(stl):
     contact = problem.body_contacts["tool"]
     assert contact.surface.names == ("tool", "block")
     assert contact.surface.has_volume[0]  # corners in one place are one
-    assert len(problem.riders.points_of("tool")) == 42
-    points = problem.riders.points(states[-1].q)
+    assert len(problem.rigid_sets.points_of("tool")) == 42
+    points = problem.rigid_sets.points(states[-1].q)
     assert contact.contacts(points).gaps.min() > 0.0
 
 
@@ -207,7 +207,7 @@ def test_a_surface_that_stands_still_throws_a_block_back(stl):
     heights = [state.q[: len(problem.mesh.points), 2].mean() for state in states]
     assert 3 < int(np.argmax(heights)) < 9  # it has come back
     assert np.ptp([energy["total"] for energy in energies]) < 1e-11 * max(energy["kinetic"] for energy in energies)
-    assert not problem.riders.riders["tool"].mass
+    assert not problem.rigid_sets.rigid_sets["tool"].mass
     assert problem.system.fixed[-4:].all()
 
 
@@ -237,14 +237,14 @@ acceleration = [0, 0, -9.81]
     problem, states, energies = motion_of(rest, kind=kind, dt=1e-4 if kind == "energy-momentum" else 2e-5)
     balances = np.array([energy["balance"] for energy in energies])
     assert np.ptp(balances) < (1e-11 if kind == "energy-momentum" else 3e-2) * energies[0]["kinetic"]
-    rider = problem.riders.riders["ball"]
-    assert rider.mass == pytest.approx(2000.0 * 4.0 / 3.0 * np.pi * 0.03**3, rel=0.3)  # of what the triangles bound
-    assert rider.pose(states[-1].q, states[-1].v)[1][2] > -1.5
-    told = problem.system.observed(states[5], lambda energy, at: energy.gradient(at.q[energy.nodes]))
-    assert "contact_force_block_ball_z" in told
+    rigid_set = problem.rigid_sets.rigid_sets["ball"]
+    assert rigid_set.mass == pytest.approx(2000.0 * 4.0 / 3.0 * np.pi * 0.03**3, rel=0.3)  # of what the triangles bound
+    assert rigid_set.pose(states[-1].q, states[-1].v)[1][2] > -1.5
+    reported = problem.system.observed(states[5], lambda energy, at: energy.gradient(at.q[energy.nodes]))
+    assert "contact_force_block_ball_z" in reported
     # The floor touches the points of the ball as well.
     points = problem.contacts["floor"].nodes[:, 0]
-    assert len(points) == len(problem.mesh.boundary_nodes) + len(problem.riders.points_of("ball"))
+    assert len(points) == len(problem.mesh.boundary_nodes) + len(problem.rigid_sets.points_of("ball"))
 
 
 def test_a_run_with_rigid_bodies_is_kept_and_resumed_to_the_last_bit(stl, monkeypatch):
@@ -328,10 +328,10 @@ MISTAKES = {
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_get_a_line(name):
-    rest, wanted = MISTAKES[name]
+    rest, expected = MISTAKES[name]
     with pytest.raises(ScenarioError) as caught:
         scenario(rest).build()
-    assert wanted in str(caught.value)
+    assert expected in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
 
 
@@ -364,4 +364,4 @@ def test_open_and_inverted_surfaces_get_a_sentence(tmp_path):
     with pytest.raises(ScenarioError, match=r"the normals of turned.stl point inwards.*flip = true"):
         scenario(rest.format("turned"), folder=tmp_path).build()
     problem = scenario(rest.format("turned") + "flip = true\nmass = 1.0\n", folder=tmp_path).build()
-    assert problem.riders.riders["o"].mass == 1.0
+    assert problem.rigid_sets.rigid_sets["o"].mass == 1.0

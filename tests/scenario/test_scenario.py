@@ -441,7 +441,7 @@ def test_elements_that_are_not_known_or_do_not_fit_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("table", "wanted"),
+    ("table", "expected"),
     [
         ('kind = "energy-momentum"\ndt = 1e-7', EnergyMomentum(1e-7)),
         ('kind = "energy-momentum"\ndt = 1e-7\norder = 6', Composition(EnergyMomentum(1e-7), 6)),
@@ -451,7 +451,7 @@ def test_elements_that_are_not_known_or_do_not_fit_are_refused(tmp_path):
         ('kind = "newmark"\ndt = 1e-7\nbeta = 0.25', Newmark.trapezoidal(1e-7)),
     ],
 )
-def test_implicit_integrators(table, wanted):
+def test_implicit_integrators(table, expected):
     text = BODY + 'mass = "consistent"\n' + REST.replace('kind = "newmark"', table)
-    assert integrator_of(Scenario.parse(text).tables) == wanted
+    assert integrator_of(Scenario.parse(text).tables) == expected
     assert not build(text).system.is_lumped

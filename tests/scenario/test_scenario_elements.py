@@ -92,17 +92,17 @@ def test_a_formula_and_its_constants():
     text = (
         'law = "c10*(I1bar - 3) + lambda/2*(J - 1)**2 + k*(I4 - 1)**2", c10 = 1e5, lambda = 3e6, k = 1e4, density = 9'
     )
-    for fibres, wanted in (("[0, 0, 2]", [[0, 0, 2]]), ("[[0, 1, 0]]", [[0, 1, 0]])):
+    for fibres, expected in (("[0, 0, 2]", [[0, 0, 2]]), ("[[0, 1, 0]]", [[0, 1, 0]])):
         material = scenario(material=f"{text}, fibres = {fibres}").build().solids["block"].material
         formula = "c10*(I1bar - 3) + lmbda/2*(J - 1)**2 + k*(I4 - 1)**2"
-        assert material == formula_material(formula, c10=1e5, lmbda=3e6, k=1e4, density=9.0, fibres=wanted)
+        assert material == formula_material(formula, c10=1e5, lmbda=3e6, k=1e4, density=9.0, fibres=expected)
     by_name = 'law = "gent", mu = 1e5, Jm = 30, K = 3e6, density = 1000'
-    wanted = formula_material("gent", mu=1e5, Jm=30.0, K=3e6, density=1000.0)
-    assert scenario(material=by_name).build().solids["block"].material == wanted
+    expected = formula_material("gent", mu=1e5, Jm=30.0, K=3e6, density=1000.0)
+    assert scenario(material=by_name).build().solids["block"].material == expected
 
 
 @pytest.mark.parametrize(
-    ("material", "told"),
+    ("material", "reported"),
     [
         (
             'law = "c10*(I1bar - 3)", c10 = 1e5, density = 1',
@@ -128,8 +128,8 @@ def test_a_formula_and_its_constants():
         ('law = "hooke", young = 1e6, poisson = 0.3, density = 1', "law is 'hooke'"),
     ],
 )
-def test_constants_that_do_not_belong_are_refused(material, told):
-    with pytest.raises(ScenarioError, match=told):
+def test_constants_that_do_not_belong_are_refused(material, reported):
+    with pytest.raises(ScenarioError, match=reported):
         scenario(material=material)
 
 

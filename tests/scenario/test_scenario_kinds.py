@@ -207,8 +207,8 @@ def test_orders_that_there_are_not_are_refused():
     assert "order must be at least 6, that of GrahamJelenic cayley-magnus-6 itself, got 4" in mistakes(
         BODY, "graham-jelenic", scheme.format("cayley-magnus-6")
     )
-    told = mistakes(BODY, "graham-jelenic", scheme.format("kappa"))
-    assert "order must be 2, got 4: GrahamJelenic cannot be composed: κ has poles" in told
+    reported = mistakes(BODY, "graham-jelenic", scheme.format("kappa"))
+    assert "order must be 2, got 4: GrahamJelenic cannot be composed: κ has poles" in reported
     assert "there is no scheme 'yoshida' of order 8; there are" in mistakes(
         BODY, "newmark", 'order = 8\nsubsteps = "yoshida"'
     )
@@ -218,8 +218,8 @@ def test_orders_that_there_are_not_are_refused():
     assert "order must be at least 6, that of GrahamJelenic cayley-magnus-6 itself, got 4" in mistakes(
         BODY, "graham-jelenic", 'dt = 0.1\norder = 4\nsubsteps = "suzuki"'
     )
-    told = mistakes(BODY, "midpoint", 'dt = 0.1\norder = 6\nsubsteps = "blanes-moan"')
-    assert "the scheme 'blanes-moan' is for explicit Newmark" in told
+    reported = mistakes(BODY, "midpoint", 'dt = 0.1\norder = 6\nsubsteps = "blanes-moan"')
+    assert "the scheme 'blanes-moan' is for explicit Newmark" in reported
     assert "unknown key 'order'" in mistakes(HUNG, "shake", "dt = 0.1\norder = 4")
 
 
@@ -286,10 +286,10 @@ def test_heat_is_reported(tmp_path, capsys):
     path = tmp_path / "warm.toml"
     path.write_text(scenario(BODY + PUSH, "newmark", "dt = 0.05", bath()).text, "utf-8")
     assert main(["run", str(path), "--output", str(tmp_path / "out")]) == 0
-    told = capsys.readouterr().out
-    assert "the work of push and the heat taken off" in told
-    assert "mean temperature" in told
-    assert "expected 0.02" in told
+    reported = capsys.readouterr().out
+    assert "the work of push and the heat taken off" in reported
+    assert "mean temperature" in reported
+    assert "expected 0.02" in reported
 
 
 def test_what_a_thermostat_does_depends_on_its_seed(tmp_path):
@@ -371,7 +371,7 @@ ROD = HUNG.replace("to = [0.0, 0.0, 3.0]\n", "")
 
 
 @pytest.mark.parametrize(
-    ("system", "kind", "keys", "told"),
+    ("system", "kind", "keys", "reported"),
     [
         (BODY, "adaptive-variational", "dt = 0.1\nbounds = [2, 3]", "bounds must be a number between 0"),
         (BODY, "adaptive-variational", "dt = 0.1\nbounds = [0.5]", "bounds must be 2 numbers"),
@@ -438,14 +438,14 @@ ROD = HUNG.replace("to = [0.0, 0.0, 3.0]\n", "")
         ),
     ],
 )
-def test_mistakes_are_named(system, kind, keys, told):
+def test_mistakes_are_named(system, kind, keys, reported):
     message = mistakes(system, kind, keys)
-    assert told in message
+    assert reported in message
     assert message.startswith("block.toml: [")
 
 
 @pytest.mark.parametrize(
-    ("system", "kind", "keys", "changes", "told"),
+    ("system", "kind", "keys", "changes", "reported"),
     [
         (BODY, "newmark", "", {"temperature": -1}, "temperature must be at least 0, got -1 K"),
         (BODY, "newmark", "", {"temperature": None}, "temperature is missing (K)"),
@@ -467,8 +467,8 @@ def test_mistakes_are_named(system, kind, keys, told):
         ),
     ],
 )
-def test_mistakes_about_thermostats_are_named(system, kind, keys, changes, told):
-    assert told in mistakes(system, kind, keys, bath(**changes))
+def test_mistakes_about_thermostats_are_named(system, kind, keys, changes, reported):
+    assert reported in mistakes(system, kind, keys, bath(**changes))
 
 
 def test_there_is_one_thermostat():

@@ -52,7 +52,7 @@ RANGE = "must be 0, or from 1e-30 to 1e+30 in size, got "
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         (with_integrator('kind = "newmark"\ndt = 1e-300'), f"[integrator]: dt {RANGE}1e-300."),
         (
@@ -111,9 +111,9 @@ RANGE = "must be 0, or from 1e-30 to 1e+30 in size, got "
         ),
     ],
 )
-def test_what_nothing_can_be_done_with_is_told_in_one_line(text, told):
+def test_what_nothing_can_be_done_with_is_told_in_one_line(text, reported):
     line = line_of(text)
-    assert told in line
+    assert reported in line
     assert len(line) < 300
     assert line.isprintable()
 
@@ -152,11 +152,11 @@ def test_many_unknown_words_are_compared_with_known_ones_as_often_as_is_told(tab
     with pytest.raises(ScenarioError) as caught:
         Scenario.parse((table if "[[" not in table else "") + text, "test.toml")
     assert len(compared) <= 50
-    told = str(caught.value).splitlines()
-    assert len(told) == 51
-    assert told[-1].startswith("test.toml: and 45")
+    reported = str(caught.value).splitlines()
+    assert len(reported) == 51
+    assert reported[-1].startswith("test.toml: and 45")
     if table == "[run]\n":
-        assert all("; did you mean 'frames'?" in line for line in told[1:50])
+        assert all("; did you mean 'frames'?" in line for line in reported[1:50])
 
 
 @pytest.mark.parametrize("path", ["a\\u0000b", 5000 * "p", 300 * "p", "folder/" + 200 * "é"])

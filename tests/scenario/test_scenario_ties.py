@@ -82,9 +82,9 @@ def test_a_gap_that_a_tie_closes_is_told_and_a_wide_one_refused(upper, tie, tmp_
         return text + rest(duration=1e-4)
 
     name = "'glue'" if "glue" in tie else ""
-    told = "closes a gap of up to 0.005 m to 'lower', by moving nodes ("
+    reported = "closes a gap of up to 0.005 m to 'lower', by moving nodes ("
     ((here, note),) = build(apart(0.005, 0.01)).notes
-    assert (here, note[: len(told)]) == (f"[[tie]] #1 {name}".strip(), told)
+    assert (here, note[: len(reported)]) == (f"[[tie]] #1 {name}".strip(), reported)
     assert build(apart(0.0, 0.01)).notes == ()
     (line,) = lines(apart(0.06, 0.1))
     assert "the gap to 'lower' must be at most 0.5 of the shortest edge there, " in line
@@ -93,7 +93,7 @@ def test_a_gap_that_a_tie_closes_is_told_and_a_wide_one_refused(upper, tie, tmp_
     file.write_text(apart(0.005, 0.01))
     for words in (["check", str(file)], ["run", str(file), "--output", str(tmp_path / "out")]):
         assert main(words) == 0
-        assert told in " ".join(capsys.readouterr().out.split())
+        assert reported in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("kind", ["nodes", "surface"])
@@ -129,14 +129,14 @@ def test_a_surface_tie_beside_what_is_rigid_and_free():
     """Which has nodes of its own, after those of bodies."""
     ball = '[[obstacle]]\nname = "ball"\nkind = "sphere"\ncenter = [0.1, 0.05, 0.3]\nradius = 0.05\nstiffness = 1e4\n'
     alone = build(LOWER + FINE + SURFACE + rest(EM, 0.02))
-    beside = build(LOWER + FINE + SURFACE + ball + "mass = 0.1\n" + rest(EM, 0.02))
+    next_to = build(LOWER + FINE + SURFACE + ball + "mass = 0.1\n" + rest(EM, 0.02))
     n = alone.system.n_nodes
     q = alone.mesh.points + 0.01 * np.sin(20.0 * alone.mesh.points[:, [2, 0, 1]])
-    both = np.concatenate([q, beside.state.q[n:]])
+    both = np.concatenate([q, next_to.state.q[n:]])
     assert len(both) == n + 1
-    glue = beside.system.energies["glue"]
+    glue = next_to.system.energies["glue"]
     assert glue.total(both) == pytest.approx(alone.system.energies["glue"].total(q), rel=1e-14)
-    assert np.linalg.norm(beside.system.gradient(both)[n:]) == 0.0
+    assert np.linalg.norm(next_to.system.gradient(both)[n:]) == 0.0
 
 
 def test_nodes_near_a_surface_are_drawn_to_it():

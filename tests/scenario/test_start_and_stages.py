@@ -208,7 +208,7 @@ def test_separate_bodies_rotate_each_about_its_own_centre(given):
         size = {"angular_velocity": omega - 3.0, "angular_momentum": 0.5 * length**2 * omega - 9.0}
         assert abs(size[given.split()[0]]) < 1e-8
         np.testing.assert_allclose(0.5 * (state.v[one] + state.v[other]), velocity, atol=1e-12)
-    nut = spun.riders.riders["nut"]
+    nut = spun.rigid_sets.rigid_sets["nut"]
     np.testing.assert_allclose(nut.pose(state.q, state.v)[2], [0, 4, 0], atol=1e-12)
 
 
@@ -317,7 +317,7 @@ SETTLED = stage(0.02, "static").replace("kind", "dt = 0.01, kind") + stage(0.02,
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         (
             BAR + "velocity = [1, 0, 0]\n" + HELD + FROM + RUN,
@@ -357,8 +357,8 @@ SETTLED = stage(0.02, "static").replace("kind", "dt = 0.01, kind") + stage(0.02,
         ),
     ],
 )
-def test_velocities_without_effect_are_refused(text, told):
-    assert told in mistakes(text)
+def test_velocities_without_effect_are_refused(text, reported):
+    assert reported in mistakes(text)
 
 
 def test_velocities_of_some_free_coordinates_are_not_refused():
@@ -607,7 +607,7 @@ def test_histories_count_from_when_they_begin():
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         (
             BAR + push(**{"from": 0.03, "until": 0.01}) + RUN,
@@ -640,5 +640,5 @@ def test_histories_count_from_when_they_begin():
         (BAR + "[stage]\nduration = 1\n" + RUN, "stage must be written [[stage]]"),
     ],
 )
-def test_what_is_no_part_of_a_run_is_refused(text, wanted):
-    assert wanted in mistakes(text)
+def test_what_is_no_part_of_a_run_is_refused(text, expected):
+    assert expected in mistakes(text)

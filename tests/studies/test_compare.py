@@ -78,8 +78,8 @@ def test_differences_are_those_of_the_motions(results, tmp_path, can_draw):
     # Of energies: beside the kinetic energy of the first, ½ 1000 (3.5² − 3²) over ½ 1000 3².
     assert found["total"].relative == pytest.approx((3.5**2 - 9.0) / 9.0, rel=1e-12)
     assert found["momentum_z"].relative < 1e-14  # rounding in both
-    told = json.loads((tmp_path / "out" / "comparison.json").read_text())
-    assert [one["name"] for one in told["differences"]] == [one.name for one in found.differences]
+    reported = json.loads((tmp_path / "out" / "comparison.json").read_text())
+    assert [one["name"] for one in reported["differences"]] == [one.name for one in found.differences]
     assert (tmp_path / "out" / "differences.png").stat().st_size > 1000
     assert (tmp_path / "out" / "snapshot.png").exists() or not can_draw
     series = sx.read_series(tmp_path / "out" / "difference.vtkhdf")
@@ -111,7 +111,7 @@ def test_a_comparison_is_read_and_drawn_again(results, tmp_path, monkeypatch, ca
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
         ({"times": [0.0, "x"]}, "comparison.json cannot be read: not a comparison, or damaged"),
         ({"over_time": {"displacement": [1.0]}}, "rows over time that are not finite numbers, one for each time"),
@@ -119,13 +119,13 @@ def test_a_comparison_is_read_and_drawn_again(results, tmp_path, monkeypatch, ca
         ({"times": [], "over_time": {}}, "were compared without frames, or by an earlier version"),
     ],
 )
-def test_comparisons_that_cannot_be_drawn(change, told, results, tmp_path, capsys):
+def test_comparisons_that_cannot_be_drawn(change, reported, results, tmp_path, capsys):
     sx.compare(results["a"], results["faster"], output=tmp_path)
     file = tmp_path / "comparison.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | change))
     assert main(["plot", str(tmp_path)]) == 2
     complaint = capsys.readouterr().err
-    assert told in complaint
+    assert reported in complaint
     assert complaint.count("\n") == 1
 
 

@@ -104,8 +104,8 @@ def test_a_mesh_is_refined(tmp_path, monkeypatch, capsys):
     assert "first(rope) tends to 0.0016666667 J at the observed order 2" in out
     assert sx.studies.read_convergence("rope-convergence").exact == exact
     assert main([*words, "--quantity", "first(rope)", "--overwrite"]) == 0
-    told = capsys.readouterr().out
-    assert "first(rope) tends to 0.0016666" in told
+    reported = capsys.readouterr().out
+    assert "first(rope) tends to 0.0016666" in reported
     found = sx.studies.read_convergence("rope-convergence")
     assert found.exact is None
     assert found.order("first(rope)") == pytest.approx(2.0, abs=1e-3)
@@ -115,7 +115,7 @@ def test_a_mesh_is_refined(tmp_path, monkeypatch, capsys):
     out = capsys.readouterr().out
     assert out.startswith("Convergence\n")
     assert found.report() in out
-    assert found.report() in told
+    assert found.report() in reported
     assert main(["plot", "rope-convergence", "--output", "errors.svg"]) == 0
     assert Path("errors.svg").stat().st_size > 1000
     Path("rope-convergence/convergence.json").write_text("[1]")

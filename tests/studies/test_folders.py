@@ -50,31 +50,31 @@ def info(capsys, folder):
 
 def test_modes_and_responses(here, capsys):
     assert main(["modes", "swing.toml", "--number", "1", "--no-pictures"]) == 0
-    told = info(capsys, "swing-modes")
-    assert told.startswith("Modes\n")
-    assert "swing.toml" in told
-    assert told.rstrip().endswith("vibration")
+    reported = info(capsys, "swing-modes")
+    assert reported.startswith("Modes\n")
+    assert "swing.toml" in reported
+    assert reported.rstrip().endswith("vibration")
     assert main(["response", "swing.toml", "--no-pictures"]) == 0
-    told = info(capsys, "swing-response")
-    assert told.startswith("Harmonic response\n")
-    assert "peak of tip" in told
-    assert "along x at 2 Hz" in told
+    reported = info(capsys, "swing-response")
+    assert reported.startswith("Harmonic response\n")
+    assert "peak of tip" in reported
+    assert "along x at 2 Hz" in reported
 
 
 def test_a_study_and_a_comparison(here, capsys):
     over = ["--over", "spring.spring.stiffness=100,200", "--over", "integrator.dt=2e-3,-1", "--workers", "0"]
     assert main(["sweep", "swing.toml", *over, "--quantity", "max(kinetic)", "--quiet"]) == 1
-    told = info(capsys, "swing-study")
-    assert "2 finished, 2 failed" in told
-    assert "spring.spring.stiffness, integrator.dt" in told
-    lines = told.splitlines()
+    reported = info(capsys, "swing-study")
+    assert "2 finished, 2 failed" in reported
+    assert "spring.spring.stiffness, integrator.dt" in reported
+    lines = reported.splitlines()
     assert any(line.startswith("001") and line.rstrip().endswith("finished") for line in lines)
     assert any(line.startswith("member 002: ") and "dt must be positive, got -1 s" in line for line in lines)
     assert main(["compare", "swing-study/members/001", "swing-study/members/003", "--output", "both"]) == 0
-    told = info(capsys, "both")
-    assert told.startswith("Comparison\n")
-    assert "swing-study/members/003" in told
-    assert "kinetic" in told
+    reported = info(capsys, "both")
+    assert reported.startswith("Comparison\n")
+    assert "swing-study/members/003" in reported
+    assert "kinetic" in reported
 
 
 def test_damage_is_told(here, capsys):

@@ -154,8 +154,10 @@ def test_members_of_other_files_are_not_mixed_with_those_of_before(pulled, name)
     (Path("osc-study/members/002/summary.json")).unlink()  # as it is while it runs
     before = table()
     Path(name).write_text(Path(name).read_text().replace("0, 0, 0\n", "0.5, 0, 0\n").replace("0.1, 1", "0.1, 2"))
-    told = "the file pull.csv has changed since" if name == "pull.csv" else "the meshes are no longer those of the run"
-    with pytest.raises(sx.SymplexError, match=f"cannot be resumed: {told}"):
+    reported = (
+        "the file pull.csv has changed since" if name == "pull.csv" else "the meshes are no longer those of the run"
+    )
+    with pytest.raises(sx.SymplexError, match=f"cannot be resumed: {reported}"):
         sweep(**keys, resume=True)
     assert table() == before
 

@@ -229,7 +229,7 @@ def test_contact_laws_in_python_have_all_forms_on_all_obstacles(name):
     for form, ends in (("gradient", (q,)), ("hessian", (q,)), ("discrete_gradient", (q, q1))):
         found, expected = (getattr(e, form)(*(x[e.nodes] for x in ends)) for e in (linear, built_in))
         np.testing.assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
-    np.testing.assert_array_equal(linear.latent_stiffness(40), built_in.latent_stiffness(40))
+    np.testing.assert_array_equal(linear.contact_stiffness_bound(40), built_in.contact_stiffness_bound(40))
 
 
 def test_a_law_of_hertz_conserves_energy_and_runs_with_friction():

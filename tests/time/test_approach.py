@@ -93,7 +93,7 @@ def test_a_motion_stopped_on_its_way_goes_on_bit_identically(name, monkeypatch):
     method, start = CASES[name]
     t = 0.8
     at_once = method.start(*start())
-    wanted = at_once.advance(t)
+    expected = at_once.advance(t)
     motion = method.start(*start())
     motion.advance(0.0)
     stops = 0
@@ -104,8 +104,8 @@ def test_a_motion_stopped_on_its_way_goes_on_bit_identically(name, monkeypatch):
     assert stops >= 5
     found = motion.advance(t)
     for part in ("t", "q", "v", "a"):
-        np.testing.assert_array_equal(getattr(found, part), getattr(wanted, part))
-    assert motion.energies(found) == at_once.energies(wanted)
+        np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
+    assert motion.energies(found) == at_once.energies(expected)
     assert motion.statistics() == at_once.statistics()
 
 

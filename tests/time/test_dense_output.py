@@ -27,11 +27,11 @@ def test_quintic_motions_are_exact():
     coefficients = np.random.default_rng(0).standard_normal((6, 3, 2))
     between = Interpolant(quintic(0.5, coefficients), quintic(1.7, coefficients))
     for t in (0.5, 0.8, 1.1, 1.7):
-        found, wanted = between(t), quintic(t, coefficients)
+        found, expected = between(t), quintic(t, coefficients)
         assert found.t == t
-        np.testing.assert_allclose(found.q, wanted.q, atol=1e-12)
-        np.testing.assert_allclose(found.v, wanted.v, atol=1e-12)
-        np.testing.assert_allclose(found.a, wanted.a, atol=1e-11)
+        np.testing.assert_allclose(found.q, expected.q, atol=1e-12)
+        np.testing.assert_allclose(found.v, expected.v, atol=1e-12)
+        np.testing.assert_allclose(found.a, expected.a, atol=1e-11)
 
 
 def kepler():
@@ -48,9 +48,9 @@ def test_orders_of_the_interpolant():
     for h in (0.2, 0.1):
         motion = Composition(Midpoint(h / 40), 8).start(system, state)
         between = Interpolant(motion.advance(0.4), motion.advance(0.4 + h))
-        wanted = Composition(Midpoint(h / 80), 8).start(system, state).advance(0.4 + 0.3 * h)
+        expected = Composition(Midpoint(h / 80), 8).start(system, state).advance(0.4 + 0.3 * h)
         found = between(0.4 + 0.3 * h)
-        errors.append([np.abs(getattr(found, name) - getattr(wanted, name)).max() for name in "qva"])
+        errors.append([np.abs(getattr(found, name) - getattr(expected, name)).max() for name in "qva"])
     assert exact.t == 0.0
     np.testing.assert_allclose(np.log2(np.divide(*errors)), [6.0, 5.0, 4.0], atol=0.5)
 

@@ -111,13 +111,13 @@ def test_going_on_from_any_stage_is_bit_identical(until):
     method = stages()
     motion, _ = run(method, [until])
     kept = motion.checkpoint()
-    (end, wanted), other = (motion.advance(4.0), None), method.resume(method.stages[0].system, kept)
+    (end, expected), other = (motion.advance(4.0), None), method.resume(method.stages[0].system, kept)
     found = other.advance(4.0)
     np.testing.assert_array_equal(found.q, end.q)
     np.testing.assert_array_equal(found.v, end.v)
     assert other.energies(found) == motion.energies(end)
     assert other.statistics() == motion.statistics()
-    assert wanted is None
+    assert expected is None
 
 
 def test_it_is_the_same_however_often_it_is_looked_at():

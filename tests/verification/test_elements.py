@@ -205,10 +205,10 @@ def test_rates_for_a_manufactured_solution(kind, cells, law):
     """Errors fall as h² and h in L² and H¹ for linear elements, as h³ and h² for quadratic ones."""
     exact = Manufactured(law)
     coarse, fine = exact.errors(kind, cells), exact.errors(kind, 2 * cells)
-    wanted = np.array([2.0, 1.0] if is_linear(kind) else [3.0, 2.0])
+    expected = np.array([2.0, 1.0] if is_linear(kind) else [3.0, 2.0])
     rates = np.log2(coarse / fine)
     assert fine[0] < 0.05 * Manufactured.amplitude
-    assert np.all(np.abs(rates - wanted) < 0.1)
+    assert np.all(np.abs(rates - expected) < 0.1)
 
 
 @pytest.mark.slow
@@ -294,17 +294,17 @@ def test_frequencies_of_a_cantilever(law, mass):
     found = frequencies("tetra10", (20, 2, 2), law.from_young(**HOOKE), mass)
     flat, valid = timoshenko(WIDTH, HEIGHT, 2), timoshenko(HEIGHT, WIDTH, 2)
     stretch = np.pi / 2 * np.sqrt(YOUNG / DENSITY) / LENGTH
-    for wanted in (flat[0], valid[0], flat[1], stretch):
-        assert np.abs(found / wanted - 1).min() < 0.0015
+    for expected in (flat[0], valid[0], flat[1], stretch):
+        assert np.abs(found / expected - 1).min() < 0.0015
 
 
 def test_frequencies_of_linear_elements_converge_from_above():
     """Full integration of linear elements is too stiff in bending (they lock), by an error that falls with h²."""
     law = NeoHookean.from_young(**HOOKE)
-    wanted = timoshenko(WIDTH, HEIGHT, 1)[0]
+    expected = timoshenko(WIDTH, HEIGHT, 1)[0]
     for kind, coarse, most in (("hexahedron full", (20, 2, 2), 0.15), ("tetra", (20, 2, 2), 0.5)):
-        first = frequencies(kind, coarse, law, consistent_mass, n=1)[0] / wanted - 1
-        second = frequencies(kind, tuple(2 * c for c in coarse), law, consistent_mass, n=1)[0] / wanted - 1
+        first = frequencies(kind, coarse, law, consistent_mass, n=1)[0] / expected - 1
+        second = frequencies(kind, tuple(2 * c for c in coarse), law, consistent_mass, n=1)[0] / expected - 1
         assert 0 < second < first < most
         assert 1.6 < np.log2(first / second) < 2.4
 
@@ -312,9 +312,9 @@ def test_frequencies_of_linear_elements_converge_from_above():
 def test_frequencies_of_linear_hexahedra_that_do_not_lock():
     """One element through the thickness has the first frequencies of both planes, by either mass."""
     law = NeoHookean.from_young(**HOOKE)
-    wanted = np.array([timoshenko(WIDTH, HEIGHT, 1)[0], timoshenko(HEIGHT, WIDTH, 1)[0]])
+    expected = np.array([timoshenko(WIDTH, HEIGHT, 1)[0], timoshenko(HEIGHT, WIDTH, 1)[0]])
     for mass, low, high in ((consistent_mass, 1.5e-3, 2.0e-3), (lumped_mass, -5.8e-3, -4.0e-3)):
-        errors = np.sort(frequencies("hexahedron", (10, 1, 1), law, mass, n=2)) / wanted - 1.0
+        errors = np.sort(frequencies("hexahedron", (10, 1, 1), law, mass, n=2)) / expected - 1.0
         assert np.all((low < errors) & (errors < high))
 
 

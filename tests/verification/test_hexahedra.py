@@ -129,11 +129,11 @@ def test_straight_beam(shape, in_plane, out_of_plane):
     solid = sx.Solid(points, cells, sx.LinearElastic.from_young(1e7, 0.3, 1.0))
     root, end = points[:, 0] == 0.0, points[:, 0] == 6.0
     fixed = np.repeat(root[:, None], 3, axis=1)
-    for axis, exact, wanted in ((1, 0.1081, in_plane), (2, 0.4321, out_of_plane)):
+    for axis, exact, expected in ((1, 0.1081, in_plane), (2, 0.4321, out_of_plane)):
         load = np.zeros_like(points)
         load[end, axis] = 0.25
         tip = (equilibrium(solid, fixed, load) - points)[end, axis].mean()
-        assert tip / exact == pytest.approx(wanted, abs=1e-3)
+        assert tip / exact == pytest.approx(expected, abs=1e-3)
 
 
 def test_twisted_beam():

@@ -9,8 +9,8 @@ from typing import final
 import numpy as np
 
 from symplex.errors import StepFailed
-from symplex.fem.energies.changing import IncompleteStencils
 from symplex.fem.energies.energy import Array
+from symplex.fem.energies.neighbour_list import IncompleteStencils
 from symplex.fem.system import System
 from symplex.time.conserving.algorithm_mc import ConservingScheme
 from symplex.time.conserving.cayley_preconditioner import CayleyPreconditioner
@@ -146,7 +146,7 @@ class GrahamJelenicMotion(FixedStepMotion):
         try:
             evaluate()
         except IncompleteStencils:
-            self.system.cover((self._z0[0], q1))
+            self.system.extend_list((self._z0[0], q1))
             self.stencils_changed()
             self._scheme.begin(self._t, self._h, self._z0, self._a)
             evaluate()
@@ -159,12 +159,12 @@ class GrahamJelenicMotion(FixedStepMotion):
             self._of_step[0], self._stiff_at[...], self._ready = size, self._q, True
             self._linearise(self._q)
             way = _PLAIN if self._preconditioner.largest() < _CONTRACTS else _FACTORS
-            wanted = way == _FACTORS
+            requested = way == _FACTORS
         elif way == _PLAIN:
-            wanted = at_last > _MANY[self._scheme.order]
+            requested = at_last > _MANY[self._scheme.order]
         else:
-            wanted = at_last > _STALE * at_first + _FEW
-        if wanted:
+            requested = at_last > _STALE * at_first + _FEW
+        if requested:
             way = _FACTORS
             self._renew(self._q)
         elif not self._ready:  # gone on with from a checkpoint

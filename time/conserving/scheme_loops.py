@@ -101,7 +101,7 @@ class SchemeRooms(NamedTuple):
 
 def has_loops(system: System) -> bool:
     """Return whether a system has nothing but energies and lumped masses, and is a small one."""
-    alone = not (system.loads or system.inelastic or system.moving or system.changing or system.impassable)
+    alone = not (system.loads or system.inelastic or system.moving or system.changing or system.collision_checked)
     return alone and system.is_lumped and not system.massless.any() and system.n_nodes <= _MOST_NODES
 
 

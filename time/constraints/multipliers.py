@@ -43,7 +43,7 @@ class Multipliers:
     system : System
         With lumped masses.
     constraints : mapping of str to Constraint
-    wanted_by : str
+    required_by : str
         Begins messages.
 
     Attributes
@@ -60,23 +60,25 @@ class Multipliers:
         lumped.
     """
 
-    def __init__(self, system: System, constraints: Mapping[str, Constraint], wanted_by: str):
-        self.system, self.wanted_by = system, wanted_by
+    def __init__(self, system: System, constraints: Mapping[str, Constraint], required_by: str):
+        self.system, self.required_by = system, required_by
         advice = "Energies act by themselves, in the system."
-        self.constraints = by_name(f"{wanted_by}: constraints", constraints, Constraint, advice)
-        self.inverse_mass = np.where(system.fixed, 0.0, 1.0 / system.lumped_mass(wanted_by)[:, None])
+        self.constraints = by_name(f"{required_by}: constraints", constraints, Constraint, advice)
+        self.inverse_mass = np.where(system.fixed, 0.0, 1.0 / system.lumped_mass(required_by)[:, None])
         for name, constraint in self.constraints.items():
             nodes = np.asarray(constraint.nodes)
             if nodes.ndim != 2 or not np.issubdtype(nodes.dtype, np.integer):
                 raise InvalidSystem(
-                    f"{wanted_by}: the nodes of constraint '{name}' have shape {nodes.shape} and type {nodes.dtype}; "
+                    f"{required_by}: the nodes of constraint '{name}' have shape {nodes.shape} and type {nodes.dtype}; "
                     "expected integers, one row for each condition."
                 )
             require_nodes(f"constraint '{name}'", constraint.nodes, system.n_nodes)
         sizes = [len(constraint.nodes) for constraint in self.constraints.values()]
         self.size = sum(sizes)
         if self.size == 0:
-            raise InvalidSystem(f"{wanted_by} has no constraints. Take Newmark, which is the same method without them.")
+            raise InvalidSystem(
+                f"{required_by} has no constraints. Take Newmark, which is the same method without them."
+            )
         ends = np.cumsum(sizes)
         self._parts = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
         stencils = [constraint.nodes for constraint in self.constraints.values()]
@@ -109,7 +111,7 @@ class Multipliers:
         if not moving.all():
             where = self.name(int(np.argmin(moving)))
             raise InvalidSystem(
-                f"{self.wanted_by}: {where} has fixed nodes only, so that it can move none; leave it out."
+                f"{self.required_by}: {where} has fixed nodes only, so that it can move none; leave it out."
             )
 
     def name(self, row: int) -> str:
@@ -280,7 +282,8 @@ class Multipliers:
         still = np.flatnonzero(~(diagonal > 0.0))
         if len(still):
             raise InvalidSystem(
-                f"{self.wanted_by}: {self.name(int(still[0]))} has no gradient at the start along which its nodes can "
+                f"{self.required_by}: {self.name(int(still[0]))} has no gradient at the start along which its nodes "
+                f"can "
                 "move; are two of them at the same place, or held by supports?"
             )
         gradients /= np.sqrt(diagonal)[self._rows, None]
@@ -296,7 +299,8 @@ class Multipliers:
         names = ", ".join(self.name(int(row)) for row in involved[:_NAMED])
         more = f" and {len(involved) - _NAMED} more" if len(involved) > _NAMED else ""
         raise RedundantConstraints(
-            f"{self.wanted_by}: constraints are redundant, so that their forces are not determined: of {names}{more}, "
+            f"{self.required_by}: constraints are redundant, so that their forces are not determined: of "
+            f"{names}{more}, "
             "one follows from the others, or contradicts them. Leave one out."
         )
 
@@ -319,7 +323,7 @@ class Multipliers:
         worst = int(np.argmax(away - allowed))
         if not away[worst] <= allowed[worst]:
             raise InfeasibleStart(
-                f"{self.wanted_by}: at the start {self.name(worst)} is violated by {values[worst]:.4g}, its nodes "
+                f"{self.required_by}: at the start {self.name(worst)} is violated by {values[worst]:.4g}, its nodes "
                 f"being {away[worst]:.3g} m from where it holds ({np.sum(away > allowed)} of {self.size} are). {advice}"
             )
         speeds = np.abs(self.rates(gradients, state.v)) / norms
@@ -327,7 +331,7 @@ class Multipliers:
         fastest = np.abs(state.v[self._nodes]).max()
         if not speeds[worst] <= tangent * fastest:
             raise InfeasibleStart(
-                f"{self.wanted_by}: the velocities at the start leave {self.name(worst)} at {speeds[worst]:.3g} m/s, "
+                f"{self.required_by}: the velocities at the start leave {self.name(worst)} at {speeds[worst]:.3g} m/s, "
                 f"{speeds[worst] / fastest:.2g} of the largest. {advice}"
             )
 

@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 
 from symplex.errors import StepFailed
-from symplex.fem.energies.changing import IncompleteStencils
 from symplex.fem.energies.energy import Array
+from symplex.fem.energies.neighbour_list import IncompleteStencils
 from symplex.fem.system import System
 from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.newton import EPS, FLOOR, masses_of_norms
@@ -156,7 +156,7 @@ class StaticBalance:
         try:
             self.write_stiffness(q, blocks)
         except IncompleteStencils as error:
-            system.cover(error.ends)
+            system.extend_list(error.ends)
             blocks = system.pattern.zeros(system.dim)
             self.write_stiffness(q, blocks)
         return blocks

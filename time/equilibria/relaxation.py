@@ -48,7 +48,7 @@ def relaxed(balance: StaticBalance, q: Array, part: float, solver: NewtonSolver)
     first = _FIRST * balance.length * mass / max(float(np.abs(residual).max()), 1e-12 * balance.size)
     square, stride, failure = first, 1.0 - part, None
     for _ in range(_STEPS):
-        system.renew(q)
+        system.update_neighbours(q)
         balance.begin(q, 1.0)
         balance.inertia = 1.0 / square
         try:

@@ -190,7 +190,7 @@ def _begun(system: System, q: ArrayLike, t: float, since: float | None) -> tuple
     """Return the positions [n, dim] at which a search begins, checked, and the balance to search for."""
     start = system.state(np.asarray(q, dtype=float), t=t).q
     system.check_start(start)
-    system.renew(start)
+    system.update_neighbours(start)
     return start, StaticBalance(system, t, start, _way(system, t, since))
 
 
@@ -271,7 +271,7 @@ class _Search:
         """Go as far as load steps lead; return whether that is nowhere, as something is loose."""
         size = 1.0
         for _ in range(_ATTEMPTS):
-            self._system.renew(self._q)
+            self._system.update_neighbours(self._q)
             part = min(self._part + size, 1.0)
             try:
                 done = self._attempt(part, self._q)
@@ -319,7 +319,7 @@ class _Search:
             self._corrections += count
             self._part, self._stable = 1.0, None
             try:
-                self._system.renew(self._q)
+                self._system.update_neighbours(self._q)
                 self._attempt(1.0, self._q)
             except StepFailed:  # it may slide, or roll
                 self._stable = None
@@ -334,7 +334,7 @@ class _Search:
         system = self._system
         if not has_reduced(system.energies):
             return None
-        system.renew(self._start)
+        system.update_neighbours(self._start)
         motion = motion_without_force(system.pattern, self._balance.stiffness(self._start)[0])
         return None if motion is None else zero_energy_reason(system.energies, self._start, motion)
 

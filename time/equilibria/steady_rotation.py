@@ -192,8 +192,8 @@ def _checked_vector(name: str, unit: str, dim: int, value: ArrayLike) -> Array:
     """Return a vector along an axis of rotation [3], in the plane [1]."""
     vector = np.atleast_1d(np.array(value, dtype=float))
     if vector.shape != ((3,) if dim == 3 else (1,)) or not _LEAST < np.linalg.norm(vector) < np.inf:
-        wanted = "a vector of three finite numbers" if dim == 3 else "a finite number"
-        raise InvalidSystem(f"the {name} must be {wanted} in {unit}, not zero; it is {value}.")
+        requested = "a vector of three finite numbers" if dim == 3 else "a finite number"
+        raise InvalidSystem(f"the {name} must be {requested} in {unit}, not zero; it is {value}.")
     return vector
 
 

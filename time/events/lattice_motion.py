@@ -77,7 +77,7 @@ class ForceSteppingMotion(Motion):
         """
         self.approach(t, np.inf)
         state = self._state(t)
-        self.system.renew(state.q)  # for those who look at its energies there
+        self.system.update_neighbours(state.q)  # for those who look at its energies there
         return state
 
     def approach(self, t: float, seconds: float) -> bool:
@@ -258,7 +258,7 @@ class ForceSteppingMotion(Motion):
 
         The straight way is looked at first, which cuts corners; if something is in it, the way itself.
         """
-        if not self._last_search or not self._passed(self._lists.listed_at, q):
+        if not self._last_search or not self._passed(self._lists.list_positions, q):
             return
         again = ForceSteppingMotion(self.integrator, self.system, float(self._last_search["t"]))
         again._restore(self._last_search)
@@ -274,7 +274,7 @@ class ForceSteppingMotion(Motion):
 
     def _remember(self) -> None:
         """Keep the motion as it is now, if something must not pass through something else from here on."""
-        if self.system.impassable and self._lists.changing:
+        if self.system.collision_checked and self._lists.changing:
             self._last_search = self.checkpoint()
 
     def _passed(self, before: Array, after: Array) -> str | None:
@@ -339,7 +339,7 @@ class ForceSteppingMotion(Motion):
 
     def _arrays(self) -> dict[str, np.ndarray]:
         lists = self._lists
-        listed = {_LISTED_AT: lists.listed_at, "searches": lists.searches} if lists.changing else {}
+        listed = {_LISTED_AT: lists.list_positions, "searches": lists.searches} if lists.changing else {}
         return {"offset": self._lattice.offset, **self._tracks.arrays(), **listed}
 
     def _lattice_coordinates(self, q: Array) -> Array:

@@ -47,13 +47,13 @@ class StencilLists:
     ----------
     energies : dict of str to Energy
         Those of the system, with copies of the energies whose stencils change.
-    changing : dict of str to ChangingEnergy
+    changing : dict of str to NeighbourListEnergy
         These copies.
     functions : dict of str to LatticeFunctions
         Of each energy.
     tables : Interactions
         They hold addresses into the arrays of ``functions``.
-    listed_at : float64 [n, dim]
+    list_positions : float64 [n, dim]
         The positions in m that lists are of.
     searches : int64 []
         How often they were found.
@@ -72,14 +72,14 @@ class StencilLists:
         self._reach = 0.5 * self._room / (np.sqrt(system.dim) * spacing)  # of each coordinate to a side, in cells
         diagonal = float(np.sqrt(np.max(np.sum(spacing**2, axis=1), initial=0.0)))
         for name, energy in self.changing.items():
-            if system.energies[name] in system.impassable and 2.0 * diagonal > energy.reach:
+            if system.energies[name] in system.collision_checked and 2.0 * diagonal > energy.reach:
                 raise InvalidSystem(
                     f"the grid of force-stepping, {spacing.max():.3g} m, is too coarse for '{name}', whose forces "
                     f"begin at a distance of {energy.reach:.3g} m: lattice points would be beyond a surface before "
                     f"that. Take a grid of {_FINE * energy.reach:.2g} m."
                 )
             energy.margin = 2.0 * diagonal + self._room
-        self.listed_at = np.zeros((0, system.dim))
+        self.list_positions = np.zeros((0, system.dim))
         self.searches = np.array(0)
         self.functions = lattice_functions(self.energies, system.dim, axes)
         self.tables = self._tables()
@@ -92,8 +92,8 @@ class StencilLists:
         """Find the lists at the positions q [n, dim]; return whether there are others now, with other tables."""
         before = {name: energy.nodes for name, energy in self.changing.items()}
         for energy in self.changing.values():
-            energy.list_at(q)
-        self.listed_at = q
+            energy.build_list(q)
+        self.list_positions = q
         self.searches += 1
         found = lattice_functions(self.changing, self._shape[1], self._axes)
         if all(
@@ -114,7 +114,7 @@ class StencilLists:
         Parameters
         ----------
         z : float64 [n, dim]
-            The lattice coordinates of ``listed_at``.
+            The lattice coordinates of ``list_positions``.
         mirrored : bool [n, dim]
             Whether a cell is known by the even vertex in its middle, and not by the lower one.
         """
@@ -126,10 +126,10 @@ class StencilLists:
     def potential(self, lattice: Lattice, q: Array, z: Array) -> float:
         """Return V_h in J at any positions q [n, dim] with the lattice coordinates z [n·dim]."""
         energies, functions = self.energies, self.functions
-        if self.changing and np.linalg.norm(q - self.listed_at, axis=1).max(initial=0.0) > 0.5 * self._room:
+        if self.changing and np.linalg.norm(q - self.list_positions, axis=1).max(initial=0.0) > 0.5 * self._room:
             changing = {name: copy.copy(energy) for name, energy in self.changing.items()}
             for energy in changing.values():
-                energy.list_at(q)
+                energy.build_list(q)
             energies = energies | changing
             functions = lattice_functions(energies, self._shape[1], self._axes)
         total = 0.0

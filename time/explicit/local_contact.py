@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from symplex.errors import StepFailed
 from symplex.fem.assembly.calls import Call
 from symplex.fem.assembly.pattern import Array
-from symplex.fem.energies.changing import ChangingEnergy
 from symplex.fem.energies.contact_energy import contact_of
+from symplex.fem.energies.neighbour_list import NeighbourListEnergy
 from symplex.time.explicit.local_loops import copy_rows, move_rows
 
 
@@ -23,7 +23,7 @@ class ChangingStencils:
 
     Parameters
     ----------
-    energy : ChangingEnergy
+    energy : NeighbourListEnergy
     place : int [n]
         Where each node is among those of the level, those that it may act on with numbers of at least 0.
     dim : int
@@ -32,7 +32,7 @@ class ChangingStencils:
 
     widest = 1
 
-    def __init__(self, energy: ChangingEnergy, place: NDArray[np.integer], dim: int):
+    def __init__(self, energy: NeighbourListEnergy, place: NDArray[np.integer], dim: int):
         nodes = energy.possible_nodes
         self._energy = energy
         self._nodes = np.arange(len(place)) if nodes is None else nodes.astype(np.int64)
@@ -57,7 +57,7 @@ class ChangingStencils:
             If something has passed through on the straight way from the last positions, or it is not finite.
         """
         copy_rows(q, self._places, self._q, self._nodes)
-        if what := contact_of(self._energy).crossing(self._before, self._q):
+        if what := contact_of(self._energy).find_penetration(self._before, self._q):
             raise StepFailed(f"{what}. Try a smaller step, or a stiffer contact.")
         copy_rows(self._q, self._nodes, self._before, self._nodes)
         self._energy.renewed(self._q)

@@ -12,8 +12,8 @@ from symplex.fem.actions.loads import DeadLoad
 from symplex.fem.assembly import forms
 from symplex.fem.assembly.calls import Call, rows_of
 from symplex.fem.compiled import threads
-from symplex.fem.energies.changing import ChangingEnergy
 from symplex.fem.energies.energy import Array, Energy, IntArray
+from symplex.fem.energies.neighbour_list import NeighbourListEnergy
 from symplex.fem.some_stencils import SomeStencils
 from symplex.fem.system import System
 from symplex.time.explicit.local_contact import ChangingStencils
@@ -76,7 +76,7 @@ class Level:
         self.stencils = 0
         for name, some in chosen.items():
             energy: Energy = system.energies[name]
-            if isinstance(energy, ChangingEnergy):
+            if isinstance(energy, NeighbourListEnergy):
                 self._parts.append(ChangingStencils(energy, place - first, system.dim))
                 continue
             part = SomeStencils(energy, some, used[name] - first, system.dim)
@@ -130,7 +130,7 @@ class Level:
 def _nodes_of(system: System, name: str, some: NDArray[np.intp]) -> IntArray:
     """Return the nodes [s, k] of some stencils of an energy, or [s, 1] those that stencils which change may have."""
     energy = system.energies[name]
-    if not isinstance(energy, ChangingEnergy):
+    if not isinstance(energy, NeighbourListEnergy):
         return energy.nodes[some]
     nodes = energy.possible_nodes
     return (np.arange(system.n_nodes, dtype=np.int32) if nodes is None else nodes)[:, None]

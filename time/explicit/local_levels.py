@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.errors import InvalidSystem, UnstableStep
 from symplex.fem.actions.loads import DeadLoad
-from symplex.fem.energies.changing import ChangingEnergy
 from symplex.fem.energies.energy import Array, Energy, IntArray
+from symplex.fem.energies.neighbour_list import NeighbourListEnergy
 from symplex.fem.some_stencils import SomeStencils
 from symplex.fem.system import System
 from symplex.time.explicit.local_rates import Rates, nodal_frequencies, steady
@@ -39,9 +39,9 @@ def is_one_level(rates: Rates, dt: float) -> bool:
     return dt <= rates.alone * (1.0 + _ROUNDING)
 
 
-def halvings(dt: float, wanted: float) -> int:
+def halvings(dt: float, requested: float) -> int:
     """Return how often a step dt in s must be halved to be at most a wanted one."""
-    return max(math.ceil(math.log2(dt / wanted) - _ROUNDING), 0) if wanted < dt else 0
+    return max(math.ceil(math.log2(dt / requested) - _ROUNDING), 0) if requested < dt else 0
 
 
 def levels_of(system: System, q: Array, rates: Rates, dt: float, layers: int, given: Mapping[str, Given]) -> Levels:
@@ -156,8 +156,8 @@ class _Levels:
                 bad, more = trial, 2.0 * more
             if 1.0 - _SLACK <= ratio <= 1.0 or ratio == 0.0:
                 break
-            wanted = trial * (ratio if ratio > 1.0 else max(ratio, 0.5)) * (1.0 + more if ratio > 1.0 else 1.0)
-            trial = wanted if bad < wanted < good else 0.5 * (bad + good) if good < np.inf else wanted
+            requested = trial * (ratio if ratio > 1.0 else max(ratio, 0.5)) * (1.0 + more if ratio > 1.0 else 1.0)
+            trial = requested if bad < requested < good else 0.5 * (bad + good) if good < np.inf else requested
             trial = max(trial, above)
             if trial == good:
                 break
@@ -178,7 +178,7 @@ def _balance(stencils: list[IntArray], at: NDArray[np.uint8], layers: int) -> No
 
 def stencil_levels(energy: Energy, levels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return the level [m] of each stencil of an energy, or [1] of those that change; one number stands for all."""
-    whole = len(levels) == 1 and not isinstance(energy, ChangingEnergy)
+    whole = len(levels) == 1 and not isinstance(energy, NeighbourListEnergy)
     return np.broadcast_to(levels, len(energy.nodes)) if whole else levels
 
 
@@ -187,7 +187,7 @@ def node_levels(system: System, levels: Levels) -> NDArray[np.uint8]:
     at = np.zeros(system.n_nodes, np.uint8)
     for name, level in levels.items():
         energy = system.energies[name]
-        if isinstance(energy, ChangingEnergy):
+        if isinstance(energy, NeighbourListEnergy):
             where = _possible(energy)
             at[where] = np.maximum(at[where], level)
         else:
@@ -195,14 +195,14 @@ def node_levels(system: System, levels: Levels) -> NDArray[np.uint8]:
     return at
 
 
-def _possible(energy: ChangingEnergy) -> IntArray | slice:
+def _possible(energy: NeighbourListEnergy) -> IntArray | slice:
     """Return the nodes that an energy may act on."""
     return slice(None) if energy.possible_nodes is None else energy.possible_nodes
 
 
 def _raised(energy: Energy, level: int, at: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return the level [1] of an energy that has one: at least a given one, and of what may touch that of its nodes."""
-    if isinstance(energy, ChangingEnergy):
+    if isinstance(energy, NeighbourListEnergy):
         level = max(level, int(at[_possible(energy)].max(initial=0)))
     return np.full(1, level, np.uint8)
 

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.actions.loads import Pressure
-from symplex.fem.energies.changing import ChangingEnergy
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.energies.energy import Array
+from symplex.fem.energies.neighbour_list import NeighbourListEnergy
 from symplex.fem.system import Load, System
 from symplex.time.explicit.local_levels import Levels, halvings, node_levels
 from symplex.time.explicit.local_rates import Safety
@@ -47,7 +47,7 @@ def _nodes_of(load: Load, n_nodes: int) -> NDArray[np.integer]:
     """Return the nodes that a load acts on, or looks at: all, of a function that does not tell."""
     if isinstance(load, IncrementLoad):
         energy = load.energy
-        nodes = energy.possible_nodes if isinstance(energy, ChangingEnergy) else energy.nodes
+        nodes = energy.possible_nodes if isinstance(energy, NeighbourListEnergy) else energy.nodes
     else:
         nodes = getattr(load, "nodes", None)
     return np.arange(n_nodes) if nodes is None else np.unique(nodes)

@@ -73,7 +73,7 @@ def rates_of(system: System, q: Array, v: Array, safety: Safety) -> Rates:
         As `largest_frequency`.
     """
     mass = system.lumped_mass("local time steps")
-    system.renew(q)
+    system.update_neighbours(q)
     own = nodal_frequencies(system, list(steady(system).values()), q)
     bodies = System(mass, steady(system), dim=system.dim, fixed=system.fixed) if system.changing else system
     together, contact = largest_frequency(bodies, q), latent_frequency(system, resolved=True)
@@ -91,7 +91,7 @@ def _steps(system: System, energies: Mapping[str, Energy], squares: Array, safet
     """Return the steps [n] in s for squares of frequencies [n] and what energies may add to them."""
     latent, resolved, free = np.zeros(system.n_nodes), np.zeros(system.n_nodes), ~system.fixed.all(axis=1)
     for contact in map(contact_of, energies.values()):
-        stiffness = np.where(free, contact.latent_stiffness(system.n_nodes) / np.asarray(system.mass), 0.0)
+        stiffness = np.where(free, contact.contact_stiffness_bound(system.n_nodes) / np.asarray(system.mass), 0.0)
         latent += stiffness
         resolved += stiffness * contact.resolved_share**2
     with np.errstate(divide="ignore"):

@@ -16,7 +16,7 @@ from symplex.base.columns import count_column
 from symplex.base.quantities import positive, positive_or_auto, whole
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
 from symplex.fem.system import State, System
-from symplex.time.explicit.local_gain import best_step, cost, wanted_steps
+from symplex.time.explicit.local_gain import best_step, cost, requested_steps
 from symplex.time.explicit.local_levels import MOST, Given, finest
 from symplex.time.explicit.local_rates import Rates, Safety, rates_of
 from symplex.time.explicit.multirate_motion import MultirateMotion
@@ -104,7 +104,7 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
                 raise StepFailed(
                     'Multirate: dt = "auto" needs an energy with stiffness where something is free; give dt in seconds.'
                 )
-            return best_step(wanted_steps(system, rates), rates, self.levels)
+            return best_step(requested_steps(system, rates), rates, self.levels)
         if rates.whole < np.inf and finest(rates, self.dt) > self.levels:
             raise UnstableStep(
                 f"dt = {self.dt:.4g} s halved {self.levels} times is above the {rates.whole:.4g} s that the "
@@ -128,8 +128,8 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
         rates = self.rates(system, state)
         candidates = [interval / (steps + k) for k in range(min(steps + 1, _CANDIDATES))]
         candidates.append(dividing(rates.alone, interval))
-        wanted = wanted_steps(system, rates)
-        return replace(self, dt=min(candidates, key=lambda dt: cost(wanted, rates, dt)))
+        requested = requested_steps(system, rates)
+        return replace(self, dt=min(candidates, key=lambda dt: cost(requested, rates, dt)))
 
     def rates(self, system: System, state: State) -> Rates:
         """Return the steps that a system and its nodes ask for at a state.

@@ -16,7 +16,7 @@ from symplex.fem.assembly.pattern import Pattern
 from symplex.fem.compiled.kernels import kernel
 from symplex.fem.energies.energy import Array
 from symplex.fem.system import System
-from symplex.time.implicit.halving import in_parts
+from symplex.time.implicit.cutback import with_cutbacks
 from symplex.time.implicit.implicit_loop import CompiledSteps
 from symplex.time.implicit.scheme import OneStep, Scheme, by_mass, change_of_v, own_at_end
 from symplex.time.integrator import STEPS, FixedStepIntegrator, require_step
@@ -67,7 +67,9 @@ class ImplicitMotion(FixedStepMotion):
         self._compensation = np.zeros(shape) if compensated else None
         self._corrections, self._halved, self._linear = np.zeros(1), np.zeros(1), np.zeros(len(COUNTS))
         # Where bodies collide, steps are halved by default: which step can be solved is not known before.
-        self._halvings = (6 if system.impassable else 0) if self._newton.halvings is None else self._newton.halvings
+        self._halvings = (
+            (6 if system.collision_checked else 0) if self._newton.halvings is None else self._newton.halvings
+        )
         self._solver = newton_solver(system, self._newton)
         # Of supports that move, zero elsewhere: increments, changes of velocity and accelerations of the step
         self._given_dq, self._given_dv, self._given_a = (np.zeros(shape if self._moving else 0) for _ in range(3))
@@ -129,7 +131,7 @@ class ImplicitMotion(FixedStepMotion):
 
     def _step(self, t: float, h: float) -> None:
         if not self._compiled_steps(1, Steps.one(t, h)):
-            self._halved += in_parts(self._attempt, t, h, self._halvings)
+            self._halved += with_cutbacks(self._attempt, t, h, self._halvings)
 
     def _compiled_steps(self, n: int, steps: Steps) -> int:
         """Take up to n steps, where the system is a small one."""

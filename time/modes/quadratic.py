@@ -137,13 +137,14 @@ def _by_arnoldi(inverse: Callable[[Array], Array], size: int, n: int) -> tuple[C
     from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigs
 
     operator = LinearOperator((2 * size, 2 * size), inverse, dtype=float)  # pyright: ignore[reportCallIssue]
-    wanted = min(2 * n + 4, 2 * size - 2)
+    requested = min(2 * n + 4, 2 * size - 2)
     start = inverse(np.random.default_rng(0).standard_normal(2 * size))
     try:
-        found: Any = eigs(operator, wanted, which="LM", v0=start, tol=_TOLERANCE, maxiter=_RESTARTS)  # pyright: ignore
+        found: Any = eigs(operator, requested, which="LM", v0=start, tol=_TOLERANCE, maxiter=_RESTARTS)  # pyright: ignore
     except ArpackNoConvergence as error:
         raise NoEquilibrium(
-            f"the complex modes were not found: {len(error.eigenvalues)} of {wanted} after {_RESTARTS} restarts. Ask "
+            f"the complex modes were not found: {len(error.eigenvalues)} of {requested} after {_RESTARTS} restarts. "
+            f"Ask "
             "for fewer, or look for elements without stiffness against some motions (reduced ones)."
         ) from error
     except ArpackError as error:

@@ -67,7 +67,7 @@ def sorted_rigid(
     may_be_more = len(zero) == len(squares)
     allowed, names = allowed_motions(motions)
     found: list[Array] = []
-    told: list[str] = []
+    reported: list[str] = []
     for motion, name in zip(allowed, names, strict=True):
         motion = motion / np.sqrt(2.0 * system.kinetic(motion))
         for before in found:  # shifts and turns about the centre of mass are orthogonal but for rounding, others not
@@ -80,16 +80,16 @@ def sorted_rigid(
         if within @ within < 1.0 - _SAME and not (may_be_more and _is_without_stiffness(motions, motion, largest)):
             continue  # it is not among these modes
         found.append(motion)
-        told.append(name)
+        reported.append(name)
     rigid = np.reshape([motion.ravel() for motion in found], (len(found), system.fixed.size))
     left, rest = _complement(system, squares[zero], basis, rigid)
     left[np.abs(left) <= max(_NOTHING * largest, round_off)] = 0.0
     is_unstable = left < 0.0
-    told += [MECHANISM if square == 0.0 else "vibration" for square in left[~is_unstable]]
+    reported += [MECHANISM if square == 0.0 else "vibration" for square in left[~is_unstable]]
     squares, shapes = squares.copy(), shapes.copy()
     squares[zero] = np.concatenate([left[is_unstable], np.zeros(len(rigid)), left[~is_unstable]])
     shapes[zero] = np.concatenate([rest[is_unstable], rigid, rest[~is_unstable]]).reshape(-1, *system.fixed.shape)
-    for k, name in zip(zero, [*["unstable"] * int(is_unstable.sum()), *told], strict=True):
+    for k, name in zip(zero, [*["unstable"] * int(is_unstable.sum()), *reported], strict=True):
         kinds[k] = name
     return squares, shapes, kinds
 

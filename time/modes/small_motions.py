@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.pattern import scatter_blocks
-from symplex.fem.energies.changing import IncompleteStencils
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.energies.energy import Array
+from symplex.fem.energies.neighbour_list import IncompleteStencils
 from symplex.fem.system import State, System
 
 
@@ -50,11 +50,11 @@ class SmallMotions:
             raise InvalidSystem(f"the state has positions {state.q.shape}, but the system {system.fixed.shape}.")
         self.system, self.q, self.t = system, state.q, state.t
         self._rest = np.zeros_like(state.q)
-        system.renew(state.q)
+        system.update_neighbours(state.q)
         try:
             blocks = system.hessian_blocks(state.q)
         except IncompleteStencils as error:
-            system.cover(error.ends)
+            system.extend_list(error.ends)
             blocks = system.hessian_blocks(state.q)
         self.pattern = system.pattern
         by_q, self._by_v = self._of_loads()

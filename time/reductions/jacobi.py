@@ -151,12 +151,12 @@ class JacobiEnergy(ContactEnergy):
         """
         return self._pulled_back(forms.THIRD, x, a)
 
-    def latent_stiffness(self, n_nodes: int) -> Array:
+    def contact_stiffness_bound(self, n_nodes: int) -> Array:
         """Return per Jacobi coordinate [N − 1] in N/m a bound on stiffness that ∇² does not show now but may later.
 
         The largest k/m of the particles bounds all k'/m', as M' and K' are restrictions of M and K.
         """
-        ratio = contact_of(self.energy).latent_stiffness(n_nodes + 1) / self.coordinates.mass
+        ratio = contact_of(self.energy).contact_stiffness_bound(n_nodes + 1) / self.coordinates.mass
         return np.max(ratio) * self.coordinates.reduced_mass
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:

@@ -103,7 +103,7 @@ def compiled_newton(system: System, by_ends: bool) -> CompiledNewton | None:
         or not system.is_lumped
         or system.massless.any()
         or system.changing
-        or system.impassable
+        or system.collision_checked
     ):
         return None
     if system.inelastic or system.moving or (loads := load_loops(system, derivatives=True)) is None:

@@ -12,9 +12,9 @@ from symplex.time.solvers.block_factor import IncompleteCholesky, IncompleteLU
 from symplex.time.solvers.block_matrix import BlockPattern, BlockRows
 from symplex.time.solvers.krylov import Solution, Worth, always, bicgstab
 from symplex.time.solvers.linear_solver import LinearSolver
-from symplex.time.solvers.rigid_start import RigidStart
+from symplex.time.solvers.rigid_start import RigidInitialGuess
 from symplex.time.solvers.singular import floating_part, loose_part, singular
-from symplex.time.solvers.turned import TurnedMatrix
+from symplex.time.solvers.turned import RotatedTangent
 
 EXACT_ENOUGH = 1e-3  # a residual at which rounding may end an iteration; solutions of singular systems leave about 1
 
@@ -51,11 +51,11 @@ class KrylovSolver(LinearSolver):
         """Return the rows that are solved for here."""
         return BlockPattern(pattern.indptr, pattern.indices, dim)
 
-    def _turned_matrix(self) -> TurnedMatrix:
-        return TurnedMatrix(self._rows)
+    def _turned_matrix(self) -> RotatedTangent:
+        return RotatedTangent(self._rows)
 
-    def _rigid_start(self) -> RigidStart:
-        return RigidStart(self._rows)
+    def _rigid_start(self) -> RigidInitialGuess:
+        return RigidInitialGuess(self._rows)
 
     def begin(self) -> None:
         """Turn the columns of matrices again."""

@@ -145,5 +145,5 @@ def rigid_motions(positions: Array) -> Array:
 def _alone(matrix: sp.bsr_matrix) -> np.ndarray:
     """Return which rows have nothing beside the diagonal: fixed coordinates."""
     rows = sp.csr_matrix(matrix)
-    beside = np.asarray(abs(rows).sum(axis=1)).ravel() - np.abs(rows.diagonal())
-    return beside == 0.0
+    next_to = np.asarray(abs(rows).sum(axis=1)).ravel() - np.abs(rows.diagonal())
+    return next_to == 0.0

@@ -247,7 +247,7 @@ class NewtonSolver:
         self._linear.begin()
         limit = self.settings.iterations
         self._q0 = q0
-        if not follow or self.system.impassable:  # on what is followed, things might pass through
+        if not follow or self.system.collision_checked:  # on what is followed, things might pass through
             return self._converge(equations, start, limit)
         try:
             count = self._converge(equations, start, limit)
@@ -268,7 +268,7 @@ class NewtonSolver:
         self._equations = equations
         self._trial[...] = start
         self.system.share(self._trial)
-        if self.system.impassable and np.any(self._trial):
+        if self.system.collision_checked and np.any(self._trial):
             self.increment.fill(0.0)
             if self._way() < 1.0:
                 raise StepFailed("supports, or what moves with them, pass through a body within the step.")
@@ -388,7 +388,7 @@ class NewtonSolver:
         """Return the part of the correction to begin with: on which nothing passes through, if something must not."""
         if self.share_of is not None:
             return self.share_of(self._correction)
-        if not self.system.impassable:
+        if not self.system.collision_checked:
             return 1.0
         np.subtract(self.increment, self._correction, out=self._trial)
         return self._way()
@@ -398,7 +398,7 @@ class NewtonSolver:
         system, part = self.system, 1.0
         for seen in self._equations.seen:
             q0, q1 = self._q0 + seen * self.increment, self._q0 + seen * self._trial
-            part = min(part, system.largest_step(q0, q1))
+            part = min(part, system.collision_free_fraction(q0, q1))
         return part
 
     def _next_is_shorter(self, part: float) -> bool:

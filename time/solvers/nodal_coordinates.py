@@ -58,7 +58,7 @@ class NodalCoordinates:
     """
 
     def __init__(self, system: System, frames: Frames):
-        if system.changing or system.impassable:
+        if system.changing or system.collision_checked:
             raise InvalidSystem("frames cannot be used yet with contact between bodies, whose stencils change.")
         if np.any(system.moving.mask[frames.nodes]):
             raise InvalidSystem("frames cannot be moved by supports yet; let the particles of other nodes be moved.")
@@ -75,8 +75,8 @@ class NodalCoordinates:
         mass, fixed = self._masses(system, frames), self._fixed(system, frames)
         self.system = _System(mass, fixed, np.unique(all_pairs[present], axis=0).astype(np.int32), system, self)
         keys = np.asarray(self.system.pattern.rows() * len(mass) + self.system.pattern.indices)
-        wanted = all_pairs[:, 0].astype(np.int64) * len(mass) + all_pairs[:, 1]
-        self._places = np.where(present, np.searchsorted(keys, wanted), -1).astype(np.int32).reshape(-1, 4)
+        requested = all_pairs[:, 0].astype(np.int64) * len(mass) + all_pairs[:, 1]
+        self._places = np.where(present, np.searchsorted(keys, requested), -1).astype(np.int32).reshape(-1, 4)
 
     def _masses(self, system: System, frames: Frames) -> Array:
         mass = np.asarray(system.mass)

@@ -23,7 +23,7 @@ _MANY = 1000  # bodies, beyond which their rigid parts are left alone
 _ROUNDING = 1e-13  # part of what the diagonal alone would be, below which nothing holds a motion
 
 
-class RigidStart:
+class RigidInitialGuess:
     """Solutions with a matrix, given by its lower half, by conjugate gradients that begin with the rigid part.
 
     Parameters

@@ -26,7 +26,7 @@ from symplex.time.solvers.block_factor import IncompleteCholesky
 from symplex.time.solvers.block_matrix import NINE, THREE, BlockPattern
 from symplex.time.solvers.conjugate_residuals import conjugate_residuals
 from symplex.time.solvers.krylov import Outcome, Solution, Worth
-from symplex.time.solvers.rigid_start import RigidStart
+from symplex.time.solvers.rigid_start import RigidInitialGuess
 
 _UNSYMMETRIC = 0.05  # part of the symmetric part, by squares of all numbers, that the rest may be
 _LOOSE_ENDS = 1e-12  # of the mean square of distances, so that neighbours in a line do not turn about it
@@ -42,7 +42,7 @@ class Places(NamedTuple):
     opposite: NDArray[np.uint32]
 
 
-class TurnedMatrix:
+class RotatedTangent:
     """The symmetric part of A R, the rotations R, and solutions of A x = b with them.
 
     Parameters
@@ -86,7 +86,7 @@ class TurnedMatrix:
         return []
 
     def solve(
-        self, start: RigidStart, factor: IncompleteCholesky, b: Array, tolerance: float, worth: Worth
+        self, start: RigidInitialGuess, factor: IncompleteCholesky, b: Array, tolerance: float, worth: Worth
     ) -> Solution:
         """Solve A x = b to |b − A x| ≤ tolerance |b| by generalised conjugate residuals.
 
@@ -94,7 +94,7 @@ class TurnedMatrix:
 
         Parameters
         ----------
-        start : RigidStart
+        start : RigidInitialGuess
             Which has taken what `take` wrote.
         factor : IncompleteCholesky
             Of that.
@@ -109,9 +109,9 @@ class TurnedMatrix:
 
         def nearly(r: Array) -> Array:
             nonlocal iterations, outcome, closer
-            wanted = tolerance * size / self._norm(r)
+            requested = tolerance * size / self._norm(r)
             before = iterations
-            exact = max(closer, _CLOSER * wanted)
+            exact = max(closer, _CLOSER * requested)
             inner = start.solve(factor, r, exact, lambda more: worth(before + more))
             iterations, closer = iterations + inner.iterations, _NEXT
             if inner.outcome not in ("converged", "rounding"):

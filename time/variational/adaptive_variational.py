@@ -173,7 +173,7 @@ class AdaptiveVariationalMotion(Motion):
         )
         self._shown = self._t = float(t)  # of the last state shown, and of the beginning of the next step
         self._h = float(integrator.dt)
-        self._wanted = self._discrete = 0.0  # discrete energies: to be kept, and of the last step at its end
+        self._requested = self._discrete = 0.0  # discrete energies: to be kept, and of the last step at its end
         self._work = np.zeros(len(system.loads))
         self._between: Attempt | None = None  # from the beginning of the next step to the time last shown
         self._steps = self._tried = self._corrections = 0
@@ -287,7 +287,7 @@ class AdaptiveVariationalMotion(Motion):
             "q": self._inner.q.copy(),
             "v": self._inner.v.copy(),
             "clock": np.array([self._shown, self._t, self._h]),
-            "discrete": np.array([self._wanted, self._discrete]),
+            "discrete": np.array([self._requested, self._discrete]),
             "work": self._work.copy(),
             "counts": np.array([self._steps, self._tried, self._corrections]),
             "held": np.array(self.held, float).reshape(-1, len(Held._fields)),
@@ -314,7 +314,7 @@ class AdaptiveVariationalMotion(Motion):
                 )
         self._inner.place(checkpoint["q"], checkpoint["v"])
         self._shown, self._t, self._h = (float(x) for x in checkpoint["clock"])
-        self._wanted, self._discrete = (float(x) for x in checkpoint["discrete"])
+        self._requested, self._discrete = (float(x) for x in checkpoint["discrete"])
         self._work[...] = checkpoint["work"]
         self._steps, self._tried, self._corrections = (int(n) for n in checkpoint["counts"])
         self.held = [Held(*map(float, row)) for row in checkpoint["held"]]
@@ -338,8 +338,8 @@ class AdaptiveVariationalMotion(Motion):
         attempt, held, tried, corrections = self._following()
         self._inner.take(attempt)
         if self._steps == 0:
-            self._wanted = attempt.before
-        self._wanted += sum(attempt.work)
+            self._requested = attempt.before
+        self._requested += sum(attempt.work)
         self._discrete = attempt.after
         self._work += attempt.work
         self._t, self._h = self._t + attempt.h, attempt.h
@@ -349,7 +349,7 @@ class AdaptiveVariationalMotion(Motion):
         if held is not None:
             self.held.append(held)
             if not self.integrator.carry:
-                self._wanted = attempt.after
+                self._requested = attempt.after
         self._next = None
 
     def _following(self) -> _Next:
@@ -373,13 +373,13 @@ class AdaptiveVariationalMotion(Motion):
         """Return the step that keeps the discrete energy, or one of the last size where there is none."""
         h, system, inner = self._h, self.system, self._inner
         low, high = (bound * h for bound in self.integrator.bounds)
-        found = self._search.find(inner.q, inner.v, h, (low, high), self._wanted)
+        found = self._search.find(inner.q, inner.v, h, (low, high), self._requested)
         if found is not None:
             attempt, tried = found
             return _Next(attempt, None, tried, attempt.corrections)
         terms = [system.kinetic(inner.v), *(energy.total(inner.q) for energy in system.energies.values())]
-        D, excess = self.indicator(), sum(terms) - self._wanted
-        search = StepSearch(lambda size, near: inner.attempt(self._t, size, near), self._wanted)
+        D, excess = self.indicator(), sum(terms) - self._requested
+        search = StepSearch(lambda size, near: inner.attempt(self._t, size, near), self._requested)
         resolved = 0.125 * h * h * abs(D) > _RESOLVED * _EPS * sum(map(abs, terms))
         if resolved:
             # E(0) = H, and E(h) = H − h² D/8 to leading order.
@@ -389,7 +389,7 @@ class AdaptiveVariationalMotion(Motion):
         if not self.integrator.hold:
             raise StepFailed(self._no_step(resolved, D))
         attempt = inner.attempt(self._t, h)
-        held = Held(self._t, h, attempt.before - self._wanted, D)
+        held = Held(self._t, h, attempt.before - self._requested, D)
         return _Next(attempt, held, search.attempts + 1, search.corrections + attempt.corrections)
 
     @cached_property
@@ -415,7 +415,8 @@ class AdaptiveVariationalMotion(Motion):
                 "in the round-off of the energies, as in free flight. Take hold=True, or VariationalMidpoint."
             )
         return (
-            f"no step exists: none from {low * h:.4g} to {high * h:.4g} s has the discrete energy {self._wanted:.9g} J,"
+            f"no step exists: none from {low * h:.4g} to {high * h:.4g} s has the discrete energy "
+            f"{self._requested:.9g} J,"
             f" which is H − h² D/8 to leading order, with D = {D:.3g} J/s² now; where D changes its sign there is none."
             " Take hold=True, or VariationalMidpoint."
         )

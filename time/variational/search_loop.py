@@ -113,7 +113,7 @@ class CompiledSearch:
         return self._search is not None
 
     def find(
-        self, q: Array, v: Array, h: float, bounds: tuple[float, float], wanted: float
+        self, q: Array, v: Array, h: float, bounds: tuple[float, float], requested: float
     ) -> tuple[Attempt, int] | None:
         """Return the step from positions and velocities [n, dim] with the wanted discrete energy in J.
 
@@ -123,7 +123,7 @@ class CompiledSearch:
         search, newton = self._search, self._newton
         if search is None or newton is None:
             return None
-        numbers = h, *bounds, wanted, self._resolved
+        numbers = h, *bounds, requested, self._resolved
         if not _search(search, newton.system, newton.factors, newton.vectors, newton.blocks, q, v, *numbers):
             return None
         size, middle, energy = (float(search.best[place]) for place in (_H, _MIDDLE, _SIZE))
@@ -186,7 +186,7 @@ class _Problem(NamedTuple):
     blocks: Array
     q: Array
     v: Array
-    wanted: float
+    requested: float
 
 
 @formula
@@ -220,7 +220,7 @@ def _excess(p, h):
         search.works[load] = dot(vectors[LOAD], dq)
         work += search.works[load]
     best[_ATTEMPTS] += 1.0
-    excess = middle - 0.5 * work - p.wanted
+    excess = middle - 0.5 * work - p.requested
     if best[_H] == 0.0 or abs(excess) < abs(best[_EXCESS]):
         best[_H], best[_EXCESS], best[_MIDDLE], best[_SIZE] = h, excess, middle, size
         for i in range(q.shape[0]):
@@ -243,7 +243,7 @@ _interpolate = formula(interpolation(_excess, _is_exact))
 
 
 @kernel
-def _search(search, system, factors, vectors, blocks, q, v, h, low, high, wanted, resolved):
+def _search(search, system, factors, vectors, blocks, q, v, h, low, high, requested, resolved):
     """Find the step; return whether there is one. See `StepSearch.nearest`."""
     best = search.best
     best[:] = 0.0
@@ -254,11 +254,11 @@ def _search(search, system, factors, vectors, blocks, q, v, h, low, high, wanted
             search.momentum[i, k] = system.mass[i] * v[i, k]
     write(search.energies, q, q, search.terms)
     total, size = _sums(search.terms, _kinetic(system.mass, v))
-    still, slope = total - wanted, -0.125 * _indicator(system, vectors, blocks, q, v)
+    still, slope = total - requested, -0.125 * _indicator(system, vectors, blocks, q, v)
     if not h * h * abs(slope) > resolved * EPS * size:
         return False
     enough = ROUGH * abs(slope) * h * h
-    p = _Problem(search, system, factors, vectors, blocks, q, v, wanted)
+    p = _Problem(search, system, factors, vectors, blocks, q, v, requested)
     excess = _excess(p, h)
     if not (np.isnan(excess) or _is_exact(p)):
         _interpolate(p, h, excess, low, high, still, slope)

@@ -84,7 +84,7 @@ class StepSearch:
     solve : callable
         Returns the step of a size in s, with one of nearly the same size to begin with, or None; raises `StepFailed`
         where there is none.
-    wanted : float
+    requested : float
         The discrete energy in J.
 
     Attributes
@@ -93,9 +93,9 @@ class StepSearch:
         Steps solved, and what Newton's method took for them.
     """
 
-    def __init__(self, solve: Callable[[float, Attempt | None], Attempt], wanted: float):
+    def __init__(self, solve: Callable[[float, Attempt | None], Attempt], requested: float):
         self._solve = solve
-        self._wanted = wanted
+        self._requested = requested
         self.attempts = self.corrections = 0
         self._best: tuple[float, Attempt] | None = None
         self._enough = 0.0
@@ -109,7 +109,7 @@ class StepSearch:
             return math.nan
         self.attempts += 1
         self.corrections += attempt.corrections
-        excess = attempt.before - self._wanted
+        excess = attempt.before - self._requested
         if self._best is None or abs(excess) < abs(self._best[0]):
             self._best = excess, attempt
         return excess

@@ -203,10 +203,10 @@ def test_variational_euler_has_verlets_positions_from_other_velocities():
 def test_the_matrix_may_be_indefinite():
     system, _ = truss(stiffness=4e4)
     crushed = system.state(0.3 * POINTS)
-    told = (
+    reported = (
         r"^LinearlyImplicitNewmark stopped in the step from t = 0 s \(dt = 0.1 s\): the matrix .* not positive definite"
     )
-    with pytest.raises(StepFailed, match=told):
+    with pytest.raises(StepFailed, match=reported):
         LinearlyImplicitNewmark(0.1).start(system, crushed).advance(0.1)
 
 
@@ -222,7 +222,7 @@ def test_variational_euler_says_when_an_energy_fails():
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "reported"),
     [
         (lambda: LinearlyImplicitNewmark(0.1, 0.0), r"beta must be positive; it is 0.0. With 0 take Newmark"),
         (lambda: LinearlyImplicitNewmark(0.1, float("nan")), "beta must be positive; it is nan"),
@@ -236,8 +236,8 @@ def test_variational_euler_says_when_an_energy_fails():
         (lambda: VariationalEuler(0), r"VariationalEuler: dt must be positive, got 0 s"),
     ],
 )
-def test_wrong_parameters_are_refused(make, told):
-    with pytest.raises(ValueError, match=told):
+def test_wrong_parameters_are_refused(make, reported):
+    with pytest.raises(ValueError, match=reported):
         make()
 
 

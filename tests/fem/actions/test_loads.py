@@ -207,8 +207,8 @@ def test_the_derivative_of_a_pressure_is_that_of_its_force(block):
     found = np.zeros_like(q)
     changes = np.einsum("mij,mj->mi", by_x, d[load.nodes].reshape(len(x), -1)).reshape(x.shape)
     np.add.at(found, load.nodes, changes)
-    wanted = (load(1.0, q + h * d, v) - load(1.0, q - h * d, v)) / (2.0 * h)
-    np.testing.assert_allclose(found, wanted, atol=1e-7 * np.abs(wanted).max())
+    expected = (load(1.0, q + h * d, v) - load(1.0, q - h * d, v)) / (2.0 * h)
+    np.testing.assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
 
 
 def test_faces_of_several_types_have_one_array_of_nodes():

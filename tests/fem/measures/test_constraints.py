@@ -139,8 +139,8 @@ def test_third_derivatives_of_penalties(name):
     x = q[energy.nodes]
     a, s = np.random.default_rng(2).standard_normal(x.shape), 1e-4
     along = (energy.hessian(x + s * a) - energy.hessian(x - s * a)) / (2.0 * s)
-    wanted = np.einsum("cij,cj->ci", along, a.reshape(len(x), -1)).reshape(x.shape)
-    np.testing.assert_allclose(energy.third(x, a), wanted, rtol=1e-6, atol=1e-5)
+    expected = np.einsum("cij,cj->ci", along, a.reshape(len(x), -1)).reshape(x.shape)
+    np.testing.assert_allclose(energy.third(x, a), expected, rtol=1e-6, atol=1e-5)
 
 
 def test_a_constraint_without_third_derivative_says_so():

@@ -177,16 +177,16 @@ def test_what_is_assembled_does_not_depend_on_the_list():
 def test_a_matrix_needs_a_list_that_is_complete():
     system, state = crystal()
     fresh, _ = crystal()
-    fresh.energies["argon"].list_at(np.empty((0, 2)))
+    fresh.energies["argon"].build_list(np.empty((0, 2)))
     with pytest.raises(StepFailed, match=r"no stencils yet; system.renew\(q\)"):
         fresh.hessian(state.q)
-    system.renew(state.q)
+    system.update_neighbours(state.q)
     kept = system.pattern
-    assert not system.renew(state.q + 0.01)
+    assert not system.update_neighbours(state.q + 0.01)
     assert system.pattern is kept
     with pytest.raises(StepFailed, match=r"moved by 0.212 m .* half its margin, 0.1 m"):
         system.hessian(state.q + 0.15)
-    assert system.renew(state.q + 0.15)
+    assert system.update_neighbours(state.q + 0.15)
     assert system.pattern is not kept
     assert len(system.mass_values) == len(system.pattern.indices)
     with pytest.raises(StepFailed, match="farther than the range"):

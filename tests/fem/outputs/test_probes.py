@@ -69,12 +69,12 @@ def test_the_base_shear_is_the_sum_of_mass_times_acceleration(consistent):
     recorder = sx.time.ProbeRecorder([base])
     times = 1e-3 * np.arange(11)
     states = list(sx.march(system, sx.EnergyMomentum(1e-3), system.state(mesh.points), times, [recorder]))
-    wanted = np.array([system.apply_mass(state.a).sum(axis=0) - 78.0 * G for state in states])
+    expected = np.array([system.apply_mass(state.a).sum(axis=0) - 78.0 * G for state in states])
     found = recorder.history()
-    size = np.abs(wanted).max()
-    assert np.abs(wanted[:, 0]).max() > 100.0
+    size = np.abs(expected).max()
+    assert np.abs(expected[:, 0]).max() > 100.0
     for k, axis in enumerate("xyz"):
-        np.testing.assert_allclose(found[f"reaction_{axis}"], wanted[:, k], atol=1e-11 * size)
+        np.testing.assert_allclose(found[f"reaction_{axis}"], expected[:, k], atol=1e-11 * size)
 
 
 def test_the_force_through_a_cut_is_that_of_the_part_above():
@@ -119,11 +119,11 @@ def test_three_bars_share_a_load():
     probe = sx.outputs.BarProbe(
         "bars", truss, ["axial_force", "axial_stress", "elongation"], section=2e-4, reference=points
     )
-    told = probe.of(system, state)
-    assert told["axial_force_1"] == pytest.approx(1.0 / (1.0 + 2.0 * np.cos(np.pi / 4) ** 3), rel=1e-6)
-    assert told["axial_force_0"] == pytest.approx(told["axial_force_2"])
-    assert told["axial_stress_1"] == pytest.approx(told["axial_force_1"] / 2e-4)
-    assert told["elongation_1"] == pytest.approx(told["axial_force_1"] / 1e7, rel=1e-6)
+    reported = probe.of(system, state)
+    assert reported["axial_force_1"] == pytest.approx(1.0 / (1.0 + 2.0 * np.cos(np.pi / 4) ** 3), rel=1e-6)
+    assert reported["axial_force_0"] == pytest.approx(reported["axial_force_2"])
+    assert reported["axial_stress_1"] == pytest.approx(reported["axial_force_1"] / 2e-4)
+    assert reported["elongation_1"] == pytest.approx(reported["axial_force_1"] / 1e7, rel=1e-6)
 
 
 def test_rods_pull_at_supports_through_the_constraint():
@@ -140,8 +140,8 @@ def test_rods_pull_at_supports_through_the_constraint():
     found = recorder.history()
     for k, state in enumerate(states):  # held: its own weight, and N (q/|q|) along the rod with N = v² + g·q
         pull = (state.v[1] @ state.v[1] + G @ state.q[1]) * state.q[1]
-        wanted = -G - pull
-        np.testing.assert_allclose([found[f"reaction_{a}"][k] for a in "xyz"], wanted, atol=1e-4)
+        expected = -G - pull
+        np.testing.assert_allclose([found[f"reaction_{a}"][k] for a in "xyz"], expected, atol=1e-4)
 
 
 def test_reductions_components_and_norms():
@@ -156,11 +156,11 @@ def test_reductions_components_and_norms():
         components=["norm", "z"],
         reduce=["max", "mean", "sum", "min"],
     )
-    told = probe.of(system, state)
-    assert told["displacement_norm_max"] == 5.0
-    assert told["displacement_z_min"] == -1.0
-    assert told["displacement_norm_mean"] == 3.0
-    assert told["velocity_z_sum"] == 6.0
+    reported = probe.of(system, state)
+    assert reported["displacement_norm_max"] == 5.0
+    assert reported["displacement_z_min"] == -1.0
+    assert reported["displacement_norm_mean"] == 3.0
+    assert reported["velocity_z_sum"] == 6.0
     between = sx.outputs.NodalProbe(
         "p", sx.meshes.weights_in_cells(sx.Mesh(points, {"line": np.array([[0, 1]])}), [[0.25, 0, 0]]), ["position"]
     )

@@ -27,11 +27,11 @@ def test_a_uniform_deformation_has_one_stress_in_elements_and_at_nodes(kind):
     state = system.state(mesh.points @ STRETCH.T)
     J, b = np.linalg.det(STRETCH), STRETCH @ STRETCH.T
     sigma = (40.0 * (b - np.eye(3)) + 60.0 * np.log(J) * np.eye(3)) / J  # neo-Hooke
-    wanted = sigma[[0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]]
+    expected = sigma[[0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]]
     np.testing.assert_allclose(
-        sx.stress(system, state)["body"], np.tile(wanted, (system.energies["body"].nodes.shape[0], 1)), atol=1e-11
+        sx.stress(system, state)["body"], np.tile(expected, (system.energies["body"].nodes.shape[0], 1)), atol=1e-11
     )
-    np.testing.assert_allclose(sx.nodal_stress(system, state), np.tile(wanted, (system.n_nodes, 1)), atol=1e-10)
+    np.testing.assert_allclose(sx.nodal_stress(system, state), np.tile(expected, (system.n_nodes, 1)), atol=1e-10)
     values, axes = np.linalg.eigh(b)
     logarithmic = (axes * (0.5 * np.log(values))) @ axes.T
     np.testing.assert_allclose(
@@ -224,9 +224,9 @@ def test_points_are_found_in_cells(kind):
     mesh = box_of(kind, (1.0, 2.0, 1.0), (2, 2, 2))
     points = mesh.points + 0.02 * np.sin(4.0 * mesh.points[:, ::-1])
     bent = sx.Mesh(points, mesh.cells)
-    wanted = np.array([[0.3, 0.4, 0.5], [0.91, 1.7, 0.22], points[5]])
-    weights = weights_in_cells(bent, wanted)
-    np.testing.assert_allclose(weights @ points, wanted, atol=1e-12)
+    expected = np.array([[0.3, 0.4, 0.5], [0.91, 1.7, 0.22], points[5]])
+    weights = weights_in_cells(bent, expected)
+    np.testing.assert_allclose(weights @ points, expected, atol=1e-12)
     np.testing.assert_allclose(weights.sum(axis=1), 1.0)
     with pytest.raises(sx.errors.MeshError, match=r"is in no cell; the nearest node is [01]\.\d+ m away"):
         weights_in_cells(bent, [[0.5, 0.5, 2.0]])

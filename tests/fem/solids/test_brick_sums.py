@@ -23,15 +23,15 @@ def integrated(t, slopes, f):
 def test_tangent_vectors_are_sums_over_nodes():
     x, d = RANDOM.standard_normal((7, 3, brick_sums.SIZE)), np.zeros(9 * CHUNK)
     interpolated(x.ravel(), SLOPES, d)
-    wanted = np.einsum("gna,nie->aige", SLOPES[:, 1:], x)
-    np.testing.assert_allclose(d.reshape(wanted.shape), wanted, rtol=0, atol=1e-14)
+    expected = np.einsum("gna,nie->aige", SLOPES[:, 1:], x)
+    np.testing.assert_allclose(d.reshape(expected.shape), expected, rtol=0, atol=1e-14)
 
 
 def test_forces_are_sums_over_points():
     t, f = RANDOM.standard_normal((3, 3, 8, brick_sums.SIZE)), np.full(21 * brick_sums.SIZE, np.nan)
     integrated(t.ravel(), SLOPES, f)
-    wanted = np.einsum("gna,aige->nie", SLOPES[:, 1:], t)
-    np.testing.assert_allclose(f.reshape(wanted.shape), wanted, rtol=0, atol=1e-14)
+    expected = np.einsum("gna,aige->nie", SLOPES[:, 1:], t)
+    np.testing.assert_allclose(f.reshape(expected.shape), expected, rtol=0, atol=1e-14)
 
 
 def test_no_other_element_has_as_many_nodes_and_points():

@@ -40,11 +40,11 @@ def test_blocks_are_those_of_element_by_element(cube, monkeypatch, number):
     order = np.random.default_rng(1).permutation(len(q)).astype(np.int32)  # nodes far apart, and others besides
     many = np.stack([order[:-1], order[1:]], axis=1)
     for pattern in (Pattern(len(q), [solid.nodes]), Pattern(len(q), [solid.nodes, many])):
-        wanted, found = element_by_element(solid, q, pattern), pattern.zeros(3)
+        expected, found = element_by_element(solid, q, pattern), pattern.zeros(3)
         for _ in range(3):
             solid.add_hessian(q, pattern.slots[0], found)
         assert solid.elements._couplings[1] is not None
-        np.testing.assert_allclose(found, 3.0 * wanted, atol=1e-14 * np.abs(wanted).max())
+        np.testing.assert_allclose(found, 3.0 * expected, atol=1e-14 * np.abs(expected).max())
         diagonal = found[pattern.diagonal()]
         np.testing.assert_array_equal(diagonal, diagonal.swapaxes(1, 2))
 
@@ -84,9 +84,9 @@ def test_places_that_are_no_pattern_are_left_to_the_loop_over_elements(cube):
     assert couplings.couplings_of(tied, len(pattern.indices), 1.0) is None
     out = np.zeros((len(pattern.indices), 3, 3))
     solid.add_hessian(q, tied, out)
-    wanted = np.zeros_like(out)
-    scatter_blocks(solid.hessian(q[solid.nodes]), tied, wanted)
-    np.testing.assert_allclose(out, wanted, atol=1e-13 * np.abs(wanted).max())
+    expected = np.zeros_like(out)
+    scatter_blocks(solid.hessian(q[solid.nodes]), tied, expected)
+    np.testing.assert_allclose(out, expected, atol=1e-13 * np.abs(expected).max())
 
 
 def test_small_meshes_have_none():
@@ -108,14 +108,14 @@ def test_one_solid_serves_several_threads(cube):
     solid, q = cube
     patterns = [Pattern(len(q), [solid.nodes]) for _ in range(2)]
     shapes = [q, 1.2 * q]
-    wanted = [element_by_element(solid, x, pattern) for x, pattern in zip(shapes, patterns, strict=True)]
+    expected = [element_by_element(solid, x, pattern) for x, pattern in zip(shapes, patterns, strict=True)]
     wrong = []
 
     def work(k):
         for _ in range(30):
             found = patterns[k].zeros(3)
             solid.add_hessian(shapes[k], patterns[k].slots[0], found)
-            if np.abs(found - wanted[k]).max() > 1e-13 * np.abs(wanted[k]).max():
+            if np.abs(found - expected[k]).max() > 1e-13 * np.abs(expected[k]).max():
                 wrong.append(k)
 
     workers = [threading.Thread(target=work, args=(k,)) for k in range(2)]

@@ -76,7 +76,7 @@ def test_it_does_the_work_of_the_energy_at_every_increment(solid, increment):
         # the energy that belongs to the constants of the element as they are rounded is not quite that of the points
         with localcontext() as context:
             context.prec = 60
-            wanted = exact_energy(X, x1, ALUMINIUM) - exact_energy(X, x0, ALUMINIUM)
+            expected = exact_energy(X, x1, ALUMINIUM) - exact_energy(X, x0, ALUMINIUM)
             one = Solid(solid.points, solid.nodes[e : e + 1], ALUMINIUM)
             DG = one.discrete_gradient(x0[None], x1[None])[0]
             work = sum(
@@ -84,8 +84,8 @@ def test_it_does_the_work_of_the_energy_at_every_increment(solid, increment):
                 for f, a, b in zip(DG.ravel(), x0.ravel(), x1.ravel(), strict=True)
             )
             size = np.abs(one.hessian(x0[None])).max() * LENGTH * np.abs(x1 - x0).max()
-            assert abs(float(work - wanted)) < 2e-15 * size
-            assert abs(float(wanted)) > 1e-4 * size
+            assert abs(float(work - expected)) < 2e-15 * size
+            assert abs(float(expected)) > 1e-4 * size
 
 
 @pytest.mark.parametrize("increment", INCREMENTS)
@@ -144,16 +144,16 @@ def test_assembled_forms(solid):
     q0, q1 = two_positions(solid, 0.1)
     x0, x1 = q0[solid.nodes], q1[solid.nodes]
     before = np.random.default_rng(1).standard_normal(q0.shape)
-    wanted, out = before.copy(), before.copy()
-    np.add.at(wanted, solid.nodes, solid.discrete_gradient(x0, x1))
+    expected, out = before.copy(), before.copy()
+    np.add.at(expected, solid.nodes, solid.discrete_gradient(x0, x1))
     solid.add_discrete_gradient(q0, q1, out)
-    np.testing.assert_allclose(out, wanted, atol=1e-13 * np.abs(wanted).max())
+    np.testing.assert_allclose(out, expected, atol=1e-13 * np.abs(expected).max())
     pattern = Pattern(len(q0), [solid.nodes])
-    wanted, out = pattern.zeros(3), pattern.zeros(3)
-    scatter_blocks(solid.discrete_hessian(x0, x1), pattern.slots[0], wanted)
+    expected, out = pattern.zeros(3), pattern.zeros(3)
+    scatter_blocks(solid.discrete_hessian(x0, x1), pattern.slots[0], expected)
     solid.add_discrete_hessian(q0, q1, pattern.slots[0], out)
     solid.add_discrete_hessian(q0, q1, pattern.slots[0], out)
-    np.testing.assert_allclose(out, 2 * wanted, atol=1e-13 * np.abs(wanted).max())
+    np.testing.assert_allclose(out, 2 * expected, atol=1e-13 * np.abs(expected).max())
 
 
 @pytest.mark.usefixtures("always_shared")
@@ -235,8 +235,8 @@ def test_quotient_of_logarithms_and_its_slope():
         found = ratios(sign * s)
         exact = s.astype(np.longdouble)
         with np.errstate(invalid="ignore"):
-            wanted = np.where(s < 1e-6, 1 + exact**2 / 3, np.arctanh(exact) / exact)
+            expected = np.where(s < 1e-6, 1 + exact**2 / 3, np.arctanh(exact) / exact)
             series = sum(2 * k / np.longdouble(2 * k + 1) * exact ** (2 * k - 1) for k in range(1, 8))
-            slope = np.where(s < 0.01, series, (1 / (1 - exact**2) - wanted) / exact)
-        np.testing.assert_allclose(found[:, 0], wanted.astype(float), rtol=round_off.of(1.0))
+            slope = np.where(s < 0.01, series, (1 / (1 - exact**2) - expected) / exact)
+        np.testing.assert_allclose(found[:, 0], expected.astype(float), rtol=round_off.of(1.0))
         np.testing.assert_allclose(found[:, 1], sign * slope.astype(float), rtol=1e-13)

@@ -55,8 +55,8 @@ def strains(size, n=40, seed=0):
 def work(material, C0, C1):
     """Return by how much the discrete stress misses the change of energy, relative to the largest elasticity."""
     done = 0.5 * np.einsum("pij,pij->p", material.discrete_stress(C0, C1), C1 - C0)
-    wanted = material.energy_density(C1) - material.energy_density(C0)
-    return np.abs(done - wanted).max() / np.abs(material.tangent(C0)).max()
+    expected = material.energy_density(C1) - material.energy_density(C0)
+    return np.abs(done - expected).max() / np.abs(material.tangent(C0)).max()
 
 
 # -- all forms ----------------------------------------------------------------------------------------------------
@@ -195,9 +195,9 @@ def incompressible(name, stretches, W1, W2=lambda i1, i2: 0.0, **changed):
 
         c = brentq(lambda c: stress(c)[2, 2], 0.99 / (a * b), 1.01 / (a * b), xtol=1e-15)
         i1, i2 = a**2 + b**2 + c**2, (a * b) ** 2 + (b * c) ** 2 + (c * a) ** 2
-        wanted = 2 * (a**2 - c**2) * (W1(i1, i2) + b**2 * W2(i1, i2))
+        expected = 2 * (a**2 - c**2) * (W1(i1, i2) + b**2 * W2(i1, i2))
         # K is 1e7 times μ: so much is left of volume changes, and of the digits
-        assert stress(c)[0, 0] == pytest.approx(wanted, rel=1e-4)
+        assert stress(c)[0, 0] == pytest.approx(expected, rel=1e-4)
 
 
 CLOSED = {
@@ -231,8 +231,8 @@ def test_simple_shear_of_rubber():
     material, shear = of_table("yeoh"), 0.7
     F = np.eye(3) + shear * np.outer([1, 0, 0], [0, 1, 0])
     sigma = F @ material.stress((F.T @ F)[None])[0] @ F.T
-    wanted = 2 * (1e5 - 2e4 * shear**2 + 9e3 * shear**4) * shear
-    assert sigma[0, 1] == pytest.approx(wanted, rel=1e-12)
+    expected = 2 * (1e5 - 2e4 * shear**2 + 9e3 * shear**4) * shear
+    assert sigma[0, 1] == pytest.approx(expected, rel=1e-12)
     assert sigma[0, 0] - sigma[1, 1] == pytest.approx(shear * sigma[0, 1], rel=1e-12)
 
 
@@ -254,13 +254,13 @@ def test_fibres_add_a_stress_along_them_in_tension_only(families):
     matrix = sx.material("isochoric-neo-hookean", c10=1e5, K=4e6, density=1.0)
     C = strains(0.2)
     added = material.stress(C) - matrix.stress(C)
-    wanted = np.zeros_like(C)
+    expected = np.zeros_like(C)
     for a in np.array(DIRECTIONS[:families]):
         a = a / np.linalg.norm(a)
         E = np.maximum(np.einsum("i,pij,j->p", a, C, a) - 1.0, 0.0)
         assert 0 < np.count_nonzero(E) < len(E)
-        wanted += (2 * 3e4 * E * np.exp(2.0 * E**2))[:, None, None] * np.outer(a, a)
-    np.testing.assert_allclose(added, wanted, atol=1e-9 * np.abs(matrix.stress(C)).max())
+        expected += (2 * 3e4 * E * np.exp(2.0 * E**2))[:, None, None] * np.outer(a, a)
+    np.testing.assert_allclose(added, expected, atol=1e-9 * np.abs(matrix.stress(C)).max())
 
 
 def test_moduli_and_waves_at_rest():
@@ -304,7 +304,7 @@ GOOD = "c10*(I1bar - 3) + K/2*(J - 1)**2"
 
 
 @pytest.mark.parametrize(
-    ("formula", "told"),
+    ("formula", "reported"),
     [
         ("c10*(I1bar - 3) + K/2*(j - 1)**2", "'j' is no invariant and no constant that is given; did you mean 'J'"),
         (GOOD + " + c20*I1bar", "'c20' is no invariant and no constant that is given; did you mean 'c10'"),
@@ -354,11 +354,11 @@ GOOD = "c10*(I1bar - 3) + K/2*(J - 1)**2"
         ("c10*(I1bar - 3)**0.5*K", "not finite"),
     ],
 )
-def test_what_is_no_strain_energy_gets_one_sentence(formula, told):
-    if told is None:
+def test_what_is_no_strain_energy_gets_one_sentence(formula, reported):
+    if reported is None:
         sx.material(formula, c10=1e5, K=2e6, density=1.0)
         return
-    with pytest.raises((MaterialError, InvalidArgument), match=told) as caught:
+    with pytest.raises((MaterialError, InvalidArgument), match=reported) as caught:
         sx.material(formula, c10=1e5, K=2e6, density=1.0)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 400

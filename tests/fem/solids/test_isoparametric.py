@@ -96,8 +96,8 @@ def test_shape_functions_contain_all_polynomials_of_their_degree(element):
     """So that they converge at their rate; products beyond, and the rational ones of pyramids, come on top."""
     points = element.mass.points
     for powers in degrees(1 if element.kind in LINEAR else 2):
-        at_nodes, wanted = ((x**powers).prod(axis=1) for x in (vtk_nodes(element), points))
-        np.testing.assert_allclose(element.shapes(points)[0] @ at_nodes, wanted, atol=1e-14)
+        at_nodes, expected = ((x**powers).prod(axis=1) for x in (vtk_nodes(element), points))
+        np.testing.assert_allclose(element.shapes(points)[0] @ at_nodes, expected, atol=1e-14)
 
 
 @pytest.mark.parametrize("element", [PYRAMID, QUADRATIC_PYRAMID], ids=lambda element: element.kind)
@@ -105,9 +105,9 @@ def test_shape_functions_at_the_tip_of_a_pyramid(element):
     """Slopes there are the limits along the axis, and bounded in any direction."""
     tip = np.array([[0.0, 0.0, 1.0]])
     near = tip - [[0.0, 0.0, 1e-9]]
-    for found, wanted in zip(element.shapes(tip), element.shapes(near), strict=True):
+    for found, expected in zip(element.shapes(tip), element.shapes(near), strict=True):
         assert np.isfinite(found).all()
-        np.testing.assert_allclose(found, wanted, atol=1e-7)
+        np.testing.assert_allclose(found, expected, atol=1e-7)
     _, slopes = element.shapes(tip + 1e-9 * np.array([[0.9, -0.8, -1.0], [1.0, 1.0, -1.0], [0.1, 0.3, -1.0]]))
     assert np.abs(slopes).max() < 5.0
 
@@ -254,8 +254,8 @@ def test_restriction_is_a_part(kind):
     q = shaken(solid)
     part = solid.restrict([1, 3])
     size = RUBBER.bulk * solid.volumes.max()  # energies are known to round-off of that
-    found, wanted = part.value(q[part.nodes]), solid.value(q[solid.nodes])[[1, 3]]
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-15 * size)
+    found, expected = part.value(q[part.nodes]), solid.value(q[solid.nodes])[[1, 3]]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15 * size)
     assert (part.kind, part.formulation) == (solid.kind, solid.formulation)
     nothing, out = solid.restrict([]), np.zeros_like(q)
     nothing.add_gradient(q, out)
@@ -277,8 +277,8 @@ def test_linear_elasticity_is_linear_and_feels_rotations():
     angle = 0.1
     turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
     strain = np.cos(angle) - 1
-    wanted = 0.002 * (0.5 * HOOKE.lmbda * (2 * strain) ** 2 + HOOKE.mu * 2 * strain**2)
-    assert solid.total(solid.points @ turn.T) == pytest.approx(wanted, rel=1e-10)
+    expected = 0.002 * (0.5 * HOOKE.lmbda * (2 * strain) ** 2 + HOOKE.mu * 2 * strain**2)
+    assert solid.total(solid.points @ turn.T) == pytest.approx(expected, rel=1e-10)
 
 
 def test_what_the_discrete_gradient_of_linear_elasticity_keeps():

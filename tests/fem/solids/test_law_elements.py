@@ -90,15 +90,15 @@ def test_all_forms_agree_with_the_law_as_numpy_functions(kind, law):
         if "secant" in form and not solid.material.objective:
             continue
         arguments = [local[name] for name in names]
-        found, wanted = getattr(solid, form)(*arguments), getattr(slow, form)(*arguments)
+        found, expected = getattr(solid, form)(*arguments), getattr(slow, form)(*arguments)
         # energies are differences of invariants, which are known to round-off of 3
-        scale = abs(wanted).max() if form != "value" else solid.volumes.max()
+        scale = abs(expected).max() if form != "value" else solid.volumes.max()
         # the place where fibres go slack is known to round-off of 1 relative to the change of the invariants
         within = 1e-12 if law == SLACK and form == "discrete_hessian" else known_to
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=within * scale, err_msg=form)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=within * scale, err_msg=form)
     for form in ("deformation_gradients", "jacobians", "first_piola", "cauchy"):
-        found, wanted = getattr(solid, form)(q0), getattr(slow, form)(q0)
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=known_to * max(1.0, abs(wanted).max()), err_msg=form)
+        found, expected = getattr(solid, form)(q0), getattr(slow, form)(q0)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=known_to * max(1.0, abs(expected).max()), err_msg=form)
 
 
 def test_hand_written_kernels_of_tetrahedra_agree():
@@ -122,8 +122,8 @@ def test_hand_written_kernels_of_tetrahedra_agree():
         np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-14 * abs(found[1]).max(), err_msg=form.name)
     assert by_hand.total(q0) == pytest.approx(by_loops.total(q0), rel=1e-13)
     for stress in ("first_piola", "cauchy", "von_mises"):
-        found, wanted = getattr(by_hand, stress)(q0), getattr(by_loops, stress)(q0)
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-13, err_msg=stress)
+        found, expected = getattr(by_hand, stress)(q0), getattr(by_loops, stress)(q0)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13, err_msg=stress)
 
 
 @pytest.mark.parametrize("kind", ["hexahedron", "tetra10", "wedge"])
@@ -196,10 +196,10 @@ def test_chunks_that_are_not_full(count):
     q = moved(solid, 0.01)
     out = np.zeros_like(q)
     solid.add_gradient(q, out)
-    wanted = np.zeros_like(q)
+    expected = np.zeros_like(q)
     for nodes in solid.nodes:
-        wanted[nodes] += sx.Solid(mesh.points, nodes[None], LAWS["Mooney-Rivlin"]()).gradient(q[nodes][None])[0]
-    np.testing.assert_allclose(out, wanted, rtol=0, atol=1e-14)
+        expected[nodes] += sx.Solid(mesh.points, nodes[None], LAWS["Mooney-Rivlin"]()).gradient(q[nodes][None])[0]
+    np.testing.assert_allclose(out, expected, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("law", ["neo-Hooke", "Mooney-Rivlin", "linear", SLACK])
@@ -308,10 +308,10 @@ def test_fibres_with_a_direction_in_each_element(kind):
         alone = sx.Solid(mesh.points, nodes[e : e + 1], artery(a[:, e]))
         for one in (body.restrict([e]), pickle.loads(pickle.dumps(body)).restrict([e])):
             for form, nodal in {forms.GRADIENT: (q0,), forms.DISCRETE_GRADIENT: (q0, q1), forms.HESSIAN: (q0,)}.items():
-                found, wanted = (np.zeros(form.shape(len(q0), slots.max() + 1, 3)) for _ in range(2))
+                found, expected = (np.zeros(form.shape(len(q0), slots.max() + 1, 3)) for _ in range(2))
                 one.add(form, nodal, found, slots[e : e + 1])
-                alone.add(form, nodal, wanted, slots[e : e + 1])
-                np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-13 * abs(wanted).max(), err_msg=form.name)
+                alone.add(form, nodal, expected, slots[e : e + 1])
+                np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * abs(expected).max(), err_msg=form.name)
             assert one.total(q0) == pytest.approx(alone.total(q0), rel=1e-12)
             assert one.local_value(0, q0[nodes[e]]) == pytest.approx(alone.total(q0), rel=1e-12)
     values = [body.local_value(e, q0[nodes[e]]) for e in range(m)]
@@ -391,8 +391,8 @@ def test_an_element_is_its_shape_functions_and_a_rule(monkeypatch, law):
     pattern = Pattern(len(q0), [nodes])
     cases = {forms.GRADIENT: (q0,), forms.HESSIAN: (q0,), forms.DISCRETE_GRADIENT: (q0, q1), forms.SECANT: (q0,)}
     for form, nodal in cases.items():
-        found, wanted = (np.zeros(form.shape(len(q0), len(pattern.indices), 3)) for _ in range(2))
+        found, expected = (np.zeros(form.shape(len(q0), len(pattern.indices), 3)) for _ in range(2))
         fast.add(form, nodal, found, pattern.slots[0])
-        slow.add(form, nodal, wanted, pattern.slots[0])
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=3e-14 * abs(wanted).max(), err_msg=form.name)
+        slow.add(form, nodal, expected, pattern.slots[0])
+        np.testing.assert_allclose(found, expected, rtol=0, atol=3e-14 * abs(expected).max(), err_msg=form.name)
     assert fast.total(q0) == pytest.approx(slow.total(q0), rel=1e-13)

@@ -50,7 +50,7 @@ def test_auxetic_and_cork_are_allowed():
 
 @pytest.mark.parametrize("law", [NeoHookean, SaintVenantKirchhoff, LinearElastic])
 @pytest.mark.parametrize(
-    ("constants", "told"),
+    ("constants", "reported"),
     [
         ((1e9, 1e9, -1.0), "density is -1 kg/m³"),
         ((1e9, 1e9, 0.0), "density"),
@@ -62,13 +62,13 @@ def test_auxetic_and_cork_are_allowed():
         ((1e9, 1e9, math.nan), "density is nan kg/m³"),
     ],
 )
-def test_impossible_constants_are_refused(law, constants, told):
-    with pytest.raises(MaterialError, match=f"{law.__name__}: .*{told}"):
+def test_impossible_constants_are_refused(law, constants, reported):
+    with pytest.raises(MaterialError, match=f"{law.__name__}: .*{reported}"):
         law(*constants)
 
 
 @pytest.mark.parametrize(
-    ("E", "nu", "told"),
+    ("E", "nu", "reported"),
     [
         (-1.0, 0.3, "Young"),
         (0.0, 0.3, "Young"),
@@ -79,13 +79,13 @@ def test_impossible_constants_are_refused(law, constants, told):
         (1e9, math.nan, "Poisson"),
     ],
 )
-def test_impossible_young_and_poisson_are_refused(E, nu, told):
-    with pytest.raises(MaterialError, match=told):
+def test_impossible_young_and_poisson_are_refused(E, nu, reported):
+    with pytest.raises(MaterialError, match=reported):
         NeoHookean.from_young(E, nu, 1000.0)
 
 
 @pytest.mark.parametrize(
-    ("constants", "told"),
+    ("constants", "reported"),
     [
         ((-1.0, 2.0, 100.0, 1.0), "c10 is -1 Pa"),
         ((2.0, -1.0, 100.0, 1.0), "c01 is -1 Pa"),
@@ -95,8 +95,8 @@ def test_impossible_young_and_poisson_are_refused(E, nu, told):
         ((3.0, 3.0, 100.0, 0.0), "density is 0"),
     ],
 )
-def test_impossible_constants_of_rubber_are_refused(constants, told):
-    with pytest.raises(MaterialError, match=f"MooneyRivlin: .*{told}"):
+def test_impossible_constants_of_rubber_are_refused(constants, reported):
+    with pytest.raises(MaterialError, match=f"MooneyRivlin: .*{reported}"):
         MooneyRivlin(*constants)
 
 
@@ -117,8 +117,8 @@ def test_undeformed_it_is_free_of_stress_and_has_the_moduli_of_small_strains(law
     one = np.eye(3)[None]
     assert abs(law.energy_density(one)[0]) < 1e-11 * 1e5
     assert np.abs(law.stress(one)).max() < 1e-15 * 1e5
-    wanted = (law.lmbda, law.mu) if hasattr(law, "lmbda") else (5e5 - 2e5 / 3, 1e5)
-    assert law.lame_constants == pytest.approx(wanted, rel=1e-14)
+    expected = (law.lmbda, law.mu) if hasattr(law, "lmbda") else (5e5 - 2e5 / 3, 1e5)
+    assert law.lame_constants == pytest.approx(expected, rel=1e-14)
     assert law.shear_wave_speed == pytest.approx(10.0)
 
 

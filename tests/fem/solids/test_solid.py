@@ -177,7 +177,7 @@ def test_undeformed_mesh_must_be_upright(solid):
 
 
 @pytest.mark.parametrize(
-    ("points", "cells", "told"),
+    ("points", "cells", "reported"),
     [
         (np.zeros((4, 2)), np.zeros((1, 4), int), r"points have shape \(4, 2\)"),
         (np.zeros((4, 3)), np.zeros((1, 3), int), r"cells have shape \(1, 3\)"),
@@ -185,8 +185,8 @@ def test_undeformed_mesh_must_be_upright(solid):
         (np.zeros((4, 3)), np.array([[-1, 1, 2, 3]]), "nodes -1 to 3"),
     ],
 )
-def test_shapes_are_checked(points, cells, told):
-    with pytest.raises(InvalidSystem, match=told):
+def test_shapes_are_checked(points, cells, reported):
+    with pytest.raises(InvalidSystem, match=reported):
         Solid(points, cells, ALUMINIUM)
 
 

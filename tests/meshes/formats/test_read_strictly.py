@@ -893,8 +893,8 @@ def test_included_files_are_not_quoted(tmp_path, name, text, secret):
     (tmp_path / "passwd").write_text(secret + "\n")
     (tmp_path / name).write_text(text)
     try:
-        told = "; ".join(read_mesh(tmp_path / name, require_volume=False).unknown)
+        reported = "; ".join(read_mesh(tmp_path / name, require_volume=False).unknown)
     except MeshError as error:
-        told = str(error)
-    assert told
-    assert "hush" not in told.lower()
+        reported = str(error)
+    assert reported
+    assert "hush" not in reported.lower()

@@ -101,7 +101,7 @@ def test_units_and_groups(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         (
             NODES + ELEMENTS.replace("       111 ", "       117 "),
@@ -124,9 +124,9 @@ def test_units_and_groups(tmp_path):
         (ELEMENTS, "refers to a node|has no"),
     ],
 )
-def test_broken_files_are_told_in_a_sentence(tmp_path, text, told):
+def test_broken_files_are_told_in_a_sentence(tmp_path, text, reported):
     (tmp_path / "part.unv").write_text(text)
-    with pytest.raises(MeshError, match=told):
+    with pytest.raises(MeshError, match=reported):
         read_mesh(tmp_path / "part.unv")
 
 

@@ -275,14 +275,14 @@ def test_a_body_of_no_thickness_is_seen_edge_on(tmp_path):
 
 @pytest.mark.usefixtures("drawing")
 def test_pictures_have_the_size_that_is_asked_for(series, tmp_path):
-    for width, height, dpi, wanted in (
+    for width, height, dpi, expected in (
         (640, 400, None, (400, 640)),
         (700, None, 200, (None, 700)),
         (None, None, 20, (None, 320)),
     ):
         path = render.render_snapshots(series, tmp_path / "x.png", times=[0], width=width, height=height, dpi=dpi)
         shape = pixels(path).shape[:2]
-        assert all(abs(a - b) <= 3 for a, b in zip(shape, wanted, strict=True) if b is not None)
+        assert all(abs(a - b) <= 3 for a, b in zip(shape, expected, strict=True) if b is not None)
     for suffix in (".pdf", ".svg"):
         path = render.render_snapshots(series, tmp_path / f"x{suffix}", times=[0], width=900)
         assert path.stat().st_size > 10_000
@@ -316,9 +316,9 @@ def test_displacements_are_enlarged(series):
 
 def test_the_camera_goes_round_and_from_one_direction_to_another():
     orbit = View(direction=(1, 0, 0), up=(0, 0, 1), orbit=180.0)
-    for part, wanted in ((0.0, (1, 0, 0)), (0.5, (0, 1, 0)), (1.0, (-1, 0, 0))):
+    for part, expected in ((0.0, (1, 0, 0)), (0.5, (0, 1, 0)), (1.0, (-1, 0, 0))):
         eye, right, up = _axes(orbit, [], part)
-        np.testing.assert_allclose(eye, wanted, atol=1e-12)
+        np.testing.assert_allclose(eye, expected, atol=1e-12)
         np.testing.assert_allclose(up, (0, 0, 1), atol=1e-12)
         np.testing.assert_allclose(right, np.cross(up, eye), atol=1e-12)
     there = View(direction=(1, 0, 0), up=(0, 0, 1), to=(0, 0, 1))

@@ -92,13 +92,13 @@ def test_steps_that_need_factors_are_those_of_the_general_method():
 
 def test_a_step_that_the_loop_does_not_solve_is_the_general_methods(monkeypatch):
     system, state = truss()
-    told = []
+    reported = []
     for change in (lambda motion, _: motion, one_by_one):
         motion = change(method("CM4", iterations=3).start(system, state), monkeypatch)
         with pytest.raises(StepFailed, match="stopped in the step from t = ") as failure:
             motion.advance(0.5)
-        told.append((motion.n, str(failure.value)))
-    assert told[0] == told[1]
+        reported.append((motion.n, str(failure.value)))
+    assert reported[0] == reported[1]
 
 
 @pytest.mark.parametrize(("scheme", "external"), [("kappa", ()), ("EM-theta", ()), ("A-theta", OUTSIDE)])

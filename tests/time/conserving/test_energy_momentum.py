@@ -18,7 +18,7 @@ from symplex.testing import round_off
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.explicit.newmark import Newmark
-from symplex.time.implicit.halving import in_parts
+from symplex.time.implicit.cutback import with_cutbacks
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.solvers.newton import Newton
 
@@ -154,18 +154,18 @@ def test_gradients_of_increments(law):
     rng = np.random.default_rng(1)
     q, dq = rng.standard_normal((2, 5, 3))
     bars, low = Bars(all_pairs(5), law), np.zeros((5, 3))
-    found, wanted = np.zeros((2, 5, 3))
+    found, expected = np.zeros((2, 5, 3))
     bars.add_increment_gradient(q, low, dq, found)
-    bars.add_discrete_gradient(q, q + dq, wanted)
-    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
+    bars.add_discrete_gradient(q, q + dq, expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
     # Far from the origin positions are rounded, and low has the rest.
     far = q + 1e8
     found[...] = 0.0
     bars.add_increment_gradient(far, q - (far - 1e8), dq, found)
-    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
     rounded = np.zeros((5, 3))
     Energy.add_increment_gradient(bars, far, low, dq, rounded)
-    assert np.abs(rounded - wanted).max() > 1e-10
+    assert np.abs(rounded - expected).max() > 1e-10
 
 
 @pytest.mark.slow
@@ -418,13 +418,15 @@ def test_halvings_of_one_step_are_bounded(monkeypatch):
         if h > 2.0**-29:
             raise StepFailed("no.")
 
-    told = r"1000 attempts at parts of the step, .* have come .* % of its way\. Try a smaller step, or fewer halvings"
-    with pytest.raises(StepFailed, match=told):
-        in_parts(attempt, 0.0, 1.0, 30)
+    reported = (
+        r"1000 attempts at parts of the step, .* have come .* % of its way\. Try a smaller step, or fewer halvings"
+    )
+    with pytest.raises(StepFailed, match=reported):
+        with_cutbacks(attempt, 0.0, 1.0, 30)
     assert len(attempts) == 1000
     with pytest.raises(StepFailed, match=r"a part of 0\.125 s, after 3 halvings of the step, cannot be taken"):
-        in_parts(attempt, 0.0, 1.0, 3)
-    assert in_parts(attempt, 0.0, 2.0**-27, 2) == 3
+        with_cutbacks(attempt, 0.0, 1.0, 3)
+    assert with_cutbacks(attempt, 0.0, 2.0**-27, 2) == 3
 
 
 def test_halves_see_loads_at_their_own_times():

@@ -142,8 +142,8 @@ def test_momentum_changes_by_the_impulse_of_forces_that_decay_in_long_steps(sche
     system = springs(load=decaying)
     end = GrahamJelenic(1.0, scheme).start(system, system.state(R0, P0)).advance(10.0)
     rates = np.array([0.2, 0.4, 0.6])
-    wanted = P0.sum(axis=0) + (FORCES * (1.0 - np.exp(-10.0 * rates)) / rates).sum(axis=0)
-    np.testing.assert_allclose(system.momentum(end), wanted, rtol=1e-10)
+    expected = P0.sum(axis=0) + (FORCES * (1.0 - np.exp(-10.0 * rates)) / rates).sum(axis=0)
+    np.testing.assert_allclose(system.momentum(end), expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("scheme", ["momentum-conserving-4", "cayley-magnus-6"])
@@ -330,8 +330,8 @@ def test_factors_of_the_angle():
     assert inertia_factor(0.0) == pytest.approx(-1 / 12, rel=1e-15)
     for theta in (0.05, 0.1999, 0.2001, 1.0, 3.0):
         x = np.longdouble(theta) / 2
-        wanted = (x - np.tan(x)) / (4 * x * x * np.tan(x))
-        assert inertia_factor(theta) == pytest.approx(float(wanted), rel=2e-13)
+        expected = (x - np.tan(x)) / (4 * x * x * np.tan(x))
+        assert inertia_factor(theta) == pytest.approx(float(expected), rel=2e-13)
     with pytest.raises(StepFailed, match="half"):
         stretch(np.pi - 1e-9)
 
@@ -351,8 +351,8 @@ def test_the_angle_of_a_solid_in_space():
     dt = 0.4
     for angle, exact_angle in (("body", True), ("nodes", False)):
         end = GrahamJelenic(dt, "exact-steady-motion", angle=angle).start(system, system.state(q, v)).advance(4 * dt)
-        wanted = q @ turning(0.5 * 4 * dt, [0, 0, 1]).T
-        assert (np.abs(end.q - wanted).max() < 1e-11) == exact_angle
+        expected = q @ turning(0.5 * 4 * dt, [0, 0, 1]).T
+        assert (np.abs(end.q - expected).max() < 1e-11) == exact_angle
 
 
 def block(n, stretch_by=0.0, mass=lumped_mass):
@@ -498,7 +498,7 @@ def test_a_step_that_can_t_be_solved_fails_with_what_was_reached(scheme):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         ({"dt": 0.0}, "dt must be positive"),
         ({"dt": 0.1, "scheme": "CM5"}, "scheme must be one of"),
@@ -517,8 +517,8 @@ def test_a_step_that_can_t_be_solved_fails_with_what_was_reached(scheme):
         ({"dt": 0.1, "linear": "magic"}, "linear must be one of"),
     ],
 )
-def test_bad_parameters_are_refused(options, told):
-    with pytest.raises(ValueError, match=told):
+def test_bad_parameters_are_refused(options, reported):
+    with pytest.raises(ValueError, match=reported):
         GrahamJelenic(**options)
 
 

@@ -118,7 +118,7 @@ class Equations:
     def correction(self, g):
         return g / np.diag(self.A).reshape(g.shape)
 
-    def renew(self, z):
+    def update_neighbours(self, z):
         self.renewed += 1
         return True
 

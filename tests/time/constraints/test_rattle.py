@@ -99,13 +99,13 @@ def drag(t, q, v):
 @pytest.mark.parametrize("make", [linkage, double_pendulum, lambda: double_pendulum(drag)])
 def test_second_order(method, make):
     setup = make()
-    wanted = exact(setup, 2.0)
+    requested = exact(setup, 2.0)
     errors = []
     for dt in (0.04, 0.02, 0.01):
         motion = method(dt, setup.constraints).start(setup.system, setup.start)
         end = motion.advance(2.0)
         found = end.q, end.v, end.a, flat(motion.multipliers())
-        errors.append([np.abs(one - other).max() for one, other in zip(found, wanted, strict=True)])
+        errors.append([np.abs(one - other).max() for one, other in zip(found, requested, strict=True)])
     orders = np.log2(np.divide(errors[:-1], errors[1:]))
     assert np.max(errors[-1]) < 2e-2
     np.testing.assert_allclose(orders[-1], 2.0, atol=0.15)
@@ -279,11 +279,11 @@ def test_a_resumed_motion_is_bit_identical(method):
         motion = integrator.start(setup.system, start)
         motion.advance(t0 + first)
         stored = {name: array.copy() for name, array in motion.checkpoint().items()}
-        wanted = motion.advance(t0 + 2.0)
+        requested = motion.advance(t0 + 2.0)
         again = integrator.resume(double_pendulum(drag).system, stored)
         found = again.advance(t0 + 2.0)
         for name in ("t", "q", "v", "a"):
-            np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+            np.testing.assert_array_equal(getattr(found, name), getattr(requested, name))
         np.testing.assert_array_equal(flat(again.multipliers()), flat(motion.multipliers()))
         assert again.statistics() == motion.statistics()
 
@@ -292,12 +292,12 @@ def test_a_resumed_motion_is_bit_identical(method):
 def test_looking_does_not_change_the_motion(method):
     setup = linkage()
     integrator = method(0.05, setup.constraints)
-    wanted = integrator.start(setup.system, setup.start).advance(2.0)
+    requested = integrator.start(setup.system, setup.start).advance(2.0)
     motion = integrator.start(setup.system, setup.start)
     for t in 0.05 * np.arange(41):
         found = motion.advance(t)
-    np.testing.assert_array_equal(found.q, wanted.q)
-    np.testing.assert_array_equal(found.v, wanted.v)
+    np.testing.assert_array_equal(found.q, requested.q)
+    np.testing.assert_array_equal(found.v, requested.v)
 
 
 def test_a_rigid_truss_falls_and_turns_as_one_body():
@@ -408,7 +408,7 @@ def chain(n: int) -> Setup:
     return Setup(system, {"rods": sx.measures.RigidBars.between(q, pairs)}, system.state(q))
 
 
-def steps_of_a_bent_chain(part: float, bend: float, n: int = 100, wanted: int = 400) -> int:
+def steps_of_a_bent_chain(part: float, bend: float, n: int = 100, requested: int = 400) -> int:
     """Return how many steps, at a part of the limit of small waves, a hanging chain of bent rods takes."""
     angles = bend * np.random.default_rng(0).standard_normal(n)
     q = np.vstack([np.zeros(2), np.cumsum(np.column_stack([np.sin(angles), -np.cos(angles)]), axis=0)])
@@ -420,11 +420,11 @@ def steps_of_a_bent_chain(part: float, bend: float, n: int = 100, wanted: int = 
     motion = sx.Rattle(dt, {"rods": rods}).start(system, system.state(q))
     taken = 0
     try:
-        for taken in range(wanted):
+        for taken in range(requested):
             motion.advance((taken + 1) * dt)
     except StepFailed:
         return taken
-    return wanted
+    return requested
 
 
 def test_how_near_a_chain_comes_to_the_limit_of_small_waves_depends_on_how_it_is_bent():
@@ -477,20 +477,20 @@ def test_stiff_energies_by_the_modified_potential_of_zhang_and_skeel():
 
 def test_the_modified_potential_leaves_the_second_order():
     setup = linkage()
-    wanted, errors = exact(setup, 2.0)[0], []
+    requested, errors = exact(setup, 2.0)[0], []
     for dt in (0.04, 0.02):
         end = sx.Rattle(dt, setup.constraints, beta=0.3).start(setup.system, setup.start).advance(2.0)
-        errors.append(np.abs(end.q - wanted).max())
+        errors.append(np.abs(end.q - requested).max())
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
 
 
 def test_composed_to_the_fourth_order():
     setup = linkage()
-    wanted, errors = exact(setup, 2.0), []
+    requested, errors = exact(setup, 2.0), []
     for dt in (0.2, 0.1):
         motion = sx.Composition(sx.Rattle(dt, setup.constraints)).start(setup.system, setup.start)
         end = motion.advance(2.0)
-        errors.append([np.abs(end.q - wanted[0]).max(), np.abs(end.v - wanted[1]).max()])
+        errors.append([np.abs(end.q - requested[0]).max(), np.abs(end.v - requested[1]).max()])
     np.testing.assert_allclose(np.log2(np.divide(*errors)), 4.0, atol=0.3)
     np.testing.assert_allclose(setup.system.momentum(end), setup.system.momentum(setup.start), atol=1e-13)
     with pytest.raises(ValueError, match=r"Shake cannot be composed: .* take Rattle"):
@@ -660,12 +660,12 @@ def riding(load=None):
 
 @pytest.mark.parametrize("load", [None, drag])
 def test_rattle_takes_supports_along(load):
-    setup, wanted, errors, balances = shaken_pendulum(load), riding(load), [], []
+    setup, requested, errors, balances = shaken_pendulum(load), riding(load), [], []
     for dt in (0.04, 0.02):
         motion = sx.Rattle(dt, setup.constraints).start(setup.system, setup.start)
         first, end = motion.energies(motion.advance(0.0)), motion.advance(2.0)
         last, found = motion.energies(end), (end.q, end.v, end.a, flat(motion.multipliers()))
-        errors.append([np.abs(one - other).max() for one, other in zip(found, wanted, strict=True)])
+        errors.append([np.abs(one - other).max() for one, other in zip(found, requested, strict=True)])
         balances.append(abs(last["balance"] - first["balance"]))
         assert np.abs(flat(motion.violations())).max() < 1e-14
     np.testing.assert_allclose(np.log2(np.divide(*errors)), 2.0, atol=0.2)
@@ -675,10 +675,10 @@ def test_rattle_takes_supports_along(load):
 
 
 def test_composed_rattle_takes_supports_along():
-    setup, wanted, errors = shaken_pendulum(), riding()[0], []
+    setup, requested, errors = shaken_pendulum(), riding()[0], []
     for dt in (0.2, 0.1):
         end = sx.Composition(sx.Rattle(dt, setup.constraints)).start(setup.system, setup.start).advance(2.0)
-        errors.append(np.abs(end.q - wanted).max())
+        errors.append(np.abs(end.q - requested).max())
     assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.5)
 
 
@@ -688,12 +688,12 @@ def test_a_resumed_motion_on_moving_supports_is_bit_identical():
     motion = integrator.start(setup.system, setup.start)
     motion.advance(0.5)
     stored = {name: array.copy() for name, array in motion.checkpoint().items()}
-    wanted = motion.advance(2.0)
+    requested = motion.advance(2.0)
     again = integrator.resume(shaken_pendulum(drag).system, stored)
     found = again.advance(2.0)
     for name in ("q", "v", "a"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
-    assert again.energies(found) == motion.energies(wanted)
+        np.testing.assert_array_equal(getattr(found, name), getattr(requested, name))
+    assert again.energies(found) == motion.energies(requested)
 
 
 def test_supports_that_others_do_not_move():
@@ -783,15 +783,15 @@ def test_steps_in_a_compiled_loop_do_not_depend_on_portions(make, monkeypatch):
 
 
 def test_steps_that_fail_say_the_same_from_a_loop_and_from_python(monkeypatch):
-    setup, told = double_pendulum(), []
+    setup, reported = double_pendulum(), []
     thrown = setup.system.state(setup.start.q, np.array([[0, 0], [0, 0], [30.0, -13.0]]))
     start = sx.constraints.project(setup.system, setup.constraints, thrown)
     for change in (lambda motion, _: motion, one_by_one):
         motion = change(sx.Rattle(0.1, setup.constraints).start(setup.system, start), monkeypatch)
         with pytest.raises(StepFailed) as failure:
             motion.advance(10.0)
-        told.append((motion.n, str(failure.value)))
-    assert told[0] == told[1]
+        reported.append((motion.n, str(failure.value)))
+    assert reported[0] == reported[1]
 
 
 def test_constraints_of_ones_own_are_called_from_python():

@@ -57,11 +57,11 @@ def test_the_order_is_that_of_times_and_then_of_dofs(kind, n):
     events = 3000
     choices, delays = rng.integers(0, n, events).astype(np.uint32), delays_of(kind, rng, events)
     times = np.zeros(n)  # all at once, as at the start of a motion
-    wanted, of = by_sorting(choices, delays, times.copy(), events)
+    expected, of = by_sorting(choices, delays, times.copy(), events)
     out, dofs = np.zeros(events), np.zeros(events, np.int64)
     taken = replay(empty_calendar(n), dofs, choices, delays, times, out)
-    assert taken == len(wanted)
-    assert np.array_equal(out[:taken], wanted)
+    assert taken == len(expected)
+    assert np.array_equal(out[:taken], expected)
     assert np.array_equal(dofs[:taken], of)
 
 
@@ -69,9 +69,9 @@ def test_more_records_than_a_bucket_holds():
     """Times in a cluster overflow their bucket: the dofs are looked through instead."""
     n, calendar = 5000, empty_calendar(5000)
     times = np.where(np.arange(n) % 2 == 0, 0.5 + 1e-9 * np.arange(n), 1.0 * np.arange(n))
-    wanted = np.lexsort((np.arange(n), times))
+    expected = np.lexsort((np.arange(n), times))
     out, dofs = np.zeros(n), np.zeros(n, np.int64)
     never = np.full((n, 2), np.inf)
-    replay(calendar, dofs, wanted.astype(np.uint32), never, times, out)
-    assert np.array_equal(dofs, wanted)
+    replay(calendar, dofs, expected.astype(np.uint32), never, times, out)
+    assert np.array_equal(dofs, expected)
     assert calendar.state[VALID]

@@ -37,8 +37,8 @@ def test_shared_stencils_are_those_that_hold_both_nodes_in_their_order(mixed):
         assert held.tolist() == [s for s, nodes in enumerate(stencils) if node in nodes]
         for entry in range(tables.node[node, STAR], tables.node[node + 1, STAR]):
             shared = tables.shared[tables.shared_from[entry] : tables.shared_from[entry + 1]]
-            wanted = [s for s, nodes in enumerate(stencils) if {node, int(tables.star[entry])} <= nodes]
-            assert held[shared].tolist() == wanted
+            expected = [s for s, nodes in enumerate(stencils) if {node, int(tables.star[entry])} <= nodes]
+            assert held[shared].tolist() == expected
     assert tables.shared_from[-1] == len(tables.shared)
 
 

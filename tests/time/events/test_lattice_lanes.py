@@ -87,10 +87,10 @@ def test_earliest_meetings(dim, earliest):
             *(star, tracks, gaps, (0.0, fraction, rate, accel, lower, upper, TIE)),
             (layer, i, LANES * int(rng.integers(30)), dim),
         )
-        found, wanted = earliest(*arguments), _one_by_one(*arguments)
-        np.testing.assert_allclose(found[:2], wanted[:2], rtol=1e-9)
-        assert found[2:] == wanted[2:]
-        ties += wanted[4]
-        equal += wanted[0] == wanted[1] < math.inf
+        found, expected = earliest(*arguments), _one_by_one(*arguments)
+        np.testing.assert_allclose(found[:2], expected[:2], rtol=1e-9)
+        assert found[2:] == expected[2:]
+        ties += expected[4]
+        equal += expected[0] == expected[1] < math.inf
     assert ties > 20
     assert equal > 5

@@ -306,8 +306,8 @@ def test_pieces_are_the_motion(orbit):
     for pieces in parts:
         inside = (times >= pieces.t0) & (times <= pieces.t1)
         for found, name in zip(pieces.at(times[inside]), "qva", strict=True):
-            wanted = np.array([getattr(s, name) for s in states])[inside].reshape(found.shape)
-            np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12 * max(np.abs(wanted).max(initial=1), 1))
+            expected = np.array([getattr(s, name) for s in states])[inside].reshape(found.shape)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * max(np.abs(expected).max(initial=1), 1))
     assert sum(len(p.event_times()) for p in parts) == motion.statistics()["events"]
     assert parts[0].steps().min() >= 0.0
     q, v, a = parts[0].at(1.0)

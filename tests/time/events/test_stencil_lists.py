@@ -178,8 +178,8 @@ def test_bodies_that_do_not_meet_move_as_without_contact():
 def test_what_passes_through_is_told_with_its_place():
     system, state = cubes(stiffness=1e5)
     motion = sx.ForceStepping(0.05 * REACH).start(system, state)
-    told = r"^ForceStepping stopped at t = 0\.0\d+ s: .* passed through .* near \(.*\) m\. Try a smaller grid"
-    with pytest.raises(StepFailed, match=told):
+    reported = r"^ForceStepping stopped at t = 0\.0\d+ s: .* passed through .* near \(.*\) m\. Try a smaller grid"
+    with pytest.raises(StepFailed, match=reported):
         motion.advance(0.1)
     with pytest.raises(StepFailed, match="passed through"):
         motion.checkpoint()

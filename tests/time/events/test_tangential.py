@@ -170,8 +170,8 @@ def test_tied_coordinates_with_different_rates_follow_the_walk_and_their_neighbo
     assert lattice_total(motion, end) == pytest.approx(before, rel=1e-13)
     assert motion.statistics()["events"] > 50
     assert np.abs(end.q - walk.states[-1].q).max() < 1e-12
-    beside = system.state(q + 1e-11 * rng.normal(size=q.shape), v)
-    assert np.abs(ForceStepping(0.5, offset=0.0).start(system, beside).advance(3.0).q - end.q).max() < 1e-8
+    next_to = system.state(q + 1e-11 * rng.normal(size=q.shape), v)
+    assert np.abs(ForceStepping(0.5, offset=0.0).start(system, next_to).advance(3.0).q - end.q).max() < 1e-8
 
 
 @pytest.mark.parametrize("place", [0.0, 0.25, 0.3])
@@ -191,8 +191,8 @@ def test_three_that_meet_at_one_point_again_and_again(place):
     alone = one_point(np.diff(V)[2:] / 0.5, [r], [rate], mass=2.0, width=0.5)
     before = lattice_total(motion, start)
     for t in np.linspace(0.5, 30.0, 60):
-        found, wanted = motion.advance(t), alone.advance(t)
-        assert found.q[:, 0] - place == pytest.approx(wanted.q[0, 0] * np.array([-1.0, 0.0, 1.0]), abs=1e-11)
+        found, expected = motion.advance(t), alone.advance(t)
+        assert found.q[:, 0] - place == pytest.approx(expected.q[0, 0] * np.array([-1.0, 0.0, 1.0]), abs=1e-11)
         assert lattice_total(motion, found) == pytest.approx(before, rel=1e-13)
     assert motion.statistics()["events"] > 100
 

@@ -145,11 +145,11 @@ def test_loads_and_moving_supports_are_followed_to_second_order():
         motion = Multirate(dt, given={"bars": lambda x: np.arange(len(x)) // 5}).start(system, state)
         start = motion.energies(motion.advance(0.0))["balance"]
         end = motion.advance(1.0)
-        told = motion.energies(end)
+        reported = motion.energies(end)
         ends.append(end.q)
-        balances.append(abs(told["balance"] - start))
-    works = sum(abs(told[f"work_{name}"]) for name in ("push", "drag", "lift"))
-    assert min(abs(told[f"work_{name}"]) for name in ("push", "drag", "lift")) > 1e-4
+        balances.append(abs(reported["balance"] - start))
+    works = sum(abs(reported[f"work_{name}"]) for name in ("push", "drag", "lift"))
+    assert min(abs(reported[f"work_{name}"]) for name in ("push", "drag", "lift")) > 1e-4
     assert balances[-1] < 1e-3 * works
     for errors in ([np.abs(ends[0] - ends[1]).max(), np.abs(ends[1] - ends[2]).max()], balances[:2], balances[1:]):
         assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.25)
@@ -213,10 +213,10 @@ def test_every_kind_of_element_is_called_by_its_address():
         part, table = motion.division.parts[1], motion.division.table
         q, v, _, _ = motion._in_order
         part.refresh(q)
-        wanted = part.gradient.copy()
-        assert np.abs(wanted).max() > 1e-4
+        requested = part.gradient.copy()
+        assert np.abs(requested).max() > 1e-4
         assert local_loops.act(table, 1, 2, 0.0, q, v, np.zeros_like(v))
-        np.testing.assert_array_equal(part.gradient, wanted)
+        np.testing.assert_array_equal(part.gradient, requested)
 
 
 def test_one_level_is_taken_where_more_do_not_pay():
@@ -290,14 +290,14 @@ def test_bodies_collide_with_both_momenta_to_round_off_and_resume_bit_identicall
     motion = method.start(system, state)
     (level,) = motion.levels["contact"]
     assert level == len(motion.division.parts) - 1 >= 3
-    told, states = [], []
+    reported, states = [], []
     for at in t:
         states.append(motion.advance(at))
-        told.append(motion.energies(states[-1]))
+        reported.append(motion.energies(states[-1]))
         if at == t[2]:
             stored = motion.checkpoint()
-    assert max(one["contact"] for one in told) > 10.0
-    assert np.ptp([one["total"] for one in told]) < 2e-3 * told[0]["total"]
+    assert max(one["contact"] for one in reported) > 10.0
+    assert np.ptp([one["total"] for one in reported]) < 2e-3 * reported[0]["total"]
     momentum, angular = system.momentum(state), system.angular_momentum(state)
     for now in states:
         np.testing.assert_allclose(system.momentum(now), momentum, atol=1e-13 * np.abs(momentum).max())
@@ -346,7 +346,7 @@ def test_kicks_in_resonance_pump_energy_as_the_trace_says():
 def test_failures_name_the_element_of_the_whole_body():
     system, state = horn()
     motion = Multirate().start(system, state)
-    with pytest.raises(StepFailed) as wanted:
+    with pytest.raises(StepFailed) as requested:
         system.gradient(state.q * [1.0, 1.0, -1.0])
     motion._in_order[0][:, 2] *= -1.0
     with pytest.raises(InvertedElement) as found:
@@ -355,7 +355,7 @@ def test_failures_name_the_element_of_the_whole_body():
     nodes = ", ".join(map(str, system.energies["solid"].nodes[element]))
     assert f"element {element} (nodes {nodes}) is inverted" in str(found.value)
     assert "Multirate stopped in the step from t = 0 s" in str(found.value)
-    assert isinstance(wanted.value, InvertedElement)
+    assert isinstance(requested.value, InvertedElement)
 
 
 def test_energies_of_one_level_and_obstacles_step_with_the_others():
@@ -376,7 +376,7 @@ def test_energies_of_one_level_and_obstacles_step_with_the_others():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         ({"safety": 0.9}, "at most 0.63"),
         ({"contact_safety": 0.0}, r"contact_safety must be above 0 and at most 1"),
@@ -385,13 +385,13 @@ def test_energies_of_one_level_and_obstacles_step_with_the_others():
         ({"dt": 0.0}, "dt must be positive"),
     ],
 )
-def test_parameters_are_checked(options, told):
-    with pytest.raises(ValueError, match=told):
+def test_parameters_are_checked(options, reported):
+    with pytest.raises(ValueError, match=reported):
         Multirate(**options)
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ({"bar": 1}, "there is no energy 'bar' to give levels to; there are 'bars'"),
         ({"bars": [1, 2]}, "one for all of its stencils or 24 of them"),
@@ -399,7 +399,7 @@ def test_parameters_are_checked(options, told):
         ({"bars": 0}, "with the given levels the step of level 0"),
     ],
 )
-def test_given_levels_are_checked(given, told):
+def test_given_levels_are_checked(given, reported):
     system, state = chain()
-    with pytest.raises((sx.SymplexError, UnstableStep), match=told):
+    with pytest.raises((sx.SymplexError, UnstableStep), match=reported):
         Multirate(0.5, given=given).start(system, state)

@@ -164,13 +164,13 @@ def test_zhang_and_skeels_method_says_where_a_matrix_is_not_definite():
     pair = Bars([[0, 1]], GreenStrain(1e3, 1.0))
     system = System([1.0, 1.0], {"bar": pair})
     state = system.state([[0, 0, 0], [1.0, 0, 0]], [[0, 0, 0], [-4.0, 0, 0]])  # until the bar has hardly a length
-    told = []
+    reported = []
     for newton in (Newton(), GENERAL):
         motion = ZhangSkeel(0.1, variant="simplified", newton=newton).start(system, state)
         with pytest.raises(StepFailed) as failure:
             motion.advance(2.0)
-        told.append(str(failure.value))
-    assert told[0] == told[1]
+        reported.append(str(failure.value))
+    assert reported[0] == reported[1]
 
 
 def spinning_top(h):
@@ -222,15 +222,15 @@ def test_steps_that_need_parts_of_corrections_are_those_of_the_general_method(mo
 
 def test_a_step_that_fails_says_so_as_the_general_method_does():
     system, state = swinging()
-    told = []
+    reported = []
     for linear in ("auto", "dense"):
         motion = EnergyMomentum(0.05, newton=Newton(iterations=2, linear=linear)).start(system, state)
         with pytest.raises(
             StepFailed, match=r"stopped in the step .* did not converge: after 2 corrections"
         ) as failure:
             motion.advance(1.0)
-        told.append(str(failure.value).split("residual is")[0])
-    assert told[0] == told[1]
+        reported.append(str(failure.value).split("residual is")[0])
+    assert reported[0] == reported[1]
 
 
 def with_load():

@@ -135,9 +135,9 @@ def test_the_papers_recursion():
     R = np.eye(3)
     state = BodyState(0.0, R, (1.0 + 0.25 * h * h * omega @ omega) * omega)
     for _ in range(20):
-        wanted = (1.0 + 0.25 * h * h * omega @ omega) * omega + h * np.cross(R.T[:, 2], [0.0, 0.0, 1.0])
+        expected = (1.0 + 0.25 * h * h * omega @ omega) * omega + h * np.cross(R.T[:, 2], [0.0, 0.0, 1.0])
         for _ in range(60):
-            omega = wanted / (1.0 + 0.25 * h * h * omega @ omega)
+            omega = expected / (1.0 + 0.25 * h * h * omega @ omega)
         R = R @ cayley(h * omega)
         state = BodyCayley("euler").step(body, state, h)
         np.testing.assert_allclose(state.R, R, atol=1e-14)

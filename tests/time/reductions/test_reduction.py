@@ -61,8 +61,8 @@ def test_jacobi_coordinates_are_those_of_the_paper(particles):
     m, q = particles
     coordinates = JacobiCoordinates(m)
     for j in range(len(m) - 1):
-        wanted = q[j + 1] - m[: j + 1] @ q[: j + 1] / m[: j + 1].sum()  # eq. 37
-        np.testing.assert_allclose(coordinates.relative(q)[j], wanted, atol=1e-14)
+        expected = q[j + 1] - m[: j + 1] @ q[: j + 1] / m[: j + 1].sum()  # eq. 37
+        np.testing.assert_allclose(coordinates.relative(q)[j], expected, atol=1e-14)
         assert coordinates.reduced_mass[j] == pytest.approx(m[j + 1] * m[: j + 1].sum() / m[: j + 2].sum(), rel=1e-14)
     np.testing.assert_allclose(coordinates.centre(q), m @ q / m.sum(), atol=1e-14)
 
@@ -84,8 +84,8 @@ def test_reduced_mass_is_the_mass_in_jacobi_coordinates(particles):
     n = len(m)
     coordinates = JacobiCoordinates(m)
     B = np.column_stack([coordinates.particles(e[:, None])[:, 0] for e in np.eye(n - 1)] + [np.ones(n)])
-    wanted = np.diag([*coordinates.reduced_mass, m.sum()])
-    np.testing.assert_allclose(B.T @ np.diag(m) @ B, wanted, atol=1e-14 * m.sum())
+    expected = np.diag([*coordinates.reduced_mass, m.sum()])
+    np.testing.assert_allclose(B.T @ np.diag(m) @ B, expected, atol=1e-14 * m.sum())
     gradient = np.random.default_rng(1).standard_normal((n, 2))
     np.testing.assert_allclose(coordinates.pulled_back(gradient), (B.T @ gradient)[:-1], atol=1e-14)
 
@@ -142,9 +142,9 @@ def test_differences_of_tetrahedra_on_paths_of_several_nodes():
     for i, e_i in enumerate(hi * steps):
         assert difference(p, at, i, hi) == pytest.approx(phi(x + e_i) - phi(x), abs=2e-15)
         for j, e_j in enumerate(hj * steps):
-            wanted = phi(x + e_i + e_j) - phi(x + e_i) - phi(x + e_j) + phi(x)
-            assert mixed(p, at, i, j, hi, hj) == pytest.approx(wanted, abs=3e-15)
-            largest = max(largest, abs(wanted))
+            expected = phi(x + e_i + e_j) - phi(x + e_i) - phi(x + e_j) + phi(x)
+            assert mixed(p, at, i, j, hi, hj) == pytest.approx(expected, abs=3e-15)
+            largest = max(largest, abs(expected))
     assert largest > 1e-4
     np.testing.assert_array_equal(x, kept)
 
@@ -162,11 +162,11 @@ def test_latent_stiffness_bounds_that_of_the_particles():
         def hessian(self, x):
             return np.zeros((len(x), 6, 6))
 
-        def latent_stiffness(self, n_nodes):
+        def contact_stiffness_bound(self, n_nodes):
             return np.array([1.0, 8.0, 3.0])
 
     coordinates = JacobiCoordinates([1.0, 2.0, 3.0])
-    latent = JacobiEnergy(Latent(), coordinates).latent_stiffness(2)
+    latent = JacobiEnergy(Latent(), coordinates).contact_stiffness_bound(2)
     np.testing.assert_allclose(latent / coordinates.reduced_mass, 4.0)
 
 
@@ -397,8 +397,8 @@ def by_quadrature(r0, r1, c, T):
 def test_the_angle_swept_along_a_parabola(ratio, c):
     for r0, T in ((0.15, 0.01), (3.0, 2.0)):
         v, a = parabola(r0, r0 * ratio, c, T)
-        wanted = by_quadrature(r0, r0 * ratio, c, T)
-        assert inverse_square_integral(r0, v, a, T) == pytest.approx(wanted, rel=1e-13 * max(ratio, 1 / (1 + c)))
+        expected = by_quadrature(r0, r0 * ratio, c, T)
+        assert inverse_square_integral(r0, v, a, T) == pytest.approx(expected, rel=1e-13 * max(ratio, 1 / (1 + c)))
 
 
 def test_the_angle_swept_in_a_lattice_cell_is_exact_to_round_off():

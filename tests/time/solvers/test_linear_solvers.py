@@ -185,13 +185,13 @@ def test_products_are_those_of_the_matrix(dim):
             work = sum(order.run(symmetric_product, *order.lower[:2], values, order.gather(z), 0.5, p, q))
             direction = z + 0.5 * before
             np.testing.assert_allclose(order.scatter(p), direction, rtol=1e-15)
-            wanted = (pattern.matrix(blocks) @ direction.ravel()).reshape(40, dim)
-            assert work == pytest.approx(np.vdot(direction, wanted), rel=1e-13)
+            expected = (pattern.matrix(blocks) @ direction.ravel()).reshape(40, dim)
+            assert work == pytest.approx(np.vdot(direction, expected), rel=1e-13)
         else:
             q = np.full(120, np.nan)
             order.run(product, *order.whole[:2], values, order.gather(z), q)
-            wanted = (pattern.matrix(blocks) @ z.ravel()).reshape(40, dim)
-        np.testing.assert_allclose(order.scatter(q), wanted, rtol=1e-12, atol=1e-12)
+            expected = (pattern.matrix(blocks) @ z.ravel()).reshape(40, dim)
+        np.testing.assert_allclose(order.scatter(q), expected, rtol=1e-12, atol=1e-12)
 
 
 # -- incomplete factors -----------------------------------------------------------------------------------------------
@@ -298,8 +298,8 @@ def test_random_systems_are_solved_to_the_tolerance(dim, symmetric, tolerance):
     assert relative_residual(pattern, blocks, x, b) <= 1.001 * tolerance
     assert solver.counts["indefinite"] == 0
     if tolerance < 1e-11:
-        wanted = np.linalg.solve(pattern.matrix(blocks).toarray(), b.ravel())
-        np.testing.assert_allclose(x.ravel(), wanted, atol=1e-9 * np.abs(wanted).max())
+        expected = np.linalg.solve(pattern.matrix(blocks).toarray(), b.ravel())
+        np.testing.assert_allclose(x.ravel(), expected, atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("fixed", [False, True])
@@ -315,8 +315,8 @@ def test_implicit_matrices_of_a_cube(fixed, unsymmetric, kind):
     x = solver.solve(b, 1e-10)
     assert relative_residual(system.pattern, blocks, x, b) <= 1.001e-10
     assert np.all(x[system.fixed] == 0.0)
-    wanted = np.linalg.solve(matrix, b.ravel())
-    np.testing.assert_allclose(x.ravel(), wanted, atol=1e-7 * np.abs(wanted).max())
+    expected = np.linalg.solve(matrix, b.ravel())
+    np.testing.assert_allclose(x.ravel(), expected, atol=1e-7 * np.abs(expected).max())
 
 
 def test_new_values_on_the_same_pattern():
@@ -499,8 +499,10 @@ def test_no_direct_factors_beyond_memory(monkeypatch):
     solver.update(blocks, True, q)
     monkeypatch.setattr(rigid_start, "conjugate_gradients", stopped(conjugate_gradients))
     monkeypatch.setattr(iterative, "bicgstab", stopped(bicgstab))
-    told = r"left a residual of .* \(expected 1.0e-09\) and was stopped after 3 iterations. Try .* linear=\"sparse\""
-    with pytest.raises(StepFailed, match=told):
+    reported = (
+        r"left a residual of .* \(expected 1.0e-09\) and was stopped after 3 iterations. Try .* linear=\"sparse\""
+    )
+    with pytest.raises(StepFailed, match=reported):
         solver.solve(np.ones_like(q), 1e-9)
 
 

@@ -116,8 +116,8 @@ def test_lines_and_planes(petsc, dim, symmetric):
     b = rng.standard_normal((40, dim))
     solver = linear_solver("petsc", pattern, dim)
     solver.update(blocks, symmetric, rng.standard_normal((40, dim)))
-    wanted = np.linalg.solve(pattern.matrix(blocks).toarray(), b.ravel())
-    np.testing.assert_allclose(solver.solve(b, 1e-12).ravel(), wanted, rtol=0, atol=1e-11)
+    expected = np.linalg.solve(pattern.matrix(blocks).toarray(), b.ravel())
+    np.testing.assert_allclose(solver.solve(b, 1e-12).ravel(), expected, rtol=0, atol=1e-11)
 
 
 def test_matrices_that_are_not_positive_are_seen_and_solved(petsc):
@@ -164,8 +164,8 @@ def test_equilibria_are_those_of_sparse_factors(petsc):
         fixed=system.fixed,
     )
     found = static_equilibrium(hanging, state.q, newton=PETSC)
-    wanted = static_equilibrium(hanging, state.q, newton=Newton(linear="sparse"))
-    np.testing.assert_allclose(found.state.q, wanted.state.q, rtol=0, atol=1e-11)
+    expected = static_equilibrium(hanging, state.q, newton=Newton(linear="sparse"))
+    np.testing.assert_allclose(found.state.q, expected.state.q, rtol=0, atol=1e-11)
     assert np.abs(found.state.q - state.q).max() > 1e-4
 
 
@@ -213,6 +213,6 @@ def test_without_the_package_one_sentence_tells_how_to_get_it(monkeypatch):
         lambda: Midpoint(0.1, newton=PETSC).start(system, state),
         lambda: linear_solver("petsc", system.pattern, 1),
     ):
-        with pytest.raises(MissingPackage) as told:
+        with pytest.raises(MissingPackage) as reported:
             start()
-        assert str(told.value) == sentence
+        assert str(reported.value) == sentence

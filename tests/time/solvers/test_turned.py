@@ -18,8 +18,8 @@ from symplex.time.solvers.block_matrix import BlockPattern
 from symplex.time.solvers.iterative import KrylovSolver
 from symplex.time.solvers.krylov import always, conjugate_gradients
 from symplex.time.solvers.newton import Newton
-from symplex.time.solvers.rigid_start import RigidStart
-from symplex.time.solvers.turned import TurnedMatrix
+from symplex.time.solvers.rigid_start import RigidInitialGuess
+from symplex.time.solvers.turned import RotatedTangent
 from symplex.time.stability import stable_step
 
 TURN = np.array([0.05, -0.1, 0.15])  # rotation vector in rad
@@ -69,7 +69,7 @@ def taken(pattern, blocks, middle, end):
     rows = BlockPattern(pattern.indptr, pattern.indices, blocks.shape[1])
     values, part = np.empty((len(rows.whole.indices), 9)), np.empty((len(rows.lower.indices), 9))
     rows.take(rows.whole, blocks, 1.0, values)
-    matrix = TurnedMatrix(rows)
+    matrix = RotatedTangent(rows)
     near = matrix.take(values, middle, end, part)
     whole = np.zeros((rows.n, 3, rows.n, 3))
     for i in range(rows.n):
@@ -99,8 +99,8 @@ def test_rotations_of_nodes_are_those_of_the_body_and_none_where_a_coordinate_is
     blocks[pattern.diagonal()] += np.eye(dim)
     _, part, rotations = taken(pattern, blocks, middle, end)
     held = np.asarray(fixed.any(axis=1))
-    wanted = np.where(held[:, None, None], np.eye(3), Q)
-    np.testing.assert_allclose(rotations, wanted, atol=1e-8)
+    requested = np.where(held[:, None, None], np.eye(3), Q)
+    np.testing.assert_allclose(rotations, requested, atol=1e-8)
     turned_back = pattern.matrix(blocks).toarray().reshape(12, dim, 12, dim)
     turned_back = np.einsum("aibj,bjk->aibk", turned_back, rotations[:, :dim, :dim]).reshape(12 * dim, -1)
     expected = 0.5 * (turned_back + turned_back.T)
@@ -205,7 +205,7 @@ def rigid_start(system, blocks, x):
     rows.take(rows.lower, blocks, 1.0, values)
     factor = IncompleteCholesky(rows)
     assert factor.factorize(values) < 0
-    start = RigidStart(rows)
+    start = RigidInitialGuess(rows)
     start.take(values, x)
     return rows, values, factor, start
 

@@ -450,7 +450,7 @@ def energy_of(function):
 
 
 @pytest.mark.parametrize(
-    ("function", "guess", "wanted", "root"),
+    ("function", "guess", "expected", "root"),
     [
         (lambda h: 1.0 - h * h, 1.0, 0.75, 0.5),
         (lambda h: np.cos(h), 2.2, 0.0, np.pi / 2),
@@ -463,13 +463,13 @@ def energy_of(function):
         (lambda h: h - 2.3 if not 2.0 < h < 2.6 else np.nan, 1.0, 0.0, "none"),  # where no step can be solved
     ],
 )
-def test_the_nearest_step_with_an_energy_is_found(function, guess, wanted, root):
-    search = StepSearch(energy_of(function), wanted)
-    found = search.nearest(guess, 0.25, 4.0, function(1e-9) - wanted, -1e-3)
+def test_the_nearest_step_with_an_energy_is_found(function, guess, expected, root):
+    search = StepSearch(energy_of(function), expected)
+    found = search.nearest(guess, 0.25, 4.0, function(1e-9) - expected, -1e-3)
     if root == "none":
         assert found is None
     else:
-        assert abs(function(found.h) - wanted) < 1e-13
+        assert abs(function(found.h) - expected) < 1e-13
         assert root is None or found.h == pytest.approx(root, rel=1e-10)
     assert search.attempts < 100
 

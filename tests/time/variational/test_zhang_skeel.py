@@ -86,18 +86,18 @@ def test_forces_are_the_slope_of_the_modified_potential(make, variant):
     forces = force.forces(q, h)
     moving = ~system.fixed
     assert not forces[system.fixed].any()
-    wanted = np.zeros_like(q)
+    expected = np.zeros_like(q)
     for n, i in np.argwhere(moving):
         at = {}
         for steps in (-2, -1, 1, 2):  # five points far apart: differences of near ones are round-off to 1e-7
             moved = q.copy()
             moved[n, i] += steps * 2e-4
             at[steps] = force.energy(moved, h)
-        wanted[n, i] = (at[2] - at[-2] - 8.0 * (at[1] - at[-1])) / (12.0 * 2e-4)
-    size = np.abs(wanted).max()
-    assert np.abs(wanted - np.where(moving, -system.gradient(q), 0.0)).max() > 1e-2 * size  # something is modified
-    np.testing.assert_allclose(forces, wanted, atol=2e-7 * size)
-    np.testing.assert_allclose(force.accelerations(q, h), system.accelerations(wanted), atol=1e-6 * size)
+        expected[n, i] = (at[2] - at[-2] - 8.0 * (at[1] - at[-1])) / (12.0 * 2e-4)
+    size = np.abs(expected).max()
+    assert np.abs(expected - np.where(moving, -system.gradient(q), 0.0)).max() > 1e-2 * size  # something is modified
+    np.testing.assert_allclose(forces, expected, atol=2e-7 * size)
+    np.testing.assert_allclose(force.accelerations(q, h), system.accelerations(expected), atol=1e-6 * size)
 
 
 @pytest.mark.parametrize(("make", "stiff"), [(block, "wall"), (held_block, "wall"), (truss, "stiff")])
@@ -110,8 +110,8 @@ def test_forces_of_the_full_method_with_a_stiff_part_have_a_potential_too(make, 
         ahead, behind = q.copy(), q.copy()
         ahead[n, i] += 1e-6
         behind[n, i] -= 1e-6
-        wanted = -(force.energy(ahead, h) - force.energy(behind, h)) / 2e-6
-        assert forces[n, i] == pytest.approx(wanted, abs=2e-7 * np.abs(forces).max())
+        expected = -(force.energy(ahead, h) - force.energy(behind, h)) / 2e-6
+        assert forces[n, i] == pytest.approx(expected, abs=2e-7 * np.abs(forces).max())
     assert np.abs(forces - simplified).max() > 1e-3 * np.abs(forces).max()  # eq. 19 leaves something out
 
 
@@ -401,9 +401,9 @@ def test_linear_solvers_agree(make, kind):
     mass = sp.diags_array(system.mass) if system.is_lumped else system.mass
     matrix = (sp.kron(mass, sp.eye_array(system.dim)) + s * system.hessian(q)).toarray()
     free = np.flatnonzero(~system.fixed.ravel())
-    wanted = np.zeros(q.size)
-    wanted[free] = np.linalg.solve(matrix[np.ix_(free, free)], b.ravel()[free])
-    np.testing.assert_allclose(solver.solve(b).ravel(), wanted, atol=1e-11 * np.abs(wanted).max())
+    expected = np.zeros(q.size)
+    expected[free] = np.linalg.solve(matrix[np.ix_(free, free)], b.ravel()[free])
+    np.testing.assert_allclose(solver.solve(b).ravel(), expected, atol=1e-11 * np.abs(expected).max())
 
 
 def test_contact_alone_is_solved_node_by_node():
@@ -411,8 +411,8 @@ def test_contact_alone_is_solved_node_by_node():
     force = ModifiedForce(system, 0.3, "simplified", ("wall",))
     a = force.accelerations(q, 0.1)
     g, H = system.gradient(q), force.stiff.hessian(q).toarray()
-    wanted = np.linalg.solve(np.diag(np.repeat(system.mass, 3)) + 0.3 * 0.01 * H, -g.ravel())
-    np.testing.assert_allclose(a.ravel(), wanted, rtol=1e-12, atol=1e-13)
+    expected = np.linalg.solve(np.diag(np.repeat(system.mass, 3)) + 0.3 * 0.01 * H, -g.ravel())
+    np.testing.assert_allclose(a.ravel(), expected, rtol=1e-12, atol=1e-13)
 
 
 def compressed(n=2):

@@ -10,7 +10,7 @@ from symplex.time.motion import with_context
 MOST_ATTEMPTS = 1000  # to solve a part of one step: the wall time of a step stays that of so many
 
 
-def in_parts(attempt: Callable[[float, float], None], t: float, h: float, halvings: int) -> int:
+def with_cutbacks(attempt: Callable[[float, float], None], t: float, h: float, halvings: int) -> int:
     """Take a step of the size h in s from the time t, in halves where it fails; return how many parts were halved.
 
     Parameters

@@ -34,7 +34,7 @@ class IncompleteStencils(StepFailed):
         return type(self), (str(self), self.ends)
 
 
-class ChangingEnergy(Energy):
+class NeighbourListEnergy(Energy):
     """An energy of the nodes that are near each other, with a list of them that is renewed between steps.
 
     A stencil has energy where its nodes are closer than ``reach`` only. The list holds those closer than reach +
@@ -53,7 +53,7 @@ class ChangingEnergy(Energy):
         In m.
     margin : float
         In m.
-    listed_at : float64 [n, dim]
+    list_positions : float64 [n, dim]
         The nodal positions in m at which the list was found; without rows at first.
     version : int
         How often it was.
@@ -61,7 +61,7 @@ class ChangingEnergy(Energy):
 
     reach: float
     margin: float
-    listed_at: Array
+    list_positions: Array
     _covered: tuple[Array, ...] = ()  # the ends of a step for which the list was found, within it
 
     @property
@@ -95,22 +95,22 @@ class ChangingEnergy(Energy):
 
         It is renewed as well if it was found for the ends of a step.
         """
-        listed = len(self.listed_at) == len(q) and not self._covered
+        listed = len(self.list_positions) == len(q) and not self._covered
         if listed and self.moved((q,)) <= RENEWED * self.margin:
             return False
-        self.list_at(q.copy())
+        self.build_list(q.copy())
         return True
 
-    def list_at(self, q: Array) -> None:
+    def build_list(self, q: Array) -> None:
         """Find the list at the positions q [n, dim], which stay as they are."""
-        self.listed_at, self._covered = q, ()
+        self.list_positions, self._covered = q, ()
         if len(q):
             self.find((q,), self.reach + self.margin)
         else:
             self.empty()
         self.version += 1
 
-    def cover(self, ends: tuple[Array, ...]) -> bool:
+    def extend_list(self, ends: tuple[Array, ...]) -> bool:
         """Find the list for the ends [n, dim] of a step, if it is not complete there; return whether."""
         if self._is_complete(ends):
             return False
@@ -122,7 +122,7 @@ class ChangingEnergy(Energy):
     def settle(self, q: Array) -> None:
         """Find the list at the end q [n, dim] of a step alone, if it was found for both."""
         if self._covered:
-            self.list_at(q.copy())
+            self.build_list(q.copy())
 
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, dim]."""
@@ -139,7 +139,7 @@ class ChangingEnergy(Energy):
         ends = form.positions(nodal)
         complete = self._is_complete(ends)
         if form.is_matrix and not complete:
-            if len(self.listed_at) != len(nodal[0]):
+            if len(self.list_positions) != len(nodal[0]):
                 raise StepFailed(f"{type(self).__name__} has found no stencils yet; system.renew(q) does that.")
             raise IncompleteStencils(
                 f"{type(self).__name__}: nodes have moved by {self.moved(ends):.3g} m since the list of their "
@@ -169,11 +169,11 @@ class ChangingEnergy(Energy):
 
     def _is_complete(self, ends: tuple[Array, ...]) -> bool:
         """Return whether the list has all stencils that are near each other at the given positions."""
-        return len(self.listed_at) == len(ends[0]) and self.moved(ends) <= 0.5 * self.margin
+        return len(self.list_positions) == len(ends[0]) and self.moved(ends) <= 0.5 * self.margin
 
     def moved(self, ends: tuple[Array, ...]) -> float:
         """Return how far in m a node is from where the list was found, at most."""
-        found = self._covered or (self.listed_at,)
+        found = self._covered or (self.list_positions,)
         return float(np.sqrt(max(min(self._farthest(q, at) for at in found) for q in ends)))
 
     def _farthest(self, q: Array, at: Array) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from symplex.base.quantities import ZERO, Triple
-from symplex.contact.framed import FramedContact
+from symplex.contact.framed import MovingObstacleContact
 from symplex.contact.rigid import ObstacleContact, RigidContact
 from symplex.contact.rigid_bodies import RigidBodies
 from symplex.contact.rigid_body import RigidBody
@@ -45,7 +45,7 @@ _STEPS = " or ".join(f'kind = "{kind}"' for kind in ("energy-momentum", "newmark
 
 
 @dataclass(frozen=True)
-class Rider:
+class RigidNodeSet:
     """Something rigid that one node carries, or that follows four.
 
     Attributes
@@ -102,7 +102,7 @@ class Riders:
 
     Attributes
     ----------
-    riders : dict of str to Rider
+    rigid_sets : dict of str to RigidNodeSet
     bodies : RigidBodies or None
     n_nodes : int
         The number of nodes of the system.
@@ -110,7 +110,7 @@ class Riders:
 
     def __init__(self, shaped: list[ShapedTable], rigid: Mapping[str, tuple[RigidTable, RigidBody]], n_nodes: int):
         self._of_bodies, self.n_nodes = n_nodes, n_nodes
-        self.riders: dict[str, Rider] = {}
+        self.rigid_sets: dict[str, RigidNodeSet] = {}
         for table in (item for item in shaped if item.is_carried):
             mass = table.own_mass if isinstance(table, SphereTable) and table.is_free else 0.0
             self._add(table.name, table, np.array([table.middle]), np.array(table.middle), None, mass)
@@ -133,28 +133,28 @@ class Riders:
         mass: float,
     ) -> None:
         nodes = np.arange(self.n_nodes, self.n_nodes + len(positions), dtype=np.int32)
-        self.riders[name] = Rider(table, nodes, positions, center, properties, mass)
+        self.rigid_sets[name] = RigidNodeSet(table, nodes, positions, center, properties, mass)
         self.n_nodes += len(positions)
 
     # -- parts of a system ------------------------------------------------------------------------------------
 
     def positions(self, of_bodies: Array) -> Array:
         """Return the positions [n, 3] in m of all nodes at the start, given those of the nodes of bodies."""
-        return np.concatenate([of_bodies, *(rider.positions for rider in self.riders.values())])
+        return np.concatenate([of_bodies, *(rigid_set.positions for rigid_set in self.rigid_sets.values())])
 
     def set_velocities(self, v: Array) -> None:
         """Set the velocities in m/s at the start of what moves freely, in those of all nodes [n, 3]."""
-        for rider in self.riders.values():
-            if rider.table.is_free:
-                about = rider.center if rider.pivot is None else rider.pivot
-                v[rider.nodes] = rider.table.start_velocities(rider.positions, about)
+        for rigid_set in self.rigid_sets.values():
+            if rigid_set.table.is_free:
+                about = rigid_set.center if rigid_set.pivot is None else rigid_set.pivot
+                v[rigid_set.nodes] = rigid_set.table.start_velocities(rigid_set.positions, about)
 
     @property
     def weights(self) -> Array:
         """The masses [n] in kg of what moves freely, on which gravity acts."""
         mass = np.zeros(self.n_nodes)
-        for rider in self.riders.values():
-            mass[rider.nodes] = rider.mass / len(rider.nodes)
+        for rigid_set in self.rigid_sets.values():
+            mass[rigid_set.nodes] = rigid_set.mass / len(rigid_set.nodes)
         return mass
 
     def masses(self, of_bodies: float) -> Array:
@@ -166,16 +166,16 @@ class Riders:
 
     def held(self) -> list[IntArray]:
         """Return the nodes of each of those that stand still."""
-        return [r.nodes for r in self.riders.values() if not (r.table.is_free or r.table.is_driven)]
+        return [r.nodes for r in self.rigid_sets.values() if not (r.table.is_free or r.table.is_driven)]
 
     def given_motions(self, tables: Tables, of_bodies: Array, folder: Path, try_: Try) -> dict[str, SupportMotion]:
         """Return the motions that are given, by the names of what they move; files are looked for in a folder."""
         points, found = self.positions(of_bodies), {}
         for here, table in tables.entries(RigidMotionTable):
-            rider = self.riders.get(table.name)
-            if rider is None or not table.is_driven:
+            rigid_set = self.rigid_sets.get(table.name)
+            if rigid_set is None or not table.is_driven:
                 continue
-            arguments = table.name, rider.nodes, points, rider.center, folder
+            arguments = table.name, rigid_set.nodes, points, rigid_set.center, folder
             motion = try_(here, table.given_motion, *arguments)
             if motion is not None:
                 try_(here, require_covered, motion, tables.run.end)
@@ -194,62 +194,65 @@ class Riders:
         frequencies = [_frequency(method) / dt for method, dt in steps]
         explicit = [frequency for (one, _), frequency in zip(steps, frequencies, strict=True) if not _solves(one)]
         frequency, dt = min(explicit) if explicit else max(frequencies), min(dt for _, dt in steps)
-        for name, rider in self.riders.items():
-            spin = float(np.linalg.norm(rider.table.angular_velocity or ZERO))
-            if rider.table.is_free and len(rider.nodes) == 4 and spin > _FASTEST * frequency:
+        for name, rigid_set in self.rigid_sets.items():
+            spin = float(np.linalg.norm(rigid_set.table.angular_velocity or ZERO))
+            if rigid_set.table.is_free and len(rigid_set.nodes) == 4 and spin > _FASTEST * frequency:
                 raise ScenarioError(
                     f"'{name}' turns with {spin:.4g} rad/s, too fast for steps of {dt:.3g} s with this method; take a "
                     f"dt of {_FASTEST * frequency * dt / spin:.2g} s or less."
                 )
-        radii = np.stack([rider.properties.radii for rider in free if rider.properties is not None])
+        radii = np.stack([rigid_set.properties.radii for rigid_set in free if rigid_set.properties is not None])
         shape = Rigidity(np.stack([r.nodes for r in free]), radii, [r.mass for r in free], frequency)
         found: dict[str, Energy] = {RIGIDITY: shape}
-        if held := [rider for rider in free if rider.pivot is not None]:
+        if held := [rigid_set for rigid_set in free if rigid_set.pivot is not None]:
             found[PIVOTS] = self._pivots(held, frequency)
         return found
 
-    def _pivots(self, held: Sequence[Rider], frequency: float) -> LinearConstraints:
+    def _pivots(self, held: Sequence[RigidNodeSet], frequency: float) -> LinearConstraints:
         """Return the energy ½ k |Σ w_a x_a − p|² of each point that is held, p, of the weights w in its particles.
 
         Alone it would let the particles swing with the frequency in rad/s: k Σ w_a²/m_a = ω².
         """
         rows, stiffness = [], []
-        for rider in held:
-            assert rider.properties is not None
-            assert isinstance(rider.table, RigidBodyTable)
-            pivot = np.array(rider.pivot, dtype=float)
-            away, radius = np.linalg.norm(pivot - rider.center), rider.properties.radii.max()
+        for rigid_set in held:
+            assert rigid_set.properties is not None
+            assert isinstance(rigid_set.table, RigidBodyTable)
+            pivot = np.array(rigid_set.pivot, dtype=float)
+            away, radius = np.linalg.norm(pivot - rigid_set.center), rigid_set.properties.radii.max()
             if away > _FARTHEST * radius:
                 raise ScenarioError(
-                    f"rigid body '{rider.table.name}': the pivot is {away:.3g} m from its centre of mass, more than "
+                    f"rigid body '{rigid_set.table.name}': the pivot is {away:.3g} m from its centre of mass, more "
+                    f"than "
                     f"{_FARTHEST:.0e} times its radius of gyration, {radius:.3g} m, and its rotation would be lost "
                     "in round-off. Give a pivot that is nearer, or leave it out and give a velocity."
                 )
-            weights = rider.properties.weights(pivot[None])[0]
+            weights = rigid_set.properties.weights(pivot[None])[0]
             row = np.zeros(self.n_nodes)
-            row[rider.nodes] = weights
+            row[rigid_set.nodes] = weights
             rows.append(sp.kron(row[None], sp.eye_array(3), format="csr"))
-            stiffness += [frequency**2 * 0.25 * rider.mass / float(weights @ weights)] * 3
+            stiffness += [frequency**2 * 0.25 * rigid_set.mass / float(weights @ weights)] * 3
         points = np.zeros((self.n_nodes, 3))
-        for rider in held:
-            points[rider.nodes] = rider.positions
+        for rigid_set in held:
+            points[rigid_set.nodes] = rigid_set.positions
         return LinearConstraints(points, sp.csr_array(sp.vstack(rows)), stiffness=stiffness)
 
     @property
-    def free_frames(self) -> list[Rider]:
+    def free_frames(self) -> list[RigidNodeSet]:
         """What moves freely with four nodes."""
-        return [rider for rider in self.riders.values() if rider.mass > 0.0 and len(rider.nodes) == 4]
+        return [
+            rigid_set for rigid_set in self.rigid_sets.values() if rigid_set.mass > 0.0 and len(rigid_set.nodes) == 4
+        ]
 
     # -- contact ----------------------------------------------------------------------------------------------
 
     def obstacle_contact(self, table: ShapedTable, touching: IntArray) -> ObstacleContact:
         """Return the contact of points with an obstacle."""
-        rider, stiffness = self.riders.get(table.name), table.contact_stiffness
-        if rider is None:
+        rigid_set, stiffness = self.rigid_sets.get(table.name), table.contact_stiffness
+        if rigid_set is None:
             return RigidContact(touching, obstacle_of(table), stiffness)
-        if rider.properties is None:
-            return RigidContact(touching, obstacle_of(table, rider.center), stiffness, int(rider.nodes[0]))
-        return FramedContact(touching, obstacle_of(table), stiffness, rider.nodes, rider.properties)
+        if rigid_set.properties is None:
+            return RigidContact(touching, obstacle_of(table, rigid_set.center), stiffness, int(rigid_set.nodes[0]))
+        return MovingObstacleContact(touching, obstacle_of(table), stiffness, rigid_set.nodes, rigid_set.properties)
 
     def of_points(self, energy: Energy) -> Energy | InterpolatedEnergy | ChangingInterpolatedEnergy:
         """Return an energy of points as one of nodes: the same, if it is of nodes already."""
@@ -278,7 +281,7 @@ class Riders:
         return self.bodies.surface(bodies=[name])
 
 
-def riders_of(tables: Tables, n_nodes: int, folder: Path, try_: Try) -> Riders:
+def rigid_sets_of(tables: Tables, n_nodes: int, folder: Path, try_: Try) -> Riders:
     """Return all that is rigid and has nodes of its own.
 
     Parameters

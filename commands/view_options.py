@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 DIRECTIONS = ("--view", "--up", "--to")  # options whose words may begin with a minus
 
 
-def add_look(parser: argparse.ArgumentParser) -> None:
+def add_view_options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments on the view; without them it is that of the scenario."""
     fields = "von_mises (default), displacement, speed, contact_force, contact_pressure, body …"
     parser.add_argument("--field", help=f"what colours show: {fields}")
@@ -55,28 +55,28 @@ def look_of(arguments: argparse.Namespace, default: ViewTable) -> Look:
     from symplex.meshes.pictures.words import view_of
     from symplex.runs.drawing import Look
 
-    def wanted(name: str, otherwise):
+    def requested(name: str, otherwise):
         value = getattr(arguments, name, None)
         return otherwise if value is None else value
 
     try:
         view = view_of(
-            wanted("view", default.direction),
-            wanted("slice", default.slice),
-            wanted("up", default.up),
-            to=wanted("to", default.to),
-            orbit=wanted("orbit", default.orbit),
-            scale=wanted("scale", default.scale),
+            requested("view", default.direction),
+            requested("slice", default.slice),
+            requested("up", default.up),
+            to=requested("to", default.to),
+            orbit=requested("orbit", default.orbit),
+            scale=requested("scale", default.scale),
         )
     except ValueError as error:
         raise OutputError(str(error)) from None
     size = getattr(arguments, "size", None)
     width, height = (default.size or (None, None)) if size is None else size_words(size)
     return Look(
-        field=wanted("field", default.field),
+        field=requested("field", default.field),
         view=view,
-        times=wanted("times", default.times and list(default.times)),
+        times=requested("times", default.times and list(default.times)),
         width=width,
         height=height,
-        dpi=wanted("dpi", default.dpi),
+        dpi=requested("dpi", default.dpi),
     )

@@ -69,7 +69,7 @@ class Intersection(NamedTuple):
         return f"{who} by about {self.depth:.3g} m at ({x:.4g}, {y:.4g}, {z:.4g}) m"
 
 
-def largest_step(surface: Surface, q0: Array, q1: Array, between: NDArray[np.bool_]) -> float:
+def collision_free_fraction(surface: Surface, q0: Array, q1: Array, between: NDArray[np.bool_]) -> float:
     """Return a share in [0, 1] of the straight way of all nodes from q0 to q1 on which nothing meets.
 
     1 where nothing comes near. Otherwise each pair has about a tenth of its distance at q0 left, and not less than a
@@ -127,7 +127,7 @@ def _way(nodes, i, q0, q1):
     return relative(q0, a, b, c, d), without_mean(w)
 
 
-def crossing(surface: Surface, pairs: SurfacePairs, q0: Array, q1: Array) -> str | None:
+def find_penetration(surface: Surface, pairs: SurfacePairs, q0: Array, q1: Array) -> str | None:
     """Return a clause on the first pair of a list that passes through on the way from q0 to q1 [n, 3], or None.
 
     All pairs that meet on the way are found, and none that stay apart by more than a millionth of their size. What is

@@ -42,7 +42,7 @@ def place(table: str, index: int | None = None, name: Any = None) -> str:
 
 
 @contextmanager
-def as_many_as_are_told() -> Iterator[None]:
+def as_many_as_are_reported() -> Iterator[None]:
     """Look for words that are close to unknown ones for as many inside as there are mistakes that are told.
 
     Of 100 000 unknown keys the others are counted only.
