@@ -45,7 +45,7 @@ class Tabled(ABC):
         return type(self).__name__
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({'; '.join(f'{name} {value}' for name, value in self._told())})"
+        return f"{type(self).__name__}({'; '.join(f'{name} {value}' for name, value in self._reported())})"
 
     def _repr_html_(self) -> str:
         return table_html(self._caption(), self._reported())

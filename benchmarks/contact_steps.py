@@ -102,7 +102,7 @@ def implicit(tetrahedra: int) -> dict[str, Any]:
     parts = {
         "linear solver": ("solve", "update"),
         "largest step": ("collision_free_fraction",),
-        "lists": ("renew", "cover"),
+        "lists": ("update_neighbours", "extend_list"),
         "forces": ("forces",),
         "tangent": ("blocks",),
     }

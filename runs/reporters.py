@@ -12,6 +12,7 @@ from typing import Any, final
 
 from symplex.base.arguments import checked, described
 from symplex.base.columns import Column
+from symplex.base.representation import Described
 from symplex.errors import InvalidSystem, OutputError, SymplexError
 from symplex.fem.outputs.forces import Acting
 from symplex.fem.system import State
@@ -130,7 +131,7 @@ class Reporter:
 
 
 @checked
-class TableReporter(Reporter):
+class TableReporter(Described, Reporter):
     """Writes numbers of your own, a row for each sample, as a probe does: to ``probe-NAME.csv``.
 
     So `read_result` and `read_probes` have them, plots, pages, exports and comparisons too. A kill leaves whole rows,
@@ -166,6 +167,7 @@ class TableReporter(Reporter):
             raise InvalidSystem(f"TableReporter: name must be that of a file without a folder, got {name!r}.")
         if every < 1:
             raise InvalidSystem(f"TableReporter: every must be at least 1, got {every}.")
+        self.name = name
         self.files = (f"probe-{name}.csv", f"probe-{name}.json")
         self._row, self._every = row, every
         self._declared = {"t": Column("t", "s", "time")} | {key: Column(key, unit) for key, unit in units.items()}

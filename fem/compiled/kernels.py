@@ -214,7 +214,7 @@ event.register("numba:compile", _Compiling())
 # -- when a cached kernel is out of date -----------------------------------------------------------------------------
 
 _BEGUN = time()  # s; modules with kernels are imported later
-_ROOT = Path(__file__).parent.parent
+_ROOT = Path(__file__).parents[2]  # of the package
 _IMPORTS = re.compile(
     rb"^[ \t]*(?:from|import)[ \t]+symplex((?:\.\w+)*)(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*))?", re.M
 )

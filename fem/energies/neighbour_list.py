@@ -140,7 +140,9 @@ class NeighbourListEnergy(Energy):
         complete = self._is_complete(ends)
         if form.is_matrix and not complete:
             if len(self.list_positions) != len(nodal[0]):
-                raise StepFailed(f"{type(self).__name__} has found no stencils yet; system.renew(q) does that.")
+                raise StepFailed(
+                    f"{type(self).__name__} has found no stencils yet; system.update_neighbours(q) does that."
+                )
             raise IncompleteStencils(
                 f"{type(self).__name__}: nodes have moved by {self.moved(ends):.3g} m since the list of their "
                 f"neighbours was found, which is more than half its margin, {0.5 * self.margin:.3g} m. Try a smaller "

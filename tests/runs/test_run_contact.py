@@ -65,7 +65,7 @@ def finished(request, tmp_path_factory):
     """An uninterrupted run of each kind: the kind, the folder, the summary, and how often the list was found."""
     folder, found = tmp_path_factory.mktemp(request.param) / "results", {"between": 0, "within": 0}
     with pytest.MonkeyPatch.context() as patch:
-        for name, key in (("build_list", "between"), ("cover", "within")):
+        for name, key in (("build_list", "between"), ("extend_list", "within")):
             patch.setattr(BodyContact, name, _counted(getattr(BodyContact, name), found, key))
         summary = run(request.param, folder)
     return request.param, folder, summary, found

@@ -279,7 +279,7 @@ class ForceSteppingMotion(Motion):
 
     def _passed(self, before: Array, after: Array) -> str | None:
         """Return what has passed through on the straight way from one to the other positions [n, dim], if anything."""
-        found = (contact_of(energy).crossing(before, after) for energy in self._lists.changing.values())
+        found = (contact_of(energy).find_penetration(before, after) for energy in self._lists.changing.values())
         return next((what for what in found if what), None)
 
     def _find_stencils(self, q: Array) -> bool:

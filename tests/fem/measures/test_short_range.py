@@ -178,7 +178,7 @@ def test_a_matrix_needs_a_list_that_is_complete():
     system, state = crystal()
     fresh, _ = crystal()
     fresh.energies["argon"].build_list(np.empty((0, 2)))
-    with pytest.raises(StepFailed, match=r"no stencils yet; system.renew\(q\)"):
+    with pytest.raises(StepFailed, match=r"no stencils yet; system.update_neighbours\(q\)"):
         fresh.hessian(state.q)
     system.update_neighbours(state.q)
     kept = system.pattern

@@ -118,7 +118,7 @@ class Equations:
     def correction(self, g):
         return g / np.diag(self.A).reshape(g.shape)
 
-    def update_neighbours(self, z):
+    def renew(self, z):
         self.renewed += 1
         return True
 

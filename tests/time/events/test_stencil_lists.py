@@ -194,7 +194,7 @@ def test_where_the_straight_way_cuts_a_corner_the_way_itself_is_looked_at(monkey
         asked.append(np.abs(q1 - q0).max())
         return "a node passed through a face" if asked[-1] > 0.2 * REACH else None
 
-    monkeypatch.setattr(BodyContact, "crossing", crossing)
+    monkeypatch.setattr(BodyContact, "find_penetration", crossing)
     np.testing.assert_array_equal(method.start(*cubes()).advance(0.05).q, end.q)
     assert max(asked) > 0.2 * REACH
     assert len(asked) > 64
