@@ -10,7 +10,7 @@ from symplex.base.version import VERSION
 
 __version__ = VERSION
 
-# The families of public names, each in a package of its own, imported when it is first used.
+# The families of public names, each in its own package, imported when it is first used.
 _FAMILIES = {
     "actions": "symplex.fem.actions",
     "conserving": "symplex.time.conserving",
@@ -43,7 +43,7 @@ _FAMILIES = {
     "errors": "symplex.errors",
 }
 
-# The names that are here as well as in their family. ``__init__.pyi`` tells editors of them.
+# The names that are here as well as in their family. ``__init__.pyi`` informs editors of them.
 _FAMILY_OF = {
     "actions": ("Gravity", "lumped_mass", "consistent_mass", "fixed_mask"),
     "conserving": ("EnergyMomentum", "GrahamJelenic"),

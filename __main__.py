@@ -1,6 +1,6 @@
 """``python -m symplex``: the command line.
 
-Python puts the working directory at the head of its search path for ``-m``, so that a ``numpy.py`` beside a scenario
+Python puts the working directory at the head of its search path for ``-m``, so that a ``numpy.py`` next to a scenario
 would be run in place of NumPy. It is taken out here, before anything else is imported (by this package: Python itself
 has then imported its ``importlib`` and ``warnings``; the command ``symplex`` has no such gap).
 """

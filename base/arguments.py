@@ -187,7 +187,7 @@ def _generic(name: str, inside: list[ast.expr], names: Mapping[str, Any]) -> _Ki
 
 
 def _metadata(nodes: Sequence[ast.expr], names: Mapping[str, Any]) -> list[Any]:
-    """Return what an annotation says beside the kind."""
+    """Return what an annotation says besides the kind."""
     return [eval(ast.unparse(node), {}, names) for node in nodes]  # the text of annotations of this package
 
 
@@ -213,7 +213,7 @@ class Parameter(NamedTuple):
     Attributes
     ----------
     quantity : Quantity, optional
-        What its values may be, where the annotation tells.
+        What its values may be, where the annotation shows.
     part : type, optional
         The class of which it is an object, with parameters of its own.
     key : str

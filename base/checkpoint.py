@@ -1,7 +1,7 @@
 """Checkpoints: all that a run needs to go on bit-identically, in one file that is always whole.
 
-Of a run on several ranks nodes may be in parts, a file for each rank: ``motion/part00000-a.npz`` and so on beside
-``checkpoint.npz``. There are two sets of them, *a* and *b*, written in turn, and the file tells which counts: a kill on
+Of a run on several ranks nodes may be in parts, a file for each rank: ``motion/part00000-a.npz`` and so on next to
+``checkpoint.npz``. There are two sets of them, *a* and *b*, written in turn, and the file shows which counts: a kill on
 the way to one leaves the other.
 """
 

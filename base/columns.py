@@ -1,4 +1,4 @@
-"""Columns of a history: what each number is, declared by what tells it, for plots, summaries and readers of files."""
+"""Columns of a history: what each number is, declared by what shows it, for plots, summaries and readers of files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 Kind = Literal["time", "energy", "total", "work", "momentum", "force", "length", "temperature", "count", "other"]
 # What a summary has of a column: the largest change since the start, or its last, mean, largest or smallest value.
 Summary = Literal["", "drift", "end", "mean", "peak", "least"]
-# What several parts of a system that tell it make of it.
+# What several parts of a system that report it make of it.
 Combined = Literal["sum", "largest", "smallest"]
 
 _COMBINED = {"sum": sum, "largest": max, "smallest": min}
@@ -40,7 +40,7 @@ class Column:
     less_work_of : str, default ""
         The total that this one is, less the work and heat known, if it is such.
     combined : {"sum", "largest", "smallest"}, default "sum"
-        What there is of several parts of a system that tell it.
+        What there is of several parts of a system that report it.
     watched : bool, default False
         Whether it is the energy that the method keeps, or nearly keeps: one column of a history is.
     """
@@ -56,7 +56,7 @@ class Column:
     watched: bool = False
 
     def of_parts(self, values: Iterable[float]) -> float:
-        """Return what there is of what several parts tell."""
+        """Return what there is of what several parts report."""
         return _COMBINED[self.combined](values)
 
     @property

@@ -23,7 +23,7 @@ def tree_of(formula: str, functions: Mapping[str, int], names: Collection[str] =
     functions : mapping of str to int
         How many arguments each function takes.
     names : collection of str, optional
-        Names that are known to be no functions, to tell where a sign of multiplication is missing.
+        Names that are known to be no functions, to determine where a sign of multiplication is missing.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def tree_of(formula: str, functions: Mapping[str, int], names: Collection[str] =
         raise FormulaMistake("it is empty")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # SyntaxWarning: 3(I1 - 3) is told below
+            warnings.simplefilter("ignore")  # SyntaxWarning: 3(I1 - 3) is reported below
             tree = ast.parse(formula.strip(), mode="eval").body
     except SyntaxError as error:
         where = f" at character {error.offset}" if error.offset and error.lineno == 1 else ""

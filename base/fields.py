@@ -1,4 +1,4 @@
-"""Fields that results have: words for them, their units, and how their numbers are told apart."""
+"""Fields that results have: words for them, their units, and how their numbers are distinguished."""
 
 from __future__ import annotations
 

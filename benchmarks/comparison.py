@@ -7,7 +7,7 @@ The problems: the paper's cube of 71 nodes hits the wall; a rotating truss that 
 very different stiffness. Each method runs with several steps; its error is that of the positions at the end against a
 reference, its time the processor time of the steps. Energy and momenta are looked at 25 times on the way.
 
-With ``--docs DIR`` the page DIR/comparison.md and its pictures are written anew; ``--quick`` has the two largest steps
+With ``--docs DIR`` the page DIR/comparison.md and its pictures are rewritten; ``--quick`` has the two largest steps
 of each method only.
 """
 
@@ -373,7 +373,7 @@ its size; for methods with their own energy (lattice, discrete) it is that one. 
 
 
 def page(found: dict[str, tuple[Problem, list[Result]]], notes: Path) -> str:
-    """Return the page in Markdown: the tables, the pictures, and what is said of them in a file beside."""
+    """Return the page in Markdown: the tables, the pictures, and what is said of them in another file."""
     parts = [INTRODUCTION]
     for name, (problem, results) in found.items():
         doc = {"impact": impact, "truss": truss, "particles": particles}[name].__doc__ or ""
@@ -386,7 +386,7 @@ def page(found: dict[str, tuple[Problem, list[Result]]], notes: Path) -> str:
 
 
 def main() -> None:
-    """Run, print, and write what is wanted."""
+    """Run, print, and write what is requested."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two steps of each method")
     parser.add_argument("--problems", nargs="+", choices=("impact", "truss", "particles"))

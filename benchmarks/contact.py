@@ -1,4 +1,4 @@
-"""Milliseconds of contact between bodies: what is near, what may be passed through, what overlaps; ipctk beside it.
+"""Milliseconds of contact between bodies: what is near, what may be passed through, what overlaps; ipctk next to it.
 
     OMP_NUM_THREADS=1 python benchmarks/contact.py [--triangles 1000 10000 100000] [--output FILE.json]
 
@@ -102,7 +102,7 @@ def searches(case: Case) -> Iterator[Row]:
 
 
 def ways(case: Case) -> Iterator[Row]:
-    """Yield what it takes to tell how far bodies may move."""
+    """Yield what it takes to determine how far bodies may move."""
     everything = APART | ITSELF
     yield "pairs on a way, all", best(lambda: find_swept(case.surface, case.q, case.ahead, everything))
     yield "largest step, all", best(lambda: collision_free_fraction(case.surface, case.q, case.ahead, everything))
@@ -115,7 +115,7 @@ def ways(case: Case) -> Iterator[Row]:
 
 
 def overlaps(case: Case) -> Iterator[Row]:
-    """Yield what it takes to tell that nothing overlaps, and what does."""
+    """Yield what it takes to determine that nothing overlaps, and what does."""
     yield "overlaps: none", best(lambda: intersections(case.surface, case.q, APART | ITSELF))
     yield "overlaps: by half an edge", best(lambda: intersections(case.surface, case.ahead, APART | ITSELF), at_least=2)
 

@@ -1,4 +1,4 @@
-"""Import a folder of Abaqus or CalculiX decks, run them, and compare with reference results beside them.
+"""Import a folder of Abaqus or CalculiX decks, run them, and compare with reference results next to them.
 
     python benchmarks/decks.py FOLDER OUTPUT [--only NAME ...]
 

@@ -1,4 +1,4 @@
-"""Explicit Newmark on a CUDA device: the memory that a step moves, and how long steps take beside processors.
+"""Explicit Newmark on a CUDA device: the memory that a step moves, and how long steps take next to processors.
 
     python benchmarks/device.py            for 10⁵ and 10⁶ tetrahedra
     python benchmarks/device.py 3000000    for about so many

@@ -199,7 +199,7 @@ def compare_laws(nodes: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure, print a table in Markdown, and write the numbers if wanted."""
+    """Measure, print a table in Markdown, and write the numbers if requested."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, default=10_000)
     parser.add_argument("--output", type=Path, help="JSON file for the numbers")

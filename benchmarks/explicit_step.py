@@ -193,7 +193,7 @@ def compile_time() -> float:
 
 
 def main() -> None:
-    """Measure, print tables in Markdown, and write the numbers if wanted."""
+    """Measure, print tables in Markdown, and write the numbers if requested."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tetrahedra", type=int, nargs="+", default=[50_000, 500_000, 2_000_000])
     parser.add_argument("--output", type=Path, help="JSON file for the numbers")

@@ -3,8 +3,8 @@
     python benchmarks/first_run.py [--method NAME ...] [--kernels N] [--imports] [--output FILE.json]
 
 Three steps of an elastic block of 192 linear tetrahedra that falls on a plane of penalty contact, each method in
-processes of its own with an empty folder for kernels: once cold, once more with what the first has left there. RATTLE
-has a rigid rod beside. ``--kernels`` lists what took longest to compile; with ``--imports`` the time that a command
+its own processes with an empty folder for kernels: once cold, once more with what the first has left there. RATTLE
+has a rigid rod as well. ``--kernels`` lists what took longest to compile; with ``--imports`` the time that a command
 takes before it begins is measured instead.
 """
 

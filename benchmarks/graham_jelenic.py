@@ -1,4 +1,4 @@
-"""What a step of Graham and Jelenić's methods costs beside energy-momentum: sizes, stiffness, lumped and full mass.
+"""What a step of Graham and Jelenić's methods costs next to energy-momentum: sizes, stiffness, lumped and full mass.
 
     OMP_NUM_THREADS=1 SYMPLEX_THREADS=1 python benchmarks/graham_jelenic.py [--cells 4 9 18] [--courant 1 10 100]
         [--mass lumped consistent] [--schemes energy-momentum cayley-magnus-4 …] [--vibration 20]
@@ -193,7 +193,7 @@ def table(system: sx.System, state: sx.State, stable: float, options: argparse.N
 
 
 def main() -> None:
-    """Measure, print tables in Markdown, and write the numbers if wanted."""
+    """Measure, print tables in Markdown, and write the numbers if requested."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cells", type=int, nargs="+", default=[4, 9, 18], help="along an edge of the cube")
     parser.add_argument("--courant", type=float, nargs="+", default=[1.0, 10.0, 100.0])

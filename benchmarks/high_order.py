@@ -1,4 +1,4 @@
-"""Evaluations of forces for an error, by symplectic methods of order 6 to 16 in bare loops, beside Taylor series.
+"""Evaluations of forces for an error, by symplectic methods of order 6 to 16 in bare loops, next to Taylor series.
 
     OMP_NUM_THREADS=1 python benchmarks/high_order.py [--stiffness 1e4] [--json FILE]
 

@@ -191,7 +191,7 @@ def processor() -> str:
 
 
 def main() -> None:
-    """Measure, print tables in Markdown, and write the numbers if wanted."""
+    """Measure, print tables in Markdown, and write the numbers if requested."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cells", type=int, nargs="+", default=[8, 15, 21, 27], help="along an edge of the cube")
     parser.add_argument("--courant", type=float, default=20.0, help="steps of the explicit method in one")

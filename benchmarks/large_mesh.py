@@ -6,7 +6,7 @@ A cube in cells of 24 tetrahedra is written as Gmsh's MSH 4.1, binary or as text
 ``symplex run`` goes with it: read, checked, its surface found, masses, elements, the first forces, the stable step,
 steps, a frame and a checkpoint. Each part is told with its processor time in all threads (of which there is one, unless
 ``SYMPLEX_THREADS`` says otherwise), the same for each tetrahedron, and the most memory that the process has had so far.
-The mesh itself is made in a process of its own. ``renumber``, which runs do not do by themselves, is told as well.
+The mesh itself is made in its own process. ``renumber``, which runs do not do by themselves, is reported as well.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def parts_of_a_run(path: Path) -> dict[str, tuple[float, float]]:
 
 
 def main() -> None:
-    """Measure, print a table in Markdown, and write the numbers if wanted."""
+    """Measure, print a table in Markdown, and write the numbers if requested."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tetrahedra", type=int, default=2_000_000)
     parser.add_argument("--text", action="store_true", help="the file is text, not binary")

@@ -91,7 +91,7 @@ def warm_up(linear: str) -> None:
 
 
 def main() -> None:
-    """Measure, print a table in Markdown, and write the numbers if wanted."""
+    """Measure, print a table in Markdown, and write the numbers if requested."""
     parser = argparse.ArgumentParser(description="Energy-momentum and the trapezoidal rule")
     parser.add_argument("--bodies", nargs="+", default=["cube", "beam20", "beam100"])
     parser.add_argument("--unknowns", type=float, nargs="+", default=[3000])

@@ -4,7 +4,7 @@
 
 A cube of 0.1 m, deformed by some per cent. Each form is computed by compiled loops (`loops`), and with the law as NumPy
 functions (`NumPy`), in turn: the least time of several rounds of each. Printed are ns per element, and the ratios; of
-neo-Hookean tetrahedra, which have kernels of their own for some forms, also to the loops for any law (`any`).
+neo-Hookean tetrahedra, which have their own kernels for some forms, also to the loops for any law (`any`).
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def times(paths: dict[str, dict[str, Callable[[], object]]], form: str, rounds: 
 
 
 def main() -> None:
-    """Measure, print tables in Markdown, and write the numbers if wanted."""
+    """Measure, print tables in Markdown, and write the numbers if requested."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--nodes", type=int, default=6_000)
     parser.add_argument("--rounds", type=int, default=9)

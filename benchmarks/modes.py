@@ -1,4 +1,4 @@
-"""The lowest modes of a clamped block, by ways to solve for them: CPU time and memory, each in a process of its own.
+"""The lowest modes of a clamped block, by ways to solve for them: CPU time and memory, each in its own process.
 
     python benchmarks/modes.py [--cells 6 10 14] [--number 10] [--ways sparse krylov]
 

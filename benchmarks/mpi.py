@@ -67,7 +67,7 @@ def parts() -> None:
 
 
 def _shared(nodes: np.ndarray, rank: np.ndarray, n: int) -> int:
-    """Return how often nodes are on a rank beside another one that they are on, if elements are divided."""
+    """Return how often nodes are on a rank next to another one that they are on, if elements are divided."""
     pairs = np.unique(np.repeat(rank.astype(np.int64), nodes.shape[1]) * n + nodes.ravel())
     times = np.bincount(pairs % n, minlength=n)
     return int((times * (times - 1)).sum())
@@ -163,7 +163,7 @@ def rows(ranks: sx.parallel.Ranks) -> None:
 
 
 class Memory:
-    """Tell what memory the process has, and the most that it has had, in MB."""
+    """Return what memory the process has, and the most that it has had, in MB."""
 
     def __call__(self, member: Member) -> tuple[float, float]:
         """Do it on one rank."""

@@ -1,9 +1,9 @@
-"""Implicit steps on several ranks: iterations, sums over ranks and processor time, beside one process.
+"""Implicit steps on several ranks: iterations, sums over ranks and processor time, next to one process.
 
     mpiexec -n 2 python benchmarks/mpi_implicit.py [--linear krylov] [--courant 10 100]
 
 Neo-Hookean tetrahedra in a free block that turns and vibrates, 3 steps. Processor time is that of all ranks together,
-waiting for messages included, and tells the work only where each rank has a processor of its own.
+waiting for messages included, and shows the work only where each rank has its own processor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STEPS = 3
 
 
 class Spent:
-    """Tell the processor time so far, and how often all ranks have met."""
+    """Return the processor time so far, and how often all ranks have met."""
 
     def __call__(self, member: Member) -> tuple[float, int]:
         """Do it on one rank."""

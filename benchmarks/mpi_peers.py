@@ -1,4 +1,4 @@
-"""Explicit steps on one and two ranks: symplex beside DOLFINx, on the same mesh, with the same law and as many steps.
+"""Explicit steps on one and two ranks: symplex and DOLFINx, on the same mesh, with the same law and as many steps.
 
     python benchmarks/mpi_peers.py --mpiexec .venv/bin/mpiexec dolfinx=/usr/bin/python3:/usr/bin/mpiexec --write
 
@@ -98,7 +98,7 @@ def measure(tetrahedra: int, packages: dict[str, list[str]], trials: int, prefix
 
 
 def main() -> None:
-    """Measure, print the table, and write it into the page if wanted."""
+    """Measure, print the table, and write it into the page if requested."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("packages", nargs="*", metavar="NAME=PYTHON:MPIEXEC")
     parser.add_argument("--mpiexec", default="mpiexec", help="that of symplex")

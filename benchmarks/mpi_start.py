@@ -4,7 +4,7 @@
     python benchmarks/mpi_start.py               the same in one process
 
 The cube of ``large_mesh.py``, in Gmsh's format, falls on a half-space, as ``symplex run`` has it, with ``dt = "auto"``
-and, on ranks, frames in pieces. Told are of each rank the most memory that it has had before there is a mesh, with
+and, on ranks, frames in pieces. Reported are of each rank the most memory that it has had before there is a mesh, with
 what is compiled for such a run, and when ten samples have been taken, and the processor time between.
 """
 
@@ -52,7 +52,7 @@ LARGE_MESH = Path(__file__).with_name("large_mesh.py")
 
 @dataclass
 class Spent:
-    """Tell the processor time in s, and the most memory in MB, of a rank so far."""
+    """Return the processor time in s, and the most memory in MB, of a rank so far."""
 
     def __call__(self, member: Member) -> tuple[float, float]:
         """Do it on one rank."""
@@ -66,7 +66,7 @@ def spent() -> tuple[float, float]:
 
 
 def run(path: Path, ranks: Any) -> None:
-    """Run the scenario of a mesh, beside that."""
+    """Run the scenario of a mesh, next to that."""
     partitioned = "partitioned = true" if ranks is not None else ""
     text = SCENARIO.replace("FILE", path.name).replace("PARTITIONED", partitioned)
     scenario = sx.Scenario.parse(text, path.with_suffix(".toml"))

@@ -1,4 +1,4 @@
-"""Wall time of explicit steps on several ranks: beside threads, on larger meshes, and with messages that arrive late.
+"""Wall time of explicit steps on several ranks: next to threads, on larger meshes, and with messages that arrive late.
 
     mpiexec -n 2 python benchmarks/mpi_steps.py efficiency
     mpiexec -n 2 python benchmarks/mpi_steps.py delay
@@ -6,7 +6,7 @@
 
 All that is compared is timed in turns in one run, the time is that of the slowest rank, and the least of several
 trials counts. It needs as many processors as ranks, with little else on them; with ``--pin`` each rank, and each
-thread, keeps one of its own, where an operating system with much to do may put two on the same. For counts and
+thread, keeps its own, where an operating system with much to do may put two on the same. For counts and
 processor time see `mpi.py`.
 """
 

@@ -1,7 +1,7 @@
-"""Forces, tangent, an implicit correction and explicit steps of neo-Hookean tetrahedra: symplex beside other packages.
+"""Forces, tangent, an implicit correction and explicit steps of neo-Hookean tetrahedra: symplex and other packages.
 
 Example: ``python benchmarks/peers.py felupe=python dolfinx=/usr/bin/python3 --tetrahedra 5000 50000 --write``. Each
-package is named with a Python that it is installed for, and is run by that, in a process of its own
+package is named with a Python that it is installed for, and is run by that, in its own process
 (``benchmarks/peer_packages``), on one thread. ``pip install felupe scikit-fem ngsolve akantu meshio
 KratosMultiphysics KratosStructuralMechanicsApplication KratosConstitutiveLawsApplication``, and Debian's
 ``python3-dolfinx``, install them. All take the same mesh and positions, the law
@@ -78,7 +78,7 @@ class Peer:
 
     @classmethod
     def start(cls, name: str, python: str, problem: Path) -> Peer | None:
-        """Return the process of a package that is ready to be timed; None if it fails, with its last line told."""
+        """Return the process of a package that is ready to be timed; None if it fails, with its last line reported."""
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "SYMPLEX_THREADS": "1"}
         environment["PATH"] = f"{Path(python).absolute().parent}{os.pathsep}{os.environ['PATH']}"  # compilers
         program = [python, str(PROGRAMS / f"of_{name}.py"), str(problem), str(problem.parent)]
@@ -189,7 +189,7 @@ def table(cells: int, peers: list[Peer]) -> str:
 
 
 def main() -> None:
-    """Measure, print the tables, and write them into the page if wanted."""
+    """Measure, print the tables, and write them into the page if requested."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("packages", nargs="*", metavar="NAME=PYTHON", help=f"of {', '.join(NAMES)}")
     parser.add_argument("--tetrahedra", type=int, nargs="+", default=[5000, 50_000])

@@ -1,10 +1,10 @@
-"""Processor time per element of secant matrices and their rates, beside gradients and tangents, on one thread.
+"""Processor time per element of secant matrices and their rates, next to gradients and tangents, on one thread.
 
     SYMPLEX_THREADS=1 OMP_NUM_THREADS=1 python benchmarks/secant.py [--nodes 10000] [--output FILE.json]
 
 Solids of every type of elements, and random bars between near neighbours, with about the same number of nodes: the
 gradient, 𝓕, 𝓕̇ and the tangent into a fixed pattern, the discrete gradient and the gradient at mean strains with their
-tangents; then the product of 𝓕 with nodal vectors beside scipy's. The best of several calls.
+tangents; then the product of 𝓕 with nodal vectors next to scipy's. The best of several calls.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def product_times(nodes: int, dim: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure, print tables in Markdown, and write the numbers if wanted."""
+    """Measure, print tables in Markdown, and write the numbers if requested."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--nodes", type=int, default=10_000)
     parser.add_argument("--output", type=Path, help="JSON file for the numbers")

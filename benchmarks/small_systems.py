@@ -1,4 +1,4 @@
-"""Microseconds per step of small trusses by several methods, beside a loop written for nothing else.
+"""Microseconds per step of small trusses by several methods, next to a loop written for nothing else.
 
     python benchmarks/small_systems.py [--bars 1 10 100 1000] [--methods newmark ...] [--output FILE.json]
 
@@ -208,7 +208,7 @@ def method(name: str, bars: int, steps: int) -> float:
 
 
 def main() -> None:
-    """Measure, print a table in Markdown, and write the numbers if wanted."""
+    """Measure, print a table in Markdown, and write the numbers if requested."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--bars", type=int, nargs="+", default=[1, 10, 100, 1000])
     known = [*METHODS, "rattle"]

@@ -90,7 +90,7 @@ ROWS = (
 
 
 def methods() -> dict[str, Integrator]:
-    """Return the methods of the catalogue, and those around another one that have traits of their own."""
+    """Return the methods of the catalogue, and those around another one that have their own traits."""
     around = {kind.__name__: kind(ForceStepping(1.0)) for kind in (JacobiReduction, PolarReduction)}
     return catalogue() | around
 

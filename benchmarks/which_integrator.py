@@ -1,9 +1,9 @@
-"""Five small problems that tell integrators apart, for docs/learn/which-integrator.md.
+"""Five small problems that distinguish integrators, for docs/learn/which-integrator.md.
 
     OMP_NUM_THREADS=1 python benchmarks/which_integrator.py [--docs docs] [--problems contact long stiff rotating heat]
 
 With ``--docs DIR`` the tables between the markers of DIR/learn/which-integrator.md and the pictures
-DIR/pictures/which_*.png are written anew.
+DIR/pictures/which_*.png are rewritten.
 """
 
 import argparse
@@ -324,7 +324,7 @@ def draw(problem: Problem, file: Path) -> None:
 
 
 def main() -> None:
-    """Run, print, and write what is wanted."""
+    """Run, print, and write what is requested."""
     parser = argparse.ArgumentParser(description="Five small problems that distinguish integrators.")
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
     parser.add_argument("--docs", type=Path, help="write the tables and pictures of learn/which-integrator.md here")

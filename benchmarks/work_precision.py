@@ -1,4 +1,4 @@
-"""Work against precision on an elastic double pendulum and a cantilever truss, beside other solvers in one run.
+"""Work against precision on an elastic double pendulum and a cantilever truss, next to other solvers in one run.
 
     OMP_NUM_THREADS=1 python benchmarks/work_precision.py [--problems truss ...] [--json FILE] [--picture FILE.png]
 
@@ -367,7 +367,7 @@ def draw(found: dict, file: Path) -> None:
 
 
 def main() -> None:
-    """Run all solvers, print tables, and draw and write the numbers if wanted."""
+    """Run all solvers, print tables, and draw and write the numbers if requested."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
     parser.add_argument("--json", type=Path, help="file for the numbers")

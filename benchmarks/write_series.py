@@ -3,7 +3,7 @@
     python benchmarks/write_series.py [--cells N] [--frames N] [--folder DIR]
 
 A frame holds displacement, velocity and contact force at the nodes and one stress per tetrahedron, as in a run. The
-first frame, which writes the mesh as well, is not counted. Beside each format stands the time of writing the same
+first frame, which writes the mesh as well, is not counted. Next to each format stands the time of writing the same
 bytes with plain writes to one file.
 """
 
@@ -69,7 +69,7 @@ def measure(path: Path, mesh: Mesh, frames: int) -> None:
 
 
 def size(path: Path) -> int:
-    """Return the bytes of a series: the file, and the folder beside it if there is one."""
+    """Return the bytes of a series: the file, and the folder next to it if there is one."""
     return sum(file.stat().st_size for file in (path, *path.with_suffix("").glob("*")))
 
 

@@ -19,7 +19,7 @@ def _check(arguments: argparse.Namespace) -> int:
     from symplex.runs.check import check_report
 
     scenario = scenario_of(arguments)
-    default_folder(scenario)  # where it may not be, this tells
+    default_folder(scenario)  # where it may not be, this shows
     problem = scenario.build()
     if arguments.strict:
         problem.require_known()

@@ -161,7 +161,7 @@ def _with_signs(argv: Sequence[str]) -> list[str]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints about arguments cannot steer the terminal, and whose help is told if it can be."""
+    """A parser whose complaints about arguments cannot steer the terminal, and whose help is reported if it can be."""
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and exit."""

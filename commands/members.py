@@ -38,7 +38,7 @@ def how_to_run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def interrupted(error: KeyboardInterrupt, arguments: argparse.Namespace, name: str, *options: str) -> int:
-    """Tell how to go on with an interrupted study, by the options that say which it is; return the exit status."""
+    """Return how to go on with an interrupted study, by the options that say which it is; return the exit status."""
     words = words_of(arguments, ("set", *options, *_OF_PROCESSES))
     again = shlex.join(["symplex", name, arguments.scenario, *words, "--resume"])
     complain(f"interrupted; finished members are kept; continue with: {again}")

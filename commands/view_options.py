@@ -1,4 +1,4 @@
-"""The arguments by which the pictures of a run are told how to look."""
+"""The arguments by which the pictures of a run are given their view."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ point of each, and what lies between them, is
 
 λ of the triangle, u and v in [0, 1]: a convex set C. The squared distance is s = min |p|² over C. A coefficient that
 lies at the end of its range is exactly 0 there (or 1), so that the part of the face or edge which is nearest, its
-interior, an edge or a vertex, can be told from c.
+interior, an edge or a vertex, can be distinguished from c.
 
 Positions are taken relative to the first node: only differences count.
 """

@@ -19,7 +19,7 @@ _ROUNDING = 8.0 * float(np.finfo(float).eps)  # of a difference of energies, rel
 
 
 class ContactLaw(Copyable, ABC):
-    """An energy w(g) in J of a node at the gap g in m from an obstacle, negative inside: a contact law of your own.
+    """An energy w(g) in J of a node at the gap g in m from an obstacle, negative inside: a custom contact law.
 
     It takes and returns arrays, and must be zero where a node is far away. `RigidContact` takes one for its stiffness,
     under every method; `symplex.testing.check_law` finds mistakes in it.

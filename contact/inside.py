@@ -1,4 +1,4 @@
-"""Points inside bodies, beside the vertices of their surfaces, that follow the nodes there."""
+"""Points inside bodies, next to the vertices of their surfaces, that follow the nodes there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NONE = 1e-12  # weights that are rounding
 
 
 def inward(surface: Surface, points: Array) -> Array:
-    """Return the ways [v, 3] of vertices for which all faces beside them move inwards by 1.
+    """Return the ways [v, 3] of vertices for which all faces next to them move inwards by 1.
 
     On a plane that is the normal, at edges and corners more: the least squares solution of n·w = −1 for the triangles
     at a vertex, by their areas.

@@ -1,4 +1,4 @@
-"""Rigid obstacles: the measure that tells how far a point is from each, and what it looks like to compiled code."""
+"""Rigid obstacles: the measure that shows how far a point is from each, and what it looks like to compiled code."""
 
 from __future__ import annotations
 

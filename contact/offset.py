@@ -26,7 +26,7 @@ _DEEPEST = 0.125  # of the shortest edge: by how much more than d̂/2 surfaces m
 # Of d̂, by which what touches begins nearer: so contact is closed, and resists at once, with a force that is nothing.
 _CLOSED = 1e-9
 _ROUNDS = 20
-_COUNTED = 1e-6  # of d̂: overlaps that are told
+_COUNTED = 1e-6  # of d̂: overlaps that are reported
 
 
 @partial(checked, but=("cells",))
@@ -46,13 +46,13 @@ def offset_contact(
     vertices lie deeper.
 
     The energy has all forms that contact has; forces on the vertices act on the nodes that they follow, with the same
-    resultant and moment. Real surfaces may pass into each other by less than d̂, and the gaps told count from where
+    resultant and moment. Real surfaces may pass into each other by less than d̂, and the gaps reported count from where
     they touch: they are between −d̂ and 0.
 
     Parameters
     ----------
     contact : BodyContact
-        Of the surfaces of the bodies. A small d̂, as 0.02 of the shortest edge, leaves stresses beside the surface as
+        Of the surfaces of the bodies. A small d̂, as 0.02 of the shortest edge, leaves stresses next to the surface as
         they are: what is pressed there is pressed at the depth d̂/2.
     points : float64 [p, 3]
         The shape in m in which what touches has no force.

@@ -1,4 +1,4 @@
-"""What there is to tell of bodies in contact: gaps, forces, pressures, by pairs, nodes and bodies."""
+"""What there is to report of bodies in contact: gaps, forces, pressures, by pairs, nodes and bodies."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ContactState:
     surface: Surface
     between: NDArray[np.bool_]  # [bodies, bodies]: which bodies may touch
     reach: float  # the distance d̂ in m at which forces begin
-    # How far in m the surfaces stand back from those of the bodies, both together: gaps told are less by it
+    # How far in m the surfaces stand back from those of the bodies, both together: gaps reported are less by it
     offset: float
     q: Array  # [n, 3]: the nodal positions in m
     pairs: SurfacePairs  # all that are closer than d̂, and others
@@ -56,7 +56,7 @@ class ContactState:
     gradient: Array  # [m, 4, 3]: ∂φ/∂x of each in N, as it acts
 
     def of_some(self, rows: NDArray[np.intp]) -> ContactState:
-        """Return what there is to tell of some of its pairs, by their places."""
+        """Return what there is to report of some of its pairs, by their places."""
         return replace(
             self, pairs=self.pairs.chosen(rows), c=self.c[rows], gaps=self.gaps[rows], gradient=self.gradient[rows]
         )

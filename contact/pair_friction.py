@@ -208,7 +208,7 @@ def _rates(f, g, factor):
 def add_friction_derivatives(factor, q0, q1, q, v, by_q, by_v, our, slots, out, first, last):
     """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks [nnz, 3, 3].
 
-    The derivative with v is −Sᵀ (∂t/∂σ) S, with t/σ for ∂t/∂σ if the secant is wanted; that with q1 is a difference.
+    The derivative with v is −Sᵀ (∂t/∂σ) S, with t/σ for ∂t/∂σ if the secant is requested; that with q1 is a difference.
     """
     check, friction, secant = 0.0, FrictionLaw(our.dynamic, our.static, our.slip_speed), our.secant != 0
     still = Vec3(0.0, 0.0, 0.0)

@@ -23,7 +23,7 @@ COLUMNS = (*vector_columns("contact_force", "N", "force", plot="contact force", 
 
 
 class ObstacleContact(ContactEnergy):
-    """Contact of nodes with one rigid obstacle: what it tells of a state.
+    """Contact of nodes with one rigid obstacle: what it shows of a state.
 
     Attributes
     ----------
@@ -103,14 +103,14 @@ class RigidContact(MeasureEnergy, ObstacleContact):
         The nodes that may touch; usually those of the boundary.
     obstacle : Obstacle
     stiffness : float or ContactLaw
-        k in N/m (if the gap is a distance), or a law of your own, w(g) in place of ½ k ⟨−g⟩².
+        k in N/m (if the gap is a distance), or a custom law, w(g) in place of ½ k ⟨−g⟩².
     carrier : int, optional
         The node that carries the obstacle; default: the obstacle stands still.
 
     Raises
     ------
     InvalidSystem
-        If a node is named twice, the stiffness is not positive, or the inside of a box has a law of your own.
+        If a node is named twice, the stiffness is not positive, or the inside of a box has a custom law.
     """
 
     def __init__(self, nodes: Nodes, obstacle: Obstacle, stiffness: float | ContactLaw, carrier: int | None = None):

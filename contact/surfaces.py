@@ -347,7 +347,7 @@ def _require_names(names: tuple[str, ...]) -> None:
 
 
 def _require_bodies(names: tuple[str, ...], nodes: IntArray, of_body: IntArray) -> None:
-    """Check that bodies have names of their own and share no nodes, given nodes [m] with the body of each [m]."""
+    """Check that bodies have their own names and share no nodes, given nodes [m] with the body of each [m]."""
     _require_names(names)
     order = np.lexsort([of_body, nodes])
     nodes, of_body = nodes[order], of_body[order]

@@ -72,7 +72,7 @@ class ConstraintTables:
         Parameters
         ----------
         density : float or None
-            In kg/m³ in motions, in which nodes have masses that are little beside those of the body.
+            In kg/m³ in motions, in which nodes have masses that are little next to those of the body.
         """
         points, turns = self._geometry.mesh.points, self._rows.turns
         given: dict[int, float] = {}

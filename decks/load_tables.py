@@ -20,7 +20,7 @@ from symplex.decks.units import Units
 
 Table = dict[str, Any]
 Course = tuple[str, bool]  # the name of an amplitude, and whether it changes in this step
-_MOST_DIRECTIONS = 24  # of faces under a pressure, each of which becomes a traction of its own
+_MOST_DIRECTIONS = 24  # of faces under a pressure, each of which becomes its own traction
 
 
 class LoadTables:

@@ -9,7 +9,7 @@ from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
-_ANY_DENSITY = 1000.0  # kg/m³, where only a static equilibrium is wanted, which has nothing to do with it
+_ANY_DENSITY = 1000.0  # kg/m³, where only a static equilibrium is requested, which has nothing to do with it
 
 
 def material_table(material: MaterialData, axes: Axes | None, units: Units, large: bool) -> Table:

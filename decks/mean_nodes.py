@@ -26,7 +26,7 @@ class MeanNode:
     thickness : float
         In the unit of length of the deck.
     is_node : bool
-        Whether it is a node of a solid or discrete element as well, and has displacements of its own.
+        Whether it is a node of a solid or discrete element as well, and has its own displacements.
     """
 
     below: int

@@ -28,7 +28,7 @@ _OF_COUPLING = ("KINEMATIC", "DISTRIBUTING")
 
 
 class UnsupportedKeyword(Exception):
-    """What a keyword says goes beyond what can be imported; the text tells what."""
+    """What a keyword says goes beyond what can be imported; the text shows what."""
 
 
 class Unknown(UnsupportedKeyword):

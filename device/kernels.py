@@ -1,7 +1,7 @@
 """Kernels of explicit Newmark on a CUDA device: one thread for each stencil, or for each number of a node.
 
 What a stencil's forces are, and what a kick and a drift do, stands where processors have it: these kernels only find
-the numbers of their thread. Forces are written to places of their own, ``forces`` [entries, dim], and each node adds up
+the numbers of their thread. Forces are written to their own places, ``forces`` [entries, dim], and each node adds up
 those of its stencils in their order, so that results do not depend on the order in which threads run. Once forces are
 not finite, ``stopped`` holds the number of the step, and nothing moves any more.
 """

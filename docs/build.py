@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
             write_scene(name)
     status = build(options.output)
     if status == 0 and options.browser:
-        from browse import complaints  # beside this file
+        from browse import complaints  # next to this file
 
         found = complaints(options.output)
         print("\n".join(found) or "The pages open in Chromium without complaints.")

@@ -1,7 +1,7 @@
 """Write the reference of scenarios, a page for each table: ``python docs/write_reference.py``.
 
 Keys, types, units, ranges, defaults and sentences stand in the classes of `symplex.scenario.tables.Tables` and in
-those of integrators; examples in `table_examples.py` beside this file. A test compares the pages with what is written
+those of integrators; examples in `table_examples.py` next to this file. A test compares the pages with what is written
 here.
 """
 
@@ -160,7 +160,7 @@ def _examples(examples: list[str]) -> str:
 
 def pages() -> dict[str, str]:
     """Return the text of each page by its name."""
-    from table_examples import EXAMPLES  # beside this file
+    from table_examples import EXAMPLES  # next to this file
 
     kinds = kinds_of(Tables)
     users: dict[type[Table], list[str]] = {}

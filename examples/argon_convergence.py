@@ -140,7 +140,7 @@ def relative_steps(runs: list[Run]) -> np.ndarray:
 
 
 def numbers_of(runs: list[Run], exact_norms: dict[float, float], claimed: dict[str, float]) -> dict[str, float]:
-    """Return exponents with their standard errors, the paper's beside them, and what an exponential law predicts."""
+    """Return exponents with their standard errors, the paper's next to them, and what an exponential law predicts."""
     last = max(exact_norms)
     everywhere = power(np.array([r.h for r in runs]), errors(runs, last, exact_norms[last])[0])
     runs = [r for r in runs if r.h < ASYMPTOTIC]

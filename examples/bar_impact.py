@@ -1,4 +1,4 @@
-"""An elastic bar hits a rigid wall, and a rod that bounces on an obstacle for ever, beside their exact solutions.
+"""An elastic bar hits a rigid wall, and a rod that bounces on an obstacle for ever, next to their exact solutions.
 
     python examples/bar_impact.py [--output DIR] [--full]
 
@@ -120,7 +120,7 @@ def follow(problem: Problem, way: str) -> Run:
 
 
 def measures(problem: Problem, way: str, run: Run) -> dict:
-    """Return what is claimed about one run, of forces in its first contact, beside the exact values."""
+    """Return what is claimed about one run, of forces in its first contact, next to the exact values."""
     name = f"{problem.name}, {way}"
     begin, end = problem.pushed[0]
     inside = (run.t > begin + 0.1) & (run.t < end - 0.1)

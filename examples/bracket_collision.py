@@ -3,7 +3,7 @@
     python examples/bracket_collision.py [--output DIR] [--fine] [--film]
 
 Both are the bundled part (5412 tetrahedra each): explicit Newmark with a penalty, and energy-momentum with a barrier at
-some thirty times its step. With ``--fine`` the lower one is meshed anew with 1.2·10⁵ tetrahedra (needs gmsh) and moves
+some thirty times its step. With ``--fine`` the lower one is remeshed with 1.2·10⁵ tetrahedra (needs gmsh) and moves
 by explicit Newmark as well.
 """
 

@@ -140,7 +140,7 @@ def stop() -> dict:
 
 
 def measures(name: str, run: Run, next_to: Run, solution) -> dict:
-    """Return what is claimed about an adaptive run and the one with fixed steps beside it."""
+    """Return what is claimed about an adaptive run and the one with fixed steps next to it."""
     law = run.h**3 * run.indicator
     return {
         f"{name}: steps": len(run.t),

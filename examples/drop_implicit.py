@@ -2,7 +2,7 @@
 
     python examples/drop_implicit.py [--output DIR] [--full]
 
-Beside energy-momentum run the midpoint rule, at the same step, and explicit Newmark. The force of the floor is the
+Next to energy-momentum run the midpoint rule, at the same step, and explicit Newmark. The force of the floor is the
 mean over each of the large steps, from the change of the momentum.
 
 ``--full`` goes on to 2 ms, as the scenario drop.toml does.

@@ -8,7 +8,7 @@ the ground on the tower, Σ M a: the forces in the tower have no resultant.
 
 The response spectrum is the largest displacement of oscillators of all periods on this ground. Between two of its times
 the record is linear, and so each oscillator has an exact solution there (Nigam and Jennings, Bull. Seismol. Soc. Am. 59
-(1969) 909), beside which three integrators are put: all oscillators are one system, with the record as a load.
+(1969) 909), next to which three integrators are put: all oscillators are one system, with the record as a load.
 
 ``--full`` halves the step once more.
 """
@@ -91,7 +91,7 @@ def spectrum(method: sx.Integrator, t: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def of_tower(folder: Path) -> tuple[dict[str, float], sx.runs.Result]:
-    """Run the scenario; return what its probes have told."""
+    """Run the scenario; return what its probes have reported."""
     scenario = sx.Scenario.read(HERE / "earthquake.toml").with_values({"output.pictures": False})
     summary = sx.simulate(scenario, folder, overwrite=True, progress=False)
     result = sx.read_result(folder)

@@ -3,7 +3,7 @@
     python examples/forced_oscillators.py [--output DIR] [--full]
 
 Sharma, Patil and Woolsey, "Energy-preserving variational integrators for forced Lagrangian systems" (2019), Figures
-8-15: m q̈ + c q̇ + k q = F0 cos(ω t), with m = 1 and k = 4 (2 rad/s), first steps of 0.01 s, and beside the adaptive
+8-15: m q̈ + c q̇ + k q = F0 cos(ω t), with m = 1 and k = 4 (2 rad/s), first steps of 0.01 s, and next to the adaptive
 integrator the variational midpoint rule with as many steps of one size. What the paper does not print: F0 = 1 and
 q(0) = 0, q̇(0) = 1 make its ranges of steps at ω/ω_n = 0.1 and 5; the third ratio and the damping are ours.
 
@@ -164,7 +164,7 @@ def indicator(motion: Motion, t: np.ndarray) -> np.ndarray:
 
 
 def measures(name: str, run: Run, next_to: Run, motion: Motion) -> dict:
-    """Return what is claimed about an adaptive run and the one with fixed steps beside it."""
+    """Return what is claimed about an adaptive run and the one with fixed steps next to it."""
     law = run.h**2 * indicator(motion, run.t - 0.5 * run.h)
     numbers = {
         f"{name}: steps": len(run.t),

@@ -6,7 +6,7 @@
    exactly elastic in the stiff limit if β = 1/(2 − 2 cos(π/m)), m = 2, 3, …: at β = ½ and β = 1. At β = ¼, where
    linear systems are stable, it is not at all.
 2. The cube of oblique_impact.py hits its wall with steps that are many times the limit of explicit methods, which the
-   wall's stiffness sets: the wall is the stiff part, the body is explicit, and every node is solved by itself. Beside
+   wall's stiffness sets: the wall is the stiff part, the body is explicit, and every node is solved by itself. Next to
    it explicit Newmark at a fifth of its limit, and energy-momentum.
 3. A swinging truss with one bar that is 10⁵ times stiffer than the others, as the stiff part.
 

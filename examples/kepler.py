@@ -59,7 +59,7 @@ class Case:
         return self.turns * PERIOD
 
     def divided(self, step: float) -> float:
-        """Return the step next to a wanted one that divides the duration."""
+        """Return the step next to the required one that divides the duration."""
         return self.duration / round(self.duration / step)
 
     @property

@@ -3,7 +3,7 @@
     python examples/oblique_impact_implicit.py [--output DIR] [--full]
 
 The cube of oblique_impact.py hits its wall by energy-momentum at 50 and 100 times the largest stable step of explicit
-Newmark, beside explicit Newmark itself: near that step, where it is stable but a hard impact errs in energy, and at a
+Newmark, next to explicit Newmark itself: near that step, where it is stable but a hard impact errs in energy, and at a
 quarter of it, which is what ``dt="auto"`` takes. The wall pushes along its normal, so that besides energy the momentum
 along it and the angular momentum about the normal must be kept.
 

@@ -1,4 +1,4 @@
-"""A lattice tower on ground that shakes: weakly, beside the exact linear solution, and strongly, with its energy.
+"""A lattice tower on ground that shakes: weakly, next to the exact linear solution, and strongly, with its energy.
 
     python examples/shaken_tower.py [--output DIR] [--full]
 
@@ -172,7 +172,7 @@ def strong_numbers(run: sx.Trajectory) -> dict:
 
 
 def draw(weak: sx.Trajectory, strong: sx.Trajectory, file: Path) -> None:
-    """Draw the tower, its weak motion beside linear theory, its response by frequency, and the energies."""
+    """Draw the tower, its weak motion next to linear theory, its response by frequency, and the energies."""
     figure = plt.figure(figsize=(13, 8), dpi=80, layout="constrained")
     grid = figure.add_gridspec(2, 3, width_ratios=[0.8, 1.3, 1.3])
     shape = figure.add_subplot(grid[:, 0])

@@ -106,7 +106,7 @@ def long_chain(dt: float = 2e-3) -> tuple[Bodies, Run]:
 
 
 def stack(dt: float = 2e-3, damped: bool = False, boxes: int = 10) -> tuple[Bodies, Run]:
-    """Ten boxes, each a little beside and above the one below it, fall on one that is held."""
+    """Ten boxes, each a little next to and above the one below it, fall on one that is held."""
     parts = {}
     for i in range(boxes):
         turn = 0.2 * i
@@ -145,7 +145,7 @@ SCENES: dict[str, Callable[[], tuple[Bodies, Run]]] = {
 
 
 def particulars(name: str, of: Bodies, run: Run) -> dict[str, object]:
-    """Return what is to be known of a scene beside what it keeps."""
+    """Return what is to be known of a scene next to what it keeps."""
     if name == "cradle":
         speeds = [float(of.mean_velocity(ball, run.end)[0]) for ball in of.contact.surface.names]
         return {"speeds of the balls [m/s]": np.round(speeds, 3).tolist()}

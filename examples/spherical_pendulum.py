@@ -126,7 +126,7 @@ def on_the_sphere(steps: int, output: File) -> dict:
 
 
 def verdicts(label: str, found: list[float]) -> dict:
-    """Say what is kept, beside what the paper says is."""
+    """Say what is kept, next to what the paper says is."""
     kept = [bool(value < ROUND_OFF) for value in found]
     names = [
         "stays on P",

@@ -7,7 +7,7 @@ dynamics with local two-point potentials" (2006). The paper's second-order metho
 order 4, 6 and 8 that follow from its recursion, at steps from 1 to 1/16. Errors are those at t = 10 and t = 30, against
 a motion computed in extended precision by extrapolated leapfrog, a method that has nothing to do with any of them. The
 paper's second-order methods see the mean of the force at both ends of a step, here they see that in its middle; its
-choice is run beside.
+choice is run as well.
 
 ``--full`` adds the paper's step of 1/64.
 """

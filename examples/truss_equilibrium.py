@@ -5,7 +5,7 @@
 Graham and Jelenić, "Conservative single-step time-integration schemes with higher-order accuracy" (2006). Eight bars
 join five nodes in a plane. Where tension and centrifugal force balance, the exact motion is rigid, so that no reference
 run is needed. The midpoint rule (SM) sets the truss vibrating; energy-momentum (EM) keeps its shape, but turns it too
-slowly; EM-theta turns it exactly and moves it along too fast; A-theta does both exactly. M4 and CM6 stand beside them.
+slowly; EM-theta turns it exactly and moves it along too fast; A-theta does both exactly. M4 and CM6 stand next to them.
 
 ``--full`` takes all of them to the smallest step, by default SM and EM only.
 """

@@ -1,4 +1,4 @@
-"""A bar hits an equal one that is at rest, with contact between bodies: the force between them beside the exact one.
+"""A bar hits an equal one that is at rest, with contact between bodies: the force between them next to the exact one.
 
     python examples/two_bars.py [--output DIR] [--full]
 

@@ -8,7 +8,7 @@ for stiff systems (eq. 19), which solves one 9 × 9 system for each molecule and
 
 At the paper's kT = 0.02 by the Geometric Langevin Algorithm: the distances of oxygens (Figure 4), energies and speed.
 Without friction and noise: multipliers of the first molecule from the penalties and from SHAKE (Figure 5), energy and
-momenta beside one-iteration Newmark, which begins at the last positions or at predicted ones (Figure 6). ``--full``
+momenta next to one-iteration Newmark, which begins at the last positions or at predicted ones (Figure 6). ``--full``
 takes the paper's time, 10000, instead of 250.
 """
 

@@ -74,7 +74,7 @@ NO_LOADS = LoadLoops(LoadTable(_table([], None, 0), _table([], None, 0), np.zero
 
 
 def load_loops(system: System, *, derivatives: bool) -> LoadLoops | None:
-    """Return the table of a system's loads, with their derivatives on its pattern if wanted.
+    """Return the table of a system's loads, with their derivatives on its pattern if requested.
 
     None if a load has no calls.
     """

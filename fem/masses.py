@@ -120,7 +120,7 @@ class Masses(Potential):
         return out
 
     def response(self, force: Array, given: Array) -> Array:
-        """Return M⁻¹ force [n, dim] where coordinates are free, beside the given values [n, dim] of moving supports.
+        """Return M⁻¹ force [n, dim] where coordinates are free, next to the given values [n, dim] of moving supports.
 
         M_ff a_f = force_f − M_fc a_c for the free coordinates f and those c of the supports; also for impulses in
         kg m/s and changes of velocity. Both are zero elsewhere.

@@ -19,7 +19,7 @@ from symplex.fem.solids.failures import named_in_all
 
 @final
 class SomeStencils:
-    """Some stencils of an energy, or all of one that is not divisible, as an energy of its own.
+    """Some stencils of an energy, or all of one that is not divisible, as its own energy.
 
     Parameters
     ----------

@@ -163,7 +163,7 @@ class System(Masses):
         state : State
             Where its nodes are.
         field : {"speed", "acceleration"}, optional
-            What colours show; default: each part in a colour of its own.
+            What colours show; default: each part in its own colour.
         view : View, optional
 
         Raises
@@ -319,7 +319,7 @@ class System(Masses):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What histories have of any motion of it: energies, momenta, and what energies tell, each name once."""
+        """What histories have of any motion of it: energies, momenta, and what energies report, each name once."""
         reported = {column.name: column for part in self.energies.values() for column in part.columns}
         return (
             energy_column("kinetic"),
@@ -331,7 +331,7 @@ class System(Masses):
         )
 
     def observed(self, state: State, gradient: Callable[[Energy, State], Array]) -> dict[str, float]:
-        """Return what energies tell of a state, by column.
+        """Return what energies report of a state, by column.
 
         Parameters
         ----------
@@ -342,18 +342,18 @@ class System(Masses):
         Raises
         ------
         InvalidSystem
-            If a part tells something else than it declares.
+            If a part shows something else than it declares.
         """
         parts = {name: part for name, part in self.energies.items() if part.columns}
         return self.reports_of({name: part.observed(state, gradient(part, state)) for name, part in parts.items()})
 
     def reports_of(self, parts: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-        """Return what energies tell by column, given what each of them tells by its name.
+        """Return what energies report by column, given what each of them shows by its name.
 
         Raises
         ------
         InvalidSystem
-            If a part tells something else than it declares.
+            If a part shows something else than it declares.
         """
         found: dict[str, float] = {}
         for name, reported in parts.items():

@@ -42,7 +42,7 @@ def box(
         How a cell is cut. ``"24"``: into 24 tetrahedra through its centre and the centres of its six faces; no
         direction is preferred. ``"6"``: into the 6 tetrahedra around one diagonal (Kuhn), on the vertices only.
         ``"hexahedra"``: not at all. ``"body-centred"``: tetrahedra of the body-centred cubic lattice, each on one
-        edge of a cell face and the centres of the two cells beside it, the best-shaped ones that repeat; on the
+        edge of a cell face and the centres of the two cells next to it, the best-shaped ones that repeat; on the
         boundary, where there is one centre only, the face is halved along alternating diagonals. All have the same
         volume, a twelfth of a cell. ``"wedges"``: into two, on triangles across z. ``"pyramids"``: into six, on its
         faces with their tips in its centre.

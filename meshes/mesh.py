@@ -71,7 +71,7 @@ class Mesh:
         Parameters
         ----------
         groups : bool, default False
-            Whether groups have colours of their own. A cell in several groups has that of the smallest; groups of
+            Whether groups have their own colours. A cell in several groups has that of the smallest; groups of
             points are drawn as points.
         view : View, optional
             From where it is seen.

@@ -40,7 +40,7 @@ _BEST = {"hexahedron": 1.0, "wedge": np.sqrt(0.75), "pyramid": np.sqrt(0.5)}
 _TETRAHEDRA = ("tetra", "tetra10")
 _TETRA_EDGES = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
 # A corner whose edges span less than this part of the cube of the longest is flat: coordinates in double precision,
-# or written with a dozen digits, cannot tell it from zero.
+# or written with a dozen digits, cannot distinguish it from zero.
 _FLAT = 1e-12
 
 

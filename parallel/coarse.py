@@ -72,7 +72,7 @@ class CoarseSpace:
         own = np.arange(rows.n)
         self._of_border = np.repeat(own, np.diff(rows.border.indptr))
         pairs, self._place = np.unique(self._of_border * self._all + beyond, return_inverse=True)
-        # Where forces of motions are: at own rows those of their pieces, then those of others beside them.
+        # Where forces of motions are: at own rows those of their pieces, then those of others next to them.
         self._row = np.concatenate([own, pairs // self._all]).astype(np.int32)
         self._to: IntArray = np.concatenate([self._first + piece, pairs % self._all]).astype(np.int32)
 

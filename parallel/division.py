@@ -2,7 +2,7 @@
 
 The nodes of a rank are in this order:
 
-    inner nodes | inner nodes beside sent ones | sent nodes | ghosts,
+    inner nodes | inner nodes next to sent ones | sent nodes | ghosts,
 
 where ghosts are nodes of other ranks that share a stencil with own nodes, and sent nodes are ghosts of others. Nodes of
 which each rank with one of them needs all, as those of contact between bodies, are ghosts or sent as well. A rank
@@ -37,7 +37,7 @@ class Share(NamedTuple):
     """What a rank has of a mesh."""
 
     nodes: IntArray  # [l]: the nodes, in the order above
-    # The places of the first inner node that is beside a sent one, of the first one sent, and of the first ghost
+    # The places of the first inner node that is next to a sent one, of the first one sent, and of the first ghost
     next_to: int
     sent: int
     ghosts: int

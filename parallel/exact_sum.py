@@ -47,7 +47,7 @@ def add_nodes(mass, q, v, words):
     """Add what nodes of masses [n] have at q and v [n, dim] to sums [columns, WORDS]; return 0 if all are finite.
 
     Columns are m v², then m v [dim], then the moments q × m v about the origin: about z in the plane, about x, y and z
-    in space. Numbers are products, so that nothing is fused, and each node has its bits whatever nodes are beside it.
+    in space. Numbers are products, so that nothing is fused, and each node has its bits whatever nodes are next to it.
     """
     n, dim = q.shape
     check = 0.0

@@ -35,7 +35,7 @@ class Halo:
     dim : int
         Dimension of space.
     vectors : int, default 1
-        How many are exchanged of each node: its position, and what there is beside it.
+        How many are exchanged of each node: its position, and what there is next to it.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Halo:
 
         self._neighbours, self._dim, self._comm = neighbours, dim, comm
         self._prequest, self._request = Prequest, Request
-        # The first number tells whether the sender goes on.
+        # The first number shows whether the sender goes on.
         self._out = [np.zeros(1 + dim * vectors * len(one.sent)) for one in neighbours]
         self._in = [np.zeros(1 + dim * vectors * (one.last - one.first)) for one in neighbours]
         self._requests = [

@@ -1,4 +1,4 @@
-"""Whether ``mpiexec`` has started this process with others, as the environment tells before MPI is loaded."""
+"""Whether ``mpiexec`` has started this process with others, as the environment shows before MPI is loaded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
-# The variables that tell the rank and the number of ranks, by who sets them.
+# The variables that report the rank and the number of ranks, by who sets them.
 _LAUNCHERS = {
     "Open MPI": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     "MPICH": ("PMI_RANK", "PMI_SIZE"),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Failure:
-    """What went wrong on a rank; the first place is that of the error that one process would have told."""
+    """What went wrong on a rank; the first place is that of the error that one process would have reported."""
 
     place: Place
     error: Exception

@@ -319,7 +319,7 @@ class MotionInParts(FixedStepMotion):
         return state.sums.momentum, state.sums.angular_momentum
 
     def observed(self, state: State, gradient: Callable[[Energy, State], Array]) -> dict[str, float]:
-        """Return what energies tell of a state just returned."""
+        """Return what energies report of a state just returned."""
         return dict(state.sums.reported) if isinstance(state, DistantState) else super().observed(state, gradient)
 
 

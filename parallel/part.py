@@ -29,7 +29,7 @@ Contact = ChangingInterpolatedEnergy | EmptyContact
 
 
 class Part(NamedTuple):
-    """What a rank is told of its part.
+    """What a rank knows of its part.
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 
 All ranks take the same steps of the same method at the same time. In implicit steps they find together what they decide
 by, norms of residuals and whether forces are there; so each goes the same way through Newton's method, and fails where
-one fails. In explicit steps nothing is decided: each exchange of ghosts tells whether the sender goes on.
+one fails. In explicit steps nothing is decided: each exchange of ghosts shows whether the sender goes on.
 """
 
 from __future__ import annotations
@@ -200,13 +200,13 @@ class SubdomainSystem(System):
 
     @cached_property
     def counted(self) -> dict[str, list[Counted | CountedContact]]:
-        """By the names of energies, the stencils that are summed here: those whose first node is one of its own."""
+        """By the names of energies, the stencils that are summed here: those whose first node is its own."""
         part, found = self.part, {name: [] for name in self.part.energies}
         for energies, pieces, before in ((self.inner, part.inner, {}), (self.energies, part.outer, part.inner)):
             for name, piece in pieces.items():
                 if len(piece.nodes):
                     counts = piece.nodes[:, 0] < self._own
-                    if name in before:  # those beside inner nodes are in both
+                    if name in before:  # those next to inner nodes are in both
                         counts &= ~np.isin(piece.chosen, before[name].chosen)
                     found[name].append(Counted(energies[name], counts))
         for name, contact in part.contacts.items():
@@ -266,7 +266,7 @@ class SubdomainSystem(System):
     def _changed(self, change: Callable[[], object]) -> bool:
         """Change stencils; where others have changed, take the pattern for another one: return whether any have.
 
-        So linear solvers, which all ranks use together, are made anew together.
+        So linear solvers, which all ranks use together, are rebuilt together.
         """
         if not self.changing:
             return False

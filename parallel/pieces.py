@@ -48,7 +48,7 @@ def require_parts(system: System, *, contact: bool = False) -> None:
             )
         divisible = isinstance(energy, Solid | DeadLoad)
         if isinstance(energy, MeasureEnergy) and energy.is_divisible(system.dim):
-            divisible = isinstance(energy, RigidContact) or not energy.columns  # what it tells is found in parts
+            divisible = isinstance(energy, RigidContact) or not energy.columns  # what it shows is found in parts
         if not (divisible or (contact and is_shared_contact(energy))):
             raise InvalidSystem(f"'{name}' ({type(energy).__name__}) cannot be divided among ranks. {_INSTEAD}")
     for what, parts in (("load", system.loads), ("inelastic part", system.inelastic)):

@@ -1,4 +1,4 @@
-"""The rows of a block matrix that are on one rank: those of its own nodes, with columns of ghosts beside them.
+"""The rows of a block matrix that are on one rank: those of its own nodes, with columns of ghosts next to them.
 
 What couples own nodes is a `BlockPattern`, whose factors precondition (block Jacobi over ranks). The columns of ghosts
 are added to products once their numbers are there, which travel while own columns are multiplied.
@@ -99,7 +99,7 @@ class RankedRows(BlockPattern):
         return self._sums.largest(super().largest_on_diagonal(blocks[self._inside]))
 
     def is_symmetric(self, blocks: Array) -> bool:
-        """Return whether the matrix is symmetric to rounding, as far as own columns tell, on all ranks."""
+        """Return whether the matrix is symmetric to rounding, as far as own columns report, on all ranks."""
         return self.every(super().is_symmetric(blocks[self._inside]))
 
     # -- sums and products -----------------------------------------------------------------------------------------

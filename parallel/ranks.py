@@ -1,4 +1,4 @@
-"""The ranks of a run: the first one leads, the others do what it tells them."""
+"""The ranks of a run: the first one leads, the others do what it asks of them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Ranks:
         self._require_same_versions()
         here = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        # Where ranks are not bound to processors of their own, those of a machine share all of it.
+        # Where ranks are not bound to their own processors, those of a machine share all of it.
         self.threads = max(processors // here.size, 1) if processors == os.cpu_count() else processors
         self.hides = self.comm.allreduce(here.size < self.size, MPI.LOR) if hides is None else bool(hides)
         here.Free()

@@ -39,7 +39,7 @@ class Reductions:
         return Halo(self.comm, neighbours, numbers, vectors)
 
     def reported(self, one: Any) -> list[Any]:
-        """Return what each rank has to tell, in their order."""
+        """Return what each rank has to report, in their order."""
         return self.comm.allgather(one)
 
     def abort(self) -> None:

@@ -37,7 +37,7 @@ class RankSums:
     energies: NDArray[np.int64]  # [energies, WORDS]
     forces: dict[str, NDArray[np.int64]]  # [dim, WORDS]: of contact with obstacles, by name
     depths: dict[str, float]  # how deep nodes are inside at most
-    reported: dict[str, dict[str, float]]  # what contact between bodies tells, by name, where it counts
+    reported: dict[str, dict[str, float]]  # what contact between bodies shows, by name, where it counts
     works: NDArray[np.int64]  # [k, WORDS]: see `PartLedger`
     is_finite: bool  # whether all that moves is
 
@@ -79,7 +79,7 @@ def sums_of_rank(
 
 
 def _add_contact(found: RankSums, name: str, part: Counted, q: Array) -> None:
-    """Add what contact with an obstacle tells (see `ObstacleContact.observed`)."""
+    """Add what contact with an obstacle shows (see `ObstacleContact.observed`)."""
     contact = part.energy
     assert isinstance(contact, RigidContact), "it is contact with an obstacle"
     forces = -contact.gradient(q[contact.nodes])[part.counts, 0]

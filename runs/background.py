@@ -10,7 +10,7 @@ from typing import Any, Self
 
 
 class Background:
-    """Calls functions one after the other, in a thread of its own; a context manager, whose end waits for all.
+    """Calls functions one after the other, in its own thread; a context manager, whose end waits for all.
 
     What was given first is done first, so that whenever the process is killed, what is on the disk is what it would be
     without the thread, at a moment a little earlier. Once something has failed, nothing that was given after it is

@@ -22,7 +22,7 @@ from symplex.time.integrator import Integrator
 
 
 def default_folder(scenario: Scenario) -> Path:
-    """Return the results folder that a scenario names, which is beside or below it, or else ``NAME-results`` here."""
+    """Return the results folder that a scenario names, which is next to or below it, or else ``NAME-results`` here."""
     directory = scenario.tables.output.directory
     if directory is None:
         return Path(f"{scenario.name}-results")

@@ -31,7 +31,7 @@ from symplex.time.stability import stable_step
 from symplex.time.traits import runs_on
 
 _NOISE = 1e-9  # energies that are rounding, relative to the largest
-_WORTH_IT = 1.5  # a gain of local time steps that is told where another method is chosen
+_WORTH_IT = 1.5  # a gain of local time steps that is reported where another method is chosen
 _TRIAL = 0.5  # s of wall time to measure the speed in
 _WARM_UP = 20.0  # s of wall time for the first piece, with compiling
 _FIRST_PIECE = 2.0**-200  # of the duration

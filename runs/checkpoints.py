@@ -1,4 +1,4 @@
-"""The checkpoints of a run: in one file, or with the nodes of each rank in a file of its own."""
+"""The checkpoints of a run: in one file, or with the nodes of each rank in its own file."""
 
 from __future__ import annotations
 

@@ -109,9 +109,9 @@ class Conservation(Tabled):
 
 @checked
 def conservation(of: Result | Trajectory | str | Path) -> Conservation:
-    """Return what a motion has kept: the invariants that its method declares, with the floor of round-off beside them.
+    """Return what a motion has kept: the invariants that its method declares, with the floor of round-off next to them.
 
-    Momenta are told by component, with what changes those that cannot be kept; the energy with the work that loads,
+    Momenta are given by component, with what changes those that cannot be kept; the energy with the work that loads,
     supports, friction and dampers have done.
 
     Parameters
@@ -170,7 +170,7 @@ def expected_of(problem: Problem) -> list[Expected]:
 
 
 def trajectory_history(trajectory: Trajectory) -> History:
-    """Return the energies and momenta of a trajectory as a history, with what its motion tells of them."""
+    """Return the energies and momenta of a trajectory as a history, with what its motion shows of them."""
     rows: dict[str, Array] = {"t": trajectory.t, **trajectory.energies}
     for name, values in (("momentum", trajectory.momentum), ("angular_momentum", trajectory.angular_momentum)):
         if values.shape[1] == 1 and name == "angular_momentum":  # in the plane
@@ -196,7 +196,7 @@ def report_of(problem: Problem, history: Rows, folder: RunFolder) -> Conservatio
     """Return the report of a run, given what it was computed from, its history and its folder."""
     try:
         expected = _read_expected(folder)
-    except OutputError:  # of an earlier version, or damaged; it is written anew
+    except OutputError:  # of an earlier version, or damaged; it is rewritten
         expected = expected_of(problem)
     return Conservation(problem.scenario.tables.title, tuple(kept(history, expected)), history)
 
@@ -210,7 +210,7 @@ def renew_expected(problem: Problem, folder: RunFolder) -> None:
     """Write again what a run can keep that goes on beyond the end that it had before."""
     try:
         before = _read_expected(folder)[-1].end
-    except (OutputError, IndexError):  # of an earlier version, or damaged: the report tells what it needs
+    except (OutputError, IndexError):  # of an earlier version, or damaged: the report shows what it needs
         return
     if before < problem.scenario.timeline.legs[-1].end:
         write_expected(problem, folder.conservation)
@@ -297,7 +297,7 @@ def _ledger(part: Part) -> Iterator[tuple[str, str]]:
 
 
 def words_of(quantities: Sequence[Quantity]) -> Iterator[tuple[str, str, Verdict]]:
-    """Yield names, words and verdicts, components of one vector together that have the same to tell."""
+    """Yield names, words and verdicts, components of one vector together that have the same to report."""
     groups: dict[tuple[Any, ...], list[Quantity]] = {}
     for one in quantities:
         vector, _, axis = one.name.rpartition(" ")

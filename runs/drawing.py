@@ -85,7 +85,7 @@ class Drawn(NamedTuple):
 
 
 def plot_run(folder: RunFolder, title: str, show: Show) -> Drawn:
-    """Plot the history of a run and what its probes have told, and return why if that could not be."""
+    """Plot the history of a run and what its probes have reported, and return why if that could not be."""
     show(folder.plot.name, 0.0)
     try:
         history, stages = read_history(folder.history), _stages(folder.read_summary())
@@ -109,7 +109,7 @@ def render_run(folder: RunFolder, look: Look, film: str, seconds: float, show: S
     seconds : float
         How long that was.
     show : callable
-        Told the name of the picture that is being drawn, and the part of it that is done.
+        Called with the name of the picture that is being drawn, and the part of it that is done.
     """
     show(folder.snapshots.name, 0.0)
     drawn: list[float] = []  # times at which snapshots were there
@@ -225,7 +225,7 @@ def film_in(
     kind : {"auto", "mp4", "gif"}
     look : Look
     show : callable
-        Told of it once it is clear that it will be drawn.
+        Called once it is clear that it will be drawn.
     most : float, optional
         How long it may take in s.
     """

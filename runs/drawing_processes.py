@@ -1,7 +1,7 @@
 """Processes that draw the pictures of a run, on another core: they load what they draw with while the motion goes on.
 
 Loading matplotlib and VTK takes longer than most pictures do. Two processes are begun with a run, one for plots and one
-for what VTK renders. Whatever way the process ends that has begun them, they end with it: a pipe tells them.
+for what VTK renders. Whatever way the process ends that has begun them, they end with it: a pipe informs them.
 Little is imported here, so that they can be begun before all else is loaded.
 """
 
@@ -60,7 +60,7 @@ class DrawingProcesses:
         self._frames, self._plots = _Process(_FRAMES), None
 
     def complete(self) -> None:
-        """Begin what has not begun yet: plots need less, and there is much to load beside at first."""
+        """Begin what has not begun yet: plots need less, and there is much to load next to at first."""
         self._plots = self._plots or _Process(_PLOTS)
 
     @property
@@ -174,7 +174,7 @@ class _Process:
             return reported
 
     def ask_to_end(self) -> None:
-        """Tell it that nothing is wanted any more."""
+        """Tell it that nothing is requested any more."""
         with suppress(OSError), closed_pipes_raise():
             assert self._process.stdin is not None
             self._process.stdin.close()
@@ -208,7 +208,7 @@ def begin() -> None:
 
 @contextmanager
 def taken(requested: bool) -> Iterator[DrawingProcesses | None]:
-    """Take processes for one run, if pictures are wanted and drawing them elsewhere is of use."""
+    """Take processes for one run, if pictures are requested and drawing them elsewhere is of use."""
     if not requested or not _are_useful():
         yield None
         return
@@ -240,7 +240,7 @@ def _are_useful() -> bool:
             return False
     try:
         require_packages()
-    except RenderError:  # as who asks for pictures is told
+    except RenderError:  # as who asks for pictures is informed
         return False
     return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) > 1
 
@@ -270,7 +270,7 @@ def serve(kind: str) -> None:
     try:
         threading.Thread(target=_listen, args=(asked, tasks, is_drawing), daemon=True).start()
         _serve(kind, tasks, is_drawing, reported)
-    except (KeyboardInterrupt, OSError):  # nothing is wanted any more
+    except (KeyboardInterrupt, OSError):  # nothing is requested any more
         os._exit(1)
     # No more: what other packages have begun need not end well.
     os._exit(0)
@@ -296,7 +296,7 @@ def _serve(kind: str, tasks: Queue[tuple[Any, ...]], is_drawing: threading.Event
         reported.flush()
 
     draw, prepare = {_PLOTS: (plot_run, prepare_plots), _FRAMES: (render_run, prepare_rendering)}[kind]
-    with suppress(Exception):  # who asks for pictures is told why there are none
+    with suppress(Exception):  # who asks for pictures is informed why there are none
         prepare()
     gc.freeze()
     gc.enable()

@@ -30,7 +30,7 @@ def export_result(
     time: float | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write what a run has left in a format that other tools read, which the suffix of the file tells.
+    """Write what a run has left in a format that other tools read, which the suffix of the file shows.
 
     ``.csv``, ``.parquet`` and ``.h5`` have the rows of the history, or of a probe, with the units of columns: in CSV
     behind their names, in Parquet as ``unit`` in the metadata of each field, in HDF5 as files of probes have them. With

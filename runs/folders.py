@@ -168,7 +168,7 @@ class Folder:
         with self._writing():
             self.path.mkdir(parents=True, exist_ok=True)
             self._clear()
-            if self._lock_file is not None:  # it tells whose files these are until the manifest is there
+            if self._lock_file is not None:  # it shows whose files these are until the manifest is there
                 self._lock_file.seek(0)
                 self._lock_file.write(MARK)
                 self._lock_file.flush()

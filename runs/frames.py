@@ -94,7 +94,7 @@ def _weights(values: Array, columns: IntArray, n: int) -> sp.csr_array:
 def fields_of(
     shown: Shown, requested: Collection[str], acting: Acting, state: State
 ) -> tuple[dict[str, Array], dict[str, dict[str, Array]]]:
-    """Return the wanted point data and cell data at a state, with the gradients of energies as they act."""
+    """Return the requested point data and cell data at a state, with the gradients of energies as they act."""
     parts, at_points = shown.parts, {}
     if "velocity" in requested:
         at_points["velocity"] = shown.velocities(state.v)

@@ -1,4 +1,4 @@
-"""What probes tell of small harmonic motions: how much each of their numbers swings."""
+"""What probes report of small harmonic motions: how much each of their numbers swings."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def loaded_pandas() -> ModuleType:
 
 
 def columns_of(history: Rows) -> dict[str, Column]:
-    """Return what the columns of a history are: as it was declared, or what their names tell."""
+    """Return what the columns of a history are: as it was declared, or what their names report."""
     return history.columns if isinstance(history, History) else guessed_columns(history)
 
 
@@ -97,7 +97,7 @@ def _described(names: list[str], declared: Mapping[str, Column]) -> dict[str, Co
 
 
 def declaration_of(path: Path) -> Path:
-    """Return the file beside a history that tells what its columns are."""
+    """Return the file next to a history that shows what its columns are."""
     return path.with_suffix(".json")
 
 
@@ -105,7 +105,7 @@ def declaration_of(path: Path) -> Path:
 class HistoryWriter:
     """Appends rows to a CSV file, each on the disk when ``append`` returns; a context manager.
 
-    Numbers are written so that reading them gives the same floats again. What the columns are is in a JSON file beside
+    Numbers are written so that reading them gives the same floats again. What the columns are is in a JSON file next to
     it, which is there before the first row.
 
     Parameters
@@ -237,7 +237,7 @@ def refuse_row(path: Path, columns: Sequence[str], row: NDArray[np.float64], goo
 def read_history(path: str | Path) -> History:
     """Return the columns [rows] of a history by name; a last line that was cut short is left out.
 
-    What the columns are is read from the file beside it, if there is one.
+    What the columns are is read from the file next to it, if there is one.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def _of_file(path: Path) -> str:
 def fingerprint(mesh: Mesh, *systems: System) -> dict[str, str]:
     """Return the hash of a mesh with its groups, and of masses, supports and stencils of the systems of a run on it.
 
-    Formulations of elements are told by name.
+    Formulations of elements are given by name.
     """
     digest = hashlib.sha256()
 
@@ -152,6 +152,6 @@ def _flat(value: Any, key: str = "") -> dict[str, Any]:
 
 
 def _as_text(values: Mapping[str, Any], key: str) -> str:
-    """Return a value as a message tells it."""
+    """Return a value as a message shows it."""
     text = printable(str(values[key])) if key in values else "not given"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

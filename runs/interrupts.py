@@ -58,7 +58,7 @@ def heeded() -> Iterator[Stop]:
     """Note the first signal that asks for the end; the second one raises `Interrupted`, wherever the program is.
 
     An exception from a signal handler may come where Python drops it (in a callback, say), so what has something to
-    lose had better look at the note now and then. Signals that the process was told to ignore (by ``nohup``, or in the
+    lose had better look at the note now and then. Signals that the process was asked to ignore (by ``nohup``, or in the
     background of a script) stay ignored. Outside the main thread, where Python allows no signal handlers, none is
     heeded.
     """

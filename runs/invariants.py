@@ -1,6 +1,6 @@
 """What a motion has kept: each invariant that a method declares, and what loads, supports and the like have done.
 
-Which momenta can be kept at all follows from what acts (`symplex.fem.symmetries`). Beside each change stands the floor
+Which momenta can be kept at all follows from what acts (`symplex.fem.symmetries`). Next to each change stands the floor
 of round-off (see docs/conservation-report.md), and what comes of both in words.
 """
 
@@ -30,7 +30,7 @@ EPSILON = float(np.finfo(float).eps)
 ROUND_OFF = 16.0  # floors, to which what is kept may change
 SOLVER = 1e-9  # of what moves, to which an iterative solver may change what is kept
 _SAME_TIME = 1e-9  # of a run, by which times may differ that are one
-_HALF = 4  # rows of each half of a run that are needed to tell a drift from an oscillation
+_HALF = 4  # rows of each half of a run that are needed to distinguish a drift from an oscillation
 _SAMPLED = (0.0, 0.31, 0.62, 1.0)  # of a part, when loads are looked at
 
 
@@ -224,7 +224,7 @@ class PartRows:
 
     @cached_property
     def steps(self) -> int:
-        """Steps or events, or rows if neither is told."""
+        """Steps or events, or rows if neither is known."""
         if self.counted in self.rows:
             return max(int(self.rows[self.counted][-1] - self.rows[self.counted][0]), 1)
         return max(len(self.t) - 1, 1)
@@ -244,7 +244,7 @@ class PartRows:
         return [name for name, column in self.columns.items() if column.kind == kind and name in self.rows]
 
     def vector(self, name: str) -> Array:
-        """Return the rows [k, 3] of a vector, zero where a component is not told."""
+        """Return the rows [k, 3] of a vector, zero where a component is not reported."""
         return np.stack([self.rows.get(f"{name}_{axis}", np.zeros(len(self.t))) for axis in AXES], axis=1)
 
     @property
@@ -273,7 +273,7 @@ class PartRows:
         """ε √N √(2 M E) in N s, with the energy E that is exchanged."""
         return float(EPSILON * np.sqrt(self.steps) * np.sqrt(2.0 * self.expected.mass * self.exchanged))
 
-    # -- what is told -----------------------------------------------------------------------------------------
+    # -- what is reported -----------------------------------------------------------------------------------------
 
     def energies(self) -> list[tuple[Column, Array]]:
         """Return the totals that a method may keep, the one that is meant first."""
@@ -369,7 +369,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _oscillates(change: Array) -> bool:
-    """Return whether the mean of the second half is as that of the first, beside how far each goes up and down."""
+    """Return whether the mean of the second half is as that of the first, next to how far each goes up and down."""
     middle = len(change) // 2
     if middle < _HALF:
         return False

@@ -215,7 +215,7 @@ def save_modes(
     film : {"none", "gif", "mp4"}, default "none"
         Whether to draw a film of each mode.
     say : callable, optional
-        Told why pictures were skipped.
+        Called with why pictures were skipped.
 
     Raises
     ------
@@ -286,7 +286,7 @@ def table_of(found: ModesFound) -> tuple[list[Column], list[dict[str, Any]]]:
 
 
 def _at_probes(found: ModesFound) -> tuple[list[Column], Array]:
-    """Return columns of what probes tell of shapes with uᵀ M u = 1, and their values [modes, columns]."""
+    """Return columns of what probes report of shapes with uᵀ M u = 1, and their values [modes, columns]."""
     about = found.about
     probes = [
         (built.table.name, probe)
@@ -373,7 +373,7 @@ class _Shapes:
         series.append(t, self._rest + self._size * shape, fields)
 
     def draw(self, path: Path, picture: Path) -> None:
-        """Draw the first modes beside each other."""
+        """Draw the first modes side by side."""
         series = read_series(path)
         some = min(self.number, _DRAWN)
         labels = [f"{k + 1}: {_hertz(self.frequencies[k])}" for k in range(self.number)]

@@ -92,7 +92,7 @@ class Part:
         return {}
 
     def describe(self, mesh: Mesh, q: Array, system: System) -> list[tuple[str, str]]:
-        """Return what it is and what there is to tell of it at the start, in rows."""
+        """Return what it is and what there is to report it at the start, in rows."""
         return []
 
 
@@ -213,7 +213,7 @@ class PointPart(Part):
 
 @final
 class RigidPart(Part):
-    """Something rigid that one node carries, or that follows four; nothing is told of it where it stands still."""
+    """Something rigid that one node carries, or that follows four; nothing is reported of it where it stands still."""
 
     def __init__(self, name: str, rigid_set: RigidNodeSet):
         super().__init__(name)
@@ -311,7 +311,7 @@ class Parts(Sequence[Part]):
         return np.unique(np.concatenate([part.nodes for part in self._reported])).astype(np.int32)
 
     def cell_fields(self, state: State, requested: Collection[str]) -> dict[str, dict[str, Array]]:
-        """Return the wanted fields of cells, by name and part."""
+        """Return the requested fields of cells, by name and part."""
         found = {}
         names = ("von_mises", *(name for name in requested if name in OF_SOLIDS and name != "von_mises"), "axial_force")
         for name in (name for name in names if name in requested):
@@ -321,14 +321,14 @@ class Parts(Sequence[Part]):
         return found
 
     def averaged(self, state: State, requested: Collection[str]) -> Iterator[tuple[str, Array]]:
-        """Yield the wanted fields of bodies that are averaged at nodes [n, …]."""
+        """Yield the requested fields of bodies that are averaged at nodes [n, …]."""
         if solids_of(self._system.energies):
             for name in (name for name in requested if name.startswith(NODAL)):
                 yield name, self.solid_fields.at_nodes(name.removeprefix(NODAL), state)
 
     @cached_property
     def solid_fields(self) -> SolidFields:
-        """What there is to tell of the stress and strain of bodies."""
+        """What there is to report of the stress and strain of bodies."""
         return SolidFields(self._system)
 
     def overstress(self, state: State, name: str) -> Array | None:
@@ -338,7 +338,7 @@ class Parts(Sequence[Part]):
         return part.cauchy(state.q, z) if isinstance(part, Viscoelastic) and z is not None else None
 
     def contact_fields(self, state: State, acting: Acting, requested: Collection[str]) -> dict[str, Array]:
-        """Return the wanted fields [p, …] of contact with obstacles and between bodies, as the motion feels it.
+        """Return the requested fields [p, …] of contact with obstacles and between bodies, as the motion feels it.
 
         Pressures are forces per area at rest, of the surfaces of bodies that may touch each other.
         """

@@ -45,9 +45,9 @@ def draw_all(
     title : str, optional
         Over the plot.
     show : callable, optional
-        Told the name of the picture that is being drawn, and the part of it that is done.
+        Called with the name of the picture that is being drawn, and the part of it that is done.
     processes : DrawingProcesses, optional
-        Those that draw, plots beside frames; without them all is drawn here.
+        Those that draw, plots next to frames; without them all is drawn here.
     """
     try:
         require_packages()
@@ -100,7 +100,7 @@ def view_table(folder: RunFolder) -> ViewTable:
 
 def upright_in(view: View | None, folder: RunFolder) -> View:
     """Return the view of a run, with gravity pointing down where up is left open, and the pivots of its bodies."""
-    scenario = _scenario_of(folder)  # without it the obstacles are left to tell what is up
+    scenario = _scenario_of(folder)  # without it the obstacles are left to report what is up
     return (view or View()) if scenario is None else upright(view, scenario)
 
 

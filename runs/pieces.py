@@ -21,7 +21,7 @@ from symplex.runs.part_frames import FramesOfPart
 from symplex.runs.parts import BarsPart, BodyPart, Parts, PointPart, RigidPart
 from symplex.scenario.scenario import Problem, Scenario
 
-AUTOMATIC = 1_000_000  # points that are drawn, from which on each rank has a file of its own if nothing else is wanted
+AUTOMATIC = 1_000_000  # points that are drawn, from which on each rank has its own file if nothing else is requested
 _KEPT = "frames"
 
 
@@ -136,7 +136,7 @@ class FramesOfRanks:
 
 
 class NodesOfRank:
-    """Tell the nodes of a rank, ghosts included, by their numbers in the whole mesh."""
+    """Return the nodes of a rank, ghosts included, by their numbers in the whole mesh."""
 
     def __call__(self, member: Member) -> IntArray:
         """Do it on one rank."""
@@ -163,7 +163,7 @@ class TakeFrames:
 
 @dataclass
 class Fits:
-    """Tell whether the file of a rank is of its part."""
+    """Return whether the file of a rank is of its part."""
 
     path: Path
     number: int | None

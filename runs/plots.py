@@ -49,7 +49,7 @@ def plot_history(
     ----------
     history : mapping of str to float64 [rows]
         Columns by name, as `symplex.runs.history.read_history` returns them, with what they are; of a mapping their
-        names tell it.
+        names report it.
     path : path-like
         The picture, in a format that matplotlib writes.
     title : str, optional
@@ -104,7 +104,7 @@ def compare_histories(
 
 @checked
 def plot_probes(probes: Mapping[str, Rows], path: str | Path, *, title: str | None = None) -> Path:
-    """Plot what probes have told into one picture: a plot for each quantity of each of them, up to 40.
+    """Plot what probes have reported into one picture: a plot for each quantity of each of them, up to 40.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def _panel(
 
 
 def _is_even(name: str, histories: Mapping[str, Rows]) -> bool:
-    """Return whether a count grows evenly with time, as that of constant steps does: it tells nothing."""
+    """Return whether a count grows evenly with time, as that of constant steps does: it shows nothing."""
     for history in histories.values():
         if name not in history or len(history["t"]) < 3:
             continue

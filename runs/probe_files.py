@@ -126,7 +126,7 @@ class Hdf5Writer:
 
 
 def open_probe(path: Path, declared: Mapping[str, Column]) -> ProbeWriter:
-    """Begin the file of a probe, whose suffix tells its format."""
+    """Begin the file of a probe, whose suffix shows its format."""
     if path.suffix == SUFFIXES["hdf5"]:
         return Hdf5Writer(path, declared)
     return HistoryWriter(path, declared, units=True)
@@ -195,7 +195,7 @@ def probe_of(file: str) -> str:
 
 @checked
 def read_probes(folder: str | Path) -> dict[str, History]:
-    """Return what the probes of the run in a results folder have told, by their names, those that have begun.
+    """Return what the probes of the run in a results folder have reported, by their names, those that have begun.
 
     Parameters
     ----------

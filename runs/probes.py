@@ -1,4 +1,4 @@
-"""What a run does with its probes: rows at their own rate, frames on events, what a summary tells of them."""
+"""What a run does with its probes: rows at their own rate, frames on events, what a summary shows of them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ProbesOfRun(Reporter):
         sample.is_frame |= any([probe.look(k, seen) for probe in due])
 
     def frames_brought(self) -> set[int]:
-        """Return the samples up to now of which events have wanted frames."""
+        """Return the samples up to now of which events have requested frames."""
         return set().union(*(probe.brought for probe in self._probes))
 
     def report(self, sample: Sample) -> None:
@@ -99,7 +99,7 @@ class ProbesOfRun(Reporter):
                 probe.writer.flush()
 
     def end(self) -> None:
-        """Write what waits when a run has stopped, whose error is the one to tell; close the files."""
+        """Write what waits when a run has stopped, whose error is the one to report; close the files."""
         with suppress(SymplexError):
             self.write()
         with ExitStack() as files:  # closes all, whatever is wrong with one
@@ -114,7 +114,7 @@ class ProbesOfRun(Reporter):
 
 @final
 class _Waiting:
-    """Probes that look at the same samples, and the states of which they have still to tell."""
+    """Probes that look at the same samples, and the states of which they have still to report."""
 
     def __init__(self, probes: Sequence[_ProbeOfRun]):
         self._probes, self.every = probes, probes[0].every
@@ -250,7 +250,7 @@ class _ProbeOfRun:
 
 @final
 class _Watch:
-    """Finds out when an event happens, from the size of what a probe tells first: of a vector, or of a number.
+    """Finds out when an event happens, from the size of what a probe shows first: of a vector, or of a number.
 
     ``onset``: it is not zero for the first time. ``peak``: it was larger than ever one look before, and has become
     less, which is known then only.

@@ -111,7 +111,7 @@ class Bar(Display):
             self._progress.update(self._task, completed=t, description=text)
 
     def draw(self, picture: str, part: float) -> None:
-        """Move a bar of its own, which goes when the drawing is over."""
+        """Move its own bar, which goes when the drawing is over."""
         if self._progress is None:
             self._show(1.0, 0.0, transient=True)
         if self._progress is not None:

@@ -17,7 +17,7 @@ from symplex.runs.results import RunFolder
 from symplex.runs.tables import table
 from symplex.time.totals import BALANCE
 
-_COLUMNS_OF_PROBE = 6  # that are told; all are in the summary
+_COLUMNS_OF_PROBE = 6  # that are reported; all are in the summary
 _UNITS = {
     "peak_contact_force": "N",
     "peak_contact_force_filtered": "N",
@@ -109,7 +109,7 @@ def _status(summary: Mapping[str, Any]) -> str:
 
 
 def _is_at_rest(summary: Mapping[str, Any]) -> bool:
-    """Return whether nothing has moved, so that all that could be told of changes is rounding."""
+    """Return whether nothing has moved, so that all that could be reported of changes is rounding."""
     return {one["verdict"] for part in summary.get("conservation", ()) for one in part["kept"].values()} == {"at rest"}
 
 

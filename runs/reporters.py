@@ -201,7 +201,7 @@ class ReporterFailed(OutputError):
 
 @final
 class Given(Reporter):
-    """A reporter that a user has given, or an observer as of `march`, whose errors are told in a sentence."""
+    """A reporter that a user has given, or an observer as of `march`, whose errors are reported in a sentence."""
 
     def __init__(self, given: Reporter | Observer):
         if not isinstance(given, Reporter) and (isinstance(given, type) or not callable(given)):

@@ -73,7 +73,7 @@ class ResponseFound(Study):
         """Return amplitudes, on a logarithmic scale, and phases over the frequency."""
         table = self.about.problem.scenario.tables.response
         over = {"x": "frequency (Hz)", "log_x": table is not None and table.spacing == "logarithmic"}
-        colours, found, phases = cycle(COLOURS), [], []  # by colours phases are told apart as well
+        colours, found, phases = cycle(COLOURS), [], []  # by colours phases are distinguished as well
         for unit in dict.fromkeys(curve.unit for curve in self.curves):
             curves, shown = [curve for curve in self.curves if curve.unit == unit], []
             largest = max(float(np.abs(curve.values).max()) for curve in curves)
@@ -257,7 +257,7 @@ def save_response(
     pictures : bool, default True
         Whether to draw the plot.
     say : callable, optional
-        Told why it was skipped.
+        Called with why it was skipped.
 
     Raises
     ------

@@ -184,7 +184,7 @@ class Result(Tabled):
         return pictures_of(self.series, times, **options)
 
     def film(self, **options: Any) -> Picture:
-        """Return a film, made anew; for the options see `symplex.render_film`.
+        """Return a film, rebuilt; for the options see `symplex.render_film`.
 
         Raises
         ------

@@ -170,7 +170,7 @@ class RunFolder(Folder):
     def is_ours(self) -> bool:
         """Whether what has the names of a run's files is of a run.
 
-        Without a manifest the mark in the lock, a summary or a checkpoint tells it.
+        Without a manifest the mark in the lock, a summary or a checkpoint shows it.
         """
         if manifest := manifest_of(self.path):
             return manifest.kind == self.kind

@@ -32,7 +32,7 @@ def found_once(motion: Motion, state: State) -> Acting:
 
 @final
 class RowsOfRun:
-    """What is told of the states of a motion."""
+    """What is reported of the states of a motion."""
 
     def __init__(self, problem: Problem, motion: Motion):
         self._problem, self._motion = problem, motion

@@ -92,7 +92,7 @@ def simulate(
         return {}
     if not isinstance(scenario, Scenario):
         scenario = Scenario.read(scenario)
-    device_of(scenario)  # one that is wanted must be there
+    device_of(scenario)  # one that is requested must be there
     probes = {table.name: table.format for table in scenario.tables.probe}
     own = [Given(reporter) for reporter in reporters]
     others = [name for reporter in own for name in reporter.files]
@@ -130,7 +130,7 @@ def _computed(
     with (
         folder.held(),
         compilation_announced(shown),
-        drawing_processes.taken(pictures and ranks is None) as processes,  # not beside MPI
+        drawing_processes.taken(pictures and ranks is None) as processes,  # not with MPI
         ExitStack() as opened,
     ):
         with clock.part("build"):
@@ -153,7 +153,7 @@ def _computed(
             try:
                 run.go(stop)
             except Exception as error:
-                with suppress(OutputError):  # where the disk is full, the first error is the one to tell
+                with suppress(OutputError):  # where the disk is full, the first error is the one to report
                     run.finish("failed", str(error), pictures, stop)
                 raise
             except KeyboardInterrupt:

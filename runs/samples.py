@@ -46,7 +46,7 @@ class SamplesOfRun:
     ranks : Ranks or None
         Among which the motion is divided.
     checkpoints : CheckpointsOfRun
-        Told whether frames, and so they, are in a part for each rank.
+        Called with whether frames, and so they, are in a part for each rank.
     shown : Display
     given : iterable of Reporter
         The user's own.
@@ -169,7 +169,7 @@ class _Frames(Reporter):
             self._series = resume_series(self._path, kept, count)
 
     def report(self, sample: Sample) -> None:
-        """Write a frame, if it is wanted of the sample."""
+        """Write a frame, if it is requested of the sample."""
         if not sample.is_frame:
             return
         sample.wait()  # for the frame before: each takes as much memory as the positions
@@ -241,7 +241,7 @@ class _History(Reporter):
             self._writer = HistoryWriter.resume(self._path, kept, self.declared)
 
     def report(self, sample: Sample) -> None:
-        """Write a row, if it is wanted of the sample."""
+        """Write a row, if it is requested of the sample."""
         if not sample.is_row:
             return
         if self._writer is None:

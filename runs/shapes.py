@@ -16,14 +16,14 @@ _Surface = tuple[Array, dict[str, np.ndarray]]  # points [p, 3] and cells
 
 
 def block_of(obstacle: Obstacle, points: Array) -> Block:
-    """Return a block that shows an obstacle beside bodies at the points [n, 3]."""
+    """Return a block that shows an obstacle next to bodies at the points [n, 3]."""
     if isinstance(obstacle, HalfSpace):
         return Block.plane(_patch(obstacle, points))
     return Block.obstacle(*surface_of(obstacle, points))
 
 
 def surface_of(obstacle: Obstacle, points: Array) -> _Surface:
-    """Return points and faces that show an obstacle beside bodies at the points [n, 3]."""
+    """Return points and faces that show an obstacle next to bodies at the points [n, 3]."""
     match obstacle:
         case HalfSpace():
             return _patch(obstacle, points), {"quad": np.arange(4, dtype=np.int32)[None]}
@@ -72,7 +72,7 @@ def _capsule(capsule: Capsule) -> _Surface:
 
 
 def _tube(cylinder: Cylinder, points: Array) -> _Surface:
-    """Return a part of a cylinder beside the bodies."""
+    """Return a part of a cylinder next to the bodies."""
     n, first, second = axes_along(np.asarray(cylinder.axis))
     centre, half = _scene(points, cylinder.radius)
     middle = cylinder.point + ((centre - cylinder.point) @ n) * n

@@ -98,7 +98,7 @@ def _subjects(history: Rows, *summaries: str) -> dict[str, list[Column]]:
 
 
 def _together(history: Rows, columns: Sequence[Column]) -> Array:
-    """Return columns beside each other [rows, columns]."""
+    """Return columns side by side [rows, columns]."""
     return np.stack([history[column.name] for column in columns], axis=1)
 
 
@@ -149,7 +149,7 @@ def filtered_peak(t: Array, forces: Array) -> float:
         return 0.0
     pauses = np.flatnonzero(np.diff(acting) > _WINDOW * (acting[-1] - acting[0]))
     longest = np.max(acting[[*pauses, -1]] - acting[[0, *(pauses + 1)]])
-    if longest == 0.0:  # too few samples to tell
+    if longest == 0.0:  # too few samples to report
         return float(sizes.max())
     window = _WINDOW * longest
     impulses = np.vstack([0.0 * forces[:1], np.cumsum(0.5 * (forces[1:] + forces[:-1]) * np.diff(t)[:, None], axis=0)])

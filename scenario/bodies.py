@@ -120,7 +120,7 @@ class MeshTable(Table):
 
 
 class Instance(Table):
-    """A copy of a body, a body of its own; there is none but the copies then."""
+    """A copy of a body, its own body; there is none but the copies then."""
 
     name: Annotated[Name, "Of the body that it is, for all other tables."]
     rotate: Annotated[Rotation | None, "About the origin, after the body itself has been put in its place."] = None
@@ -134,7 +134,7 @@ class Body(Entry):
 
     Bodies pass through each other unless there is a table ``[[contact]]``. Elements may be tetrahedra, hexahedra,
     wedges and pyramids, linear or quadratic, of several types in one body if their faces fit
-    ([elements.md](../elements.md)). Where there are several materials or types, each part has an energy of its own in
+    ([elements.md](../elements.md)). Where there are several materials or types, each part has its own energy in
     the history, ``BODY.GROUP``, ``BODY.tetra`` or ``BODY.GROUP.tetra``; in all else it is one body.
     """
 
@@ -192,7 +192,7 @@ class Body(Entry):
 
     @property
     def instances(self) -> list[Body]:
-        """The bodies that it stands for: itself, or, each with one instance, these, with velocities of their own."""
+        """The bodies that it stands for: itself, or, each with one instance, these, with their own velocities."""
         if not self.instance:
             return [self]
         return [

@@ -153,7 +153,7 @@ class ContactTable(FrictionTable):
     def frictions(self, touching: Sequence[str]) -> dict[str, tuple[str, str] | None]:
         """Return what frictions are called and between which bodies they are: one for each pair, or one of them all.
 
-        So the history tells the work of each, unless pairs are many.
+        So the history shows the work of each, unless pairs are many.
         """
         if not self.has_friction:
             return {}

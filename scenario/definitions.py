@@ -1,4 +1,4 @@
-"""Variables and arithmetic in scenarios: ``[define] h = 0.1``, and ``"=2*h"`` wherever a number is wanted."""
+"""Variables and arithmetic in scenarios: ``[define] h = 0.1``, and ``"=2*h"`` wherever a number is requested."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class _AlreadyTold(Exception):
 
 
 class _Variables:
-    """What [define] has, evaluated when it is wanted, so that the order does not matter."""
+    """What [define] has, evaluated when it is requested, so that the order does not matter."""
 
     def __init__(self, table: Any, lines: list[str]):
         self._lines = lines
@@ -109,7 +109,7 @@ class _Variables:
             pass
         except FormulaMistake as error:
             self._lines.append(f"{_place(way)} is {shown(value)}: {error}.")
-        return 1  # stands in, so that other mistakes are told as well
+        return 1  # stands in, so that other mistakes are reported as well
 
     def tell_unused(self) -> None:
         """Add a line for each name that nothing refers to, as a misspelt one."""
@@ -117,7 +117,7 @@ class _Variables:
         self._lines += [f'[{DEFINE}]: {name} is defined, but in no expression; write "={name}".' for name in unused]
 
     def _value(self, name: str) -> float | None:
-        """Return the value of a variable, or None if it has none, which is told."""
+        """Return the value of a variable, or None if it has none, which is reported."""
         if name not in self._values:
             given = self._given[name]
             self._values[name] = None

@@ -77,7 +77,7 @@ def constraints_of(table: ConstraintTable, mesh: Mesh, young: Mapping[str, float
     Raises
     ------
     ScenarioError
-        If there is no such group, no node at a place, an equation has no factors, or no body tells a stiffness.
+        If there is no such group, no node at a place, an equation has no factors, or no body shows a stiffness.
     InvalidSystem
         If an equation has too many nodes.
     """

@@ -30,9 +30,9 @@ class Inertia:
     mesh : Mesh
         Of all bodies, trusses and point masses.
     rigid_sets : Riders
-        What is rigid and has nodes of its own.
+        What is rigid and has its own nodes.
     attempt : callable
-        Returns what a function returns, or tells a mistake with its place and returns None.
+        Returns what a function returns, or shows a mistake with its place and returns None.
     tell : callable
         Tells a mistake.
     """

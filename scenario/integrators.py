@@ -32,7 +32,7 @@ from symplex.time.variational.adaptive_variational import AdaptiveVariational
 from symplex.time.variational.zhang_skeel import ZhangSkeel
 
 _FINEST = 1e-9  # grid relative to the largest coordinate, of which 1e-16 is rounding
-_MOST_STEPS = 1e15  # beyond, times are no longer told apart
+_MOST_STEPS = 1e15  # beyond, times are no longer distinguished
 # What these cannot do is known at their start only.
 _PARTICULAR = (GrahamJelenic, ZhangSkeel, ConstrainedIntegrator)
 _NONE: Mapping[str, Constraint] = MappingProxyType({})
@@ -99,7 +99,7 @@ def fitted_integrator(
     Raises
     ------
     ScenarioError
-        If it cannot be run on the system as it is told to.
+        If it cannot be run on the system as it is asked to.
     SymplexError
         As the integrators refuse systems and steps.
     """

@@ -15,7 +15,7 @@ from symplex.errors import ScenarioError
 from symplex.scenario.table import Table
 
 _known_to_be_close: ContextVar[dict[tuple[str, tuple[str, ...]], list[str]] | None] = ContextVar("close", default=None)
-_TOLD = 50  # mistakes that are told one by one
+_TOLD = 50  # mistakes that are reported one by one
 _COMPARED = 100  # letters of a word that are compared with known ones
 _CONDITIONS = {
     "string_type": "a string in quotes",
@@ -27,7 +27,7 @@ _CONDITIONS = {
 
 
 def mistakes(name: str, lines: Sequence[str]) -> ScenarioError:
-    """Return the error that tells all mistakes in a file, one line each."""
+    """Return the error that shows all mistakes in a file, one line each."""
     message = [printable(f"{name}: {line}", breaks=False) for line in lines[:_TOLD]]
     if len(lines) > _TOLD:
         message.append(printable(f"{name}: and {len(lines) - _TOLD:,} more mistakes.", breaks=False))
@@ -43,7 +43,7 @@ def place(table: str, index: int | None = None, name: Any = None) -> str:
 
 @contextmanager
 def as_many_as_are_reported() -> Iterator[None]:
-    """Look for words that are close to unknown ones for as many inside as there are mistakes that are told.
+    """Look for words that are close to unknown ones for as many inside as there are mistakes that are reported.
 
     Of 100 000 unknown keys the others are counted only.
     """
@@ -113,7 +113,7 @@ def _model_of(model: type[Table], keys: Sequence[str | int]) -> type[Table]:
         if places:
             places -= 1
             continue
-        # A table where a mapping of tables is wanted has its keys in the place of names.
+        # A table where a mapping of tables is requested has its keys in the place of names.
         found = _table_in(next((i.annotation for n, i in model.model_fields.items() if key == (i.alias or n)), None))
         if found is None:
             return model

@@ -262,7 +262,7 @@ class IntegratorTable(Entry):
 
 
 def _without_effect(method: Integrator) -> dict[str, str]:
-    """Return the keys that have no effect beside the others, each with what it goes with."""
+    """Return the keys that have no effect next to the others, each with what it goes with."""
     found: dict[str, str] = {}
     match method:
         case Newmark():

@@ -1,4 +1,4 @@
-"""The parts of a body: elements of one type and one material, each with a strain energy of its own."""
+"""The parts of a body: elements of one type and one material, each with its own strain energy."""
 
 from __future__ import annotations
 

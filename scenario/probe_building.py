@@ -192,7 +192,7 @@ class ProbeBuilder:
         Raises
         ------
         ScenarioError
-            If one is farther away than the longest way within an element at it, so that the point is beside the body.
+            If one is farther away than the longest way within an element at it, so that the point is next to the body.
         """
         mesh = self._mesh
         own = mesh.nodes_of(body)
@@ -296,7 +296,7 @@ class ProbeBuilder:
         yield ReactionProbe(table.name, parts[0], table.about, changes[1:])
 
     def _held(self, requested: str, leg: RunInterval) -> dict[str, NDArray[np.bool_]]:
-        """Return the coordinates [n, 3] that the wanted supports hold in a part of the run, by their names."""
+        """Return the coordinates [n, 3] that the requested supports hold in a part of the run, by their names."""
         held: dict[str, NDArray[np.bool_]] = {}
         taken = np.zeros((self._system.n_nodes, 3), bool)
         for k, (support, nodes) in enumerate(self._supports):
@@ -343,6 +343,6 @@ class ProbeBuilder:
 
 
 def _those(requested: Sequence[str] | None, known: Sequence[str]) -> list[str] | None:
-    """Return the wanted components that a kind of quantity has, and the norm; None: all."""
+    """Return the requested components that a kind of quantity has, and the norm; None: all."""
     found = [c for c in requested or () if c in (*known, NORM)]
     return found or None

@@ -1,4 +1,4 @@
-"""The tables of probes, whose numbers are kept in files of their own."""
+"""The tables of probes, whose numbers are kept in their own files."""
 
 from __future__ import annotations
 
@@ -122,11 +122,11 @@ _OF_BODIES = ("nodes", "points", "group", "members")
 
 
 def wrong_probes(tables: Tables) -> list[str]:
-    """Return lines about probes of one name, and those that cannot be told."""
+    """Return lines about probes of one name, and those that cannot be reported."""
     lines, seen = [], {}
     for k, table in enumerate(tables.probe):
         here = place("probe", k, table.name)
-        key = table.name.casefold()  # some file systems do not tell letters of two cases apart
+        key = table.name.casefold()  # some file systems do not distinguish letters of two cases
         if key in seen:
             lines.append(
                 f"{here}: the name is taken by [[probe]] #{seen[key] + 1}; choose another, as it names a file."

@@ -1,4 +1,4 @@
-"""What is rigid and has nodes of its own, after those of bodies: obstacles that move, and rigid bodies."""
+"""What is rigid and has its own nodes, after those of bodies: obstacles that move, and rigid bodies."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ class Riders:
 
 
 def rigid_sets_of(tables: Tables, n_nodes: int, folder: Path, try_: Try) -> Riders:
-    """Return all that is rigid and has nodes of its own.
+    """Return all that is rigid and has its own nodes.
 
     Parameters
     ----------

@@ -148,7 +148,7 @@ def timeline(tables: Tables) -> Timeline:
     Raises
     ------
     ValueError
-        If a stage has fewer samples than parts, or a frame is wanted after the end.
+        If a stage has fewer samples than parts, or a frame is requested after the end.
     """
     legs: list[RunInterval] = []
     times, is_frame, begin = [np.zeros(1)], [np.ones(1, bool)], 0.0

@@ -207,7 +207,7 @@ class Problem:
     n_rods : int
         How many rigid rods there are.
     rigid_sets : Riders
-        What is rigid and has nodes of its own, after those of the mesh.
+        What is rigid and has its own nodes, after those of the mesh.
     probes : sequence of BuiltProbe
         In the order of their tables.
     notes : sequence of (str, str)

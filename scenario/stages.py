@@ -25,7 +25,7 @@ TAKEN = ("rest", "switches")  # columns of their works are those of static stage
 
 
 class StageTable(Sampled):
-    """A part of a run with an integrator of its own, instead of ``[integrator]`` and the times of ``[run]``.
+    """A part of a run with its own integrator, instead of ``[integrator]`` and the times of ``[run]``.
 
     Stages follow each other on one time axis, with one balance of energy, one history and one series of frames;
     histories of loads and supports go on through all of them. ``dt = "auto"`` takes the stability limit of the shape

@@ -96,7 +96,7 @@ class Need(NamedTuple):
         After the place of the table, with ``{kind}`` for the integrator, ``{method}`` for the same with its
         family, and ``{others}`` for kinds that have the trait.
     next_to : str, optional
-        Another trait, without which it is not told.
+        Another trait, without which it is not reported.
     """
 
     trait: Trait
@@ -116,7 +116,7 @@ class Entry(Table):
     brings_nodes : bool
         Whether such a table may have nodes that move; one table of a scenario must.
     joins : bool
-        Whether the bodies that it names hang together by it.
+        Whether the bodies that it names are connected by it.
     of_all : bool, optional
         Whether it goes with any bodies, or with none, if some of all are computed alone; default: with those that it
         names.

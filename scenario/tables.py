@@ -171,7 +171,7 @@ class Tables:
 
     @property
     def names(self) -> list[str]:
-        """The names of all that has nodes in the mesh: bodies, trusses, and point masses at places of their own."""
+        """The names of all that has nodes in the mesh: bodies, trusses, and point masses at their own places."""
         return [getattr(table, "name", "") for _, table in self.entries() if table.has_nodes]
 
     @property

@@ -133,7 +133,7 @@ def _stage(kind: Kind, value: Any, here: str, lines: list[str]) -> Table | None:
     if not isinstance(value, Mapping) or "integrator" not in value:
         return validated(kind, value, here, lines)
     integrator = validated(kinds_of(Tables)["integrator"], value["integrator"], f"{here}: integrator", lines)
-    # Other mistakes are told as well: beside an integrator that is in order.
+    # Other mistakes are reported as well: next to an integrator that is in order.
     stands_in = METHODS["newmark"].model_validate({"kind": "newmark"})
     table = validated(kind, {**value, "integrator": integrator or stands_in}, here, lines)
     return table if integrator is not None else None

@@ -1,4 +1,4 @@
-"""Two results beside each other: how much histories, probes and fields differ."""
+"""Two results side by side: how much histories, probes and fields differ."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Convergence(Study):
         Parameters
         ----------
         name : str, optional
-            The quantity; without it, rows of all, each with the name of its own.
+            The quantity; without it, rows of all, each with its own name.
         """
         if name is None:
             named = [(one, row) for one in self.values for row in self.rows(one)]

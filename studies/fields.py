@@ -36,7 +36,7 @@ class _Worst:
 
 
 class FieldsCompared:
-    """The frames of the first run beside those of the second one.
+    """The frames of the first run next to those of the second one.
 
     Where the second run has no frame at a time, it is interpolated linearly between two; where its mesh is another one,
     its fields at nodes are interpolated to the nodes of the first at rest, and those of cells are left out.

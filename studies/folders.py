@@ -1,4 +1,4 @@
-"""What is in the folder of a study – modes, a response, a sweep, a comparison –, as `symplex info` tells it."""
+"""What is in the folder of a study – modes, a response, a sweep, a comparison –, as `symplex info` shows it."""
 
 from __future__ import annotations
 

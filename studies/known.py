@@ -15,7 +15,7 @@ _DRIFT = "drift."
 
 
 class _Told(NamedTuple):
-    """The columns of a history and of probes, and of which of them summaries tell the drift."""
+    """The columns of a history and of probes, and of which of them summaries report the drift."""
 
     columns: list[str]
     drifts: list[str]
@@ -51,7 +51,7 @@ def require_reported(quantities: Sequence[RunQuantity], scenarios: Iterable[Scen
 
 
 def _reported(scenario: Scenario) -> _Told | None:
-    """Return what a run tells; None if that is not known without running it."""
+    """Return what a run shows; None if that is not known without running it."""
     if scenario.tables.start is not None:
         return None
     try:

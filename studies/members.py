@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import pandas
 
 NOT_RUN = "not run yet"
-_MOST_TOLD = 30  # members of which it is told why they are not finished
-_AROUND = ("member", "status", "reason")  # columns of the table beside values and numbers
+_MOST_TOLD = 30  # members of which it is reported why they are not finished
+_AROUND = ("member", "status", "reason")  # columns of the table next to values and numbers
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def _is_of_study(data: Mapping[str, Any]) -> bool:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return what is in a TOML file, nothing of what is none: reading it as a scenario tells that better."""
+    """Return what is in a TOML file, nothing of what is none: reading it as a scenario shows that better."""
     try:
         return read_toml(read_whole(path).decode("utf-8"))
     except FileNotFoundError:

@@ -102,7 +102,7 @@ class RunQuantity:
 
 
 def usual_quantities(result: Result) -> list[RunQuantity]:
-    """Return what a study tells of its members if nothing else is asked for."""
+    """Return what a study shows of its members if nothing else is asked for."""
     summary = result.summary
     units = summary.get("units", {})
     names = [name for name in (*_IN_SUMMARIES, *units) if isinstance(summary.get(name), int | float)]

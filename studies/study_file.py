@@ -100,7 +100,7 @@ def begin_study(folder: Folder, study: StudyFile, resume: bool, overwrite: bool)
         folder.adopt({name: what for name, what in _FILES.items() if is_file(home / name)} | _OF_ALL)
         return
     folder.refuse_taken(overwrite, resumable=True)
-    try:  # the file that tells of members stays: a study that is killed meanwhile can still be replaced
+    try:  # the file that shows of members stays: a study that is killed meanwhile can still be replaced
         for name in read_study(home).members if (home / STUDY).exists() else ():
             RunFolder(folder_of(home, name)).remove()
     except OSError as error:

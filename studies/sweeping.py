@@ -45,7 +45,7 @@ def sweep(
     pictures: bool = False,
     progress: bool = True,
 ) -> Sweep:
-    """Run a scenario with many values of some keys, each member in a results folder of its own.
+    """Run a scenario with many values of some keys, each member in its own results folder.
 
     A script that calls this needs the line ``if __name__ == "__main__":`` before, as each process reads the script.
 
@@ -180,7 +180,7 @@ def _summary_of_finished(folder: RunFolder, scenario: Scenario) -> dict[str, Any
         summary = folder.read_summary()
         done = summary.get("status") == FINISHED and summary.get("scenario_sha256") == scenario.hash
         return summary if done and not goes_beyond(scenario, summary) else None
-    except SymplexError:  # running it tells what is wrong
+    except SymplexError:  # running it shows what is wrong
         return None
 
 

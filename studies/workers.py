@@ -1,4 +1,4 @@
-"""Runs of a study in processes of their own, on this machine or on a Dask cluster."""
+"""Runs of a study in their own processes, on this machine or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _end_with_parent() -> None:
 
 
 class _Worker:
-    """A process that runs one member after the other, with a pipe of its own.
+    """A process that runs one member after the other, with its own pipe.
 
     Processes that share a queue may die with its lock in their hands, and then leave the others waiting for ever.
 
@@ -164,7 +164,7 @@ def in_processes(tasks: Sequence[Task], workers: int, stop: Stop) -> Iterator[Ou
     """Run members in processes with one thread each, and yield what becomes of them as it does.
 
     When a signal asks for the end, members that are on the way keep a checkpoint, and are told as interrupted; those
-    that have not begun are not told. Where a process dies, as those do that take too much memory, its member is run
+    that have not begun are not reported. Where a process dies, as those do that take too much memory, its member is run
     again, alone, and has failed if it dies again.
     """
     left = deque(tasks)
@@ -261,7 +261,7 @@ def on_dask(tasks: Sequence[Task], address: str, stop: Stop) -> Iterator[Outcome
         raise OutputError(
             "a Dask cluster needs dask.distributed, which is not installed; pip install 'symplex[dask]'."
         ) from None
-    if not re.fullmatch(r"([a-z]+://)?[^/\s]+:\d+", address):  # of others Client fails in threads of its own
+    if not re.fullmatch(r"([a-z]+://)?[^/\s]+:\d+", address):  # of others Client fails in its own threads
         raise OutputError(f"{shown(address)} is no address of a Dask scheduler; write one as tcp://host:8786.")
     try:
         client = Client(address, timeout="10s", set_as_default=False)

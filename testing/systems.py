@@ -29,7 +29,7 @@ def check_system(system: System, state: State, constraints: Mapping[str, Constra
     """Check all energies, constraints, laws and loads of a system that are your own, at a state and near it.
 
     `symplex.record` does so at the start of a motion with ``check=True``. What is of the package is left out: its tests
-    have checked it. An energy that does not act near the state cannot be checked there, of which a warning tells; call
+    have checked it. An energy that does not act near the state cannot be checked there, which a warning states; call
     `check_energy` with positions at which it acts.
 
     Parameters

@@ -75,7 +75,7 @@ def impact_of():
 def run_script():
     """Return the function that runs an example script and returns its numbers.
 
-    As ``python script.py`` does, but in this process, where packages are imported already; ``apart`` in one of its own.
+    As ``python script.py`` does, but in this process, where packages are imported already; ``apart`` in its own.
     """
 
     def run(name: str, output: Path, *options: str, apart: bool = False) -> dict:

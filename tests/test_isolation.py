@@ -25,7 +25,7 @@ PACKAGES = (
 )
 
 
-# What starts other processes, each a program that is read from a folder of its own.
+# What starts other processes, each a program that is read from its own folder.
 STARTING = {
     "members of studies": """
 from symplex.runs.interrupts import Stop

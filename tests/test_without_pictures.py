@@ -142,7 +142,7 @@ def test_a_run_goes_on_and_says_so_once(bare, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_every_command_works_without_them(tmp_path):
-    """In a process of its own, in which nothing has been imported before."""
+    """In its own process, in which nothing has been imported before."""
     (tmp_path / "block.toml").write_text(SCENARIO, encoding="utf-8")
     skipping = [
         "run block.toml",

@@ -295,7 +295,7 @@ class CompositionMotion(FixedStepMotion):
         self.inner.stencils_changed()
 
     def substep(self, t: float, h: float) -> None:
-        """Move by the substeps of a step of the size h in s; the method tells which one fails."""
+        """Move by the substeps of a step of the size h in s; the method shows which one fails."""
         self._step(t, h)
 
     def _step(self, t: float, h: float) -> None:

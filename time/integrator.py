@@ -161,11 +161,11 @@ class Integrator(Copyable, ABC):
         Which of the totals among the ``columns`` is meant: the one that is kept, or nearly kept where ``conserves`` has
         no energy. Where loads do work, it is this less the work.
     columns : tuple of Column
-        What the statistics and energies of its motions may have, beside those of the system and the work done on it.
+        What the statistics and energies of its motions may have, next to those of the system and the work done on it.
     symmetric : bool
         Whether a run with reversed velocities comes back.
     needs : frozenset of str, default {"gradient"}
-        The forms of energies that it evaluates, beside values (see `symplex.time.traits.FORMS`).
+        The forms of energies that it evaluates, next to values (see `symplex.time.traits.FORMS`).
     takes : frozenset of str, default {"supports"}
         What systems may have, and what may be done with the method (see `symplex.time.traits.Trait`).
     why_not : mapping of str to str
@@ -194,11 +194,11 @@ class Integrator(Copyable, ABC):
         return {}
 
     def needs_of(self, energy: str) -> frozenset[Form]:
-        """Return which forms it needs of the energy of a name: ``needs``, unless that acts in a way of its own."""
+        """Return which forms it needs of the energy of a name: ``needs``, unless that acts in its own way."""
         return self.needs
 
     def instead(self, form: Form, energy: str) -> str:
-        """Return how to do with an energy that lacks a form, beside giving it one, if there is a way."""
+        """Return how to do with an energy that lacks a form, next to giving it one, if there is a way."""
         return ""
 
     def __init_subclass__(cls, **options: Any):
@@ -227,7 +227,7 @@ class Integrator(Copyable, ABC):
         """Return the motion that goes on from a checkpoint, bit-identically."""
 
     def fit(self, system: System, state: State, interval: float) -> Integrator:
-        """Return the method with a step that divides the interval in s between wanted times.
+        """Return the method with a step that divides the interval in s between output times.
 
         Methods that reach any time by themselves return themselves.
         """

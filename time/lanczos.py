@@ -36,8 +36,8 @@ def largest_eigenvalue(
 
     Vectors are not made orthogonal to all before: where they no longer are, eigenvalues that have converged come once
     more, which the largest one does not mind (Paige, J. Inst. Maths Applics 18 (1976) 341). So two vectors are kept,
-    and a step passes over the nodes a few times beside its product. They are orthogonal in the inner product of the
-    mass, so that no roots of it are needed, and kept as they come, with their lengths beside.
+    and a step passes over the nodes a few times next to its product. They are orthogonal in the inner product of the
+    mass, so that no roots of it are needed, and kept as they come, with their lengths next to it.
 
     Parameters
     ----------

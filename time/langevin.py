@@ -166,7 +166,7 @@ class LangevinMotion(FixedStepMotion):
         self.inner.stencils_changed()
 
     def substep(self, t: float, h: float) -> None:
-        """Move by a step, with friction and noise at its end; the method tells if it fails."""
+        """Move by a step, with friction and noise at its end; the method shows if it fails."""
         self._step(t, h)
 
     def _step(self, t: float, h: float) -> None:

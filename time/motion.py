@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 LISTED_AT = "listed at "  # and the name of an energy: in a checkpoint, where it has found its stencils
 _ON_GRID = 1e-6  # how far from a whole number of steps a time may be, in steps
-_MOST_STEPS = 1e15  # beyond, times are no longer told apart
+_MOST_STEPS = 1e15  # beyond, times are no longer distinguished
 _ROUNDING = 1e-15  # the same relative to the number of steps: times and steps are rounded
 
 
 class Motion(ABC):
     """A system in motion under one integrator: where it is now, and the way to any later time.
 
-    Copies (`copy.copy`, `copy.deepcopy`, pickles) are motions of their own that go on bit-identically from a
+    Copies (`copy.copy`, `copy.deepcopy`, pickles) are their own motions that go on bit-identically from a
     checkpoint; the first kind shares the system.
 
     Attributes
@@ -86,7 +86,7 @@ class Motion(ABC):
         return self.system.momentum(state), self.system.angular_momentum(state)
 
     def observed(self, state: State, gradient: Callable[[Energy, State], Array]) -> dict[str, float]:
-        """Return what energies tell of a state just returned, with their gradients as they act (see `System`)."""
+        """Return what energies report of a state just returned, with their gradients as they act (see `System`)."""
         return self.system.observed(state, gradient)
 
     def gradient(self, energy: Energy, state: State) -> Array:
@@ -259,7 +259,7 @@ class FixedStepMotion(Motion):
             return
         try:
             self.observe(self.t)
-        except StepFailed as error:  # as the next step would meet it: how many are taken at once must not be told
+        except StepFailed as error:  # as the next step would meet it: how many are taken at once must not be reported
             raise self._stopped(error, self.t, self.dt) from None
 
     @final
@@ -340,7 +340,7 @@ class FixedStepMotion(Motion):
         self._list_positions = system.list_positions
 
     def stencils_changed(self) -> None:
-        """Drop what was made for the stencils before: they were found anew between steps."""
+        """Drop what was made for the stencils before: they were found again between steps."""
 
     def _require_no_crossing(self, before: Array, q: Array) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Keeping what probes tell while a system is marched through time."""
+"""Keeping what probes report while a system is marched through time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from symplex.time.motion import Motion
 @checked
 @final
 class ProbeRecorder(Described):
-    """An observer that keeps what probes tell of the states it is shown, and not the states.
+    """An observer that keeps what probes report of the states it is shown, and not the states.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class ProbeRecorder(Described):
     Raises
     ------
     InvalidSystem
-        If there is no probe, or two have columns that cannot be told apart.
+        If there is no probe, or two have columns that cannot be distinguished.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class ProbeRecorder(Described):
         self._rows: list[Array] = []
 
     def __call__(self, motion: Motion, state: State) -> None:
-        """Keep what the probes tell of a state."""
+        """Keep what the probes report of a state."""
         seen = Observation(motion.system, state, motion.gradient, motion.constraint_forces)
         self._rows.append(np.concatenate([[state.t], *(probe.values(seen) for probe in self._probes)]))
 

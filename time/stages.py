@@ -41,7 +41,7 @@ class Stage:
     name : str, optional
         How messages call it.
     interval : float, optional
-        The time in s between wanted states: the step is fitted to it at the state at which the stage begins, so that
+        The time in s between output states: the step is fitted to it at the state at which the stage begins, so that
         ``dt="auto"`` takes the stability limit of the shape there.
     """
 
@@ -69,7 +69,7 @@ class Stage:
 @final
 @dataclass(frozen=True)
 class Stages(Integrator):
-    """Integrators one after the other, each on a system of its own, on one time axis and with one balance of energy.
+    """Integrators one after the other, each on its own system, on one time axis and with one balance of energy.
 
     A stage begins at the positions and velocities at which the one before it ends; the state at that time is still
     that of the earlier one. What changes there is accounted for: energies that begin or end (a constant load that is
@@ -236,7 +236,7 @@ class StagedMotion(Motion):
             after = self._motion.energies(self._motion.advance(end))
         except StepFailed as error:
             raise self._placed(error) from None
-        # A method that brings to rest tells itself what that takes.
+        # A method that brings to rest shows itself what that takes.
         reported = sum(after.get(name, 0.0) for name in self._names.works)
         self._done[SWITCHES.name] += after["total"] - before["total"] - reported
 
@@ -274,7 +274,7 @@ class StagedMotion(Motion):
         return self._motion.momenta(state)
 
     def observed(self, state: State, gradient: Callable[[Energy, State], Array]) -> dict[str, float]:
-        """Return what energies tell of a state just returned, with their gradients as they act."""
+        """Return what energies report of a state just returned, with their gradients as they act."""
         return self._motion.observed(state, gradient)
 
     def gradient(self, energy: Energy, state: State) -> Array:
@@ -307,7 +307,7 @@ class StagedMotion(Motion):
 
 @dataclass(frozen=True)
 class _Names:
-    """What the stages tell, by kinds."""
+    """What the stages report, by kinds."""
 
     energies: tuple[str, ...]
     works: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The total energies that motions tell of: their names, which of them a method keeps, and how changes are measured."""
+"""The total energies that motions report: their names, which of them a method keeps, and how changes are measured."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from symplex.base.columns import Column, total_column
 
 Energy = TypeVar("Energy", float, NDArray[np.float64])
 
-# Beside the total energy of the state, which all systems have. A method declares those that its motions tell of.
+# Next to the total energy of the state, which all systems have. A method declares those that its motions report.
 LATTICE_TOTAL = total_column("lattice_total")  # with the potential that force-stepping interpolates on its lattice
 MODIFIED_TOTAL = total_column("modified_total")  # with the modified potential of Zhang and Skeel
 DISCRETE_ENERGY = total_column("discrete_energy")  # of the last step of a variational method

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from symplex.time.integrator import Integrator
 
 # Forms of energies, by the first function of each (`symplex.fem.energies.energy.Energy`). Values all have, and all
-# methods tell.
+# methods report.
 Form = Literal["gradient", "hessian", "discrete_gradient", "mean_gradient", "secant", "third", "lattice_functions"]
 # What systems may have,
 Feature = Literal[

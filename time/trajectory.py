@@ -21,7 +21,7 @@ from symplex.time.motion import Motion
 if TYPE_CHECKING:
     from symplex.meshes.pictures.picture import Picture
 
-# What is called with the motion and its state at each of the wanted times.
+# What is called with the motion and its state at each of the output times.
 Observer = Callable[[Motion, State], None]
 ROUNDING = 1e-12  # of the times: what is shorter is no interval
 
@@ -215,7 +215,7 @@ def record(
     times : iterable of float
         In s, as of `march`.
     check : bool, default False
-        Whether to check your own energies, constraints, laws and loads first (`symplex.testing.check_system`).
+        Whether to check user-defined energies, constraints, laws and loads first (`symplex.testing.check_system`).
 
     Raises
     ------

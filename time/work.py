@@ -89,7 +89,7 @@ class WorkLedger:
         self.add_loads([sum(part * dot(load(s, q, v), v) for s, q, v, part in points) for load in self.loads])
 
     def release(self) -> None:
-        """Give back the memory of forces of loads, until they are set anew."""
+        """Give back the memory of forces of loads, until they are set again."""
         self.acting, self._before = np.zeros_like(self.acting), np.zeros_like(self.acting)
 
     def evaluate(self, t: float, q: Array, v: Array) -> Array:

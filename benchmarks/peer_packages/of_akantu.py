@@ -47,7 +47,7 @@ def akantu(problem: Problem) -> Package:
 
     def gradient(_: object = mesh) -> np.ndarray:  # the model does not keep its mesh alive
         model.getInternalForce()[:] = 0.0
-        u[:] = problem.q - problem.points  # tells the model that positions have changed
+        u[:] = problem.q - problem.points  # informs the model that positions have changed
         model.assembleInternalForces()
         return model.getInternalForce()
 

@@ -11,7 +11,7 @@ PROBLEMS: dict[str, Problem] = {}
 
 @dataclass(frozen=True)
 class Row:
-    """One number beside its target.
+    """One number next to its target.
 
     Attributes
     ----------

@@ -61,7 +61,7 @@ def _translatable(source: str) -> str:
 
 
 def _with_indices_beside(formula: str) -> str:
-    """Return MathML in which the index of a letter with a bar or a hat stands beside it; docutils puts it below."""
+    """Return MathML in which the index of a letter with a bar or a hat stands next to it; docutils puts it below."""
     if "<munderover>" not in formula:
         return formula
     ElementTree.register_namespace("", _MATHML)

@@ -25,7 +25,7 @@ from symplex.time.motion import Motion, require_time
 
 TERRACED_TOTAL = total_column("terraced_total")  # K + V_h
 _REACH = 0.25  # how far two nodes of a stencil may move to each other between looks, in distances between them
-_RESOLUTION = 1e-11  # the least step, relative to the energies it is told from
+_RESOLUTION = 1e-11  # the least step, relative to the energies it is distinguished from
 _STUCK_AFTER = 1000  # events without any time between them
 
 
@@ -99,7 +99,7 @@ class EnergyStepping(Summarized, Integrator):
         InvalidSystem
             If a load depends on time, a node has no mass, or the state is that of another system.
         StepFailed
-            If the step cannot be told from round-off in the energies, or they are not finite.
+            If the step cannot be distinguished from round-off in the energies, or they are not finite.
         """
         motion = EnergySteppingMotion(self, system)
         motion._begin(state)
@@ -203,7 +203,7 @@ class EnergySteppingMotion(Motion):
             "integers": np.array([self._terrace, self._side, *counts]),
         }
 
-    # -- beside the interface -------------------------------------------------------------------------------
+    # -- next to the interface -------------------------------------------------------------------------------
 
     def terraced_potential(self, q: Array) -> float:
         """Return V_h(q) in J at the positions q [n, dim] in m."""

@@ -101,7 +101,7 @@ class LinearlyImplicitNewmarkMotion(FixedStepMotion):
         super().__init__(system, t0, dt, n)
         self._newmark = method
         self._linear = DefiniteSolver(system, method.linear)
-        # The accelerations that the next step takes, beside those of the forces here, which belong to a state
+        # The accelerations that the next step takes, next to those of the forces here, which belong to a state
         self._taken = np.zeros_like(self._q)
         self._gradient = np.zeros_like(self._q)  # at the present positions, if it is known
         self._known = False

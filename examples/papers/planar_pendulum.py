@@ -21,7 +21,7 @@ from symplex.time.manifolds.manifold import ManifoldMethod, ManifoldState, solve
 from symplex.time.manifolds.sphere import AxialPotential, SphereState, SphericalPendulum, axial, hat, some_normal
 from symplex.time.manifolds.sphere_methods import SphereEnergyMomentum, SphereMethod, SphereMidpoint, SphereSymplectic
 
-_NEAR_AXIS = 1e-3  # sin ϑ below which the plane is told by π rather than by q
+_NEAR_AXIS = 1e-3  # sin ϑ below which the plane is given by π rather than by q
 _HALF_TURN = float(np.pi)
 
 

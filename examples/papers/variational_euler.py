@@ -26,7 +26,7 @@ class VariationalEuler(FixedStepIntegrator["VariationalEulerMotion"]):
     which follows from the discrete Lagrangian dt [½ (q1 − q0)·M (q1 − q0)/dt² − V(q0)]. It is symplectic and keeps both
     momenta, but is of first order and not symmetric. Its positions are those of velocity Verlet (`Newmark`) from
     velocities that are less by half a step of force: the same method by the same work, with velocities taken at another
-    moment. So take velocity Verlet, unless a comparison is wanted: Tao and Owhadi, Variational and linearly-implicit
+    moment. So take velocity Verlet, unless a comparison is requested: Tao and Owhadi, Variational and linearly-implicit
     integrators, with applications (2014), run this method on systems with penalties.
 
     Parameters

@@ -86,7 +86,7 @@ class _Given(Factor):
         return factor
 
     def at(self, times: Array) -> Array:
-        """Return what the function gives, one call after the other; the step that needs what fails will tell of it."""
+        """Return what the function gives, one call after the other; the step that needs what fails will report it."""
         found: list[float] = []
         with suppress(Exception):  # whatever a user's function raises
             found.extend(map(self, times.tolist()))

@@ -120,7 +120,7 @@ def _divided(nodes, centres, ends, n_nodes):
     """
     m, parts = len(nodes), len(ends) + 1
     part = np.empty(m, np.int32)
-    # Elements below an end, and those on it, which are in this part or in one before, as their number tells.
+    # Elements below an end, and those on it, which are in this part or in one before, as their number shows.
     below, on = np.zeros(parts, np.int64), np.zeros(parts, np.int64)
     for e in range(m):
         part[e] = np.searchsorted(ends, centres[e])

@@ -278,7 +278,7 @@ threads.after_fork(_teams.clear)
 
 
 def _kind(argument: Any) -> Any:
-    """Return what tells apart the types that a kernel is compiled for."""
+    """Return what distinguishes the types that a kernel is compiled for."""
     if isinstance(argument, np.ndarray):
         return argument.dtype, argument.ndim, argument.flags.num
     return tuple(map(_kind, argument)) if isinstance(argument, tuple) else type(argument)

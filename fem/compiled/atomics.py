@@ -70,7 +70,7 @@ def exchange(typingctx, words, at, expected, value):
 
 @_compiled
 def pause(typingctx):
-    """Wait for some cycles, and leave what the core has to a thread beside it on the same one."""
+    """Wait for some cycles, and leave what the core has to a thread next to it on the same one."""
 
     def codegen(context, builder, signature, args):
         if _PAUSE:

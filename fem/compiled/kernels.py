@@ -105,7 +105,7 @@ def _for_kernels(
 def _pickled_by_name(dispatcher: Any) -> Any:
     """Let pickles hold the name of a compiled function of a module, as of any function; return it.
 
-    numba would put in its code, which another process would compile anew each time.
+    numba would put in its code, which another process would compile again each time.
     """
     whole = dispatcher.__reduce_ex__
 
@@ -246,7 +246,7 @@ class _Locator(caching._CacheLocator):
         return stamp(self._source)
 
     def get_disambiguator(self) -> str:
-        """Return what tells kernels of one name apart."""
+        """Return what distinguishes kernels of one name."""
         return self._place.get_disambiguator()
 
 
@@ -273,7 +273,7 @@ def _digest(path: str) -> bytes:
 @cache
 def _text(path: str) -> bytes:
     # What was edited after it was imported would bear the stamp of the new text: it is compiled for this process only.
-    # Laws that are written on the way stand beside the kernels, and have names that follow from their texts.
+    # Laws that are written on the way stand next to the kernels, and have names that follow from their texts.
     status = Path(path).stat()
     changed = max(status.st_mtime, status.st_ctime)
     edited = _BEGUN <= changed <= time() and "__pycache__" not in Path(path).parts

@@ -1,6 +1,6 @@
 """Sums over nodes or points for 16 elements at once, in vector registers whatever the number of terms.
 
-A compiler makes vector instructions of an inner loop of known length only where it can tell that its arrays do not
+A compiler makes vector instructions of an inner loop of known length only where it can determine that its arrays do not
 overlap, and keeps a sum in registers only where the number of terms is known, too. Written as vectors, one loop serves
 all numbers of nodes and points.
 """

@@ -78,7 +78,7 @@ class _FormulaLibrary(JITCodeLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _FormulaLowering(NativeLowering):
-    """Writes LLVM's code of a formula into a library of its own."""
+    """Writes LLVM's code of a formula into its own library."""
 
     _name = "symplex_formula_lowering"
 
@@ -138,7 +138,7 @@ class FormulaCompiler(KernelCompiler):
 
 
 def require_numba() -> None:
-    """Ask for what is private to numba and used here, beside what is imported.
+    """Ask for what is private to numba and used here, next to what is imported.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def require_numba() -> None:
         (Flags, "options"),
         (Flags(), "_values no_compile"),
     ]
-    context: Any = cpu_target.target_context  # a property of its own, which is not declared
+    context: Any = cpu_target.target_context  # its own property, which is not declared
     codegen = context.codegen()
     library = codegen.create_library("needed")
     needed += [

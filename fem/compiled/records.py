@@ -163,7 +163,7 @@ class Record:
         return type(self)(**self.as_dict() | changes)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Return a record of copies, which has an address of its own."""
+        """Return a record of copies, which has its own address."""
         return type(self)(**deepcopy(self.as_dict(), memo))
 
     def __reduce__(self) -> tuple[Any, ...]:

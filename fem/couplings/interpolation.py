@@ -215,11 +215,11 @@ class _Interpolated(ContactEnergy, Generic[_Inner]):
 
     @property
     def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the energy of the points tells of a state."""
+        """What the energy of the points shows of a state."""
         return self.energy.columns
 
     def observed(self, state: State, gradient: Array) -> dict[str, float]:
-        """Return what the energy of the points tells of a state, with its gradient at the state."""
+        """Return what the energy of the points shows of a state, with its gradient at the state."""
         points = State(state.t, *map(self.interpolation.points, (state.q, state.v, state.a)))
         energy = self._energy_at(state.q)
         return energy.observed(points, energy.gradient(points.q[energy.nodes]))
@@ -420,7 +420,7 @@ class ChangingInterpolatedEnergy(_Interpolated[NeighbourListEnergy], NeighbourLi
         self._follow()
 
     def __copy__(self) -> Self:
-        """Return a copy with a list of its own."""
+        """Return a copy with its own list."""
         new = super().__copy__()
         new.energy = copy.copy(self.energy)
         return new

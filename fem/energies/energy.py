@@ -103,7 +103,7 @@ class Energy(Copyable, ABC):
     version : int
         Another number after each change of the stencils (`symplex.fem.energies.neighbour_list`).
     columns : tuple of Column
-        What `observed` tells, for histories; by default nothing.
+        What `observed` shows, for histories; by default nothing.
     kind : str or None
         meshio's name of the cells that the stencils are, if they are cells.
     widest : int
@@ -165,7 +165,7 @@ class Energy(Copyable, ABC):
     def discrete_hessian(self, x0: Array, x1: Array) -> Array:
         """Return ∂DG/∂x1 [m, k·dim, k·dim] in N/m, which need not be symmetric.
 
-        Here that of the discrete gradient above, or by differences of one that the energy has of its own.
+        Here that of the discrete gradient above, or by differences of one that its own energy has.
         """
         if type(self).discrete_gradient is not Energy.discrete_gradient:
             return difference_slope(lambda x: self.discrete_gradient(x0, x), x1)

@@ -149,7 +149,7 @@ def compile_lattice(
     value : callable
         ``value(p, x) -> float``: φ in J of one stencil, infinite where there is none; p is the stencil's row of
         ``parameters`` and x [size] its coordinates, node by node. A function that numba can compile (loops,
-        math, arrays), with no side effects; define it once, in a module, not anew for each energy.
+        math, arrays), with no side effects; define it once, in a module, not again for each energy.
     parameters : float64 [m, p]
         One row per stencil.
     size : int
@@ -212,7 +212,7 @@ def _compiled(function: Callable[..., float], kind: str, n_parameters: int, size
     body = function if isinstance(function, Dispatcher) else formula(function)
     n_row = skipped + n_parameters
 
-    # With arrays for pointers. What raises there cannot be told to the caller: it has no energy.
+    # With arrays for pointers. What raises there cannot be passed to the caller: it has no energy.
     def value(p_, x_):
         try:
             return body(carray(p_, (n_row,))[skipped:], carray(x_, (size,)))

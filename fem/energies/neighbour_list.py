@@ -39,9 +39,9 @@ class NeighbourListEnergy(Energy):
 
     A stencil has energy where its nodes are closer than ``reach`` only. The list holds those closer than reach +
     margin, so that it is complete until a node has moved by half the margin; it is renewed at a quarter, which leaves a
-    quarter for a step. What is assembled does not depend on the list: elsewhere stencils are found anew for one
+    quarter for a step. What is assembled does not depend on the list: elsewhere stencils are found again for one
     evaluation. Only matrices need the list, as it is what their pattern is made of. In a step that goes farther, an
-    implicit method has it found anew (`cover`), for both ends of the step, and once more after the step.
+    implicit method has it found again (`cover`), for both ends of the step, and once more after the step.
 
     The list between steps follows from the positions at which it was found. A checkpoint holds these, so that a motion
     goes on with the same list, and the same bits, however old it is. (To renew it at each checkpoint would make the

@@ -32,7 +32,7 @@ from symplex.fem.measures.law_formulas import (
 class PairLaw(Copyable, ABC):
     """An energy φ(s) in J of two points at the squared distance s in m².
 
-    A law of one's own needs the five functions below.
+    A custom law needs the five functions below.
     """
 
     @abstractmethod

@@ -195,7 +195,7 @@ class ForceProbe(_Resultants):
     acting : sequence of str
         The names of energies and loads, whose forces are added up.
     nodes : int [k] or mapping of str to int [k]
-        The nodes on which the force is told; or several of them, by name.
+        The nodes on which the force is reported; or several of them, by name.
     what : str, default "force"
         Begins the names of the columns.
     about : float64 [dim], optional

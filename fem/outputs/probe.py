@@ -27,7 +27,7 @@ _PLOTTED = 8  # places of a probe at most that are plotted
 
 
 class Probe(Copyable, ABC):
-    """What is told of a state.
+    """What is reported of a state.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Numbers:
     components : sequence of str, optional
         Which components, and ``norm``; default: all.
     reduce : sequence of str
-        What is told of all places together; default: each.
+        What is reported of all places together; default: each.
     weights : float64 [p], optional
         Of means.
     """
@@ -107,7 +107,7 @@ class Numbers:
                 f"{quantity} has none of the components {', '.join(components)}; it has {', '.join(parts)}, and {NORM}."
             )
         self._chosen = [parts.index(c) for c in requested if c != NORM]
-        # the places of the wanted among the chosen components with the norm at the end, or of a single number
+        # the places of the requested among the chosen components with the norm at the end, or of a single number
         self._order = [self._chosen.index(parts.index(c)) if c != NORM else len(self._chosen) for c in requested]
         self._single, self._has_norm = not parts, NORM in requested
         self._reduce, self._weights = tuple(reduce), weights

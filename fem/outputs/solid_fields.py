@@ -24,7 +24,7 @@ from symplex.fem.system import State, System
 
 if TYPE_CHECKING:
     Quantity = str
-else:  # what there is to tell of solids
+else:  # what there is to report of solids
     Quantity = Literal[tuple(OF_SOLIDS)]
 _OF_STRESS: dict[str, Callable[[Array], Array]] = {
     "stress": lambda sigma: sigma,
@@ -210,7 +210,7 @@ class SolidFields(Copyable):
         }
 
     def _once(self, what: str, name: str | None, state: State, compute: Callable[[], Array]) -> Array:
-        """Return what is computed once for a state, of which several quantities may be wanted."""
+        """Return what is computed once for a state, of which several quantities may be requested."""
         if self._known[0] is not state:
             self._known = state, {}
         known = self._known[1]

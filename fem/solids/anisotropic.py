@@ -39,7 +39,7 @@ class AnisotropicElastic(LinearStress):
 
     W = ½ E : ℂ : E with Green's strain E = (C − 1)/2: for large rotations and small strains, as Saint Venant and
     Kirchhoff's law, which is the isotropic one. It is a function of the stretches along six directions, and so runs in
-    compiled loops. With ``small`` the strain is the linear one, ε = sym F − 1, in loops of their own: for
+    compiled loops. With ``small`` the strain is the linear one, ε = sym F − 1, in their own loops: for
     small displacements only, as `LinearElastic`; angular momentum is not kept then. S is linear in C, so that the
     discrete stress is that at the mean of C.
 

@@ -149,7 +149,7 @@ class Material(Copyable, ABC):
         rng = np.random.default_rng(0)
         F = np.eye(3) + 0.1 * rng.uniform(-1.0, 1.0, (8, 3, 3))
         C = np.einsum("pki,pkj->pij", F, F)
-        with np.errstate(all="ignore"):  # what is not finite is told below
+        with np.errstate(all="ignore"):  # what is not finite is reported below
             S, T = self.stress(C), self.tangent(C)
             stress, tangent = np.empty((8, 3, 3)), np.empty((8, 3, 3, 3, 3))
             h = 1e-5

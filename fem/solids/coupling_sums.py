@@ -1,11 +1,11 @@
 """Blocks of one coupling of nodes, summed over the linear tetrahedra that share it, in vector registers.
 
 Of each element there is a record of `RECORD` numbers: the vectors g_0 … g_3 of its nodes, each in four places, and in
-the fourth places and behind them β and the ten k_ab, where `PLACES` tells. The block of the nodes a and b is
+the fourth places and behind them β and the ten k_ab, where `PLACES` shows. The block of the nodes a and b is
 
     Σ α g_a ⊗ g_b + β g_b ⊗ g_a + k_ab 1,
 
-with one α for all elements. Which elements share a coupling is told by codes: 16 times the element, plus 4 a + b.
+with one α for all elements. Which elements share a coupling is given by codes: 16 times the element, plus 4 a + b.
 """
 
 from __future__ import annotations

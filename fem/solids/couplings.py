@@ -21,7 +21,7 @@ from symplex.fem.solids.coupling_sums import PLACES, RECORD
 
 Codes = NDArray[np.uint32]
 LEAST = 4096  # elements from which on couplings are found: below, all blocks are in cache
-_MOST = 2**27  # elements that codes can tell apart
+_MOST = 2**27  # elements that codes can distinguish
 _COUPLINGS = 4096  # of a task of a thread, at least
 _MOST_TASKS = 32
 

@@ -66,7 +66,7 @@ WEDGE = _element("wedge", "wedges", prism(three_points(), 2), prism(conical(3, 2
 PYRAMID = _element("pyramid", "pyramids", pyramid(2, 1), pyramid(3, 2))
 SERENDIPITY_HEXAHEDRON = _element("hexahedron20", "hexahedra of 20 nodes", gauss(3, 3), gauss(5, 3), positive=False)
 # With the smallest rule that passes the patch test: softer, but one element alone bends in six ways without energy,
-# which those beside it prevent.
+# which those next to it prevent.
 REDUCED_HEXAHEDRON = replace(SERENDIPITY_HEXAHEDRON, stiffness=gauss(2, 3))
 QUADRATIC_HEXAHEDRON = _element("hexahedron27", "hexahedra of 27 nodes", gauss(3, 3), gauss(5, 3), positive=False)
 QUADRATIC_WEDGE = _element(
@@ -85,7 +85,7 @@ SOLIDS = (
 
 
 def element_of(what: str, cells: IntArray) -> Element:
-    """Return the type of solid elements with connectivity cells [m, k], told by k.
+    """Return the type of solid elements with connectivity cells [m, k], given by k.
 
     Raises
     ------

@@ -21,7 +21,7 @@ from symplex.fem.solids.formula_table import LAWS
 from symplex.fem.solids.law_functions import LawFunctions
 from symplex.fem.solids.materials import finite_constants
 
-# Beside rest, where what acts in tension or compression only does.
+# Next to rest, where what acts in tension or compression only does.
 _REST = np.eye(3) * np.array([1.0 + 1e-9, 1.0 - 1e-9])[:, None, None]
 _ROUNDING = 1e-9  # of the elasticities at rest, below which stresses and moduli count as zero
 

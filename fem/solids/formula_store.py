@@ -2,7 +2,7 @@
 
 The name of a file is a digest of the formula and of all that its text and what is compiled of it depend on, so that an
 old one is never taken. The text begins with its own digest: what a full disk or another process has left of one is
-made anew.
+rebuilt.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Solid(KernelForms, Energy):
     points : float64 [n, 3]
         Undeformed positions in m of the nodes of the whole mesh.
     cells : int [m, k]
-        The nodes of the elements as meshio orders them; k tells their type: 4 ``tetra``, 5 ``pyramid``, 6 ``wedge``,
+        The nodes of the elements as meshio orders them; k shows their type: 4 ``tetra``, 5 ``pyramid``, 6 ``wedge``,
         8 ``hexahedron``, 10 ``tetra10``, 13 ``pyramid13``, 15 ``wedge15``, 18 ``wedge18``, 20 ``hexahedron20``, 27
         ``hexahedron27``.
     material : Material

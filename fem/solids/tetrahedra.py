@@ -38,7 +38,7 @@ def checked_volumes(points: Array, cells: IntArray) -> Array:
     det = straight_determinants(points, cells)
     if not np.isnan(det).any():
         return det / 6.0
-    with np.errstate(over="ignore", invalid="ignore"):  # of points that are not finite, told below
+    with np.errstate(over="ignore", invalid="ignore"):  # of points that are not finite, reported below
         E = edges(points[cells])
         det = determinants(E)
         scale = np.sqrt((E * E).sum(axis=2)).prod(axis=1)

@@ -27,7 +27,7 @@ _COMPONENTS = 6  # of d; after them the products Q of stabilized hexahedra
 @checked
 @final
 class Viscoelastic(Inelastic):
-    """The overstress of Maxwell elements beside the elastic law of a body: a Prony series of its shear modulus.
+    """The overstress of Maxwell elements next to the elastic law of a body: a Prony series of its shear modulus.
 
     With d = dev C of the right Cauchy-Green tensor and an internal tensor A_i of each element of the model
 

@@ -27,7 +27,7 @@ DEVIATOR -= np.einsum("ij,kl->ijkl", _UNIT, _UNIT) / 3.0
 class ViscousStress(DifferentiableLoad):
     """The viscous stress of a body, S = 𝔻 : Ė with the rate Ė = sym(Fᵀ Ḟ) of Green's strain.
 
-    Beside the elastic stress it makes a Kelvin-Voigt solid. Ė is zero in any rigid motion, also of a body that is far
+    Next to the elastic stress it makes a Kelvin-Voigt solid. Ė is zero in any rigid motion, also of a body that is far
     deformed: neither that is damped, nor are the momenta changed. By energy-momentum methods, which take Ė from the
     mean position and the increment of a step, h Ė is the exact change of strain, so that rigid increments of any size
     do no work.

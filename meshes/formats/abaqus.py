@@ -136,7 +136,7 @@ class DeckMesh:
     Parameters
     ----------
     account : Account, optional
-        What is told which keywords, parameters and lines say nothing about the mesh, or are unknown.
+        What is informed which keywords, parameters and lines say nothing about the mesh, or are unknown.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ from symplex.meshes.formats.includes import Includes
 
 # Keywords whose data may be in another file, named by their parameter INPUT.
 _WITH_INPUT = ("NODE", "ELEMENT", "NSET", "ELSET", "SURFACE")
-# Parameters without a value, which tell a line that continues a keyword from one of data.
+# Parameters without a value, which report a line that continues a keyword from one of data.
 _FLAGS = {
     "COMPOSITE", "CYCLICSYMMETRY", "DIRECT", "EXPLICIT", "GENERATE", "GLOBAL", "INTERNAL", "MOONEY-RIVLIN",
     "NEOHOOKE", "NLGEOM", "NODALTHICKNESS", "NOHAF", "OGDEN", "OVERLAY", "PERTURBATION", "POLYNOMIAL", "RAYLEIGH",
@@ -39,7 +39,7 @@ class Placement(NamedTuple):
 class Block:
     """A keyword with its parameters and the data lines below it, and where it stands: the file, first and last line.
 
-    Of an instance with others beside it there is a ``placement``; of a set of the assembly, that of its ``members``.
+    Of an instance with others next to it there is a ``placement``; of a set of the assembly, that of its ``members``.
     Where the data lines stand is in ``runs``: which of them, file and line where they do not follow the one before;
     ``head_last`` is the last line of the keyword and its parameters.
     """
@@ -150,7 +150,7 @@ class _Reader:
                     yield line
 
     def included(self, name: str, by: Path, within: tuple[Path, ...]) -> Iterator[str]:
-        """Yield the lines of a file that another one includes, looked for beside it and beside the first file."""
+        """Yield the lines of a file that another one includes, looked for next to it and next to the first file."""
         path, outer = self._includes.found(name, by, within)
         yield from self.lines(path, outer)
 

@@ -1,4 +1,4 @@
-"""Which format a mesh file has: by its extension, and by how it begins where that tells."""
+"""Which format a mesh file has: by its extension, and by how it begins where that shows."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _BYTES_PER_SECOND = 2e6
 _IS_POSIX = os.name == "posix"
 _LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_CPU, ({}, {}))\n"
 _PATIENCE = 60  # by which a clock may show more
-# In a process of its own, which knows nothing of the folder it is in: all attributes, and all data.
+# In its own process, which knows nothing of the folder it is in: all attributes, and all data.
 _PROGRAM = """
 import sys
 import h5py
@@ -68,7 +68,7 @@ def require_readable(path: Path) -> None:
 
 
 def _limits(seconds: int) -> tuple[int, int]:
-    """Return the seconds after which a process is told to end, and is ended: fewer where fewer are allowed."""
+    """Return the seconds after which a process is asked to end, and is ended: fewer where fewer are allowed."""
     import resource
 
     allowed = resource.getrlimit(resource.RLIMIT_CPU)[1]

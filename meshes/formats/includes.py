@@ -85,7 +85,7 @@ class Includes:
         self._n_files = 0
 
     def found(self, name: str, by: Path, within: tuple[Path, ...]) -> tuple[Path, tuple[Path, ...]]:
-        """Return an included file, looked for beside the one that includes it and beside the first.
+        """Return an included file, looked for next to the one that includes it and next to the first.
 
         Parameters
         ----------

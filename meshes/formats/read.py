@@ -61,7 +61,7 @@ def read_mesh(
     require_volume: bool = True,
     strict: bool = False,
 ) -> Mesh:
-    """Read a mesh from a file of any format that meshio reads, told by its extension.
+    """Read a mesh from a file of any format that meshio reads, given by its extension.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def read_mesh(
         integer data of VTK files. Other integer data give one group for each value, ``name_value``; of data that are 0
         or 1 the group ``name`` are those with 1. Hexahedra of which some nodes are the same arrive as the wedges,
         pyramids or tetrahedra that they are. A mesh is geometry: what a file calls elements that are computed
-        otherwise than here (``C3D8R``) is told by ``Mesh.formulations``.
+        otherwise than here (``C3D8R``) is given by ``Mesh.formulations``.
 
     Raises
     ------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
-# The corners of the edges of a tetrahedron, in the order of the bits that tell which of them belong to cells.
+# The corners of the edges of a tetrahedron, in the order of the bits that report which of them belong to cells.
 _TET_EDGES = ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))
 
 

@@ -201,7 +201,7 @@ def _draw(panel: Panel, axes: Axes, lowest: bool) -> None:
         axes.yaxis.set_major_formatter(_power)
     else:
         low, high = axes.get_ylim()
-        if high - low < _FLAT * max(abs(low), abs(high)):  # the numbers on the axis would not be told apart
+        if high - low < _FLAT * max(abs(low), abs(high)):  # the numbers on the axis would not be distinguished
             axes.set_ylim(*sorted((0.95 * low, 1.05 * high) if low > 0.0 else (1.05 * low, 0.95 * high)))
     if panel.log_x and _has_positive([curve.x for curve in panel.curves]):
         axes.set_xscale("log")

@@ -107,13 +107,13 @@ def picture_of_still(still: Still, *, field: str = "body", view: View | None = N
 
 
 def picture_of_mesh(mesh: Mesh, groups: bool = False, view: View | None = None, width: int = _WIDTH) -> Picture:
-    """Return a picture of a mesh, its groups in colours of their own if wanted; see `Mesh.plot`."""
+    """Return a picture of a mesh, its groups in their own colours if requested; see `Mesh.plot`."""
     blocks = _by_group(mesh) if groups else _whole(mesh)
     return picture_of_still(Still(mesh.points, blocks), view=view, width=width)
 
 
 def _whole(mesh: Mesh) -> dict[str, Block]:
-    """Return the cells of the highest dimension, and of bars beside them, as one block."""
+    """Return the cells of the highest dimension, and of bars next to them, as one block."""
     highest = max((dimension_of(kind) for kind, cells in mesh.cells.items() if len(cells)), default=0)
     shown = {kind: cells for kind, cells in mesh.cells.items() if len(cells) and dimension_of(kind) in {highest, 1}}
     return {"mesh": Block.of(shown)} if shown else {}

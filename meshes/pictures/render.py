@@ -39,7 +39,7 @@ _LEAST_WIDTH, _LEAST_DOWN, _NARROW = (
 )  # of a picture, of what is drawn in it, and of one of several in a row
 # Hundredths of an inch of the column with the colour bar, and of the line with the time.
 BAR, _HEAD = 130, 44
-_NAMED, _LONGEST = 12, 14  # bodies at most whose colours are told, and letters of a name
+_NAMED, _LONGEST = 12, 14  # bodies at most whose colours are reported, and letters of a name
 # Draws a ball and exits; a driver that crashes takes only this process with it.
 _PROBE = """
 import vtkmodules.vtkRenderingOpenGL2
@@ -92,7 +92,7 @@ def render_snapshots(
         Times in s; the nearest frames are drawn. Default: six, evenly spaced.
     field : str, default "von_mises"
         ``displacement``, ``speed``, or a point or cell field of the series; of a vector the length is shown. ``body``:
-        each body in a colour of its own.
+        each body in its own colour.
     view : View, optional
         The direction to look from, and whether a section is shown.
     columns : int, optional
@@ -210,12 +210,12 @@ def _probe() -> str:
 
 
 def is_rendering() -> bool:
-    """Return whether pictures can be drawn here; the first call in a day draws one in a process of its own."""
+    """Return whether pictures can be drawn here; the first call in a day draws one in its own process."""
     return not _probe()
 
 
 def require_rendering() -> None:
-    """Make sure that pictures can be drawn here; the first call in a day draws one in a process of its own."""
+    """Make sure that pictures can be drawn here; the first call in a day draws one in its own process."""
     require_packages()
     if reason := _probe():
         raise RenderError(
@@ -294,7 +294,7 @@ def evenly(n: int, requested: int) -> list[int]:
 
 
 def time_unit(times: NDArray[np.float64]) -> tuple[float, str, int]:
-    """Return the factor, the unit and the digits behind the point in which times in s are told apart."""
+    """Return the factor, the unit and the digits behind the point in which times in s are distinguished."""
     scale, unit = si_scale(float(np.abs(times).max(initial=0.0)), "s")
     gap = float(np.diff(times * scale).min(initial=np.inf))
     return scale, unit, int(np.clip(np.ceil(-np.log10(gap) - 1e-9), 0, 6)) if np.isfinite(gap) else 2

@@ -27,7 +27,7 @@ _PLAIN = "#c9ced6"
 OBSTACLE_COLOUR = "#8a94a3"
 # Of bodies where each has its own, one after the other and again from the first one.
 BODY_COLOURS = tuple(map(tint, COLOURS))
-_BODY = "body"  # the field by which each body has a colour of its own
+_BODY = "body"  # the field by which each body has its own colour
 _EDGES, _TRAIL = "#1c2833", "#7f8a99"
 _SIGNS = ("#1f4e9e", "#6fa3d8", "#b4b9c0", "#e08a6a", "#b3251e")  # from pushed to pulled
 _WIDTH, _POINT = 3.0, 14.0  # of bars and of points, in pixels

@@ -42,7 +42,7 @@ class View:
         Normal of a plane by which the deformed bodies are cut; without it their surfaces are shown.
     origin : tuple of 3 float, optional
         A point of that plane in m. Default: the middle of the bodies, which the plane follows; where that would miss
-        bodies beside each other, a place from which it cuts as many as it can.
+        bodies side by side, a place from which it cuts as many as it can.
     zoom : float, default 1
         Above 1 shows less, larger.
     scale : float, default 1

@@ -85,7 +85,7 @@ class Block(Summarized):
 
     @classmethod
     def obstacle(cls, points: ArrayLike, cells: Mapping[str, NDArray[np.int32]]) -> Block:
-        """Return a block that stands still, with points of its own."""
+        """Return a block that stands still, with its own points."""
         return cls(np.empty(0, np.int32), cells, in_space(np.asarray(points, float)))
 
     @classmethod
@@ -102,7 +102,7 @@ class Block(Summarized):
 
     @property
     def is_obstacle(self) -> bool:
-        """Whether the block has points of its own and no part in the motion."""
+        """Whether the block has its own points and no part in the motion."""
         return self.points is not None
 
     @property

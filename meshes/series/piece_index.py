@@ -78,7 +78,7 @@ def pieces_of(path: Path) -> int:
 
 
 def piece_files(path: Path) -> list[Path]:
-    """Return what has the name of a file of a piece in the folder beside an index; none if that is a link."""
+    """Return what has the name of a file of a piece in the folder next to an index; none if that is a link."""
     folder = path.with_suffix("")
     if folder.is_symlink() or not folder.is_dir():
         return []
@@ -232,7 +232,7 @@ def _with_steps(file: h5py.File) -> list[Any]:
 
 
 class Index(NamedTuple):
-    """What an index tells: times, how many points there are, obstacles (None: a body), the bodies of each piece."""
+    """What an index shows: times, how many points there are, obstacles (None: a body), the bodies of each piece."""
 
     times: NDArray[np.float64]
     n_points: int
@@ -241,7 +241,7 @@ class Index(NamedTuple):
 
 
 def read_index(path: Path) -> Index:
-    """Return what an index tells."""
+    """Return what an index shows."""
     with damage_reported(path, "series of symplex", WAY_OUT), opened(path) as file:
         own, assembly = file["symplex"], file["VTKHDF/Assembly"]
         blocks = {

@@ -1,6 +1,6 @@
 """Time series as a .pvd index and a folder of .vtu files, for older ParaView and for other tools.
 
-Beside ``name.pvd`` lies the folder ``name``: for each frame one raw binary .vtu per body and a .vtm that names
+Next to ``name.pvd`` lies the folder ``name``: for each frame one raw binary .vtu per body and a .vtm that names
 them; the obstacles and what VTK has no place for (``model.npz``) once. A frame's files are complete before the index
 names them, and the index is written aside and renamed, so a kill leaves at worst files that no index names.
 """
@@ -190,7 +190,7 @@ def _remove_strays(path: Path, count: int) -> None:
 
 
 def sibling_files(path: Path) -> list[Path]:
-    """Return what has the name of a file of a series in the folder beside its index; none if that is a link."""
+    """Return what has the name of a file of a series in the folder next to its index; none if that is a link."""
     folder = path.with_suffix("")
     if folder.is_symlink() or not folder.is_dir():
         return []

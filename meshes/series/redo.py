@@ -21,7 +21,7 @@ class RedoFile:
     """A file object, as h5py's ``fileobj`` driver wants one, that changes the file only by `commit`.
 
     What lies beyond the committed end of the file is not yet referred to and is written at once. Changes of committed
-    pages are kept in memory; `commit` writes them to a log beside the file first and then in place. Killed before
+    pages are kept in memory; `commit` writes them to a log next to the file first and then in place. Killed before
     the log is whole, the file is as it was (with a tail that nothing refers to); after, `recover` or a reader's own
     look at the log finishes the work. So a reader sees one commit or the next, never a mixture.
 
@@ -152,7 +152,7 @@ class RedoFile:
 
 
 def log_of(path: Path) -> Path:
-    """Return the path of the log beside a file."""
+    """Return the path of the log next to a file."""
     return path.with_name(path.name + ".redo")
 
 

@@ -66,7 +66,7 @@ def write_page(
     field : str, optional
         What colours show at first; default: the von Mises stress, the axial force, or the displacement.
     fields : sequence of str, optional
-        What can be chosen, beside the displacement; default: all that is stored.
+        What can be chosen, next to the displacement; default: all that is stored.
     view : View, optional
         From where the bodies are seen at first.
     max_size : float, default 20
@@ -229,7 +229,7 @@ def _texts(run: Result) -> list[dict[str, str]]:
     for title, reported_so in reported.items():
         try:
             found.append({"title": title} | reported_so())
-        except SymplexError as error:  # one that is damaged keeps no other from being told
+        except SymplexError as error:  # one that is damaged keeps no other from being reported
             found.append({"title": title, "words": str(error)})
     return found
 

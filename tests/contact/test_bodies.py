@@ -21,7 +21,7 @@ SIDE = 0.1
 
 
 def two_cubes(n=2, gap=0.001, shift=(0.03, 0.02)):
-    """A mesh of two cubes beside each other, off centre."""
+    """A mesh of two cubes side by side, off centre."""
     block = sx.box((SIDE,) * 3, (n,) * 3)
     points = np.vstack([block.points, block.points + np.array([SIDE + gap, *shift])])
     cells = block.cells["tetra"]

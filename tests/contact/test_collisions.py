@@ -23,7 +23,7 @@ AROUND = {
     "compensated": sx.EnergyMomentum(1.0, compensated=True),
     "krylov": sx.EnergyMomentum(1.0, newton=sx.Newton(linear="krylov")),
 }
-OTHERS = {"ForceStepping"}  # in a test of their own
+OTHERS = {"ForceStepping"}  # in their own test
 QUICK = {"EnergyMomentum", "Newmark"}  # the others are among the long tests
 
 

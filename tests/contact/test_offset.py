@@ -48,7 +48,7 @@ def test_vertices_go_inwards_in_cells_of_all_types_and_move_with_them(kind):
     np.testing.assert_allclose(weights @ points, points + moved, atol=1e-15)
     out = points[surface.vertices] - points[surface.vertices].mean(axis=0)
     assert np.all(np.einsum("vi,vi->v", way, out) < 0.0)
-    # In a uniform deformation they go where the material beside the vertex goes.
+    # In a uniform deformation they go where the material next to the vertex goes.
     F, shift = np.eye(3) + 0.3 * random.normal(size=(3, 3)), random.normal(size=3)
     np.testing.assert_allclose(weights @ (points @ F.T + shift), (points + moved) @ F.T + shift, atol=1e-14)
 
@@ -164,7 +164,7 @@ def test_a_block_on_a_block_rests_with_its_weight(law):
     weight = 9.81 * 1000.0 * SIDE**3
     assert state.resultants()["lower", "upper"][2] == pytest.approx(-weight, rel=1e-8)
     assert -energy.reach < state.observed()["gap"] < 0.0
-    # What is told at nodes is the pressure of the block, on the part that it covers.
+    # What is reported at nodes is the pressure of the block, on the part that it covers.
     pressed = np.linalg.norm(state.nodal_forces()[surface.vertices], axis=1)
     assert pressed[surface.vertex_bodies == 1].sum() == pytest.approx(weight, rel=0.01)
     # The cube under it is shorter by what the weights of both press out of it.

@@ -14,7 +14,7 @@ from symplex.scenario.validation import read_tables
 pytest.importorskip("numba_cuda")
 
 NEO_HOOKEAN = sx.NeoHookean(6e5, 4e5, 1000.0)
-MATERIALS = {  # made when they are wanted: formulas take time
+MATERIALS = {  # made when they are requested: formulas take time
     "Mooney-Rivlin": lambda: sx.MooneyRivlin(1e5, 1e5, 1e6, 1000.0),
     "Saint Venant-Kirchhoff": lambda: sx.SaintVenantKirchhoff(6e5, 4e5, 1000.0),
     "linear": lambda: sx.LinearElastic(6e5, 4e5, 1000.0),

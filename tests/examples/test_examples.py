@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def run_scenario(name: str, output: Path, *, film: bool = False, duration: tuple[str, str] | None = None) -> dict:
-    """Run a scenario as from the command line, if wanted with its duration replaced; return its summary."""
+    """Run a scenario as from the command line, if requested with its duration replaced; return its summary."""
     text = (EXAMPLES / name).read_text(encoding="utf-8")
     if duration:
         before, after = (f"duration = {of}\n" for of in duration)

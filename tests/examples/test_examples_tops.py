@@ -1,4 +1,4 @@
-"""The examples of free rigid bodies and tops, as scenarios: their motion beside what is known of it."""
+"""The examples of free rigid bodies and tops, as scenarios: their motion next to what is known of it."""
 
 from pathlib import Path
 

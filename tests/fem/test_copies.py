@@ -47,7 +47,7 @@ MOTIONS = (
 
 
 def motion_of(name: str) -> tuple[sx.Motion, float]:
-    """Return a motion beside those of the contracts, and its step."""
+    """Return a motion next to those of the contracts, and its step."""
     system, state = orbit()
     pendulum, constraints, hanging = rods()
     shaken = sx.System(
@@ -213,7 +213,7 @@ def test_a_system_with_lambdas_is_copied_but_not_pickled():
 
 
 class OwnBars(sx.Energy):
-    """An energy with a function of its own."""
+    """An energy with its own function."""
 
     def __init__(self, stretch):
         self.nodes, self.stretch = np.array([[0]], np.int32), stretch

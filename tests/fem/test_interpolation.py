@@ -157,7 +157,7 @@ def test_points_that_move_farther_than_their_nodes_are_not_missed():
     turned[1, 1] = 0.04
     assert energy.renewed(turned)
     assert len(energy.nodes) == 1
-    turned[1, 1] = 0.15  # beyond the margin: found anew for one evaluation
+    turned[1, 1] = 0.15  # beyond the margin: found again for one evaluation
     assert abs(energy.total(turned)) > 1e-2
     assert energy.total(turned) == pytest.approx(lever.of(atoms).total(turned))
 

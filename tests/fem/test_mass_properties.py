@@ -76,7 +76,7 @@ def test_four_particles_have_the_same_mass_centre_and_inertia():
 
 
 def test_all_elastic_frequencies_are_the_one_given():
-    """Of a plate as of a cube: six of them, beside six of rigid motions."""
+    """Of a plate as of a cube: six of them, next to six of rigid motions."""
     p = MassProperties(7.0, (1.0, 2.0, 3.0), TURNED @ np.diag([3.0, 4.0, 6.99]) @ TURNED.T)
     energy = Rigidity([[0, 1, 2, 3]], p.radii[None], p.mass, 50.0)
     squared = np.linalg.eigvalsh(energy.hessian(p.particles[None])[0] / (0.25 * p.mass))

@@ -92,7 +92,7 @@ def test_a_discrete_gradient_of_ones_own_has_a_tangent():
 
 
 def test_no_digits_are_lost_far_from_the_origin():
-    """But those that the positions have lost: shifts and turns are still told apart."""
+    """But those that the positions have lost: shifts and turns are still distinguished."""
     energy, q = Chain(6), zigzag()
     x0, x1 = (y[energy.nodes] for y in (q, q + 0.02 * np.random.default_rng(9).standard_normal(q.shape)))
     far, near = energy.discrete_gradient(x0 + 1e6, x1 + 1e6), energy.discrete_gradient(x0, x1)

@@ -66,7 +66,7 @@ def test_a_pinned_body_keeps_the_angular_momentum_about_the_pin(node):
     kept = [one for one in momenta(system, state) if not one.changed_by]
     assert len(kept) == 3
     assert all(one.is_angular for one in kept)
-    # What is told is L + v·p about the pin, in a motion as well, where the momentum itself changes.
+    # What is reported is L + v·p about the pin, in a motion as well, where the momentum itself changes.
     motion = sx.EnergyMomentum(0.01).start(system, state)
     end = motion.advance(0.3)
     pin = BOX.points[node]

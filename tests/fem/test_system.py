@@ -17,7 +17,7 @@ from symplex.meshes.generate import box
 
 
 class Tether(Energy):
-    """½ k |x|² for each of some nodes; of its forces it tells the sum, and the largest."""
+    """½ k |x|² for each of some nodes; of its forces it shows the sum, and the largest."""
 
     columns = (
         Column("pull_x", "N", "force", vector="pull"),

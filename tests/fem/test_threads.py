@@ -1,4 +1,4 @@
-"""Kernels on several threads: results in their order, failures told, nobody waited for who comes too late."""
+"""Kernels on several threads: results in their order, failures reported, nobody waited for who comes too late."""
 
 import threading
 from itertools import pairwise

@@ -331,7 +331,7 @@ def _claimed(path: Path, chance: random.Random, bases: Path) -> None:
 
 
 def _log(path: Path, chance: random.Random, bases: Path) -> None:
-    """Leave a log beside the file, as a kill may, but not a good one."""
+    """Leave a log next to the file, as a kill may, but not a good one."""
     log = path.with_name(path.name + ".redo")
     chance.choice([lambda: log.write_bytes(chance.randbytes(5000)), log.mkdir, lambda: log.write_bytes(b"")])()
 

@@ -1,4 +1,4 @@
-"""Trials in a process of their own, which is replaced when it hangs or dies: the program behind the fuzzers."""
+"""Trials in their own process, which is replaced when it hangs or dies: the program behind the fuzzers."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def judged(error: BaseException, begins: str = "") -> str:
     """Return the outcome that an error is; each line of a message must begin in a given way."""
     if isinstance(error, TimeIsUp):
         return "hang"
-    if isinstance(error, MemoryError):  # which the command line tells in a sentence
+    if isinstance(error, MemoryError):  # which the command line shows in a sentence
         return REFUSED
     if not isinstance(error, SymplexError):
         return f"traceback: {''.join(traceback.format_exception(error)[-4:])}"

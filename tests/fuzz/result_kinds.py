@@ -176,7 +176,7 @@ def outcome_of(folder: Path, name: str, words: list[str], judged: Callable[[str,
         return f"exit status {status}: {said[-500:]}{complaints[-1500:]}"
     if status == 0:
         return "ran"
-    if not complaints.strip():  # as check tells what fails early
+    if not complaints.strip():  # as check shows what fails early
         return "ran" if status == 1 and said.strip() else f"exit status {status} without a word"
     return judged(complaints.strip(), "symplex: ")
 

@@ -1,6 +1,6 @@
 """Samples of every table of a scenario, in every variant that other code treats otherwise, and their pairs.
 
-A sample is a small scenario of its own: the table with what it names. Two of them become one scenario that has both.
+A sample is its own small scenario: the table with what it names. Two of them become one scenario that has both.
 What stands in both is there once, and where two say different things of one key they are no pair.
 """
 

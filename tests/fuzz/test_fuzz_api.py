@@ -183,7 +183,7 @@ _CALLS: dict[str, Any] = {}
 
 
 def trial(task: list[str]) -> str:
-    """Return the outcome of a call with one argument replaced (in a process of its own)."""
+    """Return the outcome of a call with one argument replaced (in its own process)."""
     api_calls = _beside("api_calls") if "api_calls" not in sys.modules else sys.modules["api_calls"]
     if not _CALLS:
         os.chdir(tempfile.mkdtemp())

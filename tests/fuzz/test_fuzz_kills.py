@@ -142,7 +142,7 @@ def home(folder: Path, case: tuple[str, str, str]) -> Path:
 
 
 def serve(folder: Path) -> None:
-    """Run every case once in the folder, tell how long each took, and then start runs and wait for them as told."""
+    """Run every case once in the folder, tell how long each took, and then start runs and wait for them as reported."""
     from symplex.commands.cli import main
 
     out = os.fdopen(os.dup(1), "w")

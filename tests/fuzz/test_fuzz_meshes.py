@@ -168,7 +168,7 @@ def tried(seed: int, count: int) -> Iterator[tuple[str, str, dict[str, bytes], s
 
 
 def trial(task: dict[str, str]) -> str:
-    """Return the outcome for one file (in a process of its own)."""
+    """Return the outcome for one file (in its own process)."""
     import resource
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -88,7 +88,7 @@ def furnish(folder: Path) -> None:
 
 
 def trial(task: dict[str, Any]) -> str:
-    """Return the outcome of a command, or of a scenario (in a process of its own)."""
+    """Return the outcome of a command, or of a scenario (in its own process)."""
     if "words" not in task:
         return tried_pair(task)
     with tempfile.TemporaryDirectory() as out:
@@ -214,7 +214,7 @@ def test_commands_take_every_kind_of_result_or_refuse_it_in_clear_sentences(tmp_
 
 @pytest.mark.slow
 def test_pairs_of_tables_run_or_are_refused_in_clear_sentences():
-    """Of some 9 000 pairs these; `python tests/fuzz/write_table.py` tries as many others as it is told."""
+    """Of some 9 000 pairs these; `python tests/fuzz/write_table.py` tries as many others as requested."""
     outcomes: Counter[str] = Counter()
     for what, text, outcome in tried(random.Random(1).sample(list(scenario_pairs.pairs()), 300), pictures=False):
         assert outcome in (isolated.RAN, isolated.REFUSED), f"{what}\n{text}\n{outcome}"

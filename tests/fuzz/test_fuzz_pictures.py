@@ -1,6 +1,6 @@
 """Random options of ``symplex render`` and ``plot``: each ends in a picture that is not empty, or in one sentence.
 
-Trials run in a process of their own, one after the other; one that crashes or hangs takes only that with it.
+Trials run in their own process, one after the other; one that crashes or hangs takes only that with it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ kind = "newmark"
 duration = 0.1
 frames = 8
 """
-# One body and its impact on a floor; two beside each other over a floor across y, with gravity, in the other format.
+# One body and its impact on a floor; two side by side over a floor across y, with gravity, in the other format.
 SCENARIOS = {
     "one": _BODY.format(name="block", size="[0.1, 0.1, 0.1]", place="[0, 0, 0.01]", speed=-1)
     + _FLOOR.format(normal="[0, 0, 1]"),
@@ -230,7 +230,7 @@ def serve(folder: Path) -> None:
 
 
 class _Server:
-    """A process that runs trials, begun anew when one takes it along."""
+    """A process that runs trials, begun again when one takes it along."""
 
     def __init__(self, folder: Path):
         self._command = [sys.executable, __file__, str(folder)]

@@ -181,7 +181,7 @@ def _bounded(trial: Callable[[], str], result: Path) -> None:
 
 
 def _make_bases(folder: Path) -> None:
-    """Make a results folder of each kind, and beside each of those that were stopped what it would have become."""
+    """Make a results folder of each kind, and next to each of those that were stopped what it would have become."""
     import pyvista  # noqa: F401
 
     import symplex.meshes.pictures.scene  # noqa: F401
@@ -389,7 +389,7 @@ def _differences(out: Path, whole: Path, before: Path) -> str:
 
 
 def _frame(path: Path, i: int) -> Any:
-    """Return a frame, None if it cannot be read: whoever wants it is told."""
+    """Return a frame, None if it cannot be read: whoever wants it is informed."""
     from symplex.errors import SymplexError
     from symplex.meshes.series.series import read_series
 

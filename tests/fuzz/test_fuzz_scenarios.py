@@ -612,7 +612,7 @@ def furnish(folder: Path) -> None:
 
 
 def trial(task: dict[str, str]) -> str:
-    """Return the outcome of a scenario (in a process of its own)."""
+    """Return the outcome of a scenario (in its own process)."""
     from symplex.errors import SymplexError
     from symplex.runs import check
     from symplex.scenario.scenario import Scenario

@@ -178,5 +178,5 @@ def test_renumbering_brings_neighbours_together_and_keeps_everything():
         return np.linalg.norm(np.diff(centres, axis=0), axis=1).max()
 
     assert spread(tidy) < 0.15 * spread(scattered)
-    # A Hilbert curve never jumps: the next tetrahedron is in the same cell or one beside it.
+    # A Hilbert curve never jumps: the next tetrahedron is in the same cell or one next to it.
     assert step(tidy) < 2 * np.sqrt(3) / 8

@@ -98,7 +98,7 @@ def seen(request, files, tmp_path_factory):
     folder = tmp_path_factory.mktemp("seen")
     look = shutil.copy(Path(__file__).parent / "look.py", folder)
     has_display = bool(os.environ.get("DISPLAY"))
-    # Each worker looks for a free display from a number of its own on: two that look at once may find the same.
+    # Each worker looks for a free display from its own number on: two that look at once may find the same.
     first = 100 + 50 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     server = ["xvfb-run", "-a", "-n", str(first)] if shutil.which("xvfb-run") and not has_display else []
     command = [*server, str(request.param), str(look), str(folder), *map(str, files.values())]

@@ -40,7 +40,7 @@ def algorithm_1_2(
     state : State
         Where it begins.
     times : iterable of float
-        The wanted times in s, ascending.
+        The output times in s, ascending.
     grid : float or float64 broadcastable to [n, dim]
         Grid sizes h in m.
     offset : float64 [n, dim]

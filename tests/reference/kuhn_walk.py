@@ -170,7 +170,7 @@ def _component(around, walker, chain, i, work):
 
 @kernel
 def _renew(around, walker, chain, i, work):
-    """Compute the gradient and acceleration of i anew; return whether they are finite."""
+    """Compute the gradient and acceleration of i again; return whether they are finite."""
     g = _component(around, walker, chain, i, work)
     chain.gradient[i] = g
     chain.acceleration[i] = -g / walker.inertia[i]

@@ -11,7 +11,7 @@ SURFACE = Surface.from_triangles(np.eye(3), np.array([[0, 1, 2]], np.int32))
 
 
 class Sample(PairEnergy):
-    """Pairs with positions x [m, 4, 3]; each pair has nodes of its own."""
+    """Pairs with positions x [m, 4, 3]; each pair has its own nodes."""
 
     def __init__(self, x, pairs):
         super().__init__(SURFACE, pairs)

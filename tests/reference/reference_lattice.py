@@ -23,9 +23,9 @@ class Walk:
     Attributes
     ----------
     states : list of State
-        The states at the wanted times, on the parabolas current then.
+        The states at the output times, on the parabolas current then.
     lattice_potential : float64 [times]
-        V_h in J at the wanted times.
+        V_h in J at the output times.
     crossings : int
         How many faces were crossed: the steps of the paper.
     shortest, longest : float

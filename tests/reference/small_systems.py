@@ -14,7 +14,7 @@ from symplex.time.explicit.newmark import NewmarkMotion
 def truss(dim, stiffness, floor, floor_stiffness, before=None, after=None):
     """Six nodes, one held, joined by bars and springs, in gravity, above a floor at a height that they meet.
 
-    ``before`` and ``after`` are energies beside those of the truss.
+    ``before`` and ``after`` are energies next to those of the truss.
     """
     x = np.array(
         [[0.0, 0.0, 0.0], [1.0, 0.1, 0.0], [2.0, 0.0, 0.2], [0.5, 0.8, 0.4], [1.5, 0.9, -0.1], [2.4, 0.7, 0.5]]

@@ -59,7 +59,7 @@ def drawn(monkeypatch):
 @pytest.mark.parametrize(
     ("film", "seconds", "is_there", "clocked"),
     [
-        ("auto", 24.0, False, 0.3),  # 5 s are more than a fifth of 24 s; three frames tell it
+        ("auto", 24.0, False, 0.3),  # 5 s are more than a fifth of 24 s; three frames report it
         ("auto", 26.0, True, 5.0),
         ("auto", 0.1, False, 0.3),
         ("mp4", 0.1, True, 5.0),
@@ -91,7 +91,7 @@ def test_a_film_is_not_begun_of_which_snapshots_tell_that_it_is_long(tmp_path, d
     left_out = draw_all(folder, film="auto", seconds=1.0)
     assert left_out.no_film.startswith("it would take about 3 s; draw it with: symplex render")
     assert (found, clock[0]) == ([], 1.2)
-    took = 0.15  # 5 frames in 0.75 s: whether it is too long, three frames of it tell
+    took = 0.15  # 5 frames in 0.75 s: whether it is too long, three frames of it report
     draw_all(folder, film="auto", seconds=1.0)
     assert (found, clock[0]) == ([], pytest.approx(1.2 + 0.3 + 0.3))
     draw_all(folder, film="auto", seconds=60.0)

@@ -167,7 +167,7 @@ def test_overwriting_removes_all_of_the_run_before_and_nothing_else(finished, ne
 
 
 def test_a_run_of_an_earlier_version_can_be_overwritten(finished, tmp_path):
-    """It left no manifest or mark: its summary or checkpoint tells what it is."""
+    """It left no manifest or mark: its summary or checkpoint shows what it is."""
     series, folder = finished
     for kept in ("summary.json", "checkpoint.npz"):
         out = shutil.copytree(folder, tmp_path / kept)

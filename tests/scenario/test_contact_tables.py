@@ -1,4 +1,4 @@
-"""Tables of contact between bodies: what they build, what is told of it, what is refused."""
+"""Tables of contact between bodies: what they build, what is reported of it, what is refused."""
 
 import numpy as np
 import pytest

@@ -226,7 +226,7 @@ integrator = { kind = "energy-momentum", dt = 1e-3 }
 
 
 def test_a_relaxed_preload_is_let_go(tmp_path):
-    """Statically nothing is stored beside the long-run energy; let go, it is dissipated, in one balance."""
+    """Statically nothing is stored next to the long-run energy; let go, it is dissipated, in one balance."""
     bar = body(VISCOUS).replace("cells = [1, 1, 1]", "cells = [2, 1, 1]")
     scenario = Scenario.parse(bar + STAGES + QUIET, tmp_path / "s.toml")
     simulate(scenario, tmp_path / "results", progress=False)

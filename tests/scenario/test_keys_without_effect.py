@@ -1,4 +1,4 @@
-"""Keys that would have no effect beside others are errors, be it with their defaults."""
+"""Keys that would have no effect next to others are errors, be it with their defaults."""
 
 import pytest
 

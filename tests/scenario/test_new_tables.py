@@ -20,7 +20,7 @@ from symplex.scenario.validation import read_tables
 
 
 class TetherTable(Timed):
-    """A spring from a node to a point, and a puff of air beside it."""
+    """A spring from a node to a point, and a puff of air next to it."""
 
     joins = True
     name: Name

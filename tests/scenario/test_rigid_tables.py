@@ -37,7 +37,7 @@ def scenario(rest, kind="energy-momentum", dt=2e-4, duration=0.01, folder=None):
 
 
 def motion_of(rest, **options):
-    """The states of a run at its samples, and what is told of them."""
+    """The states of a run at its samples, and what is reported of them."""
     read = scenario(rest, **options)
     problem = read.build()
     motion = problem.integrator.start(problem.system, problem.state)

@@ -186,7 +186,7 @@ def test_large_energies_are_told_as_they_are():
     scenario = Scenario.parse(with_integrator('kind = "midpoint"\ndt = 1e-6').replace(WALL, wall))
     report, _ = check_report(scenario.build())
     (energies,) = (line for line in report.split("\n") if line.strip().startswith("energy "))
-    assert "kinetic 0 J" in energies  # which is rounding beside
+    assert "kinetic 0 J" in energies  # which is rounding next to
     assert "wall 7e+95 PJ" in energies
 
 

@@ -126,7 +126,7 @@ def test_a_surface_tie_carries_what_a_joint_does():
 
 
 def test_a_surface_tie_beside_what_is_rigid_and_free():
-    """Which has nodes of its own, after those of bodies."""
+    """Which has its own nodes, after those of bodies."""
     ball = '[[obstacle]]\nname = "ball"\nkind = "sphere"\ncenter = [0.1, 0.05, 0.3]\nradius = 0.05\nstiffness = 1e4\n'
     alone = build(LOWER + FINE + SURFACE + rest(EM, 0.02))
     next_to = build(LOWER + FINE + SURFACE + ball + "mass = 0.1\n" + rest(EM, 0.02))

@@ -190,7 +190,7 @@ NUT = '[[rigid_body]]\nname = "nut"\nmesh = { box = [0.1, 0.2, 0.3] }\nmass = 2.
 
 @pytest.mark.parametrize("given", ["angular_velocity = [0, 0, 3]", "angular_momentum = [0, 0, 9]"])
 def test_separate_bodies_rotate_each_about_its_own_centre(given):
-    """Two masses of 1 kg on a spring: l (1 − m ω²/2k) = L, each pair with a velocity of its own."""
+    """Two masses of 1 kg on a spring: l (1 − m ω²/2k) = L, each pair with its own velocity."""
     pairs = {"a": (1.0, 100.0, [1.0, 0.0, 0.0]), "b": (2.0, 50.0, [0.0, -1.0, 0.5])}
     text = "".join(
         f'[[truss]]\nname = "{name}"\nmesh = {{ line = {L}, bars = 1 }}\ntranslate = [0, {5 * L}, 0]\n'

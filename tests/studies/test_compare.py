@@ -1,4 +1,4 @@
-"""Two results beside each other."""
+"""Two results side by side."""
 
 import json
 import shutil
@@ -75,7 +75,7 @@ def test_differences_are_those_of_the_motions(results, tmp_path, can_draw):
     assert momentum.largest == pytest.approx(500.0, rel=1e-12)
     assert momentum.rms == pytest.approx(500.0, rel=1e-12)
     assert momentum.relative == pytest.approx(0.5 / 3.5, rel=1e-12)
-    # Of energies: beside the kinetic energy of the first, ½ 1000 (3.5² − 3²) over ½ 1000 3².
+    # Of energies: next to the kinetic energy of the first, ½ 1000 (3.5² − 3²) over ½ 1000 3².
     assert found["total"].relative == pytest.approx((3.5**2 - 9.0) / 9.0, rel=1e-12)
     assert found["momentum_z"].relative < 1e-14  # rounding in both
     reported = json.loads((tmp_path / "out" / "comparison.json").read_text())
@@ -177,7 +177,7 @@ def test_other_meshes_are_interpolated_and_it_is_told(results):
 
 
 def test_vectors_are_compared_by_their_lengths(results):
-    """Beside one that flies, one that also turns: |ω × r| at the farthest corner is ω √2/2."""
+    """Next to one that flies, one that also turns: |ω × r| at the farthest corner is ω √2/2."""
     assert sx.compare(results["a"], results["spun"])["velocity"].largest >= 2.0 * np.sqrt(0.5) * (1 - 1e-6)
 
 

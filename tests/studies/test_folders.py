@@ -1,4 +1,4 @@
-"""`symplex info` tells what is in folders of studies."""
+"""`symplex info` shows what is in folders of studies."""
 
 import pytest
 

@@ -110,7 +110,7 @@ def test_a_motion_stopped_on_its_way_goes_on_bit_identically(name, monkeypatch):
 
 
 class Clock:
-    """A clock that only goes on when it is told to."""
+    """A clock that only goes on when it is asked to."""
 
     def __init__(self):
         self.now = 0.0

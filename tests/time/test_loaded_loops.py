@@ -1,4 +1,4 @@
-"""Steps of loaded systems in compiled loops, and adaptive steps, beside those with loads called from Python."""
+"""Steps of loaded systems in compiled loops, and adaptive steps, next to those with loads called from Python."""
 
 import math
 

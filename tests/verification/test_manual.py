@@ -26,7 +26,7 @@ QUICK = [
 
 @pytest.fixture
 def manual(monkeypatch, pytestconfig):
-    """The package of the manual, which lies beside the benchmarks, with its folder of pages."""
+    """The package of the manual, which lies next to the benchmarks, with its folder of pages."""
     monkeypatch.syspath_prepend(pytestconfig.rootpath / "benchmarks")
     importlib.import_module("verification_manual.problems")
     pages = importlib.import_module("verification_manual.pages")

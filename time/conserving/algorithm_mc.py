@@ -33,7 +33,7 @@ class ConservingScheme(ABC):
     conserves : frozenset of str
         Besides both momenta.
     needs : frozenset of str
-        Which forms of energies it is made of, beside gradients.
+        Which forms of energies it is made of, next to gradients.
     takes_external : bool
         Whether energies without a secant form can act like loads.
     starts_moving : bool

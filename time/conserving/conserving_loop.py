@@ -1,7 +1,7 @@
 """Steps of Graham and Jelenić's methods for small systems, many of them in one compiled loop.
 
 It takes the steps that the accelerated iteration solves without factors (`symplex.time.conserving.step_solver`): the
-same start, residuals, norms and criteria. A step that this does not solve is begun anew by the general method.
+same start, residuals, norms and criteria. A step that this does not solve is begun again by the general method.
 """
 
 from __future__ import annotations

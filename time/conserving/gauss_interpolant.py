@@ -95,7 +95,7 @@ def hermite_weights(n_known: int, points: Array, derivative: int) -> Array:
         The value and derivatives known at 0, and at 1.
     points : float64 [points]
     derivative : int
-        Which of the polynomial is wanted at the points; 0: its value.
+        Which of the polynomial is requested at the points; 0: its value.
     """
     size = 2 * n_known
     conditions = [_powers(size, c, k) for c in (0.0, 1.0) for k in range(n_known)]

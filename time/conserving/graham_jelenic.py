@@ -67,7 +67,7 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
     scheme : str, default "cayley-magnus-6"
         A name of the table, or an abbreviation, which becomes the name.
     external : tuple of str, default ()
-        The energies that act like loads, −∇φ along the step: contact, gravity, energies of one's own, whatever has no
+        The energies that act like loads, −∇φ along the step: contact, gravity, custom energies, whatever has no
         secant form.
     angle : {"body", "nodes"}, default "body"
         How the angle of the schemes with an exact one is measured: about the principal axis of the rotation, or as

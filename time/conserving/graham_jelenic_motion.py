@@ -134,11 +134,11 @@ class GrahamJelenicMotion(FixedStepMotion):
         self._with_stencils(self._q, lambda: self._scheme.begin(t, h, self._z0, self._a))
 
     def stencils_changed(self) -> None:
-        """Begin anew with factors: a motion that goes on from a checkpoint would have others than these."""
+        """Begin again with factors: a motion that goes on from a checkpoint would have others than these."""
         self._of_step[0] = 0.0
 
     def _with_stencils(self, q1: Array, evaluate: Callable[[], None]) -> None:
-        """Evaluate what takes matrices within a step that ends at q1, with stencils found anew if they lack some.
+        """Evaluate what takes matrices within a step that ends at q1, with stencils found again if they lack some.
 
         They are found for both ends of the step; what lies between is complete where it is no farther than half a
         margin from one of them.
@@ -272,7 +272,7 @@ class GrahamJelenicMotion(FixedStepMotion):
         return g if self._effort[0] == _PLAIN else self._preconditioner.solve(g)
 
     def renew(self, z: Array) -> bool:
-        """Make the factors anew for the middle of a step that ends at z; return whether they are used."""
+        """Make the factors again for the middle of a step that ends at z; return whether they are used."""
         if self._effort[0] == _PLAIN:
             return False
         self._renew(0.5 * (self._z0[0] + z[0]))

@@ -27,7 +27,7 @@ from symplex.time.conserving.scheme_table import CAYLEY, ENDS, HERMITE, MIDDLE, 
 POSITION, RATE, RESULT, _FIRST, _SECOND, _LEFT, _OUTER0, _OUTER1 = range(8)
 # What is called back: 𝓕 and its rate, all accelerations, those from outside, by the place, and M⁻¹ of forces.
 CALL_SECANTS, CALL_RATES, CALL_ACCELERATIONS, CALL_OUTSIDE, CALL_MASS, KINDS = range(6)
-_MOST_NODES = 5000  # of a system for compiled loops alone: beyond that calls from Python take no time beside
+_MOST_NODES = 5000  # of a system for compiled loops alone: beyond that calls from Python take no time next to
 START, END, POINTS = range(3)  # places where accelerations from outside are looked for: Gauss points are the last
 # Values [nnz]: of 𝓕 at both ends and of its rate, and what is made of them.
 _START, _START_RATE, _END, _MEAN, _CHANGE, _TILDE = range(6)

@@ -88,7 +88,7 @@ class StepSolver:
     1997). It needs neither derivatives nor a linear solution within.
 
     Where d grows, as for stiff bodies that turn far in a step, Newton's method begins at the same place, or at the best
-    one if that was much better: the same recursion along small changes of z solves its linear equations, P is made anew
+    one if that was much better: the same recursion along small changes of z solves its linear equations, P is rebuilt
     for each of them, and corrections are halved until the next one that the same P gives is shorter (Deuflhard).
 
     Parameters

@@ -56,7 +56,7 @@ class ConstrainedIntegrator(FixedStepIntegrator[FixedMotion]):
     ----------
     dt : float
         Step in s, below the stability limit of central differences for the system without the constraints. Constraints
-        have one of their own: where they turn with the motion, as the rods of a chain do, their forces are a stiffness
+        have their own: where they turn with the motion, as the rods of a chain do, their forces are a stiffness
         (for a chain of masses m under the tension T about ω² = 4T/mL), and beyond dt ω = 2 there are no multipliers.
     constraints : mapping of str to Constraint
     beta : float, default 0
@@ -295,7 +295,7 @@ class ConstrainedMotion(FixedStepMotion):
         return self._take_in_loop(n, steps)
 
     def _take_in_loop(self, n: int, steps: Steps, look_ahead: bool = False) -> int:
-        """Take n steps, and find the next positions after them, if wanted; return how many were possible."""
+        """Take n steps, and find the next positions after them, if requested; return how many were possible."""
         self._prepare()
         loads = self._loads or NO_LOADS
         known, factors = steps.load_factors(n, loads, 1.0)

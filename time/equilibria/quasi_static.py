@@ -90,7 +90,7 @@ class StaticMotion(FixedStepMotion):
         return super().arrays() | {"counts": self._counts, "rest": self._rest}
 
     def begin(self, q: Array, v: Array) -> None:
-        """Take the equilibrium beside positions q [n, dim], whatever the velocities v are."""
+        """Take the equilibrium next to positions q [n, dim], whatever the velocities v are."""
         before = self.system.kinetic(np.where(self.system.fixed, 0.0, v)) + self.system.potential(q)
         before += sum(part.stored(q, self._internal.values[name]) for name, part in self.system.inelastic.items())
         found = self._equilibrium(q, self.t, self.t)

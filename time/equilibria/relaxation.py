@@ -68,7 +68,7 @@ def relaxed(balance: StaticBalance, q: Array, part: float, solver: NewtonSolver)
         stride, square = min(2.0 * stride, 1.0 - part), square * _LONGER
         system.settle(q)
         residual = balance.residual(q)
-        # Forces that no step could be told from round-off are not balanced by that; others are, to round-off.
+        # Forces that no step could be distinguished from round-off are not balanced by that; others are, to round-off.
         left = np.where(system.fixed, 0.0, system.apply_mass(moved)) / taken if corrections else residual
         if part >= 1.0 and np.abs(left).max() <= _BALANCED * balance.size:
             return q, corrections

@@ -114,7 +114,7 @@ def enter(calendar, t, i):
     place = (t - calendar.span[BASE]) * calendar.span[PER_TIME]
     if place < calendar.state[CURRENT] + 1:
         if calendar.state[WAITING] == len(calendar.heap_time):
-            calendar.state[VALID] = 0  # full of records that are no longer valid: to be made anew
+            calendar.state[VALID] = 0  # full of records that are no longer valid: to be rebuilt
         else:
             _push(calendar, t, i)
     elif place < len(calendar.fill) - AHEAD:

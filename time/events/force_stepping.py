@@ -46,7 +46,7 @@ class ForceStepping(Summarized, Integrator):
         Let cells that are neighbours in these directions be mirror images of each other (Fig. 4 of the paper), with
         lattice planes through the origin unless an offset is given: V_h is then invariant under those reflections of
         these directions that leave V as it is. A body whose nodes lie on such planes and fly alike is a non-transversal
-        start; ``offset="random"`` gives each coordinate mirrors of its own.
+        start; ``offset="random"`` gives each coordinate its own mirrors.
     axes : float64 [dim, dim], optional
         The directions of the lattice, one unit vector in each row; default: the coordinate axes. An obstacle that
         is much stiffer than the body acts on the scale of the grid as a wall of lattice facets: oblique to the

@@ -32,7 +32,7 @@ def _huge_pages(size: int) -> mmap.mmap | None:
     """Return memory with room for so many bytes from the beginning of a page on; None if there is not as much."""
     try:
         pages = mmap.mmap(-1, -(-size // _PAGE) * _PAGE + _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    except OSError:  # NumPy tells it as all others do, or still has what is missing
+    except OSError:  # NumPy shows it as all others do, or still has what is missing
         return None
     with suppress(OSError):  # of a system that has no huge ones: then pages are as they are
         pages.madvise(mmap.MADV_HUGEPAGE)

@@ -83,7 +83,7 @@ def places_of(things, s):
 
 @uncounted_inlined
 def find(things, s, width, requested):
-    """Return which node of the stencil number s in ``held`` is the wanted one (int64) of the star, or its width."""
+    """Return which node of the stencil number s in ``held`` is the required one (int64) of the star, or its width."""
     places = places_of(things, s)
     for k in range(0, width, LANES):
         lane = lane_of(places + 2 * np.int64(k), requested)

@@ -20,7 +20,7 @@ def require_lattice(
     ------
     ValueError
         If the grid size is not positive, the offset not finite, axes are no orthogonal unit vectors, or the mirroring
-        is told by anything but True and False.
+        is given by anything but True and False.
     """
     sizes = _numbers("grid size", grid)
     if not (sizes.size and np.all(np.isfinite(sizes)) and np.all(sizes > 0)):

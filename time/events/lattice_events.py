@@ -2,7 +2,7 @@
 
 Lattice coordinates z = q/h − o. Each dof i moves on its own parabola until an event. Two kinds exist:
 
-- z_i crosses an integer: the gradient component g_i is computed anew;
+- z_i crosses an integer: the gradient component g_i is recomputed;
 - z_j − z_i crosses an integer for a dof j that shares a local energy with i: g_i and g_j change by the
   mixed second difference δ of the energies they share.
 
@@ -15,7 +15,7 @@ Of a dof that is mirrored the same holds for f, the distance from the nearest ev
 ``gap``), and all steps are taken to the side s. At f = 0 and f = 1 the motion is reflected into the mirror image of the
 cell.
 
-Both are the same thing for a pair: f_j passes f_i. Which of the two is behind is told by the integers, ``gap`` and the
+Both are the same thing for a pair: f_j passes f_i. Which of the two is behind is given by the integers, ``gap`` and the
 ``layers`` of the dofs (⌊z⌋, or 0 if mirrored), of which eight bits each are enough.
 
 All times inside are counted from an epoch that follows the motion (`_rebase`): the round-off of an event time is that
@@ -104,7 +104,7 @@ def _changed(tracks, i):
 
 @uncounted_inlined
 def _renew_acceleration(things, lattice, tracks, i, local):
-    """Compute the acceleration of dof i anew; return whether it is finite."""
+    """Compute the acceleration of dof i again; return whether it is finite."""
     node, component = split(i)
     change = difference(things, lattice, tracks, i, local)
     tracks.track[node, ACCEL, component] = -change * tracks.dof[i, WEIGHT]
@@ -296,7 +296,7 @@ def advance(things, lattice, tracks, t_end, max_events, count_all, far, log, log
             moved = False
         elif partner >= 0:
             k = partner_at(things, split(i)[0], partner)
-            if tracks.next[k, PARTNER] == NONE:  # tied at the start: first each needs a gradient of its own
+            if tracks.next[k, PARTNER] == NONE:  # tied at the start: first each needs its own gradient
                 enter(calendar, t, i)
                 i = j = k
                 own = True

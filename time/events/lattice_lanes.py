@@ -292,7 +292,7 @@ def put_vertex(typingctx, track, site, gap, layer_i, out):
 
 @_compiled
 def lane_of(typingctx, places, place):
-    """Return which of LANES places (uint16, from an address on) is the wanted one, or LANES if none is."""
+    """Return which of LANES places (uint16, from an address on) is the required one, or LANES if none is."""
 
     def codegen(context, builder, signature, args):
         word = ir.IntType(16)

@@ -1,4 +1,4 @@
-"""A motion by force-stepping: its lattice and tables, what moves, and what is told of it."""
+"""A motion by force-stepping: its lattice and tables, what moves, and what is reported of it."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class ForceSteppingMotion(Motion):
         arrays = self._identity() | self._arrays()
         return {"t": np.array(self._t)} | {name: array.copy() for name, array in arrays.items()}
 
-    # -- beside the interface --------------------------------------------------------------------------------
+    # -- next to the interface --------------------------------------------------------------------------------
 
     def follow(self, t: float) -> Pieces:
         """Move to the time t in s and return all parabolas on the way: the motion itself, exactly.
@@ -235,7 +235,7 @@ class ForceSteppingMotion(Motion):
         self.advance(state.t)
 
     def _set_out(self, cell: Array, step: Array, fraction: Array, rate: Array, q: Array) -> None:
-        """Let new tracks begin at the present time, with gradients that are computed anew.
+        """Let new tracks begin at the present time, with gradients that are recomputed.
 
         ``CELL``, ``STEP``, ``FRACTION`` and ``RATE`` [n, dim] of `layout.Tracks`; positions in the axes of the lattice,
         of which those that do not move are needed.
@@ -283,7 +283,7 @@ class ForceSteppingMotion(Motion):
         return next((what for what in found if what), None)
 
     def _find_stencils(self, q: Array) -> bool:
-        """Find the stencils that change at the positions q [n, dim]; return whether tracks have to begin anew."""
+        """Find the stencils that change at the positions q [n, dim]; return whether tracks have to begin again."""
         if not self._lists.changing:
             return False
         new = self._lists.find(q)
@@ -292,7 +292,7 @@ class ForceSteppingMotion(Motion):
         return new
 
     def _renew(self) -> None:
-        """Find the stencils anew at the present time, at which a coordinate has left its bounds."""
+        """Find the stencils again at the present time, at which a coordinate has left its bounds."""
         q, dim, before = self._state(self._t).q, self.system.dim, self._tracks
         self._require_no_crossing(q)
         tables = self._lists.tables

@@ -8,7 +8,7 @@ of all stencils closer than
     reach + 2 (diagonal of a cell) + room
 
 is complete as long as no node moves by more than half the room. Each coordinate has its part of that as a range of
-cells; the event that takes one out of its range is where lists are found anew. So they depend on the motion alone, and
+cells; the event that takes one out of its range is where lists are found again. So they depend on the motion alone, and
 not on when it is looked at.
 """
 
@@ -33,7 +33,7 @@ _FINE = 0.05  # of the distance at which forces between surfaces begin: a grid t
 
 @final
 class StencilLists:
-    """The energies of a system with their stencils: those that change have lists of their own here.
+    """The energies of a system with their stencils: those that change have their own lists here.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A system divided by levels: nodes in their order, and what acts on those of each level in memory of its own."""
+"""A system divided by levels: nodes in their order, and what acts on those of each level in its own memory."""
 
 from __future__ import annotations
 

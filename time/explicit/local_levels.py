@@ -26,7 +26,7 @@ _ROUNDING = 1e-9
 _TRIES, _MOST_TRIES = 5, 12  # of bounds between two levels, also as long as none was good
 _LITTLE_MORE = 0.005  # of a bound, in trials that were not good twice as much each time
 _SLACK = 0.03  # how near the frequency of a level may be to what its step allows without another try
-_APART = 0.25  # of its stability limit: the step of an energy that has one level for all nodes, beside faster ones
+_APART = 0.25  # of its stability limit: the step of an energy that has one level for all nodes, next to faster ones
 
 
 def finest(rates: Rates, dt: float) -> int:
@@ -40,7 +40,7 @@ def is_one_level(rates: Rates, dt: float) -> bool:
 
 
 def halvings(dt: float, requested: float) -> int:
-    """Return how often a step dt in s must be halved to be at most a wanted one."""
+    """Return how often a step dt in s must be halved to be at most the required one."""
     return max(math.ceil(math.log2(dt / requested) - _ROUNDING), 0) if requested < dt else 0
 
 
@@ -49,7 +49,7 @@ def levels_of(system: System, q: Array, rates: Rates, dt: float, layers: int, gi
 
     A stencil has the level of the fastest of its nodes, or that of a stencil so many layers away less one. The bound
     between each two levels is moved until the largest frequency of all stencils up to the lower one is as far from the
-    stability limit of its step as wanted.
+    stability limit of its step as required.
 
     Raises
     ------
@@ -137,7 +137,7 @@ class _Levels:
         return largest_frequency(alone, self._q)
 
     def bound(self, level: int) -> None:
-        """Move the bound between a level and the next one to where the step of the level is as far as wanted.
+        """Move the bound between a level and the next one to where the step of the level is as far as required.
 
         Where no bound is found there are no stencils up to this level but those that have to be.
         """

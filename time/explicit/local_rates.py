@@ -44,7 +44,7 @@ class Rates:
     Attributes
     ----------
     whole : float
-        The step in s of the stiffest stencils beside slower ones; infinite if nothing is stiff.
+        The step in s of the stiffest stencils next to slower ones; infinite if nothing is stiff.
     alone : float
         That in s of all of it in one level, which no other kicks: by `Safety.of_one_level`.
     nodes : float64 [n]

@@ -33,7 +33,7 @@ _CANDIDATES = 16  # of largest steps between one and its double
 @final
 @dataclass(frozen=True)
 class Multirate(FixedStepIntegrator["MultirateMotion"]):
-    """Explicit Newmark whose elements take steps of their own: dt, dt/2, dt/4, … .
+    """Explicit Newmark whose elements take their own steps: dt, dt/2, dt/4, … .
 
     Each stencil, an element or a bar, has a level l by what is stable for it, and acts at the multiples of
     h_l = dt/2ˡ, with

@@ -328,7 +328,7 @@ def _steps(
 def _subtract_loads(loads, factors, q, seen, acting, rooms, at, gradient, forces, works):
     """Take loads with factors [l] off the gradient, and add their work in the step to works [l].
 
-    Of q, acting and gradient all numbers are in rows of their own as well: at, forces and gradient.
+    Of q, acting and gradient all numbers are in their own rows as well: at, forces and gradient.
     """
     start, total = rooms[START], rooms[SUM]
     for i in range(len(at)):
@@ -368,7 +368,7 @@ def _pass_over(q, v, a, gradient, inverse_mass, before, has_kick, after, has_dri
 @uncounted_formula
 def _pass(q, v, a, gradient, inverse_mass, rooms, has_kick, after, has_drift, kick, size, clears):
     """Kick coordinates for a time after a drift, if there was one, and let them do the next one, if there is one."""
-    # Both have loops of their own: in one loop h a would be rounded before it is added, apart it is not, and a run
+    # Both have their own loops: in one loop h a would be rounded before it is added, apart it is not, and a run
     # would depend on its portions.
     if has_kick:
         for i in range(len(q)):

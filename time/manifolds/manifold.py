@@ -151,7 +151,7 @@ def solve_increment(equations: Equations, size: int) -> Array:
     The increment starts at zero: which root is found is part of a scheme. A correction is halved until the residual
     falls, or the next correction that the same matrix would give (Deuflhard's natural monotonicity test), and where
     the equations are not defined. The equations must become r = x as the step goes to zero; then det ∂r/∂x > 0 as far
-    as the root is continued from there, and another sign tells a root of another branch, behind a fold.
+    as the root is continued from there, and another sign shows a root of another branch, behind a fold.
 
     Raises
     ------

@@ -104,7 +104,7 @@ def frequency_response(
     modes : Modes, optional
         By superposition of these; without, directly, with a factorisation for each frequency.
     ratio : float or float [k], default 0
-        Of superposition: a ratio of critical damping of all modes or of each, beside that by C, of which the diagonal
+        Of superposition: a ratio of critical damping of all modes or of each, next to that by C, of which the diagonal
         counts.
     loss_factor : float, default 0
         η of the whole stiffness (hysteretic damping).

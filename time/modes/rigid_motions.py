@@ -37,7 +37,7 @@ def rigid_motions(q: Array, center: Array) -> Array:
 def sorted_rigid(
     motions: SmallMotions, squares: Array, shapes: Array, largest: float
 ) -> tuple[Array, Array, list[str]]:
-    """Return ω² [k] and shapes [k, n, dim] with rigid ones told apart from mechanisms, and what each is.
+    """Return ω² [k] and shapes [k, n, dim] with rigid ones distinguished from mechanisms, and what each is.
 
     Of equal ω², as those that are zero, a method finds any mixture. Here the rigid motions in it that supports allow
     come first: shifts, along axes if there are such, and turns. What is left of the mixture are mechanisms, and slow

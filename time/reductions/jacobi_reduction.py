@@ -115,7 +115,7 @@ class JacobiReduction(Around):
         return JacobiMotion(reduced, self.integrator.resume(reduced.system, checkpoint), centre)
 
     def fit(self, system: System, state: State, interval: float) -> JacobiReduction:
-        """Return the method with a step that divides the interval in s between wanted times.
+        """Return the method with a step that divides the interval in s between output times.
 
         Raises
         ------

@@ -120,7 +120,7 @@ class PolarReduction(Around):
         return motion
 
     def fit(self, system: System, state: State, interval: float) -> PolarReduction:
-        """Return the method with a step that divides the interval in s between wanted times.
+        """Return the method with a step that divides the interval in s between output times.
 
         Raises
         ------

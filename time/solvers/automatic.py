@@ -116,7 +116,7 @@ class AutomaticSolver(LinearSolver):
 
     @cached_property
     def _few(self) -> int:
-        """How many iterations with the factors of another matrix are fewer than it takes to make them anew."""
+        """How many iterations with the factors of another matrix are fewer than it takes to make them again."""
         return int(min(max(0.5 * self._fill.solutions, _FEW), _MANY)) if self._fill else _MANY
 
     def _solve_directly(self, b: Array, tolerance: float) -> Array:

@@ -257,7 +257,7 @@ def backward(indptr, indices, factor, inverses, z, first, last):
 
 @kernel
 def incomplete_lu(indptr, indices, diagonal, values, longest, factor, inverses, first, last):
-    """Set the blocks of L and U beside the diagonal, and U_ii⁻¹ [n, 9]."""
+    """Set the blocks of L and U off the diagonal, and U_ii⁻¹ [n, 9]."""
     slot_of = np.full(len(indptr) - 1, -1, np.int64)  # of the block in the present row
     row = np.empty((longest, 9))
     left = np.empty(9)

@@ -17,7 +17,7 @@ from symplex.time.solvers.linear_solver import LinearSolver
 
 _TOLERANCE = 1e-14  # of iterations, which end where rounding begins
 _TOLERANCE_OF_MULTIGRID = 1e-10  # which does not end there
-_NARROW = 60  # coordinates beside the diagonal up to which a band is faster than sparse factors: chains, thin trusses
+_NARROW = 60  # coordinates off the diagonal up to which a band is faster than sparse factors: chains, thin trusses
 _LARGEST = 20_000  # unknowns up to which the motion is looked for along which a matrix is not positive
 
 
@@ -171,7 +171,7 @@ class _Banded(LinearSolver):
     Attributes
     ----------
     width : int
-        How many coordinates beside the diagonal the band reaches.
+        How many coordinates off the diagonal the band reaches.
     """
 
     _positive = False

@@ -17,7 +17,7 @@ from symplex.time.solvers.singular import loose_part, singular
 
 _PIVOT = 0.1  # a diagonal pivot may be this part of the largest one of its column
 _REFINE = 1e-12  # relative residual above which a solution is improved
-_BROKEN = 1e-8  # and above which, after that, the factors are made anew with all pivoting
+_BROKEN = 1e-8  # and above which, after that, the factors are rebuilt with all pivoting
 _SINGULAR = 1e-3  # and above which the matrix is taken for singular, whose solutions leave about 1
 _LOST = 1e-13  # a pivot that is this part of the largest number in its column may be nothing but rounding
 

@@ -38,7 +38,7 @@ class KeptFactors(NamedTuple):
     source : int64 [nnz']
         The place of each block in the matrix, −1 for those that are filled in.
     values, factor : float64 [nnz', 9]
-        The blocks of the matrix, and of L and U beside the diagonal.
+        The blocks of the matrix, and of L and U off the diagonal.
     inverses : float64 [n, 9]
         U_ii⁻¹.
     right, solution : float64 [3 n]
@@ -71,7 +71,7 @@ def kept_factors(pattern: Pattern) -> KeptFactors:
 
     n = pattern.n_nodes
     degree = np.diff(pattern.indptr)
-    # A matrix whose factors have all numbers that the pattern can fill: none cancels, as all beside the diagonal are
+    # A matrix whose factors have all numbers that the pattern can fill: none cancels, as all off the diagonal are
     # negative, and remain so.
     rows = pattern.rows()
     numbers = np.where(rows == pattern.indices, degree[rows] + 1.0, -1.0)

@@ -20,8 +20,8 @@ from symplex.time.solvers.block_matrix import BlockPattern
 
 LIMIT = 5000  # iterations
 PATIENCE = 1000  # iterations in which the residual must halve: thin bodies in large steps take hundreds to begin
-_STALLED = 0.9  # beginning anew from the true residual must do better than this factor
-_BREAKDOWN = 1e-14  # BiCGStab begins anew where its two residuals are orthogonal to rounding
+_STALLED = 0.9  # beginning again from the true residual must do better than this factor
+_BREAKDOWN = 1e-14  # BiCGStab begins again where its two residuals are orthogonal to rounding
 
 Worth = Callable[[int], bool]
 Outcome = Literal["converged", "rounding", "stagnated", "indefinite", "broken down", "out of iterations"]
@@ -69,7 +69,7 @@ def conjugate_gradients(
 
     Each iteration is three sweeps over the matrix or its factor, with all else done on the way: the new direction and
     its product, the new residual and L⁻¹ of it, L⁻ᵀ of that. Where the residual that is carried on is small enough, it
-    is replaced by the true one, and the iteration begins anew if that is not.
+    is replaced by the true one, and the iteration begins again if that is not.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def bicgstab(
 ) -> Solution:
     """Solve A x = b to |b − A x| ≤ tolerance |b| by BiCGStab (van der Vorst 1992), preconditioned on the right.
 
-    It begins anew from the true residual where that is not as small as the one that is carried on, and where it breaks
+    It begins again from the true residual where that is not as small as the one that is carried on, and where it breaks
     down.
 
     Parameters
@@ -170,7 +170,7 @@ def bicgstab(
                 return Solution(x, solution.residual, iterations, "rounding")
             reached, rho = solution.residual, 0.0
             np.subtract(b, t, out=r)
-        if rho == 0.0:  # begin (anew)
+        if rho == 0.0:  # begin (again)
             shadow, beta = r.copy(), 0.0
             rr = rho = pattern.dot(r, r)
             p[...] = v[...] = 0.0

@@ -23,7 +23,7 @@ _ROUNDING = 0.5  # of the tolerance is asked for, since the residual that is car
 class MultigridSolver(LinearSolver):
     """Conjugate gradients (or BiCGStab) with smoothed aggregation that keeps the rigid motions as near null space.
 
-    The hierarchy is made anew for each matrix, which takes as long as some ten iterations. What they do not get done is
+    The hierarchy is rebuilt for each matrix, which takes as long as some ten iterations. What they do not get done is
     solved with sparse factors, if these fit into memory.
 
     Parameters
@@ -143,7 +143,7 @@ def rigid_motions(positions: Array) -> Array:
 
 
 def _alone(matrix: sp.bsr_matrix) -> np.ndarray:
-    """Return which rows have nothing beside the diagonal: fixed coordinates."""
+    """Return which rows have nothing off the diagonal: fixed coordinates."""
     rows = sp.csr_matrix(matrix)
     next_to = np.asarray(abs(rows).sum(axis=1)).ravel() - np.abs(rows.diagonal())
     return next_to == 0.0

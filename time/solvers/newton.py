@@ -425,7 +425,7 @@ class NewtonSolver:
         return followed(root, np.zeros_like(self.increment))
 
     def _nearest(self, guess: Array) -> Array | None:
-        """Return nearly the root beside a guess, to which whole corrections lead that get shorter fast."""
+        """Return nearly the root next to a guess, to which whole corrections lead that get shorter fast."""
         self._trial[...] = guess
         last = np.inf
         for _ in range(_FOLLOWED):

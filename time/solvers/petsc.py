@@ -18,7 +18,7 @@ from symplex.time.solvers.singular import loose_part, singular
 PREFIX, UNSYMMETRIC = "symplex_", "symplex_unsymmetric_"  # of options in the environment variable PETSC_OPTIONS
 EXACT_ENOUGH = 1e-3  # a residual at which rounding may end iterations
 _ROUNDING = 0.5  # of the tolerance is asked for, since the residual that is carried on is not quite the true one
-_STALLED = 0.9  # beginning anew from the true residual must do better than this factor
+_STALLED = 0.9  # beginning again from the true residual must do better than this factor
 _GROWTH = 1e20  # of a residual, beyond which iterations end
 # The last where the largest eigenvalues of multigrid's levels are estimated by conjugate gradients.
 _INDEFINITE = "DIVERGED_INDEFINITE_MAT", "DIVERGED_INDEFINITE_PC", "DIVERGED_PCSETUP_FAILED"
@@ -179,7 +179,7 @@ class PetscSolver(LinearSolver):
     def _iterate(self, rhs: Array, tolerance: float) -> tuple[float, int]:
         """Solve for a right-hand side; return the residual as part of it, and why iterations have ended.
 
-        Where the residual that is carried on is small enough, but the true one is not, they begin anew from that.
+        Where the residual that is carried on is small enough, but the true one is not, they begin again from that.
         """
         self._rhs.setArray(rhs)
         self._x.set(0.0)

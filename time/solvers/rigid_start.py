@@ -1,6 +1,6 @@
 """The rigid part of a solution, with which conjugate gradients begin: what inertia alone holds takes them longest.
 
-In a step that is long beside the periods of a free body only its inertia holds its rigid motions Z, which are then the
+In a step that is long next to the periods of a free body only its inertia holds its rigid motions Z, which are then the
 softest by far. With x = Z (ZᵀA Z)⁻¹ Zᵀ b nothing is left of them in the residual b − A x, and as they are nearly
 eigenvectors, conjugate gradients from there on do not meet them again (the Init-CG of Erhel and Guyomarc'h 2000).
 """

@@ -62,7 +62,7 @@ class RotatedTangent:
         return Places(place[lower.source], place[self._pattern.transposed[lower.source]])
 
     def take(self, values: Array, middle: Array, end: Array, out: Array) -> bool:
-        """Write the lower half of the symmetric part of A R to out; return whether the rest of A R is small beside it.
+        """Write the lower half of the symmetric part of A R to out; return whether the rest of A R is small next to it.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class RotatedTangent:
         return left <= _UNSYMMETRIC**2 * kept
 
     def _take_border(self) -> list[tuple[float, float]]:
-        """Do the same with blocks beside those of the pattern, if there are any; return their sums."""
+        """Do the same with blocks next to those of the pattern, if there are any; return their sums."""
         return []
 
     def solve(

@@ -115,7 +115,7 @@ class CompiledSearch:
     def find(
         self, q: Array, v: Array, h: float, bounds: tuple[float, float], requested: float
     ) -> tuple[Attempt, int] | None:
-        """Return the step from positions and velocities [n, dim] with the wanted discrete energy in J.
+        """Return the step from positions and velocities [n, dim] with the required discrete energy in J.
 
         And how many sizes were tried, beginning with the last one h, between bounds in s. None if the general search
         has to look for it.
@@ -177,7 +177,7 @@ def _indicator(system, vectors, blocks, q, v):
 
 
 class _Problem(NamedTuple):
-    """A search in a system from positions and velocities [n, dim], for the wanted energy in J."""
+    """A search in a system from positions and velocities [n, dim], for the required energy in J."""
 
     search: Search
     system: CompiledSystem
@@ -191,7 +191,7 @@ class _Problem(NamedTuple):
 
 @formula
 def _excess(p, h):
-    """Return E(h) less the wanted energy, NaN where there is no step; keep it if it is the best."""
+    """Return E(h) less the required energy, NaN where there is no step; keep it if it is the best."""
     search, system, factors, vectors, blocks, q = p.search, p.system, p.factors, p.vectors, p.blocks, p.q
     rooms, best = search.rooms, search.best
     part = h / best[_H] if best[_H] > 0.0 and abs(h / best[_H] - 1.0) < NEAR else 0.0
@@ -234,7 +234,7 @@ def _excess(p, h):
 
 @formula
 def _is_exact(p):
-    """Return whether the best step so far has the wanted energy to the round-off of a sum."""
+    """Return whether the best step so far has the required energy to the round-off of a sum."""
     best = p.search.best
     return best[_H] > 0.0 and abs(best[_EXCESS]) <= ROUND_OFF * EPS * best[_SIZE]
 

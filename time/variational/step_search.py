@@ -1,4 +1,4 @@
-"""The search for the size of a step at which its discrete energy has a wanted value."""
+"""The search for the size of a step at which its discrete energy has the required value."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def inverse(f: float, a: float, g: float, b: float, k: float, c: float) -> float
 def interpolation(excess, is_exact):
     """Return the search by interpolation, made of functions of what it is for: to be run as it is, or compiled.
 
-    ``excess(p, h)`` returns E(h) less the wanted energy, NaN where there is no step; ``is_exact(p)`` whether the best
+    ``excess(p, h)`` returns E(h) less the required energy, NaN where there is no step; ``is_exact(p)`` whether the best
     step so far has this energy to round-off.
     """
 
@@ -77,7 +77,7 @@ def interpolation(excess, is_exact):
 
 @final
 class StepSearch:
-    """Looks for the size h of a step for which its discrete energy E(h) is the wanted one.
+    """Looks for the size h of a step for which its discrete energy E(h) is the required one.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class StepSearch:
         self._enough = 0.0
 
     def excess(self, h: float) -> float:
-        """Return E(h) less the wanted energy in J, NaN where the step cannot be solved."""
+        """Return E(h) less the required energy in J, NaN where the step cannot be solved."""
         near = self._found
         try:
             attempt = self._solve(h, near if near is not None and abs(h / near.h - 1.0) < NEAR else None)
@@ -122,14 +122,14 @@ class StepSearch:
         guess, low, high : float
             In s, in this order: low, guess, high.
         still : float
-            E(0) less the wanted energy in J.
+            E(0) less the required energy in J.
         slope : float
             dE/d(h²) at h = 0 in J/s².
 
         Returns
         -------
         Attempt or None
-            With the wanted energy as closely as round-off lets it be, if there is one from low to high.
+            With the required energy as closely as round-off lets it be, if there is one from low to high.
         """
         self._enough = ROUGH * abs(slope) * guess * guess
         first = self.excess(guess)
@@ -153,16 +153,16 @@ class StepSearch:
         return None if self._best is None else self._best[1]
 
     def _is_exact(self) -> bool:
-        """Whether the best step so far has the wanted energy to the round-off of a sum."""
+        """Whether the best step so far has the required energy to the round-off of a sum."""
         return self._best is not None and abs(self._best[0]) <= ROUND_OFF * EPS * self._best[1].size
 
     @property
     def _near(self) -> bool:
-        """Whether what is left, where no size is better, is little beside what decides on the size."""
+        """Whether what is left, where no size is better, is little next to what decides on the size."""
         return self._is_exact() or (self._best is not None and abs(self._best[0]) <= self._enough)
 
     def _bracket(self, h: float, excess: float, low: float, high: float) -> tuple[float, float] | None:
-        """Return two sizes between which E(h) passes the wanted energy, the nearest ones to h."""
+        """Return two sizes between which E(h) passes the required energy, the nearest ones to h."""
         up, down = [(h, excess)], [(h, excess)]
         ways = [(way, bound) for way, bound in ((down, low), (up, high)) if bound != h]
         for n in range(1, _DIVISIONS + 1):
@@ -204,7 +204,7 @@ class StepSearch:
         """Narrow two sizes down to round-off."""
         from scipy.optimize import brentq
 
-        with suppress(ValueError):  # where there is no step between, or round-off has changed a sign; `_near` tells
+        with suppress(ValueError):  # where there is no step between, or round-off has changed a sign; `_near` shows
             brentq(self.excess, a, b, xtol=4 * EPS * a, rtol=np.float64(4 * EPS))
 
 

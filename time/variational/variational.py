@@ -28,7 +28,7 @@ class VariationalMidpoint(ImplicitIntegrator):
     q_m = (q0 + q1)/2,  v = (q1 − q0)/dt,  t_m = t0 + dt/2
 
     It is the midpoint rule, and keeps what that keeps: both momenta, and the symplectic form where there are no loads.
-    Besides, it tells the discrete energy of its steps, which a fixed step does not conserve and `AdaptiveVariational`
+    Besides, it shows the discrete energy of its steps, which a fixed step does not conserve and `AdaptiveVariational`
     does: at the end of a step E1 = ½ vᵀ M v + V(q_m) + ½ W, at its beginning E0 = E1 − W, with the work of the loads
     W = f_m·(q1 − q0). From Sharma, Patil and Woolsey (2019), eqs. 32-36 (E1 is their eq. 33; 37 is misprinted).
 

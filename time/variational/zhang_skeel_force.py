@@ -100,7 +100,7 @@ class ModifiedForce(Described):
         h : float
             Step in s.
         load : float64 [n, dim], optional
-            Forces in N beside −∇V, as if they were constant.
+            Forces in N next to −∇V, as if they were constant.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Probes: what they tell of motions, sections, supports and contact, by balances that hold to round-off."""
+"""Probes: what they report of motions, sections, supports and contact, by balances that hold to round-off."""
 
 import numpy as np
 import pytest

@@ -242,7 +242,7 @@ def test_points_are_found_on_lines():
 
 
 def test_some_of_the_elements_have_the_fibres_of_all():
-    """To the last bit: what is told of a few elements is what is told of them among all."""
+    """To the last bit: what is reported of a few elements is what is reported of them among all."""
     mesh, law = box_of("tetra", (1.0, 1.0, 1.0), (2, 2, 2)), "mu/2*(I1 - 3 - log(I3)) + k*(I4 - 1)**2"
     fibred = sx.material(law, mu=40.0, k=5.0, density=1.0, fibres=[1, 0, 0])
     directions = np.random.default_rng(4).standard_normal((len(mesh.cells["tetra"]), 3))

@@ -35,7 +35,7 @@ def test_forces_are_sums_over_points():
 
 
 def test_no_other_element_has_as_many_nodes_and_points():
-    """By these alone the loops tell which elements they may sum over edges."""
+    """By these alone the loops report which elements they may sum over edges."""
     assert elements_per_chunk.py_func(brick_sums.POINTS) == brick_sums.SIZE
     of_module = [one for one in vars(elements).values() if isinstance(one, elements.Element)]
     assert len(of_module) > 5

@@ -1,4 +1,4 @@
-"""Frames: what is told of them, their accelerations as rigid bodies, moments, and what is refused."""
+"""Frames: what is reported of them, their accelerations as rigid bodies, moments, and what is refused."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Steps of Graham and Jelenić's methods in a compiled loop, beside those from Python."""
+"""Steps of Graham and Jelenić's methods in a compiled loop, next to those from Python."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The energy-momentum method, beside the midpoint rule."""
+"""The energy-momentum method, next to the midpoint rule."""
 
 import numpy as np
 import pytest

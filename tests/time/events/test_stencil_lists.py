@@ -1,4 +1,4 @@
-"""Force-stepping with stencils that change: lists that are found anew on the way, and collisions of two bodies."""
+"""Force-stepping with stencils that change: lists that are found again on the way, and collisions of two bodies."""
 
 import copy
 from dataclasses import replace

@@ -141,7 +141,7 @@ def test_tied_coordinates_with_equal_rates_in_a_trough_are_told():
 
 @pytest.mark.parametrize("slow", [1e-15, 1e-12, 1e-10])
 def test_nearly_sliding_is_told(slow):
-    """They bounce in the trough faster than times can be told apart, and each event takes hardly any time."""
+    """They bounce in the trough faster than times can be distinguished, and each event takes hardly any time."""
     system = System(np.ones(2), {"spring": Bars([[0, 1]], EngineeringStrain(1.0, 0.0), dim=1)}, dim=1)
     start = system.state([[0.25], [0.25]], [[1.0], [1.0 + slow]])
     with pytest.raises(StepFailed, match=r"makes no progress at t = .*: events pile up"):

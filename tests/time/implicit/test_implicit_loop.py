@@ -1,4 +1,4 @@
-"""Implicit steps of small systems in one compiled loop, beside those of the general method."""
+"""Implicit steps of small systems in one compiled loop, next to those of the general method."""
 
 import numpy as np
 import pytest

@@ -684,7 +684,7 @@ def test_planes():
     assert reduced.theta > 0.0
     back = plane.reconstruct(reduced)
     np.testing.assert_allclose(np.r_[back.q, back.pi], np.r_[start.q, start.pi], atol=1e-15)
-    # through the axis, told by π; and hanging still, any plane
+    # through the axis, given by π; and hanging still, any plane
     v = np.cross(gamma, [1.0, 0.0, 0.0])
     passing = pendulum.state(gamma, v)
     np.testing.assert_allclose(np.abs(SwingPlane.of(pendulum, passing).e2 @ passing.pi), np.linalg.norm(passing.pi))

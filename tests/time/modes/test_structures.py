@@ -15,7 +15,7 @@ YOUNG, DENSITY = 70e9, 2700.0
 
 
 def block(size, cells, material, held=None, formulation=None, shape=None, mass=sx.consistent_mass):
-    """A block of hexahedra of 20 nodes, from the origin; ``held(x)`` tells fixed coordinates [n, 3]."""
+    """A block of hexahedra of 20 nodes, from the origin; ``held(x)`` shows fixed coordinates [n, 3]."""
     mesh = sx.meshes.quadratic(sx.box(size, cells, split="hexahedra"))
     points = mesh.points if shape is None else shape(mesh.points)
     solid = sx.Solid(points, mesh.cells["hexahedron20"], material, formulation=formulation)
@@ -207,7 +207,7 @@ def test_nafems_fv16_and_fv12(free):
 
 
 def test_a_stack_of_reduced_elements_has_mechanisms():
-    """One row of hexahedra of 20 nodes with 2 × 2 × 2 points bends without strains at these: it is told."""
+    """One row of hexahedra of 20 nodes with 2 × 2 × 2 points bends without strains at these: it is reported."""
     mesh = sx.meshes.quadratic(sx.box((3.0, 1.0, 1.0), (3, 1, 1), split="hexahedra"))
     cells = mesh.cells["hexahedron20"]
     solid = sx.Solid(mesh.points, cells, STEEL, formulation="reduced")

@@ -1,4 +1,4 @@
-"""Linear solvers of implicit steps: kernels on block patterns, incomplete factors, iterations, failures told."""
+"""Linear solvers of implicit steps: kernels on block patterns, incomplete factors, iterations, failures reported."""
 
 import importlib.util
 import sys

@@ -188,7 +188,7 @@ def test_linear_systems_are_stable_at_any_step_from_a_quarter_on(variant, beta, 
 @pytest.mark.parametrize("beta", [0.0, 0.1, 0.2, 0.24])
 def test_below_a_quarter_the_limit_is_where_it_is_said_to_be(beta):
     limit = 2.0 / np.sqrt(1.0 - 4.0 * beta)
-    # ω² is told from above, to a few per cent; the two other springs add some to it
+    # ω² is distinguished from above, to a few per cent; the two other springs add some to it
     system, q = chain(0.95 * limit)
     motion = ZhangSkeel(0.1, beta).start(system, system.state(q))
     assert np.abs(motion.advance(50.0).q).max() < 100.0
