@@ -13,6 +13,7 @@ from numba.core.event import Event, Listener, install_listener
 from symplex.fem.compiled.kernel_cache import lasting_cache
 from symplex.fem.compiled.kernels import is_kernel
 from symplex.runs.frames import Shown, fields_of
+from symplex.runs.plausibility import doubts
 from symplex.runs.progress import clock
 from symplex.runs.rows import RowsOfRun, found_once
 from symplex.scenario.scenario import Problem, Scenario
@@ -177,6 +178,7 @@ def _counted() -> Iterator[_Compiling]:
 
 def _begin(problem: Problem, compiling: _Compiling) -> None:
     """Compute the beginning of a run, and of each of its stages, until nothing more is compiled."""
+    doubts(problem)  # which evaluate laws
     drawn = Shown(problem)
     motion = problem.integrator.start(problem.system, problem.state)
     rows = RowsOfRun(problem, motion)

@@ -1,4 +1,4 @@
-"""Checks of your own energies, loads, laws, constraints and integrators: one call finds a wrong sign.
+"""Checks of user-defined energies, loads, laws, constraints and integrators: one call finds a wrong sign.
 
 The tests of the package call the same functions for its own. Each raises `symplex.errors.CheckFailed`, an
 ``AssertionError``, with one sentence that says what is wrong, where and by how much.

@@ -1,4 +1,4 @@
-"""What there is to tell of a state: stress and strain, reactions and forces, and probes that look at them."""
+"""What there is to report of a state: stress and strain, reactions and forces, and probes that look at them."""
 
 # Made by tests/write_stubs.py.
 from symplex.fem.outputs.field_probes import NodalProbe as NodalProbe

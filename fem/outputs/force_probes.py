@@ -214,6 +214,8 @@ class ForceProbe(_Resultants):
         dim: int = 3,
     ):
         groups = dict(nodes) if isinstance(nodes, Mapping) else {"": nodes}
+        if not groups:
+            raise InvalidSystem("ForceProbe: nodes must name at least one group of nodes, got none.")
         super().__init__(name, what, list(groups), about, dim)
         self._acting = tuple(acting)
         self._groups = [np.unique(node_indices("ForceProbe", some)) for some in groups.values()]

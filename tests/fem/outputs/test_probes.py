@@ -250,3 +250,8 @@ def rows_of(probe, seen):
     for one in seen:
         states.add(one)
     return probe.rows(states)
+
+
+def test_a_probe_of_no_group_of_nodes_is_refused():
+    with pytest.raises(InvalidSystem, match=r"ForceProbe: nodes must name at least one group of nodes, got none\."):
+        sx.outputs.ForceProbe("cut", ["one"], {})
