@@ -119,6 +119,12 @@ class Subject:
             )
         if not np.isfinite(self.q).all():
             raise InvalidArgument(f"{type(self.energy).__name__}: positions must be finite.")
+        least = int(np.max(self.nodes, initial=-1)) + 1
+        if self.q.ndim != 2 or len(self.q) < least or not 1 <= self.q.shape[1] <= 3:
+            raise InvalidArgument(
+                f"{type(self.energy).__name__}: positions must have shape (n, dim) with n at least {least}, got "
+                f"{self.q.shape}."
+            )
 
     @property
     def place(self) -> str:

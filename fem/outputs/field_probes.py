@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, final, get_args
+from typing import Annotated, Any, Literal, final, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES
 from symplex.base.fields import OF_SOLIDS
+from symplex.base.quantities import whole
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes, node_indices
 from symplex.fem.assembly.pattern import Array
@@ -64,7 +65,7 @@ class NodalProbe(DeferredProbe):
         components: Sequence[str] | None = None,
         reduce: Sequence[str] = (),
         labels: Sequence[str] | None = None,
-        dim: int = 3,
+        dim: Annotated[int, whole(1, 3)] = 3,
     ):
         require("NodalProbe", quantities, MOTIONS)
         require("NodalProbe", reduce, get_args(Reduction)) if reduce else None

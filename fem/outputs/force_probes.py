@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
-from typing import Literal, final, get_args
+from typing import Annotated, Literal, final, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Column, Kind
+from symplex.base.quantities import whole
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes, node_indices
 from symplex.fem.assembly.pattern import Array
@@ -211,7 +212,7 @@ class ForceProbe(_Resultants):
         *,
         what: str = "force",
         about: ArrayLike | None = None,
-        dim: int = 3,
+        dim: Annotated[int, whole(1, 3)] = 3,
     ):
         groups = dict(nodes) if isinstance(nodes, Mapping) else {"": nodes}
         if not groups:

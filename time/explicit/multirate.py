@@ -11,7 +11,7 @@ from typing import Annotated, Literal, final
 
 import numpy as np
 
-from symplex.base.arguments import checked
+from symplex.base.arguments import checked, described
 from symplex.base.columns import count_column
 from symplex.base.quantities import positive, positive_or_auto, whole
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
@@ -86,7 +86,8 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
 
     def __post_init__(self):
         if not isinstance(self.given, Mapping):
-            raise ValueError(f"Multirate: given must be a mapping of names of energies to levels, got {self.given!r}.")
+            got = described(self.given)
+            raise ValueError(f"Multirate: given must be a mapping of names of energies to levels, got {got}.")
 
     @property
     def safeties(self) -> Safety:
