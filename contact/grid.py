@@ -76,7 +76,7 @@ def boxes_within(nodes, bodies, q0, q1, distance, regions, near):
 @inlined
 def overlap(boxes, i, others, j):
     """Return whether two boxes have a point in common."""
-    # No branch but one: which of the six decides cannot be foretold.
+    # No branch but one: which of the six decides is unpredictable.
     return (
         (boxes[i, 0] <= others[j, 3])
         & (others[j, 0] <= boxes[i, 3])

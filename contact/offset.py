@@ -139,5 +139,5 @@ def _depths(contact: BodyContact, points: Array, way: Array) -> tuple[Array, flo
 
 
 def _deepen(depths: Array, vertices: NDArray[np.intp], requested: Array) -> None:
-    """Let the vertices [m, 4] of pairs lie at the depths wanted [m], or where they are, if that is deeper."""
+    """Let the vertices [m, 4] of pairs lie at the given depths [m], or where they are, if that is deeper."""
     np.maximum.at(depths, vertices, requested[:, None])

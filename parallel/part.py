@@ -1,4 +1,4 @@
-"""The part of a system that is on one rank: what it is told of its nodes, and the pieces of energies around them."""
+"""The part of a system that is on one rank: what it receives for its nodes, and the pieces of energies around them."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class _ProbeOfRun:
         self.columns = {"t": Column("t", "s", "time")} | {column.name: column for column in reported}
         self.is_row: NDArray[np.bool_] = np.arange(n_times) % table.every == 0
         self.writer: ProbeWriter | None = None
-        self.brought: set[int] = set()  # samples of which its event has wanted frames
+        self.brought: set[int] = set()  # samples whose event requests frames
         self._names = list(self.columns)
         self._event = None if table.frame_on is None else _Watch(table.frame_on, reported)
         self._deferred = [probe for probe in built.probes if isinstance(probe, DeferredProbe)]

@@ -170,7 +170,7 @@ def compilation_announced(shown: Display) -> Iterator[None]:
 
 
 def display(progress: bool) -> Display:
-    """Return the display that suits where the output goes; a silent one if progress is not wanted."""
+    """Return the display that suits where the output goes; a silent one if progress is off."""
     if not progress:
         return Display()
     return Bar() if Writer(sys.stdout).isatty() else Lines()

@@ -46,7 +46,7 @@ def with_changes(text: str, changes: Mapping[str, Any], name: str) -> str:
     """
     if not changes:
         return text
-    import tomlkit  # heavy, and rarely wanted
+    import tomlkit  # heavy, and rarely needed
 
     document = tomlkit.parse(text)
     for key, value in changes.items():

@@ -163,7 +163,7 @@ class ProbeBuilder:
             )
 
     def _reduce(self, table: ProbeTable) -> list[Reduction]:
-        """Return what is told of several places: of groups and whole bodies the mean, if nothing else is asked for."""
+        """Return how several places are reduced: of groups and whole bodies the mean, if nothing else is asked for."""
         if table.reduce is not None:
             return table.reduce
         return [] if table.nodes or table.points else ["mean"]

@@ -1,4 +1,4 @@
-"""The table [response]: the response to harmonic excitation, by what, at which frequencies, and where it is told."""
+"""The table [response]: the response to harmonic excitation, by what, at which frequencies, reported where."""
 
 from __future__ import annotations
 

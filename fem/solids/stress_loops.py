@@ -1,4 +1,4 @@
-"""Compiled loops for what is told of stresses: of neo-Hookean tetrahedra at once, of other elements from their forces.
+"""Compiled loops for stresses in results: of neo-Hookean tetrahedra at once, of other elements from their forces.
 
 With the edges d_a = x_a − x_0 of a linear tetrahedron of the deformed volume v and the forces f_a on its nodes,
 

@@ -283,7 +283,9 @@ MISTAKES = {
     'body = "block"\nnodes = [1]\ngroup = "x_min"': "has nodes and group; give one of",
     'body = "block"\nabout = [1, 0, 0]': "about is given, which goes with moments",
     'body = "block"\ninterpolate = false': "interpolate is false, which goes with points",
-    'support = "1"\nquantities = ["stress"]': "and has quantities, which goes with body only",
+    'support = "1"\nquantities = ["stress"]': (
+        "reports forces and moments, and has quantities, which goes with body only"
+    ),
     "every = 2": "needs one thing to look at of body, support, obstacle, contact; none is given",
     'body = "block"\nevery = 0': "every must be an integer of at least 1, got 0",
     'body = "block"\nframe_on = "end"': "frame_on must be one of 'onset', 'peak', got 'end'",

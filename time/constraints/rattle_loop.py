@@ -27,7 +27,7 @@ def take_steps(
 
     From positions and velocities [n, dim], with the accelerations without constraints, the gradients and the factors
     there, and the impulses of the step before. Of the first one the next positions may be found already; those after
-    the last one are if wanted. Loads act with the forces acting [l, n, dim] at the beginning, and with factors [s, l]
+    the last one are on request. Loads act with the forces acting [l, n, dim] at the beginning, and with factors [s, l]
     at the ends of steps in turn; the work of each is added to works [l].
     """
     table = Table(rooms[FORCE], loads, True, write)

@@ -39,7 +39,7 @@ class Solution:
     iterations : int
         Products with the matrix and solves with the factors, the check of the residual not counted.
     outcome : str
-        ``"converged"``; ``"rounding"``: the residual that is carried on is as wanted, but beginning anew does not make
+        ``"converged"``; ``"rounding"``: the residual that is carried on is small enough, but a restart does not make
         the true one smaller; ``"stagnated"``: the residual no longer falls; ``"indefinite"``: a direction along which a
         matrix that should be positive definite has no positive curvature; ``"broken down"``: a number that is not
         finite; or ``"out of iterations"``.

@@ -31,7 +31,7 @@ from symplex.time.solvers.rigid_start import RigidInitialGuess
 _UNSYMMETRIC = 0.05  # part of the symmetric part, by squares of all numbers, that the rest may be
 _LOOSE_ENDS = 1e-12  # of the mean square of distances, so that neighbours in a line do not turn about it
 _FIRST, _NEXT = 0.01, 0.1  # tolerances of solutions with the symmetric part, the first one and those after it
-_CLOSER = 0.5  # or this part of what is still wanted, if that is more
+_CLOSER = 0.5  # or this part of what is still required, if that is more
 _LIMIT = 20  # such solutions
 
 
