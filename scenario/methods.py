@@ -24,41 +24,21 @@ from symplex.base.quantities import (
 )
 from symplex.device.motion import OnDevice
 from symplex.scenario.table import Entry, one_of
+from symplex.time.catalogue import by_kind
 from symplex.time.composition import Composition, SchemeName
-from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.conserving.schemes import SCHEMES
 from symplex.time.constraints.rattle import Rattle, Shake
-from symplex.time.equilibria.quasi_static import Static
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.local_levels import MOST as MOST_LEVELS
 from symplex.time.explicit.multirate import Multirate
 from symplex.time.explicit.newmark import Newmark
-from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
-from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import FixedStepIntegrator, Integrator
 from symplex.time.langevin import Langevin
-from symplex.time.variational.adaptive_variational import AdaptiveVariational
-from symplex.time.variational.variational import VariationalMidpoint
 from symplex.time.variational.zhang_skeel import ZhangSkeel
 
 # The class of each kind. Its parameters are the keys of the table.
-INTEGRATORS: dict[str, type[Integrator]] = {
-    "newmark": Newmark,
-    "force-stepping": ForceStepping,
-    "energy-momentum": EnergyMomentum,
-    "midpoint": Midpoint,
-    "variational-midpoint": VariationalMidpoint,
-    "adaptive-variational": AdaptiveVariational,
-    "generalized-alpha": GeneralizedAlpha,
-    "hht": HilberHughesTaylor,
-    "graham-jelenic": GrahamJelenic,
-    "zhang-skeel": ZhangSkeel,
-    "multirate": Multirate,
-    "rattle": Rattle,
-    "shake": Shake,
-    "static": Static,
-}
+INTEGRATORS: dict[str, type[Integrator]] = {kind: type(method) for kind, method in by_kind().items()}
 # Methods that were kinds up to version 0.10, and the module of examples/papers that each one is now.
 FORMER = {
     "energy-stepping": "energy_stepping",
