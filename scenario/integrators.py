@@ -176,7 +176,7 @@ def _with_parts(table: IntegratorTable, system: System) -> IntegratorTable:
         return table
     given = getattr(table, key)
     names = [part for name in given for part in _energies_of(name, system)]
-    return table.model_copy(update={key: type(given)(names)})
+    return table.replaced(**{key: type(given)(names)})
 
 
 def _energies_of(name: str, system: System) -> list[str]:
