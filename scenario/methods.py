@@ -180,6 +180,11 @@ class IntegratorTable(Entry):
         def __getattr__(self, name: str) -> Any:
             """Return the value of a key, which those of the class are."""
 
+    @classmethod
+    def _prepared(cls, value: Any) -> Any:
+        kind = value.get("kind") if isinstance(value, Mapping) and cls is IntegratorTable else None
+        return METHODS[kind](**value) if isinstance(kind, str) and kind in METHODS else value
+
     def bare(self, **more: Any) -> Integrator:
         """Return the method with the parameters of the table, and others, without composition."""
         given: dict[str, Any] = {}

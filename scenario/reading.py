@@ -48,7 +48,7 @@ class Keys:
 
     @classmethod
     def _prepared(cls, value: Any) -> Any:
-        """Return the keys that are read for what is written; it may raise ValueError."""
+        """Return the keys that are read for what is written, or a table; it may raise ValueError."""
         return value
 
     def replaced(self, **values: Any) -> Self:
@@ -74,11 +74,11 @@ class Keys:
 
 def read(model: type[T], value: Any, lines: list[str], here: str = "") -> T | None:
     """Return a table of a class; add a line for each mistake, with its place, and return None if there is one."""
-    if isinstance(value, model):
-        return value
     n, found, table = len(lines), {}, model.__new__(model)
     try:
-        value = model._prepared(value)
+        value = value if isinstance(value, model) else model._prepared(value)
+        if isinstance(value, model):
+            return value
         if not isinstance(value, Mapping):
             raise refused("a table", value)
         declared, known = fields_of(model), keys_of(model)
