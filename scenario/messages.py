@@ -14,6 +14,7 @@ from symplex.errors import ScenarioError
 
 _known_to_be_close: ContextVar[dict[tuple[str, tuple[str, ...]], list[str]] | None] = ContextVar("close", default=None)
 _TOLD = 50  # mistakes that are reported one by one
+REFERENCE = "docs/scenario/{}.md"  # the page of a table
 _COMPARED = 100  # letters of a word that are compared with known ones
 
 

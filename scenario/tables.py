@@ -191,11 +191,14 @@ class Kind(NamedTuple):
     several : bool
         Whether there may be several, in double brackets.
     needed : bool
+    key : str
+        How files call it, and the page of the reference.
     """
 
     models: Mapping[str, type[Entry]]
     several: bool
     needed: bool
+    key: str
 
     @property
     def brings_nodes(self) -> bool:
@@ -214,7 +217,7 @@ def kinds_of(tables: type[Tables]) -> dict[str, Kind]:
         if models:
             by_kind = {get_args(_kind(model))[0]: model for model in models} if len(models) > 1 else {"": models[0]}
             several = get_origin(hints[item.name]) is list
-            found[item.name] = Kind(by_kind, several, item.default is item.default_factory)  # both are MISSING
+            found[item.name] = Kind(by_kind, several, item.default is item.default_factory, item.name)  # MISSING
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from symplex.base.quantities import check_text, ended, must_be_one_of, shown
 from symplex.scenario.definitions import DEFINE, evaluated
 from symplex.scenario.messages import (
+    REFERENCE,
     as_many_as_are_reported,
     close_to,
     mistakes,
@@ -61,7 +62,7 @@ def read_tables(data: Mapping[str, Any], name: str, of: type[Tables] = Tables) -
             except ValueError as error:
                 lines.append(f"title {error}.")
         elif key not in kinds:
-            lines.append(f"unknown table {shown(key)}; {suggestion(key, known)}")
+            lines.append(f"unknown table {shown(key)}; {suggestion(key, known)} See {REFERENCE.format('index')}.")
         elif kinds[key].several:
             if not isinstance(value, list):
                 lines.append(f"{key} must be written [[{key}]], with double brackets; there may be several.")
@@ -170,5 +171,6 @@ def validated(kind: Kind, value: Any, here: str, lines: list[str]) -> Table | No
         model = kind.models[word]
     found: list[str] = []
     table = read(model, value, found)
-    lines += dict.fromkeys(f"{here}: {line}" for line in found)
+    see = f" See {REFERENCE.format(kind.key)}."
+    lines += dict.fromkeys(f"{here}: {line}{see if line.startswith('unknown key') else ''}" for line in found)
     return table
