@@ -72,7 +72,7 @@ def entry(one: Problem, record: Mapping) -> str:
     columns = {head: cells for head, cells in columns.items() if head not in facts}
     if shown and (judged := _judged(columns.get("accepted", []))):
         facts["accepted"] = f"{judged} (in brackets: not judged)"
-    if "target" in facts or columns["found"] == columns.get("target"):
+    if len(rows) > 1:
         del columns["found"]  # the target and the deviation say it
     facts |= {"deviations": f"parts of {common}"} if common else {}
     lines = shown or [list(columns), *(list(cells) for cells in zip(*columns.values(), strict=True))]
