@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from verification_manual.problem import PROBLEMS, Problem, Row
 
 INDEX = "README.md"
 COMMAND = "python benchmarks/verification_manual"
+ROUND_OFF = 1e-9
 STATED = ("method", "quantity", "target", "accepted")  # once above a table, where all rows have the same
 
 
@@ -51,11 +53,25 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def _worst(rows: list[Row]) -> list[Row]:
+    """Return the worst row of each quantity where all of several methods are right to round-off; else all rows."""
+    methods = dict.fromkeys(row.by for row in rows)
+    if len(methods) < 3 or any(abs(row.deviation) > ROUND_OFF for row in rows):
+        return rows
+    of: dict[str, list[Row]] = {}
+    for row in rows:
+        of.setdefault(row.what, []).append(row)
+    if any(len({row.target for row in group}) > 1 or len(group) < len(methods) for group in of.values()):
+        return rows
+    worst = (max(group, key=lambda row: abs(row.deviation)) for group in of.values())
+    return [replace(row, by=", ".join(methods)) for row in worst]
+
+
 def entry(one: Problem, record: Mapping) -> str:
     """Return the section of a problem; what is the same in all rows is stated once, above the table."""
-    rows = rows_of(record)
+    rows = _worst(rows_of(record))
     scales = [number(row.scale) if row.scale not in (None, 1.0) else "" for row in rows]
-    common = scales[0] if len(rows) > 1 and len(set(scales)) == 1 else ""
+    common = scales[0] if len(set(scales)) == 1 else ""
     parts = [f" of {scale}" if scale and not common else "" for scale in scales]
     columns = {
         "method": [row.by for row in rows],
@@ -65,18 +81,20 @@ def entry(one: Problem, record: Mapping) -> str:
         "deviation": [deviation(row) + part for row, part in zip(rows, parts, strict=True)],
         "accepted": [limit(one.limit(row)) for row in rows],
     }
-    shown = _crossed(columns)
+    shown, worst = _crossed(columns), len(rows) < len(record["rows"])
     facts: dict[str, str] = {}
     if len(rows) > 1:
         facts = {head: cells[0] for head, cells in columns.items() if head in STATED and len(set(cells)) == 1}
-    columns = {head: cells for head, cells in columns.items() if head not in facts}
-    if shown and (judged := _judged(columns.get("accepted", []))):
-        facts["accepted"] = f"{judged} (in brackets: not judged)"
-    if len(rows) > 1:
+    if worst:
+        facts = {"largest deviations of": rows[0].by} | {head: facts[head] for head in facts if head != "method"}
+    if worst or len(rows) > 1:
         del columns["found"]  # the target and the deviation say it
-    facts |= {"deviations": f"parts of {common}"} if common else {}
+    if shown and (judged := _judged(columns["accepted"])):
+        facts["accepted"] = f"{judged} (in brackets: not judged)"
+    columns = {head: cells for head, cells in columns.items() if head not in facts and not (worst and head == "method")}
+    facts |= {"deviations relative to": common} if common else {}
     lines = shown or [list(columns), *(list(cells) for cells in zip(*columns.values(), strict=True))]
-    stated = f" All rows: {'; '.join(f'{head} {value}' for head, value in facts.items())}." if facts else ""
+    stated = "".join(f" *{head.capitalize()}:* {value}." for head, value in facts.items())
     text = [f"## {one.title}", "", one.model, "", f"*Target:* {one.source}.{stated} `--only {one.name}`", ""]
     text += [f"| {' | '.join(map(cell, lines[0]))} |", f"|{' --- |' * len(lines[0])}"]
     return "\n".join([*text, *(f"| {' | '.join(map(cell, line))} |" for line in lines[1:]), ""])
@@ -151,7 +169,6 @@ def written(records: Mapping[str, Mapping]) -> dict[str, str]:
         for one in members:
             row = largest(one, rows_of(records[one.name]))
             link = f"[{one.title}]({file_of(family)}#{anchor(one.title)})"
-            of = cell(f"{row.by}: {row.what}")
-            lines.append(f"| {link} | {deviation(row)} | {of} | {limit(one.limit(row))} |")
+            lines.append(f"| {link} | {deviation(row)} | {cell(row.by)} | {limit(one.limit(row))} |")
     pages[INDEX] = "\n".join(lines) + "\n"
     return pages
