@@ -97,7 +97,7 @@ def impact() -> Problem:
 
 
 def truss() -> Problem:
-    """Return the truss of Graham and Jelenić's section 7.2, rotating steadily but for random velocities of a tenth."""
+    """Return the truss of Graham and Jelenić's section 7.2, in steady rotation with random velocities of a tenth."""
     points = np.array([[0, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [1, 0, 0]], dtype=float)
     pairs = np.array([[0, 1], [0, 2], [0, 3], [0, 4], [1, 2], [2, 3], [3, 4], [4, 1]], dtype=np.int32)
     lengths = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)

@@ -67,8 +67,8 @@ def _worst(rows: list[Row]) -> list[Row]:
     return [replace(row, by=", ".join(methods)) for row in worst]
 
 
-def entry(one: Problem, record: Mapping) -> str:
-    """Return the section of a problem; what is the same in all rows is stated once, above the table."""
+def entry(one: Problem, record: Mapping, before: Problem | None = None) -> str:
+    """Return the section of a problem after another one; what all rows share is stated once, above the table."""
     rows = _worst(rows_of(record))
     scales = [number(row.scale) if row.scale not in (None, 1.0) else "" for row in rows]
     common = scales[0] if len(set(scales)) == 1 else ""
@@ -95,7 +95,8 @@ def entry(one: Problem, record: Mapping) -> str:
     facts |= {"deviations relative to": common} if common else {}
     lines = shown or [list(columns), *(list(cells) for cells in zip(*columns.values(), strict=True))]
     stated = "".join(f" *{head.capitalize()}:* {value}." for head, value in facts.items())
-    text = [f"## {one.title}", "", one.model, "", f"*Target:* {one.source}.{stated} `--only {one.name}`", ""]
+    source = "as above" if before is not None and before.source == one.source else one.source
+    text = [f"## {one.title}", "", one.model, "", f"*Target:* {source}.{stated} `--only {one.name}`", ""]
     text += [f"| {' | '.join(map(cell, lines[0]))} |", f"|{' --- |' * len(lines[0])}"]
     return "\n".join([*text, *(f"| {' | '.join(map(cell, line))} |" for line in lines[1:]), ""])
 
@@ -147,7 +148,9 @@ def written(records: Mapping[str, Mapping]) -> dict[str, str]:
     pages = {}
     for family, members in families.items():
         head = f"# Verification: {family.lower()}\n\nWritten by `{COMMAND}` ([all problems](README.md)).\n\n"
-        pages[file_of(family)] = head + "\n".join(entry(one, records[one.name]) for one in members)
+        pages[file_of(family)] = head + "\n".join(
+            entry(one, records[one.name], before) for one, before in zip(members, [None, *members], strict=False)
+        )
     count = sum(map(len, families.values()))
     numbers = sum(len(records[one.name]["rows"]) for members in families.values() for one in members)
     lines = [
