@@ -96,7 +96,7 @@ def entry(one: Problem, record: Mapping, before: Problem | None = None) -> str:
     lines = shown or [list(columns), *(list(cells) for cells in zip(*columns.values(), strict=True))]
     stated = "".join(f" *{head.capitalize()}:* {value}." for head, value in facts.items())
     source = "as above" if before is not None and before.source == one.source else one.source
-    text = [f"## {one.title}", "", one.model, "", f"*Target:* {source}.{stated} `--only {one.name}`", ""]
+    text = [f"## {one.title}", "", one.model, "", f"*Target:* {source}.{stated}", ""]
     text += [f"| {' | '.join(map(cell, lines[0]))} |", f"|{' --- |' * len(lines[0])}"]
     return "\n".join([*text, *(f"| {' | '.join(map(cell, line))} |" for line in lines[1:]), ""])
 
