@@ -84,7 +84,7 @@ class Ply:
 
     @property
     def stiffness(self) -> tuple[Array, Array]:
-        """Q [3, 3] in Pa, of (ε₁₁, ε₂₂, 2ε₁₂) in plane stress, and of the shears γ₁, γ₂ [2, 2], in axes of the shell."""
+        """Q [3, 3] in Pa of (ε₁₁, ε₂₂, 2ε₁₂) in plane stress, and that of γ₁, γ₂ [2, 2], in axes of the shell."""
         m, a = self.material, np.deg2rad(self.angle)
         c, s = np.cos(a), np.sin(a)
         if isinstance(m, Orthotropic):
@@ -151,8 +151,10 @@ class ShellProperties:
         if not isfinite(self.center):
             raise InvalidSystem(f"ShellProperties: center must be finite, got {self.center:g} m.")
         size = np.repeat([1.0, 1.0 / self.thickness], 3)  # of strains and curvatures
-        for name, matrix in (("membrane, coupling and bending", size[:, None] * self.matrix * size),
-                             ("shear", np.asarray(self.shear))):
+        for name, matrix in (
+            ("membrane, coupling and bending", size[:, None] * self.matrix * size),
+            ("shear", np.asarray(self.shear)),
+        ):
             if not np.linalg.eigvalsh(matrix)[0] > 0.0:
                 raise InvalidSystem(f"ShellProperties: {name} must be positive definite.")
 
@@ -170,7 +172,7 @@ class ShellProperties:
     @classmethod
     @checked
     def laminate(cls, plies: Sequence[Ply]) -> Self:
-        """Return those of plies, from below to above, that is in the direction of the normal; shear with 5/6 of each."""
+        """Return those of plies, from below to above, which is where the normal is; shear with 5/6 of each."""
         if not plies:
             raise InvalidSystem("ShellProperties.laminate: there must be plies, got none.")
         ends = np.concatenate([[0.0], np.cumsum([ply.thickness for ply in plies])])

@@ -90,7 +90,9 @@ class QuadraticMeasures(KernelEnergy):
         coupled = tuple((i, j) for i in range(n) for j in range(i, n) if present[i, j])
         if couplings is not None:
             if missing := set(coupled) - set(couplings):
-                raise InvalidSystem(f"QuadraticMeasures: couplings must have all pairs of C, got none for {min(missing)}.")
+                raise InvalidSystem(
+                    f"QuadraticMeasures: couplings must have all pairs of C, got none for {min(missing)}."
+                )
             coupled = tuple(sorted((int(i), int(j)) for i, j in couplings))
             if any(not 0 <= i <= j < n for i, j in coupled):
                 raise InvalidSystem(f"QuadraticMeasures: couplings must be pairs i ≤ j of {n} measures.")

@@ -14,10 +14,10 @@ covariant strains and curvatures at (ξ, η) are, less their values at rest,
 
 in which γ₁ and γ₂ are those in the middles of edges, interpolated (Dvorkin and Bathe, Eng. Comput. 1 (1984) 77). These
 are 16 measures that are quadratic in positions, and the energy is quadratic in them: its integral by 2 × 2 points is a
-constant matrix C, from which four enhanced strains, (J₀/J) V₀ diag(ξ, η, (ξ, η)), are condensed (Simo and Rifai, Int. J.
-Numer. Meth. Engng 29 (1990) 1595). Triangles have constant ε and κ, and γ along edges constant on each (MITC3: Lee and
-Bathe, Comput. Struct. 82 (2004) 945), with the shear stiffness times h²/(h² + α L²) (Lyly, Stenberg and Vihinen, Comput.
-Methods Appl. Mech. Engng 110 (1993) 343), h the thickness and L the longest edge.
+constant matrix C, from which four enhanced strains, (J₀/J) V₀ diag(ξ, η, (ξ, η)), are condensed (Simo and Rifai, Int.
+J. Numer. Meth. Engng 29 (1990) 1595). Triangles have constant ε and κ, and γ along edges constant on each (MITC3: Lee
+and Bathe, Comput. Struct. 82 (2004) 945), with the shear stiffness times h²/(h² + α L²) (Lyly, Stenberg and Vihinen,
+Comput. Methods Appl. Mech. Engng 110 (1993) 343), h the thickness and L the longest edge.
 """
 
 from __future__ import annotations
@@ -252,15 +252,15 @@ def shells(
         How far the middle of the thickness is from the mesh in m, in the direction of normals. Nodes of the shell are
         in the middle, and so are forces on them and supports.
     direction : float64 [3], default (1, 0, 0)
-        Its projection is axis 1 of elements, from which angles of plies are measured; where it is along the normal, that
-        of (0, 0, 1) or (1, 0, 0), whichever is not.
+        Its projection is axis 1 of elements, from which angles of plies are measured; where it is along the normal,
+        that of (0, 0, 1) or (1, 0, 0), whichever is not.
     directors : float64 [n, 3], optional
         Directions across the shell at nodes that are on no fold; default: means of normals of elements by angles.
     fold : float, default 35
         In degrees.
     extent : float, default 0
-        The least distance of particles from the middle as a part of √A, with the area A of a node. Less than h/√12 has no
-        effect. With 0.3 steps of explicit methods are not limited by the thickness of thin shells, but by waves in
+        The least distance of particles from the middle as a part of √A, with the area A of a node. Less than h/√12 has
+        no effect. With 0.3 steps of explicit methods are not limited by the thickness of thin shells, but by waves in
         their plane; rotary inertia is larger then.
 
     Raises
@@ -352,7 +352,8 @@ def _parts(mesh: Mesh, kind: _Kind, properties: object, points: Array, along: Ar
         wrong = np.flatnonzero(counts != 1)
         if len(wrong):
             raise InvalidSystem(
-                f"shells: each cell must be in one group of properties; {kind.name} {wrong[0]} is in {counts[wrong[0]]}."
+                f"shells: each cell must be in one group of properties; {kind.name} {wrong[0]} is in "
+                f"{counts[wrong[0]]}."
             )
     x = points[cells]
     tangents = np.einsum("pik,mkc->mpic", kind.slopes, x)

@@ -470,14 +470,16 @@ def _add_matrix(blocks, indptr, indices, places, of_node, frames, held, q, q1, z
 @formula
 def _add_axis(d, d1, theta, held, block):
     """Add s d d¹ᵀ T for the rotation of a rod about its axis, unless what is held of its rotations excludes it."""
-    size, of_held = 0.0, 0.0
+    size, of_held, largest = 0.0, 0.0, 0.0
     for i in range(3):
+        for j in range(3):
+            largest = max(largest, abs(block[i, j]))
         size += d[i] * d[i]
         of_held += d[i] * d[i] if held[i] else 0.0
     if of_held > 1e-8 * size:
         return
     x, y, w = theta[0], theta[1], theta[2]
-    s = 0.5 * abs(block[0, 0] + block[1, 1] + block[2, 2]) / size * 4.0 / (4.0 + x * x + y * y + w * w)
+    s = largest / size * 4.0 / (4.0 + x * x + y * y + w * w)
     tx = d1[0] + 0.5 * (d1[1] * w - d1[2] * y)
     ty = d1[1] + 0.5 * (d1[2] * x - d1[0] * w)
     tz = d1[2] + 0.5 * (d1[0] * y - d1[1] * x)
