@@ -67,7 +67,7 @@ def test_the_midpoint_rule_and_rattle_keep_momenta():
 
 @pytest.mark.parametrize("method", [sx.EnergyMomentum, sx.Midpoint])
 def test_implicit_methods_are_of_second_order(method):
-    """By RATTLE with a small step, of the same particles: a thick, soft plate, all of whose frequencies are resolved."""
+    """By RATTLE with a small step, of the same particles: a thick, soft plate, whose frequencies are resolved."""
     _, system, start = tumbling(2, properties=sheet(0.3, 1e5))
     exact = sx.Rattle(5e-5, {}).start(system, start).advance(0.2).q
     errors = [np.abs(method(dt).start(system, start).advance(0.2).q - exact).max() for dt in (4e-3, 2e-3, 1e-3)]
