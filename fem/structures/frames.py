@@ -156,7 +156,7 @@ class Frames(Copyable):
         out = system.accelerations(force)
         mass, arms, inertia = self._inertia(system, q)
         linear, moment = self._sums(force, arms)
-        momentum = np.cross(arms, mass[:, :, None] * v[self.nodes]).sum(axis=1)
+        momentum = np.asarray(np.cross(arms, mass[:, :, None] * v[self.nodes]).sum(axis=1), float)
         spin = _solved(inertia, momentum)
         a = linear / mass.sum(axis=1)[:, None]
         alpha = _solved(inertia, moment - np.cross(spin, momentum))

@@ -8,7 +8,6 @@ from math import isfinite
 from typing import Annotated, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.base.quantities import positive
@@ -126,10 +125,10 @@ class ShellProperties:
         If shapes do not match, a matrix is not symmetric, or stiffnesses or masses are not positive.
     """
 
-    membrane: ArrayLike
-    coupling: ArrayLike
-    bending: ArrayLike
-    shear: ArrayLike
+    membrane: Array
+    coupling: Array
+    bending: Array
+    shear: Array
     thickness: float
     mass: float
     center: float
@@ -153,7 +152,7 @@ class ShellProperties:
         size = np.repeat([1.0, 1.0 / self.thickness], 3)  # of strains and curvatures
         for name, matrix in (
             ("membrane, coupling and bending", size[:, None] * self.matrix * size),
-            ("shear", np.asarray(self.shear)),
+            ("shear", self.shear),
         ):
             if not np.linalg.eigvalsh(matrix)[0] > 0.0:
                 raise InvalidSystem(f"ShellProperties: {name} must be positive definite.")
@@ -182,6 +181,6 @@ class ShellProperties:
         powers = [(ends[1:] ** k - ends[:-1] ** k) / k for k in (1, 2, 3)]
         Q = np.array([ply.stiffness[0] for ply in plies])
         A, B, D = (np.einsum("p,pij->ij", power, Q) for power in powers)
-        shear = _SHEAR * sum(ply.thickness * ply.stiffness[1] for ply in plies)
+        shear = _SHEAR * np.sum([ply.thickness * ply.stiffness[1] for ply in plies], axis=0)
         mass, first, second = (float(rho @ power) for power in powers)
         return cls(A, B, D, shear, float(ends[-1] - ends[0]), mass, first / mass, second - first**2 / mass)

@@ -23,7 +23,7 @@ Comput. Methods Appl. Mech. Engng 110 (1993) 343), h the thickness and L the lon
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -147,7 +147,8 @@ def _triangle() -> _Kind:
         of_d,
         tuple(tuple(terms) for terms in (*membrane, *bending, *shear)),
         (3, 3, 3),
-        *(np.moveaxis(np.array(rows), 2, 0) for rows in by_points),
+        np.moveaxis(np.array(by_points[0]), 2, 0),
+        np.moveaxis(np.array(by_points[1]), 2, 0),
         np.zeros((4, 3, 0)),
     )
 
@@ -291,13 +292,26 @@ def shells(
     corners = _corner_directors(parts, points, directors, np.cos(np.deg2rad(fold)))
     nodal = _NodalMasses(parts, corners, len(points), offset, extent)
     frames, positions, mass = nodal.frames(points)
-    shell = Shells(positions, mass, {}, frames, {}, {}, {}, {})
+    named: dict[str, _Part] = {}
+    energies: dict[str, QuadraticMeasures] = {}
+    recovery: dict[str, Array] = {}
     for part, d in zip(parts, corners.of_parts, strict=True):
         on_fold = ~frames.is_rod[part.cells].all(axis=1)
         for name, some in ((part.kind.name, ~on_fold), (f"{part.kind.name}_fold", on_fold)):
             if some.any():
-                _add(shell, name, part.of(some), d[some], nodal.shift, offset)
-    return shell
+                named[name] = part.of(some)
+                middles = offset * d[some] - nodal.shift[part.cells[some]]
+                energies[name], recovery[name] = _energy(named[name], frames, positions, d[some], middles)
+    return Shells(
+        positions,
+        mass,
+        energies,
+        frames,
+        {name: part.cells for name, part in named.items()},
+        {name: part.elements for name, part in named.items()},
+        {name: part.axes[:, -1] for name, part in named.items()},
+        recovery,
+    )
 
 
 @final
@@ -325,16 +339,24 @@ class _Part:
 
     def of(self, some: NDArray[np.bool_]) -> _Part:
         """Return some of the elements."""
-        arrays = (self.cells, self.elements, self.which, self.axes, self.inverse, self.areas, self.points)
-        cells, elements, which, axes, inverse, areas, points = (x[some] for x in arrays)
-        return _Part(self.kind, cells, elements, self.properties, which, axes, inverse, areas, points)
+        integers = {name: getattr(self, name)[some] for name in ("cells", "elements", "which")}
+        return replace(
+            self,
+            **integers,
+            axes=self.axes[some],
+            inverse=self.inverse[some],
+            areas=self.areas[some],
+            points=self.points[some],
+        )
 
     def per_element(self, name: str) -> Array:
         """Return what each element has of its properties."""
         return np.array([getattr(one, name) for one in self.properties], dtype=float)[self.which]
 
 
-def _parts(mesh: Mesh, kind: _Kind, properties: object, points: Array, along: Array) -> list[_Part]:
+def _parts(
+    mesh: Mesh, kind: _Kind, properties: ShellProperties | Mapping[str, ShellProperties], points: Array, along: Array
+) -> list[_Part]:
     """Return the elements of a kind, if there are any."""
     cells = np.asarray(mesh.cells_of(kind.name))
     if not len(cells):
@@ -342,7 +364,6 @@ def _parts(mesh: Mesh, kind: _Kind, properties: object, points: Array, along: Ar
     if isinstance(properties, ShellProperties):
         known, which = (properties,), np.zeros(len(cells), np.int32)
     else:
-        assert isinstance(properties, Mapping), "as arguments were checked"
         known, counts, which = tuple(properties.values()), np.zeros(len(cells), int), np.zeros(len(cells), np.int32)
         for at, group in enumerate(properties):
             mesh.cells_of(kind.name, group)  # which refuses one that does not exist
@@ -518,14 +539,19 @@ class _NodalMasses:
         return Frames(nodes.astype(np.int32), positions), positions, mass
 
 
-def _add(shell: Shells, name: str, part: _Part, directors: Array, shift: Array, offset: float) -> None:
-    """Add elements to a shell, with directors [m, k, 3] of their corners."""
-    kind, frames, m = part.kind, shell.frames, len(part.cells)
+def _energy(
+    part: _Part, frames: Frames, positions: Array, directors: Array, middles: Array
+) -> tuple[QuadraticMeasures, Array]:
+    """Return the energy of elements, and what of measures makes section forces in the middle [m, 8, i].
+
+    Directors of corners and the middle of the thickness there, from the centres of frames, are [m, k, 3].
+    """
+    kind, m = part.kind, len(part.cells)
     arms = frames.rest_arms[part.cells]  # [m, k, 4, 3]
     inverse = np.linalg.pinv(np.einsum("mkai,mkaj->mkij", arms, arms), rcond=1e-10, hermitian=True)
     by_arms = arms @ inverse
     of_d = np.einsum("mkai,mki->mka", by_arms, directors)
-    of_c = 0.25 + np.einsum("mkai,mki->mka", by_arms, offset * directors - shift[part.cells])
+    of_c = 0.25 + np.einsum("mkai,mki->mka", by_arms, middles)
     nodes = frames.nodes[part.cells]
     if frames.is_rod[part.cells].all():
         of_d, of_c, nodes = of_d[:, :, :2] + of_d[:, :, 2:], of_c[:, :, :2] + of_c[:, :, 2:], nodes[:, :, :2]
@@ -542,14 +568,11 @@ def _add(shell: Shells, name: str, part: _Part, directors: Array, shift: Array, 
     if coupled:
         block[: ends[1]] = 0
     couplings = [(i, j) for i in range(ends[2]) for j in range(i, ends[2]) if block[i] == block[j]]
-    zero = np.zeros((m, ends[2]))
-    vectors = np.einsum("mva,mai->mvi", weights, shell.points[nodes] - shell.points[nodes][:, :1])
-    rest = zero.copy()
+    x = positions[nodes]
+    vectors, rest = weights @ (x - x[:, :1]), np.zeros((m, ends[2]))
     for i, terms in enumerate(kind.measures):
         rest[:, i] = sum(c * (vectors[:, r] * vectors[:, s]).sum(axis=1) for r, s, c in terms)
-    shell.energies[name] = QuadraticMeasures(nodes, weights, kind.measures, rest, stiffness, couplings=couplings)
-    shell.cells[name], shell.elements[name], shell.axes[name] = part.cells, part.elements, part.axes[:, -1]
-    shell._recovery[name] = recovery
+    return QuadraticMeasures(nodes, weights, kind.measures, rest, stiffness, couplings=couplings), recovery
 
 
 def _stiffness(part: _Part) -> tuple[Array, Array]:

@@ -43,7 +43,7 @@ class FramedMotions:
             forces -= load(motions.t, motions.q, np.zeros_like(motions.q))
         self._fixed = self._coordinates.system.fixed
         self._basis = self._coordinates.basis(motions.q)
-        self.n_free = int(self._basis.shape[1])
+        self.n_free = int(np.shape(self._basis)[1])
         self._K = self._matrix(motions.symmetric_stiffness, forces)
         self._M = self._matrix(system.mass_values[:, None, None] * np.eye(3), np.zeros_like(forces))
         self.scale = float(np.mean(np.array(self._K.diagonal(), float) / np.array(self._M.diagonal(), float))) or 1.0

@@ -76,7 +76,7 @@ class NodalCoordinates:
         all_pairs = np.stack([pairs[:, 0, [0, 0, 1, 1]], pairs[:, 1, [0, 1, 0, 1]]], axis=2).reshape(-1, 2)
         present = (all_pairs >= 0).all(axis=1)
         mass, fixed = self._masses(system, frames), self._fixed(system, frames)
-        self._held = fixed[1 : 2 * f : 2].copy()  # rotations
+        self._held, self._rods = fixed[1 : 2 * f : 2].copy(), np.flatnonzero(frames.is_rod)  # rotations that are held
         self.system = _System(mass, fixed, np.unique(all_pairs[present], axis=0).astype(np.int32), system, self)
         keys = np.asarray(self.system.pattern.rows() * len(mass) + self.system.pattern.indices)
         requested = all_pairs[:, 0].astype(np.int64) * len(mass) + all_pairs[:, 1]
@@ -132,7 +132,7 @@ class NodalCoordinates:
         """
         fixed = self.system.fixed
         blocks = np.eye(3) * ~fixed[:, None, :]
-        rods = np.flatnonzero((self.frames[:, :2] == self.frames[:, 2:]).all(axis=1))
+        rods = self._rods
         d = q[self.frames[rods, 0]] - q[self.frames[rods, 1]]
         d /= np.linalg.norm(d, axis=1)[:, None]
         allowed = blocks[2 * rods + 1]
