@@ -1,4 +1,4 @@
-"""Beams of frames, which are groups of rigid particles: sections, moments, and energies quadratic in measures."""
+"""Beams and shells of frames, which are groups of rigid particles: sections, plies, moments, quadratic measures."""
 
 from symplex.base.lazy import public
 
@@ -8,7 +8,9 @@ __all__, __getattr__, __dir__ = public(
         ".beam": ("Beams", "beams"),
         ".frames": ("Frames",),
         ".moments": ("Moment",),
+        ".plies": ("Orthotropic", "Ply", "ShellProperties"),
         ".quadratic_measures": ("QuadraticMeasures",),
         ".sections": ("BeamProperties", "Section"),
+        ".shell": ("Shells", "shells"),
     },
 )

@@ -28,6 +28,8 @@ class FramedMotions:
 
     Attributes
     ----------
+    n_free : int
+        How many coordinates are free.
     scale : float
         The mean of K/M in 1/s², a measure of the largest ω².
     """
@@ -40,7 +42,8 @@ class FramedMotions:
         for load in system.loads.values():
             forces -= load(motions.t, motions.q, np.zeros_like(motions.q))
         self._fixed = self._coordinates.system.fixed
-        self.free = np.flatnonzero(~self._fixed.ravel())
+        self._basis = self._coordinates.basis(motions.q)
+        self.n_free = int(np.shape(self._basis)[1])
         self._K = self._matrix(motions.symmetric_stiffness, forces)
         self._M = self._matrix(system.mass_values[:, None, None] * np.eye(3), np.zeros_like(forces))
         self.scale = float(np.mean(np.array(self._K.diagonal(), float) / np.array(self._M.diagonal(), float))) or 1.0
@@ -49,27 +52,26 @@ class FramedMotions:
         pattern, q = self._coordinates.system.pattern, self._q
         out = pattern.zeros(3)
         self._coordinates.write_matrix(blocks, (q, q), np.zeros(self._fixed.shape), forces, 1.0, out)
-        matrix = sp.csr_array(pattern.matrix(out))[self.free][:, self.free]
+        matrix = self._basis.T @ sp.csr_array(pattern.matrix(out)) @ self._basis
         return sp.csr_array(0.5 * (matrix + matrix.T))
 
     def lowest(self, n: int) -> tuple[Array, Array]:
         """Return the n lowest ω² [n] in 1/s², ascending, and their shapes [n, nodes, 3] with uᵀ M u = 1."""
-        if not 1 <= n <= len(self.free):
+        if not 1 <= n <= self.n_free:
             raise InvalidSystem(
-                f"natural_modes: n must be from 1 to {len(self.free)}, how many coordinates are free, got {n}."
+                f"natural_modes: n must be from 1 to {self.n_free}, how many coordinates are free, got {n}."
             )
         squares, vectors = self._pairs(n)
-        z = np.zeros((n, self._fixed.size))
-        z[:, self.free] = vectors.T
+        z = (self._basis @ vectors).T
         return squares, np.array([self._coordinates.motions(self._q, one.reshape(-1, 3)) for one in z])
 
     def _pairs(self, n: int) -> tuple[Array, Array]:
         from scipy.linalg import eigh
         from scipy.sparse.linalg import ArpackError, eigsh
 
-        if len(self.free) <= max(_DENSE, 2 * n + 2):
+        if self.n_free <= max(_DENSE, 2 * n + 2):
             return eigh(self._K.toarray(), self._M.toarray(), subset_by_index=[0, n - 1])
-        start = np.random.default_rng(0).standard_normal(len(self.free))
+        start = np.random.default_rng(0).standard_normal(self.n_free)
         try:
             options = {"sigma": -_SHIFT * self.scale, "v0": start}
             squares, vectors = eigsh(sp.csc_array(self._K), n, sp.csc_array(self._M), **options)  # pyright: ignore
