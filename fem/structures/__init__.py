@@ -1,4 +1,4 @@
-"""Beams of frames, which are groups of rigid particles: sections, moments, and energies quadratic in measures."""
+"""Beams of frames, which are groups of rigid particles: sections, joints, moments, energies quadratic in measures."""
 
 from symplex.base.lazy import public
 
@@ -7,6 +7,7 @@ __all__, __getattr__, __dir__ = public(
     {
         ".beam": ("Beams", "beams"),
         ".frames": ("Frames",),
+        ".joints": ("Joint", "JointReaction"),
         ".moments": ("Moment",),
         ".quadratic_measures": ("QuadraticMeasures",),
         ".sections": ("BeamProperties", "Section"),

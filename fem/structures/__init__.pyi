@@ -1,9 +1,11 @@
-"""Beams of frames, which are groups of rigid particles: sections, moments, and energies quadratic in measures."""
+"""Beams of frames, which are groups of rigid particles: sections, joints, moments, energies quadratic in measures."""
 
 # Made by tests/write_stubs.py.
 from symplex.fem.structures.beam import Beams as Beams
 from symplex.fem.structures.beam import beams as beams
 from symplex.fem.structures.frames import Frames as Frames
+from symplex.fem.structures.joints import Joint as Joint
+from symplex.fem.structures.joints import JointReaction as JointReaction
 from symplex.fem.structures.moments import Moment as Moment
 from symplex.fem.structures.quadratic_measures import QuadraticMeasures as QuadraticMeasures
 from symplex.fem.structures.sections import BeamProperties as BeamProperties

@@ -142,6 +142,13 @@ def fly(frames: sx.structures.Frames) -> None:
     finite([state.q, state.v])
 
 
+def swing_on(joint: sx.structures.Joint) -> None:
+    """Let a frame move for a step, joined to the ground."""
+    hung = sx.System(MASS, {}, frames=sx.structures.Frames(CELLS, POINTS), joints={"joint": joint})
+    state = sx.EnergyMomentum(1e-3).start(hung, hung.state(POINTS)).advance(1e-3)
+    finite([state.q, state.v])
+
+
 def move(integrator: sx.Integrator) -> None:
     """Let a few points move by a method for a moment."""
     points = system()
@@ -397,6 +404,16 @@ def calls() -> dict[str, Call]:
             stress=[[0.0, 0.1]],
         ),
         "Frames": _call(sx.structures.Frames, fly, nodes=CELLS, points=POINTS, held=np.zeros((1, 6), bool)),
+        "Joint": _call(
+            sx.structures.Joint,
+            swing_on,
+            kind="universal",
+            bodies=(CELLS[0], None),
+            points=POINTS,
+            at=[0.0, 0.0, 1.0],
+            axis=[1.0, 0.0, 0.0],
+            second=[0.0, 0.0, 1.0],
+        ),
         "Moment": _call(sx.structures.Moment, apply, particles=CELLS, mass=MASS, moment=[1.0, 2.0, 3.0], history=1.0),
         "Section": _call(sx.structures.Section, ignore, area=0.1, I1=1e-3, I2=2e-3, J=1e-3, k1=0.8, k2=0.9),
         "Section.rectangle": _call(sx.structures.Section.rectangle, ignore, height=0.1, width=0.2),
