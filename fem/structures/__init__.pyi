@@ -4,6 +4,8 @@
 from symplex.fem.structures.beam import Beams as Beams
 from symplex.fem.structures.beam import beams as beams
 from symplex.fem.structures.frames import Frames as Frames
+from symplex.fem.structures.joint_laws import JointLoad as JointLoad
+from symplex.fem.structures.joint_laws import JointSpring as JointSpring
 from symplex.fem.structures.joints import Joint as Joint
 from symplex.fem.structures.joints import JointReaction as JointReaction
 from symplex.fem.structures.moments import Moment as Moment

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, final, get_args
 
@@ -20,6 +21,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column, components, vector_columns
 from symplex.base.representation import Summarized
 from symplex.errors import InfeasibleStart, InvalidSystem
+from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks
 from symplex.fem.measures.constraints import Constraint
@@ -40,6 +42,61 @@ _TANGENT = 0.1  # of velocities that may open joints at the start
 _DENSE = 300  # conditions up to which all eigenvalues are computed
 _SHIFT = 1e-11  # of the scaled matrix beyond that
 _TINY = 1e-300
+
+
+_Term = tuple[Array, Array]  # weights [k] and a constant [3]
+
+
+@final
+class Products(Copyable):
+    """Inner products u·v of u = Σ l_a x_a + u₀ and v = Σ r_a x_a + v₀.
+
+    Parameters
+    ----------
+    pairs : list of ((float64 [k], float64 [3]), (float64 [k], float64 [3]))
+        l and u₀, and r and v₀, of each product.
+
+    Attributes
+    ----------
+    left, right : float64 [c, k]
+        l and r, whose sums are 0 or 1.
+    left_constant, right_constant : float64 [c, 3]
+        u₀ and v₀.
+    """
+
+    def __init__(self, pairs: Sequence[tuple[_Term, _Term]]):
+        self.left, self.right = (np.array([pair[side][0] for pair in pairs]) for side in (0, 1))
+        self.left_constant, self.right_constant = (np.array([pair[side][1] for pair in pairs]) for side in (0, 1))
+        self._totals = np.round(self.left.sum(axis=1))[:, None], np.round(self.right.sum(axis=1))[:, None]
+
+    def vectors(self, x: Array) -> tuple[Array, Array]:
+        """Return u and v [c, 3] at positions x [c, k, 3]."""
+        x0, x = x[:, 0], x - x[:, :1]  # weights 1/4r of positions far from the origin would lose digits
+        u = np.einsum("ca,cai->ci", self.left, x) + (self._totals[0] * x0 + self.left_constant)
+        v = np.einsum("ca,cai->ci", self.right, x) + (self._totals[1] * x0 + self.right_constant)
+        return u, v
+
+    def value(self, x: Array) -> Array:
+        """Return u·v [c]."""
+        u, v = self.vectors(x)
+        return np.einsum("ci,ci->c", u, v)
+
+    def gradient(self, x: Array) -> Array:
+        """Return its derivative [c, k, 3]."""
+        u, v = self.vectors(x)
+        return self.left[:, :, None] * v[:, None] + self.right[:, :, None] * u[:, None]
+
+    def padded(self, k: int) -> list[tuple[_Term, _Term]]:
+        """Return u and v of each product, with weights of k particles."""
+        more = ((0, 0), (0, k - self.left.shape[1]))
+        left, right = np.pad(self.left, more), np.pad(self.right, more)
+        return [((left[c], self.left_constant[c]), (right[c], self.right_constant[c])) for c in range(len(self.left))]
+
+    @cached_property
+    def scalars(self) -> Array:
+        """The second derivative [c, k, k], each number times the unit matrix."""
+        product = self.left[:, :, None] * self.right[:, None]
+        return product + product.swapaxes(1, 2)
 
 
 @final
@@ -101,10 +158,8 @@ class Joint(Constraint):
     ----------
     nodes : int32 [c, 8] or [c, 4]
         The particles of both bodies, for each condition.
-    left, right : float64 [c, k]
-        l and r.
-    left_constant, right_constant : float64 [c, 3]
-        u₀ and v₀.
+    products : Products
+        u·v of each condition.
     offset : float64 [c]
         c.
 
@@ -132,12 +187,8 @@ class Joint(Constraint):
         self._ends = tuple(_End(body, points, stencil, self.at, axes) for body in self.bodies)
         conditions = self._conditions()
         self.nodes = np.tile(stencil, (len(conditions), 1))
-        self.left = np.array([u[0] for u, _ in conditions])
-        self.right = np.array([v[0] for _, v in conditions])
-        self.left_constant = np.array([u[1] for u, _ in conditions])
-        self.right_constant = np.array([v[1] for _, v in conditions])
-        self.offset = np.zeros(len(conditions))
-        self.offset = self.value(points[self.nodes])  # zero but for rounding
+        self.products = Products(conditions)
+        self.offset = self.products.value(points[self.nodes])  # zero but for rounding
 
     def _axes(self, axis: ArrayLike | None, second: ArrayLike | None) -> Array:
         """Return three directions [3, 3] at right angles, of which the last is the axis."""
@@ -184,28 +235,18 @@ class Joint(Constraint):
 
     # -- as a constraint ------------------------------------------------------------------------------------------
 
-    def vectors(self, x: Array) -> tuple[Array, Array]:
-        """Return u and v [c, 3] at the positions x [c, k, 3] in m."""
-        x0, x = x[:, 0], x - x[:, :1]  # weights 1/4r of positions far from the origin would lose digits
-        u = np.einsum("ca,cai->ci", self.left, x) + (np.round(self.left.sum(1))[:, None] * x0 + self.left_constant)
-        v = np.einsum("ca,cai->ci", self.right, x) + (np.round(self.right.sum(1))[:, None] * x0 + self.right_constant)
-        return u, v
-
     def value(self, x: Array) -> Array:
         """Return g [c] at the positions x [c, k, 3] in m: in m of points, as cosines of directions."""
-        u, v = self.vectors(x)
-        return np.einsum("ci,ci->c", u, v) - self.offset
+        return self.products.value(x) - self.offset
 
     def gradient(self, x: Array) -> Array:
         """Return ∂g/∂x [c, k, 3]."""
-        u, v = self.vectors(x)
-        return self.left[:, :, None] * v[:, None] + self.right[:, :, None] * u[:, None]
+        return self.products.gradient(x)
 
     def hessian(self, x: Array) -> Array:
         """Return ∂²g/∂x² [c, 3k, 3k]: (l_a r_b + r_a l_b) 1."""
-        c, k = self.left.shape
-        scalars = self.left[:, :, None] * self.right[:, None] + self.right[:, :, None] * self.left[:, None]
-        return np.einsum("cab,ij->caibj", scalars, np.eye(3)).reshape(c, 3 * k, 3 * k)
+        c, k = self.nodes.shape
+        return np.einsum("cab,ij->caibj", self.products.scalars, np.eye(3)).reshape(c, 3 * k, 3 * k)
 
     def discrete_gradient(self, x0: Array, x1: Array) -> Array:
         """Return the gradient at the middle of x0 and x1 [c, k, 3], whose product with x1 − x0 is g(x1) − g(x0)."""
@@ -223,6 +264,14 @@ class Joint(Constraint):
         return {"revolute": ("angle",), "cylindrical": ("angle", "displacement"), "prismatic": ("displacement",)}.get(
             self.kind, ()
         )
+
+    def products_of(self, coordinate: str) -> Products:
+        """Return the cosine and sine of the angle, or the displacement, as products of particles `nodes`."""
+        self._require_coordinate(coordinate)
+        a, b = self._ends
+        if coordinate == "angle":
+            return Products([(a.directions[0], b.directions[0]), (a.directions[0], b.directions[1])])
+        return Products([(b.directions[2], (a.point[0] - b.point[0], a.point[1] - b.point[1]))])
 
     def angle(self, q: Array) -> float:
         """Return by which angle the first body has rotated about the axis, seen from the second one: −π to π.
@@ -242,9 +291,8 @@ class Joint(Constraint):
         InvalidSystem
             If the joint lets bodies rotate about no axis, or about several.
         """
-        self._require_coordinate("angle")
-        first = self._direction_at(q, 0, 0)
-        return float(np.arctan2(self._direction_at(q, 1, 1) @ first, self._direction_at(q, 1, 0) @ first))
+        cosine, sine = self._value_of("angle", q)
+        return float(np.arctan2(sine, cosine))
 
     def displacement(self, q: Array) -> float:
         """Return by how many m the first body has moved along the axis, seen from the second one.
@@ -254,8 +302,11 @@ class Joint(Constraint):
         InvalidSystem
             If the joint lets bodies move along no axis.
         """
-        self._require_coordinate("displacement")
-        return float(self._direction_at(q, 1, 2) @ (self.point(q) - self.point(q, 1)))
+        return float(self._value_of("displacement", q)[0])
+
+    def _value_of(self, coordinate: str, q: Array) -> Array:
+        products = self.products_of(coordinate)
+        return products.value(np.repeat(q[self.nodes[:1]], len(products.left), axis=0))
 
     def _require_coordinate(self, coordinate: str) -> None:
         if coordinate not in self.coordinates:
@@ -267,11 +318,6 @@ class Joint(Constraint):
         x = q[self.nodes[0]]
         total = np.round(weights.sum())
         return weights @ (x - x[0]) + (total * x[0] + constant)
-
-    def _direction_at(self, q: Array, body: int, k: int) -> Array:
-        weights, constant = self._ends[body].directions[k]
-        x = q[self.nodes[0]]
-        return weights @ (x - x[0]) + constant
 
     def reaction(self, q: Array, multipliers: Array, determined: bool = True) -> JointReaction:
         """Return force and moment for multipliers [c] at the positions q [n, 3]."""
@@ -295,9 +341,6 @@ class Joint(Constraint):
         """Return what these columns hold at positions q [n, 3]."""
         shown = components(f"{name}_force", reaction.force) | components(f"{name}_moment", reaction.moment)
         return shown | {f"{name}_{what}": getattr(self, what)(q) for what in self.coordinates}
-
-
-_Term = tuple[Array, Array]  # weights [k] and a constant [3]
 
 
 class _End:
@@ -385,8 +428,9 @@ class Joints(Mapping[str, Joint]):
         Particles of each condition; for joints to the ground the first one again where there is none.
     frame : int [c, 2]
         The frames of the first four and the last four of these; −1: the ground.
-    left, right, left_constant, right_constant, offset
-        See `Joint`, with the weight 0 where there is no particle.
+    products : Products
+        With the weight 0 where there is no particle.
+    offset : float64 [c]
 
     Raises
     ------
@@ -407,12 +451,9 @@ class Joints(Mapping[str, Joint]):
         c = int(ends[-1])
         self.nodes = np.zeros((c, 8), np.int32)
         self.frame = np.full((c, 2), -1, np.int64)
-        self.left, self.right = np.zeros((c, 8)), np.zeros((c, 8))
         for (name, joint), part in zip(joints.items(), self.parts, strict=True):
-            k = joint.nodes.shape[1]
             self.nodes[part] = joint.nodes[:, :1]
-            self.nodes[part, :k] = joint.nodes
-            self.left[part, :k], self.right[part, :k] = joint.left, joint.right
+            self.nodes[part, : joint.nodes.shape[1]] = joint.nodes
             for side, body in enumerate(joint.bodies):
                 if body is None:
                     continue
@@ -423,11 +464,9 @@ class Joints(Mapping[str, Joint]):
                         "the four particles of one, such as frames.nodes[0]."
                     )
                 self.frame[part, side] = found
-        self.left_constant = np.concatenate([joint.left_constant for joint in joints.values()])
-        self.right_constant = np.concatenate([joint.right_constant for joint in joints.values()])
+        self.products = Products([pair for joint in joints.values() for pair in joint.products.padded(8)])
         self.offset = np.concatenate([joint.offset for joint in joints.values()])
         self.size = c
-        self._totals = np.round(self.left.sum(axis=1))[:, None], np.round(self.right.sum(axis=1))[:, None]
 
     def _of_joints(self) -> Frames:
         assert self._frames is not None, "joints are between frames"
@@ -491,23 +530,13 @@ class Joints(Mapping[str, Joint]):
                 f"{speeds[worst]:.3g} m/s. {advice.replace('Put bodies where their joints are, or t', 'T')}"
             )
 
-    def vectors(self, q: Array) -> tuple[Array, Array]:
-        """Return u and v [c, 3] at positions q [n, 3]."""
-        x = q[self.nodes]
-        x0, x = x[:, 0], x - x[:, :1]
-        u = np.einsum("ca,cai->ci", self.left, x) + (self._totals[0] * x0 + self.left_constant)
-        v = np.einsum("ca,cai->ci", self.right, x) + (self._totals[1] * x0 + self.right_constant)
-        return u, v
-
     def violations(self, q: Array) -> Array:
         """Return g [c] at positions q [n, 3] in m."""
-        u, v = self.vectors(q)
-        return np.einsum("ci,ci->c", u, v) - self.offset
+        return self.products.value(q[self.nodes]) - self.offset
 
     def gradients(self, q: Array) -> Array:
         """Return ∂g/∂x [c, 8, 3] at positions q [n, 3] in m."""
-        u, v = self.vectors(q)
-        return self.left[:, :, None] * v[:, None] + self.right[:, :, None] * u[:, None]
+        return self.products.gradient(q[self.nodes])
 
     def rates(self, q: Array, v: Array) -> Array:
         """Return G v [c] at positions q for velocities v [n, 3]."""
@@ -516,7 +545,7 @@ class Joints(Mapping[str, Joint]):
     def bends(self, v: Array) -> Array:
         """Return vᵀ ∇²g v [c] for velocities v [n, 3]."""
         x = v[self.nodes]
-        return 2.0 * np.einsum("ca,cai,cb,cbi->c", self.left, x, self.right, x)
+        return np.einsum("cai,cab,cbi->c", x, self.products.scalars, x)
 
     def add_forces(self, gradients: Array, multipliers: Array, out: Array) -> None:
         """Add Gᵀλ to out [n, 3]."""
@@ -524,8 +553,7 @@ class Joints(Mapping[str, Joint]):
 
     def add_stiffness(self, multipliers: Array, slots: IntArray, blocks: Array) -> None:
         """Add Σ λ ∇²g to blocks [nnz, 3, 3] of a pattern, where its slots [joints, 8, 8] are those of `stencils`."""
-        scalars = self.left[:, :, None] * self.right[:, None]
-        scalars = multipliers[:, None, None] * (scalars + scalars.swapaxes(1, 2))
+        scalars = multipliers[:, None, None] * self.products.scalars
         scalars = np.add.reduceat(scalars, [part.start for part in self.parts])
         local = np.einsum("jab,ik->jaibk", scalars, np.eye(3))
         scatter_blocks(local.reshape(len(self), 24, 24), slots, blocks)

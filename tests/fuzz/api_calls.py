@@ -149,6 +149,19 @@ def swing_on(joint: sx.structures.Joint) -> None:
     finite([state.q, state.v])
 
 
+def hinge() -> sx.structures.Joint:
+    """Return a hinge on the ground."""
+    return sx.structures.Joint("revolute", (CELLS[0], None), POINTS, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
+
+
+def turn(energies: dict[str, Any], loads: dict[str, Any]) -> None:
+    """Let a frame on a hinge move for a step."""
+    frames, joints = sx.structures.Frames(CELLS, POINTS), {"hinge": hinge()}
+    hung = sx.System(MASS, energies, frames=frames, joints=joints, loads=loads)
+    state = sx.EnergyMomentum(1e-3).start(hung, hung.state(POINTS)).advance(1e-3)
+    finite([state.q, state.v])
+
+
 def move(integrator: sx.Integrator) -> None:
     """Let a few points move by a method for a moment."""
     points = system()
@@ -413,6 +426,26 @@ def calls() -> dict[str, Call]:
             at=[0.0, 0.0, 1.0],
             axis=[1.0, 0.0, 0.0],
             second=[0.0, 0.0, 1.0],
+        ),
+        "JointSpring": _call(
+            sx.structures.JointSpring,
+            lambda spring: turn({"spring": spring}, {}),
+            joint=hinge(),
+            stiffness=3.0,
+            rest=0.1,
+            stops=(-1.0, 1.0),
+            stop_stiffness=10.0,
+            coordinate="angle",
+        ),
+        "JointLoad": _call(
+            sx.structures.JointLoad,
+            lambda load: turn({}, {"load": load}),
+            joint=hinge(),
+            moment=([0.0, 1.0], [0.0, 2.0]),
+            damping=0.1,
+            friction=0.2,
+            slip=0.1,
+            coordinate="angle",
         ),
         "Moment": _call(sx.structures.Moment, apply, particles=CELLS, mass=MASS, moment=[1.0, 2.0, 3.0], history=1.0),
         "Section": _call(sx.structures.Section, ignore, area=0.1, I1=1e-3, I2=2e-3, J=1e-3, k1=0.8, k2=0.9),
