@@ -11,6 +11,7 @@ __all__, __getattr__, __dir__ = public(
         ".joints": ("Joint", "JointReaction"),
         ".moments": ("Moment",),
         ".quadratic_measures": ("QuadraticMeasures",),
+        ".rigidity": ("body_particles",),
         ".sections": ("BeamProperties", "Section"),
     },
 )

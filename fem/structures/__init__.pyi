@@ -10,5 +10,6 @@ from symplex.fem.structures.joints import Joint as Joint
 from symplex.fem.structures.joints import JointReaction as JointReaction
 from symplex.fem.structures.moments import Moment as Moment
 from symplex.fem.structures.quadratic_measures import QuadraticMeasures as QuadraticMeasures
+from symplex.fem.structures.rigidity import body_particles as body_particles
 from symplex.fem.structures.sections import BeamProperties as BeamProperties
 from symplex.fem.structures.sections import Section as Section

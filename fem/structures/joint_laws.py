@@ -113,7 +113,7 @@ class _Coordinate(Copyable):
 
 def _expanded(scalars: Array) -> Array:
     """Return [3k, 3k] of [k, k] times the unit matrix."""
-    return np.kron(scalars, np.eye(3))
+    return np.asarray(np.kron(scalars, np.eye(3)), float)
 
 
 @checked
@@ -300,4 +300,5 @@ class JointLoad(DifferentiableLoad):
         _, gradient = self._coordinate.gradient(x[0])
         n, bend = gradient.ravel(), self._coordinate.hessian(x[0])
         force, slope = self._law(t, float(n @ v[0].ravel()))
-        return (force * bend + slope * np.outer(n, bend @ v[0].ravel()))[None], (slope * np.outer(n, n))[None]
+        along = np.asarray(np.outer(n, n), float)
+        return np.asarray(force * bend + slope * np.outer(n, bend @ v[0].ravel()), float)[None], slope * along[None]

@@ -154,7 +154,7 @@ def hinge() -> sx.structures.Joint:
     return sx.structures.Joint("revolute", (CELLS[0], None), POINTS, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
 
 
-def turn(energies: dict[str, Any], loads: dict[str, Any]) -> None:
+def turn_hinge(energies: dict[str, Any], loads: dict[str, Any]) -> None:
     """Let a frame on a hinge move for a step."""
     frames, joints = sx.structures.Frames(CELLS, POINTS), {"hinge": hinge()}
     hung = sx.System(MASS, energies, frames=frames, joints=joints, loads=loads)
@@ -427,9 +427,17 @@ def calls() -> dict[str, Call]:
             axis=[1.0, 0.0, 0.0],
             second=[0.0, 0.0, 1.0],
         ),
+        "body_particles": _call(
+            sx.structures.body_particles,
+            ignore,
+            mass=2.0,
+            center=[0.0, 1.0, 0.0],
+            radii=[0.1, 0.2, 0.3],
+            axes=np.eye(3),
+        ),
         "JointSpring": _call(
             sx.structures.JointSpring,
-            lambda spring: turn({"spring": spring}, {}),
+            lambda spring: turn_hinge({"spring": spring}, {}),
             joint=hinge(),
             stiffness=3.0,
             rest=0.1,
@@ -439,7 +447,7 @@ def calls() -> dict[str, Call]:
         ),
         "JointLoad": _call(
             sx.structures.JointLoad,
-            lambda load: turn({}, {"load": load}),
+            lambda load: turn_hinge({}, {"load": load}),
             joint=hinge(),
             moment=([0.0, 1.0], [0.0, 2.0]),
             damping=0.1,

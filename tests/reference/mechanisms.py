@@ -5,7 +5,7 @@ import numpy as np
 import symplex as sx
 from symplex.fem.structures.frames import Frames
 from symplex.fem.structures.joints import Joint
-from symplex.fem.structures.rigidity import CORNERS
+from symplex.fem.structures.rigidity import body_particles
 
 
 class Bodies:
@@ -16,9 +16,9 @@ class Bodies:
 
     def add(self, mass, center, radii, axes=None):
         """Add a body with r_k = √(∫x_k² dm/m) along axes [3, 3], rows; return the number of its frame."""
-        axes = np.eye(3) if axes is None else np.asarray(axes, float)
-        self._points.append(np.asarray(center, float) + (CORNERS * radii) @ axes)
-        self._mass.append(np.full(4, mass / 4.0))
+        points, masses = body_particles(mass, center, radii, axes)
+        self._points.append(points)
+        self._mass.append(masses)
         return len(self._points) - 1
 
     @property
