@@ -89,11 +89,17 @@ def entry(one: Problem, record: Mapping, before: Problem | None = None) -> str:
         facts = {"largest deviations of": rows[0].by} | {head: facts[head] for head in facts if head != "method"}
     if worst or len(rows) > 1:
         del columns["found"]  # the target and the deviation say it
+    exact = not any(parts) and all(abs(row.deviation) <= ROUND_OFF for row in rows)
+    if exact and not shown and len(rows) > 2 and "target" not in facts:
+        facts["largest deviation"] = deviation(max(rows, key=lambda row: abs(row.deviation)))
+        del columns["deviation"]
     if shown and (judged := _judged(columns["accepted"])):
         facts["accepted"] = f"{judged} (in brackets: not judged)"
     columns = {head: cells for head, cells in columns.items() if head not in facts and not (worst and head == "method")}
     facts |= {"deviations relative to": common} if common else {}
     lines = shown or [list(columns), *(list(cells) for cells in zip(*columns.values(), strict=True))]
+    if "target" in facts:
+        facts = {"target value" if head == "target" else head: value for head, value in facts.items()}
     stated = "".join(f" *{head.capitalize()}:* {value}." for head, value in facts.items())
     source = "as above" if before is not None and before.source == one.source else one.source
     text = [f"## {one.title}", "", one.model, "", f"*Target:* {source}.{stated}", ""]
