@@ -302,7 +302,8 @@ class System(Masses):
         """
         force = self.force(t, q, v, internal=internal)
         if self.frames is not None:
-            return self.frames.accelerations(self, force, q, v)
+            a = self.frames.accelerations(self, force, q, v)
+            return a + self.moving.accelerations(t) if self.moving else a
         return self.response(force, self.moving.accelerations(t)) if self.moving else self.accelerations(force)
 
     # -- what is conserved ----------------------------------------------------------------------------------

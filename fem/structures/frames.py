@@ -13,7 +13,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, connectivity, require_nodes
 from symplex.fem.assembly.pattern import Array
-from symplex.fem.measures.constraints import RigidBars
+from symplex.fem.measures.constraints import Constraint, RigidBars
 
 if TYPE_CHECKING:
     from symplex.fem.masses import Masses
@@ -81,7 +81,26 @@ class Frames(Copyable):
     @cached_property
     def rods(self) -> RigidBars:
         """The six rods of each frame, as constraints."""
-        return RigidBars(self.nodes[:, _PAIRS].reshape(-1, 2), self._lengths.ravel())
+        return self._rods(np.ones(len(self), bool))
+
+    def _rods(self, chosen: NDArray[np.bool_]) -> RigidBars:
+        return RigidBars(self.nodes[chosen][:, _PAIRS].reshape(-1, 2), self._lengths[chosen].ravel())
+
+    def constraints(self, fixed: NDArray[np.bool_], required_by: str) -> dict[str, Constraint]:
+        """Return the rods of frames that are not fixed, by coordinates fixed [n, 3], for a method with constraints.
+
+        Raises
+        ------
+        InvalidSystem
+            If only a part of a frame is held.
+        """
+        free = ~fixed[self.nodes].all(axis=(1, 2))
+        partly = np.flatnonzero(free & self.held.any(axis=1))
+        if len(partly):
+            raise InvalidSystem(
+                f"{required_by} cannot hold a part of the motion of frame {partly[0]}; take EnergyMomentum or Midpoint."
+            )
+        return {"frames": self._rods(free)} if free.any() else {}
 
     def centers(self, q: Array) -> Array:
         """Return the centres [f, 3] in m of frames at the positions q [n, 3] of particles, or their velocities."""

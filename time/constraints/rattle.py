@@ -196,7 +196,7 @@ class ConstrainedMotion(FixedStepMotion):
 
     def __init__(self, system: System, method: ConstrainedIntegrator, t0: float, dt: float, n: int):
         super().__init__(system, t0, dt, n)
-        rods = {"frames": system.frames.rods} if system.frames else {}
+        rods = {} if system.frames is None else system.frames.constraints(system.fixed, self.name)
         self._set = Multipliers(system, {**method.constraints, **rods}, self.name)
         self._modified = ModifiedForce(system, method.beta) if method.beta > 0.0 else None
         shape, size = (system.n_nodes, system.dim), self._set.size

@@ -20,7 +20,7 @@ from symplex.time.equilibria.balance import StaticBalance
 from symplex.time.equilibria.relaxation import relaxed
 from symplex.time.solvers.linear import linear_solver
 from symplex.time.solvers.newton import Newton, NewtonSolver
-from symplex.time.solvers.nodal_coordinates import newton_solver
+from symplex.time.solvers.nodal_coordinates import FramedSolver, newton_solver
 from symplex.time.solvers.singular import SingularMatrix, motion_without_force
 
 Way = Literal["load steps", "arc length", "relaxation"]
@@ -254,7 +254,7 @@ class _Search:
         """Balance a part of the load from positions q at λ; return whether that is possible, and stable."""
         balance, solver = self._balance, self._solver
         balance.begin(q, part)
-        self._corrections += solver.solve(balance, q, (part - self._part) * balance.way)
+        self._corrections += solver.solve(balance, q, self._given(part, q))
         if balance.symmetric or self._system.frames:
             self._stable = solver.definite
         else:
@@ -267,6 +267,16 @@ class _Search:
         self._steps += 1
         return True
 
+    def _given(self, part: float, q: Array) -> Array:
+        """Return how far supports move [n, dim] from positions q at λ; frames with them go on as rigid bodies."""
+        balance, solver = self._balance, self._solver
+        if not (isinstance(solver, FramedSolver) and balance.way.any()):
+            return (part - self._part) * balance.way
+        z = solver.coordinates.increments(balance.start, balance.way)
+        to = np.empty_like(q)
+        solver.coordinates.write_increment(balance.start, part * z, to)
+        return np.where(self._system.moving.mask, balance.start + to - q, 0.0)
+
     def _load_steps(self) -> bool:
         """Go as far as load steps lead; return whether that is nowhere, as something is loose."""
         size = 1.0
@@ -276,7 +286,8 @@ class _Search:
             try:
                 done = self._attempt(part, self._q)
             except SingularMatrix:
-                if self._part == 0.0:
+                # Elements that a support has rotated far may be singular as well.
+                if self._part == 0.0 and not (self._system.frames and self._balance.way.any()):
                     return True
                 done = False
             except StepFailed:

@@ -1,0 +1,131 @@
+"""Frames that supports move, rigid bodies as frames in contact, and methods besides those of `test_framed_motion`."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import symplex as sx
+from reference.lines import spaghetti
+from symplex.contact import RigidBodies, RigidBody
+from symplex.contact.bodies import BodyContact
+from symplex.contact.surfaces import Surface
+from symplex.errors import StepFailed
+from symplex.fem.actions.support_motion import SupportMotion
+
+COSINE = sx.actions.TimeFunction(
+    lambda t: 0.4 * (1.0 - np.cos(3.0 * t)), lambda t: 1.2 * np.sin(3.0 * t), lambda t: 3.6 * np.cos(3.0 * t)
+)
+AXIS = (0.3, 1.0, 0.2)
+
+
+# -- supports that move frames ----------------------------------------------------------------------------------------
+
+
+def driven(motion):
+    """A beam whose root is moved as a function of its particles says."""
+    built = spaghetti(3)
+    moving = {"root": motion(built.particles([0]).ravel(), built.points)}
+    system = sx.System(built.mass, {"beams": built.energy}, frames=built.frames, moving=moving)
+    return built, system, system.state(built.points, system.held(0.0, np.zeros_like(built.points)))
+
+
+def swung(nodes, points):
+    return sx.actions.SupportRotation(nodes, points, COSINE, center=points[0] + 0.1, axis=AXIS)
+
+
+def shaken(nodes, points):
+    return sx.actions.SupportTranslation(nodes, AXIS, COSINE)
+
+
+@pytest.mark.parametrize("motion", [swung, shaken])
+def test_the_work_of_a_root_that_is_moved_is_the_energy(motion):
+    built, system, start = driven(motion)
+    motion = sx.EnergyMomentum(0.02).start(system, start)
+    end = motion.advance(2.0)
+    energies = motion.energies(end)
+    assert built.frames.distortion(end.q) < 1e-12
+    assert abs(energies["work_root"]) > 1.0
+    balance = energies["balance"] - system.energies_of(start)["total"]
+    assert abs(balance) < 1e-12 * max(energies["total"], abs(energies["work_root"]))
+
+
+@pytest.mark.parametrize("method", [sx.EnergyMomentum, sx.Midpoint])
+def test_methods_are_of_second_order_with_a_root_that_is_rotated(method):
+    _, system, start = driven(swung)
+    exact = sx.Rattle(2e-4, {}).start(system, start).advance(0.5).q
+    errors = [np.abs(method(dt).start(system, start).advance(0.5).q - exact).max() for dt in (0.025, 0.0125, 0.00625)]
+    assert_allclose(np.log2(np.divide(errors[:-1], errors[1:])), 2.0, atol=0.2)
+
+
+def test_a_beam_follows_a_root_that_is_rotated_to_another_equilibrium():
+    """By 150°, at once and in steps of load."""
+    turn = sx.actions.TimeFunction.steady(2.6)
+    built, system, _ = driven(
+        lambda nodes, points: sx.actions.SupportRotation(nodes, points, turn, center=points[0], axis=AXIS)
+    )
+    found = sx.equilibria.static_equilibrium(system, built.points, t=1.0)
+    assert built.frames.distortion(found.state.q) < 1e-13
+    assert abs(system.potentials(found.state.q)["beams"]) < 1e-20
+    R = built.frames.rotations(built.points, found.state.q)
+    assert_allclose(np.arccos(0.5 * (np.trace(R, axis1=1, axis2=2) - 1.0)), 2.6, atol=1e-9)
+
+
+def test_a_support_that_would_deform_a_frame_is_refused():
+    class Stretch(SupportMotion):
+        """All particles along x, each as far as its number says."""
+
+        axes, smooth, span = (0, 1, 2), True, (-np.inf, np.inf)
+
+        def __init__(self, nodes):
+            self.nodes = np.asarray(nodes, np.int32)
+
+        def displacement(self, t):
+            return t * np.arange(4.0)[:, None] * [1.0, 0.0, 0.0]
+
+        def velocity(self, t):
+            return self.displacement(1.0)
+
+        def acceleration(self, t):
+            return self.displacement(0.0)
+
+    _, system, start = driven(lambda nodes, points: Stretch(nodes))
+    with pytest.raises(StepFailed, match=r"supports must move a frame as a rigid body, by less than 180° in a step; "):
+        sx.EnergyMomentum(0.02).start(system, start).advance(0.02)
+
+
+# -- contact between bodies -------------------------------------------------------------------------------------------
+
+
+def thrown(law="penalty"):
+    """A rigid ball that spins and is thrown at a soft block, both free."""
+    block = sx.box((0.2, 0.2, 0.1), (2, 2, 1), split="hexahedra", origin=(-0.1, -0.1, -0.1))
+    ball = RigidBody.sphere(0.05, density=2000.0, refinements=1).placed((0.01, 0.02, 0.058), np.eye(3))
+    n = len(block.points)
+    rigid = RigidBodies({"ball": ball}, n)
+    rubber = sx.NeoHookean.from_young(1e5, 0.3, 1000.0)
+    hexahedra = block.cells["hexahedron"]
+    solid = sx.Solid(block.points, hexahedra, rubber, formulation="full")
+    surface = rigid.surface(Surface.of(block, ["body"]))
+    contact = BodyContact(surface, 1e8 if law == "penalty" else 1e7, distance=5e-3, law=law)
+    energies = {"solid": solid, "contact": rigid.of_points(contact)}
+    mass = rigid.mass(sx.lumped_mass(block.points, hexahedra, 1000.0, n))
+    system = sx.System(mass, energies, frames=rigid.frames())
+    v = rigid.velocities(np.zeros(3), {"ball": (0.3, 0.0, -2.0)}, {"ball": (5.0, 40.0, 0.0)})
+    return rigid, system, system.state(rigid.positions(block.points), v)
+
+
+@pytest.mark.parametrize("law", ["penalty", "barrier"])
+def test_a_rigid_ball_bounces_off_a_block_with_all_energy_and_momenta(law):
+    rigid, system, start = thrown(law)
+    motion = sx.EnergyMomentum(5e-4).start(system, start)
+    energy, most = system.energies_of(start)["total"], 0.0
+    for t in np.arange(1, 31) * 1e-3:
+        end = motion.advance(t)
+        energies = system.energies_of(end)
+        most = max(most, energies["contact"])
+        assert abs(energies["total"] / energy - 1.0) < 1e-12
+    assert most > 0.02 * energy
+    assert rigid.motion("ball", end.q, end.v)[0][2] > -1.0
+    for momentum in (system.momentum, system.angular_momentum):
+        assert np.linalg.norm(momentum(end) - momentum(start)) < 1e-12 * np.linalg.norm(momentum(start))
+    assert system.frames.distortion(end.q) < 1e-13
