@@ -171,6 +171,20 @@ class Frames(Copyable):
         out[self.nodes] = mass[:, :, None] * (a[:, None] + np.cross(alpha[:, None], arms))
         return out
 
+    def rigid_motion(self, system: Masses, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """Return velocities and accelerations [n, 3] with those of frames made those of rigid motions, nearest by mass.
+
+        They keep their momenta, and the rates of these.
+        """
+        mass = np.asarray(system.mass)[:, None]
+        rigid = np.where(system.fixed, v, self.resultants(system, mass * v, q) / mass)
+        own, arms, inertia = self._inertia(system, q)
+        spin = _solved(inertia, np.cross(arms, own[:, :, None] * rigid[self.nodes]).sum(axis=1))[:, None]
+        inwards = np.zeros_like(q)
+        inwards[self.nodes] = np.cross(spin, np.cross(spin, arms))
+        rates = self.resultants(system, mass * (a - inwards), q) / mass + inwards
+        return rigid, np.where(system.fixed, a, rates)
+
     def _inertia(self, system: Masses, q: Array) -> tuple[Array, Array, Array]:
         """Return masses [f, 4] in kg, arms [f, 4, 3] in m from the centres of mass, and inertia [f, 3, 3] in kg m²."""
         mass, arms = np.asarray(system.mass)[self.nodes], self.arms(q)
@@ -194,7 +208,7 @@ def refuse_frames(system: Masses, required_by: str) -> None:
     if frames := getattr(system, "frames", None):
         raise InvalidSystem(
             f"{required_by} is for systems without frames, of which this one has {len(frames)}. Energy-momentum, the "
-            "midpoint rule, RATTLE, static_equilibrium and natural_modes take them."
+            "midpoint rule, generalised-α, RATTLE, static_equilibrium and natural_modes take them."
         )
 
 

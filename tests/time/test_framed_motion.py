@@ -5,20 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import symplex as sx
-from reference.lines import SOFT, line, spaghetti
+from reference.lines import SOFT, flying, line, spaghetti
 from symplex.errors import InvalidSystem
 from symplex.fem.structures.beam import beams
 from symplex.fem.structures.moments import Moment
-
-
-def flying(n=6):
-    """A free beam that spins, drifts, and is bent by its velocities."""
-    built = spaghetti(n)
-    system = sx.System(built.mass, {"beams": built.energy}, frames=built.frames)
-    centers, spin = built.frames.centers(built.points), np.array([0.3, -0.2, 0.4])
-    v = np.array([0.5, 0.1, -0.2]) + np.cross(spin, centers)
-    v[:, 2] += 3.0 * np.sin(np.linspace(0.0, np.pi, n + 1))
-    return built, system, system.state(built.points, built.frames.velocities(built.points, v, spin))
 
 
 def test_energy_and_both_momenta_are_kept_to_round_off():
@@ -99,7 +89,7 @@ def test_what_does_not_keep_frames_rigid_is_refused():
         sx.Newmark(0.01),
         sx.Composition(within),
         sx.Langevin(within, 1.0, rate=1.0),
-        sx.GeneralizedAlpha(0.1),
+        sx.Midpoint(0.1, alpha=0.25),
     ):
         with pytest.raises(InvalidSystem, match="cannot keep frames rigid, of which the system has 4; take "):
             method.start(system, start)

@@ -31,6 +31,7 @@ from symplex.time.solvers.newton import Newton, NewtonSolver
 from symplex.time.solvers.step_equations import StepEquations
 
 _DENSE, _SPARSE = 30, 2000  # unknowns between which factors of the few couplings of lines take least
+_SINGULAR = 1e-12  # of moments of arms about an axis relative to the largest: there is no rotation about it
 _RIGID = 1e-9  # relative to arms and displacements: how far supports may be off a rigid motion of a frame
 _ROTATION = 1.0  # by which a correction of a balance of forces may rotate a frame about an axis
 
@@ -101,11 +102,6 @@ class NodalCoordinates:
         """Return z [nodes, 3] of increments Δq [n, 3] from positions q0 [n, 3]; of frames those of the nearest motion.
 
         θ × ½ (ρ⁰ + ρ¹) = ρ¹ − ρ⁰ in the least squares.
-
-        Raises
-        ------
-        StepFailed
-            If a frame rotates by 180°.
         """
         z = np.zeros(self.system.fixed.shape)
         z[2 * len(self.frames) :] = dq[self.free]
@@ -115,11 +111,8 @@ class NodalCoordinates:
         x, d = x - x.mean(axis=1, keepdims=True) + 0.5 * (d - mean), d - mean
         second = np.einsum("fai,faj->fij", x, x)
         matrices = np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
-        try:
-            theta = np.linalg.solve(matrices, np.cross(x, d).sum(axis=1)[:, :, None])[:, :, 0]
-        except np.linalg.LinAlgError:
-            raise StepFailed("a frame is to be rotated by 180° within a step. Try a smaller step.") from None
-        z[2 * moved], z[2 * moved + 1] = mean[:, 0], theta
+        theta = np.linalg.pinv(matrices, rcond=_SINGULAR, hermitian=True) @ np.cross(x, d).sum(axis=1)[:, :, None]
+        z[2 * moved], z[2 * moved + 1] = mean[:, 0], theta[:, :, 0]
         return z
 
     def write_resultants(self, q: Array, forces: Array, out: Array) -> None:
