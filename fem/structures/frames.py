@@ -12,7 +12,7 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, connectivity, require_nodes
-from symplex.fem.assembly.pattern import Array
+from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.measures.constraints import Constraint, RigidBars
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class Frames(Copyable):
     ----------
     rest_arms : float64 [f, 4, 3]
         Positions in m of particles relative to the centres of their frames, undeformed.
+    rest_centers : float64 [f, 3]
+        The centres in m, undeformed.
 
     Raises
     ------
@@ -70,7 +72,7 @@ class Frames(Copyable):
         flat = np.flatnonzero(moments[:, 0] <= _FLAT * moments[:, 2])
         if len(flat):
             raise InvalidSystem(f"Frames: the four particles of frame {flat[0]} must not be in a plane.")
-        self.rest_arms = arms
+        self.rest_arms, self.rest_centers = arms, self.centers(points)
         self._lengths = np.linalg.norm(
             points[self.nodes[:, _PAIRS[:, 0]]] - points[self.nodes[:, _PAIRS[:, 1]]], axis=2
         )
@@ -87,20 +89,24 @@ class Frames(Copyable):
         return RigidBars(self.nodes[chosen][:, _PAIRS].reshape(-1, 2), self._lengths[chosen].ravel())
 
     def constraints(self, fixed: NDArray[np.bool_], required_by: str) -> dict[str, Constraint]:
-        """Return the rods of frames that are not fixed, by coordinates fixed [n, 3], for a method with constraints.
+        """Return rods and held centres of frames that are not fixed, by fixed coordinates [n, 3], for other methods.
 
         Raises
         ------
         InvalidSystem
-            If only a part of a frame is held.
+            If a part of a rotation is held.
         """
         free = ~fixed[self.nodes].all(axis=(1, 2))
-        partly = np.flatnonzero(free & self.held.any(axis=1))
+        partly = np.flatnonzero(free & self.held[:, 3:].any(axis=1))
         if len(partly):
             raise InvalidSystem(
-                f"{required_by} cannot hold a part of the motion of frame {partly[0]}; take EnergyMomentum or Midpoint."
+                f"{required_by} cannot hold the rotation of frame {partly[0]} in part; take EnergyMomentum or Midpoint."
             )
-        return {"frames": self._rods(free)} if free.any() else {}
+        found: dict[str, Constraint] = {"frames": self._rods(free)} if free.any() else {}
+        frames, axes = np.nonzero(self.held[:, :3] & free[:, None])
+        if len(frames):
+            found["held centres"] = _HeldCentres(self.nodes[frames], axes, self.rest_centers[frames, axes])
+        return found
 
     def centers(self, q: Array) -> Array:
         """Return the centres [f, 3] in m of frames at the positions q [n, 3] of particles, or their velocities."""
@@ -191,6 +197,26 @@ class Frames(Copyable):
         arms = arms - np.einsum("fa,fai->fi", mass, arms)[:, None] / mass.sum(axis=1)[:, None, None]
         second = np.einsum("fa,fai,faj->fij", mass, arms, arms)
         return mass, arms, np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
+
+
+class _HeldCentres(Constraint):
+    """Coordinates of the means of four particles that do not change."""
+
+    def __init__(self, nodes: IntArray, axes: NDArray[np.integer], places: Array):
+        self.nodes = nodes
+        self._axes, self._places = np.eye(3)[axes][:, None] / nodes.shape[1], places
+
+    def value(self, x: Array) -> Array:
+        """Return g [c] in m."""
+        return np.asarray((self._axes * x).sum(axis=(1, 2)) - self._places)
+
+    def gradient(self, x: Array) -> Array:
+        """Return its derivative [c, 4, 3]."""
+        return np.array(np.broadcast_to(self._axes, x.shape))
+
+    def hessian(self, x: Array) -> Array:
+        """Return zero [c, 12, 12]."""
+        return np.zeros((len(x), 12, 12))
 
 
 def _solved(matrices: Array, vectors: Array) -> Array:

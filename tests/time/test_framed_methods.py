@@ -9,8 +9,9 @@ from reference.lines import flying, spaghetti
 from symplex.contact import RigidBodies, RigidBody
 from symplex.contact.bodies import BodyContact
 from symplex.contact.surfaces import Surface
-from symplex.errors import StepFailed
+from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.support_motion import SupportMotion
+from symplex.fem.structures.frames import Frames
 
 COSINE = sx.actions.TimeFunction(
     lambda t: 0.4 * (1.0 - np.cos(3.0 * t)), lambda t: 1.2 * np.sin(3.0 * t), lambda t: 3.6 * np.cos(3.0 * t)
@@ -179,3 +180,72 @@ def test_newmarks_damped_members_are_of_first_order(gamma):
         for dt in (0.002, 0.001, 0.0005)
     ]
     assert_allclose(np.log2(np.divide(errors[:-1], errors[1:])), 1.0, atol=0.2)
+
+
+def test_explicit_newmark_with_frames_is_rattle():
+    _, system, start = flying(2)
+    ends = [method.start(system, start).advance(0.1) for method in (sx.Newmark(2e-3), sx.Rattle(2e-3, {}))]
+    assert np.array_equal(ends[0].q, ends[1].q)
+    assert np.array_equal(ends[0].v, ends[1].v)
+    assert sx.Newmark().start(system, start).dt > 1e-4  # the limit of particles without rods is shorter than that with
+
+
+# -- held centres ------------------------------------------------------------------------------------------------------
+
+
+def top():
+    """A box that rotates about its centre, which is held, under a moment of gravity on one particle more."""
+    body = RigidBody.box((1.0, 0.6, 0.25), density=1000.0)
+    bodies = RigidBodies({"top": body})
+    q = np.vstack([bodies.positions(), [[0.0, 0.0, 1.0]]])
+    mass = np.append(bodies.mass(), 40.0)
+    frames = Frames(bodies.frames().nodes, q, np.array([[1, 1, 1, 0, 0, 0]]) > 0)
+    spring = sx.Bars([[0, 4]], sx.measures.EngineeringStrain(2000.0, 1.0))
+    system = sx.System(mass, {"spring": spring}, frames=frames)
+    return system, system.state(q, frames.velocities(q, 0.0, [0.5, 3.0, 0.2]))
+
+
+@pytest.mark.parametrize(
+    "method", [sx.EnergyMomentum, sx.Midpoint, sx.GeneralizedAlpha, sx.Newmark, sx.Newmark.trapezoidal]
+)
+def test_a_held_centre_stays_and_methods_agree(method):
+    system, start = top()
+    exact = sx.Rattle(5e-5, {}).start(system, start).advance(0.5)
+    ends = [method(h).start(system, start).advance(0.5) for h in (2e-3, 1e-3, 5e-4)]
+    errors = [np.abs(end.q - exact.q).max() for end in ends]
+    assert_allclose(np.log2(np.divide(errors[:-1], errors[1:])), 2.0, atol=0.3)
+    for end in ends:
+        assert np.abs(system.frames.centers(end.q)).max() < 1e-13
+        assert np.abs(system.frames.centers(end.v)).max() < 1e-12
+        energies = [system.energies_of(state)["total"] for state in (start, end)]
+        if "energy" in method(1.0).conserves:
+            assert abs(energies[1] / energies[0] - 1.0) < 1e-13
+        # The reaction acts in the centre, which is the origin, and has no moment about that.
+        if "angular momentum" in method(1.0).conserves:
+            L = system.angular_momentum(start)
+            assert np.linalg.norm(system.angular_momentum(end) - L) < 1e-12 * np.linalg.norm(L)
+
+
+def test_rotations_that_are_held_in_part_are_refused_by_rattle():
+    system, start = top()
+    frames = Frames(system.frames.nodes, start.q, np.array([[0, 0, 0, 1, 1, 0]]) > 0)
+    system = sx.System(np.asarray(system.mass), system.energies, frames=frames)
+    with pytest.raises(InvalidSystem, match="cannot hold the rotation of frame 0 in part"):
+        sx.Rattle(1e-3, {}).start(system, start)
+
+
+def test_viscoelastic_bodies_and_frames_under_rattle():
+    """A block of rubber that a rigid ball hits; as energy-momentum has it, and with all work accounted for."""
+    rigid, system, start = thrown()
+    solid = system.energies["solid"]
+    inelastic = {"viscous": sx.Viscoelastic(solid, [0.5], [2e-3])}
+    system = sx.System(np.asarray(system.mass), system.energies, frames=system.frames, inelastic=inelastic)
+    start = system.state(start.q, start.v)
+    exact = sx.EnergyMomentum(2.5e-4).start(system, start).advance(8e-3).q
+    motion = sx.Newmark(1e-5).start(system, start)
+    end = motion.advance(8e-3)
+    assert np.abs(end.q - exact).max() < 1e-4
+    assert np.abs(exact - start.q).max() > 5e-3
+    energies = motion.energies(end)
+    assert energies["work_viscous"] < -1e-3
+    assert abs(energies["balance"] / system.energies_of(start)["total"] - 1.0) < 1e-4
