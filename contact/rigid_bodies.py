@@ -119,15 +119,20 @@ class RigidBodies(Copyable):
 
     def mass(self, of_others: ArrayLike | sp.sparray = ()) -> Array | sp.csr_array:
         """Return the nodal masses [n] in kg, or the mass matrix, after those of the other nodes."""
-        particles = np.repeat([0.25 * body.properties.mass for body in self.bodies.values()], 4)
+        particles = np.concatenate([body.properties.masses for body in self.bodies.values()])
         if sp.issparse(of_others):
             return sp.csr_array(sp.block_diag([of_others, sp.diags_array(particles)]))
         return np.concatenate([np.asarray(of_others, dtype=float).ravel(), particles])
 
     def frames(self) -> Frames:
-        """Return the bodies as frames of a system, which are rigid without an energy: ``System(frames=…)``."""
+        """Return the bodies as frames of a system, which are rigid without an energy: ``System(frames=…)``.
+
+        Bodies with a pivot (`RigidBody.held_at`) are held there.
+        """
         nodes = np.stack([self.nodes_of(name) for name in self.bodies])
-        return Frames(nodes, self.positions(np.zeros((self._first_node, 3))))
+        pivoted = np.array([body.properties.pivot is not None for body in self.bodies.values()])
+        held = pivoted[:, None] & (np.arange(6) < 3)
+        return Frames(nodes, self.positions(np.zeros((self._first_node, 3))), held)
 
     def rigidity(self, frequency: float) -> Rigidity:
         """Return the energy that keeps the bodies rigid, with elastic frequencies in rad/s that are all the same.
@@ -136,6 +141,9 @@ class RigidBodies(Copyable):
         rigid where contact lasts many steps; implicit methods take more.
         """
         properties = [body.properties for body in self.bodies.values()]
+        for name, body in self.bodies.items():
+            if body.properties.pivot is not None:
+                raise InvalidSystem(f"rigid body '{name}' is held at a pivot, which needs frames, got rigidity.")
         nodes = np.stack([self.nodes_of(name) for name in self.bodies])
         return Rigidity(nodes, np.stack([p.radii for p in properties]), [p.mass for p in properties], frequency)
 
