@@ -89,8 +89,8 @@ class MassProperties(Copyable):
         if np.linalg.norm(away) > _FARTHEST * self.radii.max():
             raise InvalidSystem(
                 f"the pivot is {np.linalg.norm(away):.3g} m from the centre of mass, more than {_FARTHEST:.0e} times "
-                f"the largest radius of gyration, {self.radii.max():.3g} m, and the rotation would be lost in round-off. "
-                "Give a pivot that is nearer, or leave it out and give a velocity."
+                f"the largest radius of gyration, {self.radii.max():.3g} m, and its rotation would be lost in "
+                "round-off. Give a pivot that is nearer, or leave it out and give a velocity."
             )
         self._basis = _basis(4.0 * away / self.radii)
         self.masses = self.mass * self._basis[0] ** 2

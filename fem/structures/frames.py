@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
@@ -149,51 +150,72 @@ class Frames(Copyable):
     def accelerations(self, system: Masses, force: Array, q: Array, v: Array) -> Array:
         """Return accelerations [n, 3] in m/s² under forces [n, 3] in N, those of frames as of rigid bodies.
 
-        Fixed particles have none, and frames that are held in part those of their free motion.
+        Fixed particles have none.
         """
-        out = system.accelerations(force)
-        mass, arms, inertia = self._inertia(system, q)
-        linear, moment = force[self.nodes].sum(axis=1), np.cross(arms, force[self.nodes]).sum(axis=1)
-        momentum = np.cross(arms, mass[:, :, None] * v[self.nodes]).sum(axis=1)
-        spin = _solved(inertia, momentum)
-        a = linear / mass.sum(axis=1)[:, None]
-        alpha = _solved(inertia, moment - np.cross(spin, momentum))
-        a[self.held[:, :3]], alpha[self.held[:, 3:]] = 0.0, 0.0
-        spin = spin[:, None]
-        out[self.nodes] = a[:, None] + np.cross(alpha[:, None], arms) + np.cross(spin, np.cross(spin, arms))
+        inwards = self._inwards(system, q, v)
+        out = self.resultants(system, force - nodal_mass(system)[:, None] * inwards, q)
+        out = system.accelerations(out) + inwards
         out[system.fixed] = 0.0
         return out
 
     def resultants(self, system: Masses, force: Array, q: Array) -> Array:
         """Return forces [n, 3] in N with those on frames replaced by those of a rigid motion with the same resultants.
 
-        So of what acts within frames nothing is left.
+        So of what acts within frames nothing is left, nor of what acts along motions that are held.
         """
         out = force.copy()
         mass, arms, inertia = self._inertia(system, q)
         a = force[self.nodes].sum(axis=1) / mass.sum(axis=1)[:, None]
         alpha = _solved(inertia, np.cross(arms, force[self.nodes]).sum(axis=1))
-        a[self.held[:, :3]], alpha[self.held[:, 3:]] = 0.0, 0.0
+        held = self.held.any(axis=1)
+        if held.any():
+            a[held], alpha[held] = self._held_rates(held, mass[held], arms[held], force)
         out[self.nodes] = mass[:, :, None] * (a[:, None] + np.cross(alpha[:, None], arms))
         return out
+
+    def _held_rates(self, held: NDArray[np.bool_], mass: Array, arms: Array, force: Array) -> tuple[Array, Array]:
+        """Return rates [h, 3] of centres of mass and of rotations of frames that are held in part, under forces."""
+        from_mean = arms.mean(axis=1)  # where centres are, from the centres of mass
+        arms = arms - from_mean[:, None]
+        motions = np.zeros((*arms.shape, 6))
+        motions[..., :3] = np.eye(3)
+        for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # θ × ρ
+            motions[..., i, 3 + j], motions[..., i, 3 + k] = arms[..., k], -arms[..., j]
+        matrices = np.einsum("fa,faij,faik->fjk", mass, motions, motions)
+        vectors = np.einsum("faij,fai->fj", motions, force[self.nodes[held]])
+        fixed = self.held[held]
+        sizes = np.trace(matrices, axis1=1, axis2=2)[:, None, None] * np.eye(6)
+        matrices = np.where(fixed[:, :, None] | fixed[:, None], np.where(np.eye(6) > 0, sizes, 0.0), matrices)
+        rates = _solved(matrices, np.where(fixed, 0.0, vectors))
+        return rates[:, :3] - np.cross(rates[:, 3:], from_mean), rates[:, 3:]
 
     def rigid_motion(self, system: Masses, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Return velocities and accelerations [n, 3] with those of frames made those of rigid motions, nearest by mass.
 
         They keep their momenta, and the rates of these.
         """
-        mass = np.asarray(system.mass)[:, None]
-        rigid = np.where(system.fixed, v, self.resultants(system, mass * v, q) / mass)
-        own, arms, inertia = self._inertia(system, q)
-        spin = _solved(inertia, np.cross(arms, own[:, :, None] * rigid[self.nodes]).sum(axis=1))[:, None]
-        inwards = np.zeros_like(q)
-        inwards[self.nodes] = np.cross(spin, np.cross(spin, arms))
-        rates = self.resultants(system, mass * (a - inwards), q) / mass + inwards
-        return rigid, np.where(system.fixed, a, rates)
+        of_frames = np.zeros(system.fixed.shape, bool)
+        of_frames[self.nodes] = True
+        of_frames &= ~system.fixed
+
+        def made_rigid(x: Array) -> Array:
+            return system.accelerations(self.resultants(system, nodal_mass(system)[:, None] * x, q))
+
+        rigid = np.where(of_frames, made_rigid(v), v)
+        inwards = self._inwards(system, q, rigid)
+        return rigid, np.where(of_frames, made_rigid(a - inwards) + inwards, a)
+
+    def _inwards(self, system: Masses, q: Array, v: Array) -> Array:
+        """Return the accelerations ω × (ω × ρ) [n, 3] of frames that rotate about their centres; zero elsewhere."""
+        mass, arms, inertia = self._inertia(system, q)
+        spin = _solved(inertia, np.cross(arms, mass[:, :, None] * v[self.nodes]).sum(axis=1))[:, None]
+        out = np.zeros_like(q)
+        out[self.nodes] = np.cross(spin, np.cross(spin, self.arms(q)))
+        return out
 
     def _inertia(self, system: Masses, q: Array) -> tuple[Array, Array, Array]:
         """Return masses [f, 4] in kg, arms [f, 4, 3] in m from the centres of mass, and inertia [f, 3, 3] in kg m²."""
-        mass, arms = np.asarray(system.mass)[self.nodes], self.arms(q)
+        mass, arms = nodal_mass(system)[self.nodes], self.arms(q)
         arms = arms - np.einsum("fa,fai->fi", mass, arms)[:, None] / mass.sum(axis=1)[:, None, None]
         second = np.einsum("fa,fai,faj->fij", mass, arms, arms)
         return mass, arms, np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
@@ -223,6 +245,11 @@ def _solved(matrices: Array, vectors: Array) -> Array:
     return np.asarray(np.linalg.solve(matrices, vectors[:, :, None])[:, :, 0], float)
 
 
+def nodal_mass(system: Masses) -> Array:
+    """Return what is on the diagonal of the mass [n] in kg."""
+    return np.asarray(system.mass if system.is_lumped else system.mass.diagonal(), float)
+
+
 def refuse_frames(system: Masses, required_by: str) -> None:
     """Refuse systems with frames, for what cannot keep them rigid.
 
@@ -244,11 +271,14 @@ def require_frames(frames: Frames, system: Masses) -> None:
     Raises
     ------
     InvalidSystem
-        If it is not in space, its mass is not lumped, or only a part of a frame is fixed.
+        If it is not in space, the masses of particles of frames are not lumped, or only a part of a frame is fixed.
     """
-    if system.dim != 3 or not system.is_lumped:
-        raise InvalidSystem("frames must be in a system of three dimensions with lumped masses.")
+    if system.dim != 3:
+        raise InvalidSystem(f"frames must be in a system of three dimensions, got {system.dim}.")
     require_nodes("a frame", frames.nodes, system.n_nodes)
+    couplings = None if system.is_lumped else sp.csr_array(system.mass - sp.diags_array(nodal_mass(system)))
+    if couplings is not None and np.any(couplings[frames.nodes.ravel()].data):
+        raise InvalidSystem("the particles of frames must have lumped masses, without couplings to other nodes.")
     if system.massless[frames.nodes].any():
         raise InvalidSystem("the particles of frames must have mass.")
     fixed = system.fixed[frames.nodes].reshape(len(frames), -1)

@@ -193,14 +193,16 @@ def test_explicit_newmark_with_frames_is_rattle():
 # -- held centres ------------------------------------------------------------------------------------------------------
 
 
+PIVOT = np.array([0.2, -0.3, -0.7])
+
+
 def top():
-    """A box that rotates about its centre, which is held, under a moment of gravity on one particle more."""
-    body = RigidBody.box((1.0, 0.6, 0.25), density=1000.0)
-    bodies = RigidBodies({"top": body})
+    """A box that rotates about a pivot off its centre, with a mass on a spring to a point of it."""
+    bodies = RigidBodies({"top": RigidBody.box((1.0, 0.6, 0.25), density=1000.0).held_at(PIVOT)})
     q = np.vstack([bodies.positions(), [[0.0, 0.0, 1.0]]])
     mass = np.append(bodies.mass(), 40.0)
-    frames = Frames(bodies.frames().nodes, q, np.array([[1, 1, 1, 0, 0, 0]]) > 0)
-    spring = sx.Bars([[0, 4]], sx.measures.EngineeringStrain(2000.0, 1.0))
+    frames = Frames(bodies.frames().nodes, q, bodies.frames().held)
+    spring = sx.Bars([[0, 4]], sx.measures.EngineeringStrain(2000.0, np.linalg.norm(q[0] - q[4]) - 0.1))
     system = sx.System(mass, {"spring": spring}, frames=frames)
     return system, system.state(q, frames.velocities(q, 0.0, [0.5, 3.0, 0.2]))
 
@@ -215,15 +217,36 @@ def test_a_held_centre_stays_and_methods_agree(method):
     errors = [np.abs(end.q - exact.q).max() for end in ends]
     assert_allclose(np.log2(np.divide(errors[:-1], errors[1:])), 2.0, atol=0.3)
     for end in ends:
-        assert np.abs(system.frames.centers(end.q)).max() < 1e-13
+        assert np.abs(system.frames.centers(end.q) - PIVOT).max() < 1e-13
         assert np.abs(system.frames.centers(end.v)).max() < 1e-12
         energies = [system.energies_of(state)["total"] for state in (start, end)]
         if "energy" in method(1.0).conserves:
             assert abs(energies[1] / energies[0] - 1.0) < 1e-13
-        # The reaction acts in the centre, which is the origin, and has no moment about that.
-        if "angular momentum" in method(1.0).conserves:
-            L = system.angular_momentum(start)
-            assert np.linalg.norm(system.angular_momentum(end) - L) < 1e-12 * np.linalg.norm(L)
+        if "angular momentum" in method(1.0).conserves:  # about the pivot, of which the reaction has no moment
+            L = [system.angular_momentum(at) - np.cross(PIVOT, system.momentum(at)) for at in (start, end)]
+            assert np.linalg.norm(L[1] - L[0]) < 1e-12 * np.linalg.norm(L[0])
+
+
+def test_a_pivot_is_kept_by_particles_of_the_same_inertia():
+    """For pivots in the centre, next to it, outside and far away."""
+    body = RigidBody.box((1.0, 0.6, 0.25), density=1000.0).placed((1.0, 2.0, 3.0))
+    for away in (0.0, 1e-12, 0.05, 1.0, 1e3):
+        own = body.held_at(body.properties.center + away * np.array([0.6, 0.0, 0.8])).properties
+        y = own.particles - own.center
+        second = np.einsum("a,ai,aj->ij", own.masses, y, y)
+        assert_allclose(np.trace(second) * np.eye(3) - second, own.inertia, atol=1e-13 * own.inertia.max())
+        assert_allclose(own.masses @ own.particles / own.mass, own.center, rtol=1e-14)
+        assert own.masses.sum() == pytest.approx(own.mass, rel=1e-14)
+        assert_allclose(own.particles.mean(axis=0), own.pivot, atol=1e-13 * np.abs(own.particles).max())
+        assert_allclose(own.weights(body.mesh.points) @ own.particles, body.mesh.points, atol=1e-11)
+    rest = body.held_at((0.0, 0.0, 0.0))
+    center, R = rest.pose(rest.particles)
+    assert_allclose(center, (1.0, 2.0, 3.0), atol=1e-14)
+    assert_allclose(R, np.eye(3), atol=1e-14)
+    with pytest.raises(InvalidSystem, match="the pivot is 1e"):
+        body.held_at((1e8, 0.0, 0.0))
+    with pytest.raises(InvalidSystem, match="is held at a pivot, which needs frames"):
+        RigidBodies({"top": rest}).rigidity(1.0)
 
 
 def test_rotations_that_are_held_in_part_are_refused_by_rattle():

@@ -27,7 +27,7 @@ from symplex.fem.energies.contact_energy import ContactEnergy
 from symplex.fem.structures.frames import Frames
 from symplex.fem.system import System
 from symplex.time.solvers.direct import SparseSolver
-from symplex.time.solvers.newton import Newton, NewtonSolver
+from symplex.time.solvers.newton import Newton, NewtonSolver, masses_of_norms
 from symplex.time.solvers.step_equations import StepEquations
 
 _DENSE, _SPARSE = 30, 2000  # unknowns between which factors of the few couplings of lines take least
@@ -69,7 +69,7 @@ class NodalCoordinates:
         self.system = _System(self._masses(system, frames), self._fixed(system, frames), system, self)
 
     def _masses(self, system: System, frames: Frames) -> Array:
-        mass = np.asarray(system.mass)
+        mass = masses_of_norms(system) if not system.is_lumped else np.asarray(system.mass)
         of_frames = mass[frames.nodes]
         second = (of_frames * (frames.rest_arms**2).sum(axis=2)).sum(axis=1)
         return np.concatenate([np.column_stack([of_frames.sum(axis=1), 2.0 / 3.0 * second]).ravel(), mass[self.free]])
@@ -156,7 +156,7 @@ class _System(System):
     """
 
     def __init__(self, mass: Array, fixed: NDArray[np.bool_], of_particles: System, coordinates: NodalCoordinates):
-        super().__init__(mass, {}, fixed=fixed)
+        super().__init__(mass, {}, fixed=fixed, massless=mass == 0.0)
         self._of_particles, self._coordinates = of_particles, coordinates
         self._made: tuple[Pattern, Pattern, IntArray] | None = None  # of particles, of coordinates, and the places
 
@@ -326,7 +326,6 @@ class _Equations:
 
     def __init__(self, system: System, coordinates: NodalCoordinates):
         self._system, self._coordinates = system, coordinates
-        self._mass = np.asarray(system.mass)[:, None]
         shape = system.fixed.shape
         self.increment, self.residual, self.forces_found = (np.zeros(shape) for _ in range(3))
         self.middle, self._end, self._inner = (np.zeros(shape) for _ in range(3))
@@ -353,7 +352,7 @@ class _Equations:
         np.add(self._q0, step.at[0] * self.increment, out=self.middle)
         np.add(self._q0, self.increment, out=self._end)
         step.forces(self.increment, self.forces_found)
-        np.multiply(self._mass, step.inertia * self.increment, out=self._inner)
+        self._inner[...] = self._system.apply_mass(step.inertia * self.increment)
         self._inner += step.impulse * self.forces_found
         np.subtract(self._inner, step.constant, out=self.residual)
         if self._constant_at is not None:
