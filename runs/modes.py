@@ -163,6 +163,8 @@ def find_modes(
         If the scenario is not valid, its state is not found, or its modes are not.
     """
     about = linearised(scenario, at)
+    if about.system.frames and (damped or SmallMotions(about.system, about.state).is_gyroscopic):
+        about = linearised(scenario, at, framed=False)  # which complex modes do not take yet
     if (frames := about.system.frames) is not None:  # of which few coordinates may be all
         most = int(np.count_nonzero(~NodalCoordinates(about.system, frames).system.fixed))
         if number > most:

@@ -68,6 +68,8 @@ class Builder:
         What [start] has led to before.
     make_system : callable, default System
         Makes systems, given what `System` is given.
+    framed : bool, default True
+        Whether rigid bodies may be frames.
 
     Attributes
     ----------
@@ -93,9 +95,10 @@ class Builder:
         path: Path,
         start: Start | None = None,
         make_system: Callable[..., System] = System,
+        framed: bool = True,
     ):
         self.tables, self.folder = tables, path.parent
-        self._path, self._given, self._make_system = path, start, make_system
+        self._path, self._given, self._make_system, self._may_frame = path, start, make_system, framed
         self._lines: list[str] = []
         self._notes: list[tuple[str, str]] = []
         self.on_surface: dict[str, tuple[IntArray, IntArray]] = {}
@@ -226,7 +229,7 @@ class Builder:
 
     def _built(self, tables: Tables) -> Built:
         """Return what other tables describe, in the same folder."""
-        return Builder(tables, self._path).build()
+        return Builder(tables, self._path, framed=self.rigid_sets.framed).build()
 
     def _perturbed(self, table: Perturbation) -> IntArray:
         """Return the nodes that a perturbation changes."""
@@ -328,7 +331,7 @@ class Builder:
 
     def _framed(self) -> bool:
         """Return whether the methods of all stages take frames, as which rigid bodies are rigid without an energy."""
-        if self._make_system is not System:
+        if self._make_system is not System or not self._may_frame:
             return False
         try:
             methods = [integrator_of(tables_of_stage(self.tables, k)) for k in range(len(self.tables.sampled))]
