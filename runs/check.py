@@ -42,7 +42,7 @@ def check_report(problem: Problem) -> tuple[str, str]:
     """Return sizes, stable step, and the estimated memory and time of a run; and why it fails early, if it does."""
     scenario, system = problem.scenario, problem.system
     tables = scenario.tables
-    rows = [("size", f"{system.n_nodes:,} nodes, {int((~system.fixed).sum()):,} degrees of freedom")]
+    rows = [("size", _size(system))]
     mesh = problem.mesh
     for part in Parts.of(problem):
         rows += part.describe(mesh, problem.state.q, system)
@@ -67,7 +67,7 @@ def check_report(problem: Problem) -> tuple[str, str]:
     shown = {name: value if abs(value) > noise else 0.0 for name, value in energies.items()}
     rows.append(("energy", ", ".join(f"{name} {si(value, 'J', 5)}" for name, value in shown.items())))
     if len(problem.stages) == 1 and (limit := _stable_step(system, problem.state)):
-        rows.append(("stable step", f"{limit} (explicit Newmark)"))
+        rows.append(("stable step", f"{limit} ({'RATTLE' if system.frames else 'explicit Newmark'})"))
         rows += _local_steps(problem)
     rows += _steps(problem)
     rows += [("unknown input", line) for line in some(problem.unknown)]
@@ -178,6 +178,18 @@ def _estimate(problem: Problem) -> tuple[str, str]:
     length = clock(left) if left < _CENTURY else f"{left / _CENTURY:,.0f} centuries"
     what = f" for the first of {len(problem.stages)} parts" if several else ""
     return f"about {length}{what} at the speed of the first {si(reached, 's')}, plus output", ""
+
+
+def _size(system: System) -> str:
+    """Return how many nodes and degrees of freedom there are; a frame is one node, with three rotations."""
+    if system.frames is None:
+        return f"{system.n_nodes:,} nodes, {int((~system.fixed).sum()):,} degrees of freedom"
+    of_frames = system.frames.nodes
+    others = np.ones(system.n_nodes, bool)
+    others[of_frames] = False
+    free = ~system.frames.held & ~system.fixed[of_frames[:, 0]].all(axis=1)[:, None]
+    degrees = int((~system.fixed[others]).sum() + free.sum())
+    return f"{int(others.sum()) + len(of_frames):,} nodes, {degrees:,} degrees of freedom"
 
 
 def _trial(motion: Motion, duration: float) -> tuple[float, float]:

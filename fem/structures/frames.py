@@ -99,6 +99,14 @@ class Frames(Copyable):
         turned = np.linalg.solve(np.einsum("fai,faj->fij", before, before), np.einsum("fai,faj->fij", before, now))
         return np.asarray(turned.swapaxes(1, 2), float)
 
+    def rotation_vectors(self, q: Array) -> Array:
+        """Return the rotations [f, 3] in rad since the undeformed state as vectors along their axes, of at most π."""
+        from scipy.spatial.transform import Rotation  # which takes long to import
+
+        rest, now = self.rest_arms, self.arms(q)
+        turned = np.linalg.solve(np.einsum("fai,faj->fij", rest, rest), np.einsum("fai,faj->fij", rest, now))
+        return np.asarray(Rotation.from_matrix(turned.swapaxes(1, 2)).as_rotvec(), float)
+
     def distortion(self, q: Array) -> float:
         """Return the largest relative error of a distance between two particles of a frame."""
         x = q[self.nodes]
