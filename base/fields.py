@@ -37,16 +37,20 @@ OF_BEAMS = {
     "bending_moment_2": Field("bending moment about axis 2", "N m"),
     "torque": Field("torque", "N m"),
 }
-FIELDS = OF_SOLIDS | OF_BEAMS | {
-    "displacement": Field("displacement", "m", kind="length"),
-    "position": Field("position", "m", kind="length"),
-    "speed": Field("speed", "m/s"),
-    "velocity": Field("speed", "m/s"),
-    "acceleration": Field("acceleration", "m/s²"),
-    "rotation": Field("rotation", "rad"),
-    "axial_stress": Field("axial stress", "Pa"),
-    "elongation": Field("elongation", "m", kind="length"),
-    "contact_force": Field("contact force", "N", kind="force"),
-    "contact_pressure": Field("contact pressure", "Pa"),
-    "gap": Field("gap", "m", kind="length"),
-}
+FIELDS = (
+    OF_SOLIDS
+    | OF_BEAMS
+    | {
+        "displacement": Field("displacement", "m", kind="length"),
+        "position": Field("position", "m", kind="length"),
+        "speed": Field("speed", "m/s"),
+        "velocity": Field("speed", "m/s"),
+        "acceleration": Field("acceleration", "m/s²"),
+        "rotation": Field("rotation", "rad"),
+        "axial_stress": Field("axial stress", "Pa"),
+        "elongation": Field("elongation", "m", kind="length"),
+        "contact_force": Field("contact force", "N", kind="force"),
+        "contact_pressure": Field("contact pressure", "Pa"),
+        "gap": Field("gap", "m", kind="length"),
+    }
+)

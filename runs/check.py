@@ -13,6 +13,7 @@ from symplex.contact.bodies import BodyContact
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energies.contact_energy import contact_of
 from symplex.fem.energies.energy import Array
+from symplex.fem.structures.frames import nodes_and_degrees
 from symplex.fem.system import State, System
 from symplex.meshes.formats.account import some
 from symplex.meshes.quality import describe
@@ -42,7 +43,8 @@ def check_report(problem: Problem) -> tuple[str, str]:
     """Return sizes, stable step, and the estimated memory and time of a run; and why it fails early, if it does."""
     scenario, system = problem.scenario, problem.system
     tables = scenario.tables
-    rows = [("size", _size(system))]
+    nodes, degrees = nodes_and_degrees(system)
+    rows = [("size", f"{nodes:,} nodes, {degrees:,} degrees of freedom")]
     mesh = problem.mesh
     for part in Parts.of(problem):
         rows += part.describe(mesh, problem.state.q, system)
@@ -178,18 +180,6 @@ def _estimate(problem: Problem) -> tuple[str, str]:
     length = clock(left) if left < _CENTURY else f"{left / _CENTURY:,.0f} centuries"
     what = f" for the first of {len(problem.stages)} parts" if several else ""
     return f"about {length}{what} at the speed of the first {si(reached, 's')}, plus output", ""
-
-
-def _size(system: System) -> str:
-    """Return how many nodes and degrees of freedom there are; a frame is one node, with three rotations."""
-    if system.frames is None:
-        return f"{system.n_nodes:,} nodes, {int((~system.fixed).sum()):,} degrees of freedom"
-    of_frames = system.frames.nodes
-    others = np.ones(system.n_nodes, bool)
-    others[of_frames] = False
-    free = ~system.frames.held & ~system.fixed[of_frames[:, 0]].all(axis=1)[:, None]
-    degrees = int((~system.fixed[others]).sum() + free.sum())
-    return f"{int(others.sum()) + len(of_frames):,} nodes, {degrees:,} degrees of freedom"
 
 
 def _trial(motion: Motion, duration: float) -> tuple[float, float]:

@@ -251,9 +251,7 @@ class BeamPart(Part):
     def describe(self, mesh: Mesh, q: Array, system: System) -> list[tuple[str, str]]:
         """Return number, lengths and mass."""
         structure = self.beam.structure
-        size = " × ".join(
-            f"{length:.4g}" for length in np.ptp(structure.frames.centers(structure.points), axis=0)
-        )
+        size = " × ".join(f"{length:.4g}" for length in np.ptp(structure.frames.centers(structure.points), axis=0))
         of = _range(structure.lengths, "m")
         reported = f"{size} m, {len(structure.lines):,} elements of {of}, {structure.mass.sum():.6g} kg"
         return [(f"beam '{self.name}'", reported)]

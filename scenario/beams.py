@@ -294,4 +294,3 @@ def held_frames(particles: IntArray, held: list[tuple[IntArray, str, str]]) -> N
             for letter in letters:
                 found[rows, first + "xyz".index(letter)] = True
     return found
-

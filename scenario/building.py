@@ -145,9 +145,7 @@ class Builder:
         self._raise_mistakes()
         self.rigid_sets = rigid_sets_of(self.tables, len(self.mesh.points), self.folder, self._try)
         self._raise_mistakes()
-        self.inertia = Inertia(
-            self.tables, self.mesh, self.structures, self.rigid_sets, self._try, self._lines.append
-        )
+        self.inertia = Inertia(self.tables, self.mesh, self.structures, self.rigid_sets, self._try, self._lines.append)
         supports = self._supports()
         driven = self.rigid_sets.given_motions(self.tables, self.mesh.points, self.folder, self._try)
         self._add_parts()
@@ -254,6 +252,12 @@ class Builder:
             found = self._requested(place("start"), beginning.state, table)
         q, v, internal = found
         if table.perturbation is not None:
+            if self.structures:
+                self._lines.append(
+                    f"{place('start')}: a perturbation would bring the particles of beams out of place, as those of "
+                    f"'{next(iter(self.structures))}'; leave it out, and begin with a [[velocity]] instead."
+                )
+                self._raise_mistakes()
             nodes = self._requested(place("start"), self._perturbed, table.perturbation)
             x = q if table.perturbation.of == "positions" else v
             x += np.where(system.fixed, 0.0, table.perturbation.changes(nodes, x.shape))
@@ -364,6 +368,10 @@ class Builder:
             if support.rotations is not None and support.body not in self.structures:
                 self._lines.append(
                     f"{here}: rotations are of nodes of beams, and '{support.body}' is none; leave the key out."
+                )
+            if support.moves and support.body in self.structures and set(support.components) != set("xyz"):
+                self._lines.append(
+                    f"{here}: nodes of beams are moved altogether, with components = 'xyz', got '{support.components}'."
                 )
             if not support.moves:
                 found.append((support, nodes, None))

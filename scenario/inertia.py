@@ -1,4 +1,4 @@
-"""What of a scenario has mass: parts of bodies, trusses, beams and point masses, where they are and how they begin to move."""
+"""What of a scenario has mass: bodies, trusses, beams and point masses, where they are and how they begin to move."""
 
 from __future__ import annotations
 
@@ -225,7 +225,11 @@ class Inertia:
                 "starts with another velocity, by {} m/s; let both move alike, and add the rest by [[velocity]].",
             )
             given[nodes] = v[nodes] = own
-        return v + self._added(v.shape)
+        v += self._added(v.shape)
+        for beam in self.beams.values():  # whose nodes are rigid, however a field changes from place to place
+            frames, of_beam = beam.structure.frames, beam.own(v)
+            of_beam[...] = frames.rigid_velocities(beam.own(points), of_beam)
+        return v
 
     def _added(self, shape: tuple[int, ...]) -> Array:
         """Return what tables of velocities add [n, 3], to nodes that bodies share once."""

@@ -62,8 +62,8 @@ class _LoadTable(Timed):
         if not self.has_potential:
             yield Need(
                 "loads",
-                f"it {self.why_not}, so it has no potential, which {{kind}} needs; take another integrator, such as {{others}}, "
-                "or a constant nodal load or traction.",
+                f"it {self.why_not}, so it has no potential, which {{kind}} needs; take another integrator, such as "
+                "{others}, or a constant nodal load or traction.",
             )
 
     def add_forces(self, world: Builder) -> None:

@@ -244,9 +244,7 @@ class ProbeBuilder:
             if not members:
                 raise ScenarioError(f"group '{table.group}' of '{table.body}' has no members, only nodes.")
         reduce = table.reduce if table.reduce is not None else [] if table.members or m == 1 else ["mean"]
-        return BeamProbe(
-            table.name, beam.structure, quantities, members=members, first=beam.first, reduce=reduce
-        )
+        return BeamProbe(table.name, beam.structure, quantities, members=members, first=beam.first, reduce=reduce)
 
     def _wide(self, weights: sp.csr_array) -> tuple[int, int]:
         """Return the shape of weights of all nodes, those of obstacles included."""
@@ -338,8 +336,16 @@ class ProbeBuilder:
         taken = np.zeros((self._system.n_nodes, 3), bool)
         for k, (support, nodes) in enumerate(self._supports):
             acts = support.acts(leg.start, leg.end)
+            name = support.name or str(k + 1)
+            if support.body in self._beams and not support.moves and support.of_node != ("xyz", "xyz"):
+                if requested in (_ALL, name):
+                    raise ScenarioError(
+                        f"support '{name}' holds a part of the displacements and rotations of '{support.body}', of "
+                        "which reactions are not known yet; look at the section forces of its members instead."
+                    )
+                acts = False
             mask = fixed_mask(self._system.n_nodes, [(nodes, support.components)] if acts else [])
-            held[support.name or str(k + 1)] = mask & ~taken  # what two of them hold counts as the first one's
+            held[name] = mask & ~taken  # what two of them hold counts as the first one's
             taken |= mask
         if requested != _ALL:
             return {"": held[requested]}

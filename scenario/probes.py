@@ -36,7 +36,9 @@ class ProbeTable(Entry):
     of_all = False
     has_name = False
     name: Annotated[Name, "Names its file."]
-    body: Annotated[Text | None, "Body, truss, beam, point mass or spring, as a whole or as the next four keys say."] = None
+    body: Annotated[
+        Text | None, "Body, truss, beam, point mass or spring, as a whole or as the next four keys say."
+    ] = None
     nodes: Annotated[
         list[Annotated[int, whole(0, 2**31 - 1)]] | None,
         "Numbers of nodes from 0, as ParaView has them in the block of the body.",
@@ -46,9 +48,9 @@ class ProbeTable(Entry):
         "Points `[x, y, z]` of the undeformed body: fields are interpolated in the element or member around.",
     ] = None
     group: Annotated[Text | None, "Group of its mesh."] = None
-    members: Annotated[list[Annotated[int, whole(0, 2**31 - 1)]] | None, "Of trusses, beams and springs: numbers from 0."] = (
-        None
-    )
+    members: Annotated[
+        list[Annotated[int, whole(0, 2**31 - 1)]] | None, "Of trusses, beams and springs: numbers from 0."
+    ] = None
     support: Annotated[
         Text | None,
         "Name of a support, or its number: reaction force on the body and its moment, zero while it does not act; "

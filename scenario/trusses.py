@@ -82,7 +82,9 @@ _COORDINATES = Quantity(
     lambda value: _rows(value, 3, number("m"), "points [x, y, z] (m)"), "m", "list of points, or path of a file"
 )
 _CORNERS = Quantity(
-    lambda value: _corners(value), "m", "list of points"  # which is declared below
+    lambda value: _corners(value),
+    "m",
+    "list of points",  # which is declared below
 )
 _PAIRS = Quantity(
     lambda value: _rows(value, 2, whole(0, _MOST), "pairs of nodes, which are counted from 0"),
@@ -124,7 +126,9 @@ class LineMesh(Table):
     ring: Annotated[
         float | None, positive("m"), "Radius of a regular polygon of `bars` members in the plane z = 0."
     ] = None
-    bars: Annotated[int | None, whole(1, _MOST), "Number of members of a line or ring, or of each part of a path."] = None
+    bars: Annotated[int | None, whole(1, _MOST), "Number of members of a line or ring, or of each part of a path."] = (
+        None
+    )
     lattice: Annotated[
         Triple | None,
         Quantity(_lengths, "m", "three numbers", "≥ 0"),
@@ -247,7 +251,9 @@ class TrussTable(LinesTable):
 
 
 def line_mesh(table: LinesTable, folder: Path) -> Mesh:
-    """Return the lines of a truss or beam in their place, with the group ``members`` of all; files are looked for in a folder.
+    """Return the lines of a truss or beam in their place, with the group ``members`` of all.
+
+    Files are looked for in a folder.
 
     Raises
     ------

@@ -150,17 +150,13 @@ class BeamProbe(Probe):
         self.name, self._beams, self._own = name, beams, slice(first, first + len(beams.points))
         self._columns = [known.index(one) for one in quantities]
         labels = [str(k) for k in self._members]
-        self._numbers = [
-            Numbers(f"{name}: {OF_BEAMS[one].words}", one, (), labels, None, reduce) for one in quantities
-        ]
+        self._numbers = [Numbers(f"{name}: {OF_BEAMS[one].words}", one, (), labels, None, reduce) for one in quantities]
         self.columns = tuple(column for numbers in self._numbers for column in numbers.columns)
 
     def values(self, seen: Observation) -> Array:
         """Return the numbers [columns] of a state."""
         forces = self._beams.section_forces(seen.state.q[self._own])[self._members]
-        found = [
-            numbers.of(forces[None, :, at])[0] for at, numbers in zip(self._columns, self._numbers, strict=True)
-        ]
+        found = [numbers.of(forces[None, :, at])[0] for at, numbers in zip(self._columns, self._numbers, strict=True)]
         return np.concatenate(found)
 
 

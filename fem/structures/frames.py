@@ -81,7 +81,11 @@ class Frames(Copyable):
     @cached_property
     def rods(self) -> RigidBars:
         """The six rods of each frame, as constraints."""
-        return RigidBars(self.nodes[:, _PAIRS].reshape(-1, 2), self._lengths.ravel())
+        return self.rods_of(np.ones(len(self), bool))
+
+    def rods_of(self, some: NDArray[np.bool_]) -> RigidBars:
+        """Return the six rods of some frames [f], as constraints."""
+        return RigidBars(self.nodes[some][:, _PAIRS].reshape(-1, 2), self._lengths[some].ravel())
 
     def centers(self, q: Array) -> Array:
         """Return the centres [f, 3] in m of frames at the positions q [n, 3] of particles, or their velocities."""
@@ -129,6 +133,18 @@ class Frames(Copyable):
         out[self.nodes] = of_center[:, None] + np.cross(of_rotation[:, None], self.arms(q))
         return out
 
+    def rigid_velocities(self, q: Array, v: Array) -> Array:
+        """Return velocities v [n, 3] in m/s at positions q [n, 3] with those of frames as near to them as rigid ones.
+
+        That is with the same momentum and angular momentum of four particles of equal mass.
+        """
+        out, arms = v.copy(), self.arms(q)
+        second = np.einsum("fai,faj->fij", arms, arms)
+        inertia = np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
+        omega = _solved(inertia, np.cross(arms, v[self.nodes]).sum(axis=1))
+        out[self.nodes] = self.centers(v)[:, None] + np.cross(omega[:, None], arms)
+        return out
+
     def accelerations(self, system: Masses, force: Array, q: Array, v: Array) -> Array:
         """Return accelerations [n, 3] in m/s² under forces [n, 3] in N, those of frames as of rigid bodies.
 
@@ -170,6 +186,17 @@ class Frames(Copyable):
 
 def _solved(matrices: Array, vectors: Array) -> Array:
     return np.asarray(np.linalg.solve(matrices, vectors[:, :, None])[:, :, 0], float)
+
+
+def nodes_and_degrees(system: Masses) -> tuple[int, int]:
+    """Return how many nodes and degrees of freedom a system has; a frame is one node, with three rotations."""
+    frames = getattr(system, "frames", None)
+    if frames is None:
+        return system.n_nodes, int((~system.fixed).sum())
+    others = np.ones(system.n_nodes, bool)
+    others[frames.nodes] = False
+    free = ~frames.held & ~system.fixed[frames.nodes].all(axis=(1, 2))[:, None]
+    return int(others.sum()) + len(frames), int((~system.fixed[others]).sum() + free.sum())
 
 
 def refuse_frames(system: Masses, required_by: str) -> None:
