@@ -62,7 +62,7 @@ class Outline(NamedTuple):
         lower = [(-f, t), (-f, w), (-h, w), (-h, -w), (-f, -w), (-f, -t)]
         points = np.array([*upper, *lower, (f, -t), (f, -w)])
         ends = np.array([[0, 1, 2, 11], [10, 3, 4, 9], [8, 5, 6, 7]], np.int32)
-        return cls(points[:, :], (_around(12)[::-1].copy(),), ends)
+        return cls(points, (_around(12),), ends)
 
     @classmethod
     def _hollow(cls, outer: Array, inner: Array) -> Outline:
@@ -154,7 +154,7 @@ def _mitred(beam: Beams, offsets: Array) -> ArrayLike:
 
 def _corners(height: float, width: float) -> Array:
     h, w = 0.5 * height, 0.5 * width
-    return np.array([(h, -w), (h, w), (-h, w), (-h, -w)])[::-1].copy()
+    return np.array([(h, -w), (h, w), (-h, w), (-h, -w)])
 
 
 def _unit_circle() -> Array:
