@@ -496,6 +496,16 @@ def calls() -> dict[str, Call]:
             reference=POINTS,
             reduce=["sum"],
         ),
+        "BeamProbe": _call(
+            sx.outputs.BeamProbe,
+            ignore,
+            name="p",
+            beams=sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0]),
+            quantities=["axial_force", "torque"],
+            members=[0],
+            first=0,
+            reduce=["sum"],
+        ),
         "ReactionProbe": _call(
             sx.outputs.ReactionProbe,
             lambda made: look(made, system()),
