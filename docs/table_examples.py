@@ -578,6 +578,24 @@ extent = 1.0
 """,
             """
 [[beam]]
+name = "portal"
+mesh = { path = [[0, 0, 0], [0, 0, 3], [4, 0, 3], [4, 0, 0]], bars = 6 }
+up = [1, 0, 0]
+section = { kind = "box", height = 0.1, width = 0.1, thickness = 0.005 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850 }
+
+[[beam.parts]]
+group = "part_2"
+up = [0, 0, 1]
+section = { kind = "rectangle", height = 0.2, width = 0.05 }
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+
+[[beam.parts]]
+group = "part_3"
+properties = { axial = 4e8, shear = [6e7, 6e7], bending = [6e5, 6e5], torsion = 5e5, mass = 15.0, moments = [0.02, 0.02] }
+""",
+            """
+[[beam]]
 name = "elbow"
 mesh = { path = [[0, 0, 0], [0, 10, 0], [10, 10, 0]], bars = 5 }
 up = [0, 0, 1]

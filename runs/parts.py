@@ -264,7 +264,7 @@ class SkinPart(Part):
     def __init__(self, of: BeamPart):
         super().__init__(f"{of.name}{SKIN}")
         self._of = of
-        self._skin = skin_of(of.beam.structure, of.beam.table.outline())
+        self._skin = skin_of(of.beam.structure, *of.beam.outlines())
 
     def drawn(self) -> Drawn:
         """Return its points and quadrilaterals."""

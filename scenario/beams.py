@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from symplex.base.quantities import ZERO, Triple, between, nonzero, numbers, positive, vector
+from symplex.base.quantities import ZERO, Text, Triple, between, listed, nonzero, numbers, positive, shown, vector
+from symplex.errors import ScenarioError
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.structures.beam import Beams, Formulation, beams
@@ -24,7 +25,7 @@ from symplex.scenario.table import Need, Table, one_of
 from symplex.scenario.trusses import LinesTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from symplex.scenario.building import Builder
 
@@ -152,6 +153,25 @@ class PropertiesTable(Table):
         return BeamProperties(**{name: getattr(self, name) for name in type(self).model_fields})
 
 
+class BeamPartTable(Table):
+    """Members of beams with a section, direction or material of their own."""
+
+    group: Annotated[Text, "Group of lines of the mesh."]
+    up: Annotated[Triple | None, nonzero(), "Instead of that of the beams."] = None
+    section: Annotated[SectionTable | None, "Instead of that of the beams."] = None
+    material: Annotated[BeamMaterial | None, "Instead of that of the beams."] = None
+    properties: Annotated[PropertiesTable | None, "Instead of section and material."] = None
+
+    @model_validator(mode="after")
+    def _check(self) -> BeamPartTable:
+        given = [key for key in ("up", "section", "material", "properties") if getattr(self, key) is not None]
+        if not given:
+            raise ValueError("needs up, section, material or properties, by which its members differ")
+        if self.properties is not None and {"section", "material"} & {*given}:
+            raise ValueError("has properties besides section or material; give one of both")
+        return self
+
+
 class BeamTable(LinesTable):
     """Beams: lines with a section that carry axial and shear forces, bending and torsion, with large rotations.
 
@@ -165,6 +185,11 @@ class BeamTable(LinesTable):
     section: Annotated[SectionTable | None, "Shape or numbers of the section, with `material`."] = None
     material: Annotated[BeamMaterial | None, "Of all members, with `section`."] = None
     properties: Annotated[PropertiesTable | None, "Stiffnesses and inertia instead of section and material."] = None
+    parts: Annotated[
+        list[BeamPartTable],
+        "Members with another section, direction or material, by groups of the mesh.",
+        Field(default_factory=list),
+    ]
     formulation: Annotated[
         Formulation,
         'The axial strain: `"green"`, of the line between nodes, or `"reissner"`, along the normal of the section.',
@@ -190,6 +215,29 @@ class BeamTable(LinesTable):
         """Frames."""
         yield Need("frames", "{kind} cannot keep the nodes of beams rigid; take another integrator, such as {others}.")
 
+    def members_of_parts(self, mesh: Mesh) -> list[IntArray]:
+        """Return which lines of a mesh each part has.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such group, it has no lines, or two parts have one together.
+        """
+        taken = np.full(len(mesh.cells["line"]), -1)
+        for k, part in enumerate(self.parts):
+            if part.group not in mesh.groups:
+                raise ScenarioError(
+                    f"parts: there is no group {shown(part.group)}; its mesh has: {listed(mesh.groups)}."
+                )
+            rows = mesh.cell_groups.get(part.group, {}).get("line", np.empty(0, np.int32))
+            if not len(rows):
+                raise ScenarioError(f"parts: group '{part.group}' has no members, only nodes.")
+            if (taken[rows] >= 0).any():
+                other = self.parts[int(taken[rows].max())].group
+                raise ScenarioError(f"parts: the groups '{other}' and '{part.group}' have members together.")
+            taken[rows] = k
+        return [np.flatnonzero(taken == k).astype(np.int32) for k in range(len(self.parts))]
+
     def structure(self, mesh: Mesh) -> Beams:
         """Return the beams along the lines of a mesh.
 
@@ -197,22 +245,42 @@ class BeamTable(LinesTable):
         ------
         InvalidSystem, MaterialError
             If up is along a line, or lengths of a section do not fit.
+        ScenarioError
+            If a part has no lines.
         """
-        if self.properties is not None:
-            properties = self.properties.properties()
-        else:
-            assert self.section is not None
-            assert self.material is not None
-            one = self.material
-            properties = self.section.section().of(NeoHookean.from_young(one.young, one.poisson, one.density))
-        return beams(mesh, properties, self.up, formulation=self.formulation, extent=self.extent)
+        m = len(mesh.cells["line"])
+        every, up = [self._properties()] * m, np.tile(np.array(self.up, float), (m, 1))
+        for part, rows in zip(self.parts, self.members_of_parts(mesh), strict=True):
+            own = self._properties(part)
+            for row in rows:
+                every[row] = own
+            up[rows] = self.up if part.up is None else part.up
+        return beams(mesh, every, up, formulation=self.formulation, extent=self.extent)
 
-    def outline(self) -> Outline:
-        """Return what the section looks like."""
-        if self.section is not None:
-            return self.section.outline()
-        assert self.properties is not None
-        return _alike(self.properties.axial, *self.properties.bending)
+    def _properties(self, part: BeamPartTable | None = None) -> BeamProperties:
+        """Return what members have for each unit of their length, or those of a part."""
+        given = part or self
+        if given.properties is not None:
+            return given.properties.properties()
+        section, material = given.section or self.section, given.material or self.material
+        if part is not None and part.section is part.material is None:
+            return self._properties()
+        if section is None or material is None:
+            missing, named = "material" if material is None else "section", part.group if part is not None else ""
+            raise ScenarioError(f"parts: the members of '{named}' need a {missing}, as those of the beams have none.")
+        law = NeoHookean.from_young(material.young, material.poisson, material.density)
+        return section.section().of(law)
+
+    def outlines(self) -> list[Outline]:
+        """Return what the section looks like, and then those of all parts."""
+        return [self._outline(part) for part in (None, *self.parts)]
+
+    def _outline(self, part: BeamPartTable | None) -> Outline:
+        given = part or self
+        if given.properties is not None:
+            return _alike(given.properties.axial, *given.properties.bending)
+        section = given.section or self.section
+        return section.outline() if section is not None else self._outline(None)
 
     def add_stiffness(self, world: Builder) -> None:
         """Add their energy."""
@@ -230,11 +298,21 @@ class Beam(NamedTuple):
         In its own numbering of particles.
     first : int
         The first particle in the mesh of all bodies.
+    members : sequence of int32 [k]
+        Which members each part of the table has.
     """
 
     table: BeamTable
     structure: Beams
     first: int
+    members: Sequence[IntArray]
+
+    def outlines(self) -> tuple[list[Outline], IntArray]:
+        """Return what its sections look like, and the number of that of each member."""
+        which = np.zeros(len(self.structure.lines), np.int32)
+        for k, rows in enumerate(self.members, start=1):
+            which[rows] = k
+        return self.table.outlines(), which
 
     @property
     def particles(self) -> IntArray:

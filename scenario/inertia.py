@@ -70,9 +70,19 @@ class Inertia:
     def beams(self) -> dict[str, Beam]:
         """The beams by name."""
         return {
-            table.name: Beam(table, self._structures[table.name], int(self._mesh.nodes_of(table.name)[0]))
+            table.name: Beam(
+                table,
+                self._structures[table.name],
+                int(self._mesh.nodes_of(table.name)[0]),
+                [self._members(f"{table.name}.{part.group}", table.name) for part in table.parts],
+            )
             for table in self._tables.beam
         }
+
+    def _members(self, group: str, name: str) -> IntArray:
+        """Return which members of beams a group has, by their numbers in the beams."""
+        first = self._mesh.cell_groups[name]["line"][0]
+        return (self._mesh.cell_groups[group]["line"] - first).astype(np.int32)
 
     @cached_property
     def of_bodies(self) -> dict[str, Array]:

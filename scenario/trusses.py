@@ -121,7 +121,8 @@ class LineMesh(Table):
     path: Annotated[
         tuple[Triple, ...] | None,
         _CORNERS,
-        "Corners of a line of straight parts, with `bars` members each; with the groups `start`, `end` and `corners`.",
+        "Corners of a line of straight parts, with `bars` members each; with the groups `start`, `end`, `corners`, and of "
+        "members `part_1`, `part_2` …",
     ] = None
     ring: Annotated[
         float | None, positive("m"), "Radius of a regular polygon of `bars` members in the plane z = 0."
@@ -305,7 +306,10 @@ def _path(corners: Array, bars: int) -> Mesh:
     groups = {"start": nodes[:1], "end": nodes[-1:]}
     if len(corners) > 2:
         groups["corners"] = nodes[bars:-1:bars]
-    return Mesh(points, {"line": np.column_stack([nodes[:-1], nodes[1:]])}, {}, groups)
+    parts_of = {
+        f"part_{k + 1}": {"line": np.arange(k * bars, (k + 1) * bars, dtype=np.int32)} for k in range(len(straight))
+    }
+    return Mesh(points, {"line": np.column_stack([nodes[:-1], nodes[1:]])}, parts_of, groups)
 
 
 def _read_lines(table: LinesTable, path: Path) -> Mesh:

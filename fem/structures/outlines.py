@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -96,17 +97,36 @@ class Skin(NamedTuple):
     weights: Array
 
 
-def skin_of(beam: Beams, outline: Outline) -> Skin:
-    """Return the surface of beams with a section of an outline.
+def skin_of(beam: Beams, outlines: Sequence[Outline], which: ArrayLike) -> Skin:
+    """Return the surface of beams with sections of outlines, of which each element has the one by a number [m].
 
-    Where two elements meet they end in one plane, and no end is drawn there.
+    Where two elements with one outline meet they end in one plane, and no end is drawn there.
     """
-    m, k = len(beam.lines), len(outline.points)
-    across = np.einsum("kr,mri->mki", outline.points, beam.axes[:, :2])
-    offsets = np.repeat(across[:, None], 2, axis=1)  # [m, end, k, 3]
-    joined = _mitred(beam, offsets)
-    nodes = np.repeat(beam.lines.ravel(), k)
-    offsets = offsets.reshape(-1, 3)
+    of_element = np.broadcast_to(np.asarray(which, int), len(beam.lines))
+    normals = _mitres(beam, of_element)
+    parts = [
+        _skin(beam, outline, np.flatnonzero(of_element == k), normals)
+        for k, outline in enumerate(outlines)
+        if (of_element == k).any()
+    ]
+    first = np.cumsum([0, *(len(part.points) for part in parts)])
+    quads = [part.quads + np.int32(start) for part, start in zip(parts, first, strict=False)]
+    rest = zip(*((part.elements, part.points, part.particles, part.weights) for part in parts), strict=True)
+    elements, points, particles, weights = map(np.concatenate, rest)
+    return Skin(points, np.concatenate(quads), elements, particles, weights)
+
+
+def _skin(beam: Beams, outline: Outline, elements_of: IntArray, normals: Array) -> Skin:
+    """Return the surface of some elements with one outline, with the normals [m, 2, 3] of their mitred ends or NaN."""
+    m, k = len(elements_of), len(outline.points)
+    axes, normals = beam.axes[elements_of], normals[elements_of]
+    joined = np.isfinite(normals).all(axis=2)
+    across = np.einsum("kr,mri->mki", outline.points, axes[:, :2])[:, None]
+    along = axes[:, None, None, 2]
+    normal = np.where(joined[:, :, None], normals, axes[:, None, 2])
+    slope = np.einsum("mki,mei->mek", across[:, 0], normal) / np.einsum("mi,mei->me", axes[:, 2], normal)[:, :, None]
+    offsets = (across - slope[..., None] * along).reshape(-1, 3)
+    nodes = np.repeat(beam.lines[elements_of].ravel(), k)
     arms = beam.frames.rest_arms[nodes]
     inverse = np.linalg.inv(np.einsum("pai,paj->pij", arms, arms))
     weights = 0.25 + np.einsum("pai,pij,pj->pa", arms, inverse, offsets)
@@ -121,7 +141,7 @@ def skin_of(beam: Beams, outline: Outline) -> Skin:
             quads.append(near + outline.ends[:, ::-1])
         if not joined[element, 1]:
             quads.append(far + outline.ends)
-        elements.append(np.full(sum(map(len, quads)) - sum(map(len, elements)), element))
+        elements.append(np.full(sum(map(len, quads)) - sum(map(len, elements)), elements_of[element]))
     return Skin(
         centers[nodes] + offsets,
         np.concatenate(quads).astype(np.int32),
@@ -131,25 +151,20 @@ def skin_of(beam: Beams, outline: Outline) -> Skin:
     )
 
 
-def _mitred(beam: Beams, offsets: Array) -> ArrayLike:
-    """Move ends [m, 2, k, 3] of elements to the plane between two that meet, and return which are joined [m, 2]."""
-    joined = np.zeros((len(beam.lines), 2), bool)
+def _mitres(beam: Beams, which: IntArray) -> Array:
+    """Return the normals [m, 2, 3] of the planes in which two elements with one outline meet; NaN at other ends."""
+    normals = np.full((len(beam.lines), 2, 3), np.nan)
     away = np.stack([beam.axes[:, 2], -beam.axes[:, 2]], axis=1)  # from each end into its element
     order = np.argsort(beam.lines.ravel(), kind="stable")
     counts = np.bincount(beam.lines.ravel(), minlength=len(beam.frames))
     first = np.concatenate([[0], np.cumsum(counts)[:-1]])
     for node in np.flatnonzero(counts == 2):
-        ends = [divmod(int(at), 2) for at in order[first[node] : first[node] + 2]]
-        normal = away[ends[0]] - away[ends[1]]
+        one, other = (divmod(int(at), 2) for at in order[first[node] : first[node] + 2])
+        normal = away[one] - away[other]
         size = float(np.linalg.norm(normal))
-        if size < 2.0 * _SHARPEST:
-            continue
-        normal /= size
-        for end in ends:
-            along = away[end]
-            offsets[end] -= np.outer(offsets[end] @ normal, along) / (along @ normal)
-            joined[end] = True
-    return joined
+        if size >= 2.0 * _SHARPEST and which[one[0]] == which[other[0]]:
+            normals[one] = normals[other] = normal / size
+    return normals
 
 
 def _corners(height: float, width: float) -> Array:

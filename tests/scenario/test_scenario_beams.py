@@ -71,6 +71,38 @@ def test_a_force_bends_a_clamped_beam_as_timoshenko_says(tmp_path):
     assert_allclose(abs(found["inner"]["bending_moment_2"][-1]), 10.0 * (2.0 - 0.125), rtol=1e-6)
 
 
+def test_parts_have_their_own_sections_and_directions(tmp_path):
+    """A cantilever in two steps, of which the outer one has its height across the force."""
+    part = '[[beam.parts]]\ngroup = "part_2"\nup = [0, 1, 0]\n'
+    text = BAR + part + 'section = { kind = "rectangle", height = 0.05, width = 0.02 }\n' + CLAMP
+    probe = '[[probe]]\nname = "tip"\nbody = "bar"\ngroup = "end"\n'
+    found = ran(text + load("force", [0, 0, 10.0]) + probe + STATIC, tmp_path / "run")
+    P, EI, outer = 10.0, E * I2, E * 0.05 * 0.02**3 / 12.0
+    w = P * (1.0 / 3.0 + 0.5 + 0.5 + 1.0) / EI + P / (3.0 * outer)
+    w += P / KGA + P / (E / (2.0 * (1.0 + NU)) * 5.0 / 6.0 * 0.05 * 0.02)
+    assert_allclose(found["tip"]["displacement_z_mean"][-1], w, rtol=1e-5)
+    beam = build(text + MOVING).beams["bar"]
+    assert_allclose(beam.structure.mass.sum(), 7850 * (AREA + 0.05 * 0.02))
+    skin = skin_of(beam.structure, *beam.outlines())
+    reach = np.abs(skin.points[:, 1:][skin.points[:, 0] > 1.5]).max(axis=0)
+    assert_allclose(reach, [0.025, 0.01])
+    assert set(skin.elements[skin.points[skin.quads, 0].min(axis=1) > 1.2]) <= set(range(4, 8))
+
+
+def test_parts_that_are_refused():
+    part = '[[beam.parts]]\ngroup = "{}"\nup = [0, 1, 0]\n'
+    head = "test.toml: [[beam]] #1 'bar': parts"
+    known = "part_1, part_2, start, end, corners, members"
+    (line,) = lines(BAR + part.format("part_3") + MOVING)
+    assert line.startswith(f"{head}: there is no group 'part_3'; its mesh has:")
+    assert all(name in line for name in known.split(", "))
+    assert lines(BAR + part.format("end") + MOVING) == [f"{head}: group 'end' has no members, only nodes."]
+    twice = part.format("members") + part.format("part_2")
+    assert lines(BAR + twice + MOVING) == [f"{head}: the groups 'members' and 'part_2' have members together."]
+    (line,) = lines(BAR + '[[beam.parts]]\ngroup = "part_1"\n' + MOVING)
+    assert "needs up, section, material or properties, by which its members differ" in line
+
+
 def test_without_held_rotations_a_support_is_a_hinge(tmp_path):
     probe = '[[probe]]\nname = "mid"\nbody = "bar"\npoints = [[1, 0, 0], [0.875, 0, 0]]\n'
     probe += '[[probe]]\nname = "near"\nbody = "bar"\nnodes = [4]\n'
@@ -187,7 +219,7 @@ def test_skins_are_closed_and_hold_the_volume(section, path):
     """Of an elbow as well, whose parts meet in a mitre; normals point outwards, or the volume would be less."""
     text = BAR.replace(BOX, f"section = {{ {section} }}\n").replace("[[0, 0, 0], [1, 0, 0], [2, 0, 0]]", path) + MOVING
     beam = build(text).beams["bar"]
-    skin = skin_of(beam.structure, beam.table.outline())
+    skin = skin_of(beam.structure, *beam.outlines())
     a, b, c, d = np.moveaxis(skin.points[skin.quads] - [0.3, 0.1, 0.2], 1, 0)
     triples = np.concatenate([np.einsum("ci,ci->c", a, np.cross(b, c)), np.einsum("ci,ci->c", a, np.cross(c, d))])
     assert_allclose(triples.sum() / 6.0, 2.0 * SECTIONS[section], rtol=1e-10)
