@@ -122,8 +122,8 @@ class PointMassTable(Entry):
         each = 1
         if self.has_nodes:
             nodes = mesh.nodes_of(self.name)
-        elif self.body in beams:
-            nodes, each = beams[self.body].nodes_in(mesh, self.group, self.at), beams[self.body].table.particles
+        elif (beam := beams.get(self.body or "")) is not None:
+            nodes, each = beam.nodes_in(mesh, self.group, self.at), beam.table.particles
         else:
             nodes = nodes_in(mesh, nodes_named(self.body or "", self.group, self.at))
         result = np.zeros(n_nodes)

@@ -121,8 +121,8 @@ class LineMesh(Table):
     path: Annotated[
         tuple[Triple, ...] | None,
         _CORNERS,
-        "Corners of a line of straight parts, with `bars` members each; with the groups `start`, `end`, `corners`, and of "
-        "members `part_1`, `part_2` …",
+        "Corners of a line of straight parts, with `bars` members each; with the groups `start`, `end`, `corners`, and "
+        "of members `part_1`, `part_2` …",
     ] = None
     ring: Annotated[
         float | None, positive("m"), "Radius of a regular polygon of `bars` members in the plane z = 0."

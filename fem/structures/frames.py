@@ -195,7 +195,8 @@ def nodes_and_degrees(system: Masses) -> tuple[int, int]:
         return system.n_nodes, int((~system.fixed).sum())
     others = np.ones(system.n_nodes, bool)
     others[frames.nodes] = False
-    free = ~frames.held & ~system.fixed[frames.nodes].all(axis=(1, 2))[:, None]
+    fixed = np.asarray(system.fixed[frames.nodes].all(axis=(1, 2)))
+    free = ~frames.held & ~fixed[:, None]
     return int(others.sum()) + len(frames), int((~system.fixed[others]).sum() + free.sum())
 
 

@@ -105,7 +105,7 @@ def skin_of(beam: Beams, outlines: Sequence[Outline], which: ArrayLike) -> Skin:
     of_element = np.broadcast_to(np.asarray(which, int), len(beam.lines))
     normals = _mitres(beam, of_element)
     parts = [
-        _skin(beam, outline, np.flatnonzero(of_element == k), normals)
+        _skin(beam, outline, np.flatnonzero(of_element == k).astype(np.int32), normals)
         for k, outline in enumerate(outlines)
         if (of_element == k).any()
     ]
@@ -120,7 +120,7 @@ def _skin(beam: Beams, outline: Outline, elements_of: IntArray, normals: Array) 
     """Return the surface of some elements with one outline, with the normals [m, 2, 3] of their mitred ends or NaN."""
     m, k = len(elements_of), len(outline.points)
     axes, normals = beam.axes[elements_of], normals[elements_of]
-    joined = np.isfinite(normals).all(axis=2)
+    joined = np.asarray(np.isfinite(normals).all(axis=2))
     across = np.einsum("kr,mri->mki", outline.points, axes[:, :2])[:, None]
     along = axes[:, None, None, 2]
     normal = np.where(joined[:, :, None], normals, axes[:, None, 2])
@@ -131,8 +131,9 @@ def _skin(beam: Beams, outline: Outline, elements_of: IntArray, normals: Array) 
     inverse = np.linalg.inv(np.einsum("pai,paj->pij", arms, arms))
     weights = 0.25 + np.einsum("pai,pij,pj->pa", arms, inverse, offsets)
     centers = beam.frames.centers(beam.points)
-    quads, elements = [], []
+    quads, counts = [], np.zeros(m, int)
     for element in range(m):
+        before = len(quads)
         near, far = (2 * element) * k, (2 * element + 1) * k
         for polygon in outline.polygons:
             other = np.roll(polygon, -1)
@@ -141,11 +142,11 @@ def _skin(beam: Beams, outline: Outline, elements_of: IntArray, normals: Array) 
             quads.append(near + outline.ends[:, ::-1])
         if not joined[element, 1]:
             quads.append(far + outline.ends)
-        elements.append(np.full(sum(map(len, quads)) - sum(map(len, elements)), elements_of[element]))
+        counts[element] = sum(map(len, quads[before:]))
     return Skin(
         centers[nodes] + offsets,
         np.concatenate(quads).astype(np.int32),
-        np.concatenate(elements).astype(np.int32),
+        np.repeat(elements_of, counts),
         beam.frames.nodes[nodes],
         weights,
     )

@@ -162,7 +162,9 @@ def test_rattle_clamps_beams_and_moves_them_but_holds_no_part(tmp_path):
     for text in (f"{BAR}{CLAMP}{MOTOR}{weight}{one}" for one in (explicit, implicit)):
         problem = build(text)
         q.append(problem.integrator.start(problem.system, problem.state).advance(0.002).q)
-        assert problem.system.frames.distortion(q[-1]) < 1e-12
+        frames = problem.system.frames
+        assert frames is not None
+        assert frames.distortion(q[-1]) < 1e-12
     moved = np.abs(q[0] - problem.state.q).max()
     assert moved > 1e-5
     assert np.abs(q[0] - q[1]).max() < 1e-3 * moved
@@ -176,6 +178,7 @@ def test_masses_and_velocities_at_the_start():
     system, state = problem.system, problem.state
     assert_allclose(system.mass.sum(), 7850 * AREA * 2.0 + 5.0)
     frames, rest = system.frames, problem.beams["bar"].structure
+    assert frames is not None
     v, x = frames.centers(state.v), frames.centers(rest.points)
     turning, sheared = np.cross([0, 1, 2], x - [1, 0, 0]), np.outer(x[:, 0], [0, 0, 0.5])
     assert_allclose(v, np.array([3, 0, 0]) + turning + sheared, atol=1e-12)

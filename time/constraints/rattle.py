@@ -194,7 +194,7 @@ def _of_frames(system: System, name: str) -> dict[str, Constraint]:
             f"{name} keeps frames that are free, or held altogether; of frame {partly[0]} some displacements or "
             "rotations are held. Energy-momentum and the midpoint rule take it."
         )
-    free = ~(system.fixed | system.moving.mask)[frames.nodes].all(axis=(1, 2))
+    free = np.asarray(~(system.fixed | system.moving.mask)[frames.nodes].all(axis=(1, 2)))
     return {"frames": frames.rods_of(free)} if free.any() else {}
 
 
