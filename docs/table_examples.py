@@ -592,7 +592,7 @@ material = { young = 7e10, poisson = 0.33, density = 2700 }
 
 [[beam.parts]]
 group = "part_3"
-properties = { axial = 4e8, shear = [6e7, 6e7], bending = [6e5, 6e5], torsion = 5e5, mass = 15.0, moments = [0.02, 0.02] }
+properties = { axial = 4e8, shear = [6e7, 6e7], bending = [6e5, 6e5], torsion = 5e5, mass = 15, moments = [0.02, 0.02] }
 """,
             """
 [[beam]]
@@ -1023,6 +1023,7 @@ reduce = ["mean", "max"]
 """,
             '\n[[probe]]\nname = "strut"\nbody = "mast"\nmembers = [0, 3]\nquantities = ["axial_force"]\n',
             '\n[[probe]]\nname = "root"\nbody = "girder"\nmembers = [0]\nquantities = ["bending_moment_2", "torque"]\n',
+            '\n[[probe]]\nname = "turn"\nbody = "girder"\ngroup = "x_max"\nquantities = ["rotation", "velocity"]\n',
             '\n[[probe]]\nname = "base"\nsupport = "clamp"\nabout = [0, 0.05, 0.05]\nframe_on = "onset"\n',
             '\n[[probe]]\nname = "ground"\nobstacle = "floor"\n',
             '\n[[probe]]\nname = "felt"\ncontact = "seam"\n\n[[velocity]]\nbody = "block"\nvelocity = [0, 0, -1]\n\n'

@@ -16,11 +16,12 @@ from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
-from symplex.fem.outputs.field_probes import MOTIONS, NodalProbe, SolidProbe
+from symplex.fem.outputs.field_probes import MOTIONS, NodalProbe, RotationProbe, SolidProbe
 from symplex.fem.outputs.force_probes import OF_BARS, BarProbe, BeamProbe, ForceProbe, ReactionProbe
 from symplex.fem.outputs.probe import NORM, Probe, Reduction
 from symplex.fem.outputs.solid_fields import SolidFields
 from symplex.fem.solids.solid import Solid, solids_of
+from symplex.fem.structures.frames import Frames
 from symplex.fem.system import System
 from symplex.meshes.location import weights_in_cells
 from symplex.meshes.mesh import Mesh, rows_among
@@ -35,6 +36,7 @@ from symplex.scenario.selections import group_in, size_of
 from symplex.scenario.tables import Tables
 
 _ALL = "all"
+ROTATION = "rotation"
 _SAME_PLACE = 1e-6  # of the size of a body: how near to a point of a mass its node must be
 
 
@@ -111,7 +113,7 @@ class ProbeBuilder:
         if body not in known:
             raise ScenarioError(f"there is no body {shown(body)}; {suggestion(body, known)}")
         requested = table.quantities or (["axial_force"] if body in springs or table.members else ["displacement"])
-        of_motion = [one for one in requested if one in MOTIONS]
+        of_motion = [one for one in requested if one in (*MOTIONS, ROTATION)]
         of_solids = [one for one in requested if one in OF_SOLIDS]
         beam = self._beams.get(body)
         of_bars = [one for one in requested if one in (OF_BARS if beam is None else OF_BEAMS)]
@@ -122,6 +124,8 @@ class ProbeBuilder:
         ).get(body, {})
         if of_solids and not solids:
             raise ScenarioError(f"{of_solids[0]} is of bodies, and '{body}' is none; it has {self._has(body)}.")
+        if beam is None and ROTATION in requested:
+            raise ScenarioError(f"{ROTATION} is of nodes of beams, and '{body}' is none; it has {self._has(body)}.")
         if beam is None and of_beams:
             raise ScenarioError(f"{of_beams[0]} is of beams, and '{body}' is none; it has {self._has(body)}.")
         if beam is not None and (odd := [one for one in requested if one in OF_BARS and one not in OF_BEAMS]):
@@ -136,17 +140,19 @@ class ProbeBuilder:
         if of_bars and (table.nodes or table.points):
             raise ScenarioError(f"{of_bars[0]} is of members; name these, members = [0], or a group of them.")
         self._require_components(table, of_motion, of_solids)
-        if of_motion:
+        if moving := [one for one in of_motion if one != ROTATION]:
             places, labels = self._places(table)
             yield NodalProbe(
                 table.name,
                 places,
-                of_motion,
+                moving,
                 reference=self._reference,
                 components=_those(table.components, ("x", "y", "z")),
                 reduce=self._reduce(table),
                 labels=labels,
             )
+        if beam is not None and ROTATION in of_motion:
+            yield self._of_rotation(table, beam)
         if of_solids:
             yield self._of_solids(table, of_solids, solids)
         if of_bars and beam is not None:
@@ -159,7 +165,7 @@ class ProbeBuilder:
 
     def _has(self, body: str) -> str:
         if body in self._beams:
-            return listed([*MOTIONS, *OF_BEAMS])
+            return listed([*MOTIONS, ROTATION, *OF_BEAMS])
         if body in [b.name for b in self._tables.body]:
             return listed([*MOTIONS, *OF_SOLIDS])
         if body in [truss.name for truss in self._tables.truss]:
@@ -231,6 +237,20 @@ class ProbeBuilder:
         nodes = self._mesh.nodes_of(group_in(self._mesh, str(table.body), table.group))
         rows = np.flatnonzero(np.isin(particles[:, 0], nodes))
         return sp.csr_array(of_nodes[rows]), [str(row) for row in rows]
+
+    def _of_rotation(self, table: ProbeTable, beam: Beam) -> Probe:
+        if table.points is not None and table.interpolate:
+            raise ScenarioError(f"{ROTATION} is of nodes; give interpolate = false, or name nodes.")
+        places, labels = self._places_of_beam(table, beam)
+        # Each place is a node, of whose particles all have a weight.
+        nodes = sp.csr_array(places[:, beam.particles[:, 0]]).indices
+        return RotationProbe(
+            table.name,
+            Frames(beam.particles[nodes], self._reference),
+            components=_those(table.components, ("x", "y", "z")),
+            reduce=self._reduce(table),
+            labels=labels,
+        )
 
     def _of_beam(self, table: ProbeTable, quantities: Sequence[str], beam: Beam) -> Probe:
         members, m = table.members, len(beam.structure.lines)

@@ -22,7 +22,7 @@ Event = Literal["onset", "peak"]
 if TYPE_CHECKING:
     _Quantity = str
 else:
-    _Quantity = Literal[Motion, Quantity, OfBars, OfBeams]
+    _Quantity = Literal[Motion, "rotation", Quantity, OfBars, OfBeams]
 _COMPONENTS = Literal["x", "y", "z", "xx", "yy", "zz", "xy", "yz", "xz", "1", "2", "3", "norm"]
 _MOST_PLACES = 1000
 
@@ -64,7 +64,8 @@ class ProbeTable(Entry):
     quantities: Annotated[
         list[_Quantity] | None,
         'By default `["displacement"]`, of members and springs `["axial_force"]`; `axial_stress` and `elongation` are '
-        "of trusses and springs, forces, moments and torque of beams, along and about the axes of their section.",
+        "of trusses and springs, forces, moments and torque of members of beams, along and about the axes of their "
+        "section, `rotation` of their nodes.",
     ] = None
     components: Annotated[
         list[_COMPONENTS] | None,

@@ -6,7 +6,7 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".forces": ("force_on", "reactions"),
-        ".field_probes": ("NodalProbe", "SolidProbe"),
+        ".field_probes": ("NodalProbe", "RotationProbe", "SolidProbe"),
         ".force_probes": ("BarProbe", "BeamProbe", "ForceProbe", "ReactionProbe"),
         ".probe": ("Probe",),
         ".snapshots": ("Observation",),

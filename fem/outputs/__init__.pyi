@@ -2,6 +2,7 @@
 
 # Made by tests/write_stubs.py.
 from symplex.fem.outputs.field_probes import NodalProbe as NodalProbe
+from symplex.fem.outputs.field_probes import RotationProbe as RotationProbe
 from symplex.fem.outputs.field_probes import SolidProbe as SolidProbe
 from symplex.fem.outputs.force_probes import BarProbe as BarProbe
 from symplex.fem.outputs.force_probes import BeamProbe as BeamProbe

@@ -496,6 +496,15 @@ def calls() -> dict[str, Call]:
             reference=POINTS,
             reduce=["sum"],
         ),
+        "RotationProbe": _call(
+            sx.outputs.RotationProbe,
+            ignore,
+            name="p",
+            frames=sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0]).frames,
+            components=["x", "norm"],
+            reduce=["max"],
+            labels=None,
+        ),
         "BeamProbe": _call(
             sx.outputs.BeamProbe,
             ignore,

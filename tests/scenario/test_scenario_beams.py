@@ -117,12 +117,13 @@ def test_a_moment_rolls_a_beam_up(tmp_path):
     """To a circle by 2π EI/L; half of it turns the tip by π, and the rotation in results is a vector along y."""
     M = np.pi * E * I2 / 2.0
     text = BAR + CLAMP + load("moment", f"[0, {-M}, 0]") + STATIC.replace("dt = 1.0", "dt = 0.1")
-    text += '[[probe]]\nname = "tip"\nbody = "bar"\ngroup = "end"\nquantities = ["position"]\n'
+    text += '[[probe]]\nname = "tip"\nbody = "bar"\ngroup = "end"\nquantities = ["position", "rotation"]\n'
     text += '[[probe]]\nname = "inner"\nbody = "bar"\nquantities = ["bending_moment_2", "torque"]\nreduce = ["min"]\n'
     found = ran(text.replace("frames = 1", "frames = 2"), tmp_path / "run")
     R = 2.0 / np.pi
     assert_allclose(found["tip"]["position_z_mean"][-1], 2.0 * R, rtol=4e-3)
     assert_allclose(found["tip"]["position_x_mean"][-1], 0.0, atol=4e-3)
+    assert_allclose(np.abs(found["tip"]["rotation_y_mean"][5]), 0.5 * np.pi, rtol=1e-4)
     assert_allclose(found["inner"]["bending_moment_2_min"][-1], M, rtol=1e-9)
     series = read_series(tmp_path / "run" / "motion.vtkhdf")
     assert list(series.blocks) == ["bar", "bar.skin"]
@@ -295,7 +296,7 @@ LETTERS = "must be some letters of 'xyz', got"
         (
             PROBE + 'quantities = ["axial_stress"]\n',
             "[[probe]] #1 'p': axial_stress is of trusses and springs, and 'bar' is none; it has displacement, "
-            "position, velocity, acceleration, axial_force, shear_force_1, shear_force_2, bending_moment_1, "
+            "position, velocity, acceleration, rotation, axial_force, shear_force_1, shear_force_2, bending_moment_1, "
             "bending_moment_2, torque.",
         ),
         (PROBE + "members = [8]\n", "[[probe]] #1 'p': members has 8, but 'bar' has 8 members, 0 to 7."),
@@ -318,3 +319,25 @@ def test_moments_and_rotations_are_of_beams():
     assert (
         "rotations are of nodes of beams, and 'tr' is none; leave the key out." in lines(BAR + truss + held + MOVING)[0]
     )
+
+
+def test_a_run_goes_on_from_the_end_of_another(tmp_path):
+    text = BAR + CLAMP + MOTOR + load("force", [0, 0, 1e3], history='{ kind = "half-sine", duration = 0.004 }') + MOVING
+    simulate(Scenario.parse(text + OUTPUT, tmp_path / "one.toml"), tmp_path / "one")
+    problem = build(text)
+    end = problem.integrator.start(problem.system, problem.state).advance(0.01)
+    start = '[start]\nkind = "result"\nfrom = "one"\n'
+    after = Scenario.parse(BAR + CLAMP + MOTOR + start + MOVING, tmp_path / "two.toml").build()
+    assert_array_equal(after.state.q, end.q)
+    assert_array_equal(after.state.v, end.v)
+    for old, new, why in (
+        ("[2, 0, 0]", "[2.1, 0, 0]", "is of another mesh"),
+        (
+            'from = "one"\n',
+            'from = "one"\ntime = 0.01\n',
+            "frames have no rotations of beams to all digits; leave time",
+        ),
+    ):
+        other = (BAR + CLAMP + MOTOR + start + MOVING).replace(old, new)
+        with pytest.raises(ScenarioError, match=why):
+            Scenario.parse(other, tmp_path / "two.toml").build()
