@@ -28,16 +28,29 @@ OF_SOLIDS = {
     "von_mises": Field("von Mises stress", "Pa"),
     "energy_density": Field("energy density", "J/m³"),
 }
-FIELDS = OF_SOLIDS | {
-    "displacement": Field("displacement", "m", kind="length"),
-    "position": Field("position", "m", kind="length"),
-    "speed": Field("speed", "m/s"),
-    "velocity": Field("speed", "m/s"),
-    "acceleration": Field("acceleration", "m/s²"),
+# Of beams, in the middle of each element, along and about the axes of its section.
+OF_BEAMS = {
     "axial_force": Field("axial force", "N", kind="force"),
-    "axial_stress": Field("axial stress", "Pa"),
-    "elongation": Field("elongation", "m", kind="length"),
-    "contact_force": Field("contact force", "N", kind="force"),
-    "contact_pressure": Field("contact pressure", "Pa"),
-    "gap": Field("gap", "m", kind="length"),
+    "shear_force_1": Field("shear force along axis 1", "N", kind="force"),
+    "shear_force_2": Field("shear force along axis 2", "N", kind="force"),
+    "bending_moment_1": Field("bending moment about axis 1", "N m"),
+    "bending_moment_2": Field("bending moment about axis 2", "N m"),
+    "torque": Field("torque", "N m"),
 }
+FIELDS = (
+    OF_SOLIDS
+    | OF_BEAMS
+    | {
+        "displacement": Field("displacement", "m", kind="length"),
+        "position": Field("position", "m", kind="length"),
+        "speed": Field("speed", "m/s"),
+        "velocity": Field("speed", "m/s"),
+        "acceleration": Field("acceleration", "m/s²"),
+        "rotation": Field("rotation", "rad"),
+        "axial_stress": Field("axial stress", "Pa"),
+        "elongation": Field("elongation", "m", kind="length"),
+        "contact_force": Field("contact force", "N", kind="force"),
+        "contact_pressure": Field("contact pressure", "Pa"),
+        "gap": Field("gap", "m", kind="length"),
+    }
+)

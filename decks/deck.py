@@ -85,6 +85,22 @@ class Section(NamedTuple):
     of_shell: bool = False
 
 
+class BeamSection(NamedTuple):
+    """The section of beams: a kind with dimensions in the order of the deck, or "" with A, I11, I22, J and moduli E, G.
+
+    ``first`` is the direction 1 of the section.
+    """
+
+    elements: str
+    kind: str
+    values: tuple[float, ...]
+    first: Vector
+    material: str
+    moduli: tuple[float, float] | None
+    density: float | None
+    where: Where
+
+
 class Axes(NamedTuple):
     """Axes: the first one, and a direction in the plane of the first two; cylindrical, two points of the axis."""
 
@@ -336,6 +352,7 @@ class Deck:
     title: str = ""
     materials: dict[str, MaterialData] = field(default_factory=dict)
     sections: list[Section] = field(default_factory=list)
+    beams: list[BeamSection] = field(default_factory=list)
     orientations: dict[str, Axes] = field(default_factory=dict)
     amplitudes: dict[str, Amplitude] = field(default_factory=dict)
     model: Conditions = field(default_factory=Conditions)
@@ -371,7 +388,7 @@ class Deck:
         axes = [section.orientation for section in self.sections]
         axes += [one.axes for one in (*self.rigid, *self.distributed)]
         return {
-            "material": {section.material.upper() for section in self.sections},
+            "material": {section.material.upper() for section in (*self.sections, *self.beams)},
             "orientation": {*axes},
             "amplitude": {*given, *(name.partition(DELAYED)[0] for name in given)},
             "surface interaction": {pair.interaction for pair in self.contacts},

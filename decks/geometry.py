@@ -42,15 +42,15 @@ class DeckGeometry:
     _groups: _Groups
 
     @classmethod
-    def of(cls, numbered: Numbered, name: str) -> DeckGeometry:
-        """Return the geometry of a deck.
+    def of(cls, numbered: Numbered, name: str, *, require_volume: bool = True) -> DeckGeometry:
+        """Return the geometry of a deck, which must have volume cells if that is required.
 
         Raises
         ------
         MeshError
             If it has no volume cells, or refers to what is not there.
         """
-        mesh = mesh_of_raw(numbered.raw({}), name)
+        mesh = mesh_of_raw(numbered.raw({}), name, require_volume=require_volume)
         mesh = replace(
             mesh,
             cell_groups={_writable(group): members for group, members in mesh.cell_groups.items()},
@@ -234,6 +234,12 @@ class DeckGeometry:
         chosen = {kind: np.flatnonzero(np.isin(np.concatenate(parts), numbers)) for kind, parts in blocks.items()}
         return self._groups.of_cells({kind: index for kind, index in chosen.items() if len(index)}, _writable(name))
 
+    def line_group(self, numbers: Iterable[int], name: str) -> str:
+        """Return the name of a new group of lines with some numbers, named after ``name``."""
+        tables = [table[:, 0] for kind, table in self._numbered.elements if kind == "line"]
+        rows = np.flatnonzero(np.isin(np.concatenate(tables), np.fromiter(numbers, np.int64)))
+        return self._groups.of_cells({"line": rows}, name)
+
     def group_of_nodes(self, nodes: NDArray[np.int64], name: str) -> str:
         """Return the name of a new group of the solid elements that have all their nodes among some."""
         own = np.zeros(len(self.mesh.points), bool)
@@ -249,7 +255,7 @@ class DeckGeometry:
         """Return the mesh with all groups that were asked for, and the numbers of its nodes in the deck."""
         mesh = expand_collapsed(self._groups.added_to(self.mesh))
         used = np.zeros(len(mesh.points), bool)
-        for kind in mesh.volume_types:
+        for kind in mesh.volume_types or ["line"]:
             used[mesh.cells[kind]] = True
         kept = {kind: np.flatnonzero(used[cells].all(axis=1)) for kind, cells in mesh.cells.items()}
         nodes = np.flatnonzero(used)

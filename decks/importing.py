@@ -12,12 +12,13 @@ from symplex.base.arguments import checked
 from symplex.base.files import write_atomic
 from symplex.base.representation import Summarized
 from symplex.decks.adjusting import adjusted
+from symplex.decks.beams import BeamStepWriter, beam_geometry, has_beams
 from symplex.decks.deck import NOWHERE, Deck, MaterialData, Missed, Step
 from symplex.decks.flat import layered
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.keywords import KEYWORDS
 from symplex.decks.layers import blocks_of as blocks_of_elements
-from symplex.decks.parts import Parts
+from symplex.decks.parts import BODY, Parts
 from symplex.decks.reading import Reading, UnsupportedKeyword
 from symplex.decks.shells import with_layers
 from symplex.decks.state import starts_loaded
@@ -159,11 +160,14 @@ def _imported(path: Path, folder: Path, system: Units, overwrite: bool, strict: 
     reading = read_deck(path)
     deck = reading.deck
     try:
-        geometry = adjusted(deck, DeckGeometry.of(_with_solids(reading), path.name))
+        if of_beams := has_beams(reading.mesh.numbered):
+            geometry = beam_geometry(deck, reading.mesh.numbered, path.name)
+        else:
+            geometry = adjusted(deck, DeckGeometry.of(_with_solids(reading), path.name))
     except MeshError as error:
         raise MeshError(_without_mesh(deck, path.name, str(error))) from None
     _check_units(deck, system, path.name, strict)
-    scenarios, loose = _scenarios(deck, geometry, system, path, strict)
+    scenarios, loose = _scenarios(deck, geometry, system, path, strict, BeamStepWriter if of_beams else StepWriter)
     mesh, numbers = geometry.whole()
     _make(folder)
     mesh_path = folder / f"{path.stem}.mesh.inp"
@@ -185,8 +189,10 @@ def _imported(path: Path, folder: Path, system: Units, overwrite: bool, strict: 
             continue
         _write(scenario, text, overwrite)
         written[number] = scenario
-    parts = Parts.of(deck, geometry)
-    bodies = {name: numbers[np.isin(numbers, geometry.numbers[parts.nodes(name)])] for name in parts.names}
+    bodies = {BODY: numbers}
+    if not of_beams:
+        parts = Parts.of(deck, geometry)
+        bodies = {name: numbers[np.isin(numbers, geometry.numbers[parts.nodes(name)])] for name in parts.names}
     layers = {node: tuple(n for n in through if n is not None) for node, through in deck.shells.items()}
     if deck.touching and written:
         deck.remarks.append(
@@ -263,7 +269,7 @@ def _is_plausible(material: MaterialData, units: Units) -> bool:
 
 
 def _scenarios(
-    deck: Deck, geometry: DeckGeometry, units: Units, path: Path, strict: bool
+    deck: Deck, geometry: DeckGeometry, units: Units, path: Path, strict: bool, write: type[StepWriter | BeamStepWriter]
 ) -> tuple[dict[int, str], NDArray[np.int64]]:
     """Return the texts of scenarios by the numbers of their steps, and which nodes of no element they have.
 
@@ -278,7 +284,7 @@ def _scenarios(
             broken = True
             continue
         try:
-            writer = StepWriter(deck, geometry, step, units, f"{path.stem}.mesh.inp")
+            writer = write(deck, geometry, step, units, f"{path.stem}.mesh.inp")
             tables = writer.tables()
             loose |= {*writer.loose}
         except (UnsupportedKeyword, MeshError) as reason:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from symplex.decks.beam_keywords import BEAM_KEYWORDS
 from symplex.decks.constraint_keywords import CONSTRAINT_KEYWORDS
 from symplex.decks.contact_keywords import CONTACT_KEYWORDS
 from symplex.decks.discrete_keywords import DISCRETE_KEYWORDS
@@ -38,6 +39,7 @@ KEYWORDS: dict[str, Keyword] = {
     "HEADING": Keyword(_take_heading, ("UNSORTED",), "`title`"),
     **MESH_KEYWORDS,
     **MATERIAL_KEYWORDS,
+    **BEAM_KEYWORDS,
     **CONSTRAINT_KEYWORDS,
     **CONTACT_KEYWORDS,
     **DISCRETE_KEYWORDS,

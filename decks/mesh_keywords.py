@@ -31,6 +31,10 @@ ELEMENTS = {
     "C3D8I": '`hexahedron`, `formulation = "stabilized"`',
     "C3D20": '`hexahedron20`, `formulation = "full"`',
     "C3D20R": '`hexahedron20`, `formulation = "reduced"`',
+    "B31": "`[[beam]]`",
+    "B31R": "`[[beam]]`",
+    "B32": "two beams, through the second node",
+    "B32R": "two beams, through the second node",
     **{name: f"one layer of `{solid}`" for name, (solid, _) in (SOLID_OF_FLAT | SOLID_OF_SHELL).items()},
 }
 FORMULATIONS = {"C3D8": "full", "C3D8R": "stabilized", "C3D8I": "stabilized", "C3D20": "full", "C3D20R": "reduced"}

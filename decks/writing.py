@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -19,13 +18,12 @@ from symplex.decks.load_tables import LoadTables
 from symplex.decks.parts import Parts
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.state import Acting, Value, acting, local_directions, starts_loaded
+from symplex.decks.stepping import run_of
 from symplex.decks.support_tables import SupportTables
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
 _MOST_LOADS = 2000
-_FINER = 10
-_MOST_FRAMES = 200
 
 
 class StepWriter:
@@ -112,7 +110,7 @@ class StepWriter:
         tables["load"] = loads
         if static and acts.loaded:
             tables["start"] = {"kind": "static"}
-        tables["integrator"], tables["run"] = self._integrator()
+        tables["integrator"], tables["run"] = run_of(step, self._units)
         return {key: table for key, table in tables.items() if table}
 
     @property
@@ -178,19 +176,3 @@ class StepWriter:
             return []
         stiffness = "strain-rate" if step.nonlinear else "initial"
         return [{"name": "rayleigh", "alpha": alpha / unit, "beta": beta * unit, "stiffness": stiffness}]
-
-    def _integrator(self) -> tuple[Table, Table]:
-        step, unit = self._step, self._units.time
-        duration, dt = step.period * unit, min(step.dt, step.period) * unit
-        steps = math.ceil(step.period / step.dt * (1.0 - 1e-9))
-        run: Table = {"duration": duration}
-        if steps <= _MOST_FRAMES:
-            run |= {"frames": steps, "samples": steps}
-        if step.procedure == "explicit":
-            return {"kind": "newmark", "dt": "auto"}, {"duration": duration}
-        if step.procedure == "dynamic":
-            return {"kind": "hht", "dt": dt, "alpha": step.alpha}, run
-        if step.procedure == "modal-dynamic":
-            # Modes are exact in time; ten steps instead of one are nearly.
-            return {"kind": "newmark", "dt": dt / _FINER, "beta": 0.25}, run
-        return {"kind": "energy-momentum", "dt": duration}, {"duration": duration, "frames": 1, "samples": 1}

@@ -28,6 +28,15 @@ section = 1e-4
 material = { young = 2e11, density = 7850 }
 translate = [0, 2, 0]
 """,
+    "girder": """
+[[beam]]
+name = "girder"
+mesh = { line = 2.0, bars = 4 }
+up = [0, 0, 1]
+section = { kind = "box", height = 0.1, width = 0.06, thickness = 0.004 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850 }
+translate = [0, 4, 0]
+""",
     "ball": """
 [[point_mass]]
 name = "ball"
@@ -527,8 +536,97 @@ interpolation = "spline"
 """,
         ]
     },
+    "beam": {
+        "": [
+            """
+[[beam]]
+name = "girder"
+mesh = { path = [[0, 0, 0], [2, 0, 0], [2, 0, -1]], bars = 8 }
+up = [0, 1, 0]
+section = { kind = "box", height = 0.1, width = 0.06, thickness = 0.004 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850 }
+rotate = { axis = [0, 1, 0], degrees = 10 }
+translate = [0, 0, 1]
+velocity = [1, 0, 0]
+angular_velocity = [0, 0, 2]
+""",
+            """
+[[beam]]
+name = "rim"
+mesh = { ring = 0.3, bars = 24 }
+up = [0, 0, 1]
+section = { kind = "pipe", radius = 0.02, thickness = 0.002 }
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+formulation = "reissner"
+""",
+            """
+[[beam]]
+name = "rail"
+mesh = { line = 3.0, bars = 12 }
+up = [0, 0, 1]
+section = { kind = "i", height = 0.2, width = 0.1, web = 0.006, flange = 0.009 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850 }
+""",
+            """
+[[beam]]
+name = "shaft"
+mesh = { line = 1.0, bars = 10 }
+up = [0, 0, 1]
+section = { area = 1e-3, I1 = 8e-8, I2 = 8e-8, J = 1.6e-7, k1 = 0.9, k2 = 0.9 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850 }
+extent = 1.0
+""",
+            """
+[[beam]]
+name = "portal"
+mesh = { path = [[0, 0, 0], [0, 0, 3], [4, 0, 3], [4, 0, 0]], bars = 6 }
+up = [1, 0, 0]
+section = { kind = "box", height = 0.1, width = 0.1, thickness = 0.005 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850 }
+
+[[beam.parts]]
+group = "part_2"
+up = [0, 0, 1]
+section = { kind = "rectangle", height = 0.2, width = 0.05 }
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+
+[[beam.parts]]
+group = "part_3"
+properties = { axial = 4e8, shear = [6e7, 6e7], bending = [6e5, 6e5], torsion = 5e5, mass = 15, moments = [0.02, 0.02] }
+""",
+            """
+[[beam]]
+name = "elbow"
+mesh = { path = [[0, 0, 0], [0, 10, 0], [10, 10, 0]], bars = 5 }
+up = [0, 0, 1]
+properties = { axial = 1e6, shear = [1e6, 1e6], bending = [1e3, 1e3], torsion = 1e3, mass = 1.0, moments = [10, 10] }
+""",
+            """
+[[beam]]
+name = "frame"
+mesh = { file = "frame.msh" }
+group = "edges"
+scale = 1e-3
+up = [1, 2, 3]
+section = { kind = "circle", radius = 2e-3 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850 }
+""",
+        ]
+    },
     "support": {
         "": [
+            """
+[[support]]
+body = "girder"
+group = "x_min"
+""",
+            """
+[[support]]
+body = "girder"
+group = "x_max"
+components = "yz"
+rotations = "x"
+""",
             """
 [[support]]
 body = "beam"
@@ -682,7 +780,15 @@ force = [0, 0, 10]
 history = { kind = "half-sine", duration = 1e-3 }
 from = 1e-4
 until = 9e-4
-"""
+""",
+            """
+[[load]]
+name = "twist"
+kind = "nodal"
+body = "girder"
+group = "x_max"
+moment = [200, 0, 0]
+""",
         ],
         "traction": [
             """
@@ -916,6 +1022,8 @@ group = "x_max"
 reduce = ["mean", "max"]
 """,
             '\n[[probe]]\nname = "strut"\nbody = "mast"\nmembers = [0, 3]\nquantities = ["axial_force"]\n',
+            '\n[[probe]]\nname = "root"\nbody = "girder"\nmembers = [0]\nquantities = ["bending_moment_2", "torque"]\n',
+            '\n[[probe]]\nname = "turn"\nbody = "girder"\ngroup = "x_max"\nquantities = ["rotation", "velocity"]\n',
             '\n[[probe]]\nname = "base"\nsupport = "clamp"\nabout = [0, 0.05, 0.05]\nframe_on = "onset"\n',
             '\n[[probe]]\nname = "ground"\nobstacle = "floor"\n',
             '\n[[probe]]\nname = "felt"\ncontact = "seam"\n\n[[velocity]]\nbody = "block"\nvelocity = [0, 0, -1]\n\n'

@@ -13,6 +13,7 @@ from symplex.contact.bodies import BodyContact
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energies.contact_energy import contact_of
 from symplex.fem.energies.energy import Array
+from symplex.fem.structures.frames import nodes_and_degrees
 from symplex.fem.system import State, System
 from symplex.meshes.formats.account import some
 from symplex.meshes.quality import describe
@@ -42,7 +43,8 @@ def check_report(problem: Problem) -> tuple[str, str]:
     """Return sizes, stable step, and the estimated memory and time of a run; and why it fails early, if it does."""
     scenario, system = problem.scenario, problem.system
     tables = scenario.tables
-    rows = [("size", f"{system.n_nodes:,} nodes, {int((~system.fixed).sum()):,} degrees of freedom")]
+    nodes, degrees = nodes_and_degrees(system)
+    rows = [("size", f"{nodes:,} nodes, {degrees:,} degrees of freedom")]
     mesh = problem.mesh
     for part in Parts.of(problem):
         rows += part.describe(mesh, problem.state.q, system)
@@ -66,7 +68,7 @@ def check_report(problem: Problem) -> tuple[str, str]:
     shown = {name: value if abs(value) > noise else 0.0 for name, value in energies.items()}
     rows.append(("energy", ", ".join(f"{name} {si(value, 'J', 5)}" for name, value in shown.items())))
     if len(problem.stages) == 1 and (limit := _stable_step(system, problem.state)):
-        rows.append(("stable step", f"{limit} (explicit Newmark)"))
+        rows.append(("stable step", f"{limit} ({'RATTLE' if system.frames else 'explicit Newmark'})"))
         rows += _local_steps(problem)
     rows += _steps(problem)
     rows += [("unknown input", line) for line in some(problem.unknown)]

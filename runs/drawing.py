@@ -262,4 +262,7 @@ def film_in(
 
 def shown_field(series: Series) -> str:
     """Return what colours show where nothing is asked for."""
-    return next((name for name in ("von_mises", "axial_force") if name in series.cell_fields), "displacement")
+    fields = series.cell_fields
+    if "von_mises" in fields:
+        return "von_mises"
+    return "axial_force" if "axial_force" in fields and "torque" not in fields else "displacement"  # beams bend

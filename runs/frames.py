@@ -28,18 +28,20 @@ class Shown:
         One for each body and obstacle.
     parts : Parts
     n_mesh : int
-        How many points are nodes of the mesh, the first ones.
+        How many points are nodes of the mesh, the first ones: all of them but those of beams.
     """
 
     def __init__(self, problem: Problem):
         mesh, rigid_sets = problem.mesh, problem.rigid_sets
-        self.parts, self.n_mesh = Parts.of(problem), len(mesh.points)
+        # The nodes of beams are several particles each, which are not drawn.
+        n_mesh = min((beam.first for beam in problem.beams.values()), default=len(mesh.points))
+        self.parts, self.n_mesh = Parts.of(problem), n_mesh
         self.blocks = {part.name: Block.of(part.cells) for part in self.parts if part.cells}
         self._points_at = rigid_sets.points
         self._start = self._points_at(rigid_sets.positions(mesh.points))  # a run may begin deformed
         n = len(self._start)
         # What is drawn follows the points of contact: those of bodies as they are, others by weights [p, n].
-        drawn, follow = [mesh.points], [sp.eye_array(len(mesh.points), n)]
+        drawn, follow = [mesh.points[:n_mesh]], [sp.eye_array(n_mesh, n)]
 
         def add(name: str, shape: Array, cells: Mapping[str, IntArray], weights: sp.sparray) -> None:
             first = np.int32(sum(map(len, drawn)))
@@ -69,6 +71,9 @@ class Shown:
         for name, body in rigid.items():
             own = rigid_sets.points_of(name)
             add(name, body.mesh.points, body.mesh.cells, _weights(np.ones((len(own), 1)), own[:, None], n))
+        for part in self.parts:
+            if (one := part.drawn()) is not None:
+                add(part.name, one.points, one.cells, _weights(one.weights, one.nodes, n))
         self.points, self._follow = np.concatenate(drawn), sp.csr_array(sp.vstack(follow))
 
     def at_points(self, values: Array) -> Array:
@@ -99,6 +104,7 @@ def fields_of(
     if "velocity" in requested:
         at_points["velocity"] = shown.velocities(state.v)
     at_points |= {name: shown.at_points(one) for name, one in parts.contact_fields(state, acting, requested).items()}
+    at_points |= {name: shown.at_points(values) for name, values in parts.rotations(state, requested)}
     for name, values in parts.averaged(state, requested):  # zero at all that is no body
         out = np.zeros((len(shown.points), *values.shape[1:]))
         out[: shown.n_mesh] = values[: shown.n_mesh]

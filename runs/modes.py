@@ -18,6 +18,7 @@ from symplex.base.version import VERSION
 from symplex.errors import RenderError
 from symplex.fem.energies.energy import Array
 from symplex.fem.outputs.field_probes import NodalProbe
+from symplex.fem.structures.frames import nodes_and_degrees
 from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
 from symplex.meshes.pictures.film import render_film
 from symplex.meshes.pictures.packages import pictures_if_possible
@@ -249,7 +250,7 @@ def save_modes(
         "study": "modes",
         "symplex": VERSION,
         **found.about.summary(),
-        "nodes": found.about.system.n_nodes,
+        "nodes": nodes_and_degrees(found.about.system)[0],
         "mass": float(natural.total[0]),
         "center_of_mass": natural.center.tolist(),
         "moments_of_inertia": natural.total[found.about.system.dim :].tolist(),

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import sqrt
-from typing import Any, final
+from types import MappingProxyType
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.columns import Column, Kind, components, vector_columns
-from symplex.base.fields import OF_SOLIDS
+from symplex.base.fields import OF_BEAMS, OF_SOLIDS
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
 from symplex.fem.energies.energy import Array, IntArray
@@ -24,10 +25,12 @@ from symplex.fem.outputs.forces import Acting
 from symplex.fem.outputs.solid_fields import SolidFields
 from symplex.fem.solids.solid import Solid, solids_of
 from symplex.fem.solids.viscoelastic import Viscoelastic
+from symplex.fem.structures.outlines import skin_of
 from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh
 from symplex.runs.progress import si
 from symplex.runs.report import elements
+from symplex.scenario.beams import Beam
 from symplex.scenario.joined_parts import contacts_in, joined_cells, joined_values, parts_by_body, points_of
 from symplex.scenario.rigid_nodes import Riders, RigidNodeSet
 from symplex.scenario.scenario import Problem
@@ -35,12 +38,35 @@ from symplex.scenario.tables import Tables
 from symplex.scenario.viscous import overstress_name
 
 _NOISE = 1e-9  # lengths and forces that are rounding
+SKIN = ".skin"  # ends the names of blocks that are surfaces of beams
 NODAL = "nodal_"  # begins the names of fields that are averaged at nodes
+_NONE: Mapping[str, Beam] = MappingProxyType({})
 _TOLD: tuple[tuple[str, str, Kind], ...] = (
     ("position", "m", "length"),
     ("velocity", "m/s", "other"),
     ("spin", "rad/s", "other"),
 )
+
+
+class Drawn(NamedTuple):
+    """What is drawn of a part, of points that follow nodes of the system.
+
+    Attributes
+    ----------
+    points : float64 [p, 3]
+        In m, undeformed.
+    cells : mapping of str to int32 [c, k]
+        By type, of these points.
+    nodes : int32 [p, k]
+        Which nodes each point follows,
+    weights : float64 [p, k]
+        and by which parts.
+    """
+
+    points: Array
+    cells: Mapping[str, IntArray]
+    nodes: IntArray
+    weights: Array
 
 
 class Part:
@@ -68,6 +94,10 @@ class Part:
     def cells(self) -> Mapping[str, IntArray]:
         """Its cells [m, k] by type."""
         return {}
+
+    def drawn(self) -> Drawn | None:
+        """Return what is drawn of it that is not made of nodes of the system; None if its cells are."""
+        return None
 
     def joined(self, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         """Return values of stencils by the names of energies as those of its cells."""
@@ -185,6 +215,69 @@ class BarsPart(Part):
 
 
 @final
+class BeamPart(Part):
+    """The middle lines of beams."""
+
+    def __init__(self, beam: Beam):
+        super().__init__(beam.table.name)
+        self.beam = beam
+
+    @property
+    def energies(self) -> tuple[str, ...]:
+        """The name of its energy."""
+        return (self.name,)
+
+    def joined(self, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """Return values of elements as those of its cells."""
+        return values[self.name]
+
+    def drawn(self) -> Drawn:
+        """Return its nodes and lines."""
+        structure, particles = self.beam.structure, self.beam.particles
+        centers = structure.frames.centers(structure.points)
+        return Drawn(centers, {"line": structure.lines}, particles, np.full(particles.shape, 0.25))
+
+    def field(self, name: str, state: State, parts: Parts) -> Array | None:
+        """Return a component of the forces and moments in the middle of elements."""
+        if name not in OF_BEAMS:
+            return None
+        return self.beam.structure.section_forces(self.beam.own(state.q))[:, list(OF_BEAMS).index(name)]
+
+    @property
+    def elements(self) -> dict[str, int]:
+        """How many elements it has."""
+        return {"line": len(self.beam.structure.lines)}
+
+    def describe(self, mesh: Mesh, q: Array, system: System) -> list[tuple[str, str]]:
+        """Return number, lengths and mass."""
+        structure = self.beam.structure
+        size = " × ".join(f"{length:.4g}" for length in np.ptp(structure.frames.centers(structure.points), axis=0))
+        of = _range(structure.lengths, "m")
+        reported = f"{size} m, {len(structure.lines):,} elements of {of}, {structure.mass.sum():.6g} kg"
+        return [(f"beam '{self.name}'", reported)]
+
+
+@final
+class SkinPart(Part):
+    """The surface of beams, as their section looks, with the fields of their elements."""
+
+    def __init__(self, of: BeamPart):
+        super().__init__(f"{of.name}{SKIN}")
+        self._of = of
+        self._skin = skin_of(of.beam.structure, *of.beam.outlines())
+
+    def drawn(self) -> Drawn:
+        """Return its points and quadrilaterals."""
+        skin = self._skin
+        return Drawn(skin.points, {"quad": skin.quads}, skin.particles + np.int32(self._of.beam.first), skin.weights)
+
+    def field(self, name: str, state: State, parts: Parts) -> Array | None:
+        """Return what each quadrilateral has of its element."""
+        values = self._of.field(name, state, parts)
+        return None if values is None else values[self._skin.elements]
+
+
+@final
 class PointPart(Part):
     """A point mass."""
 
@@ -260,11 +353,19 @@ class Parts(Sequence[Part]):
         """Return the parts of a problem."""
         tables, rigid_sets = problem.scenario.tables, problem.rigid_sets
         masses = {one.name: int(problem.mesh.nodes_of(one.name)[0]) for one in tables.point_mass if one.has_nodes}
-        return cls.of_system(tables, problem.system, masses, rigid_sets)
+        return cls.of_system(tables, problem.system, masses, rigid_sets, problem.beams)
 
     @classmethod
-    def of_system(cls, tables: Tables, system: System, masses: Mapping[str, int], rigid_sets: Riders) -> Parts:
+    def of_system(
+        cls,
+        tables: Tables,
+        system: System,
+        masses: Mapping[str, int],
+        rigid_sets: Riders,
+        beams: Mapping[str, Beam] = _NONE,
+    ) -> Parts:
         """Return the parts of a system that has the energies of some tables, and nodes of point masses by name."""
+        lines = [BeamPart(beam) for beam in beams.values()]
         solids = parts_by_body([body.name for body in tables.body], solids_of(system.energies))
         trusses = {table.name for table in tables.truss}
         named = {table.name: system.energies.get(table.name) for table in (*tables.truss, *tables.spring)}
@@ -277,6 +378,8 @@ class Parts(Sequence[Part]):
             *(RigidPart(name, rigid_set) for name, rigid_set in rigid_sets.rigid_sets.items()),
             *(BodyPart(name, some) for name, some in solids.items() if some),
             *(part for part in bars if part.cells),
+            *lines,
+            *(SkinPart(part) for part in lines),
             *(PointPart(name, node) for name, node in masses.items()),
             *(part for part in bars if not part.cells),
         ]
@@ -313,12 +416,19 @@ class Parts(Sequence[Part]):
     def cell_fields(self, state: State, requested: Collection[str]) -> dict[str, dict[str, Array]]:
         """Return the requested fields of cells, by name and part."""
         found = {}
-        names = ("von_mises", *(name for name in requested if name in OF_SOLIDS and name != "von_mises"), "axial_force")
+        names = ("von_mises", *(name for name in requested if name in OF_SOLIDS and name != "von_mises"), *OF_BEAMS)
         for name in (name for name in names if name in requested):
             values = {part.name: part.field(name, state, self) for part in self}
             if there := {part: value for part, value in values.items() if value is not None}:
                 found[name] = there
         return found
+
+    def rotations(self, state: State, requested: Collection[str]) -> Iterator[tuple[str, Array]]:
+        """Yield the rotation vectors [n, 3] in rad of nodes that have rotations, if they are requested; else zero."""
+        if "rotation" in requested and (frames := self._system.frames) is not None:
+            out = np.zeros_like(state.q)
+            out[frames.nodes] = frames.rotation_vectors(state.q)[:, None]
+            yield "rotation", out
 
     def averaged(self, state: State, requested: Collection[str]) -> Iterator[tuple[str, Array]]:
         """Yield the requested fields of bodies that are averaged at nodes [n, …]."""

@@ -18,7 +18,7 @@ from symplex.parallel.member import Member
 from symplex.parallel.ranks import Ranks
 from symplex.runs.frames import Shown
 from symplex.runs.part_frames import FramesOfPart
-from symplex.runs.parts import BarsPart, BodyPart, Parts, PointPart, RigidPart
+from symplex.runs.parts import BarsPart, BeamPart, BodyPart, Parts, PointPart, RigidPart
 from symplex.scenario.scenario import Problem, Scenario
 
 AUTOMATIC = 1_000_000  # points that are drawn, from which on each rank has its own file if nothing else is requested
@@ -28,7 +28,9 @@ _KEPT = "frames"
 def require_pieces(problem: Problem) -> None:
     """Check that frames of a problem can be written in pieces."""
     name, why = problem.scenario.path.name, ""
-    moving = [part.name for part in Parts.of(problem) if isinstance(part, RigidPart | BarsPart) and not part.cells]
+    moving = [
+        part.name for part in Parts.of(problem) if isinstance(part, RigidPart | BarsPart | BeamPart) and not part.cells
+    ]
     if len(problem.stages) > 1:
         why = "the run has several parts, each of which divides the mesh again"
     elif touching := [name for name, energy in problem.system.energies.items() if is_shared_contact(energy)]:

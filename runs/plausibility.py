@@ -50,6 +50,10 @@ def _materials(problem: Problem) -> Iterator[str]:
     for k, truss in enumerate(tables.truss):
         if (bar := truss.material) is not None:
             yield from _odd(place("truss", k, truss.name), bar.density, (bar.young / bar.density) ** 0.5, bar.young)
+    for k, beam in enumerate(tables.beam):
+        for one in (beam.material, *(part.material for part in beam.parts)):
+            if one is not None:
+                yield from _odd(place("beam", k, beam.name), one.density, (one.young / one.density) ** 0.5, one.young)
 
 
 def _odd(of: str, density: float, speed: float, young: float) -> Iterator[str]:

@@ -18,6 +18,7 @@ from symplex.base.columns import Column
 from symplex.base.version import VERSION
 from symplex.fem.energies.energy import Array
 from symplex.fem.measures.constraints import Constraint
+from symplex.fem.structures.frames import nodes_and_degrees
 from symplex.runs.conservation_report import report_of, write_report
 from symplex.runs.history import Rows, columns_of, read_history
 from symplex.runs.parts import Parts
@@ -180,6 +181,7 @@ def summarize(
 ) -> dict[str, Any]:
     """Return the summary of a run whose history is in a folder."""
     scenario, system, parts = problem.scenario, problem.system, Parts.of(problem)
+    nodes, degrees = nodes_and_degrees(system)
     summary: dict[str, Any] = {
         "status": status,
         "reason": reason,
@@ -187,9 +189,9 @@ def summarize(
         "scenario": scenario.path.name,
         "scenario_sha256": scenario.hash,
         "versions": versions(),
-        "nodes": system.n_nodes,
+        "nodes": nodes,
         "elements": {part.name: part.elements for part in parts if part.elements},
-        "dofs": int(system.fixed.size - system.fixed.sum()),
+        "dofs": degrees,
         "mass": float(system.mass.sum()),
         "loads": _loads(problem),
         "kind": ", ".join(dict.fromkeys(table.kind for table in scenario.tables.integrators)),

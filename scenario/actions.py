@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from symplex.base.quantities import (
     FilePath,
     Key,
     Name,
+    Quantity,
     Text,
     Triple,
     nonzero,
@@ -111,6 +112,17 @@ class Turn(Table):
 _MOTIONS = ("displacement", "rotation", "acceleration", "velocity")
 
 
+def _letters(empty: str) -> Quantity:
+    """Some letters of xyz, each once."""
+
+    def check(value: Any) -> str:
+        if not isinstance(value, str) or set(value) - set("xyz") or len(set(value)) < len(value):
+            raise ValueError(f"must be some letters of 'xyz', got {shown(value)}")
+        return value
+
+    return Quantity(check, "", "some letters of xyz", empty)
+
+
 class Support(Timed):
     """Boundary condition: components of motion that nodes do not have, or that are given.
 
@@ -119,10 +131,19 @@ class Support(Timed):
     """
 
     does_work = True
+    takes_rotations = True
     name: Annotated[Name | None, "Names the column `work_NAME` of its work; required where it moves."] = None
     body: BodyName
     group: Annotated[Text | None, "Group of nodes or cells of its mesh; by default all nodes."] = None
-    components: Annotated[Text, 'Fixed, or moved, components: some letters of `"xyz"`.'] = "xyz"
+    components: Annotated[
+        str, _letters("none with `rotations` only"), 'Fixed, or moved, components: some letters of `"xyz"`.'
+    ] = "xyz"
+    rotations: Annotated[
+        str | None,
+        _letters('"" for none'),
+        "Of nodes of beams: rotations about these axes that are held. By default all if `components` is left out "
+        "too, which is a clamp; else none, which is a hinge.",
+    ] = None
     displacement: Annotated[Triple | None, vector("m"), "From the start, times the `history`."] = None
     rotation: Annotated[Turn | None, "The nodes turn as one rigid body, times the `history`."] = None
     acceleration: Annotated[
@@ -142,6 +163,13 @@ class Support(Timed):
         """Whether a motion is given."""
         return any(getattr(self, key) is not None for key in _MOTIONS)
 
+    @property
+    def of_node(self) -> tuple[str, str]:
+        """The displacements and the rotations of a node with a rotation that are held, in letters."""
+        given = self.given_keys & {"components", "rotations"}
+        components = self.components if "components" in given or not given else ""
+        return components, "xyz" if not given else self.rotations or ""
+
     def needs(self) -> Iterable[Need]:
         """Moving supports."""
         if self.moves:
@@ -154,13 +182,14 @@ class Support(Timed):
             self.refuse_unused(
                 "interpolation", goes_with="a history of kind 'table' that multiplies a displacement or rotation"
             )
-        if not self.components or set(self.components) - set("xyz"):
-            raise ValueError(f"components must be some letters of 'xyz', got {shown(self.components)}")
+        if not self.components and not self.rotations:
+            raise ValueError("components must be some letters of 'xyz', got ''")
         if not self.moves:
             if self.history is not None:
                 raise ValueError("has a history, but nothing that it could change: give displacement or rotation")
             return
         motion = one_of(self, _MOTIONS, "motion")
+        self.refuse_unused("rotations", goes_with="supports at rest, and not with those that move")
         if self.name is None:
             raise ValueError("moves, so it needs a name, by which its work is reported")
         if self.rotation is not None and self.begin > 0.0:
@@ -229,6 +258,7 @@ class Gravity(Timed):
     """Weight of all that has mass."""
 
     of_all = True
+    takes_rotations = True
     acceleration: Annotated[Triple, vector("m/s²"), "Such as `[0, 0, -9.81]`."]
 
     @property

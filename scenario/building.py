@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.actions.support_motion import SupportMotion
@@ -16,10 +17,13 @@ from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.solids.solid import Solid
+from symplex.fem.structures.beam import Beams
+from symplex.fem.structures.frames import Frames
 from symplex.fem.system import Load, State, System
 from symplex.meshes.joining import join_nodes
 from symplex.meshes.mesh import Mesh, distinct, merge
 from symplex.scenario.actions import Rod, Support, Timed
+from symplex.scenario.beams import Beam, BeamTable, held_frames, mesh_of_particles
 from symplex.scenario.contact_parts import ContactParts
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
@@ -54,6 +58,7 @@ class Built(NamedTuple):
     probes: tuple[BuiltProbe, ...]
     notes: tuple[str, ...]
     velocities: Array
+    beams: dict[str, Beam]
 
 
 class Builder:
@@ -79,6 +84,8 @@ class Builder:
         What is rigid.
     inertia : Inertia
         Masses, positions and velocities at the start.
+    structures : dict of str to Beams
+        Beams by name, each in its own numbering of particles.
     on_surface : dict of str to (int32 [m], int32 [f, 3])
         Nodes that ties fix to a surface, and its triangles, by name.
     energies, loads, inelastic : dict
@@ -101,6 +108,7 @@ class Builder:
         self._path, self._given, self._make_system, self._may_frame = path, start, make_system, framed
         self._lines: list[str] = []
         self._notes: list[str] = []
+        self.structures: dict[str, Beams] = {}
         self.on_surface: dict[str, tuple[IntArray, IntArray]] = {}
         self.energies: dict[str, Energy] = {}
         self.loads: dict[str, Load] = {}
@@ -140,7 +148,7 @@ class Builder:
         self._raise_mistakes()
         self.rigid_sets = rigid_sets_of(self.tables, len(self.mesh.points), self.folder, self._try, self._framed())
         self._raise_mistakes()
-        self.inertia = Inertia(self.tables, self.mesh, self.rigid_sets, self._try, self._lines.append)
+        self.inertia = Inertia(self.tables, self.mesh, self.structures, self.rigid_sets, self._try, self._lines.append)
         supports = self._supports()
         driven = self.rigid_sets.given_motions(self.tables, self.mesh.points, self.folder, self._try)
         self._add_parts()
@@ -157,7 +165,8 @@ class Builder:
         n_rods = sum(len(rod.nodes) for rod in rods.values())
         probes = self._probes(legs, systems, supports)
         notes = tuple(self._notes)
-        return Built(self.mesh, systems[0], state, integrator, n_rods, self.rigid_sets, probes, notes, given)
+        built = self.mesh, systems[0], state, integrator, n_rods, self.rigid_sets, probes, notes, given
+        return Built(*built, self.inertia.beams)
 
     def _add_parts(self) -> None:
         """Let tables add energies and loads, in an order in which each finds what it needs."""
@@ -181,6 +190,7 @@ class Builder:
         fixed, moving = of_supports(supports, self.rigid_sets.n_nodes, first, last)
         for nodes in self.rigid_sets.held():
             fixed[nodes] = True
+        frames = self._frames(supports, fixed, first, last)
         return self._make_system(
             self.inertia.mass,
             {name: energy for name, energy in self.energies.items() if name not in without},
@@ -189,8 +199,32 @@ class Builder:
             inelastic=self.inelastic,
             moving=moving | driven,
             massless=self.inertia.massless,
-            **({} if (frames := self.rigid_sets.frames(self.mesh.points)) is None else {"frames": frames}),
+            **({} if frames is None else {"frames": frames}),
         )
+
+    def _frames(
+        self,
+        supports: Sequence[tuple[Support, IntArray, SupportMotion | None]],
+        fixed: NDArray[np.bool_],
+        first: float,
+        last: float,
+    ) -> Frames | None:
+        """Return nodes of beams and rigid bodies as frames; fix all coordinates [n, 3] of those held altogether."""
+        of_beams = [beam.particles for beam in self.inertia.beams.values()]
+        of_bodies, pivoted = self.rigid_sets.frames()
+        if not (of_beams or len(of_bodies)):
+            return None
+        particles = np.concatenate([*of_beams, np.empty((0, 4), np.int32)])
+        acting = [
+            (nodes, *support.of_node)
+            for support, nodes, motion in supports
+            if motion is None and support.acts(first, last)
+        ]
+        held = held_frames(particles, acting)
+        whole = held.all(axis=1)
+        fixed[particles.ravel()] = np.repeat(whole, particles.shape[1])[:, None]
+        held[whole] = False  # their particles are fixed, for methods with constraints too
+        return Frames(np.concatenate([particles, of_bodies]), self.inertia.positions(), np.concatenate([held, pivoted]))
 
     def _probes(
         self,
@@ -200,7 +234,8 @@ class Builder:
     ) -> tuple[BuiltProbe, ...]:
         """Return what is looked at more often than frames are kept."""
         given = [(support, nodes) for support, nodes, _ in supports]
-        builder = ProbeBuilder(self.tables, self.mesh, systems, self.rigid_sets, given, legs)
+        of = self.tables, self.mesh, systems, self.rigid_sets
+        builder = ProbeBuilder(*of, given, legs, self.inertia.beams)
         found = [self._try(here, builder.built, table) for here, table in self.tables.entries(ProbeTable)]
         self._raise_mistakes()
         return tuple(probe for probe in found if probe is not None)
@@ -222,6 +257,12 @@ class Builder:
             found = self._requested(place("start"), beginning.state, table)
         q, v, internal = found
         if table.perturbation is not None:
+            if self.structures:
+                self._lines.append(
+                    f"{place('start')}: a perturbation would bring the particles of beams out of place, as those of "
+                    f"'{next(iter(self.structures))}'; leave it out, and begin with a [[velocity]] instead."
+                )
+                self._raise_mistakes()
             nodes = self._requested(place("start"), self._perturbed, table.perturbation)
             x = q if table.perturbation.of == "positions" else v
             x += np.where(system.fixed, 0.0, table.perturbation.changes(nodes, x.shape))
@@ -293,6 +334,12 @@ class Builder:
         }
         self._raise_mistakes()
         found = {name: mesh for name, mesh in meshes.items() if mesh is not None}
+        for here, table in self.tables.entries(BeamTable):
+            structure = self._try(here, table.structure, found[table.name])
+            if structure is not None:
+                self.structures[table.name] = structure
+                found[table.name] = mesh_of_particles(found[table.name], structure)
+        self._raise_mistakes()
         return merge(found) if found else Mesh(np.empty((0, 3)), {})
 
     def _tied(self, mesh: Mesh) -> Mesh:
@@ -323,6 +370,14 @@ class Builder:
             if group is None:
                 continue
             nodes = self.mesh.nodes_of(group)
+            if support.rotations is not None and support.body not in self.structures:
+                self._lines.append(
+                    f"{here}: rotations are of nodes of beams, and '{support.body}' is none; leave the key out."
+                )
+            if support.moves and support.body in self.structures and set(support.components) != set("xyz"):
+                self._lines.append(
+                    f"{here}: nodes of beams are moved altogether, with components = 'xyz', got '{support.components}'."
+                )
             if not support.moves:
                 found.append((support, nodes, None))
             elif (motion := self._try(here, self._motion, support, nodes)) is not None:

@@ -1,8 +1,8 @@
-"""What of a scenario has mass: parts of bodies, trusses and point masses, where they are and how they begin to move."""
+"""What of a scenario has mass: bodies, trusses, beams and point masses, where they are and how they begin to move."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +11,9 @@ from scipy.sparse import csr_array, diags_array
 
 from symplex.errors import ScenarioError
 from symplex.fem.energies.energy import Array, IntArray
+from symplex.fem.structures.beam import Beams
 from symplex.meshes.mesh import Mesh
+from symplex.scenario.beams import Beam
 from symplex.scenario.messages import place
 from symplex.scenario.parts import Part, massless_nodes, moved_inward, parts_of
 from symplex.scenario.rigid_nodes import Riders, Try
@@ -29,6 +31,8 @@ class Inertia:
     tables : Tables
     mesh : Mesh
         Of all bodies, trusses and point masses.
+    structures : mapping of str to Beams
+        By name, each in its own numbering.
     rigid_sets : Riders
         What is rigid and has its own nodes.
     attempt : callable
@@ -37,8 +41,17 @@ class Inertia:
         Tells a mistake.
     """
 
-    def __init__(self, tables: Tables, mesh: Mesh, rigid_sets: Riders, attempt: Try, tell: Callable[[str], None]):
+    def __init__(
+        self,
+        tables: Tables,
+        mesh: Mesh,
+        structures: Mapping[str, Beams],
+        rigid_sets: Riders,
+        attempt: Try,
+        tell: Callable[[str], None],
+    ):
         self._tables, self._mesh, self._rigid_sets, self._try, self._tell = tables, mesh, rigid_sets, attempt, tell
+        self._structures = structures
 
     @cached_property
     def parts(self) -> dict[str, list[Part]]:
@@ -54,6 +67,24 @@ class Inertia:
         }
 
     @cached_property
+    def beams(self) -> dict[str, Beam]:
+        """The beams by name."""
+        return {
+            table.name: Beam(
+                table,
+                self._structures[table.name],
+                int(self._mesh.nodes_of(table.name)[0]),
+                [self._members(f"{table.name}.{part.group}", table.name) for part in table.parts],
+            )
+            for table in self._tables.beam
+        }
+
+    def _members(self, group: str, name: str) -> IntArray:
+        """Return which members of beams a group has, by their numbers in the beams."""
+        first = self._mesh.cell_groups[name]["line"][0]
+        return (self._mesh.cell_groups[group]["line"] - first).astype(np.int32)
+
+    @cached_property
     def of_bodies(self) -> dict[str, Array]:
         """Lumped nodal masses [n] of each body and truss, and of each point mass."""
         points, n = self._mesh.points, self._rigid_sets.n_nodes
@@ -61,8 +92,9 @@ class Inertia:
             name: np.sum([part.lumped_mass(points, n) for part in parts], axis=0) for name, parts in self.parts.items()
         }
         found |= {name: truss.lumped_mass(points, n) for name, truss in self.trusses.items()}
+        found |= {name: beam.masses(n) for name, beam in self.beams.items()}
         for k, table in enumerate(self._tables.point_mass):
-            mass = self._try(place("point_mass", k, table.name), table.masses, self._mesh, n)
+            mass = self._try(place("point_mass", k, table.name), table.masses, self._mesh, n, self.beams)
             found[table.name] = np.zeros(n) if mass is None else mass
         return found
 
@@ -191,7 +223,7 @@ class Inertia:
             nodes = self._mesh.nodes_of(table.name)
             v[nodes] = table.velocity or 0.0
             given[nodes] = np.nan if table.velocity is None else table.velocity
-        for body in (*self._tables.body, *self._tables.truss):
+        for body in (*self._tables.body, *self._tables.truss, *self._tables.beam):
             nodes, mass = self._mesh.nodes_of(body.name), self.of_bodies[body.name]
             centre = mass @ points / mass.sum() if mass.any() else points[nodes].mean(axis=0)
             own = np.array(body.velocity) + np.cross(body.angular_velocity, points[nodes] - centre)
@@ -203,7 +235,11 @@ class Inertia:
                 "starts with another velocity, by {} m/s; let both move alike, and add the rest by [[velocity]].",
             )
             given[nodes] = v[nodes] = own
-        return v + self._added(v.shape)
+        v += self._added(v.shape)
+        for beam in self.beams.values():  # whose nodes are rigid, however a field changes from place to place
+            frames, of_beam = beam.structure.frames, beam.own(v)
+            of_beam[...] = frames.rigid_velocities(beam.own(points), of_beam)
+        return v
 
     def _added(self, shape: tuple[int, ...]) -> Array:
         """Return what tables of velocities add [n, 3], to nodes that bodies share once."""

@@ -14,12 +14,13 @@ from symplex.fem.actions.centrifugal import Centrifugal
 from symplex.fem.actions.loads import NodalForce, NodalLoad, Pressure, SurfaceTraction
 from symplex.fem.actions.mass import nodal_masses
 from symplex.fem.energies.energy import Array, Energy
+from symplex.fem.structures.moments import Moment
 from symplex.fem.system import Load
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import History, Timed
 from symplex.scenario.prescribed import factor
 from symplex.scenario.selections import group_in
-from symplex.scenario.table import BodyName, Need
+from symplex.scenario.table import BodyName, Need, one_of
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
@@ -50,14 +51,18 @@ class _LoadTable(Timed):
 
     without_secant = energies
 
+    @property
+    def why_not(self) -> str:
+        """Why it has no potential, if it has none."""
+        return "changes with time" if self.history is not None else "follows the surface"
+
     def needs(self) -> Iterable[Need]:
         """Loads, where it has no potential."""
         if not self.has_potential:
-            why = "changes with time" if self.history is not None else "follows the surface"
             yield Need(
                 "loads",
-                f"it {why}, so it has no potential, which {{kind}} needs; take another integrator, such as {{others}}, "
-                "or a constant nodal load or traction.",
+                f"it {self.why_not}, so it has no potential, which {{kind}} needs; take another integrator, such as "
+                "{others}, or a constant nodal load or traction.",
             )
 
     def add_forces(self, world: Builder) -> None:
@@ -72,16 +77,40 @@ class _LoadTable(Timed):
 
 
 class NodalLoadTable(_LoadTable):
-    """The same force on each node of a group, or of a point mass."""
+    """The same force, or the same moment, on each node of a group, or of a point mass."""
 
+    takes_rotations = True
     kind: Literal["nodal"]
     group: Annotated[Text | None, "Group of nodes; not of a point mass."] = None  # pyright: ignore[reportIncompatibleVariableOverride]
-    force: Annotated[Triple, vector("N per node"), "Force on each node."]
+    force: Annotated[Triple | None, vector("N per node"), "Force on each node."] = None
+    moment: Annotated[
+        Triple | None, vector("N m per node"), "Moment on each node of a beam, instead; its direction stays."
+    ] = None
+
+    def _check(self) -> None:
+        one_of(self, ["force", "moment"], "load")
+
+    @property
+    def has_potential(self) -> bool:
+        """Whether it is an energy: a constant force, and no moment."""
+        return self.history is None and self.moment is None
+
+    @property
+    def why_not(self) -> str:
+        """Why it has no potential, if it has none."""
+        return super().why_not if self.moment is None else "is a moment"
 
     def load(self, world: Builder, group: str, history: Factor | None) -> Energy | Load:
-        """Return forces on nodes."""
-        nodes = world.mesh.nodes_of(group)
-        return NodalForce(nodes, self.force) if history is None else NodalLoad(nodes, self.force, history)
+        """Return forces on nodes; on those that are several particles each has a part."""
+        nodes, beam = world.mesh.nodes_of(group), world.inertia.beams.get(self.body)
+        if self.moment is not None:
+            if beam is None:
+                raise ScenarioError(f"moments act on nodes of beams, and '{self.body}' is none; give forces.")
+            particles = beam.particles[np.isin(beam.particles[:, 0], nodes)]
+            mass = beam.masses(world.rigid_sets.n_nodes)
+            return Moment(particles, mass, self.moment, 1.0 if history is None else history)
+        force = np.array(self.force) if beam is None else np.array(self.force) / beam.table.particles
+        return NodalForce(nodes, force) if history is None else NodalLoad(nodes, force, history)
 
     def amplitudes(self, mesh: Mesh, q: Array) -> Array:
         """Return the forces [n, 3] in N at positions [n, 3] where its factor is 1."""
@@ -132,6 +161,7 @@ class PressureTable(_LoadTable):
 
 
 class _BodyForceTable(_LoadTable):
+    takes_rotations = True
     group: Annotated[Text | None, "Group of elements; by default the whole body."] = None  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def load(self, world: Builder, group: str, history: Factor | None) -> Energy | Load:

@@ -46,10 +46,37 @@ def wrong_names(tables: Tables) -> list[str]:
                 for name in item.named(what)
                 if name not in names
             ]
+    lines += _without_rotations(tables)
     if tables.response is not None:
         lines += wrong_places(tables.response, tables.probe)
     lines += _wrong_contacts(tables, tables.touching)
     return lines
+
+
+def _without_rotations(tables: Tables) -> list[str]:
+    """Return lines about what does not take bodies whose nodes have rotations."""
+    rotating = {str(getattr(table, "name", "")): here for here, table in tables.entries() if table.particles > 1}
+    lines: list[str] = []
+    for here, item in tables.entries():
+        if item.takes_rotations or not rotating:
+            continue
+        named = dict.fromkeys(name for what in (BODY, TOUCHING) for name in item.named(what) if name in rotating)
+        lines += [
+            f"{here}: '{name}' is a beam, whose nodes have rotations, which {_called(here)} does not take yet; "
+            "name another body."
+            for name in named
+        ]
+        if getattr(item, "bodies", ()) is None:
+            lines.append(
+                f"{here}: bodies is left out, so that all are meant, and {_called(here)} does not take beams yet, as "
+                f"'{next(iter(rotating))}' is one; give bodies, without beams."
+            )
+    return lines
+
+
+def _called(here: str) -> str:
+    """Return what a table is called, of its place."""
+    return here.split("]")[0].strip("[")
 
 
 def wrong_integrator_names(tables: Tables) -> list[str]:

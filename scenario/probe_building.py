@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from symplex.base.fields import COMPONENTS, OF_SOLIDS
+from symplex.base.fields import COMPONENTS, OF_BEAMS, OF_SOLIDS
 from symplex.base.quantities import listed, shown
 from symplex.errors import ScenarioError
 from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
-from symplex.fem.outputs.field_probes import MOTIONS, NodalProbe, SolidProbe
-from symplex.fem.outputs.force_probes import OF_BARS, BarProbe, ForceProbe, ReactionProbe
+from symplex.fem.outputs.field_probes import MOTIONS, NodalProbe, RotationProbe, SolidProbe
+from symplex.fem.outputs.force_probes import OF_BARS, BarProbe, BeamProbe, ForceProbe, ReactionProbe
 from symplex.fem.outputs.probe import NORM, Probe, Reduction
 from symplex.fem.outputs.solid_fields import SolidFields
 from symplex.fem.solids.solid import Solid, solids_of
+from symplex.fem.structures.frames import Frames
 from symplex.fem.system import System
 from symplex.meshes.location import weights_in_cells
 from symplex.meshes.mesh import Mesh, rows_among
 from symplex.scenario.actions import Support
+from symplex.scenario.beams import Beam
 from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.messages import suggestion
 from symplex.scenario.probes import ProbeTable
@@ -34,6 +36,7 @@ from symplex.scenario.selections import group_in, size_of
 from symplex.scenario.tables import Tables
 
 _ALL = "all"
+ROTATION = "rotation"
 _SAME_PLACE = 1e-6  # of the size of a body: how near to a point of a mass its node must be
 
 
@@ -60,6 +63,8 @@ class ProbeBuilder:
         With their nodes.
     legs : sequence of Leg
         Those parts.
+    beams : mapping of str to Beam
+        By name.
     """
 
     def __init__(
@@ -70,7 +75,9 @@ class ProbeBuilder:
         rigid_sets: Riders,
         supports: Sequence[tuple[Support, IntArray]],
         legs: Sequence[RunInterval],
+        beams: Mapping[str, Beam],
     ):
+        self._beams = beams
         self._tables, self._mesh, self._rigid_sets, self._supports, self._legs = (
             tables,
             mesh,
@@ -106,42 +113,59 @@ class ProbeBuilder:
         if body not in known:
             raise ScenarioError(f"there is no body {shown(body)}; {suggestion(body, known)}")
         requested = table.quantities or (["axial_force"] if body in springs or table.members else ["displacement"])
-        of_motion = [one for one in requested if one in MOTIONS]
+        of_motion = [one for one in requested if one in (*MOTIONS, ROTATION)]
         of_solids = [one for one in requested if one in OF_SOLIDS]
-        of_bars = [one for one in requested if one in OF_BARS]
+        beam = self._beams.get(body)
+        of_bars = [one for one in requested if one in (OF_BARS if beam is None else OF_BEAMS)]
+        of_beams = [one for one in requested if one in OF_BEAMS and one not in OF_BARS]
         solids = parts_by_body(
             [b.name for b in tables.body],
             solids_of(self._system.energies),
         ).get(body, {})
         if of_solids and not solids:
             raise ScenarioError(f"{of_solids[0]} is of bodies, and '{body}' is none; it has {self._has(body)}.")
-        if of_bars and body not in (*springs, *trusses):
+        if beam is None and ROTATION in requested:
+            raise ScenarioError(f"{ROTATION} is of nodes of beams, and '{body}' is none; it has {self._has(body)}.")
+        if beam is None and of_beams:
+            raise ScenarioError(f"{of_beams[0]} is of beams, and '{body}' is none; it has {self._has(body)}.")
+        if beam is not None and (odd := [one for one in requested if one in OF_BARS and one not in OF_BEAMS]):
+            raise ScenarioError(f"{odd[0]} is of trusses and springs, and '{body}' is none; it has {self._has(body)}.")
+        if of_bars and beam is None and body not in (*springs, *trusses):
             what = f"{of_bars[0]} is of trusses and springs"
             raise ScenarioError(f"{what}, and '{body}' is none; it has {self._has(body)}.")
         if (of_motion or table.points or table.nodes or table.group) and body in springs:
             raise ScenarioError(f"'{body}' is a spring, which has no additional nodes; it has {self._has(body)}.")
         if table.members is not None and (of_motion or of_solids):
-            raise ScenarioError(f"{(of_motion or of_solids)[0]} is at nodes; members have {', '.join(OF_BARS)}.")
+            raise ScenarioError(f"{(of_motion or of_solids)[0]} is at nodes; members have {self._of_members(body)}.")
         if of_bars and (table.nodes or table.points):
             raise ScenarioError(f"{of_bars[0]} is of members; name these, members = [0], or a group of them.")
         self._require_components(table, of_motion, of_solids)
-        if of_motion:
+        if moving := [one for one in of_motion if one != ROTATION]:
             places, labels = self._places(table)
             yield NodalProbe(
                 table.name,
                 places,
-                of_motion,
+                moving,
                 reference=self._reference,
                 components=_those(table.components, ("x", "y", "z")),
                 reduce=self._reduce(table),
                 labels=labels,
             )
+        if beam is not None and ROTATION in of_motion:
+            yield self._of_rotation(table, beam)
         if of_solids:
             yield self._of_solids(table, of_solids, solids)
-        if of_bars:
+        if of_bars and beam is not None:
+            yield self._of_beam(table, of_bars, beam)
+        elif of_bars:
             yield self._of_bars(table, of_bars)
 
+    def _of_members(self, body: str) -> str:
+        return ", ".join(OF_BARS if body not in self._beams else OF_BEAMS)
+
     def _has(self, body: str) -> str:
+        if body in self._beams:
+            return listed([*MOTIONS, ROTATION, *OF_BEAMS])
         if body in [b.name for b in self._tables.body]:
             return listed([*MOTIONS, *OF_SOLIDS])
         if body in [truss.name for truss in self._tables.truss]:
@@ -171,6 +195,8 @@ class ProbeBuilder:
     def _places(self, table: ProbeTable) -> tuple[IntArray | sp.csr_array, list[str] | None]:
         """Return nodes, or weights of nodes, and what they are called."""
         body, mesh = str(table.body), self._mesh
+        if body in self._beams:
+            return self._places_of_beam(table, self._beams[body])
         if table.nodes is not None:
             own = mesh.nodes_of(body)
             if max(table.nodes) >= len(own):
@@ -183,33 +209,62 @@ class ProbeBuilder:
             if table.interpolate:
                 weights = weights_in_cells(mesh, table.points, body)
                 return sp.csr_array((weights.data, weights.indices, weights.indptr), shape=self._wide(weights)), labels
-            return self._nearest(body, np.array(table.points)), labels
+            return _nearest(mesh, body, np.array(table.points)), labels
         return mesh.nodes_of(group_in(mesh, body, table.group)), None
 
-    def _nearest(self, body: str, points: Array) -> IntArray:
-        """Return the nodes of a body that are nearest to points [k, 3] in m.
-
-        Raises
-        ------
-        ScenarioError
-            If one is farther away than the longest way within an element at it, so that the point is next to the body.
-        """
-        mesh = self._mesh
-        own = mesh.nodes_of(body)
-        away = np.linalg.norm(mesh.points[own][None] - points[:, None], axis=2)
-        nodes, distances = own[away.argmin(axis=1)], away.min(axis=1)
-        for node, distance, point in zip(nodes, distances, points, strict=True):
-            reach = _SAME_PLACE * size_of(mesh.points[own], tuple(point))
-            for cells in mesh.cells.values():
-                around = mesh.points[cells[(cells == node).any(axis=1)]]
-                reach = max(reach, float(np.linalg.norm(around - mesh.points[node], axis=-1).max(initial=0.0)))
-            if distance > reach:
+    def _places_of_beam(self, table: ProbeTable, beam: Beam) -> tuple[sp.csr_array, list[str] | None]:
+        """Return weights of particles for nodes of a beam, and points between these, and what they are called."""
+        structure, particles = beam.structure, beam.particles
+        of_nodes = sp.csr_array(
+            (np.full(particles.size, 0.25), (np.repeat(np.arange(len(particles)), 4), particles.ravel())),
+            shape=(len(particles), self._system.n_nodes),
+        )
+        if table.nodes is not None:
+            if max(table.nodes) >= len(particles):
                 raise ScenarioError(
-                    f"points: {point.tolist()} m must be within an element of a node of '{body}', got a distance of "
-                    f"{distance:.3g} m to the nearest, at {mesh.points[node].tolist()} m (its elements reach "
-                    f"{reach:.3g} m). Move the point, or name nodes."
+                    f"nodes has {max(table.nodes)}, but '{table.body}' has {len(particles):,} nodes, 0 to "
+                    f"{len(particles) - 1:,}."
                 )
-        return nodes
+            return sp.csr_array(of_nodes[table.nodes]), [str(node) for node in table.nodes]
+        if table.points is not None:
+            lines = Mesh(structure.frames.centers(structure.points), {"line": structure.lines})
+            labels = [str(k + 1) for k in range(len(table.points))]
+            if table.interpolate:
+                return sp.csr_array(weights_in_cells(lines, table.points) @ of_nodes), labels
+            lines = replace(lines, point_groups={str(table.body): np.arange(len(particles), dtype=np.int32)})
+            nearest = _nearest(lines, str(table.body), np.array(table.points))
+            return sp.csr_array(of_nodes[nearest]), labels
+        nodes = self._mesh.nodes_of(group_in(self._mesh, str(table.body), table.group))
+        rows = np.flatnonzero(np.isin(particles[:, 0], nodes))
+        return sp.csr_array(of_nodes[rows]), [str(row) for row in rows]
+
+    def _of_rotation(self, table: ProbeTable, beam: Beam) -> Probe:
+        if table.points is not None and table.interpolate:
+            raise ScenarioError(f"{ROTATION} is of nodes; give interpolate = false, or name nodes.")
+        places, labels = self._places_of_beam(table, beam)
+        # Each place is a node, of whose particles all have a weight.
+        nodes = sp.csr_array(places[:, beam.particles[:, 0]]).indices
+        return RotationProbe(
+            table.name,
+            Frames(beam.particles[nodes], self._reference),
+            components=_those(table.components, ("x", "y", "z")),
+            reduce=self._reduce(table),
+            labels=labels,
+        )
+
+    def _of_beam(self, table: ProbeTable, quantities: Sequence[str], beam: Beam) -> Probe:
+        members, m = table.members, len(beam.structure.lines)
+        if members is not None and max(members) >= m:
+            raise ScenarioError(f"members has {max(members)}, but '{table.body}' has {m:,} members, 0 to {m - 1:,}.")
+        if table.group is not None:
+            group = group_in(self._mesh, str(table.body), table.group)
+            rows = self._mesh.cells_of("line", group)
+            ends = beam.particles[:, 0][beam.structure.lines]
+            members = np.flatnonzero(rows_among(ends, rows)).tolist() if len(rows) else []
+            if not members:
+                raise ScenarioError(f"group '{table.group}' of '{table.body}' has no members, only nodes.")
+        reduce = table.reduce if table.reduce is not None else [] if table.members or m == 1 else ["mean"]
+        return BeamProbe(table.name, beam.structure, quantities, members=members, first=beam.first, reduce=reduce)
 
     def _wide(self, weights: sp.csr_array) -> tuple[int, int]:
         """Return the shape of weights of all nodes, those of obstacles included."""
@@ -301,8 +356,16 @@ class ProbeBuilder:
         taken = np.zeros((self._system.n_nodes, 3), bool)
         for k, (support, nodes) in enumerate(self._supports):
             acts = support.acts(leg.start, leg.end)
+            name = support.name or str(k + 1)
+            if support.body in self._beams and not support.moves and support.of_node != ("xyz", "xyz"):
+                if requested in (_ALL, name):
+                    raise ScenarioError(
+                        f"support '{name}' holds a part of the displacements and rotations of '{support.body}', of "
+                        "which reactions are not known yet; look at the section forces of its members instead."
+                    )
+                acts = False
             mask = fixed_mask(self._system.n_nodes, [(nodes, support.components)] if acts else [])
-            held[support.name or str(k + 1)] = mask & ~taken  # what two of them hold counts as the first one's
+            held[name] = mask & ~taken  # what two of them hold counts as the first one's
             taken |= mask
         if requested != _ALL:
             return {"": held[requested]}
@@ -346,3 +409,28 @@ def _those(requested: Sequence[str] | None, known: Sequence[str]) -> list[str] |
     """Return the requested components that a kind of quantity has, and the norm; None: all."""
     found = [c for c in requested or () if c in (*known, NORM)]
     return found or None
+
+
+def _nearest(mesh: Mesh, body: str, points: Array) -> IntArray:
+    """Return the nodes of a body that are nearest to points [k, 3] in m.
+
+    Raises
+    ------
+    ScenarioError
+        If one is farther away than the longest way within an element at it, so that the point is next to the body.
+    """
+    own = mesh.nodes_of(body)
+    away = np.linalg.norm(mesh.points[own][None] - points[:, None], axis=2)
+    nodes, distances = own[away.argmin(axis=1)], away.min(axis=1)
+    for node, distance, point in zip(nodes, distances, points, strict=True):
+        reach = _SAME_PLACE * size_of(mesh.points[own], tuple(point))
+        for cells in mesh.cells.values():
+            around = mesh.points[cells[(cells == node).any(axis=1)]]
+            reach = max(reach, float(np.linalg.norm(around - mesh.points[node], axis=-1).max(initial=0.0)))
+        if distance > reach:
+            raise ScenarioError(
+                f"points: {point.tolist()} m must be within an element of a node of '{body}', got a distance of "
+                f"{distance:.3g} m to the nearest, at {mesh.points[node].tolist()} m (its elements reach "
+                f"{reach:.3g} m). Move the point, or name nodes."
+            )
+    return nodes

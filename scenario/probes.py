@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from symplex.base.quantities import ZERO, Name, Text, Triple, vector, whole
 from symplex.fem.outputs.field_probes import Motion
-from symplex.fem.outputs.force_probes import OfBars
+from symplex.fem.outputs.force_probes import OfBars, OfBeams
 from symplex.fem.outputs.probe import Reduction
 from symplex.fem.outputs.solid_fields import Quantity
 from symplex.scenario.messages import place
@@ -20,7 +20,7 @@ Event = Literal["onset", "peak"]
 if TYPE_CHECKING:
     _Quantity = str
 else:
-    _Quantity = Literal[Motion, Quantity, OfBars]
+    _Quantity = Literal[Motion, "rotation", Quantity, OfBars, OfBeams]
 _COMPONENTS = Literal["x", "y", "z", "xx", "yy", "zz", "xy", "yz", "xz", "1", "2", "3", "norm"]
 _MOST_PLACES = 1000
 
@@ -34,7 +34,9 @@ class ProbeTable(Entry):
     of_all = False
     has_name = False
     name: Annotated[Name, "Names its file."]
-    body: Annotated[Text | None, "Body, truss, point mass or spring, as a whole or as the next four keys say."] = None
+    body: Annotated[
+        Text | None, "Body, truss, beam, point mass or spring, as a whole or as the next four keys say."
+    ] = None
     nodes: Annotated[
         list[Annotated[int, whole(0, 2**31 - 1)]] | None,
         "Numbers of nodes from 0, as ParaView has them in the block of the body.",
@@ -44,9 +46,9 @@ class ProbeTable(Entry):
         "Points `[x, y, z]` of the undeformed body: fields are interpolated in the element or member around.",
     ] = None
     group: Annotated[Text | None, "Group of its mesh."] = None
-    members: Annotated[list[Annotated[int, whole(0, 2**31 - 1)]] | None, "Of trusses and springs: numbers from 0."] = (
-        None
-    )
+    members: Annotated[
+        list[Annotated[int, whole(0, 2**31 - 1)]] | None, "Of trusses, beams and springs: numbers from 0."
+    ] = None
     support: Annotated[
         Text | None,
         "Name of a support, or its number: reaction force on the body and its moment, zero while it does not act; "
@@ -59,8 +61,9 @@ class ProbeTable(Entry):
     ] = None
     quantities: Annotated[
         list[_Quantity] | None,
-        'By default `["displacement"]`, of members and springs `["axial_force"]`; the last three are of trusses '
-        "and springs.",
+        'By default `["displacement"]`, of members and springs `["axial_force"]`; `axial_stress` and `elongation` are '
+        "of trusses and springs, forces, moments and torque of members of beams, along and about the axes of their "
+        "section, `rotation` of their nodes.",
     ] = None
     components: Annotated[
         list[_COMPONENTS] | None,

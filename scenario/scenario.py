@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from symplex.fem.solids.solid import Solid, solids_of
 from symplex.fem.system import State, System
 from symplex.meshes.formats.account import refusal
 from symplex.meshes.mesh import Mesh
+from symplex.scenario.beams import Beam
 from symplex.scenario.building import Builder
 from symplex.scenario.changes import with_changes
 from symplex.scenario.joined_parts import contacts_in, points_of
@@ -68,7 +69,7 @@ class Scenario:
         rows = [("file", str(self.path)), *([("title", tables.title)] if tables.title else [])]
         rows += [("integrator", names(dict.fromkeys(table.kind for table in tables.integrators)))]
         rows += [("duration", f"{self.times[-1]:.6g} s, {len(self.times) - 1:,} samples")]
-        for what in ("body", "truss", "rigid", "obstacle", "contact", "load", "support", "stage"):
+        for what in ("body", "truss", "beam", "rigid", "obstacle", "contact", "load", "support", "stage"):
             listed = [getattr(table, "name", None) or what for table in getattr(tables, what, ())]
             rows += [(what, names(listed))] if listed else []
         return rows
@@ -218,6 +219,8 @@ class Problem:
         What building it has changed, as gaps that ties close, each with its place in the scenario.
     velocities : float64 [n, 3], optional
         In m/s, as tables give them at t = 0, before supports and [start].
+    beams : mapping of str to Beam
+        By name.
     """
 
     scenario: Scenario
@@ -230,6 +233,7 @@ class Problem:
     probes: Sequence[BuiltProbe] = ()
     notes: Sequence[str] = ()
     velocities: Array | None = None
+    beams: Mapping[str, Beam] = field(default_factory=dict)
 
     @property
     def stages(self) -> Sequence[Stage]:

@@ -62,15 +62,25 @@ def nodes_in(mesh: Mesh, selection: Nodes) -> IntArray:
     nodes = mesh.nodes_of(group_in(mesh, selection.body, selection.group))
     if selection.at is None:
         return nodes
-    points = np.concatenate([mesh.points, [selection.at]])
-    (node,), (away,) = nearest_nodes(points, np.array([len(mesh.points)]), nodes)
-    if away > _NEAR * size_of(mesh.points[nodes], selection.at):
-        at = ", ".join(f"{x:.6g}" for x in mesh.points[node])
+    return nodes[[node_at(mesh.points[nodes], selection.body, selection.at)]]
+
+
+def node_at(points: Array, body: str, at: Triple) -> int:
+    """Return which of the nodes of a body at points [n, 3] in m is at a place.
+
+    Raises
+    ------
+    ScenarioError
+        If none is.
+    """
+    every, n = np.concatenate([points, [at]]), len(points)
+    (node,), (away,) = nearest_nodes(every, np.array([n]), np.arange(n))
+    if away > _NEAR * size_of(points, at):
+        where = ", ".join(f"{x:.6g}" for x in points[node])
         raise ScenarioError(
-            f"body '{selection.body}' has no node at {list(selection.at)} m; the nearest is {away:.3g} m from there, "
-            f"at ({at}) m."
+            f"body '{body}' has no node at {list(at)} m; the nearest is {away:.3g} m from there, at ({where}) m."
         )
-    return np.array([node], np.int32)
+    return int(node)
 
 
 def size_of(points: Array, at: Triple = (0.0, 0.0, 0.0)) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +20,7 @@ from symplex.scenario.table import BodyName, Entry, one_of
 from symplex.scenario.trusses import LAW, LawName, law_of
 
 if TYPE_CHECKING:
+    from symplex.scenario.beams import Beam
     from symplex.scenario.building import Builder
     from symplex.scenario.tables import Tables
 
@@ -67,6 +68,7 @@ class PointMassTable(Entry):
 
     starts_moving = True
     brings_nodes = True
+    takes_rotations = True
     name: Annotated[Name, "Names its node, for all other tables."]
     mass: Annotated[float | None, positive("kg"), "On each node."] = None
     total: Annotated[float | None, positive("kg"), "Shared by the nodes, instead."] = None
@@ -104,20 +106,23 @@ class PointMassTable(Entry):
         """Return its node."""
         return Mesh(np.array([self.position], float), {"vertex": np.zeros((1, 1), np.int32)})
 
-    def masses(self, mesh: Mesh, n_nodes: int) -> Array:
-        """Return what it adds to the nodal masses [n_nodes] in kg.
+    def masses(self, mesh: Mesh, n_nodes: int, beams: Mapping[str, Beam]) -> Array:
+        """Return what it adds to the nodal masses [n_nodes] in kg; on nodes of beams the particles share it.
 
         Raises
         ------
         ScenarioError
             If there is no such group, or no node at the place.
         """
+        each = 1
         if self.has_nodes:
             nodes = mesh.nodes_of(self.name)
+        elif (beam := beams.get(self.body or "")) is not None:
+            nodes, each = beam.nodes_in(mesh, self.group, self.at), beam.table.particles
         else:
             nodes = nodes_in(mesh, nodes_named(self.body or "", self.group, self.at))
         result = np.zeros(n_nodes)
-        result[nodes] = self.mass if self.mass is not None else (self.total or 0.0) / len(nodes)
+        result[nodes] = self.mass / each if self.mass is not None else (self.total or 0.0) / len(nodes)
         return result
 
 

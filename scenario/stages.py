@@ -72,7 +72,7 @@ def of_supports(
 ) -> tuple[NDArray[np.bool_], dict[str, SupportMotion]]:
     """Return which coordinates [n, 3] do not move between two times in s, and what moves in a given way by name."""
     acting = [(support, nodes, motion) for support, nodes, motion in supports if support.acts(first, last)]
-    fixed = [(nodes, support.components) for support, nodes, motion in acting if motion is None]
+    fixed = [(nodes, support.components) for support, nodes, motion in acting if motion is None and support.components]
     moving = {str(support.name): motion for support, _, motion in acting if motion is not None}
     return fixed_mask(n_nodes, fixed), moving
 

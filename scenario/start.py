@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
+from scipy.spatial import KDTree
 
 from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.base.files import read_whole
@@ -268,19 +269,27 @@ class Beginning:
                 "folder of a run."
             )
         series = read_series(folder / name)
-        n = len(self.mesh.points)
+        frames = self.system.frames
+        n = len(self.mesh.points) if frames is None else int(frames.nodes.min())  # those that are drawn as they are
         size = float(np.linalg.norm(np.ptp(self.mesh.points, axis=0))) if n else 0.0  # of rigid bodies alone
         points = series.points[:n]
-        if len(points) != n or np.abs(points - self.mesh.points).max(initial=0.0) > _SAME_POINT * size:
+        away = np.abs(points - self.mesh.points[:n]).max(initial=0.0) if len(points) == n else np.inf
+        if frames is not None and len(series.points):
+            away = max(away, KDTree(series.points).query(frames.centers(self.mesh.points))[0].max())
+        if away > _SAME_POINT * size:
+            of_beams = "" if frames is None else f", and beams {len(frames):,} nodes"
             raise ScenarioError(
                 f"the run in '{table.folder}' is of another mesh: it has {len(series.points):,} points, and the bodies "
-                f"here have {n:,}" + (" of other places" if len(points) == n else "") + ". Give the same bodies, "
+                f"here have {n:,}{of_beams}"
+                + (" of other places" if len(points) == n else "")
+                + ". Give the same bodies, "
                 "placed as they were there."
             )
         if table.time is None:
             return self._of_checkpoint(folder, table.folder)
         for missing, there in (
             ("internal variables of viscoelastic bodies", len(self.system.inelastic) > 0),
+            ("rotations of beams to all digits", frames is not None),
             ("nodes of what is rigid and moves freely", not self.system.fixed[n:].all()),
         ):
             if there:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 BODY = Quantity(check_text, kind="name of a body")  # or of a truss or point mass; `Table.named` finds keys of it
 TOUCHING = Quantity(check_text, kind="name of a body or rigid body")
-BodyName = Annotated[str, BODY, "Body, truss or point mass."]
+BodyName = Annotated[str, BODY, "Body, truss, beam or point mass."]
 TouchingName = Annotated[str, TOUCHING]
 TOUCHED = "Bodies that it touches; by default all."
 
@@ -114,6 +114,10 @@ class Entry(Table):
         Whether it adds an energy of its name, and a column ``work_NAME``.
     starts_moving : bool
         Whether its keys ``velocity`` and ``angular_velocity`` are those of its nodes at the start.
+    particles : int
+        How many nodes of the system each of its nodes is: several where it has a rotation, as those of beams.
+    takes_rotations : bool
+        Whether the bodies that it names may have such nodes.
     """
 
     has_name: ClassVar[bool] = True
@@ -123,6 +127,8 @@ class Entry(Table):
     adds_energy: ClassVar[bool] = False
     does_work: ClassVar[bool] = False
     starts_moving: ClassVar[bool] = False
+    particles: ClassVar[int] = 1
+    takes_rotations: ClassVar[bool] = False
 
     # -- what it contains and names
 

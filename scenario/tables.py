@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, 
 from symplex.base.fields import OF_SOLIDS
 from symplex.base.quantities import FolderPath, not_negative, whole
 from symplex.scenario.actions import Gravity, Rod, Support
+from symplex.scenario.beams import BeamTable
 from symplex.scenario.bodies import Body
 from symplex.scenario.contacts import ContactTable
 from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
@@ -38,8 +39,21 @@ from symplex.scenario.velocities import VelocityTable
 
 E = TypeVar("E", bound=Entry)
 
-# Of bodies and trusses; the last two where bodies touch each other.
-UsualField = Literal["velocity", "von_mises", "axial_force", "contact_force", "contact_pressure", "gap"]
+# Of bodies, trusses and beams; the last two where bodies touch each other.
+UsualField = Literal[
+    "velocity",
+    "rotation",
+    "von_mises",
+    "axial_force",
+    "shear_force_1",
+    "shear_force_2",
+    "bending_moment_1",
+    "bending_moment_2",
+    "torque",
+    "contact_force",
+    "contact_pressure",
+    "gap",
+]
 # Of bodies, in each element; with ``nodal_`` before it averaged at nodes.
 _OF_SOLIDS = (*(name for name in OF_SOLIDS if name != "von_mises"), *(f"nodal_{name}" for name in OF_SOLIDS))
 if TYPE_CHECKING:
@@ -106,6 +120,7 @@ class Tables:
     body: list[Body] = field(default_factory=list)
     truss: list[TrussTable] = field(default_factory=list)
     point_mass: list[PointMassTable] = field(default_factory=list)
+    beam: list[BeamTable] = field(default_factory=list)  # whose nodes are the last ones of the mesh
     spring: list[SpringTable] = field(default_factory=list)
     tie: list[TieTable] = field(default_factory=list)
     constraint: list[ConstraintTable] = field(default_factory=list)

@@ -1,10 +1,14 @@
-"""The table of trusses, and what it describes: a mesh of lines, bars with a law of two points, and their mass."""
+"""The table of trusses, and what it describes: a mesh of lines, bars with a law of two points, and their mass.
+
+What beams have in common with them is here too: where lines come from.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -76,10 +80,22 @@ def _rows(value: Any, size: int, of: Quantity, what: str) -> Any:
 _COORDINATES = Quantity(
     lambda value: _rows(value, 3, number("m"), "points [x, y, z] (m)"), "m", "list of points, or path of a file"
 )
+_CORNERS = Quantity(
+    lambda value: _corners(value),
+    "m",
+    "list of points",  # which is declared below
+)
 _PAIRS = Quantity(
     lambda value: _rows(value, 2, whole(0, _MOST), "pairs of nodes, which are counted from 0"),
     kind="list of pairs, or path of a file",
 )
+
+
+def _corners(value: Any) -> tuple[Triple, ...]:
+    found = _rows(value, 3, number("m"), "points [x, y, z] (m)") if isinstance(value, list | tuple) else ()
+    if len(found) < 2 or any(one == other for one, other in pairwise(found)):
+        raise ValueError(f"is {shown(value)}, must be two or more points [x, y, z] (m), each apart from the next")
+    return found
 
 
 def _counts(value: Any) -> tuple[int, int, int]:
@@ -96,15 +112,23 @@ def _lengths(value: Any) -> Triple:
     return x, y, z
 
 
-class TrussMesh(Table):
-    """Where the nodes and members of a truss come from; a text alone is the name of a file."""
+class LineMesh(Table):
+    """Where the nodes and members of a truss or beam come from; a text alone is the name of a file."""
 
     file: Annotated[FilePath | None, "Mesh file whose lines are the members."] = None
     line: Annotated[float | None, positive("m"), "Length of `bars` members along x, from the origin."] = None
+    path: Annotated[
+        tuple[Triple, ...] | None,
+        _CORNERS,
+        "Corners of a line of straight parts, with `bars` members each; with the groups `start`, `end`, `corners`, and "
+        "of members `part_1`, `part_2` …",
+    ] = None
     ring: Annotated[
         float | None, positive("m"), "Radius of a regular polygon of `bars` members in the plane z = 0."
     ] = None
-    bars: Annotated[int | None, whole(1, _MOST), "Number of members of a line or ring."] = None
+    bars: Annotated[int | None, whole(1, _MOST), "Number of members of a line or ring, or of each part of a path."] = (
+        None
+    )
     lattice: Annotated[
         Triple | None,
         Quantity(_lengths, "m", "three numbers", "≥ 0"),
@@ -137,9 +161,9 @@ class TrussMesh(Table):
         return {"file": value} if isinstance(value, str) else value
 
     def _check(self) -> None:
-        needs = {"line": {"bars"}, "ring": {"bars"}, "lattice": {"cells"}, "nodes": {"members"}}
+        needs = {"line": {"bars"}, "path": {"bars"}, "ring": {"bars"}, "lattice": {"cells"}, "nodes": {"members"}}
         may = {"lattice": {"diagonals"}, "nodes": {"groups"}}
-        source = one_of(self, ["file", "line", "ring", "lattice", "nodes"], "source")
+        source = one_of(self, ["file", "line", "path", "ring", "lattice", "nodes"], "source")
         given = {key for key in ("bars", "cells", "diagonals", "members", "groups") if getattr(self, key) is not None}
         requested = needs.get(source, set())
         if missing := sorted(requested - given):
@@ -155,18 +179,36 @@ class BarMaterial(Table):
     density: Annotated[float, positive("kg/m³"), "ρ."]
 
 
-class TrussTable(Entry):
-    """Bars between nodes, which carry forces along themselves only, and turn freely at their nodes."""
+class LinesTable(Entry):
+    """What is made of the lines of a mesh."""
 
-    adds_energy = True
     starts_moving = True
     brings_nodes = True
     name: Annotated[Name, "Names its energy and its block; all its members are the group `members`."]
-    mesh: Annotated[TrussMesh, "Where its nodes and members come from."]
+    mesh: Annotated[LineMesh, "Where its nodes and members come from."]
     group: Annotated[Text | None, "Of a file: only the lines of this group."] = None
     scale: Annotated[float, positive("m per unit of the file"), "`1e-3` for a file in millimetres."] = 1.0
     rotate: Annotated[Rotation | None, "About the mesh's origin, after scaling."] = None
     translate: Annotated[Triple, vector("m"), "After rotating."] = ZERO
+
+    @property
+    def has_nodes(self) -> bool:
+        """Yes."""
+        return True
+
+    def within(self, bodies: set[str]) -> Self | None:
+        """Return it, if it is one of them."""
+        return self if self.name in bodies else None
+
+    def own_mesh(self, folder: Path) -> Mesh:
+        """Return its lines in their place."""
+        return line_mesh(self, folder)
+
+
+class TrussTable(LinesTable):
+    """Bars between nodes, which carry forces along themselves only, and turn freely at their nodes."""
+
+    adds_energy = True
     section: Annotated[float | None, positive("m²"), "Cross-section A."] = None
     material: Annotated[BarMaterial | None, "Of all members, with `section`."] = None
     stiffness: Annotated[float | None, positive("N/m of each member"), "Instead of section and material."] = None
@@ -191,22 +233,9 @@ class TrussTable(Entry):
         if self.stiffness is None and by_material != {"section", "material"}:
             raise ValueError("needs section (m²) and material, or the stiffness of each member (N/m)")
 
-    @property
-    def has_nodes(self) -> bool:
-        """Yes."""
-        return True
-
-    def within(self, bodies: set[str]) -> TrussTable | None:
-        """Return it, if it is one of them."""
-        return self if self.name in bodies else None
-
     def needs(self) -> Iterable[Need]:
         """Those of its mass."""
         return needs_of_mass(self.mass)
-
-    def own_mesh(self, folder: Path) -> Mesh:
-        """Return its lines in their place."""
-        return truss_mesh(self, folder)
 
     def add_stiffness(self, world: Builder) -> None:
         """Add the energy of its bars."""
@@ -216,8 +245,10 @@ class TrussTable(Entry):
 # -- what it describes --------------------------------------------------------------------------------------------
 
 
-def truss_mesh(table: TrussTable, folder: Path) -> Mesh:
-    """Return the lines of a truss in their place, with the group ``members`` of all; files are looked for in a folder.
+def line_mesh(table: LinesTable, folder: Path) -> Mesh:
+    """Return the lines of a truss or beam in their place, with the group ``members`` of all.
+
+    Files are looked for in a folder.
 
     Raises
     ------
@@ -240,7 +271,7 @@ def truss_mesh(table: TrussTable, folder: Path) -> Mesh:
     return Mesh(points, {"line": lines}, {**mesh.cell_groups, **every}, mesh.point_groups, unknown=mesh.unknown)
 
 
-def _lines_of(table: TrussTable, folder: Path) -> Mesh:
+def _lines_of(table: LinesTable, folder: Path) -> Mesh:
     source = table.mesh
     if source.file is not None:
         return _read_lines(table, folder / source.file)
@@ -248,6 +279,8 @@ def _lines_of(table: TrussTable, folder: Path) -> Mesh:
         raise ScenarioError("group is of a mesh file, and there is none.")
     if source.line is not None:
         return bar_lattice((source.line, 0.0, 0.0), (source.bars or 1, 0, 0))
+    if source.path is not None:
+        return _path(np.array(source.path), source.bars or 1)
     if source.ring is not None:
         flat = ring(source.ring, source.bars or 1)
         points = np.column_stack([flat.points, np.zeros(len(flat.points))])
@@ -258,7 +291,22 @@ def _lines_of(table: TrussTable, folder: Path) -> Mesh:
     return _given(source, folder)
 
 
-def _read_lines(table: TrussTable, path: Path) -> Mesh:
+def _path(corners: Array, bars: int) -> Mesh:
+    """Return straight lines from corner to corner [c, 3], of so many members each."""
+    parts = np.arange(bars)[:, None] / bars
+    straight = [one + parts * (other - one) for one, other in pairwise(corners)]
+    points = np.concatenate([*straight, corners[-1:]])
+    nodes = np.arange(len(points), dtype=np.int32)
+    groups = {"start": nodes[:1], "end": nodes[-1:]}
+    if len(corners) > 2:
+        groups["corners"] = nodes[bars:-1:bars]
+    parts_of = {
+        f"part_{k + 1}": {"line": np.arange(k * bars, (k + 1) * bars, dtype=np.int32)} for k in range(len(straight))
+    }
+    return Mesh(points, {"line": np.column_stack([nodes[:-1], nodes[1:]])}, parts_of, groups)
+
+
+def _read_lines(table: LinesTable, path: Path) -> Mesh:
     """Return the lines of a mesh file, all or those of a group, with their nodes only."""
     mesh = read_mesh(path, scale=table.scale, require_volume=False)
     if mesh.points.shape[1] != 3:
@@ -271,11 +319,11 @@ def _read_lines(table: TrussTable, path: Path) -> Mesh:
         chosen = mesh.cell_groups.get(table.group, {}).get("line", chosen[:0])
     if not len(chosen):
         whose = f"group '{table.group}' of {path.name}" if table.group is not None else path.name
-        raise MeshError(f"{whose} has no line cells, of which a truss is made.")
+        raise MeshError(f"{whose} has no line cells, of which its members are made.")
     return take(mesh, distinct(lines[chosen].ravel(), len(mesh.points)), {"line": chosen})
 
 
-def _given(source: TrussMesh, folder: Path) -> Mesh:
+def _given(source: LineMesh, folder: Path) -> Mesh:
     """Return the mesh of nodes and members that are given, in the scenario or in files."""
     points = np.array(_table(source.nodes, folder, 3, "x, y, z (m)"))
     ends = np.array(_table(source.members, folder, 2, "two nodes, counted from 0"))

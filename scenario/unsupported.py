@@ -27,9 +27,9 @@ def unsupported(tables: Tables, acts: Callable[[Timed], bool]) -> list[str]:
             if need.trait not in method.takes and reported and (not isinstance(table, Timed) or acts(table)):
                 others = _kinds(need.trait, method)
                 lines.append(f"{here}: {need.message.format(kind=kind, method=family, others=others)}")
-    if "constraints" in method.takes and "constraints" not in needed:
+    if "constraints" in method.takes and not {"constraints", "frames"} & needed:
         lines.append(
-            f"[integrator]: {kind} is for rods, but there is no [[rod]] table; "
+            f"[integrator]: {kind} is for rods, but there is no [[rod]] and no [[beam]] table; "
             'without rods it is kind = "newmark", or with beta kind = "zhang-skeel".'
         )
     return [*lines, *_wrong_thermostat(tables, method, kind)]

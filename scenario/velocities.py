@@ -52,6 +52,7 @@ def wrong_velocities(tables: Tables) -> list[str]:
 class VelocityTable(Entry):
     """Initial velocity field: what is added to the velocities of a body, v₀ + ω × (x − p) + G (x − p)."""
 
+    takes_rotations = True
     body: BodyName
     group: Annotated[Text | None, "Group of nodes; by default the whole body."] = None
     velocity: Annotated[Triple | None, vector("m/s"), "v₀."] = None

@@ -6,8 +6,8 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".forces": ("force_on", "reactions"),
-        ".field_probes": ("NodalProbe", "SolidProbe"),
-        ".force_probes": ("BarProbe", "ForceProbe", "ReactionProbe"),
+        ".field_probes": ("NodalProbe", "RotationProbe", "SolidProbe"),
+        ".force_probes": ("BarProbe", "BeamProbe", "ForceProbe", "ReactionProbe"),
         ".probe": ("Probe",),
         ".snapshots": ("Observation",),
         ".solid_fields": ("SolidFields", "nodal_stress", "stress"),

@@ -2,8 +2,10 @@
 
 # Made by tests/write_stubs.py.
 from symplex.fem.outputs.field_probes import NodalProbe as NodalProbe
+from symplex.fem.outputs.field_probes import RotationProbe as RotationProbe
 from symplex.fem.outputs.field_probes import SolidProbe as SolidProbe
 from symplex.fem.outputs.force_probes import BarProbe as BarProbe
+from symplex.fem.outputs.force_probes import BeamProbe as BeamProbe
 from symplex.fem.outputs.force_probes import ForceProbe as ForceProbe
 from symplex.fem.outputs.force_probes import ReactionProbe as ReactionProbe
 from symplex.fem.outputs.forces import force_on as force_on

@@ -17,10 +17,11 @@ from symplex.base.quantities import whole
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes, node_indices
 from symplex.fem.assembly.pattern import Array
-from symplex.fem.outputs.probe import DeferredProbe, Numbers, Reduction, require
+from symplex.fem.outputs.probe import DeferredProbe, Numbers, Probe, Reduction, require
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots, Wanted
 from symplex.fem.outputs.solid_fields import Quantity, SolidFields
 from symplex.fem.outputs.stacked_fields import StackedFields
+from symplex.fem.structures.frames import Frames
 
 Motion = Literal["displacement", "position", "velocity", "acceleration"]
 MOTIONS: tuple[Motion, ...] = get_args(Motion)
@@ -100,6 +101,51 @@ class NodalProbe(DeferredProbe):
                 values = values - self._start
             found.append(numbers.of(_at_places(self._weights, values)))
         return np.concatenate(found, axis=1)
+
+
+@checked
+@final
+class RotationProbe(Probe):
+    """Rotations of frames since the undeformed state, as vectors along their axes, of at most π.
+
+    Parameters
+    ----------
+    name : str
+    frames : Frames
+        Those that are looked at, among the nodes of a system.
+    components : sequence of str, optional
+        Of ``x``, ``y``, ``z``, ``norm``; default: all but the norm.
+    reduce : sequence of str, optional
+        Of ``mean``, ``max``, ``min``, ``sum`` over the frames; default: each.
+    labels : sequence of str, optional
+        What the frames are called; default: their numbers from 0.
+
+    Raises
+    ------
+    InvalidSystem
+        If there is no such component or reduction, or the labels are not one for each frame.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        frames: Frames,
+        *,
+        components: Sequence[str] | None = None,
+        reduce: Sequence[str] = (),
+        labels: Sequence[str] | None = None,
+    ):
+        require("RotationProbe", reduce, get_args(Reduction)) if reduce else None
+        called = [str(k) for k in range(len(frames))] if labels is None else list(labels)
+        if len(called) != len(frames):
+            raise InvalidSystem(f"RotationProbe: labels must be {len(frames)}, one for each frame, got {len(called)}.")
+        self.name, self._frames = name, frames
+        self._numbers = Numbers(f"{name}: rotation", "rotation", AXES, called, components, reduce)
+        self.columns = self._numbers.columns
+
+    def values(self, seen: Observation) -> Array:
+        """Return the numbers [columns] of a state."""
+        return self._numbers.of(self._frames.rotation_vectors(seen.state.q)[None])[0]
 
 
 def _at_places(weights: sp.csr_array | None, values: Array) -> Array:

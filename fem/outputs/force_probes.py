@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Column, Kind
+from symplex.base.fields import OF_BEAMS
 from symplex.base.quantities import whole
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes, node_indices
@@ -21,7 +22,9 @@ from symplex.fem.measures.bars import Bars
 from symplex.fem.outputs.forces import point_of, resultants
 from symplex.fem.outputs.probe import DeferredProbe, Numbers, Probe, Reduction, require
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots
+from symplex.fem.structures.beam import Beams
 
+OfBeams = Literal["axial_force", "shear_force_1", "shear_force_2", "bending_moment_1", "bending_moment_2", "torque"]
 OfBars = Literal["axial_force", "axial_stress", "elongation"]
 OF_BARS: tuple[OfBars, ...] = get_args(OfBars)
 _SAME_TIME = 1e-9  # times that differ by this part of them are one
@@ -99,6 +102,61 @@ class BarProbe(Probe):
                 values = self._bars.tensions(q)[self._members]
                 values = values / self._section if quantity == "axial_stress" else values
             found.append(numbers.of(values[None])[0])
+        return np.concatenate(found)
+
+
+@checked
+@final
+class BeamProbe(Probe):
+    """The forces and moments in the middle of elements of beams, along and about the axes of their sections.
+
+    Parameters
+    ----------
+    name : str
+    beams : Beams
+    quantities : sequence of str, default ["axial_force"]
+        Of ``axial_force``, ``shear_force_1`` and ``shear_force_2`` (N), ``bending_moment_1``, ``bending_moment_2`` and
+        ``torque`` (N m); see `symplex.structures.Beams.section_forces`.
+    members : int [k], optional
+        Which elements; default: all.
+    first : int, default 0
+        The first particle of the beams in the system.
+    reduce : sequence of str, optional
+        Of ``mean``, ``max``, ``min``, ``sum``; default: each element.
+
+    Raises
+    ------
+    InvalidSystem
+        If there is no element or no such quantity or reduction.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        beams: Beams,
+        quantities: Sequence[str] = ("axial_force",),
+        *,
+        members: Nodes | None = None,
+        first: Annotated[int, whole(0, 2**31 - 1)] = 0,
+        reduce: Sequence[str] = (),
+    ):
+        known = list(OF_BEAMS)
+        require("BeamProbe", quantities, known)
+        require("BeamProbe", reduce, get_args(Reduction)) if reduce else None
+        m = len(beams.lines)
+        self._members = np.arange(m) if members is None else node_indices("BeamProbe", members)
+        if not len(self._members) or self._members.max() >= m:
+            raise InvalidSystem(f"BeamProbe: members must be some of 0 to {m - 1}; they are {list(self._members[:5])}.")
+        self.name, self._beams, self._own = name, beams, slice(first, first + len(beams.points))
+        self._columns = [known.index(one) for one in quantities]
+        labels = [str(k) for k in self._members]
+        self._numbers = [Numbers(f"{name}: {OF_BEAMS[one].words}", one, (), labels, None, reduce) for one in quantities]
+        self.columns = tuple(column for numbers in self._numbers for column in numbers.columns)
+
+    def values(self, seen: Observation) -> Array:
+        """Return the numbers [columns] of a state."""
+        forces = self._beams.section_forces(seen.state.q[self._own])[self._members]
+        found = [numbers.of(forces[None, :, at])[0] for at, numbers in zip(self._columns, self._numbers, strict=True)]
         return np.concatenate(found)
 
 

@@ -15,8 +15,9 @@ displacements it is the stiffness matrix of Timoshenko's beam.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import Literal, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -113,7 +114,7 @@ class Beams(Summarized):
 @checked
 def beams(
     mesh: Mesh,
-    properties: BeamProperties,
+    properties: BeamProperties | Sequence[BeamProperties],
     up: ArrayLike,
     *,
     group: str | None = None,
@@ -129,8 +130,8 @@ def beams(
     ----------
     mesh : Mesh
         In space, with cells ``line`` of two nodes. All of its points must be on lines.
-    properties : BeamProperties
-        See `Section.of`.
+    properties : BeamProperties, or m of them
+        See `Section.of`; of each line, if they differ.
     up : float64 [3] or [m, 3]
         A direction for axis 1 of the sections, which is what of it is across the beam.
     group : str, optional
@@ -162,19 +163,39 @@ def beams(
         raise MeshError(f"beams: every point must be on a line; point {alone[0]} is on none.")
     if not 0.01 <= extent <= 1.0:
         raise InvalidSystem(f"beams: extent must be between 0.01 and 1, got {extent:g}.")
+    of_lines = _Properties.of(properties, len(lines))
     chords = points[lines[:, 1]] - points[lines[:, 0]]
     lengths = np.linalg.norm(chords, axis=1)
     if not (lengths > 0.0).all():
         raise MeshError(f"beams: lines must have a length; both ends of line {np.argmin(lengths)} are at one place.")
     axes = _axes(chords / lengths[:, None], up)
-    nodal, arms = _nodal_masses(len(points), lines, lengths, axes, properties, extent)
+    nodal, arms = _nodal_masses(len(points), lines, lengths, axes, of_lines, extent)
     particles = np.arange(4 * len(points), dtype=np.int32).reshape(-1, 4)
     positions = (points[:, None] + arms).reshape(-1, 3)
     nodes = particles[lines].reshape(len(lines), 8)
-    rest, stiffness, stress = _numbers(properties, lengths, formulation)
+    rest, stiffness, stress = _numbers(of_lines, lengths, formulation)
     measures = (_GREEN if formulation == "green" else _REISSNER, *_OTHERS)
     energy = QuadraticMeasures(nodes, _weights(arms[lines], lengths, axes), measures, rest, stiffness, stress)
     return Beams(positions, np.repeat(0.25 * nodal, 4), energy, Frames(particles, positions), lines, lengths, axes)
+
+
+class _Properties(NamedTuple):
+    """The numbers of `BeamProperties` of each line."""
+
+    axial: Array  # [m]
+    shear: Array  # [m, 2]
+    bending: Array  # [m, 2]
+    torsion: Array  # [m]
+    mass: Array  # [m]
+    moments: Array  # [m, 2]
+
+    @classmethod
+    def of(cls, given: BeamProperties | Sequence[BeamProperties], m: int) -> _Properties:
+        """Return those of m lines."""
+        every = [given] * m if isinstance(given, BeamProperties) else list(given)
+        if len(every) != m or not all(isinstance(one, BeamProperties) for one in every):
+            raise InvalidSystem(f"beams: properties must be BeamProperties, or {m} of them, got {len(every)}.")
+        return cls(*(np.array([getattr(one, name) for one in every], float) for name in cls._fields))
 
 
 def _axes(t: Array, up: ArrayLike) -> Array:
@@ -193,11 +214,11 @@ def _axes(t: Array, up: ArrayLike) -> Array:
 
 
 def _nodal_masses(
-    n: int, lines: IntArray, lengths: Array, axes: Array, properties: BeamProperties, extent: float
+    n: int, lines: IntArray, lengths: Array, axes: Array, properties: _Properties, extent: float
 ) -> tuple[Array, Array]:
     """Return the masses [n] of nodes, and their four particles [n, 4, 3] relative to them, with the same inertia."""
     mass, second = np.zeros(n), np.zeros((n, 3, 3))
-    across = 0.5 * lengths[:, None] * np.asarray(properties.moments)
+    across = 0.5 * lengths[:, None] * properties.moments
     along = 0.5 * properties.mass * extent**2 * lengths**3 / 12.0
     of_line = np.einsum("mk,mki,mkj->mij", np.column_stack([across, along]), axes, axes)
     for end in range(2):
@@ -221,15 +242,15 @@ def _weights(arms: Array, lengths: Array, axes: Array) -> Array:
     return weights
 
 
-def _numbers(properties: BeamProperties, lengths: Array, formulation: Formulation) -> tuple[Array, Array, Array]:
+def _numbers(properties: _Properties, lengths: Array, formulation: Formulation) -> tuple[Array, Array, Array]:
     """Return measures at rest, stiffnesses and stresses at rest [m, 9] of elements."""
     m, L = len(lengths), lengths
-    B = np.array([*properties.bending, properties.torsion])
+    B = np.column_stack([properties.bending, properties.torsion])
     rest, stiffness, stress = np.zeros((m, 9)), np.zeros((m, 9)), np.zeros((m, 9))
     rest[:, 0] = 0.5 if formulation == "green" else 1.0
     stiffness[:, 0] = properties.axial * L
-    for at, shear, bending in ((1, properties.shear[0], B[1]), (2, properties.shear[1], B[0])):
+    for at, shear, bending in ((1, properties.shear[:, 0], B[:, 1]), (2, properties.shear[:, 1], B[:, 0])):
         stiffness[:, at] = L / (1.0 / shear + L * L / (12.0 * bending))
     stiffness[:, 3:6] = -B / (3.0 * L[:, None])
-    stress[:, 6:] = 2.0 / 3.0 * (0.5 * B.sum() - B) / L[:, None]
+    stress[:, 6:] = 2.0 / 3.0 * (0.5 * B.sum(axis=1, keepdims=True) - B) / L[:, None]
     return rest, stiffness, stress

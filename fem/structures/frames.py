@@ -156,6 +156,14 @@ class Frames(Copyable):
         out[rods] = mirrors[0] @ mirrors[1]
         return out
 
+    def rotation_vectors(self, q: Array) -> Array:
+        """Return the rotations [f, 3] in rad since the undeformed state as vectors along their axes, of at most π."""
+        from scipy.spatial.transform import Rotation  # which takes long to import
+
+        rest, now = self.rest_arms, self.arms(q)
+        turned = np.linalg.solve(np.einsum("fai,faj->fij", rest, rest), np.einsum("fai,faj->fij", rest, now))
+        return np.asarray(Rotation.from_matrix(turned.swapaxes(1, 2)).as_rotvec(), float)
+
     def distortion(self, q: Array) -> float:
         """Return the largest relative error of a distance between two particles of a frame."""
         lengths = np.linalg.norm(q[self._ends[:, 0]] - q[self._ends[:, 1]], axis=1)
@@ -175,6 +183,18 @@ class Frames(Copyable):
         of_center, of_rotation = np.broadcast_to(v, shape), np.broadcast_to(omega, shape)
         out = np.zeros_like(q)
         out[self.nodes] = of_center[:, None] + np.cross(of_rotation[:, None], self.arms(q))
+        return out
+
+    def rigid_velocities(self, q: Array, v: Array) -> Array:
+        """Return velocities v [n, 3] in m/s at positions q [n, 3] with those of frames as near to them as rigid ones.
+
+        That is with the same momentum and angular momentum of four particles of equal mass.
+        """
+        out, arms = v.copy(), self.arms(q)
+        second = np.einsum("fai,faj->fij", arms, arms)
+        inertia = np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
+        omega = _solved(inertia, np.cross(arms, v[self.nodes]).sum(axis=1))
+        out[self.nodes] = self.centers(v)[:, None] + np.cross(omega[:, None], arms)
         return out
 
     def accelerations(self, system: Masses, force: Array, q: Array, v: Array) -> Array:
@@ -314,6 +334,18 @@ def _solved(matrices: Array, vectors: Array) -> Array:
 def nodal_mass(system: Masses) -> Array:
     """Return what is on the diagonal of the mass [n] in kg."""
     return np.asarray(system.mass if system.is_lumped else system.mass.diagonal(), float)
+
+
+def nodes_and_degrees(system: Masses) -> tuple[int, int]:
+    """Return how many nodes and degrees of freedom a system has; a frame is one node, with three rotations."""
+    frames = getattr(system, "frames", None)
+    if frames is None:
+        return system.n_nodes, int((~system.fixed).sum())
+    others = np.ones(system.n_nodes, bool)
+    others[frames.nodes] = False
+    fixed = np.asarray(system.fixed[frames.nodes].all(axis=(1, 2)))
+    free = ~frames.held & ~fixed[:, None]
+    return int(others.sum()) + len(frames), int((~system.fixed[others]).sum() + free.sum())
 
 
 def refuse_frames(system: Masses, required_by: str) -> None:

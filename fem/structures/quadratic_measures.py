@@ -110,6 +110,11 @@ class QuadraticMeasures(KernelEnergy):
         )
         self._compose(3, MeasuresRecord(structure, nodes=self.nodes, numbers=np.ascontiguousarray(numbers)))
 
+    def shifted(self, first: int) -> QuadraticMeasures:
+        """Return the same energy of nodes whose numbers are greater by ``first``."""
+        measures = self._terms, self.rest, self.stiffness, self.stress
+        return QuadraticMeasures(self.nodes + np.int32(first), self.weights, *measures)
+
     def strains(self, x: Array) -> Array:
         """Return the measures ε [m, i] at the positions x [m, k, 3] in m."""
         return self._products(x, self.weights) - self.rest

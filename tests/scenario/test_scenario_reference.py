@@ -37,7 +37,7 @@ def scenario_with(example: str) -> str:
     if 'name = "seam"' in text:
         text += HOST["beam"] + HOST["block"] if 'name = "block"' not in text else ""
     given |= tomllib.loads(text)
-    moving = [table for key in ("body", "truss", "point_mass") for table in given.get(key, [])]
+    moving = [table for key in ("body", "truss", "beam", "point_mass") for table in given.get(key, [])]
     if not moving and not any(table.keys() & {"mass", "density"} for table in given.get("rigid_body", [])):
         text += HOST["beam"]
     needed = REST if "stage" not in given else {}

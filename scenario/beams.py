@@ -1,0 +1,366 @@
+"""The table of beams, and what it describes: sections, and the particles that are the nodes of beams.
+
+A node of a beam has a position and a rotation: it is four particles of the system (`symplex.fem.structures`). The mesh
+of all bodies has these particles as points, so that what names nodes of a beam names particles.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.base.quantities import ZERO, Text, Triple, between, listed, nonzero, numbers, positive, shown, vector
+from symplex.errors import ScenarioError
+from symplex.fem.energies.energy import Array, IntArray
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.structures.beam import Beams, Formulation, beams
+from symplex.fem.structures.outlines import Outline
+from symplex.fem.structures.sections import BeamProperties, Section
+from symplex.meshes.mesh import Mesh
+from symplex.scenario.selections import group_in, node_at
+from symplex.scenario.table import Need, Table, one_of
+from symplex.scenario.trusses import LinesTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from symplex.scenario.building import Builder
+
+# What each kind of section needs; without a kind it is given by its numbers.
+_NEEDED = {
+    "rectangle": ("height", "width"),
+    "box": ("height", "width", "thickness"),
+    "pipe": ("radius", "thickness"),
+    "circle": ("radius",),
+    "i": ("height", "width", "web", "flange"),
+    None: ("area", "I1", "I2", "J"),
+}
+_DIMENSIONS = ("height", "width", "thickness", "radius", "web", "flange", "area", "I1", "I2", "J", "k1", "k2")
+
+
+class SectionTable(Table):
+    """The section of beams: a shape, or its numbers.
+
+    Axis 1 is what of ``up`` is across the beam, axis 3 is along it, and axis 2 = 3 × 1.
+    """
+
+    kind: Annotated[
+        Literal["rectangle", "box", "pipe", "circle", "i"] | None,
+        '`"rectangle"`: height, width; `"box"`: with a thickness; `"circle"`: radius; `"pipe"`: outer radius, '
+        'thickness; `"i"`: height, width, web, flange. Without kind: area, I1, I2, J.',
+    ] = None
+    height: Annotated[float | None, positive("m"), "Overall, along axis 1."] = None
+    width: Annotated[float | None, positive("m"), "Overall, along axis 2."] = None
+    thickness: Annotated[float | None, positive("m"), "Of walls."] = None
+    radius: Annotated[float | None, positive("m"), "Outer one."] = None
+    web: Annotated[float | None, positive("m"), "Thickness of the web of an I, which is along axis 1."] = None
+    flange: Annotated[float | None, positive("m"), "Thickness of its flanges."] = None
+    area: Annotated[float | None, positive("m²"), "A."] = None
+    I1: Annotated[float | None, positive("m⁴"), "∫x₂² dA, for bending about axis 1."] = None
+    I2: Annotated[float | None, positive("m⁴"), "∫x₁² dA, for bending about axis 2."] = None
+    J: Annotated[float | None, positive("m⁴"), "The torsion constant."] = None
+    k1: Annotated[float | None, positive("1"), "Part of the area that carries shear along axis 1; default 5/6."] = None
+    k2: Annotated[float | None, positive("1"), "The same along axis 2; default 5/6."] = None
+
+    def _check(self) -> None:
+        given = [key for key in _DIMENSIONS if getattr(self, key) is not None]
+        needed = _NEEDED[self.kind]
+        what = f"of kind '{self.kind}'" if self.kind else "without a kind"
+        if missing := [key for key in needed if key not in given]:
+            raise ValueError(f"{what} needs {' and '.join(missing)}; given: {', '.join(given) or 'none'}")
+        may = needed if self.kind else (*needed, "k1", "k2")
+        if odd := [key for key in given if key not in may]:
+            raise ValueError(f"{what} has {odd[0]}, which does not go with it; it has {', '.join(may)}")
+
+    def _numbers(self) -> dict[str, Any]:
+        return {key: getattr(self, key) for key in _DIMENSIONS if getattr(self, key) is not None}
+
+    def section(self) -> Section:
+        """Return its numbers.
+
+        Raises
+        ------
+        InvalidSystem
+            If lengths do not fit.
+        """
+        numbers = self._numbers()
+        match self.kind:
+            case "rectangle":
+                return Section.rectangle(**numbers)
+            case "box":
+                return Section.box(**numbers)
+            case "pipe":
+                return Section.pipe(**numbers)
+            case "circle":
+                return Section.circle(**numbers)
+            case "i":
+                return Section.i_beam(**numbers)
+        return Section(**numbers)
+
+    def outline(self) -> Outline:
+        """Return what it looks like; without a kind a rectangle with the same radii of gyration."""
+        numbers = self._numbers()
+        match self.kind:
+            case "rectangle":
+                return Outline.rectangle(**numbers)
+            case "box":
+                return Outline.box(**numbers)
+            case "pipe":
+                return Outline.pipe(**numbers)
+            case "circle":
+                return Outline.circle(**numbers)
+            case "i":
+                return Outline.i_beam(**numbers)
+        return _alike(numbers["area"], numbers["I1"], numbers["I2"])
+
+
+def _alike(area: float, about_1: float, about_2: float) -> Outline:
+    """Return the outline of a rectangle with given ratios of second moments to area."""
+    return Outline.rectangle((12.0 * about_2 / area) ** 0.5, (12.0 * about_1 / area) ** 0.5)
+
+
+class BeamMaterial(Table):
+    """The material of beams, by the constants of its small strains."""
+
+    young: Annotated[float, positive("Pa"), "Young's modulus E."]
+    poisson: Annotated[float, between(-0.99, 0.499), "Poisson's ratio ν."]
+    density: Annotated[float, positive("kg/m³"), "ρ."]
+
+
+class PropertiesTable(Table):
+    """What beams have for each unit of their length."""
+
+    axial: Annotated[float, positive("N"), "EA."]
+    shear: Annotated[tuple[float, float], numbers("N", 2), "kGA along the axes 1 and 2."]
+    bending: Annotated[tuple[float, float], numbers("N m²", 2), "EI about the axes 1 and 2."]
+    torsion: Annotated[float, positive("N m²"), "GJ."]
+    mass: Annotated[float, positive("kg/m"), "ρA."]
+    moments: Annotated[tuple[float, float], numbers("kg m", 2), "∫ρ x₁² dA and ∫ρ x₂² dA."]
+
+    def properties(self) -> BeamProperties:
+        """Return them.
+
+        Raises
+        ------
+        InvalidSystem
+            If a number is not positive.
+        """
+        return BeamProperties(**self._values())
+
+
+class BeamPartTable(Table):
+    """Members of beams with a section, direction or material of their own."""
+
+    group: Annotated[Text, "Group of lines of the mesh."]
+    up: Annotated[Triple | None, nonzero(), "Instead of that of the beams."] = None
+    section: Annotated[SectionTable | None, "Instead of that of the beams."] = None
+    material: Annotated[BeamMaterial | None, "Instead of that of the beams."] = None
+    properties: Annotated[PropertiesTable | None, "Instead of section and material."] = None
+
+    def _check(self) -> None:
+        given = [key for key in ("up", "section", "material", "properties") if getattr(self, key) is not None]
+        if not given:
+            raise ValueError("needs up, section, material or properties, by which its members differ")
+        if self.properties is not None and {"section", "material"} & {*given}:
+            raise ValueError("has properties besides section or material; give one of both")
+
+
+class BeamTable(LinesTable):
+    """Beams: lines with a section that carry axial and shear forces, bending and torsion, with large rotations.
+
+    Lines that meet at a node are joined rigidly. Each node has a rotation besides its position: supports hold it,
+    loads may be moments ([beams.md](../beams.md)).
+    """
+
+    adds_energy = True
+    particles = 4
+    up: Annotated[Triple, nonzero(), "Direction for axis 1 of the section, which is what of it is across the beam."]
+    section: Annotated[SectionTable | None, "Shape or numbers of the section, with `material`."] = None
+    material: Annotated[BeamMaterial | None, "Of all members, with `section`."] = None
+    properties: Annotated[PropertiesTable | None, "Stiffnesses and inertia instead of section and material."] = None
+    parts: Annotated[
+        list[BeamPartTable],
+        "Members with another section, direction or material, by groups of the mesh.",
+    ] = []
+    formulation: Annotated[
+        Formulation,
+        'The axial strain: `"green"`, of the line between nodes, or `"reissner"`, along the normal of the section.',
+    ] = "green"
+    extent: Annotated[
+        float,
+        between(0.01, 1.0),
+        "How far the particles of a node are apart along the beam, relative to what the inertia of its halves of "
+        "elements asks for; with 1 explicit methods take steps four times as long, and frequencies are lower.",
+    ] = 0.25
+    velocity: Annotated[Triple, vector("m/s"), "At the start."] = ZERO
+    angular_velocity: Annotated[Triple, vector("rad/s"), "At the start, about the centre of mass."] = ZERO
+
+    def _check(self) -> None:
+        if (self.section is None) != (self.material is None):
+            missing = "section" if self.section is None else "material"
+            raise ValueError(f"needs {missing}: beams are of a section and a material, or of properties")
+        one_of(self, ["section", "properties"], "stiffness")
+
+    def needs(self) -> Iterable[Need]:
+        """Frames."""
+        yield Need("frames", "{kind} cannot keep the nodes of beams rigid; take another integrator, such as {others}.")
+
+    def members_of_parts(self, mesh: Mesh) -> list[IntArray]:
+        """Return which lines of a mesh each part has.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such group, it has no lines, or two parts have one together.
+        """
+        taken = np.full(len(mesh.cells["line"]), -1)
+        for k, part in enumerate(self.parts):
+            if part.group not in mesh.groups:
+                raise ScenarioError(
+                    f"parts: there is no group {shown(part.group)}; its mesh has: {listed(mesh.groups)}."
+                )
+            rows = mesh.cell_groups.get(part.group, {}).get("line", np.empty(0, np.int32))
+            if not len(rows):
+                raise ScenarioError(f"parts: group '{part.group}' has no members, only nodes.")
+            if (taken[rows] >= 0).any():
+                other = self.parts[int(taken[rows].max())].group
+                raise ScenarioError(f"parts: the groups '{other}' and '{part.group}' have members together.")
+            taken[rows] = k
+        return [np.flatnonzero(taken == k).astype(np.int32) for k in range(len(self.parts))]
+
+    def structure(self, mesh: Mesh) -> Beams:
+        """Return the beams along the lines of a mesh.
+
+        Raises
+        ------
+        InvalidSystem, MaterialError
+            If up is along a line, or lengths of a section do not fit.
+        ScenarioError
+            If a part has no lines.
+        """
+        m = len(mesh.cells["line"])
+        every, up = [self._properties()] * m, np.tile(np.array(self.up, float), (m, 1))
+        for part, rows in zip(self.parts, self.members_of_parts(mesh), strict=True):
+            own = self._properties(part)
+            for row in rows:
+                every[row] = own
+            up[rows] = self.up if part.up is None else part.up
+        return beams(mesh, every, up, formulation=self.formulation, extent=self.extent)
+
+    def _properties(self, part: BeamPartTable | None = None) -> BeamProperties:
+        """Return what members have for each unit of their length, or those of a part."""
+        given = part or self
+        if given.properties is not None:
+            return given.properties.properties()
+        section, material = given.section or self.section, given.material or self.material
+        if part is not None and part.section is part.material is None:
+            return self._properties()
+        if section is None or material is None:
+            missing, named = "material" if material is None else "section", part.group if part is not None else ""
+            raise ScenarioError(f"parts: the members of '{named}' need a {missing}, as those of the beams have none.")
+        law = NeoHookean.from_young(material.young, material.poisson, material.density)
+        return section.section().of(law)
+
+    def outlines(self) -> list[Outline]:
+        """Return what the section looks like, and then those of all parts."""
+        return [self._outline(part) for part in (None, *self.parts)]
+
+    def _outline(self, part: BeamPartTable | None) -> Outline:
+        given = part or self
+        if given.properties is not None:
+            return _alike(given.properties.axial, *given.properties.bending)
+        section = given.section or self.section
+        return section.outline() if section is not None else self._outline(None)
+
+    def add_stiffness(self, world: Builder) -> None:
+        """Add their energy."""
+        beam = world.inertia.beams[self.name]
+        world.add(self.name, beam.structure.energy.shifted(beam.first))
+
+
+class Beam(NamedTuple):
+    """Beams in the mesh of all bodies.
+
+    Attributes
+    ----------
+    table : BeamTable
+    structure : Beams
+        In its own numbering of particles.
+    first : int
+        The first particle in the mesh of all bodies.
+    members : sequence of int32 [k]
+        Which members each part of the table has.
+    """
+
+    table: BeamTable
+    structure: Beams
+    first: int
+    members: Sequence[IntArray]
+
+    def outlines(self) -> tuple[list[Outline], IntArray]:
+        """Return what its sections look like, and the number of that of each member."""
+        which = np.zeros(len(self.structure.lines), np.int32)
+        for k, rows in enumerate(self.members, start=1):
+            which[rows] = k
+        return self.table.outlines(), which
+
+    @property
+    def particles(self) -> IntArray:
+        """The particles [n, 4] of each node in the mesh of all bodies."""
+        return (self.structure.frames.nodes + self.first).astype(np.int32)
+
+    def own(self, values: Array) -> Array:
+        """Return values [n, …] of all nodes at its particles."""
+        return values[self.first : self.first + len(self.structure.points)]
+
+    def nodes_in(self, mesh: Mesh, group: str | None, at: Triple | None) -> IntArray:
+        """Return the particles of a group of its nodes, of the node at a place in m, or all.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such group, or no node at the place.
+        """
+        if at is None:
+            return mesh.nodes_of(group_in(mesh, self.table.name, group))
+        centers = self.structure.frames.centers(self.structure.points)
+        return self.particles[node_at(centers, self.table.name, at)]
+
+    def masses(self, n_nodes: int) -> Array:
+        """Return the nodal masses [n_nodes] in kg."""
+        mass = np.zeros(n_nodes)
+        mass[self.first : self.first + len(self.structure.mass)] = self.structure.mass
+        return mass
+
+
+def mesh_of_particles(mesh: Mesh, structure: Beams) -> Mesh:
+    """Return the mesh with the particles of beams as points, of those with nodes as points.
+
+    The first lines join the first particles of its nodes. Others join these with the rest of their nodes, so that the
+    cells of the mesh have all particles, and what is connected stays so.
+    """
+    frames = structure.frames.nodes
+    within = np.stack([np.repeat(frames[:, :1], frames.shape[1] - 1, axis=1), frames[:, 1:]], axis=2).reshape(-1, 2)
+    lines = np.concatenate([frames[mesh.cells["line"], 0], within])
+    nodes = {name: structure.particles(mesh.nodes_of(name)).ravel() for name in mesh.groups}
+    return Mesh(structure.points, {"line": lines}, mesh.cell_groups, nodes, unknown=mesh.unknown)
+
+
+def held_frames(particles: IntArray, held: list[tuple[IntArray, str, str]]) -> NDArray[np.bool_]:
+    """Return which displacements and rotations [f, 6] of frames are held.
+
+    Parameters
+    ----------
+    particles : int32 [f, 4]
+    held : list of (int32 [k], str, str)
+        Particles, with the letters of displacements and of rotations of theirs that are held.
+    """
+    found = np.zeros((len(particles), 6), bool)
+    for nodes, components, rotations in held:
+        rows = np.isin(particles[:, 0], nodes)
+        for first, letters in ((0, components), (3, rotations)):
+            for letter in letters:
+                found[rows, first + "xyz".index(letter)] = True
+    return found

@@ -1,0 +1,141 @@
+"""Decks of beams: what becomes of elements, sections, supports, forces and moments, by beam theory."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import symplex as sx
+from symplex.decks.importing import import_deck
+from symplex.errors import MeshError
+from symplex.scenario.scenario import Scenario
+
+NODES = "*NODE\n1, 0, 0, 0\n2, 500, 0, 0\n3, 1000, 0, 0\n4, 1500, 0, 0\n5, 2000, 0, 0\n"
+LINES = "*ELEMENT, TYPE=B31, ELSET=INNER\n1, 1, 2\n2, 2, 3\n*ELEMENT, TYPE=B32, ELSET=OUTER\n3, 3, 4, 5\n"
+STEEL = "*MATERIAL, NAME=STEEL\n*ELASTIC\n210000, 0.3\n*DENSITY\n7.85e-9\n"
+CLAMP = "*BOUNDARY\n1, 1, 6\n"
+SECTION = "*BEAM SECTION, ELSET={}, MATERIAL=STEEL, SECTION={}\n{}\n{}\n"
+BOX = SECTION.format("INNER", "BOX", "100, 60, 4, 4, 4, 4", "0, 0, 1")
+FLAT = SECTION.format("OUTER", "RECT", "50, 20", "0, 1, 0")
+STATIC = "*STEP, NLGEOM\n*STATIC\n*CLOAD\n{}\n*END STEP\n"
+E, G = 2.1e11, 2.1e11 / 2.6
+AREA, STIFF = 0.1 * 0.06 - 0.092 * 0.052, (0.06 * 0.1**3 - 0.052 * 0.092**3) / 12.0
+
+
+def imported(folder, text, units="mm-t-s"):
+    deck = folder / "frame.inp"
+    deck.write_text(text)
+    return import_deck(deck, folder / "out", units=units)
+
+
+def at_rest(folder, text, units="mm-t-s"):
+    """Return the displacements of nodes and the section forces of members at the start of the only step."""
+    found = imported(folder, text, units)
+    assert not found.missed, found.report()
+    problem = Scenario.read(found.scenarios[1]).build()
+    beam = problem.beams["part"]
+    structure, q = beam.structure, beam.own(problem.state.q)
+    u = structure.frames.centers(q) - structure.frames.centers(structure.points)
+    return u, structure.section_forces(q), structure
+
+
+def test_a_stepped_cantilever_bends_as_timoshenko_says(tmp_path):
+    u, forces, _ = at_rest(tmp_path, NODES + LINES + BOX + FLAT + STEEL + CLAMP + STATIC.format("5, 3, 10"))
+    P, outer = 10.0, E * 0.05 * 0.02**3 / 12.0
+    w = P * (1.0 / 3.0 + 0.5 + 0.5 + 1.0) / (E * STIFF) + P / (3.0 * outer)
+    w += P / (G * 2.0 * 0.1 * 0.004) + P / (G * 5.0 / 6.0 * 0.05 * 0.02)
+    assert_allclose(u[4, 2], w, rtol=1e-5)
+    assert_allclose(np.abs(forces[0, 4]), 10.0 * 1.75, rtol=1e-5)
+
+
+def test_moments_turn_and_twist(tmp_path):
+    """In millimetres and newtons: 2000 N mm are 2 N m."""
+    pipe = SECTION.format("INNER", "PIPE", "30, 3", "0, 0, 1") + SECTION.format("OUTER", "CIRC", "40, 40", "0, 0, 1")
+    u, forces, structure = at_rest(
+        tmp_path, NODES + LINES + pipe + STEEL + CLAMP + STATIC.format("5, 4, 2000\n5, 6, -3000")
+    )
+    assert_allclose(forces[:, 5], 2.0, rtol=1e-4)
+    assert_allclose(np.hypot(forces[:, 3], forces[:, 4]), 3.0, rtol=1e-4)
+    inner, outer = E * np.pi / 4.0 * (0.03**4 - 0.027**4), E * np.pi / 4.0 * 0.02**4
+    assert_allclose(u[4, 1], -3.0 * ((0.5 + 1.0) / inner + 0.5 / outer), rtol=1e-4)
+    assert_allclose(structure.mass.sum(), 7850 * np.pi * (0.03**2 - 0.027**2 + 0.02**2))
+
+
+def test_the_web_of_an_i_is_along_the_direction_2(tmp_path):
+    beam = SECTION.format("INNER", "I", "100, 200, 100, 100, 9, 9, 6", "0, -1, 0")  # so that 2 = x × 1 is down
+    beam += SECTION.format("OUTER", "I", "100, 200, 100, 100, 9, 9, 6", "0, 0, 1")  # lies on its side
+    u, *_ = at_rest(tmp_path, NODES + LINES + beam + STEEL + CLAMP + STATIC.format("5, 3, 10"))
+    strong, weak = (0.1 * 0.2**3 - 0.094 * 0.182**3) / 12.0, (2 * 0.009 * 0.1**3 + 0.182 * 0.006**3) / 12.0
+    w = 10.0 * (1.0 / 3.0 + 0.5 + 0.5 + 1.0) / (E * strong) + 10.0 / (3.0 * E * weak)
+    w += 10.0 / (G * 0.182 * 0.006) + 10.0 / (G * 5.0 / 3.0 * 0.1 * 0.009)
+    assert_allclose(u[4, 2], w, rtol=1e-5)
+
+
+def test_general_sections_weight_and_masses(tmp_path):
+    general = "*BEAM GENERAL SECTION, ELSET={}, SECTION=GENERAL, DENSITY=7850\n1e-3, 2e-7, 0, 8e-7, 5e-7\n0, 0, 1\n"
+    general += "2.1e11, 8e10\n"
+    nodes = NODES.replace("00, 0, 0", "00e-3, 0, 0")
+    mass = "*ELEMENT, TYPE=MASS, ELSET=LUMP\n9, 5\n*MASS, ELSET=LUMP\n3.0\n*ELSET, ELSET=EVERY\nINNER, OUTER, LUMP\n"
+    text = nodes + LINES + general.format("INNER") + general.format("OUTER") + mass + CLAMP
+    u, _, structure = at_rest(tmp_path, text + "*STEP\n*STATIC\n*DLOAD\nEVERY, GRAV, 10, 0, 0, -1\n*END STEP\n", "si")
+    EI, kGA, L = 2.1e11 * 8e-7, 8e10 * 1e-3, 2.0
+    nodal = np.array([7.85 * 0.5] * 3 + [7.85 * 0.25 + 3.0]) * 10.0
+    a = np.array([0.5, 1.0, 1.5, 2.0])
+    w = -(nodal * (a**2 * (3.0 * L - a) / (6.0 * EI) + a / kGA)).sum()
+    assert_allclose(u[4, 2], w, rtol=1e-4)
+    assert_allclose(structure.mass.sum(), 7.85 * 2.0)
+
+
+def test_hinges_frequencies_and_motions(tmp_path):
+    held = "*BOUNDARY\n1, 1, 4\n5, 2, 3\n"
+    steps = "*STEP\n*FREQUENCY\n4\n*END STEP\n*STEP\n*DYNAMIC\n0.001, 0.01\n*CLOAD\n3, 3, 10\n*END STEP\n"
+    fine = LINES.replace("TYPE=B32, ELSET=OUTER\n3, 3, 4, 5", "TYPE=B31, ELSET=OUTER\n3, 3, 4\n4, 4, 5")
+    text = NODES + fine + BOX + BOX.replace("INNER", "OUTER") + STEEL + held + steps
+    found = imported(tmp_path, text)
+    assert not found.missed, found.report()
+    problem = Scenario.read(found.scenarios[1]).build()
+    modes = sx.modes.natural_modes(problem.system, problem.state, 2)
+    exact = np.pi / 2.0 * np.sqrt(E * (0.1 * 0.06**3 - 0.092 * 0.052**3) / 12.0 / (7850 * AREA)) / 4.0
+    assert_allclose(modes.frequencies[0], exact, rtol=0.02)  # four elements with lumped masses
+    moving = Scenario.read(found.scenarios[2])
+    assert moving.tables.integrator.kind == "energy-momentum"
+    problem = moving.build()
+    state = problem.integrator.start(problem.system, problem.state).advance(0.01)
+    assert problem.beams["part"].structure.frames.centers(state.q)[2, 2] > 1e-6
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("SECTION=BOX", "SECTION=TRAPEZOID", "sections 'TRAPEZOID' are not supported; RECT, CIRC, PIPE, BOX, I are"),
+        ("4, 4, 4, 4", "4, 4, 4, 5", "boxes with walls of different thickness are not supported"),
+        ("4, 4, 4, 4", "4", "a section BOX has 3 dimensions, must have 6"),
+        ("MATERIAL=STEEL, SECTION=BOX", "MATERIAL=STEEL, SECTION=BOX, OFFSET1=0.5", "beams with OFFSET1 from the line"),
+        (BOX, "", "element 1 has no section"),
+        ("ELSET=OUTER, MATERIAL", "ELSET=INNER, MATERIAL", "there is a second section of beams 'INNER'"),
+        ("1, 1, 6", "1, 1, 6\n5, 3, 3, 1.0", "supports that move nodes of beams are not supported"),
+        ("5, 3, 10", "5, 3, 10\n*DLOAD\nINNER, P1, 2.0", "(P1, P2 …) are not supported"),
+        ("*STEP", "*TRANSFORM, NSET=N5\n0, 1, 0, 1, 0, 0\n*NSET, NSET=N5\n5\n*STEP", "*TRANSFORM in a deck of beams"),
+        ("0, 0, 1\n", "1, 0, 0\n", "beams: up must not be along a line"),
+        ("NAME=STEEL\n*ELASTIC\n210000, 0.3", "NAME=OTHER\n*ELASTIC\n210000, 0.3", "there is no material 'STEEL'"),
+    ],
+)
+def test_what_is_refused(tmp_path, old, new, why):
+    text = NODES + LINES + BOX + FLAT + STEEL + CLAMP + STATIC.format("5, 3, 10")
+    assert old in text
+    found = imported(tmp_path, text.replace(old, new, 1))
+    assert not found.scenarios
+    assert why in " ".join(map(str, found.missed)), found.report()
+
+
+def test_beams_with_solids_are_refused(tmp_path):
+    solid = (
+        "*NODE\n11, 0, 0, 0\n12, 1, 0, 0\n13, 0, 1, 0\n14, 0, 0, 1\n*ELEMENT, TYPE=C3D4, ELSET=B\n9, 11, 12, 13, 14\n"
+    )
+    with pytest.raises(MeshError, match="beams together with elements C3D4 are not supported"):
+        imported(tmp_path, NODES + solid + LINES + BOX + FLAT + STEEL + CLAMP + STATIC.format("5, 3, 10"))
+
+
+def test_the_middle_of_three_nodes_is_the_second(tmp_path):
+    wrong = (NODES + LINES + BOX + FLAT + STEEL + CLAMP + STATIC.format("5, 3, 10")).replace("3, 3, 4, 5", "3, 3, 5, 4")
+    with pytest.raises(MeshError, match="the second node of element 3 must be between the two others"):
+        imported(tmp_path, wrong)

@@ -1,0 +1,343 @@
+"""Beams in scenarios: what is built, what they do, what results have of them, and what is refused."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from symplex.errors import ScenarioError
+from symplex.fem.structures.outlines import skin_of
+from symplex.meshes.series.series import read_series
+from symplex.runs.check import check_report
+from symplex.runs.history import read_history
+from symplex.runs.probe_files import read_probes
+from symplex.runs.run import simulate
+from symplex.scenario.scenario import Scenario
+
+STEEL = "material = { young = 2.1e11, poisson = 0.3, density = 7850 }\n"
+BOX = 'section = { kind = "box", height = 0.1, width = 0.06, thickness = 0.004 }\n'
+PATH = "mesh = { path = [[0, 0, 0], [1, 0, 0], [2, 0, 0]], bars = 4 }\n"
+BAR = f'[[beam]]\nname = "bar"\n{PATH}up = [0, 0, 1]\n{BOX}{STEEL}'
+CLAMP = '[[support]]\nbody = "bar"\ngroup = "start"\n'
+HINGES = (
+    '[[support]]\nbody = "bar"\ngroup = "start"\ncomponents = "xyz"\nrotations = "x"\n'
+    '[[support]]\nbody = "bar"\ngroup = "end"\ncomponents = "yz"\n'
+)
+MOTOR = '[[point_mass]]\nname = "motor"\nmass = 5\nbody = "bar"\nat = [1, 0, 0]\n'
+STATIC = '[integrator]\nkind = "static"\ndt = 1.0\n[run]\nduration = 1.0\nframes = 1\n'
+MOVING = '[integrator]\nkind = "energy-momentum"\ndt = 1e-3\n[run]\nduration = 0.01\nframes = 2\n'
+OUTPUT = '\n[output]\npictures = false\nfilm = "none"\n'
+E, NU = 2.1e11, 0.3
+AREA = 0.1 * 0.06 - 0.092 * 0.052
+I2 = (0.06 * 0.1**3 - 0.052 * 0.092**3) / 12.0  # about axis 2, which is along y where axis 1 is up
+KGA = E / (2.0 * (1.0 + NU)) * 2.0 * 0.1 * 0.004
+
+
+def load(of, vector, group="end", history='{ kind = "ramp", duration = 1.0 }'):
+    return (
+        f'[[load]]\nname = "load"\nkind = "nodal"\nbody = "bar"\ngroup = "{group}"\n{of} = {vector}\n'
+        f"history = {history}\n"
+    )
+
+
+def build(text):
+    return Scenario.parse(text, "test.toml").build()
+
+
+def lines(text):
+    with pytest.raises(ScenarioError) as caught:
+        build(text)
+    return str(caught.value).splitlines()
+
+
+def ran(text, folder):
+    simulate(Scenario.parse(text + OUTPUT, "test.toml"), folder)
+    return read_probes(folder)
+
+
+# -- what they do -----------------------------------------------------------------------------------------------------
+
+
+def test_a_force_bends_a_clamped_beam_as_timoshenko_says(tmp_path):
+    probe = '[[probe]]\nname = "tip"\nbody = "bar"\ngroup = "end"\n[[probe]]\nname = "root"\nsupport = "1"\n'
+    probe += (
+        '[[probe]]\nname = "inner"\nbody = "bar"\nmembers = [0]\nquantities = ["shear_force_1", "bending_moment_2"]\n'
+    )
+    found = ran(BAR + CLAMP + load("force", [0, 0, 10.0]) + probe + STATIC, tmp_path / "run")
+    w = found["tip"]["displacement_z_mean"][-1]
+    assert_allclose(w, 10.0 * 2.0**3 / (3.0 * E * I2) + 10.0 * 2.0 / KGA, rtol=1e-6)
+    assert_allclose(found["root"]["reaction_z"][-1], -10.0, rtol=1e-9)
+    assert_allclose(found["root"]["reaction_moment_y"][-1], 20.0, rtol=1e-6)
+    assert_allclose(found["inner"]["shear_force_1"][-1], 10.0, rtol=1e-6)
+    assert_allclose(abs(found["inner"]["bending_moment_2"][-1]), 10.0 * (2.0 - 0.125), rtol=1e-6)
+
+
+def test_parts_have_their_own_sections_and_directions(tmp_path):
+    """A cantilever in two steps, of which the outer one has its height across the force."""
+    part = '[[beam.parts]]\ngroup = "part_2"\nup = [0, 1, 0]\n'
+    text = BAR + part + 'section = { kind = "rectangle", height = 0.05, width = 0.02 }\n' + CLAMP
+    probe = '[[probe]]\nname = "tip"\nbody = "bar"\ngroup = "end"\n'
+    found = ran(text + load("force", [0, 0, 10.0]) + probe + STATIC, tmp_path / "run")
+    P, EI, outer = 10.0, E * I2, E * 0.05 * 0.02**3 / 12.0
+    w = P * (1.0 / 3.0 + 0.5 + 0.5 + 1.0) / EI + P / (3.0 * outer)
+    w += P / KGA + P / (E / (2.0 * (1.0 + NU)) * 5.0 / 6.0 * 0.05 * 0.02)
+    assert_allclose(found["tip"]["displacement_z_mean"][-1], w, rtol=1e-5)
+    beam = build(text + MOVING).beams["bar"]
+    assert_allclose(beam.structure.mass.sum(), 7850 * (AREA + 0.05 * 0.02))
+    skin = skin_of(beam.structure, *beam.outlines())
+    reach = np.abs(skin.points[:, 1:][skin.points[:, 0] > 1.5]).max(axis=0)
+    assert_allclose(reach, [0.025, 0.01])
+    assert set(skin.elements[skin.points[skin.quads, 0].min(axis=1) > 1.2]) <= set(range(4, 8))
+
+
+def test_parts_that_are_refused():
+    part = '[[beam.parts]]\ngroup = "{}"\nup = [0, 1, 0]\n'
+    head = "test.toml: [[beam]] #1 'bar': parts"
+    known = "part_1, part_2, start, end, corners, members"
+    (line,) = lines(BAR + part.format("part_3") + MOVING)
+    assert line.startswith(f"{head}: there is no group 'part_3'; its mesh has:")
+    assert all(name in line for name in known.split(", "))
+    assert lines(BAR + part.format("end") + MOVING) == [f"{head}: group 'end' has no members, only nodes."]
+    twice = part.format("members") + part.format("part_2")
+    assert lines(BAR + twice + MOVING) == [f"{head}: the groups 'members' and 'part_2' have members together."]
+    (line,) = lines(BAR + '[[beam.parts]]\ngroup = "part_1"\n' + MOVING)
+    assert "needs up, section, material or properties, by which its members differ" in line
+
+
+def test_without_held_rotations_a_support_is_a_hinge(tmp_path):
+    probe = '[[probe]]\nname = "mid"\nbody = "bar"\npoints = [[1, 0, 0], [0.875, 0, 0]]\n'
+    probe += '[[probe]]\nname = "near"\nbody = "bar"\nnodes = [4]\n'
+    found = ran(BAR + HINGES + load("force", [0, 0, 10.0], "corners") + probe + STATIC, tmp_path / "run")
+    w = 10.0 * 2.0**3 / (48.0 * E * I2) + 10.0 * 2.0 / (4.0 * KGA)
+    assert_allclose(found["mid"]["displacement_z_1"][-1], w, rtol=1e-6)
+    assert_array_equal(found["near"]["displacement_z"], found["mid"]["displacement_z_1"])
+    assert 0.9 * w < found["mid"]["displacement_z_2"][-1] < w  # linear between nodes
+
+
+def test_a_moment_rolls_a_beam_up(tmp_path):
+    """To a circle by 2π EI/L; half of it turns the tip by π, and the rotation in results is a vector along y."""
+    M = np.pi * E * I2 / 2.0
+    text = BAR + CLAMP + load("moment", f"[0, {-M}, 0]") + STATIC.replace("dt = 1.0", "dt = 0.1")
+    text += '[[probe]]\nname = "tip"\nbody = "bar"\ngroup = "end"\nquantities = ["position", "rotation"]\n'
+    text += '[[probe]]\nname = "inner"\nbody = "bar"\nquantities = ["bending_moment_2", "torque"]\nreduce = ["min"]\n'
+    found = ran(text.replace("frames = 1", "frames = 2"), tmp_path / "run")
+    R = 2.0 / np.pi
+    assert_allclose(found["tip"]["position_z_mean"][-1], 2.0 * R, rtol=4e-3)
+    assert_allclose(found["tip"]["position_x_mean"][-1], 0.0, atol=4e-3)
+    assert_allclose(np.abs(found["tip"]["rotation_y_mean"][5]), 0.5 * np.pi, rtol=1e-4)
+    assert_allclose(found["inner"]["bending_moment_2_min"][-1], M, rtol=1e-9)
+    series = read_series(tmp_path / "run" / "motion.vtkhdf")
+    assert list(series.blocks) == ["bar", "bar.skin"]
+    half, skin = series.frame(1), series.blocks["bar.skin"]
+    rotation = half.point_data["rotation"]
+    assert_allclose(np.linalg.norm(rotation, axis=1).max(), 0.5 * np.pi, rtol=1e-4)
+    assert_allclose(rotation[series.blocks["bar"].nodes][:, [0, 2]], 0.0, atol=1e-5)
+    moments = half.cell_data["bending_moment_2"]
+    assert len(moments["bar"]) == 8
+    assert len(moments["bar.skin"]) == skin.n_cells
+    assert_allclose(moments["bar.skin"], 0.5 * M, rtol=1e-5)
+
+
+def test_energy_is_kept_after_a_push_and_resume_is_bit_identical(tmp_path):
+    text = BAR + CLAMP + MOTOR + load("force", [0, 0, 1e3], history='{ kind = "half-sine", duration = 0.004 }') + MOVING
+    run = tmp_path / "run"
+    simulate(Scenario.parse(text + OUTPUT, "test.toml"), run)
+    history = read_history(run / "history.csv")
+    assert abs(history["balance"][-1]) < 1e-11 * history["total"][-1]
+    assert history["total"][-1] > 1e-3
+    problem = build(text)
+    whole = problem.integrator.start(problem.system, problem.state)
+    whole.advance(0.005)
+    kept = {name: array.copy() for name, array in whole.checkpoint().items()}
+    end = whole.advance(0.01)
+    again = build(text)
+    other = again.integrator.resume(again.system, kept).advance(0.01)
+    assert_array_equal(other.q, end.q)
+    assert_array_equal(other.v, end.v)
+
+
+def test_rattle_clamps_beams_and_moves_them_but_holds_no_part(tmp_path):
+    explicit = MOVING.replace("energy-momentum", "rattle").replace("1e-3", "1e-5").replace("0.01", "0.002")
+    implicit = MOVING.replace("1e-3", "1e-5").replace("0.01", "0.002")
+    weight = "[gravity]\nacceleration = [0, 0, -9.81]\n"
+    q = []
+    for text in (f"{BAR}{CLAMP}{MOTOR}{weight}{one}" for one in (explicit, implicit)):
+        problem = build(text)
+        q.append(problem.integrator.start(problem.system, problem.state).advance(0.002).q)
+        frames = problem.system.frames
+        assert frames is not None
+        assert frames.distortion(q[-1]) < 1e-12
+    moved = np.abs(q[0] - problem.state.q).max()
+    assert moved > 1e-5
+    assert np.abs(q[0] - q[1]).max() < 1e-3 * moved
+    assert "Rattle cannot hold the rotation of frame 0 in part" in lines(BAR + HINGES + explicit)[-1]
+
+
+def test_masses_and_velocities_at_the_start():
+    text = BAR.replace("name", "angular_velocity = [0, 1, 2]\nvelocity = [3, 0, 0]\nname", 1) + MOTOR
+    text += '[[velocity]]\nbody = "bar"\ngradient = [[0, 0, 0], [0, 0, 0], [0.5, 0, 0]]\npoint = [0, 0, 0]\n' + MOVING
+    problem = build(text)
+    system, state = problem.system, problem.state
+    assert_allclose(system.mass.sum(), 7850 * AREA * 2.0 + 5.0)
+    frames, rest = system.frames, problem.beams["bar"].structure
+    assert frames is not None
+    v, x = frames.centers(state.v), frames.centers(rest.points)
+    turning, sheared = np.cross([0, 1, 2], x - [1, 0, 0]), np.outer(x[:, 0], [0, 0, 0.5])
+    assert_allclose(v, np.array([3, 0, 0]) + turning + sheared, atol=1e-12)
+    arms = frames.arms(state.q)
+    spread = state.v[frames.nodes] - v[:, None]
+    assert np.abs(np.einsum("fai,fbi->fab", arms, spread) + np.einsum("fai,fbi->fab", spread, arms)).max() < 1e-15
+
+
+def test_weight_acts_on_beams():
+    text = BAR + CLAMP + "[gravity]\nacceleration = [0, 0, -10]\n" + MOVING
+    problem = build(text)
+    forces = -problem.system.gradient(problem.state.q)[~problem.system.fixed.any(axis=1)]
+    assert_allclose(forces.sum(axis=0), [0, 0, -10 * 7850 * AREA * (2.0 - 0.125)], atol=1e-6)
+
+
+def test_beams_are_reported_as_they_are():
+    report, _ = check_report(build(BAR + CLAMP + MOVING))
+    assert "9 nodes, 48 degrees of freedom" in report
+    assert f"2 × 0 × 0 m, 8 elements of 250 mm, {7850 * AREA * 2.0:.6g} kg" in report
+    assert "(RATTLE)" in report
+    assert "pieces" not in report
+    assert "9 nodes, 48 degrees of freedom" in check_report(build(BAR + HINGES + MOVING))[0]
+
+
+# -- what they look like ----------------------------------------------------------------------------------------------
+
+
+SECTIONS = {
+    'kind = "rectangle", height = 0.1, width = 0.05': 0.1 * 0.05,
+    'kind = "box", height = 0.1, width = 0.06, thickness = 0.004': AREA,
+    'kind = "circle", radius = 0.05': 24 / 2 * 0.05**2 * np.sin(2 * np.pi / 24),
+    'kind = "pipe", radius = 0.05, thickness = 0.01': 24 / 2 * (0.05**2 - 0.04**2) * np.sin(2 * np.pi / 24),
+    'kind = "i", height = 0.2, width = 0.1, web = 0.006, flange = 0.009': 2 * 0.1 * 0.009 + 0.182 * 0.006,
+    "area = 6e-3, I1 = 5e-6, I2 = 1.8e-5, J = 1e-5": 6e-3 * 12 * (5e-6 * 1.8e-5) ** 0.5 / 6e-3**2,
+}
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("path", ["[[0, 0, 0], [1, 0, 0], [2, 0, 0]]", "[[0, 0, 0], [1, 0, 0], [1, 1, 0]]"])
+def test_skins_are_closed_and_hold_the_volume(section, path):
+    """Of an elbow as well, whose parts meet in a mitre; normals point outwards, or the volume would be less."""
+    text = BAR.replace(BOX, f"section = {{ {section} }}\n").replace("[[0, 0, 0], [1, 0, 0], [2, 0, 0]]", path) + MOVING
+    beam = build(text).beams["bar"]
+    skin = skin_of(beam.structure, *beam.outlines())
+    a, b, c, d = np.moveaxis(skin.points[skin.quads] - [0.3, 0.1, 0.2], 1, 0)
+    triples = np.concatenate([np.einsum("ci,ci->c", a, np.cross(b, c)), np.einsum("ci,ci->c", a, np.cross(c, d))])
+    assert_allclose(triples.sum() / 6.0, 2.0 * SECTIONS[section], rtol=1e-10)
+    flux = 0.5 * (np.cross(b - a, c - a) + np.cross(c - a, d - a)).sum(axis=0)
+    assert np.abs(flux).max() < 1e-12
+    assert_allclose(skin.weights.sum(axis=1), 1.0)
+    at = np.einsum("pa,pai->pi", skin.weights, beam.structure.points[skin.particles])
+    assert_allclose(at, skin.points, atol=1e-13)
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("height", "hight", "unknown key 'hight' in section; did you mean 'height'? See docs/scenario/beam.md."),
+        (", thickness = 0.004", "", "section of kind 'box' needs thickness; given: height, width."),
+        ("0.004", "0.03", "Section.box: thickness must be less than half of the smaller side = 0.03 m, got 0.03 m."),
+        (BOX, "", "needs section: beams are of a section and a material, or of properties."),
+        ("up = [0, 0, 1]\n", "", "up is missing."),
+        (
+            "up = [0, 0, 1]",
+            "up = [2, 0, 0]",
+            "beams: up must not be along a line, as it is for line 0. Give another one.",
+        ),
+        (
+            '"energy-momentum"',
+            '"zhang-skeel"',
+            "zhang-skeel cannot keep the nodes of beams rigid; take another integrator, such as kind = "
+            '"energy-momentum" or "midpoint".',
+        ),
+        ("bars = 4", "bars = 4, cells = [1, 1, 1]", "mesh cells does not go with path."),
+    ],
+)
+def test_tables_of_beams_that_are_refused(old, new, message):
+    text = BAR + CLAMP + MOVING
+    assert old in text
+    assert lines(text.replace(old, new, 1)) == [f"test.toml: [[beam]] #1 'bar': {message}"]
+
+
+SPRING = '[[spring]]\nname = "s"\nbody = "bar"\nto = [0, 0, 1]\nstiffness = 1\n'
+PROBE = '[[probe]]\nname = "p"\nbody = "bar"\n'
+LETTERS = "must be some letters of 'xyz', got"
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            SPRING,
+            "[[spring]] #1 's': 'bar' is a beam, whose nodes have rotations, which spring does not take yet; name "
+            "another body.",
+        ),
+        (
+            "[[damping]]\nalpha = 1.0\n",
+            "[[damping]] #1 'damping': bodies is left out, so that all are meant, and damping does not take beams yet, "
+            "as 'bar' is one; give bodies, without beams.",
+        ),
+        (f'{CLAMP}rotations = "w"\n', f"[[support]] #1: rotations {LETTERS} 'w'."),
+        (f'{CLAMP}components = ""\n', f"[[support]] #1: components {LETTERS} ''."),
+        (
+            f'{CLAMP}name = "shake"\ncomponents = "z"\nvelocity = [0, 0, 1]\n',
+            "[[support]] #1 'shake': nodes of beams are moved altogether, with components = 'xyz', got 'z'.",
+        ),
+        (
+            load("moment", [0, 0, 1]) + "force = [0, 0, 1]\n",
+            "[[load]] #1 'load': needs one load of force, moment; given are force and moment.",
+        ),
+        (
+            PROBE + 'quantities = ["axial_stress"]\n',
+            "[[probe]] #1 'p': axial_stress is of trusses and springs, and 'bar' is none; it has displacement, "
+            "position, velocity, acceleration, rotation, axial_force, shear_force_1, shear_force_2, bending_moment_1, "
+            "bending_moment_2, torque.",
+        ),
+        (PROBE + "members = [8]\n", "[[probe]] #1 'p': members has 8, but 'bar' has 8 members, 0 to 7."),
+        (
+            '[start]\nkind = "static"\nperturbation = { of = "positions", amplitude = 1e-6, seed = 1 }\n',
+            "[start]: a perturbation would bring the particles of beams out of place, as those of 'bar'; leave it out, "
+            "and begin with a [[velocity]] instead.",
+        ),
+    ],
+)
+def test_what_beams_do_not_take(table, message):
+    assert f"test.toml: {message}" in lines(BAR + table + MOVING)
+
+
+def test_moments_and_rotations_are_of_beams():
+    truss = '[[truss]]\nname = "tr"\nmesh = { line = 1.0, bars = 2 }\nstiffness = 1e3\nmember_mass = 1.0\n'
+    twist = load("moment", [0, 0, 1]).replace('"bar"', '"tr"').replace('"end"', '"x_max"')
+    assert "moments act on nodes of beams, and 'tr' is none; give forces." in lines(BAR + truss + twist + MOVING)[0]
+    held = '[[support]]\nbody = "tr"\ngroup = "x_min"\nrotations = "x"\n'
+    assert (
+        "rotations are of nodes of beams, and 'tr' is none; leave the key out." in lines(BAR + truss + held + MOVING)[0]
+    )
+
+
+def test_a_run_goes_on_from_the_end_of_another(tmp_path):
+    text = BAR + CLAMP + MOTOR + load("force", [0, 0, 1e3], history='{ kind = "half-sine", duration = 0.004 }') + MOVING
+    simulate(Scenario.parse(text + OUTPUT, tmp_path / "one.toml"), tmp_path / "one")
+    problem = build(text)
+    end = problem.integrator.start(problem.system, problem.state).advance(0.01)
+    start = '[start]\nkind = "result"\nfrom = "one"\n'
+    after = Scenario.parse(BAR + CLAMP + MOTOR + start + MOVING, tmp_path / "two.toml").build()
+    assert_array_equal(after.state.q, end.q)
+    assert_array_equal(after.state.v, end.v)
+    for old, new, why in (
+        ("[2, 0, 0]", "[2.1, 0, 0]", "is of another mesh"),
+        (
+            'from = "one"\n',
+            'from = "one"\ntime = 0.01\n',
+            "frames have no rotations of beams to all digits; leave time",
+        ),
+    ):
+        other = (BAR + CLAMP + MOTOR + start + MOVING).replace(old, new)
+        with pytest.raises(ScenarioError, match=why):
+            Scenario.parse(other, tmp_path / "two.toml").build()
