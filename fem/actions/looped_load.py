@@ -21,9 +21,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numba import types  # pyright: ignore[reportPrivateImportUsage]
 
-from symplex.errors import InvalidSystem
 from symplex.fem.actions.histories import Factor
 from symplex.fem.assembly.calls import BLOCKS, SLOTS, VECTORS, Call, row_of, run, run_matrix, table_of, whole
+from symplex.fem.assembly.nodes import require_nodal
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.compiled.records import Record
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
@@ -98,11 +98,8 @@ class LoopedLoad(CompiledLoad, DifferentiableLoad):
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return the nodal forces [n, dim] in N at the time t in s, positions q and velocities v [n, dim]."""
-        if v.ndim != 2 or v.shape != q.shape or len(v) < self._least_nodes:  # kernels would read beyond the end
-            raise InvalidSystem(
-                f"{type(self).__name__}: positions have shape {q.shape} and velocities {v.shape}, expected (n, dim) "
-                f"with n at least {self._least_nodes}."
-            )
+        require_nodal(self, "velocities have", v, self._least_nodes)
+        require_nodal(self, "positions have", q, len(v), v.shape[1])
         self.require_dimension(v.shape[1])
         out, q = np.zeros(q.shape), np.ascontiguousarray(q, float)
         row = row_of(self._calls["forces"], *FORCES[1:])
