@@ -15,7 +15,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column, energy_column, total_column, vector_columns
 from symplex.base.representation import names, table_html
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.actions.increment_load import IncrementLoad
+from symplex.fem.actions.increment_load import Factors, IncrementLoad
 from symplex.fem.actions.looped_load import LoopedLoad
 from symplex.fem.actions.support_motion import MovingSupports, SupportMotion
 from symplex.fem.assembly.named import by_name
@@ -234,12 +234,12 @@ class System(Masses):
         ends : (float64 [n, dim], float64 [n, dim]), optional
             Of the increment with the middle q, for loads that see both.
         secant : bool, default False
-            Whether these give secants with the velocity (see `IncrementLoad.add_derivatives`).
+            Whether these give secants with the velocity (see `Factors`).
         """
         slots = self.pattern.slots[len(self.energies) :]
         for load, places in zip(self.differentiable_loads, slots, strict=False):
             if isinstance(load, IncrementLoad):
-                load.add_derivatives(t, (q, q) if ends is None else ends, v, by_q, by_v, places, out, secant=secant)
+                load.add_derivatives(t, (q, q) if ends is None else ends, v, Factors(by_q, by_v, secant), places, out)
                 continue
             if isinstance(load, LoopedLoad):
                 load.add_derivatives(t, q, v, by_q, by_v, places, out)
