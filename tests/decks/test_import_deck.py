@@ -565,6 +565,13 @@ def test_what_would_act_elsewhere_or_be_left_out_is_refused(tmp_path, old, new, 
         ("*NODE, NSET=ALL\n", "*NODE,, NSET=ALL, ,\n"),
         ("*STATIC\n", "*STATIC,\n"),
         ("*ELASTIC\n", "*ELASTIC, TYPE=ISO,\n"),
+        ("*HEADING\n", "*HEADING,\n"),
+        ("*HEADING\nA bar\n", "*HEADING,\nA bar\nof E = 200 GPa\n"),
+        ("*DLOAD\n", "*DLOAD, AMPLITUDE=\n"),
+        ("*STATIC\n", "*STATIC, SOLVER=\n"),
+        ("MATERIAL=STEEL\n", "MATERIAL=STEEL, ORIENTATION=,\n"),
+        ("*NODE, NSET=ALL\n", "*NSET, NSET=ALL, GENERATE\n10, 54\n*NODE, NSET=\n"),
+        ("*BOUNDARY\n", "*BOUNDARY, TYPE=, OP=\n"),
     ],
 )
 def test_a_comma_at_the_end_of_a_keyword_does_not_swallow_data(tmp_path, old, new):
