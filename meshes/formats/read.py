@@ -144,9 +144,9 @@ def _read_accounted(path: Path, account: Account, scale: float, keep_unconnected
     return mesh if keep_unconnected else drop_unconnected(mesh)
 
 
-def mesh_of_raw(raw: RawMesh, name: str) -> Mesh:
+def mesh_of_raw(raw: RawMesh, name: str, *, require_volume: bool = True) -> Mesh:
     """Return the mesh of what a reader found, in the unit of length of the file, and cells as the file has them."""
-    _check_sound(raw, name, 1.0, require_volume=True)
+    _check_sound(raw, name, 1.0, require_volume)
     return replace(_with_groups(raw, {}), formulations=_formulations(raw))
 
 

@@ -651,3 +651,49 @@ def test_included_files_are_not_quoted(tmp_path, before, secret):
     with contextlib.suppress(MeshError):
         reported = "".join(sx.read_mesh(tmp_path / "bar.inp").unknown)
         assert "hush" not in reported.lower()
+
+
+# -- what is written before steps are tried -----------------------------------------------------------------------
+
+LOOSE = step("*STATIC", "*BOUNDARY, OP=NEW", "*CLOAD", "RIGHT, 1, 1.0")  # nothing holds the bar
+
+
+def test_mesh_and_scenario_are_written_before_the_scenario_is_tried(tmp_path):
+    lines = []
+    imported = import_deck(write(tmp_path, bar() + LOOSE), tmp_path / "out", progress=lines.append)
+    mesh, scenario = tmp_path / "out" / "bar.mesh.inp", tmp_path / "out" / "bar.toml"
+    assert lines == [f"{mesh}: 45 nodes", f"{scenario}: step 1"]
+    assert mesh.exists()
+    assert scenario.exists()
+    assert not imported.scenarios
+    assert "its scenario is refused" in str(imported.reasons[0])
+
+
+def test_scenarios_are_tried_within_a_limit(tmp_path):
+    path = write(tmp_path, bar() + PULLED)
+    imported = import_deck(path, tmp_path / "short", limit=1e-9)
+    assert [*imported.scenarios] == [1]
+    assert "bar.toml was not tried to its end within 1e-09 s" in imported.report()
+    imported = import_deck(write(tmp_path, bar() + LOOSE), tmp_path / "none", limit=0.0)
+    assert [*imported.scenarios] == [1]
+    with pytest.raises(InvalidArgument, match="limit must not be negative"):
+        import_deck(path, tmp_path / "negative", limit=-1.0)
+
+
+def test_the_mesh_is_written_whatever_is_not_understood(tmp_path):
+    with pytest.raises(MeshError, match=r"40000 kg/m³, heavier than any solid. .*--units"):
+        import_deck(write(tmp_path, bar(density=4e4) + PULLED), tmp_path / "heavy")
+    assert len(sx.read_mesh(tmp_path / "heavy" / "bar.mesh.inp").points) == 45
+    lines = "*NODE\n1, 0., 0., 0.\n2, 1., 0., 0.\n3, 2., 0., 0.\n*ELEMENT, TYPE=GAPUNI, ELSET=G\n7, 1, 2\n9, 2, 3\n"
+    imported = import_deck(write(tmp_path, "*SENSOR\n" + lines + step("*STATIC")), tmp_path / "lines")
+    assert len(sx.read_mesh(imported.mesh, require_volume=False).cells["line"]) == 2
+    assert "has no volume cells such as tetrahedra; it has 2 line" in str(imported.reasons[0])
+    assert "elements 'GAPUNI' cannot be computed with" in str(imported.reasons[0])
+
+
+def test_the_first_reason_is_one_that_refuses_the_step(tmp_path):
+    text = bar(model="*SENSOR, NAME=A\n") + PULLED.replace("*DLOAD", "*DLOAD\nEND, HYDRO, 1.")
+    path = write(tmp_path, text)
+    assert "*SENSOR" in str(import_deck(path, tmp_path / "strict").reasons[0])
+    loose = import_deck(path, tmp_path / "loose", strict=False)
+    assert [one.keyword for one in loose.reasons] == ["DLOAD"]
