@@ -52,7 +52,16 @@ class BodyTables:
     def tables(self) -> list[Table]:
         """Return tables ``[[body]]``, one for each part."""
         self._check_sections()
+        if not self._parts.names and self._step.procedure != "static":
+            self._check_densities()
         return [self._table(part) for part in self._parts.names]
+
+    def _check_densities(self) -> None:
+        """Raise UnsupportedKeyword if bars, in a deck without solid elements, have no mass."""
+        for section in self._deck.sections:
+            material = self._deck.materials.get(section.material.upper())
+            if material is not None and material.density is None:
+                raise UnsupportedKeyword(f"the material '{material.name}' has no density")
 
     def _check_sections(self) -> None:
         """Raise UnsupportedKeyword if solid elements have no section, or several with different materials."""

@@ -81,6 +81,8 @@ class ConstraintTables:
                 given[node] = given.get(node, 0.0) + mass * self._units.mass
         inside = self._geometry.mesh.points[self._geometry.in_elements]
         own = _ANY_MASS if density is None else _LITTLE_MASS * density * self._spacing(inside) ** 3
+        if not own and given:  # of no material
+            own = _LITTLE_MASS * min(given.values())
         loose = self.loose
         tables: list[Table] = [
             {
@@ -162,8 +164,9 @@ class ConstraintTables:
                 **self._place(a),
                 **{f"to_{key}": value for key, value in self._place(b).items()},
                 "stiffness": k * self._units.force / self._units.length,
+                **law,
             }
-            for name, pairs, k in self._discrete.springs
+            for name, pairs, k, law in self._discrete.springs
             for number, (a, b) in enumerate(pairs, start=1)
         ]
 

@@ -74,6 +74,8 @@ def _take_boundary(reading: Reading, block: Block) -> None:
         raise UnsupportedKeyword(f"supports with TYPE='{kind}' are not supported")
     if kind == "VELOCITY" and len(reading.deck.steps) > 1:
         raise UnsupportedKeyword("velocities of supports after the first step are not supported")
+    if "FIXED" in block.parameters and len(reading.deck.steps) > 1:
+        raise UnsupportedKeyword("supports that hold nodes where earlier steps have moved them are not supported")
     conditions = reading.conditions
     amplitude = _begin(reading, block, conditions, "supports")
     for line in block.lines:
@@ -88,7 +90,7 @@ def _take_boundary(reading: Reading, block: Block) -> None:
             continue
         first = direction(rest[0])
         last = direction(rest[1]) if rest[1] else first
-        value = real(rest[2]) if rest[2] else 0.0
+        value = real(rest[2]) if rest[2] and "FIXED" not in block.parameters else 0.0
         if last > 6:
             raise UnsupportedKeyword(f"degree of freedom {last} is not supported")
         conditions.prescribed += [
@@ -173,7 +175,7 @@ LOAD_KEYWORDS = {
     ),
     "BOUNDARY": Keyword(
         _take_boundary,
-        ("OP", "AMPLITUDE", "TIMEDELAY", "TYPE"),
+        ("OP", "AMPLITUDE", "TIMEDELAY", "TYPE", "FIXED"),
         "a `[[support]]`, moved where a value is given; `TYPE=VELOCITY` in motions, constant",
         "before or in steps",
     ),

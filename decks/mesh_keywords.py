@@ -37,6 +37,7 @@ ELEMENTS = {
     "C3D10H": '`tetra10`, `formulation = "mean-dilatation"`, with small strains `"full"`',
     "C3D15H": '`wedge15`, `formulation = "mean-dilatation"`, with small strains `"full"`',
     "C3D6H": '`wedge`, `formulation = "mean-dilatation"`, with small strains `"full"`',
+    "T3D2": "springs of stiffness E A/L, with half of the mass on each node",
     **{name: f"one layer of `{solid}`" for name, (solid, _) in (SOLID_OF_FLAT | SOLID_OF_SHELL).items()},
 }
 FORMULATIONS = {name: how.split('"')[1] for name, how in ELEMENTS.items() if "formulation" in how}

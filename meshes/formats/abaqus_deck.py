@@ -21,7 +21,7 @@ _WITH_INPUT = ("NODE", "ELEMENT", "NSET", "ELSET", "SURFACE")
 _WITH_TEXT = ("HEADING",)  # whose lines are a text, where "=" says nothing
 # Parameters without a value, which report a line that continues a keyword from one of data.
 _FLAGS = {
-    "COMPOSITE", "CYCLICSYMMETRY", "DIRECT", "EXPLICIT", "GENERATE", "GLOBAL", "INTERNAL", "MOONEY-RIVLIN",
+    "COMPOSITE", "CYCLICSYMMETRY", "DIRECT", "EXPLICIT", "FIXED", "GENERATE", "GLOBAL", "INTERNAL", "MOONEY-RIVLIN",
     "NEOHOOKE", "NLGEOM", "NODALTHICKNESS", "NOHAF", "OGDEN", "OVERLAY", "PERTURBATION", "POLYNOMIAL", "RAYLEIGH",
     "READ", "REDUCEDPOLYNOMIAL", "SMALLSLIDING", "STEADYSTATE", "UNSORTED", "UNSYMM", "VISCO", "WRITE", "YEOH",
 }  # fmt: skip

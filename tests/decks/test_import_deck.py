@@ -643,6 +643,7 @@ def test_what_would_act_elsewhere_or_be_left_out_is_refused(tmp_path, old, new, 
         ("MATERIAL=STEEL\n", "MATERIAL=STEEL, ORIENTATION=,\n"),
         ("*NODE, NSET=ALL\n", "*NSET, NSET=ALL, GENERATE\n10, 54\n*NODE, NSET=\n"),
         ("*BOUNDARY\n", "*BOUNDARY, TYPE=, OP=\n"),
+        ("*BOUNDARY\n", "*BOUNDARY, FIXED\n"),
     ],
 )
 def test_a_comma_at_the_end_of_a_keyword_does_not_swallow_data(tmp_path, old, new):
