@@ -28,13 +28,13 @@ class Discrete:
     springs : list of (str, list of (node, node), float, dict)
         Those along the line between nodes that may turn, with other keys of their tables.
     dashpots : list of (str, list of (node, node), float)
-    masses : list of (list of node, float)
+    masses : list of (list of (node, number of the element), float)
     """
 
     linear: list[tuple[str, list[dict[Dof, float]], float]] = field(default_factory=list)
     springs: list[tuple[str, list[Pair], float, dict[str, str]]] = field(default_factory=list)
     dashpots: list[tuple[str, list[Pair], float]] = field(default_factory=list)
-    masses: list[tuple[list[int], float]] = field(default_factory=list)
+    masses: list[tuple[list[tuple[int, int]], float]] = field(default_factory=list)
 
     @property
     def nodes(self) -> set[int]:
@@ -42,14 +42,14 @@ class Discrete:
         found = {node for _, rows, _ in self.linear for row in rows for node, _ in row}
         for pairs in (*(item[1] for item in self.springs), *(item[1] for item in self.dashpots)):
             found |= {node for pair in pairs for node in pair}
-        return found.union(*(nodes for nodes, _ in self.masses))
+        return found.union(*({node for node, _ in on} for on, _ in self.masses))
 
     @property
     def dofs(self) -> set[Dof]:
         """The components (node, component) on which springs act, or a mass."""
         found = {dof for _, rows, _ in self.linear for row in rows for dof in row}
         whole = {node for _, pairs, *_ in self.springs for pair in pairs for node in pair}
-        whole = whole.union(*(nodes for nodes, _ in self.masses))
+        whole = whole.union(*({node for node, _ in on} for on, _ in self.masses))
         return found | {(node, k) for node in whole for k in range(3)}
 
 
@@ -96,7 +96,7 @@ def discrete_of(deck: Deck, geometry: DeckGeometry, nonlinear: bool) -> Discrete
         ends = [(nodes[0], nodes[1]) for *_, nodes in _elements(geometry, dashpot.elements, "DASHPOT", reported)]
         found.dashpots.append((f"dashpots_{k}", ends, dashpot.viscosity))
     for mass in deck.masses:
-        on = [nodes[0] for *_, nodes in _elements(geometry, mass.elements, "MASS", reported)]
+        on = [(nodes[0], number) for number, _, nodes in _elements(geometry, mass.elements, "MASS", reported)]
         found.masses.append((on, mass.mass))
     for coupling in deck.distributed:
         if coupling.of_element:
@@ -135,7 +135,7 @@ def _add_bars(found: Discrete, deck: Deck, geometry: DeckGeometry, nonlinear: bo
                 row = {(pair[a], i): s * float(axis[i]) for a, s in ((1, 1.0), (0, -1.0)) for i in range(3)}
                 found.linear.append((f"bar_{number}", [row], stiffness))
             if material.density is not None:
-                found.masses.append(([*pair], 0.5 * material.density * section.area * length))
+                found.masses.append(([(node, number) for node in pair], 0.5 * material.density * section.area * length))
 
 
 def _elements(
