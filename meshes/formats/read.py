@@ -66,7 +66,7 @@ def read_mesh(
     Parameters
     ----------
     path : path-like
-        Gmsh ``.msh`` (2 and 4), Abaqus or CalculiX ``.inp``, ``.vtk``, ``.vtu`` and many more.
+        Gmsh ``.msh`` (1, 2 and 4), Abaqus or CalculiX ``.inp``, ``.vtk``, ``.vtu`` and many more.
     scale : float, default 1
         Metres per unit of length in the file, 1e-3 for millimetres. Universal and Radioss files may give their unit,
         which is the default then.
