@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
@@ -70,7 +71,7 @@ class Frames(Copyable):
         flat = np.flatnonzero(moments[:, 0] <= _FLAT * moments[:, 2])
         if len(flat):
             raise InvalidSystem(f"Frames: the four particles of frame {flat[0]} must not be in a plane.")
-        self.rest_arms = arms
+        self.rest_arms, self._rest_centers, self._n_nodes = arms, self.centers(points), len(points)
         self._lengths = np.linalg.norm(
             points[self.nodes[:, _PAIRS[:, 0]]] - points[self.nodes[:, _PAIRS[:, 1]]], axis=2
         )
@@ -82,6 +83,33 @@ class Frames(Copyable):
     def rods(self) -> RigidBars:
         """The six rods of each frame, as constraints."""
         return RigidBars(self.nodes[:, _PAIRS].reshape(-1, 2), self._lengths.ravel())
+
+    def weights(self, numbers: ArrayLike, at: ArrayLike) -> sp.csr_array:
+        """Return the weights [p, n] of particles in points that move with frames, for `fem.couplings.Interpolation`.
+
+        Parameters
+        ----------
+        numbers : int [p]
+            The frame of each point.
+        at : float64 [p, 3]
+            The points in m, undeformed.
+
+        Raises
+        ------
+        InvalidSystem
+            If there is no such frame, or shapes do not match.
+        """
+        chosen, places = np.atleast_1d(np.asarray(numbers)), np.atleast_2d(np.asarray(at, dtype=float))
+        if chosen.dtype.kind not in "iu" or chosen.ndim != 1 or places.shape != (len(chosen), 3):
+            raise InvalidSystem("Frames: points must be given as the numbers [p] of frames and positions [p, 3].")
+        if not np.isfinite(places).all() or np.any((chosen < 0) | (chosen >= len(self))):
+            raise InvalidSystem(f"Frames: frames of points must be from 0 to {len(self) - 1}, and positions finite.")
+        arms = self.rest_arms[chosen]
+        second = np.einsum("pai,paj->pij", arms, arms)
+        along = _solved(second, places - self._rest_centers[chosen])
+        found = 0.25 + np.einsum("pai,pi->pa", arms, along)
+        rows = np.repeat(np.arange(len(chosen)), 4)
+        return sp.csr_array((found.ravel(), (rows, self.nodes[chosen].ravel())), shape=(len(chosen), self._n_nodes))
 
     def centers(self, q: Array) -> Array:
         """Return the centres [f, 3] in m of frames at the positions q [n, 3] of particles, or their velocities."""
