@@ -415,6 +415,7 @@ def calls() -> dict[str, Call]:
             rest=[[0.5, 0.0]],
             stiffness=[[[3.0, 1.0], [1.0, 2.0]]],
             stress=[[0.0, 0.1]],
+            couplings=[(0, 0), (0, 1), (1, 1)],
         ),
         "Frames": _call(sx.structures.Frames, fly, nodes=CELLS, points=POINTS, held=np.zeros((1, 6), bool)),
         "Joint": _call(
@@ -482,6 +483,40 @@ def calls() -> dict[str, Call]:
             group=None,
             formulation="green",
             extent=0.5,
+        ),
+        "Orthotropic": _call(
+            sx.structures.Orthotropic, ignore, E1=9.0, E2=2.0, nu12=0.3, G12=1.0, G13=1.0, G23=1.0, density=1.0
+        ),
+        "Ply": _call(sx.structures.Ply, ignore, thickness=0.1, material=RUBBER, angle=30.0),
+        "ShellProperties": _call(
+            sx.structures.ShellProperties,
+            ignore,
+            membrane=np.eye(3),
+            coupling=np.zeros((3, 3)),
+            bending=np.eye(3),
+            shear=np.eye(2),
+            thickness=0.1,
+            mass=1.0,
+            center=0.01,
+            moment=0.1,
+        ),
+        "ShellProperties.uniform": _call(sx.structures.ShellProperties.uniform, ignore, thickness=0.1, material=RUBBER),
+        "ShellProperties.laminate": _call(
+            sx.structures.ShellProperties.laminate, ignore, plies=[sx.structures.Ply(0.1, RUBBER, 30.0)]
+        ),
+        "shells": _call(
+            sx.structures.shells,
+            lambda made: finite(made.section_forces(1.01 * made.points)["quad"]),
+            mesh=sx.Mesh(
+                np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.1]]),
+                {"quad": np.arange(4, dtype=np.int32)[None]},
+            ),
+            properties=sx.structures.ShellProperties.uniform(0.1, RUBBER),
+            offset=0.01,
+            direction=[1.0, 0.0, 0.0],
+            directors=np.tile([0.0, 0.0, 1.0], (4, 1)),
+            fold=35.0,
+            extent=0.1,
         ),
         "Surface.of": _call(sx.contact.Surface.of, ignore, mesh=TWO, bodies=None),
         "Bars": _call(sx.Bars, carry, pairs=PAIRS, law=sx.measures.GreenStrain(10.0, 1.2), dim=3),

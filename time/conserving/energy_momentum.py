@@ -46,6 +46,7 @@ class EnergyMomentum(ImplicitIntegrator):
 
     compensated: bool = False
 
+    kind = "energy-momentum"
     order = 2
     conserves = frozenset({"energy", "momentum", "angular momentum"})
     symmetric = True

@@ -129,6 +129,8 @@ class Rattle(ConstrainedIntegrator["RattleMotion"]):
         If the step is not positive, or beta negative.
     """
 
+    kind = "rattle"
+
     @property
     def name(self) -> str:
         """How messages call the method."""
@@ -170,6 +172,7 @@ class Shake(ConstrainedIntegrator["ShakeMotion"]):
         If the step is not positive, or beta negative.
     """
 
+    kind = "shake"
     takes = frozenset({"supports", "loads", "constraints", "changing stencils", "frames", "joints"})
     why_not = MappingProxyType(
         {

@@ -42,6 +42,7 @@ class Midpoint(ImplicitIntegrator):
 
     alpha: Annotated[float, between(0.0, 1.0)] = 0.5
 
+    kind = "midpoint"
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
 
     @property

@@ -31,6 +31,8 @@ class FramedMotions:
 
     Attributes
     ----------
+    n_free : int
+        How many coordinates are free.
     scale : float
         The mean of K/M in 1/s², a measure of the largest ω².
     """
@@ -49,17 +51,18 @@ class FramedMotions:
             multipliers = system.joints.balance(system, motions.q, forces)
             system.joints.add_stiffness(multipliers, system.joint_slots(), stiffness)
         self._fixed = self._coordinates.system.fixed
-        self.free = np.flatnonzero(~self._fixed.ravel())
+        self._basis = self._coordinates.basis(motions.q)
+        self.n_free = int(np.shape(self._basis)[1])
         self._K = self._matrix(stiffness, forces)
         self._M = self._matrix(system.mass_values[:, None, None] * np.eye(3), np.zeros_like(forces))
-        self._G = self._conditions()[:, self.free]
+        self._G = sp.csr_array(self._conditions() @ self._basis)
         self.scale = float(np.mean(np.array(self._K.diagonal(), float) / np.array(self._M.diagonal(), float))) or 1.0
 
     def _matrix(self, blocks: Array, forces: Array) -> sp.csr_array:
         pattern, q = self._coordinates.system.pattern, self._q
         out = pattern.zeros(3)
         self._coordinates.write_matrix(blocks, (q, q), np.zeros(self._fixed.shape), forces, 1.0, out)
-        matrix = sp.csr_array(pattern.matrix(out))[self.free][:, self.free]
+        matrix = self._basis.T @ sp.csr_array(pattern.matrix(out)) @ self._basis
         return sp.csr_array(0.5 * (matrix + matrix.T))
 
     def _conditions(self) -> sp.csr_array:
@@ -82,14 +85,13 @@ class FramedMotions:
                 f"natural_modes: n must be from 1 to {self.n_moving}, how many coordinates are free, got {n}."
             )
         squares, vectors = self._pairs(n)
-        z = np.zeros((n, self._fixed.size))
-        z[:, self.free] = vectors.T
+        z = (self._basis @ vectors).T
         return squares, np.array([self._coordinates.motions(self._q, one.reshape(-1, 3)) for one in z])
 
     @cached_property
     def n_moving(self) -> int:
         """How many independent motions there are."""
-        return len(self.free) - self._rank
+        return self.n_free - self._rank
 
     @cached_property
     def _rank(self) -> int:
@@ -103,7 +105,7 @@ class FramedMotions:
     def _possible(self) -> Array:
         """The motions [free, k] that joints let be, orthonormal."""
         if not self._joints:
-            return np.eye(len(self.free))
+            return np.eye(self.n_free)
         return np.linalg.svd(self._scaled_conditions())[2][self._rank :].T
 
     def _scaled_conditions(self) -> Array:
@@ -118,7 +120,7 @@ class FramedMotions:
             return {}
         from scipy.sparse.linalg import LinearOperator, splu
 
-        n, c, K = len(self.free), self._joints.size, self._K - shift * self._M
+        n, c, K = self.n_free, self._joints.size, self._K - shift * self._M
         size = float(abs(K).max())
         norms = np.sqrt(np.asarray(self._G.multiply(self._G).sum(axis=1)).ravel())
         G = sp.csr_array(sp.diags_array(size / np.where(norms > 0.0, norms, 1.0)) @ self._G)
@@ -134,12 +136,12 @@ class FramedMotions:
         from scipy.linalg import eigh
         from scipy.sparse.linalg import ArpackError, eigsh
 
-        if len(self.free) <= max(_DENSE, 2 * n + 2):
+        if self.n_free <= max(_DENSE, 2 * n + 2):
             Z = self._possible
             K, M = (Z.T @ (matrix @ Z) for matrix in (self._K, self._M))
             squares, vectors = eigh(K, M, subset_by_index=[0, n - 1])
             return squares, Z @ vectors
-        start, shift = np.random.default_rng(0).standard_normal(len(self.free)), -_SHIFT * self.scale
+        start, shift = np.random.default_rng(0).standard_normal(self.n_free), -_SHIFT * self.scale
         try:
             options = {"sigma": shift, "v0": start} | self._within_joints(shift)
             squares, vectors = eigsh(sp.csc_array(self._K), n, sp.csc_array(self._M), **options)  # pyright: ignore

@@ -8,7 +8,8 @@ The equations r(Δq) = 0 of particles have unknown forces within frames in addit
 resultants and moments P(q)ᵀ r = (Σ r, Σ ρ × r) with the arms ρ where the forces r act: at the middle of a step or at
 its end. Tested with the increment itself, Δq = P(q̄) z, they do no work; so what a method keeps without frames it keeps
 with them. With δΔq = P¹ (δu, T δθ), T = 4/(4 + θ²) (1 + ½ θ̂), and w = 0.5 or 1 for arms in the middle or at the end,
-the matrix is P(q)ᵀ K P¹ (1, T) + w Σ r̂ ρ̂¹ T on the rotations.
+the matrix is P(q)ᵀ K P¹ (1, T) + w Σ r̂ ρ̂¹ T on the rotations. A rod has no equation for rotations about its axis d; the
+matrix has s d d¹ᵀ T there, with a stiffness s as large as that of its other rotations, and no such rotation follows.
 
 Conditions g = 0 of joints are quadratic, so that their forces G(q̄)ᵀλ do the work λ·G(q̄)Δq = λ·(g¹ − g⁰) = 0 and have no
 resultants. Multipliers λ are unknowns as well (`symplex.time.solvers.joint_border`).
@@ -21,6 +22,7 @@ from __future__ import annotations
 from typing import Protocol, final, runtime_checkable
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
@@ -34,6 +36,7 @@ from symplex.time.solvers.newton import Newton, NewtonSolver
 from symplex.time.solvers.step_equations import StepEquations
 
 _DENSE, _SPARSE = 30, 2000  # unknowns between which factors of the few couplings of lines take least
+_ALONG = 1e-4  # sine of an angle, below which a rotation is about the axis of a rod
 _ROTATION = 1.0  # by which a correction of a balance of forces may rotate a frame about an axis
 
 
@@ -85,6 +88,7 @@ class NodalCoordinates:
         all_pairs = np.stack([pairs[:, 0, [0, 0, 1, 1]], pairs[:, 1, [0, 1, 0, 1]]], axis=2).reshape(-1, 2)
         present = (all_pairs >= 0).all(axis=1)
         mass, fixed = self._masses(system, frames), self._fixed(system, frames)
+        self._held, self._rods = fixed[1 : 2 * f : 2].copy(), np.flatnonzero(frames.is_rod)  # rotations that are held
         pairs = np.unique(all_pairs[present], axis=0).astype(np.int32)
         self.n_nodes, self.border = len(mass), None
         if with_joints and system.joints:
@@ -100,7 +104,7 @@ class NodalCoordinates:
 
     def _masses(self, system: System, frames: Frames) -> Array:
         mass = np.asarray(system.mass)
-        of_frames = mass[frames.nodes]
+        of_frames = frames.shares[:, None] * mass[frames.nodes]
         second = (of_frames * (frames.rest_arms**2).sum(axis=2)).sum(axis=1)
         return np.concatenate([np.column_stack([of_frames.sum(axis=1), 2.0 / 3.0 * second]).ravel(), mass[self.free]])
 
@@ -141,7 +145,24 @@ class NodalCoordinates:
         """
         out[...] = 0.0
         rows = self.pattern.indptr, self.pattern.indices
-        _add_matrix(blocks, *rows, self._places, self._of_node, self.frames, *ends, z, forces, weight, out)
+        _add_matrix(blocks, *rows, self._places, self._of_node, self.frames, self._held, *ends, z, forces, weight, out)
+
+    def basis(self, q: Array) -> sp.csr_array:
+        """Return the small motions that are free, in orthogonal columns [3·nodes, k] of coordinates z.
+
+        All but rotations of rods about their axes, at positions q [n, 3].
+        """
+        fixed = self.system.fixed
+        blocks = np.eye(3) * ~fixed[:, None, :]
+        rods = self._rods
+        d = q[self.frames[rods, 0]] - q[self.frames[rods, 1]]
+        d /= np.linalg.norm(d, axis=1)[:, None]
+        allowed = blocks[2 * rods + 1]
+        _, sizes, kept = np.linalg.svd(np.cross(d[:, None], allowed.swapaxes(1, 2)).swapaxes(1, 2))
+        blocks[2 * rods + 1] = np.where((sizes > _ALONG)[:, None], allowed @ kept.swapaxes(1, 2), 0.0)
+        n = len(fixed)
+        matrix = sp.csc_array(sp.bsr_array((blocks, np.arange(n), np.arange(n + 1)), shape=(3 * n, 3 * n)))
+        return sp.csr_array(matrix[:, np.flatnonzero(abs(matrix).sum(axis=0) > 0.0)])
 
     def motions(self, q: Array, z: Array) -> Array:
         """Return small motions P(q) z [n, 3] of nodes at positions q [n, 3]."""
@@ -402,6 +423,12 @@ def _center(q, nodes, i):
     return 0.25 * (q[nodes[0], i] + q[nodes[1], i] + q[nodes[2], i] + q[nodes[3], i])
 
 
+@formula
+def _share(nodes):
+    """Return which part of a particle each of its places in a row stands for: a rod has each of its two twice."""
+    return 0.5 if nodes[0] == nodes[2] and nodes[1] == nodes[3] else 1.0
+
+
 @kernel
 def _write_increment(q0, z, frames, free, out):
     for f in range(len(frames)):
@@ -425,11 +452,12 @@ def _write_resultants(q, forces, frames, free, out):
     for f in range(len(frames)):
         nodes = frames[f]
         cx, cy, cz = _center(q, nodes, 0), _center(q, nodes, 1), _center(q, nodes, 2)
+        share = _share(nodes)
         for k in range(3):
             out[2 * f, k], out[2 * f + 1, k] = 0.0, 0.0
         for node in nodes:
             a, b, d = q[node, 0] - cx, q[node, 1] - cy, q[node, 2] - cz
-            x, y, w = forces[node, 0], forces[node, 1], forces[node, 2]
+            x, y, w = share * forces[node, 0], share * forces[node, 1], share * forces[node, 2]
             out[2 * f, 0] += x
             out[2 * f, 1] += y
             out[2 * f, 2] += w
@@ -442,7 +470,7 @@ def _write_resultants(q, forces, frames, free, out):
 
 
 @kernel
-def _add_matrix(blocks, indptr, indices, places, of_node, frames, q, q1, z, forces, weight, out):
+def _add_matrix(blocks, indptr, indices, places, of_node, frames, held, q, q1, z, forces, weight, out):
     n = len(q)
     left, right = np.zeros((n, 3, 3)), np.zeros((n, 3, 3))  # −ρ̂ at q, and −ρ̂¹ T
     T, on = np.empty((3, 3)), np.empty((3, 3))
@@ -456,6 +484,7 @@ def _add_matrix(blocks, indptr, indices, places, of_node, frames, q, q1, z, forc
         cx, cy, cz = _center(q, nodes, 0), _center(q, nodes, 1), _center(q, nodes, 2)
         ex, ey, ez = _center(q1, nodes, 0), _center(q1, nodes, 1), _center(q1, nodes, 2)
         on[...] = 0.0
+        part = weight * _share(nodes)
         for node in nodes:
             _set_minus_cross(q[node, 0] - cx, q[node, 1] - cy, q[node, 2] - cz, left[node])
             a, b, d = q1[node, 0] - ex, q1[node, 1] - ey, q1[node, 2] - ez
@@ -463,7 +492,7 @@ def _add_matrix(blocks, indptr, indices, places, of_node, frames, q, q1, z, forc
                 right[node, 0, j] = T[1, j] * d - T[2, j] * b
                 right[node, 1, j] = T[2, j] * a - T[0, j] * d
                 right[node, 2, j] = T[0, j] * b - T[1, j] * a
-            rx, ry, rz = weight * forces[node, 0], weight * forces[node, 1], weight * forces[node, 2]
+            rx, ry, rz = part * forces[node, 0], part * forces[node, 1], part * forces[node, 2]
             for j in range(3):  # (ω × ρ) × r
                 u, v, s = right[node, 0, j], right[node, 1, j], right[node, 2, j]
                 on[0, j] += v * rz - s * ry
@@ -498,6 +527,34 @@ def _add_matrix(blocks, indptr, indices, places, of_node, frames, q, q1, z, forc
                             out[place[3], i, j] += (
                                 Y[0, i] * by_rotation[0, j] + Y[1, i] * by_rotation[1, j] + Y[2, i] * by_rotation[2, j]
                             )
+    for f in range(len(frames)):
+        nodes = frames[f]
+        if _share(nodes) < 1.0:
+            a, b = nodes[0], nodes[1]
+            place = _place(indptr, indices, places, a, 3)
+            _add_axis(q[a] - q[b], q1[a] - q1[b], z[2 * f + 1], held[f], out[place])
+
+
+@formula
+def _add_axis(d, d1, theta, held, block):
+    """Add s d d¹ᵀ T for the rotation of a rod about its axis, unless what is held of its rotations excludes it."""
+    size, of_held, largest = 0.0, 0.0, 0.0
+    for i in range(3):
+        for j in range(3):
+            largest = max(largest, abs(block[i, j]))
+        size += d[i] * d[i]
+        of_held += d[i] * d[i] if held[i] else 0.0
+    if of_held > 1e-8 * size:
+        return
+    x, y, w = theta[0], theta[1], theta[2]
+    s = largest / size * 4.0 / (4.0 + x * x + y * y + w * w)
+    tx = d1[0] + 0.5 * (d1[1] * w - d1[2] * y)
+    ty = d1[1] + 0.5 * (d1[2] * x - d1[0] * w)
+    tz = d1[2] + 0.5 * (d1[0] * y - d1[1] * x)
+    for i in range(3):
+        block[i, 0] += s * d[i] * tx
+        block[i, 1] += s * d[i] * ty
+        block[i, 2] += s * d[i] * tz
 
 
 @formula
