@@ -89,6 +89,15 @@ def has(feature):
             "joints": {"ball": Joint("spherical", ([0, 1, 2, 3], None), Q, Q.mean(axis=0))},
         },
     }
+    options["moving joints"] = {
+        "frames": Frames([[0, 1, 2, 3]], Q),
+        "joints": {
+            "axle": Joint(
+                *("revolute", ([0, 1, 2, 3], None), Q, Q.mean(axis=0), V[3]),
+                angle=sx.actions.TimeFunction.steady(np.linalg.norm(V[3])),
+            )
+        },
+    }
     mass = MASS
     if feature == "changing stencils":
         return sx.System(MASS, {"argon": sx.measures.ShortRangeLennardJones(0.1, 0.8, cutoff=1.5)})
@@ -110,6 +119,7 @@ def has(feature):
 NEEDED_FOR = {
     "jumping supports": {"consistent mass", "moving supports"},
     "joints": {"frames"},
+    "moving joints": {"joints", "frames"},
 }  # that feature comes with these
 
 
@@ -168,7 +178,7 @@ def test_a_form_that_is_missing_is_refused(method):
 @pytest.mark.parametrize("feature", [feature for feature in FEATURES if feature != "constraints"])
 def test_features_are_taken_or_refused(method, feature):
     system = has(feature)
-    if feature in ("frames", "joints") and "constraints" in method.takes:
+    if feature in ("frames", "joints", "moving joints") and "constraints" in method.takes:
         method = replace(method, constraints={})  # the rods of the frame
     if {feature, *NEEDED_FOR.get(feature, ())} <= method.takes:
         assert runs_on(method, system)

@@ -215,6 +215,8 @@ class FramedSolver:
         Δq of the last solution in m.
     forces : float64 [n, 3]
         The forces in N that lead to it, those within frames included.
+    times : (float, float)
+        When the increment begins and ends, in s, for joints whose motion is given.
     """
 
     def __init__(self, system: System, settings: Newton):
@@ -230,6 +232,12 @@ class FramedSolver:
         self._solver = NewtonSolver(self.coordinates.system, settings, SparseSolver if banded else None)
         self._equations = _Equations(system, self.coordinates)
         self.increment, self.forces = np.zeros(system.fixed.shape), np.zeros(system.fixed.shape)
+        self.times = 0.0, 0.0
+
+    def works_of_joints(self) -> list[float]:
+        """Return the work in J of what keeps each motion of a joint that is given as it is, on the last increment."""
+        border = self.coordinates.border
+        return [] if border is None else border.works(self.increment)
 
     @property
     def multipliers(self) -> Array:
@@ -276,6 +284,8 @@ class FramedSolver:
             If there is none to be found.
         """
         coordinates, reduced = self.coordinates, self._equations
+        if coordinates.border is not None:
+            coordinates.border.take_times(*self.times)
         reduced.begin(equations, q0)
         z = np.zeros(coordinates.system.fixed.shape)
         z[2 * len(coordinates.frames) : coordinates.n_nodes] = np.broadcast_to(start, q0.shape)[coordinates.free]
@@ -367,7 +377,7 @@ class _Equations:
         border.multipliers[...] = 0.0
         self._step.forces(np.zeros_like(self.increment), self.forces_found)
         forces = self.forces_found - self._step.constant / self._step.impulse
-        return border.unknowns(system.joints.balance(system, self._q0, forces))
+        return border.unknowns(border.at_end.balance(system, self._q0, forces))
 
     def at_increment(self, z: Array) -> None:
         """Set all that belongs to particles for an increment z."""
