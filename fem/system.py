@@ -307,7 +307,7 @@ class System(Masses):
             return {}
         force = self.force(state.t, state.q, state.v, internal=state.internal)
         a = self.frames.accelerations(self, force, state.q, state.v)
-        return self.joints.reactions(self, state.q, state.v, a)
+        return self.joints.at(state.t).reactions(self, state.q, state.v, a)
 
     @cached_property
     def has_supports(self) -> bool:
@@ -329,7 +329,7 @@ class System(Masses):
         force = self.force(t, q, v, internal=internal)
         if self.frames is not None:
             a = self.frames.accelerations(self, force, q, v)
-            a = self.joints.accelerations(self, q, v, a) if self.joints else a
+            a = self.joints.at(t).accelerations(self, q, v, a) if self.joints else a
             return a + self.moving.accelerations(t) if self.moving else a
         return self.response(force, self.moving.accelerations(t)) if self.moving else self.accelerations(force)
 

@@ -39,6 +39,7 @@ Feature = Literal[
     "constraints",
     "frames",
     "joints",
+    "moving joints",
 ]
 # and what may be done with a method.
 Use = Literal["composition", "thermostat"]
@@ -114,6 +115,13 @@ def _joints(system: System) -> str:
     return f"cannot keep joints, such as '{next(iter(system.joints))}'" if system.joints else ""
 
 
+def _moving_joints(system: System) -> str:
+    if not system.joints.moving:
+        return ""
+    name = system.joints.moving[0]
+    return f"cannot move joints, but the {' and the '.join(system.joints[name].given)} of joint '{name}' is given"
+
+
 # What of each feature a system has that a method cannot do with, as the end of a sentence; none: it has no such thing.
 _SENTENCES: Mapping[Feature, Callable[[System], str]] = {
     "consistent mass": _consistent_mass,
@@ -127,6 +135,7 @@ _SENTENCES: Mapping[Feature, Callable[[System], str]] = {
     "barriers": _barriers,
     "frames": _frames,
     "joints": _joints,
+    "moving joints": _moving_joints,
 }
 
 

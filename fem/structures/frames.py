@@ -88,6 +88,7 @@ class Frames(Copyable):
         if len(flat):
             raise InvalidSystem(f"Frames: the four particles of frame {flat[0]} must not be in a plane.")
         self.rest_arms, self.rest_centers = arms, self.centers(points)
+        self._n_nodes = len(points)
         several = ~self.is_rod[:, None] | (np.arange(len(_PAIRS)) == 0)
         self._ends, self._frame_of_rod = self.nodes[:, _PAIRS][several], np.nonzero(several)[0]
         self._lengths = np.linalg.norm(points[self._ends[:, 0]] - points[self._ends[:, 1]], axis=1)
@@ -128,6 +129,35 @@ class Frames(Copyable):
                 nodes = np.ascontiguousarray(self.nodes[frames, :size])
                 found[name] = _HeldCentres(nodes, axes, self.rest_centers[frames, axes])
         return found
+
+    def weights(self, numbers: ArrayLike, at: ArrayLike) -> sp.csr_array:
+        """Return the weights [p, n] of particles in points that move with frames, for `fem.couplings.Interpolation`.
+
+        Parameters
+        ----------
+        numbers : int [p]
+            The frame of each point.
+        at : float64 [p, 3]
+            The points in m, undeformed.
+
+        Raises
+        ------
+        InvalidSystem
+            If there is no such frame, or shapes do not match.
+        """
+        chosen, places = np.atleast_1d(np.asarray(numbers)), np.atleast_2d(np.asarray(at, dtype=float))
+        if chosen.dtype.kind not in "iu" or chosen.ndim != 1 or places.shape != (len(chosen), 3):
+            raise InvalidSystem("Frames: points must be given as the numbers [p] of frames and positions [p, 3].")
+        if not np.isfinite(places).all() or np.any((chosen < 0) | (chosen >= len(self))):
+            raise InvalidSystem(f"Frames: frames of points must be from 0 to {len(self) - 1}, and positions finite.")
+        if self.is_rod[chosen].any():
+            raise InvalidSystem("Frames: points must be of frames of four particles, which rods are not.")
+        arms = self.rest_arms[chosen]
+        second = np.einsum("pai,paj->pij", arms, arms)
+        along = _solved(second, places - self.rest_centers[chosen])
+        found = 0.25 + np.einsum("pai,pi->pa", arms, along)
+        rows = np.repeat(np.arange(len(chosen)), 4)
+        return sp.csr_array((found.ravel(), (rows, self.nodes[chosen].ravel())), shape=(len(chosen), self._n_nodes))
 
     def centers(self, q: Array) -> Array:
         """Return the centres [f, 3] in m of frames at the positions q [n, 3] of particles, or their velocities."""

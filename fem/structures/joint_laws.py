@@ -41,7 +41,7 @@ class _Coordinate(Copyable):
     """
 
     def __init__(self, owner: str, joint: Joint, coordinate: JointCoordinate | None, rest: float):
-        known = joint.coordinates
+        known = list(joint.coordinates)
         if not known:
             raise InvalidSystem(f"{owner}: a {joint.kind} joint has no angle and no displacement.")
         if coordinate is None and len(known) > 1:

@@ -20,7 +20,7 @@ from symplex.time.equilibria.balance import StaticBalance
 from symplex.time.equilibria.relaxation import relaxed, way_of_supports
 from symplex.time.solvers.linear import linear_solver
 from symplex.time.solvers.newton import Newton
-from symplex.time.solvers.nodal_coordinates import newton_solver
+from symplex.time.solvers.nodal_coordinates import FramedSolver, newton_solver
 from symplex.time.solvers.singular import SingularMatrix, motion_without_force
 
 Way = Literal["load steps", "arc length", "relaxation"]
@@ -191,7 +191,7 @@ def _begun(system: System, q: ArrayLike, t: float, since: float | None) -> tuple
     start = system.state(np.asarray(q, dtype=float), t=t).q
     system.check_start(start)
     if system.joints:
-        system.joints.require_closed(system, start, np.zeros_like(start), "static_equilibrium")
+        system.joints.at(t).require_closed(system, start, np.zeros_like(start), "static_equilibrium")
     system.update_neighbours(start)
     return start, StaticBalance(system, t, start, _way(system, t, since))
 
@@ -219,6 +219,8 @@ class _Search:
     def __init__(self, system: System, balance: StaticBalance, q: Array, newton: Newton):
         self._system, self._balance = system, balance
         self._solver = newton_solver(system, newton)
+        if isinstance(self._solver, FramedSolver):
+            self._solver.times = balance.t, balance.t
         self._newton = newton
         self._start, self._q, self._part = q, q, 0.0
         self._steps = self._corrections = 0

@@ -253,6 +253,8 @@ class FramedSolver:
         Δq of the last solution in m.
     forces : float64 [n, 3]
         The forces in N that lead to it, those within frames included.
+    times : (float, float)
+        When the increment begins and ends, in s, for joints whose motion is given.
     """
 
     def __init__(self, system: System, settings: Newton):
@@ -269,6 +271,12 @@ class FramedSolver:
         self._equations = _Equations(system, self.coordinates)
         self._solver.positions_at = self._equations.positions_at
         self.increment, self.forces = np.zeros(system.fixed.shape), np.zeros(system.fixed.shape)
+        self.times = 0.0, 0.0
+
+    def works_of_joints(self) -> list[float]:
+        """Return the work in J of what keeps each motion of a joint that is given as it is, on the last increment."""
+        border = self.coordinates.border
+        return [] if border is None else border.works(self.increment)
 
     @property
     def multipliers(self) -> Array:
@@ -315,6 +323,8 @@ class FramedSolver:
             If there is none to be found, or supports do not move a frame as a rigid body.
         """
         reduced = self._equations
+        if self.coordinates.border is not None:
+            self.coordinates.border.take_times(*self.times)
         reduced.begin(equations, q0)
         z = np.zeros(self.coordinates.system.fixed.shape)
         if np.any(start):
@@ -424,7 +434,7 @@ class _Equations:
         border.multipliers[...] = 0.0
         self._step.forces(np.zeros_like(self.increment), self.forces_found)
         forces = self.forces_found - self._step.constant / self._step.impulse
-        return border.unknowns(system.joints.balance(system, self._q0, forces))
+        return border.unknowns(border.at_end.balance(system, self._q0, forces))
 
     def at_increment(self, z: Array) -> None:
         """Set all that belongs to particles for an increment z."""
