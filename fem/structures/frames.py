@@ -53,8 +53,8 @@ class Frames(Copyable):
         True for frames of two particles.
     shares : float64 [f]
         Which part of a particle each of its places in a row stands for: 1, or ½ of rods.
-    rest_arms : float64 [f, 4, 3]
-        Positions in m of particles relative to the centres of their frames, undeformed.
+    rest_arms, rest_centers : float64 [f, 4, 3], [f, 3]
+        Positions in m of particles relative to the centres of their frames, and these, undeformed.
 
     Raises
     ------
@@ -84,7 +84,7 @@ class Frames(Copyable):
         flat = np.flatnonzero(~self.is_rod & (moments[:, 0] <= _FLAT * moments[:, 2]))
         if len(flat):
             raise InvalidSystem(f"Frames: the four particles of frame {flat[0]} must not be in a plane.")
-        self.rest_arms = arms
+        self.rest_arms, self.rest_centers = arms, self.centers(points)
         several = ~self.is_rod[:, None] | (np.arange(len(_PAIRS)) == 0)
         self._ends = self.nodes[:, _PAIRS][several]
         self._lengths = np.linalg.norm(points[self._ends[:, 0]] - points[self._ends[:, 1]], axis=1)

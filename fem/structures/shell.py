@@ -16,8 +16,13 @@ in which γ₁ and γ₂ are those in the middles of edges, interpolated (Dvorki
 are 16 measures that are quadratic in positions, and the energy is quadratic in them: its integral by 2 × 2 points is a
 constant matrix C, from which four enhanced strains, (J₀/J) V₀ diag(ξ, η, (ξ, η)), are condensed (Simo and Rifai, Int.
 J. Numer. Meth. Engng 29 (1990) 1595). Triangles have constant ε and κ, and γ along edges constant on each (MITC3: Lee
-and Bathe, Comput. Struct. 82 (2004) 945), with the shear stiffness times h²/(h² + α L²) (Lyly, Stenberg and Vihinen,
-Comput. Methods Appl. Mech. Engng 110 (1993) 343), h the thickness and L the longest edge.
+and Bathe, Comput. Struct. 82 (2004) 945).
+
+In shear elements have the flexibility S⁻¹ + β L²/D, with their longest edge L and their stiffness D in bending, the
+mean over directions. For one material and ν = 0.3 that is S times h²/(h² + α L²) with α = 3.5 β, as Lyly, Stenberg and
+Vihinen have it (Comput. Methods Appl. Mech. Engng 110 (1993) 343). With α = 0.1 triangles do not lock. Quadrilaterals
+have α = 0.01, so little that deflections hardly change: it bounds the stiffness of thin shells in shear, and with that
+the round-off of forces and the frequencies of directors, which otherwise grow with L²/h².
 """
 
 from __future__ import annotations
@@ -42,7 +47,7 @@ from symplex.fem.structures.quadratic_measures import QuadraticMeasures
 from symplex.fem.structures.rigidity import CORNERS
 from symplex.meshes.mesh import Mesh
 
-_ALPHA = 0.1  # of shear in triangles
+_BETA = {"quad": 0.01 / 3.5, "triangle": 0.1 / 3.5}
 _PARALLEL = 1e-3  # sine of the angle between direction and a normal, below which it gives none
 _POSITIVE = 1e-10  # part of the mean of an element's determinants that the least of them must have
 _MOST_FOLD = 120.0  # degrees
@@ -600,12 +605,13 @@ def _stiffness(part: _Part) -> tuple[Array, Array]:
     strains[:, :, 6:, a + b :] = P @ kind.shears
     matrices = np.zeros((m, 8, 8))
     matrices[:, :6, :6] = part.per_element("matrix")
-    shear = part.per_element("shear")
-    if kind.name == "triangle":
-        edges = np.linalg.norm(part.points - np.roll(part.points, 1, axis=1), axis=2).max(axis=1)
-        square = part.per_element("thickness") ** 2
-        shear = shear * (square / (square + _ALPHA * edges**2))[:, None, None]
-    matrices[:, 6:, 6:] = shear
+    edges = np.linalg.norm(part.points - np.roll(part.points, 1, axis=1), axis=2).max(axis=1)
+    D = matrices[:, 3:6, 3:6]
+    mean = (3.0 * (D[:, 0, 0] + D[:, 1, 1]) + 2.0 * D[:, 0, 1] + 4.0 * D[:, 2, 2]) / 8.0  # of D₁₁ in all directions
+    flexible = np.linalg.inv(part.per_element("shear")) + (_BETA[kind.name] * edges**2 / mean)[:, None, None] * np.eye(
+        2
+    )
+    matrices[:, 6:, 6:] = np.linalg.inv(flexible)
     weights = kind.weights * part.areas
     C = np.einsum("mp,mpri,mrs,mpsj->mij", weights, strains, matrices, strains, optimize=True)
     if kind.enhanced.shape[2]:

@@ -75,18 +75,29 @@ class NodalCoordinates:
         pairs = self._of_node[np.column_stack([self.pattern.rows(), self.pattern.indices])]  # [nnz, 2, 2]
         all_pairs = np.stack([pairs[:, 0, [0, 0, 1, 1]], pairs[:, 1, [0, 1, 0, 1]]], axis=2).reshape(-1, 2)
         present = (all_pairs >= 0).all(axis=1)
-        mass, fixed = self._masses(system, frames), self._fixed(system, frames)
+        mass, fixed = self._masses(system, frames, pairs), self._fixed(system, frames)
         self._held, self._rods = fixed[1 : 2 * f : 2].copy(), np.flatnonzero(frames.is_rod)  # rotations that are held
         self.system = _System(mass, fixed, np.unique(all_pairs[present], axis=0).astype(np.int32), system, self)
         keys = np.asarray(self.system.pattern.rows() * len(mass) + self.system.pattern.indices)
         requested = all_pairs[:, 0].astype(np.int64) * len(mass) + all_pairs[:, 1]
         self._places = np.where(present, np.searchsorted(keys, requested), -1).astype(np.int32).reshape(-1, 4)
 
-    def _masses(self, system: System, frames: Frames) -> Array:
+    def _masses(self, system: System, frames: Frames, pairs: IntArray) -> Array:
+        """Return masses of coordinates; those of rotations are as if particles were as far apart as frames are.
+
+        So a moment counts in norms as the forces by which frames pass it on, however slender bodies are.
+        """
         mass = np.asarray(system.mass)
-        of_frames = frames.shares[:, None] * mass[frames.nodes]
-        second = (of_frames * (frames.rest_arms**2).sum(axis=2)).sum(axis=1)
-        return np.concatenate([np.column_stack([of_frames.sum(axis=1), 2.0 / 3.0 * second]).ravel(), mass[self.free]])
+        of_frames = (frames.shares[:, None] * mass[frames.nodes]).sum(axis=1)
+        square = 2.0 / 3.0 * (frames.rest_arms**2).sum(axis=2).mean(axis=1)
+        a, b = pairs[:, 0, 0] // 2, pairs[:, 1, 0] // 2
+        coupled = (a != b) & (np.maximum(a, b) < len(frames))
+        a, b = a[coupled], b[coupled]
+        distances = ((frames.rest_centers[a] - frames.rest_centers[b]) ** 2).sum(axis=1)
+        counts = np.bincount(a, minlength=len(frames))
+        apart = np.bincount(a, distances, minlength=len(frames)) / np.maximum(counts, 1)
+        inertia = of_frames * np.maximum(square, 0.25 * apart)
+        return np.concatenate([np.column_stack([of_frames, inertia]).ravel(), mass[self.free]])
 
     def _fixed(self, system: System, frames: Frames) -> NDArray[np.bool_]:
         held = frames.held | np.asarray(system.fixed[frames.nodes].all(axis=(1, 2)))[:, None]
@@ -302,12 +313,14 @@ class _Equations:
         self._step, self._q0, self.of_symmetric = equations, q0, equations.symmetric
         # Of a balance of forces constant ones keep their moments; those of a step are momenta, which act in its middle.
         self._constant_at = equations.start if isinstance(equations, Balance) else None
-        # Round-off is compared with the stiffness times these: positions, and 1 where there is a rotation.
+        # Round-off is compared with the stiffness times these: positions, and for rotations, which are differences of
+        # positions, these over the arms.
         coordinates = self._coordinates
         f = 2 * len(coordinates.frames)
         x = q0[coordinates.frames]
+        arms = np.abs(x - x.mean(axis=1, keepdims=True)).max(axis=(1, 2))
         self.places[:f:2] = np.abs(x).max(axis=1)
-        self.places[1:f:2] = 1.0
+        self.places[1:f:2] = (np.abs(x).max(axis=(1, 2)) / arms)[:, None]
         self.places[f:] = q0[coordinates.free]
 
     def at_increment(self, z: Array) -> None:

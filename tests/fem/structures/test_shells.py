@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 import symplex as sx
 from reference.surfaces import displacements, distorted, sheet, supported, surface
-from symplex.errors import InvalidSystem, MeshError
+from symplex.errors import InvalidSystem, MeshError, NoEquilibrium
 from symplex.fem.structures.plies import Orthotropic, Ply, ShellProperties
 from symplex.fem.structures.shell import shells
 from symplex.meshes.mesh import Mesh
@@ -131,6 +131,33 @@ def test_frequencies_of_a_plate_do_not_depend_on_where_its_particles_are_but_for
         built = shells(surface(4, 4), sheet(0.02), extent=extent)
         tips.append(displacements(built, supported(built, held, [(24, [0.0, 0.0, 1.0])]))[24])
     assert_allclose(tips[0], tips[1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("triangles", [False, True], ids=["quad", "triangle"])
+def test_very_thin_sheets_have_equilibria(triangles):
+    """Of a steel sheet of 1 m on fixed edges under its weight, as of a membrane whatever the thickness.
+
+    Round-off of directors, that of positions over the distance of particles, is no sign of a residual.
+    """
+    mesh = surface(6, 6, triangles=triangles)
+    held = np.zeros((49, 6), bool)
+    held[(np.abs(mesh.points[:, :2] - 0.5) > 0.49).any(axis=1), :3] = True
+    sags = []
+    for h in (1e-3, 1e-4):
+        built = shells(mesh, sheet(h, 2.1e11, 0.3, 7850.0))
+        weight = sx.Gravity(built.mass, (0.0, 0.0, -9.81))
+        sags.append(displacements(built, supported(built, held, weight=weight))[24, 2])
+    assert_allclose(sags[0], sags[1], rtol=0.02)
+    assert -2.2e-3 < sags[1] < -1.9e-3
+
+
+def test_forces_that_are_lost_in_round_off_are_refused():
+    built = shells(surface(4, 4), sheet(1e-4, 2.1e11))
+    held = np.zeros((25, 6), bool)
+    held[:5] = True
+    with pytest.raises(NoEquilibrium, match="the forces that act, of 5e-13 N at most, are less than round-off"):
+        displacements(built, supported(built, held, [(24, [1e-12, 0.0, 0.0])]))
+    assert not displacements(built, supported(built, held)).any()
 
 
 def test_a_laminate_has_the_stiffness_of_its_plies():
