@@ -185,6 +185,24 @@ class Frames(Copyable):
         of_frames = self.shares[:, None, None] * force[self.nodes]
         return of_frames.sum(axis=1), np.cross(arms, of_frames).sum(axis=1)
 
+    def compliance(self, system: Masses, q: Array) -> Array:
+        """Return accelerations by loads [f, 6, 6]: of the centre and of rotation, by force and moment about the centre.
+
+        At positions q [n, 3]; those of what is held are zero.
+        """
+        mass, arms, inertia = self._inertia(system, q)
+        held = self.held | np.asarray(system.fixed[self.nodes].all(axis=(1, 2)))[:, None]
+        out = np.zeros((len(self), 6, 6))
+        out[:, :3, :3] = np.eye(3) / mass.sum(axis=1)[:, None, None]
+        out[:, 3:, 3:] = np.linalg.inv(inertia)
+        out[held] = 0.0
+        out.swapaxes(1, 2)[held] = 0.0
+        x, y, z = arms.mean(axis=1).T  # from the centre of mass to the centre
+        zero = np.zeros_like(x)
+        to_mass = np.tile(np.eye(6), (len(self), 1, 1))
+        to_mass[:, 3:, :3] = np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(-1, 3, 3)
+        return np.asarray(to_mass.swapaxes(1, 2) @ out @ to_mass, float)
+
     def _inertia(self, system: Masses, q: Array) -> tuple[Array, Array, Array]:
         """Return masses [f, 4] in kg, arms [f, 4, 3] in m from the centres of mass, and inertia [f, 3, 3] in kg m².
 

@@ -142,6 +142,26 @@ def fly(frames: sx.structures.Frames) -> None:
     finite([state.q, state.v])
 
 
+def swing_on(joint: sx.structures.Joint) -> None:
+    """Let a frame move for a step, joined to the ground."""
+    hung = sx.System(MASS, {}, frames=sx.structures.Frames(CELLS, POINTS), joints={"joint": joint})
+    state = sx.EnergyMomentum(1e-3).start(hung, hung.state(POINTS)).advance(1e-3)
+    finite([state.q, state.v])
+
+
+def hinge() -> sx.structures.Joint:
+    """Return a hinge on the ground."""
+    return sx.structures.Joint("revolute", (CELLS[0], None), POINTS, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
+
+
+def turn_hinge(energies: dict[str, Any], loads: dict[str, Any]) -> None:
+    """Let a frame on a hinge move for a step."""
+    frames, joints = sx.structures.Frames(CELLS, POINTS), {"hinge": hinge()}
+    hung = sx.System(MASS, energies, frames=frames, joints=joints, loads=loads)
+    state = sx.EnergyMomentum(1e-3).start(hung, hung.state(POINTS)).advance(1e-3)
+    finite([state.q, state.v])
+
+
 def move(integrator: sx.Integrator) -> None:
     """Let a few points move by a method for a moment."""
     points = system()
@@ -398,6 +418,44 @@ def calls() -> dict[str, Call]:
             couplings=[(0, 0), (0, 1), (1, 1)],
         ),
         "Frames": _call(sx.structures.Frames, fly, nodes=CELLS, points=POINTS, held=np.zeros((1, 6), bool)),
+        "Joint": _call(
+            sx.structures.Joint,
+            swing_on,
+            kind="universal",
+            bodies=(CELLS[0], None),
+            points=POINTS,
+            at=[0.0, 0.0, 1.0],
+            axis=[1.0, 0.0, 0.0],
+            second=[0.0, 0.0, 1.0],
+        ),
+        "body_particles": _call(
+            sx.structures.body_particles,
+            ignore,
+            mass=2.0,
+            center=[0.0, 1.0, 0.0],
+            radii=[0.1, 0.2, 0.3],
+            axes=np.eye(3),
+        ),
+        "JointSpring": _call(
+            sx.structures.JointSpring,
+            lambda spring: turn_hinge({"spring": spring}, {}),
+            joint=hinge(),
+            stiffness=3.0,
+            rest=0.1,
+            stops=(-1.0, 1.0),
+            stop_stiffness=10.0,
+            coordinate="angle",
+        ),
+        "JointLoad": _call(
+            sx.structures.JointLoad,
+            lambda load: turn_hinge({}, {"load": load}),
+            joint=hinge(),
+            moment=([0.0, 1.0], [0.0, 2.0]),
+            damping=0.1,
+            friction=0.2,
+            slip=0.1,
+            coordinate="angle",
+        ),
         "Moment": _call(sx.structures.Moment, apply, particles=CELLS, mass=MASS, moment=[1.0, 2.0, 3.0], history=1.0),
         "Section": _call(sx.structures.Section, ignore, area=0.1, I1=1e-3, I2=2e-3, J=1e-3, k1=0.8, k2=0.9),
         "Section.rectangle": _call(sx.structures.Section.rectangle, ignore, height=0.1, width=0.2),
