@@ -41,6 +41,7 @@ from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.structures.frames import Frames
 from symplex.fem.structures.plies import ShellProperties
 from symplex.fem.structures.quadratic_measures import QuadraticMeasures
@@ -182,6 +183,11 @@ class Shells(Summarized):
         Which of the cells of their type in the mesh these are.
     axes : dict of str to float64 [m, 3, 3]
         The axes 1, 2 and 3 in the middle of each element, one in each row; 3 is the normal.
+    directors : dict of str to float64 [m, k, 3]
+        Directions across the shell at the corners of elements, to the side of the normal.
+    sides : float64 [n, 2]
+        How far both sides of the shell are from the centres of nodes on no fold, along the rods from the first particle
+        to the second one, in m.
     """
 
     points: Array
@@ -191,6 +197,8 @@ class Shells(Summarized):
     cells: dict[str, IntArray]
     elements: dict[str, IntArray]
     axes: dict[str, Array]
+    directors: dict[str, Array]
+    sides: Array
     _recovery: dict[str, Array]
 
     def particles(self, nodes: Nodes) -> IntArray:
@@ -218,6 +226,47 @@ class Shells(Summarized):
         mask = np.zeros(self.points.shape, bool)
         mask[self.frames.nodes[given]] = True
         return mask
+
+    def skin(self) -> tuple[Interpolation, IntArray]:
+        """Return points on both sides of the shell, which follow its particles, and the triangles [f, 3] between them.
+
+        Of node i these are the points 2i and 2i + 1. The triangles enclose the shell, with walls at its edges and
+        normals to the outside: for contact, as in ``skin.of(RigidContact(…))``, and for pictures.
+
+        Raises
+        ------
+        InvalidSystem
+            If the shell is folded: the sides of its parts pass through each other there.
+        """
+        if not self.frames.is_rod.all():
+            raise InvalidSystem(
+                f"Shells: a shell with folds has no skin, and node {np.argmin(self.frames.is_rod)} is on one. "
+                "Round the fold off with elements."
+            )
+        n, rods = len(self.frames), self.frames.nodes[:, :2]
+        arms = self.frames.rest_arms[:, 1]
+        part = 0.5 * self.sides / np.linalg.norm(arms, axis=1)[:, None]
+        weights = np.stack([0.5 - part, 0.5 + part], axis=2)  # [n, side, particle]
+        columns = np.repeat(rods[:, None], 2, axis=1)
+        rows = np.repeat(np.arange(2 * n), 2)
+        shape = (2 * n, len(self.points))
+        interpolation = Interpolation(sp.csr_array((weights.ravel(), (rows, columns.ravel())), shape=shape))
+        ends, tops = [], []
+        triangles = []
+        for name, cells in self.cells.items():
+            up = np.einsum("mki,mki->mk", self.directors[name], arms[cells]) > 0.0
+            top, below = 2 * cells + up, 2 * cells + ~up
+            for i in range(1, cells.shape[1] - 1):
+                triangles += [top[:, [0, i, i + 1]], below[:, [0, i + 1, i]]]
+            ends.append(np.stack([cells, np.roll(cells, -1, axis=1)], axis=2).reshape(-1, 2))
+            tops.append(np.stack([top, np.roll(top, -1, axis=1)], axis=2).reshape(-1, 2))
+        edges, upper = np.concatenate(ends), np.concatenate(tops)
+        _, at, counts = np.unique(np.sort(edges, axis=1), axis=0, return_index=True, return_counts=True)
+        free = at[counts == 1]
+        a, b = upper[free].T
+        c, d = (4 * (upper[free] // 2) + 1 - upper[free]).T  # on the other side
+        triangles += [np.stack([c, d, b], axis=1), np.stack([c, b, a], axis=1)]
+        return interpolation, np.concatenate(triangles).astype(np.int32)
 
     def section_forces(self, q: Array) -> dict[str, Array]:
         """Return N₁₁, N₂₂, N₁₂ in N/m, M₁₁, M₂₂, M₁₂ in N and Q₁, Q₂ in N/m [m, 8] in the middle of elements.
@@ -300,11 +349,12 @@ def shells(
     named: dict[str, _Part] = {}
     energies: dict[str, QuadraticMeasures] = {}
     recovery: dict[str, Array] = {}
+    directors_of: dict[str, Array] = {}
     for part, d in zip(parts, corners.of_parts, strict=True):
         on_fold = ~frames.is_rod[part.cells].all(axis=1)
         for name, some in ((part.kind.name, ~on_fold), (f"{part.kind.name}_fold", on_fold)):
             if some.any():
-                named[name] = part.of(some)
+                named[name], directors_of[name] = part.of(some), d[some]
                 middles = offset * d[some] - nodal.shift[part.cells[some]]
                 energies[name], recovery[name] = _energy(named[name], frames, positions, d[some], middles)
     return Shells(
@@ -315,6 +365,8 @@ def shells(
         {name: part.cells for name, part in named.items()},
         {name: part.elements for name, part in named.items()},
         {name: part.axes[:, -1] for name, part in named.items()},
+        directors_of,
+        nodal.sides(),
         recovery,
     )
 
@@ -516,28 +568,42 @@ class _NodalMasses:
     """
 
     def __init__(self, parts: list[_Part], directors: _Directors, n: int, offset: float, extent: float):
-        mass, area, moment = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.shift, self._directors = np.zeros((n, 3)), directors
+        mass, area, moment, thickness, upward = (np.zeros(n) for _ in range(5))
+        self._d = np.zeros((n, 3))  # of one side, on folds
+        self._d[directors.nodes] = directors.of_sides
+        self.shift = np.zeros((n, 3))
         for part, d in zip(parts, directors.of_parts, strict=True):
             of_node = np.einsum("mp,p,pk->mk", part.areas, part.kind.weights, part.kind.shapes)
             np.add.at(area, part.cells, of_node)
             np.add.at(mass, part.cells, part.per_element("mass")[:, None] * of_node)
             np.add.at(moment, part.cells, part.per_element("moment")[:, None] * of_node)
+            np.add.at(upward, part.cells, np.einsum("mki,mki->mk", d, self._d[part.cells]) * of_node)
+            np.add.at(thickness, part.cells, part.per_element("thickness")[:, None] * of_node)
             height = part.per_element("mass") * (offset + part.per_element("center"))
             np.add.at(self.shift, part.cells, (height[:, None] * of_node)[:, :, None] * d)
         self.shift /= mass[:, None]
+        self._thickness, self._offset, self._upward = thickness / area, offset, upward / area
+        self._single = np.bincount(directors.nodes, minlength=n) == 1
+        mixed = np.flatnonzero(self._single & (np.abs(self._upward) < 0.999))
+        if offset and len(mixed):
+            raise InvalidSystem(
+                f"shells: with an offset normals must be to one side; those of elements at node {mixed[0]} are to both."
+                " Reorder the nodes of cells."
+            )
         self._mass, self._radii = mass, np.maximum(np.sqrt(moment / mass), extent * np.sqrt(area))
+
+    def sides(self) -> Array:
+        """Return how far both sides of the shell are from centres of nodes, along the directors of sides [n, 2]."""
+        middle = self._upward * self._offset - np.einsum("ni,ni->n", self.shift, self._d)
+        return middle[:, None] + 0.5 * self._thickness[:, None] * np.array([-1.0, 1.0])
 
     def frames(self, points: Array) -> tuple[Frames, Array, Array]:
         """Return frames of nodes at points [n, 3], and positions and masses of particles."""
-        n, directors = len(points), self._directors
-        single = np.bincount(directors.nodes, minlength=n) == 1
+        single = self._single
         counts = np.where(single, 2, 4)
         first = np.cumsum(counts) - counts
         nodes = first[:, None] + np.where(single[:, None], [0, 1, 0, 1], [0, 1, 2, 3])
-        d = np.zeros((n, 3))
-        d[directors.nodes] = directors.of_sides
-        arms = np.where(single[:, None, None], d[:, None] * np.array([-1.0, 1.0, -1.0, 1.0])[:, None], CORNERS)
+        arms = np.where(single[:, None, None], self._d[:, None] * np.array([-1.0, 1.0, -1.0, 1.0])[:, None], CORNERS)
         positions, mass = np.empty((counts.sum(), 3)), np.empty(counts.sum())
         positions[nodes] = (points + self.shift)[:, None] + self._radii[:, None, None] * arms
         mass[nodes] = (self._mass / counts)[:, None]

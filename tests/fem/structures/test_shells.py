@@ -214,6 +214,33 @@ def test_an_offset_moves_the_middle_along_normals():
     assert_allclose(outer.frames.centers(outer.points)[2:-2], inner.frames.centers(inner.points)[2:-2], atol=1e-12)
 
 
+@pytest.mark.parametrize("triangles", [False, True], ids=["quad", "triangle"])
+def test_the_skin_encloses_the_shell(triangles):
+    """Its volume is that of the shell, and it follows rotations; with an offset it is where this says."""
+    mesh = surface(4, 3, distorted, triangles)
+    built = shells(mesh, sheet(0.1), offset=0.3)
+    points, faces = built.skin()
+    turn = Rotation.from_rotvec([0.5, 1.0, -2.0]).as_matrix()
+    x = points.points(built.points @ turn.T)
+    assert_allclose(np.sort(np.unique(np.round((x @ turn)[:, 2], 12))), [0.25, 0.35])
+    corners = x[faces]
+    assert_allclose(np.einsum("fi,fi->f", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6.0, 0.1)
+    edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all()
+
+
+def test_a_skin_needs_a_smooth_shell_and_an_offset_one_side():
+    with pytest.raises(InvalidSystem, match="a shell with folds has no skin, and node 6 is on one"):
+        shells(fold(90.0), sheet(0.02)).skin()
+    points = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [-1, 0, 0], [-1, 1, 0]], float)
+    both = Mesh(points, {"quad": np.array([[0, 2, 3, 1], [0, 4, 5, 1]])})
+    with pytest.raises(InvalidSystem, match="normals must be to one side; those of elements at node 0 are to both"):
+        shells(both, sheet(0.02), offset=0.1)
+    x, faces = shells(both, sheet(0.02)).skin()
+    corners = x.points(shells(both, sheet(0.02)).points)[faces]
+    assert_allclose(np.einsum("fi,fi->f", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6.0, 0.04)
+
+
 def fold(angle, n=2):
     """Two strips that meet at an angle in degrees, at x = 1."""
     c, s = np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))
