@@ -41,7 +41,6 @@ from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray
-from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.structures.frames import Frames
 from symplex.fem.structures.plies import ShellProperties
 from symplex.fem.structures.quadratic_measures import QuadraticMeasures
@@ -227,11 +226,12 @@ class Shells(Summarized):
         mask[self.frames.nodes[given]] = True
         return mask
 
-    def skin(self) -> tuple[Interpolation, IntArray]:
-        """Return points on both sides of the shell, which follow its particles, and the triangles [f, 3] between them.
+    def skin(self) -> tuple[sp.csr_array, IntArray]:
+        """Return weights [2n, p] of points on both sides of the shell, and the triangles [f, 3] between them.
 
-        Of node i these are the points 2i and 2i + 1. The triangles enclose the shell, with walls at its edges and
-        normals to the outside: for contact, as in ``skin.of(RigidContact(…))``, and for pictures.
+        Of node i these are the points 2i and 2i + 1, means of particles by the weights: ``sx.fem.Interpolation(weights)``
+        makes energies of points, such as those of contact, energies of the shell. The triangles enclose the shell, with
+        walls at its edges and normals to the outside.
 
         Raises
         ------
@@ -250,7 +250,7 @@ class Shells(Summarized):
         columns = np.repeat(rods[:, None], 2, axis=1)
         rows = np.repeat(np.arange(2 * n), 2)
         shape = (2 * n, len(self.points))
-        interpolation = Interpolation(sp.csr_array((weights.ravel(), (rows, columns.ravel())), shape=shape))
+        matrix = sp.csr_array((weights.ravel(), (rows, columns.ravel())), shape=shape)
         ends, tops = [], []
         triangles = []
         for name, cells in self.cells.items():
@@ -266,7 +266,7 @@ class Shells(Summarized):
         a, b = upper[free].T
         c, d = (4 * (upper[free] // 2) + 1 - upper[free]).T  # on the other side
         triangles += [np.stack([c, d, b], axis=1), np.stack([c, b, a], axis=1)]
-        return interpolation, np.concatenate(triangles).astype(np.int32)
+        return matrix, np.concatenate(triangles).astype(np.int32)
 
     def section_forces(self, q: Array) -> dict[str, Array]:
         """Return N₁₁, N₂₂, N₁₂ in N/m, M₁₁, M₂₂, M₁₂ in N and Q₁, Q₂ in N/m [m, 8] in the middle of elements.

@@ -154,7 +154,7 @@ def test_a_plate_that_falls_on_a_floor_keeps_its_energy():
     """By its skin, one corner first: the contact is on the lower side, and both momenta across it are those before."""
     mesh = surface(3, 3, lambda x, y: np.stack([x, y, 0.3 * x + 0.2 * y], axis=1))
     built = shells(mesh, sheet(0.05, 1e6))
-    skin, _ = built.skin()
+    skin = sx.fem.Interpolation(built.skin()[0])
     x = skin.points(built.points)
     floor = HalfSpace((0.0, 0.0, x[:, 2].min() - 0.05), (0.0, 0.0, 1.0))
     contact = skin.of(RigidContact(np.arange(len(x)), floor, 1e5))

@@ -219,9 +219,9 @@ def test_the_skin_encloses_the_shell(triangles):
     """Its volume is that of the shell, and it follows rotations; with an offset it is where this says."""
     mesh = surface(4, 3, distorted, triangles)
     built = shells(mesh, sheet(0.1), offset=0.3)
-    points, faces = built.skin()
+    weights, faces = built.skin()
     turn = Rotation.from_rotvec([0.5, 1.0, -2.0]).as_matrix()
-    x = points.points(built.points @ turn.T)
+    x = weights @ built.points @ turn.T
     assert_allclose(np.sort(np.unique(np.round((x @ turn)[:, 2], 12))), [0.25, 0.35])
     corners = x[faces]
     assert_allclose(np.einsum("fi,fi->f", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6.0, 0.1)
@@ -236,8 +236,9 @@ def test_a_skin_needs_a_smooth_shell_and_an_offset_one_side():
     both = Mesh(points, {"quad": np.array([[0, 2, 3, 1], [0, 4, 5, 1]])})
     with pytest.raises(InvalidSystem, match="normals must be to one side; those of elements at node 0 are to both"):
         shells(both, sheet(0.02), offset=0.1)
-    x, faces = shells(both, sheet(0.02)).skin()
-    corners = x.points(shells(both, sheet(0.02)).points)[faces]
+    built = shells(both, sheet(0.02))
+    weights, faces = built.skin()
+    corners = (weights @ built.points)[faces]
     assert_allclose(np.einsum("fi,fi->f", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6.0, 0.04)
 
 
