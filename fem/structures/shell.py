@@ -229,9 +229,9 @@ class Shells(Summarized):
     def skin(self) -> tuple[sp.csr_array, IntArray]:
         """Return weights [2n, p] of points on both sides of the shell, and the triangles [f, 3] between them.
 
-        Of node i these are the points 2i and 2i + 1, means of particles by the weights: ``sx.fem.Interpolation(weights)``
-        makes energies of points, such as those of contact, energies of the shell. The triangles enclose the shell, with
-        walls at its edges and normals to the outside.
+        Of node i these are the points 2i and 2i + 1, means of particles by the weights. With them `Interpolation` makes
+        energies of points, such as those of contact, energies of the shell. The triangles enclose the shell, with walls
+        at its edges and normals to the outside.
 
         Raises
         ------
