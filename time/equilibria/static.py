@@ -30,6 +30,7 @@ _LEAST = 2.0**-8  # part of the load
 _ATTEMPTS = 200
 _POINTS = 2000  # on a path by arc length
 _STEP = 0.02  # of the size of the system, from point to point
+_LOST = 1e-3  # of the forces of any energy, above which some act from outside
 _PUSHES = (0.01, 0.05, 0.2)  # of the size of a system, to leave an equilibrium that is not stable
 _ITERATIONS, _EXACT = 6, 1e-6  # for the motion along which that is done
 
@@ -256,6 +257,8 @@ class _Search:
         self._corrections += solver.solve(
             balance, q, way_of_supports(balance, solver, q, self._part, part - self._part)
         )
+        if self._system.frames and not solver.increment.any():
+            self._require_forces_above_round_off(q)
         if balance.symmetric or self._system.frames:
             self._stable = solver.definite
         else:
@@ -267,6 +270,20 @@ class _Search:
         balance.residual(self._q)
         self._steps += 1
         return True
+
+    def _require_forces_above_round_off(self, q: Array) -> None:
+        """Refuse forces on frames without an effect: slender ones have stiffnesses of very different sizes."""
+        balance, largest = self._balance, 0.0
+        left = float(np.abs(balance.residual(q)).max(initial=0.0))
+        for energy in self._system.energies.values():
+            forces = np.zeros_like(q)
+            energy.add_gradient(q, forces)
+            largest = max(largest, float(np.abs(forces).max()))
+        if left > _LOST * largest and not balance.is_at_rest(q):
+            raise NoEquilibrium(
+                f"the forces that act, of {left:.3g} N at most, are less than round-off of forces between particles. "
+                "Let larger ones act, and divide the displacements."
+            )
 
     def _load_steps(self) -> bool:
         """Go as far as load steps lead; return whether that is nowhere, as something is loose."""

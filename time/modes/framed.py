@@ -52,8 +52,8 @@ class FramedMotions:
             self._joints.add_stiffness(multipliers, system.joint_slots(), stiffness)
         self._fixed = self._coordinates.system.fixed
         self._basis = self._coordinates.basis(motions.q)
-        self.n_free = int(np.shape(self._basis)[1])
         self._K = self._matrix(stiffness, forces)
+        self.n_free = len(np.array(self._K.diagonal(), float))
         self._M = self._matrix(system.mass_values[:, None, None] * np.eye(3), np.zeros_like(forces))
         self._G = sp.csr_array(self._conditions() @ self._basis)
         self.scale = float(np.mean(np.array(self._K.diagonal(), float) / np.array(self._M.diagonal(), float))) or 1.0

@@ -90,10 +90,22 @@ class NodalCoordinates:
         self.system = _System(mass, fixed, system, self)
 
     def _masses(self, system: System, frames: Frames) -> Array:
+        """Return masses of coordinates; those of rotations are as if particles were as far apart as frames are.
+
+        So a moment counts in norms as the forces by which frames pass it on, however slender bodies are.
+        """
         mass = masses_of_norms(system) if not system.is_lumped else np.asarray(system.mass)
-        of_frames = frames.shares[:, None] * mass[frames.nodes]
-        second = (of_frames * (frames.rest_arms**2).sum(axis=2)).sum(axis=1)
-        return np.concatenate([np.column_stack([of_frames.sum(axis=1), 2.0 / 3.0 * second]).ravel(), mass[self.free]])
+        of_frames = (frames.shares[:, None] * mass[frames.nodes]).sum(axis=1)
+        square = 2.0 / 3.0 * (frames.rest_arms**2).sum(axis=2).mean(axis=1)
+        pattern = system.pattern
+        a, b = (self._of_node[nodes, 0] // 2 for nodes in (pattern.rows(), pattern.indices))
+        coupled = (a != b) & (np.maximum(a, b) < len(frames))
+        a, b = a[coupled], b[coupled]
+        distances = ((frames.rest_centers[a] - frames.rest_centers[b]) ** 2).sum(axis=1)
+        counts = np.bincount(a, minlength=len(frames))
+        apart = np.bincount(a, distances, minlength=len(frames)) / np.maximum(counts, 1)
+        inertia = of_frames * np.maximum(square, 0.25 * apart)
+        return np.concatenate([np.column_stack([of_frames, inertia]).ravel(), mass[self.free]])
 
     def _fixed(self, system: System, frames: Frames) -> NDArray[np.bool_]:
         held = frames.held | np.asarray(system.fixed[frames.nodes].all(axis=(1, 2)))[:, None]
@@ -408,12 +420,14 @@ class _Equations:
         self._step, self._q0, self.of_symmetric, self.seen = equations, q0, equations.symmetric, equations.seen
         # Of a balance of forces constant ones keep their moments; those of a step are momenta, which act in its middle.
         self._constant_at = equations.start if isinstance(equations, Balance) else None
-        # Round-off is compared with the stiffness times these: positions, and 1 where there is a rotation.
+        # Round-off is compared with the stiffness times these: positions, and for rotations, which are differences of
+        # positions, these over the arms.
         coordinates = self._coordinates
         f = 2 * len(coordinates.frames)
         x = q0[coordinates.frames]
+        arms = np.abs(x - x.mean(axis=1, keepdims=True)).max(axis=(1, 2))
         self.places[:f:2] = np.abs(x).max(axis=1)
-        self.places[1:f:2] = 1.0
+        self.places[1:f:2] = (np.abs(x).max(axis=(1, 2)) / arms)[:, None]
         self.places[f : coordinates.n_nodes] = q0[coordinates.free]
         if coordinates.border is not None:
             coordinates.border.begin(q0, equations.inertia, equations.impulse, self._stiffness(equations))
