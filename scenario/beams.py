@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
 
 from symplex.base.quantities import ZERO, Text, Triple, between, listed, nonzero, numbers, positive, shown, vector
 from symplex.errors import ScenarioError
@@ -20,6 +19,7 @@ from symplex.fem.structures.beam import Beams, Formulation, beams
 from symplex.fem.structures.outlines import Outline
 from symplex.fem.structures.sections import BeamProperties, Section
 from symplex.meshes.mesh import Mesh
+from symplex.scenario.reading import fields_of
 from symplex.scenario.selections import group_in, node_at
 from symplex.scenario.table import Need, Table, one_of
 from symplex.scenario.trusses import LinesTable
@@ -65,8 +65,7 @@ class SectionTable(Table):
     k1: Annotated[float | None, positive("1"), "Part of the area that carries shear along axis 1; default 5/6."] = None
     k2: Annotated[float | None, positive("1"), "The same along axis 2; default 5/6."] = None
 
-    @model_validator(mode="after")
-    def _check(self) -> SectionTable:
+    def _check(self) -> None:
         given = [key for key in _DIMENSIONS if getattr(self, key) is not None]
         needed = _NEEDED[self.kind]
         what = f"of kind '{self.kind}'" if self.kind else "without a kind"
@@ -75,7 +74,6 @@ class SectionTable(Table):
         may = needed if self.kind else (*needed, "k1", "k2")
         if odd := [key for key in given if key not in may]:
             raise ValueError(f"{what} has {odd[0]}, which does not go with it; it has {', '.join(may)}")
-        return self
 
     def _numbers(self) -> dict[str, Any]:
         return {key: getattr(self, key) for key in _DIMENSIONS if getattr(self, key) is not None}
@@ -150,7 +148,7 @@ class PropertiesTable(Table):
         InvalidSystem
             If a number is not positive.
         """
-        return BeamProperties(**{name: getattr(self, name) for name in type(self).model_fields})
+        return BeamProperties(**{name: getattr(self, name) for name in fields_of(type(self))})
 
 
 class BeamPartTable(Table):
@@ -162,14 +160,12 @@ class BeamPartTable(Table):
     material: Annotated[BeamMaterial | None, "Instead of that of the beams."] = None
     properties: Annotated[PropertiesTable | None, "Instead of section and material."] = None
 
-    @model_validator(mode="after")
-    def _check(self) -> BeamPartTable:
+    def _check(self) -> None:
         given = [key for key in ("up", "section", "material", "properties") if getattr(self, key) is not None]
         if not given:
             raise ValueError("needs up, section, material or properties, by which its members differ")
         if self.properties is not None and {"section", "material"} & {*given}:
             raise ValueError("has properties besides section or material; give one of both")
-        return self
 
 
 class BeamTable(LinesTable):
@@ -188,8 +184,7 @@ class BeamTable(LinesTable):
     parts: Annotated[
         list[BeamPartTable],
         "Members with another section, direction or material, by groups of the mesh.",
-        Field(default_factory=list),
-    ]
+    ] = []
     formulation: Annotated[
         Formulation,
         'The axial strain: `"green"`, of the line between nodes, or `"reissner"`, along the normal of the section.',
@@ -203,13 +198,11 @@ class BeamTable(LinesTable):
     velocity: Annotated[Triple, vector("m/s"), "At the start."] = ZERO
     angular_velocity: Annotated[Triple, vector("rad/s"), "At the start, about the centre of mass."] = ZERO
 
-    @model_validator(mode="after")
-    def _check(self) -> BeamTable:
+    def _check(self) -> None:
         if (self.section is None) != (self.material is None):
             missing = "section" if self.section is None else "material"
             raise ValueError(f"needs {missing}: beams are of a section and a material, or of properties")
         one_of(self, ["section", "properties"], "stiffness")
-        return self
 
     def needs(self) -> Iterable[Need]:
         """Frames."""

@@ -56,7 +56,7 @@ class Built(NamedTuple):
     n_rods: int
     rigid_sets: Riders
     probes: tuple[BuiltProbe, ...]
-    notes: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
     velocities: Array
     beams: dict[str, Beam]
 
@@ -73,6 +73,8 @@ class Builder:
         What [start] has led to before.
     make_system : callable, default System
         Makes systems, given what `System` is given.
+    framed : bool, default True
+        Whether rigid bodies may be frames.
 
     Attributes
     ----------
@@ -100,11 +102,12 @@ class Builder:
         path: Path,
         start: Start | None = None,
         make_system: Callable[..., System] = System,
+        framed: bool = True,
     ):
         self.tables, self.folder = tables, path.parent
-        self._path, self._given, self._make_system = path, start, make_system
+        self._path, self._given, self._make_system, self._may_frame = path, start, make_system, framed
         self._lines: list[str] = []
-        self._notes: list[tuple[str, str]] = []
+        self._notes: list[str] = []
         self.structures: dict[str, Beams] = {}
         self.on_surface: dict[str, tuple[IntArray, IntArray]] = {}
         self.energies: dict[str, Energy] = {}
@@ -143,7 +146,7 @@ class Builder:
         """
         self.mesh = self._tied(self._merged())
         self._raise_mistakes()
-        self.rigid_sets = rigid_sets_of(self.tables, len(self.mesh.points), self.folder, self._try)
+        self.rigid_sets = rigid_sets_of(self.tables, len(self.mesh.points), self.folder, self._try, self._framed())
         self._raise_mistakes()
         self.inertia = Inertia(self.tables, self.mesh, self.structures, self.rigid_sets, self._try, self._lines.append)
         supports = self._supports()
@@ -206,9 +209,13 @@ class Builder:
         first: float,
         last: float,
     ) -> Frames | None:
-        """Return the nodes of beams as frames, and set which coordinates [n, 3] are fixed of those held altogether."""
+        """Return rigid bodies and the nodes of beams as frames.
+
+        Which coordinates [n, 3] are fixed of nodes that are held altogether is set.
+        """
+        rigid = self.rigid_sets.frames(self.mesh.points)
         if not self.inertia.beams:
-            return None
+            return rigid
         particles = np.concatenate([beam.particles for beam in self.inertia.beams.values()])
         acting = [
             (nodes, *support.of_node)
@@ -219,6 +226,8 @@ class Builder:
         whole = held.all(axis=1)
         fixed[particles.ravel()] = np.repeat(whole, particles.shape[1])[:, None]
         held[whole] = False  # their particles are fixed, for methods with constraints too
+        if rigid is not None:
+            particles, held = np.concatenate([particles, rigid.nodes]), np.concatenate([held, rigid.held])
         return Frames(particles, self.inertia.positions(), held)
 
     def _probes(
@@ -265,7 +274,7 @@ class Builder:
 
     def _built(self, tables: Tables) -> Built:
         """Return what other tables describe, in the same folder."""
-        return Builder(tables, self._path).build()
+        return Builder(tables, self._path, framed=self.rigid_sets.framed).build()
 
     def _perturbed(self, table: Perturbation) -> IntArray:
         """Return the nodes that a perturbation changes."""
@@ -346,13 +355,13 @@ class Builder:
         if found:
             joined = self._try("[[tie]]", join_nodes, mesh, np.concatenate([some for some, _ in found.values()]))
             mesh = mesh if joined is None else joined
-        self._notes += [(here, note) for here, (_, note) in found.items() if note]
+        self._notes += [f"{here}: {note}" for here, (_, note) in found.items() if note]
         for here, table in ties:
             if table.kind == "surface" and (held := self._try(here, on_surface, table, mesh)) is not None:
                 nodes, triangles, note = held
                 mesh = drawn_to(mesh, nodes, triangles)
                 self.on_surface[str(table.name)] = nodes, triangles
-                self._notes += [(here, note)] if note else []
+                self._notes += [f"{here}: {note}"] if note else []
         return mesh
 
     # -- supports, rods, rigid bodies ---------------------------------------------------------------------------
@@ -379,10 +388,20 @@ class Builder:
                 found.append((support, nodes, motion))
         return found
 
+    def _framed(self) -> bool:
+        """Return whether the methods of all stages take frames, as which rigid bodies are rigid without an energy."""
+        if self._make_system is not System or not self._may_frame:
+            return False
+        try:
+            methods = [integrator_of(tables_of_stage(self.tables, k)) for k in range(len(self.tables.sampled))]
+        except (SymplexError, ValueError):
+            return False  # which is told where they are built
+        return all("frames" in method.takes for method in methods)
+
     def _rigidity(
         self, acting: Callable[[float, float], System], legs: Sequence[RunInterval], rods: Mapping[str, Constraint]
     ) -> dict[str, Energy]:
-        """Return what keeps free rigid bodies in shape and on pivots, as stiff as steps allow.
+        """Return what keeps free rigid bodies in shape and on pivots, as stiff as steps allow; nothing of frames.
 
         Those that are "auto" are as long as all else allows.
         """
@@ -390,7 +409,7 @@ class Builder:
         for leg in legs:
             of_stage = replace(tables_of_stage(self.tables, leg.stage), thermostat=None)
             own, order = of_stage.integrator.bare().order, getattr(of_stage.integrator, "order", None)
-            if order is not None and order > own:
+            if order is not None and order > own and not self.rigid_sets.framed:
                 raise ScenarioError(
                     f"order must be {own:g} with rigid bodies that move freely, got {order:g}: the "
                     "energy that keeps them in shape is as stiff as dt allows, and its error is of second order. "
@@ -403,7 +422,7 @@ class Builder:
                 dt = step_of(fitted_integrator(of_stage, rods, system, state, run, leg.interval, leg.start > 0.0))
             if dt is not None:
                 steps.append((integrator_of(of_stage, rods), float(dt)))
-        return self.rigid_sets.rigidity(steps)
+        return self.rigid_sets.held_together(steps)
 
     def _motion(self, support: Support, nodes: IntArray) -> SupportMotion:
         motion = support_motion(support, nodes, self.mesh.points, self.folder)

@@ -171,7 +171,9 @@ class Scenario:
         """Which of the samples have a row in the history."""
         return self.timeline.is_row
 
-    def build(self, start: Start | None = None, make_system: Callable[..., System] = System) -> Problem:
+    def build(
+        self, start: Start | None = None, make_system: Callable[..., System] = System, framed: bool = True
+    ) -> Problem:
         """Return what the scenario describes, ready to run.
 
         Parameters
@@ -180,6 +182,8 @@ class Scenario:
             What [start] has led to before, which is not sought again.
         make_system : callable, default System
             Makes its systems, given what `System` is given: one that others compute, such as several processes.
+        framed : bool, default True
+            Whether rigid bodies are frames where the integrator takes these; otherwise energies keep them rigid.
 
         Raises
         ------
@@ -187,7 +191,7 @@ class Scenario:
             With one line for each mistake: meshes that cannot be used, unknown groups, bodies inside obstacles, a step
             above the stability limit.
         """
-        return Problem(self, *Builder(self.tables, self.path, start, make_system).build())
+        return Problem(self, *Builder(self.tables, self.path, start, make_system, framed).build())
 
 
 @dataclass(frozen=True)
@@ -211,8 +215,8 @@ class Problem:
         What is rigid and has its own nodes, after those of the mesh.
     probes : sequence of BuiltProbe
         In the order of their tables.
-    notes : sequence of (str, str)
-        What building it has changed, as gaps that ties close: the place in the scenario, and what to say.
+    notes : sequence of str
+        What building it has changed, as gaps that ties close, each with its place in the scenario.
     velocities : float64 [n, 3], optional
         In m/s, as tables give them at t = 0, before supports and [start].
     beams : mapping of str to Beam
@@ -227,7 +231,7 @@ class Problem:
     n_rods: int
     rigid_sets: Riders
     probes: Sequence[BuiltProbe] = ()
-    notes: Sequence[tuple[str, str]] = ()
+    notes: Sequence[str] = ()
     velocities: Array | None = None
     beams: Mapping[str, Beam] = field(default_factory=dict)
 

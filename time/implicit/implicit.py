@@ -86,7 +86,15 @@ class ImplicitMotion(FixedStepMotion):
         self.symmetric = symmetric
 
     def begin(self, q: Array, v: Array) -> None:
-        """Take positions and velocities [n, dim] of the start, and find all else that moves."""
+        """Take positions and velocities [n, dim] of the start, and find all else that moves.
+
+        Raises
+        ------
+        InfeasibleStart
+            If joints are open there.
+        """
+        if self.system.joints:
+            self.system.joints.require_closed(self.system, q, v, self.name.removesuffix("Motion"))
         super().begin(q, v)
         if self._own_a is not None:
             self._own_a[...] = self._a
@@ -350,6 +358,8 @@ class ImplicitMotion(FixedStepMotion):
             if system.massless.any():
                 self._v[system.massless] = dq[system.massless] / scheme.h
             return
+        if system.frames:  # else what is across rigid motions grows: the equations say nothing of it
+            self._v[...], own_a = system.frames.rigid_motion(system, self._q, self._v, own_a)
         self._a[...], self._own_a[...] = a, own_a
         for carried in (self._v, self._a, self._own_a):  # which the loads of the next step see
             system.share(carried)
@@ -371,7 +381,7 @@ def _add(q, compensation, dq):
 IMPLICIT: frozenset[Trait] = frozenset(
     {
         *("supports", "moving supports", "loads", "internal variables", "consistent mass"),
-        *("changing stencils", "barriers", "thermostat"),
+        *("changing stencils", "barriers", "thermostat", "frames"),
     }
 )
 
