@@ -26,10 +26,7 @@ _AXES = "xyz"
 _SAME = 1e-9  # by which part numbers and directions may differ that are one
 _BENT = 0.5  # of the length of an element of three nodes, by which the second one may be off the middle
 _WITHOUT_DENSITY = 1000.0  # kg/m³, where only a static equilibrium is requested, which has nothing to do with it
-REMARK = (
-    "beams have large displacements and rotations in all steps, also without NLGEOM; `*DYNAMIC` is computed by the "
-    "energy-momentum method, without the damping of the deck's"
-)
+REMARK = "beams have large displacements and rotations in all steps, also without NLGEOM"
 _HALVED = "beams of three nodes (B32) are two straight ones each, through the second node"
 
 
@@ -155,8 +152,6 @@ class BeamStepWriter:
         if (step.procedure == "static" or self._preload) and acts.loaded:
             tables["start"] = {"kind": "static"}
         tables["integrator"], tables["run"] = run_of(step, self._units)
-        if self._courses.moves:
-            tables["integrator"] = {"kind": "energy-momentum", "dt": tables["integrator"]["dt"]}
         return {key: table for key, table in tables.items() if table}
 
     # -- members --------------------------------------------------------------------------------------------------

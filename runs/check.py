@@ -68,7 +68,7 @@ def check_report(problem: Problem) -> tuple[str, str]:
     shown = {name: value if abs(value) > noise else 0.0 for name, value in energies.items()}
     rows.append(("energy", ", ".join(f"{name} {si(value, 'J', 5)}" for name, value in shown.items())))
     if len(problem.stages) == 1 and (limit := _stable_step(system, problem.state)):
-        rows.append(("stable step", f"{limit} ({'RATTLE' if system.frames else 'explicit Newmark'})"))
+        rows.append(("stable step", f"{limit} (explicit Newmark)"))
         rows += _local_steps(problem)
     rows += _steps(problem)
     rows += [("unknown input", line) for line in some(problem.unknown)]

@@ -29,8 +29,8 @@ def unsupported(tables: Tables, acts: Callable[[Timed], bool]) -> list[str]:
                 lines.append(f"{here}: {need.message.format(kind=kind, method=family, others=others)}")
     if "constraints" in method.takes and not {"constraints", "frames"} & needed:
         lines.append(
-            f"[integrator]: {kind} is for rods, but there is no [[rod]] and no [[beam]] table; "
-            'without rods it is kind = "newmark", or with beta kind = "zhang-skeel".'
+            f"[integrator]: {kind} is for rods and beams, but there is no [[rod]] and no [[beam]]; "
+            'without them it is kind = "newmark", or with beta kind = "zhang-skeel".'
         )
     return [*lines, *_wrong_thermostat(tables, method, kind)]
 

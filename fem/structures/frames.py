@@ -174,7 +174,10 @@ class Frames(Copyable):
 
         Of rods the smallest rotation that takes one direction to the other.
         """
-        before, now, out = self.arms(q0), self.arms(q), np.empty((len(self), 3, 3))
+        return self._rotated(self.arms(q0), self.arms(q))
+
+    def _rotated(self, before: Array, now: Array) -> Array:
+        out = np.empty((len(self), 3, 3))
         rods, four = self.is_rod, ~self.is_rod
         second, mixed = (np.einsum("fai,faj->fij", before[four], x[four]) for x in (before, now))
         out[four] = np.linalg.solve(second, mixed).swapaxes(1, 2)
@@ -190,9 +193,8 @@ class Frames(Copyable):
         """Return the rotations [f, 3] in rad since the undeformed state as vectors along their axes, of at most π."""
         from scipy.spatial.transform import Rotation  # which takes long to import
 
-        rest, now = self.rest_arms, self.arms(q)
-        turned = np.linalg.solve(np.einsum("fai,faj->fij", rest, rest), np.einsum("fai,faj->fij", rest, now))
-        return np.asarray(Rotation.from_matrix(turned.swapaxes(1, 2)).as_rotvec(), float)
+        turned = self._rotated(self.rest_arms, self.arms(q))
+        return np.asarray(Rotation.from_matrix(turned).as_rotvec(), float)
 
     def distortion(self, q: Array) -> float:
         """Return the largest relative error of a distance between two particles of a frame."""
@@ -218,12 +220,13 @@ class Frames(Copyable):
     def rigid_velocities(self, q: Array, v: Array) -> Array:
         """Return velocities v [n, 3] in m/s at positions q [n, 3] with those of frames as near to them as rigid ones.
 
-        That is with the same momentum and angular momentum of four particles of equal mass.
+        That is with the same momentum and angular momentum of particles of equal mass.
         """
         out, arms = v.copy(), self.arms(q)
         second = np.einsum("fai,faj->fij", arms, arms)
         inertia = np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
-        omega = _solved(inertia, np.cross(arms, v[self.nodes]).sum(axis=1))
+        moments = np.cross(arms, v[self.nodes]).sum(axis=1)
+        omega = np.einsum("fij,fj->fi", np.linalg.pinv(inertia, hermitian=True), moments)  # of rods without a spin
         out[self.nodes] = self.centers(v)[:, None] + np.cross(omega[:, None], arms)
         return out
 
@@ -375,7 +378,9 @@ def nodes_and_degrees(system: Masses) -> tuple[int, int]:
     others[frames.nodes] = False
     fixed = np.asarray(system.fixed[frames.nodes].all(axis=(1, 2)))
     free = ~frames.held & ~fixed[:, None]
-    return int(others.sum()) + len(frames), int((~system.fixed[others]).sum() + free.sum())
+    spinning = free[frames.is_rod, 3:].all(axis=1)  # a rotation of a rod about its axis is none
+    degrees = int((~system.fixed[others]).sum() + free.sum() - spinning.sum())
+    return int(others.sum()) + len(frames), degrees
 
 
 def refuse_frames(system: Masses, required_by: str) -> None:

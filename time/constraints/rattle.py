@@ -14,7 +14,7 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.base.columns import count_column
 from symplex.base.quantities import between, positive
-from symplex.errors import InvalidSystem, UnstableStep
+from symplex.errors import UnstableStep
 from symplex.fem.assembly.calls import table_of
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.callbacks import Callback
@@ -186,21 +186,6 @@ class Shake(ConstrainedIntegrator["ShakeMotion"]):
         return ShakeMotion(system, self, t0, dt, n)
 
 
-def _of_frames(system: System, name: str) -> dict[str, Constraint]:
-    """Return the rods of frames that move freely, if there are any."""
-    frames = system.frames
-    if frames is None:
-        return {}
-    partly = np.flatnonzero(frames.held.any(axis=1))
-    if len(partly):
-        raise InvalidSystem(
-            f"{name} keeps frames that are free, or held altogether; of frame {partly[0]} some displacements or "
-            "rotations are held. Energy-momentum and the midpoint rule take it."
-        )
-    free = np.asarray(~(system.fixed | system.moving.mask)[frames.nodes].all(axis=(1, 2)))
-    return {"frames": frames.rods_of(free)} if free.any() else {}
-
-
 class ConstrainedMotion(FixedStepMotion):
     """A motion that keeps constraints by multipliers.
 
@@ -214,7 +199,7 @@ class ConstrainedMotion(FixedStepMotion):
 
     def __init__(self, system: System, method: ConstrainedIntegrator, t0: float, dt: float, n: int):
         super().__init__(system, t0, dt, n)
-        rods = {} if system.frames is None else system.frames.constraints(system.fixed, self.name)
+        rods = {} if system.frames is None else system.frames.constraints(system.fixed | system.moving.mask, self.name)
         self._set = Multipliers(system, {**method.constraints, **system.joints, **rods}, self.name)
         self._modified = ModifiedForce(system, method.beta) if method.beta > 0.0 else None
         shape, size = (system.n_nodes, system.dim), self._set.size
