@@ -190,6 +190,8 @@ def _begun(system: System, q: ArrayLike, t: float, since: float | None) -> tuple
     """Return the positions [n, dim] at which a search begins, checked, and the balance to search for."""
     start = system.state(np.asarray(q, dtype=float), t=t).q
     system.check_start(start)
+    if system.joints:
+        system.joints.require_closed(system, start, np.zeros_like(start), "static_equilibrium")
     system.update_neighbours(start)
     return start, StaticBalance(system, t, start, _way(system, t, since))
 

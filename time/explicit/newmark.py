@@ -84,6 +84,8 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
     contact_safety: Annotated[float, positive("1", 1.0)] = 0.2
     newton: Newton = field(default=Newton(), kw_only=True)
 
+    kind = "newmark"
+
     @classmethod
     def trapezoidal(cls, dt: float, **options: Any) -> Newmark:
         """Return the member with β = ¼: the average acceleration, stable for linear systems at any step."""
@@ -138,9 +140,9 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
 
     @property
     def takes(self) -> frozenset[Trait]:
-        """A consistent mass and barriers by the implicit members only, compositions of the symmetric ones."""
+        """A consistent mass and barriers by implicit members, joints by the explicit one, compositions by symmetric ones."""
         composition: set[Trait] = {"composition"} if self.symmetric else set()
-        return (IMPLICIT - {"consistent mass", "barriers"} if self.explicit else IMPLICIT) | composition
+        return (IMPLICIT - {"consistent mass", "barriers"} | {"joints"} if self.explicit else IMPLICIT) | composition
 
     def __post_init__(self):
         if self.explicit and self.gamma != 0.5:

@@ -42,6 +42,7 @@ class Midpoint(ImplicitIntegrator):
 
     alpha: Annotated[float, between(0.0, 1.0)] = 0.5
 
+    kind = "midpoint"
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
 
     @property
@@ -58,7 +59,7 @@ class Midpoint(ImplicitIntegrator):
     def takes(self) -> frozenset[Trait]:
         """All but nodes without mass and constraints; only α = ½ can be composed."""
         more: set[Trait] = {"jumping supports"}
-        return IMPLICIT | more | {"composition"} if self.symmetric else IMPLICIT - {"frames"} | more
+        return IMPLICIT | more | {"composition", "joints"} if self.symmetric else IMPLICIT - {"frames"} | more
 
     def scheme(self, h: float) -> Scheme:
         """Return (1/h) M Δq + (1 − α) h [∇V(q0 + α Δq) − f] = M v0."""
