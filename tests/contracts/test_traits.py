@@ -14,6 +14,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.energies.contact_energy import ContactEnergy
 from symplex.fem.energies.energy import Energy
 from symplex.fem.structures.frames import Frames
+from symplex.fem.structures.joints import Joint
 from symplex.parallel.motion import InParts
 from symplex.time.catalogue import catalogue
 from symplex.time.composition import Composition
@@ -83,6 +84,10 @@ def has(feature):
         "internal variables": {"inelastic": {"visco": viscoelastic()}},
         "massless nodes": {"massless": MASS == 0.9},
         "frames": {"frames": Frames([[0, 1, 2, 3]], Q)},
+        "joints": {
+            "frames": Frames([[0, 1, 2, 3]], Q),
+            "joints": {"ball": Joint("spherical", ([0, 1, 2, 3], None), Q, Q[0])},
+        },
     }
     mass = MASS
     if feature == "changing stencils":
@@ -102,7 +107,8 @@ def has(feature):
     return sx.System(mass, {"springs": springs()}, **options.get(feature, {}))
 
 
-NEEDED_FOR = {"jumping supports": {"consistent mass", "moving supports"}}  # that feature comes with these
+# That feature comes with these.
+NEEDED_FOR = {"jumping supports": {"consistent mass", "moving supports"}, "joints": {"frames"}}
 
 
 @pytest.fixture(params=catalogue())
@@ -112,7 +118,9 @@ def method(request):
 
 def moved(method, system, t=3 * STEP):
     internal = {name: part.unstrained() for name, part in system.inelastic.items()}
-    v = system.frames.velocities(Q, V[2], V[3]) if system.frames else np.where(system.fixed, 0.0, V)
+    v = np.where(system.fixed, 0.0, V)
+    if system.frames:
+        v = system.frames.velocities(Q, np.cross(V[3], Q.mean(axis=0) - Q[0]), V[3])  # about a joint, if there is one
     state = sx.State(0.0, Q, v, np.zeros_like(Q), internal=internal)
     end = method.start(system, state).advance(t)
     assert np.isfinite(end.q).all()
@@ -159,7 +167,7 @@ def test_a_form_that_is_missing_is_refused(method):
 @pytest.mark.parametrize("feature", [feature for feature in FEATURES if feature != "constraints"])
 def test_features_are_taken_or_refused(method, feature):
     system = has(feature)
-    if feature == "frames" and "constraints" in method.takes:
+    if feature in ("frames", "joints") and "constraints" in method.takes:
         method = replace(method, constraints={})  # the rods of the frame
     if {feature, *NEEDED_FOR.get(feature, ())} <= method.takes:
         assert runs_on(method, system)

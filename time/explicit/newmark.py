@@ -140,7 +140,7 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
 
     @property
     def takes(self) -> frozenset[Trait]:
-        """A consistent mass and barriers by implicit members, joints by the explicit one, compositions by symmetric ones."""
+        """Consistent masses and barriers by implicit members, joints by the explicit one; symmetric ones are composed."""
         composition: set[Trait] = {"composition"} if self.symmetric else set()
         return (IMPLICIT - {"consistent mass", "barriers"} | {"joints"} if self.explicit else IMPLICIT) | composition
 
