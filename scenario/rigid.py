@@ -132,9 +132,9 @@ class RigidBodyTable(RigidTable):
 
     Contact between rigid bodies alone needs a ``stiffness``. What moves freely is four particles. They are a frame,
     rigid exactly, under ``newmark`` and its relatives, ``energy-momentum``, ``midpoint``, ``rattle``, ``shake`` and
-    ``static``. Other methods take the energy ``rigidity``, with an elastic frequency of 10/``dt`` under implicit ones
-    that conserve energy or the symplectic form, 3/``dt`` under others, 1/``dt`` under explicit ones
-    ([more](../body-contact.md#rigid-bodies)).
+    ``static``. Other methods take the energy ``rigidity``, with an elastic frequency of 10/``dt`` under implicit
+    methods that conserve energy or the symplectic form, 3/``dt`` under other implicit ones, 1/``dt`` under explicit
+    ones ([more](../body-contact.md#rigid-bodies)).
     """
 
     brings_nodes = True

@@ -89,7 +89,7 @@ class Frames(Copyable):
             raise InvalidSystem(f"Frames: the four particles of frame {flat[0]} must not be in a plane.")
         self.rest_arms, self.rest_centers = arms, self.centers(points)
         several = ~self.is_rod[:, None] | (np.arange(len(_PAIRS)) == 0)
-        self._ends, self._frame_of_ends = self.nodes[:, _PAIRS][several], np.nonzero(several)[0]
+        self._ends, self._frame_of_rod = self.nodes[:, _PAIRS][several], np.nonzero(several)[0]
         self._lengths = np.linalg.norm(points[self._ends[:, 0]] - points[self._ends[:, 1]], axis=1)
         if len(self._lengths) and not self._lengths.min() > 0.0:
             frame = int(np.argmax(self.nodes[:, 0] == self._ends[np.argmin(self._lengths), 0]))
@@ -101,7 +101,11 @@ class Frames(Copyable):
     @cached_property
     def rods(self) -> RigidBars:
         """The six rods of each frame, or the one of two particles, as constraints."""
-        return RigidBars(self._ends, self._lengths)
+        return self._rods(np.ones(len(self), bool))
+
+    def _rods(self, chosen: NDArray[np.bool_]) -> RigidBars:
+        of_chosen = chosen[self._frame_of_rod]
+        return RigidBars(self._ends[of_chosen], self._lengths[of_chosen])
 
     def constraints(self, fixed: NDArray[np.bool_], required_by: str) -> dict[str, Constraint]:
         """Return rods and held centres of frames that are not fixed, by fixed coordinates [n, 3], for other methods.
@@ -117,13 +121,12 @@ class Frames(Copyable):
             raise InvalidSystem(
                 f"{required_by} cannot hold the rotation of frame {partly[0]} in part; take EnergyMomentum or Midpoint."
             )
-        rods = free[self._frame_of_ends]
-        found: dict[str, Constraint] = {}
-        if rods.any():
-            found["frames"] = RigidBars(self._ends[rods], self._lengths[rods])
-        frames, axes = np.nonzero(self.held[:, :3] & free[:, None])
-        if len(frames):
-            found["held centres"] = _HeldCentres(self.nodes[frames], axes, self.rest_centers[frames, axes])
+        found: dict[str, Constraint] = {"frames": self._rods(free)} if free.any() else {}
+        for name, kind, size in (("held centres", ~self.is_rod, 4), ("held centres of rods", self.is_rod, 2)):
+            frames, axes = np.nonzero(self.held[:, :3] & (free & kind)[:, None])
+            if len(frames):
+                nodes = np.ascontiguousarray(self.nodes[frames, :size])
+                found[name] = _HeldCentres(nodes, axes, self.rest_centers[frames, axes])
         return found
 
     def centers(self, q: Array) -> Array:
@@ -201,52 +204,6 @@ class Frames(Copyable):
         out[self.nodes] = nodal_mass(system)[self.nodes][:, :, None] * motion
         return out
 
-    def _held_rates(self, held: NDArray[np.bool_], mass: Array, arms: Array, force: Array) -> tuple[Array, Array]:
-        """Return rates [h, 3] of centres of mass and of rotations of frames that are held in part, under forces."""
-        from_mean = arms.mean(axis=1)  # where centres are, from the centres of mass
-        arms = arms - from_mean[:, None]
-        length = np.sqrt((arms**2).sum(axis=2).mean(axis=1))[:, None, None]  # by which numbers are of one size
-        motions = np.zeros((*arms.shape, 6))
-        motions[..., :3] = np.eye(3)
-        for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # θ × ρ
-            motions[..., i, 3 + j], motions[..., i, 3 + k] = (
-                arms[..., k] / length[..., 0],
-                -arms[..., j] / length[..., 0],
-            )
-        matrices = np.einsum("fa,faij,faik->fjk", mass, motions, motions)
-        vectors = np.einsum("faij,fai->fj", motions, self.shares[held, None, None] * force[self.nodes[held]])
-        fixed = self.held[held]
-        matrices = np.where(fixed[:, :, None] | fixed[:, None], 0.0, matrices)
-        rates = np.linalg.pinv(matrices, rcond=_FLAT, hermitian=True) @ np.where(fixed, 0.0, vectors)[:, :, None]
-        rates = np.asarray(rates[:, :, 0], float)
-        rates[:, 3:] /= length[:, :, 0]
-        return rates[:, :3] - np.cross(rates[:, 3:], from_mean), rates[:, 3:]
-
-    def rigid_motion(self, system: Masses, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """Return velocities and accelerations [n, 3] with those of frames made those of rigid motions, nearest by mass.
-
-        They keep their momenta, and the rates of these.
-        """
-        of_frames = np.zeros(system.fixed.shape, bool)
-        of_frames[self.nodes] = True
-        of_frames &= ~system.fixed
-
-        def made_rigid(x: Array) -> Array:
-            return system.accelerations(self.resultants(system, nodal_mass(system)[:, None] * x, q))
-
-        rigid = np.where(of_frames, made_rigid(v), v)
-        inwards = self._inwards(system, q, rigid)
-        return rigid, np.where(of_frames, made_rigid(a - inwards) + inwards, a)
-
-    def _inwards(self, system: Masses, q: Array, v: Array) -> Array:
-        """Return the accelerations ω × (ω × ρ) [n, 3] of frames that rotate about their centres; zero elsewhere."""
-        mass, arms, inertia = self._inertia(system, q)
-        momentum = np.asarray(np.cross(arms, mass[:, :, None] * v[self.nodes]).sum(axis=1), float)
-        spin = _solved(inertia, momentum)[:, None]
-        out = np.zeros_like(q)
-        out[self.nodes] = np.cross(spin, np.cross(spin, self.arms(q)))
-        return out
-
     def _sums(self, force: Array, arms: Array) -> tuple[Array, Array]:
         """Return the sums [f, 3] of forces [n, 3] on frames, and their moments about where arms [f, 4, 3] begin."""
         of_frames = self.shares[:, None, None] * force[self.nodes]
@@ -270,6 +227,48 @@ class Frames(Copyable):
         to_mass[:, 3:, :3] = np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(-1, 3, 3)
         return np.asarray(to_mass.swapaxes(1, 2) @ out @ to_mass, float)
 
+    def _held_rates(self, held: NDArray[np.bool_], mass: Array, arms: Array, force: Array) -> tuple[Array, Array]:
+        """Return rates [h, 3] of centres of mass and of rotations of frames that are held in part, under forces."""
+        from_mean = arms.mean(axis=1)  # where centres are, from the centres of mass
+        arms = arms - from_mean[:, None]
+        motions = np.zeros((*arms.shape, 6))
+        motions[..., :3] = np.eye(3)
+        for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # θ × ρ
+            motions[..., i, 3 + j], motions[..., i, 3 + k] = arms[..., k], -arms[..., j]
+        matrices = np.einsum("fa,faij,faik->fjk", mass, motions, motions)
+        vectors = np.einsum("faij,fai->fj", motions, self.shares[held][:, None, None] * force[self.nodes[held]])
+        fixed, rods = self.held[held], self.is_rod[held]
+        sizes = np.trace(matrices, axis1=1, axis2=2)[:, None, None] * np.eye(6)
+        d = arms[rods, 0] / np.linalg.norm(arms[rods, 0], axis=1)[:, None]
+        matrices[rods, 3:, 3:] += sizes[rods, :1, :1] * np.einsum("fi,fj->fij", d, d)  # they do not rotate about it
+        matrices = np.where(fixed[:, :, None] | fixed[:, None], np.where(np.eye(6) > 0, sizes, 0.0), matrices)
+        rates = _solved(matrices, np.where(fixed, 0.0, vectors))
+        return rates[:, :3] - np.cross(rates[:, 3:], from_mean), rates[:, 3:]
+
+    def rigid_motion(self, system: Masses, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """Return velocities and accelerations [n, 3] with those of frames made those of rigid motions, nearest by mass.
+
+        They keep their momenta, and the rates of these.
+        """
+        of_frames = np.zeros(system.fixed.shape, bool)
+        of_frames[self.nodes] = True
+        of_frames &= ~system.fixed
+
+        def made_rigid(x: Array) -> Array:
+            return system.accelerations(self.resultants(system, nodal_mass(system)[:, None] * x, q))
+
+        rigid = np.where(of_frames, made_rigid(v), v)
+        inwards = self._inwards(system, q, rigid)
+        return rigid, np.where(of_frames, made_rigid(a - inwards) + inwards, a)
+
+    def _inwards(self, system: Masses, q: Array, v: Array) -> Array:
+        """Return the accelerations ω × (ω × ρ) [n, 3] of frames that rotate about their centres; zero elsewhere."""
+        mass, arms, inertia = self._inertia(system, q)
+        spin = _solved(inertia, np.cross(arms, mass[:, :, None] * v[self.nodes]).sum(axis=1))[:, None]
+        out = np.zeros_like(q)
+        out[self.nodes] = np.cross(spin, np.cross(spin, self.arms(q)))
+        return out
+
     def _inertia(self, system: Masses, q: Array) -> tuple[Array, Array, Array]:
         """Return masses [f, 4] in kg, arms [f, 4, 3] in m from the centres of mass, and inertia [f, 3, 3] in kg m².
 
@@ -289,7 +288,7 @@ def _any_across(directions: Array) -> Array:
 
 
 class _HeldCentres(Constraint):
-    """Coordinates of the means of four particles that do not change."""
+    """Coordinates of the means of particles that do not change."""
 
     def __init__(self, nodes: IntArray, axes: NDArray[np.integer], places: Array):
         self.nodes = nodes
@@ -300,12 +299,12 @@ class _HeldCentres(Constraint):
         return np.asarray((self._axes * x).sum(axis=(1, 2)) - self._places)
 
     def gradient(self, x: Array) -> Array:
-        """Return its derivative [c, 4, 3]."""
+        """Return its derivative [c, k, 3]."""
         return np.array(np.broadcast_to(self._axes, x.shape))
 
     def hessian(self, x: Array) -> Array:
-        """Return zero [c, 12, 12]."""
-        return np.zeros((len(x), 12, 12))
+        """Return zero [c, 3k, 3k]."""
+        return np.zeros((len(x), 3 * x.shape[1], 3 * x.shape[1]))
 
 
 def _solved(matrices: Array, vectors: Array) -> Array:

@@ -140,9 +140,9 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
 
     @property
     def takes(self) -> frozenset[Trait]:
-        """Consistent masses and barriers by implicit members, joints by the explicit one; symmetric ones are composed."""
+        """A consistent mass and barriers by the implicit members only, joints by the explicit one."""
         composition: set[Trait] = {"composition"} if self.symmetric else set()
-        return (IMPLICIT - {"consistent mass", "barriers"} | {"joints"} if self.explicit else IMPLICIT) | composition
+        return ((IMPLICIT - {"consistent mass", "barriers"}) | {"joints"} if self.explicit else IMPLICIT) | composition
 
     def __post_init__(self):
         if self.explicit and self.gamma != 0.5:

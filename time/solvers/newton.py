@@ -396,15 +396,7 @@ class NewtonSolver:
 
     def _free_part(self) -> float:
         """Return the part of the correction to begin with: on which nothing passes through, if something must not."""
-        if not self.system.collision_checked:
-            return 1.0
-        np.subtract(self.increment, self._correction, out=self._trial)
-        return self._way()
-
-    def _limited_part(self) -> float:
-        """Return the part of the correction that is taken, on which nothing passes through either."""
-        assert self.share_of is not None, "it is asked for where there is one"
-        part = self.share_of(self._correction)
+        part = 1.0 if self.share_of is None else self.share_of(self._correction)
         if not self.system.collision_checked:
             return part
         self._put(part)
@@ -487,7 +479,7 @@ class NewtonSolver:
 
 _steps = NewtonSolver._try, NewtonSolver._accept, NewtonSolver._linearise, NewtonSolver._correct, NewtonSolver._put
 _find = newtons_method(*_steps, NewtonSolver._free_part, NewtonSolver._next_is_shorter)
-_find_limited = newtons_method(*_steps, NewtonSolver._limited_part, lambda solver, part: True)
+_find_limited = newtons_method(*_steps, NewtonSolver._free_part, lambda solver, part: True)
 
 
 def _advice(energies: Iterable[Energy | None]) -> str:

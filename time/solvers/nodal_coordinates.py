@@ -86,8 +86,7 @@ class NodalCoordinates:
         self.n_nodes, self.border = len(mass), None
         if with_joints and system.joints:
             self.border = border = JointBorder(system, len(mass))
-            mass = np.concatenate([mass, np.ones(border.n_nodes)])
-            fixed = np.concatenate([fixed, border.unused])
+            mass, fixed = np.concatenate([mass, np.ones(border.n_nodes)]), np.concatenate([fixed, border.unused])
         self.system = _System(mass, fixed, system, self)
 
     def _masses(self, system: System, frames: Frames) -> Array:
@@ -106,8 +105,8 @@ class NodalCoordinates:
         pairs = self._of_node[np.column_stack([pattern.rows(), pattern.indices])]  # [nnz, 2, 2]
         all_pairs = np.stack([pairs[:, 0, [0, 0, 1, 1]], pairs[:, 1, [0, 1, 0, 1]]], axis=2).reshape(-1, 2)
         present = (all_pairs >= 0).all(axis=1)
-        stencils = [np.unique(all_pairs[present], axis=0).astype(np.int32)]
-        own = Pattern(n, stencils + ([] if self.border is None else [self.border.pairs]))
+        of_joints = [] if self.border is None else [self.border.pairs]
+        own = Pattern(n, [np.unique(all_pairs[present], axis=0).astype(np.int32), *of_joints])
         keys = np.asarray(own.rows().astype(np.int64) * n + own.indices)
         if self.border is not None:
             self.border.find_places(keys, n)
@@ -317,12 +316,11 @@ class FramedSolver:
         """
         reduced = self._equations
         reduced.begin(equations, q0)
-        coordinates = self.coordinates
-        z = np.zeros(coordinates.system.fixed.shape)
+        z = np.zeros(self.coordinates.system.fixed.shape)
         if np.any(start):
             z = self._begun(q0, np.broadcast_to(start, q0.shape))
-        if coordinates.border is not None and equations.inertia == 0.0:
-            z[coordinates.n_nodes :] = reduced.multipliers_at_start()
+        if self.coordinates.border is not None and equations.inertia == 0.0:
+            z[self.coordinates.n_nodes :] = reduced.multipliers_at_start()
         self._solver.share_of = self._share_of if equations.inertia == 0.0 else None
         count = self._solver.solve(reduced, reduced.places, z)
         reduced.at_increment(self._solver.increment)
@@ -414,9 +412,10 @@ class _Equations:
         """Return about how large K/M is without increment in 1/s², at rest."""
         if equations.inertia:
             return 0.0
-        self._write_blocks(np.zeros_like(self.increment))
-        diagonal = np.einsum("nii->n", self._blocks[self._system.pattern.diagonal()])
-        return float(np.abs(diagonal).sum() / (3.0 * self._system.mass.sum())) or 1.0
+        blocks = self._system.pattern.zeros(3)
+        equations.blocks(np.zeros_like(self.increment), blocks)
+        diagonal = np.einsum("nii->n", blocks[self._system.pattern.diagonal()])
+        return float(np.abs(diagonal).sum() / (3.0 * np.asarray(self._system.mass).sum())) or 1.0
 
     def multipliers_at_start(self) -> Array:
         """Return the unknowns of multipliers at rest that balance as much as they can without increment."""
@@ -467,17 +466,12 @@ class _Equations:
         if (border := self._coordinates.border) is not None:
             border.add_border(dq[1 : 2 * len(self._coordinates.frames) : 2], out)
 
-    def _write_blocks(self, dq: Array) -> None:
-        """Write the derivative of the forces to the blocks of particles."""
-        pattern = self._system.pattern
-        if len(self._blocks) != len(pattern.indices):
-            self._blocks = pattern.zeros(3)
-        self._step.blocks(dq, self._blocks)
-
     def matrix_of(self, dq: Array) -> tuple[Array, tuple[Array, Array]]:
         """Return the matrix [nnz, 3, 3] of particles at an increment [n, 3], and the positions at its end, twice."""
-        step = self._step
-        self._write_blocks(dq)
+        step, pattern = self._step, self._system.pattern
+        if len(self._blocks) != len(pattern.indices):
+            self._blocks = pattern.zeros(3)
+        step.blocks(dq, self._blocks)
         if (border := self._coordinates.border) is not None:
             border.add_stiffness(step.at[0], self._blocks)
         self._blocks *= step.impulse
