@@ -87,7 +87,7 @@ _KICKS = {
 _OF_A_STEP = (MODIFIED_TOTAL, DISCRETE_ENERGY)
 _SUBSTEPS = count_column("substeps")
 # What has forces that are not those of positions alone, constraints, or moves in a given way.
-_OF_OTHERS: set[Trait] = {"loads", "moving supports", "jumping supports", "internal variables", "frames"}
+_OF_OTHERS: set[Trait] = {"loads", "moving supports", "jumping supports", "internal variables", "frames", "joints"}
 SchemeName = Literal["triple jump", "suzuki", "yoshida", "kahan-li", "blanes-moan", "suzuki-umeno"]
 _BEST = {4: "suzuki", 6: "kahan-li", 8: "kahan-li"}
 

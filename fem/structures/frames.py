@@ -14,6 +14,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, connectivity, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.kernels import kernel
 from symplex.fem.measures.constraints import Constraint, RigidBars
 
 if TYPE_CHECKING:
@@ -246,21 +247,15 @@ class Frames(Copyable):
 
         So of what acts within frames nothing is left, nor of what acts along motions that are held.
         """
-        out = force.copy()
-        mass, arms, inertia = self._inertia(system, q)
-        linear, moment = self._sums(force, arms)
-        a, alpha = linear / mass.sum(axis=1)[:, None], _solved(inertia, moment)
+        out, masses = force.copy(), nodal_mass(system)
+        _write_resultants(force, q, self.nodes, self.is_rod, masses, out)
         held = self.held.any(axis=1)
-        if held.any():
-            a[held], alpha[held] = self._held_rates(held, mass[held], arms[held], force)
-        motion = a[:, None] + np.cross(alpha[:, None], arms)
-        out[self.nodes] = nodal_mass(system)[self.nodes][:, :, None] * motion
+        if held.any():  # in Python: they are few
+            mass, arms, _ = self._inertia(system, q)
+            a, alpha = self._held_rates(held, mass[held], arms[held], force)
+            motion = a[:, None] + np.cross(alpha[:, None], arms[held])
+            out[self.nodes[held]] = masses[self.nodes[held]][:, :, None] * motion
         return out
-
-    def _sums(self, force: Array, arms: Array) -> tuple[Array, Array]:
-        """Return the sums [f, 3] of forces [n, 3] on frames, and their moments about where arms [f, 4, 3] begin."""
-        of_frames = self.shares[:, None, None] * force[self.nodes]
-        return of_frames.sum(axis=1), np.cross(arms, of_frames).sum(axis=1)
 
     def compliance(self, system: Masses, q: Array) -> Array:
         """Return accelerations by loads [f, 6, 6]: of the centre and of rotation, by force and moment about the centre.
@@ -362,6 +357,56 @@ class _HeldCentres(Constraint):
 
 def _solved(matrices: Array, vectors: Array) -> Array:
     return np.asarray(np.linalg.solve(matrices, vectors[:, :, None])[:, :, 0], float)
+
+
+@kernel
+def _write_resultants(force, q, nodes, is_rod, masses, out):
+    """Write to out what rigid motions of frames have of forces [n, 3] with the same sums and moments."""
+    x, f, J, r = np.empty((4, 3)), np.empty(3), np.empty((3, 3)), np.empty(3)
+    for k in range(len(nodes)):
+        share = 0.5 if is_rod[k] else 1.0
+        total, first = 0.0, nodes[k, 0]
+        r[:] = 0.0
+        for a in range(4):
+            m = share * masses[nodes[k, a]]
+            total += m
+            for i in range(3):
+                x[a, i] = q[nodes[k, a], i] - q[first, i]
+                r[i] += m * x[a, i]
+        f[:], J[...] = 0.0, 0.0
+        for a in range(4):
+            m = share * masses[nodes[k, a]]
+            for i in range(3):
+                x[a, i] -= r[i] / total
+                f[i] += share * force[nodes[k, a], i]
+            square = x[a, 0] ** 2 + x[a, 1] ** 2 + x[a, 2] ** 2
+            for i in range(3):
+                J[i, i] += m * square
+                if not is_rod[k]:  # there is no moment about the axis of a rod, and so no rotation
+                    for j in range(3):
+                        J[i, j] -= m * x[a, i] * x[a, j]
+        r[:] = 0.0
+        for a in range(4):
+            node = nodes[k, a]
+            r[0] += share * (x[a, 1] * force[node, 2] - x[a, 2] * force[node, 1])
+            r[1] += share * (x[a, 2] * force[node, 0] - x[a, 0] * force[node, 2])
+            r[2] += share * (x[a, 0] * force[node, 1] - x[a, 1] * force[node, 0])
+        for i in range(3):  # of J = L D Lᵀ
+            for j in range(i):
+                for h in range(j):
+                    J[i, j] -= J[i, h] * J[j, h] * J[h, h]
+                J[i, j] /= J[j, j]
+                J[i, i] -= J[i, j] * J[i, j] * J[j, j]
+                r[i] -= J[i, j] * r[j]
+        for i in range(2, -1, -1):
+            r[i] /= J[i, i]
+            for j in range(i + 1, 3):
+                r[i] -= J[j, i] * r[j]
+        for a in range(4):
+            node = nodes[k, a]
+            out[node, 0] = masses[node] * (f[0] / total + r[1] * x[a, 2] - r[2] * x[a, 1])
+            out[node, 1] = masses[node] * (f[1] / total + r[2] * x[a, 0] - r[0] * x[a, 2])
+            out[node, 2] = masses[node] * (f[2] / total + r[0] * x[a, 1] - r[1] * x[a, 0])
 
 
 def nodal_mass(system: Masses) -> Array:

@@ -418,6 +418,7 @@ class _Equations:
     def begin(self, equations: StepEquations, q0: Array) -> None:
         """Be those of a step from positions q0 [n, 3]."""
         self._step, self._q0, self.of_symmetric, self.seen = equations, q0, equations.symmetric, equations.seen
+        self._z: Array | None = None  # the increment of which all is set
         # Of a balance of forces constant ones keep their moments; those of a step are momenta, which act in its middle.
         self._constant_at = equations.start if isinstance(equations, Balance) else None
         # Round-off is compared with the stiffness times these: positions, and for rotations, which are differences of
@@ -451,8 +452,10 @@ class _Equations:
         return border.unknowns(border.at_end.balance(system, self._q0, forces))
 
     def at_increment(self, z: Array) -> None:
-        """Set all that belongs to particles for an increment z."""
-        step = self._step
+        """Set all that belongs to particles for an increment z, unless it is set already."""
+        if self._z is not None and np.array_equal(z, self._z):
+            return
+        step, self._z = self._step, None
         self._coordinates.write_increment(self._q0, z, self.increment)
         np.add(self._q0, step.at[0] * self.increment, out=self.middle)
         np.add(self._q0, self.increment, out=self.end)
@@ -465,6 +468,7 @@ class _Equations:
         np.subtract(self._inner, step.constant, out=self.residual)
         if self._constant_at is not None:
             np.copyto(self.residual, self._inner)
+        self._z = z.copy()
 
     def positions_at(self, part: float, z: Array) -> Array:
         """Return the positions [n, 3] of particles after a part of the increment for z."""
