@@ -74,7 +74,7 @@ def _take_diameters(reading: Reading, block: Block) -> None:
 
 
 def _take_rigid(reading: Reading, block: Block) -> None:
-    sets = [(block.parameters[key], of) for key, of in _RIGID_SETS.items() if key in block.parameters]
+    sets = [(block.parameters[key], of) for key, of in _RIGID_SETS if key in block.parameters]
     if not sets or "REFNODE" not in block.parameters:
         raise UnsupportedKeyword("a rigid body needs an NSET or ELSET, and a REF NODE")
     for members, of in sets:
@@ -130,7 +130,7 @@ def _add_mpc(reading: Reading, kind: str, nodes: list[str]) -> None:
 
 
 _MODEL = "before steps"
-_RIGID_SETS: dict[str, Literal["nodes", "elements"]] = {"NSET": "nodes", "ELSET": "elements"}
+_RIGID_SETS: tuple[tuple[str, Literal["nodes", "elements"]], ...] = (("NSET", "nodes"), ("ELSET", "elements"))
 _MULTI_POINT = {"BEAM": 2, "MEANROT": 3}  # how many nodes they have at least
 
 CONSTRAINT_KEYWORDS = {

@@ -341,7 +341,11 @@ class _Groups:
             groups[name] = {kind: np.unique(index).astype(np.int32) for kind, index in members.items()}
         points = {name: nodes.astype(np.int32) for name, nodes in self._points.items()}
         joined = {kind: np.concatenate(parts) for kind, parts in cells.items()}
-        return replace(mesh, cells=joined, cell_groups=groups, point_groups={**mesh.point_groups, **points})
+        known = {kind: mesh.cell_numbers.get(kind, np.empty(0, np.int64)) for kind in joined}
+        numbers = {kind: np.pad(known[kind], (0, len(joined[kind]) - len(known[kind]))) for kind in joined}
+        return replace(
+            mesh, cells=joined, cell_groups=groups, point_groups={**mesh.point_groups, **points}, cell_numbers=numbers
+        )
 
 
 def _members(sets: Mapping[str, NDArray[np.int64]], who: str) -> NDArray[np.int64]:

@@ -730,6 +730,24 @@ def test_included_files_are_not_quoted(tmp_path, before, secret):
 LOOSE = step("*STATIC", "*BOUNDARY, OP=NEW", "*CLOAD", "RIGHT, 1, 1.0")  # nothing holds the bar
 
 
+def test_meshes_of_results_have_the_numbers_of_the_deck(tmp_path):
+    imported = import_deck(write(tmp_path, bar() + PULLED), tmp_path / "out")
+    mesh = sx.Scenario.read(imported.scenarios[1]).build().mesh
+    assert mesh.point_numbers is not None
+    assert np.array_equal(mesh.point_numbers, imported.numbers)
+    deck = sx.read_mesh(tmp_path / "bar.inp")
+    assert deck.point_numbers is not None
+    assert deck.point_numbers.tolist() == [*range(10, 55)]
+    for number, cell in zip(mesh.cell_numbers["hexahedron"], mesh.cells["hexahedron"], strict=True):
+        nodes = deck.cells["hexahedron"][deck.cell_numbers["hexahedron"] == number][0]
+        assert np.array_equal(mesh.point_numbers[cell], deck.point_numbers[nodes])
+    assert mesh.cell_numbers["quad"].min() > 16  # faces under a load, which the deck has no numbers for
+    both = sx.merge({"a": deck, "b": sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="hexahedra")})
+    assert both.cell_numbers["hexahedron"].tolist() == [*deck.cell_numbers["hexahedron"], 0]
+    assert both.point_numbers is not None
+    assert both.point_numbers[45:].tolist() == [0] * 8
+
+
 def test_mesh_and_scenario_are_written_before_the_scenario_is_tried(tmp_path):
     lines = []
     imported = import_deck(write(tmp_path, bar() + LOOSE), tmp_path / "out", progress=lines.append)
