@@ -124,4 +124,3 @@ class Hardening(Copyable):
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise MaterialError(f"Hardening: {message}")
-

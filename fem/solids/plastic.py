@@ -178,7 +178,7 @@ class Plastic(Inelastic):
         """
         arrays = (np.ascontiguousarray(array, float) for array in given)
         if not isfinite(sum(self._phases.run(kernel, *arrays, *self._known, *last))):
-            raise self.solid.elements.failure(list(positions))
+            raise self.solid.elements.failure([q[self.nodes] for q in positions])
 
     def _scattered(self, local: Array, n: int) -> Array:
         out = np.zeros((n, 3))

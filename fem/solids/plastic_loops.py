@@ -247,9 +247,7 @@ def write_stored(q, z, nodes, G, weights, elastic, averaged, constants, points, 
     check = 0.0
     for e in range(first, last):
         set_deformations(q, nodes, G, e, F)
-        check += set_states(
-            F, z[e], weights[e], elastic, averaged, True, constants, points, S, psi, work, new
-        )
+        check += set_states(F, z[e], weights[e], elastic, averaged, True, constants, points, S, psi, work, new)
         out[e] = psi.sum()
     return check
 
@@ -263,9 +261,7 @@ def write_forces(q, z, nodes, G, weights, elastic, averaged, constants, points, 
     check = 0.0
     for e in range(first, last):
         set_deformations(q, nodes, G, e, F)
-        check += set_states(
-            F, z[e], weights[e], elastic, averaged, frozen, constants, points, S, psi, work, new
-        )
+        check += set_states(F, z[e], weights[e], elastic, averaged, frozen, constants, points, S, psi, work, new)
         out[e] = 0.0
         add_forces(F, S, weights[e], G, e, -1.0, out[e])
     return check
@@ -298,9 +294,7 @@ def write_mean_forces(q0, z, q1, nodes, G, weights, elastic, averaged, constants
 
 
 @kernel
-def write_after(
-    q0, z, q1, nodes, G, weights, elastic, averaged, constants, points, frozen, new, lost, first, last
-):
+def write_after(q0, z, q1, nodes, G, weights, elastic, averaged, constants, points, frozen, new, lost, first, last):
     """Set z [m, g, 7] at the end of an increment, and what elements [m] dissipate."""
     n = G.shape[1]
     F0, F1, F = np.empty((n, 9)), np.empty((n, 9)), np.empty((n, 9))
@@ -486,9 +480,7 @@ def write_stresses(q, z, nodes, G, weights, elastic, averaged, constants, points
     check = 0.0
     for e in range(first, last):
         set_deformations(q, nodes, G, e, F)
-        check += set_states(
-            F, z[e], weights[e], elastic, averaged, True, constants, points, S, psi, work, new
-        )
+        check += set_states(F, z[e], weights[e], elastic, averaged, True, constants, points, S, psi, work, new)
         for g in range(n):
             f = mat3_at(F[g], 0, 1)
             T = f @ (sym3_at(S[g], 0, 1) @ transposed(f))

@@ -41,6 +41,12 @@ def viscoelastic():
     return sx.Viscoelastic(solid, [1.0, 2.0], [0.1, 1.0])
 
 
+def with_history():
+    part = viscoelastic()
+    part.history = True
+    return part
+
+
 def spy(forms, used, base=Energy):
     """Springs with the given forms only, which note what is used of them."""
     inner = springs()
@@ -81,6 +87,7 @@ def has(feature):
         },
         "loads": {"loads": {"push": lambda t, q, v: np.full_like(q, 0.1 * np.sin(t)) - 0.1 * v}},
         "internal variables": {"inelastic": {"visco": viscoelastic()}},
+        "history": {"inelastic": {"metal": with_history()}},
         "massless nodes": {"massless": MASS == 0.9},
         "frames": {"frames": Frames([[0, 1, 2, 3]], Q)},
     }
@@ -102,7 +109,10 @@ def has(feature):
     return sx.System(mass, {"springs": springs()}, **options.get(feature, {}))
 
 
-NEEDED_FOR = {"jumping supports": {"consistent mass", "moving supports"}}  # that feature comes with these
+NEEDED_FOR = {  # that feature comes with these
+    "jumping supports": {"consistent mass", "moving supports"},
+    "history": {"internal variables"},
+}
 
 
 @pytest.fixture(params=catalogue())
