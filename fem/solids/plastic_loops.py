@@ -10,12 +10,14 @@ element with u_q = J C⁻¹ and c = K (1 − ln J̄)/(J̄² V).
 
 Over an increment the discrete stress is, with ΔE = sym(F_mᵀ ΔF), the stress S0 at its start and S1 at its end,
 
-    S* = ½ (S0 + S1) + κ ΔE,    κ = r R/n,    R = Δψ + ΔWp − Σ w ½ (S0 + S1) : ΔE,    n = Σ w |ΔE|²
+    S* = ½ (S0 + S1) + κ P ΔE P,    κ = r R/n,    R = Δψ + ΔWp − Σ w ½ (S0 + S1) : ΔE,    n = Σ w ΔE : P ΔE P
 
-of a cell, so that its work is Δψ + D with D = ΔWp − (1 − r) R. r = x²/(1 + x²) with x = n/(V δ²) is 1 but for the
-smallest increments, in which R is round-off. The tangent of S* has, next to ½ ℂ and κ,
+of a cell, P = Cp⁻¹ at the start. P makes ΔE the strain of the body as it is: of one that has flowed far, as the foot of
+a bar that is a seventh as long, ΔE itself is small along what has become short, and κ without P would be a hundred
+times as stiff as the metal. So the work is Δψ + D with D = ΔWp − (1 − r) R. r = x²/(1 + x²) with x = n/(V δ²) is 1 but for the
+smallest increments, in which R is round-off. The tangent of S* has, next to ½ ℂ and κ P ⊙ P,
 
-    ΔE ⊗ [(r/n) (½ (S1 − S0) − ½ ℂ : ΔE) + 2 κ (1 − 2r)/n ΔE].
+    P ΔE P ⊗ [(r/n) (½ (S1 − S0) − ½ ℂ : ΔE) + 2 κ (1 − 2r)/n P ΔE P].
 
 Each element is written to its own rows, so that threads share elements and results do not depend on their number.
 
@@ -33,6 +35,8 @@ from symplex.fem.compiled.vectors import (
     cofactors,
     contracted,
     dot,
+    expanded,
+    full,
     gram,
     gram_slopes,
     mat3_at,
@@ -193,8 +197,8 @@ def _add_both(factor, A, D):
     for m in range(6):
         i, j = rows[m], columns[m]
         for n in range(6):
-            k, l = rows[n], columns[n]
-            value = A[place[i][k]] * A[place[j][l]] + A[place[i][l]] * A[place[j][k]]
+            k, p = rows[n], columns[n]
+            value = A[place[i][k]] * A[place[j][p]] + A[place[i][p]] * A[place[j][k]]
             D[m, n] += 0.5 * factor * value
 
 
@@ -209,17 +213,26 @@ def add_forces(F, S, w, G, e, factor, out):
                 out[a, i] += factor * w[g] * P
 
 
+@expanded
+def _between(P, E):
+    """Return P E P."""
+    T = P @ (E @ full(P))
+    return Sym3(T[0][0], T[1][1], T[2][2], T[0][1], T[0][2], T[1][2])
+
+
 @formula
-def set_increment(F0, F1, w, averaged, F, dE, squared):
-    """Set F_m [g, 9] and ΔE [g, 6], and n of cells [c]."""
+def set_increment(F0, F1, z, w, averaged, F, dE, along, squared):
+    """Set F_m [g, 9], ΔE and P ΔE P [g, 6], and n of cells [c]."""
     squared[:] = 0.0
     for g in range(len(w)):
         f0, f1 = mat3_at(F0[g], 0, 1), mat3_at(F1[g], 0, 1)
         middle, change = 0.5 * (f0 + f1), f1 - f0
         E = 0.5 * gram_slopes(transposed(middle), transposed(change))
         set_at(F[g], 0, 1, middle)
+        pushed = _between(sym3_at(z[g], 0, 1), E)
         set_at(dE[g], 0, 1, E)
-        squared[cell_of(g, averaged)] += w[g] * contracted(E, E)
+        set_at(along[g], 0, 1, pushed)
+        squared[cell_of(g, averaged)] += w[g] * contracted(E, pushed)
 
 
 @formula
@@ -272,7 +285,8 @@ def write_mean_forces(q0, z, q1, nodes, G, weights, elastic, averaged, constants
     """Set −Σ w F_m S* ∇N [m, k, 3] of an increment."""
     n = G.shape[1]
     F0, F1, F = np.empty((n, 9)), np.empty((n, 9)), np.empty((n, 9))
-    S0, S1, dE, new = np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, NUMBERS))
+    S0, S1, dE, along = np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6))
+    new = np.empty((n, NUMBERS))
     psi0, psi1, work, squared, R, r = (np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n))
     check = 0.0
     for e in range(first, last):
@@ -281,13 +295,13 @@ def write_mean_forces(q0, z, q1, nodes, G, weights, elastic, averaged, constants
         set_deformations(q1, nodes, G, e, F1)
         check += set_states(F0, z[e], w, elastic, averaged, True, constants, points, S0, psi0, work, new)
         check += set_states(F1, z[e], w, elastic, averaged, frozen, constants, points, S1, psi1, work, new)
-        set_increment(F0, F1, w, averaged, F, dE, squared)
+        set_increment(F0, F1, z[e], w, averaged, F, dE, along, squared)
         set_corrections(S0, S1, dE, w, averaged, psi0, psi1, work, squared, R, r)
         for g in range(n):
             c = cell_of(g, averaged)
             kappa = r[c] * R[c] / squared[c] if squared[c] > 0.0 else 0.0
             mean = 0.5 * (sym3_at(S0[g], 0, 1) + sym3_at(S1[g], 0, 1))
-            set_at(S0[g], 0, 1, mean + kappa * sym3_at(dE[g], 0, 1))
+            set_at(S0[g], 0, 1, mean + kappa * sym3_at(along[g], 0, 1))
         out[e] = 0.0
         add_forces(F, S0, w, G, e, -1.0, out[e])
     return check
@@ -298,7 +312,8 @@ def write_after(q0, z, q1, nodes, G, weights, elastic, averaged, constants, poin
     """Set z [m, g, 7] at the end of an increment, and what elements [m] dissipate."""
     n = G.shape[1]
     F0, F1, F = np.empty((n, 9)), np.empty((n, 9)), np.empty((n, 9))
-    S0, S1, dE, unused = np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, NUMBERS))
+    S0, S1, dE, along = np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6))
+    unused = np.empty((n, NUMBERS))
     psi0, psi1, work, squared, R, r = (np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n))
     check = 0.0
     for e in range(first, last):
@@ -307,7 +322,7 @@ def write_after(q0, z, q1, nodes, G, weights, elastic, averaged, constants, poin
         set_deformations(q1, nodes, G, e, F1)
         check += set_states(F0, z[e], w, elastic, averaged, True, constants, points, S0, psi0, work, unused)
         check += set_states(F1, z[e], w, elastic, averaged, frozen, constants, points, S1, psi1, work, new[e])
-        set_increment(F0, F1, w, averaged, F, dE, squared)
+        set_increment(F0, F1, z[e], w, averaged, F, dE, along, squared)
         set_corrections(S0, S1, dE, w, averaged, psi0, psi1, work, squared, R, r)
         lost[e] = 0.0
         for c in range(1 if averaged else n):
@@ -323,12 +338,12 @@ def set_slopes(F, G, e, g, B):
     """Set the change of E [6, 3k], shear strains twice, of a point by the positions of the nodes."""
     rows, columns = (0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)
     for m in range(6):
-        I, J = rows[m], columns[m]
+        first, second = rows[m], columns[m]
         for a in range(G.shape[3]):
             for i in range(3):
-                value = F[g, 3 * i + I] * G[e, g, J, a]
+                value = F[g, 3 * i + first] * G[e, g, second, a]
                 if m > 2:
-                    value += F[g, 3 * i + J] * G[e, g, I, a]
+                    value += F[g, 3 * i + second] * G[e, g, first, a]
                 B[m, 3 * a + i] = value
 
 
@@ -400,7 +415,8 @@ def write_mean_tangents(
     """Set factor ∂(Σ w F_m S* ∇N)/∂x1 [m, 3k, 3k] of an increment."""
     n, k = G.shape[1], G.shape[3]
     F0, F1, F = np.empty((n, 9)), np.empty((n, 9)), np.empty((n, 9))
-    S0, S1, dE, new = np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, NUMBERS))
+    S0, S1, dE, along = np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6))
+    new = np.empty((n, NUMBERS))
     psi0, psi1, work, squared, R, r = (np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n))
     D, u, B, B1, T = np.empty((n, 6, 6)), np.empty((n, 6)), np.empty((6, 3 * k)), np.empty((6, 3 * k)), np.empty(6)
     left_u, right_u, left, right = np.empty(3 * k), np.empty(3 * k), np.empty(3 * k), np.empty(3 * k)
@@ -411,7 +427,7 @@ def write_mean_tangents(
         set_deformations(q1, nodes, G, e, F1)
         check += set_states(F0, z[e], w, elastic, averaged, True, constants, points, S0, psi0, work, new)
         check += set_states(F1, z[e], w, elastic, averaged, frozen, constants, points, S1, psi1, work, new)
-        set_increment(F0, F1, w, averaged, F, dE, squared)
+        set_increment(F0, F1, z[e], w, averaged, F, dE, along, squared)
         set_corrections(S0, S1, dE, w, averaged, psi0, psi1, work, squared, R, r)
         coupling = set_elasticities(F1, z[e], w, elastic, averaged, frozen, constants, points, D, u)
         out[e] = 0.0
@@ -419,9 +435,9 @@ def write_mean_tangents(
         right_u[:] = 0.0
         left[:] = 0.0
         right[:] = 0.0
-        along = 0.0  # Σ w u : ΔE
+        swept = 0.0  # Σ w u : ΔE
         for g in range(n):
-            along += w[g] * contracted(sym3_at(u[g], 0, 1), sym3_at(dE[g], 0, 1))
+            swept += w[g] * contracted(sym3_at(u[g], 0, 1), sym3_at(dE[g], 0, 1))
         for g in range(n):
             c = cell_of(g, averaged)
             if not averaged:
@@ -431,9 +447,11 @@ def write_mean_tangents(
             first_, second = 0.0, 0.0  # of what is next to ΔE ⊗
             if squared[c] > 0.0:
                 first_, second = r[c] / squared[c], 2.0 * kappa * (1.0 - 2.0 * r[c]) / squared[c]
-            s0, s1, E = sym3_at(S0[g], 0, 1), sym3_at(S1[g], 0, 1), sym3_at(dE[g], 0, 1)
-            stress = 0.5 * (s0 + s1) + kappa * E
-            change = 0.5 * first_ * (s1 - s0) + second * E - (0.5 * first_ * coupling * along) * sym3_at(u[g], 0, 1)
+            s0, s1 = sym3_at(S0[g], 0, 1), sym3_at(S1[g], 0, 1)
+            E, pushed = sym3_at(dE[g], 0, 1), sym3_at(along[g], 0, 1)
+            stress = 0.5 * (s0 + s1) + kappa * pushed
+            change = 0.5 * first_ * (s1 - s0) + second * pushed
+            change = change - (0.5 * first_ * coupling * swept) * sym3_at(u[g], 0, 1)
             for m in range(6):
                 total = 0.0
                 for j in range(6):
@@ -442,12 +460,12 @@ def write_mean_tangents(
             for m in range(6):
                 for j in range(6):
                     D[g, m, j] *= 0.5
-                D[g, m, m] += kappa if m < 3 else 0.5 * kappa
+            _add_both(kappa, sym3_at(z[e, g], 0, 1), D[g])
             set_slopes(F, G, e, g, B)
             set_slopes(F1, G, e, g, B1)
             set_at(S0[g], 0, 1, stress)
             add_stiffness(B, B1, D[g], S0[g], G, e, g, w[g], factor, 0.5, out[e])
-            add_along(B, dE[g], w[g], left)
+            add_along(B, along[g], w[g], left)
             add_along(B1, T, w[g], right)
             if averaged:
                 add_along(B, u[g], w[g], left_u)

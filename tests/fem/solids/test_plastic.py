@@ -250,8 +250,9 @@ def ring(n=12):
     corners = [(0.017, -0.003), (0.023, -0.003), (0.023, 0.003), (0.017, 0.003)]
     points = np.array([[r * np.cos(a), r * np.sin(a), z] for a in angles for r, z in corners])
     first, after = 4 * np.arange(n)[:, None], 4 * ((np.arange(n) + 1) % n)[:, None]
-    cells = np.concatenate([first + [0, 1, 2, 3], after + [0, 1, 2, 3]], axis=1)
-    if np.linalg.det((points[cells[0, [1, 3, 4]]] - points[cells[0, 0]])) < 0:
+    corner = np.arange(4)
+    cells = np.concatenate([first + corner, after + corner], axis=1)
+    if np.linalg.det(points[cells[0, [1, 3, 4]]] - points[cells[0, 0]]) < 0:
         cells = cells[:, [4, 5, 6, 7, 0, 1, 2, 3]]
     return Plastic(Solid(points, cells, COPPER, formulation="mean-dilatation"), LINE)
 
