@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 import symplex as sx
+from symplex.time.stability import stable_step
 
 LENGTH, RADIUS, SPEED, DURATION = 32.4e-3, 3.2e-3, 227.0, 80e-6
 COPPER = sx.NeoHookean.from_young(E=117e9, nu=0.35, density=8930.0)
@@ -80,11 +81,13 @@ def _quarter_of_disc(n: int) -> tuple[np.ndarray, np.ndarray]:
                     numbers[key] = len(points)
                     points.append(block[i, j])
                 index[i, j] = numbers[key]
-        faces += [(index[i, j], index[i, j + 1], index[i + 1, j + 1], index[i + 1, j]) for i in range(n) for j in range(n)]
+        faces += [
+            (index[i, j], index[i, j + 1], index[i + 1, j + 1], index[i + 1, j]) for i in range(n) for j in range(n)
+        ]
     return np.array(points), np.array(faces)
 
 
-def bar(across: int = 4, along: int = 18, ratio: float = 4.0) -> tuple[sx.System, sx.State, sx.Plastic]:
+def bar(across: int = 3, along: int = 14, ratio: float = 4.0) -> tuple[sx.System, sx.State, sx.Plastic]:
     """Return the quarter of the bar at the moment of impact."""
     points, cells = quarter(across, along, ratio)
     solid = sx.Solid(points, cells, COPPER, formulation="mean-dilatation")
@@ -111,7 +114,7 @@ def explicit(pieces: int = 40, **mesh: float) -> Found:
     whole, drift = system.energies_of(state)["total"], 0.0
     for piece in range(pieces):
         interval = DURATION / pieces
-        limit = sx.time.stable_step(system, state.q)
+        limit = stable_step(system, state.q)
         motion = sx.Newmark(interval / np.ceil(interval / (0.7 * limit))).start(system, state)
         start = motion.energies(state)["balance"]
         state = motion.advance(DURATION * (piece + 1) / pieces)
@@ -123,4 +126,78 @@ def _found(part: sx.Plastic, end: sx.State, balance: float) -> Found:
     foot = end.q[np.abs(part.solid.points[:, 2]) < 1e-9 * LENGTH]
     length, radius = np.ptp(end.q[:, 2]), np.hypot(foot[:, 0], foot[:, 1]).max()
     alpha = end.internal["bar"][..., 6]
-    return Found(1e3 * length, 1e3 * radius, float(alpha.max()), balance, end.q, part.plastic_strain(end.internal["bar"]))
+    return Found(
+        1e3 * length, 1e3 * radius, float(alpha.max()), balance, end.q, part.plastic_strain(end.internal["bar"])
+    )
+
+
+def draw(folder: Path, results: dict[str, Found]) -> None:
+    """Draw the bars at the end, a section through the axis, coloured by the plastic strain of elements."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.collections import PolyCollection
+
+    _, _, part = bar()
+    X, cells = part.solid.points, part.solid.nodes
+    in_plane = np.abs(X[:, 1]) < 1e-9 * RADIUS
+    sides = [(0, 1, 2, 3), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)]
+    faces = [
+        (e, cells[e, list(side)]) for e in range(len(cells)) for side in sides if in_plane[cells[e, list(side)]].all()
+    ]
+    figure, axes = plt.subplots(1, 1 + len(results), figsize=(9.5, 6.2), layout="constrained", sharey=True)
+    shown = [
+        ("at impact", X, np.zeros(len(cells))),
+        *((name, one.points, one.strains) for name, one in results.items()),
+    ]
+    drawn = None
+    for axis, (name, q, strains) in zip(axes, shown, strict=True):
+        for sign in (1.0, -1.0):
+            shapes = [1e3 * q[nodes][:, [0, 2]] * [sign, 1.0] for _, nodes in faces]
+            drawn = PolyCollection(
+                shapes, array=strains[[e for e, _ in faces]], cmap="viridis", lw=0.3, edgecolor="0.2"
+            )
+            drawn.set_clim(0.0, max(float(one.strains.max()) for one in results.values()))
+            axis.add_collection(drawn)
+        axis.set(xlim=(-8, 8), ylim=(-0.5, 33.5), aspect="equal", xlabel="mm")
+        if name in results:
+            one = results[name]
+            name += f"\n{one.length:.2f} mm, foot {one.foot_radius:.2f} mm"
+        axis.set_title(name, fontsize=9)
+    axes[0].set_ylabel("mm")
+    figure.colorbar(drawn, ax=axes, label="equivalent plastic strain", shrink=0.6)
+    figure.savefig(folder / "taylor_bar.png", dpi=150)
+    plt.close(figure)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Compute by both methods, print, draw and write the numbers."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=Path())
+    parser.add_argument("--full", action="store_true", help="by the midpoint rule as well")
+    options = parser.parse_args(arguments)
+    options.output.mkdir(parents=True, exist_ok=True)
+    results = {"energy-momentum": implicit(sx.EnergyMomentum(2e-7)), "explicit Newmark": explicit()}
+    if options.full:
+        results["midpoint"] = implicit(sx.Midpoint(2e-7))
+    numbers: dict[str, float] = {}
+    for name, found in results.items():
+        print(
+            f"{name}: length {found.length:.2f} mm ({LENGTH_MM} converged), foot {found.foot_radius:.2f} mm "
+            f"({FOOT_RADIUS_MM}), plastic strain up to {found.plastic_strain:.2f}, balance to {found.balance:.1g}"
+        )
+        more = "" if name == "energy-momentum" else f" {name}"
+        numbers |= {
+            f"length_mm{more}": found.length,
+            f"foot_radius_mm{more}": found.foot_radius,
+            f"plastic_strain{more}": found.plastic_strain,
+            f"balance{more}": found.balance,
+        }
+    numbers |= {"length_mm converged": LENGTH_MM, "foot_radius_mm converged": FOOT_RADIUS_MM}
+    draw(options.output, results)
+    (options.output / "numbers.json").write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any, final
 
@@ -11,10 +12,11 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks, scatter_vectors
 from symplex.fem.assembly.team import Phases
+from symplex.fem.energies.energy import Energy
 from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.solids import plastic_loops
 from symplex.fem.solids.hardening import Hardening
-from symplex.fem.solids.solid import Solid
+from symplex.fem.solids.solid import Solid, solids_of
 
 _MOST_RANGES, _LEAST_ELEMENTS = 16, 32  # of threads; an element takes some 10 µs
 _ONE = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
@@ -115,9 +117,13 @@ class Plastic(Inelastic):
 
     def stored(self, q: Array, z: Array) -> float:
         """Return the elastic energy ψ in J."""
+        return float(self.energies(q, z).sum())
+
+    def energies(self, q: Array, z: Array) -> Array:
+        """Return the elastic energies [m] in J of the elements at the positions q [n, 3]."""
         out = np.empty(len(self.nodes))
         self._run(plastic_loops.write_stored, (q,), (q, z), (out,))
-        return float(out.sum())
+        return out
 
     def force(self, q0: Array, z0: Array, q1: Array, h: float) -> Array:
         """Return the nodal forces [n, 3] in N at the end of an increment; with h = 0 nothing flows."""
@@ -184,3 +190,9 @@ class Plastic(Inelastic):
         out = np.zeros((n, 3))
         scatter_vectors(local, self.nodes, out)
         return out
+
+
+def solids_in(energies: Mapping[str, Energy], inelastic: Mapping[str, Inelastic]) -> dict[str, Solid]:
+    """Return the solids of a system, those of bodies that flow included, by name."""
+    flowing = {name: part.solid for name, part in inelastic.items() if isinstance(part, Plastic)}
+    return solids_of(energies) | flowing

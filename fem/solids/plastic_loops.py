@@ -14,8 +14,8 @@ Over an increment the discrete stress is, with ΔE = sym(F_mᵀ ΔF), the stress
 
 of a cell, P = Cp⁻¹ at the start. P makes ΔE the strain of the body as it is: of one that has flowed far, as the foot of
 a bar that is a seventh as long, ΔE itself is small along what has become short, and κ without P would be a hundred
-times as stiff as the metal. So the work is Δψ + D with D = ΔWp − (1 − r) R. r = x²/(1 + x²) with x = n/(V δ²) is 1 but for the
-smallest increments, in which R is round-off. The tangent of S* has, next to ½ ℂ and κ P ⊙ P,
+times as stiff as the metal. The work is Δψ + D with D = ΔWp − (1 − r) R. r = x²/(1 + x²) with x = n/(V δ²) is 1 but for
+the smallest increments, in which R is round-off. The tangent of S* has, next to ½ ℂ and κ P ⊙ P,
 
     P ΔE P ⊗ [(r/n) (½ (S1 − S0) − ½ ℂ : ΔE) + 2 κ (1 − 2r)/n P ΔE P].
 
