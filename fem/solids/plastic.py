@@ -23,12 +23,12 @@ _ONE = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 _PLACES = ((0, 3, 4), (3, 1, 5), (4, 5, 2))
 _ADVICE = {  # by element and formulation, why not and what instead
     ("tetra", "full"): (
-        "linear tetrahedra lock when metal flows: the foot of a Taylor bar grows by 37 % less than it should. "
+        "linear tetrahedra lock when metal flows: the foot of a Taylor bar becomes 37 % too small. "
         'Take quadratic tetrahedra ("tetra10"), or hexahedra of formulation "mean-dilatation"'
     ),
     ("hexahedron", "full"): (
-        'hexahedra of formulation "full" lock when metal flows: the foot of a Taylor bar grows by 35 % less than it '
-        'should. Take formulation "mean-dilatation"'
+        'hexahedra of formulation "full" lock when metal flows: the foot of a Taylor bar becomes 35 % too '
+        'small. Take formulation "mean-dilatation"'
     ),
     ("hexahedron", "stabilized"): (
         "the hourglass energy of stabilized hexahedra is elastic, and would lock when metal flows. Take formulation "
