@@ -12,13 +12,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from reprlib import Repr
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from symplex.base.streams import printable
-
-if TYPE_CHECKING:
-    from pydantic import GetCoreSchemaHandler
-    from pydantic_core import CoreSchema
 
 # Sizes of numbers that nothing needs to leave: their powers and products neither overflow nor vanish, and results can
 # be written in single precision.
@@ -94,12 +90,6 @@ class Quantity:
     kind: str = ""
     range: str = ""
     sentence: str = ""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Check before pydantic does."""
-        from pydantic_core.core_schema import no_info_before_validator_function
-
-        return no_info_before_validator_function(self.check, handler(source))
 
 
 @dataclass(frozen=True)

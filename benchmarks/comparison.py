@@ -97,7 +97,7 @@ def impact() -> Problem:
 
 
 def truss() -> Problem:
-    """Return the truss of Graham and Jelenić's section 7.2, rotating steadily but for random velocities of a tenth."""
+    """Return the truss of Graham and Jelenić's section 7.2, in steady rotation with random velocities of a tenth."""
     points = np.array([[0, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [1, 0, 0]], dtype=float)
     pairs = np.array([[0, 1], [0, 2], [0, 3], [0, 4], [1, 2], [2, 3], [3, 4], [4, 1]], dtype=np.int32)
     lengths = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
@@ -289,31 +289,28 @@ def number(value: float, digits: str = ".0e") -> str:
 
 def table(problem: Problem, results: list[Result]) -> str:
     """Return the table of a problem in Markdown."""
-    lines = [
-        f"| method | largest step that ran | error there | error at the smallest step | s for an error of "
-        f"{problem.target:g} | energy | momentum | angular momentum | remark |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    kinds = ["energy", "momentum", *([] if problem.wall else ["angular_momentum"])]
+    heads = ["method", "largest step", "error there", f"s for an error of {problem.target:g}"]
+    heads += [kind.replace("_", " ") for kind in kinds]
+    lines = [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
     keys = list(dict.fromkeys((r.family, r.method) for r in results))
     for family, name in keys:
         runs = [r for r in results if (r.family, r.method) == (family, name)]
         done = [r for r in runs if not r.failure]
         shown = name if not name.startswith("–") else f"{family} {name}"
-        remarks = [f"{len(runs) - len(done)} of {len(runs)} step sizes failed"] if len(done) < len(runs) else []
+        if not done:
+            lines.append(f"| {shown} | none |" + " – |" * (len(heads) - 2))
+            continue
+        remarks = [f"{len(runs) - len(done)} of {len(runs)} sizes failed"] if len(done) < len(runs) else []
         held = [r.counts["held"] / r.counts["steps"] for r in done if r.counts.get("held")]
         if held:
-            remarks.append(f"up to {max(held):.0%} of the steps held")
-        remark = "; ".join(remarks)
-        if not done:
-            lines.append(f"| {shown} | none | – | – | – | – | – | – | {remark} |")
-            continue
-        coarse, fine = max(done, key=lambda r: r.step), min(done, key=lambda r: r.step)
-        step = f"{coarse.step:.2g} {'m' if family == 'lattice' else 's'}"
-        kept = (number(max(getattr(r, what) for r in done)) for what in ("energy", "momentum", "angular_momentum"))
-        lines.append(
-            f"| {shown} | {step} | {number(coarse.error, '.1e')} | {number(fine.error, '.1e')} | "
-            f"{number(seconds_for(runs, problem.target), '.2g')} | {' | '.join(kept)} | {remark} |"
-        )
+            remarks.append(f"up to {max(held):.0%} held")
+        remark = f" ({'; '.join(remarks)})" if remarks else ""
+        coarse = max(done, key=lambda r: r.step)
+        step = f"{coarse.step:.2g} {'m' if family == 'lattice' else 's'}{remark}"
+        kept = (number(max(getattr(r, kind) for r in done)) for kind in kinds)
+        time = number(seconds_for(runs, problem.target), ".2g")
+        lines.append(f"| {shown} | {step} | {number(coarse.error, '.1e')} | {time} | {' | '.join(kept)} |")
     return "\n".join(lines)
 
 
@@ -364,10 +361,9 @@ def draw(problem: Problem, results: list[Result], file: Path) -> None:
 
 INTRODUCTION = """# All integrators on three problems
 
-Written by `python benchmarks/comparison.py --docs docs`. Errors are root mean squares over nodes of the final
-positions, relative to the size of the body; times are processor times of one core. Energy, momentum and angular
-momentum are the largest changes at any step size that ran, relative to the initial kinetic energy and to momenta of
-its size; for methods with their own energy (lattice, discrete) it is that one. Against a wall, momentum along it.
+Written by `python benchmarks/comparison.py --docs docs`. Errors: root mean squares of the final positions over the
+size of the body; times: processor times of one core. Energy (the method's own) and momenta: largest changes at any
+step, relative to the initial kinetic energy and to momenta of its size; against a wall, momentum along it.
 
 """
 

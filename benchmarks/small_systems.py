@@ -35,14 +35,14 @@ from symplex.time.composition import Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.constraints.multipliers import project
-from symplex.time.constraints.rattle import Rattle
+from symplex.time.constraints.rattle import Rattle, RattleMotion
 from symplex.time.explicit.newmark import Newmark, NewmarkMotion
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import Integrator
 from symplex.time.modes.rotating import rotating_frame
 from symplex.time.solvers.newton import Newton
 from symplex.time.variational.adaptive_variational import AdaptiveVariational
-from symplex.time.variational.zhang_skeel import ZhangSkeel
+from symplex.time.variational.zhang_skeel import ZhangSkeel, ZhangSkeelMotion
 
 STIFFNESS, LENGTH, MASS, PLANE = 1e5, 0.1, 0.1, 1e5
 STEP = 1e-4  # s; ω dt is 0.2
@@ -191,8 +191,10 @@ def method(name: str, bars: int, steps: int) -> float:
         system = loaded(system, loads)
     motion: Any = integrator.start(system, state)
     inner = getattr(motion, "inner", motion)
-    if name != plain and isinstance(inner, NewmarkMotion):
+    if name != plain and isinstance(inner, NewmarkMotion | RattleMotion):
         inner._table = inner._loads = None  # forces are called back
+    elif name != plain and isinstance(inner, ZhangSkeelMotion):
+        inner._compiles = False
     elif name != plain:
         inner._compiled_steps = lambda n, sizes: 0
     if isinstance(integrator, AdaptiveVariational):

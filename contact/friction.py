@@ -16,8 +16,9 @@ from symplex.contact.node_friction import NodeFriction
 from symplex.contact.rigid import ObstacleContact, RigidContact
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.increment_load import IncrementLoad
-from symplex.fem.actions.looped_load import CompiledLoad, LoadForm
+from symplex.fem.actions.looped_load import CompiledLoad
 from symplex.fem.assembly.calls import Call
+from symplex.fem.assembly.forms import LoadForm
 from symplex.fem.assembly.pattern import Array, IntArray
 
 SLIP_SPEED = 1e-3  # m/s

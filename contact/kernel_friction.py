@@ -16,9 +16,9 @@ from symplex.contact.pair_friction import PairFrictionRecord
 from symplex.contact.pairs import PairRecord
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
-from symplex.fem.actions.looped_load import DERIVATIVES, FORCES, LoadForm
-from symplex.fem.assembly.calls import Call, row_of, run, run_matrix, table_of, whole
+from symplex.fem.assembly.calls import Call, rows_of, run, run_matrix, whole
 from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.forms import DERIVATIVES, FORCES, LoadForm
 from symplex.fem.assembly.pattern import Array, IntArray
 
 
@@ -51,7 +51,7 @@ class KernelFriction(Copyable, ABC):
         """Add the forces to out [n, dim]; return a sum that is finite if all are."""
         call = self._call_at(FORCES, (q0,) if q1 is q0 else (q0, q1), False)
         q0, q1, v = self._checked(q0, q1, v)
-        return run(table_of([row_of(call, *FORCES[1:])]), out, 1.0, q0, q1, q1, v)
+        return run(rows_of(FORCES, [call]), out, 1.0, q0, q1, q1, v)
 
     def add_derivatives(
         self, q0: Array, q1: Array, v: Array, by: tuple[float, float], secant: bool, slots: IntArray, out: Array
@@ -62,7 +62,7 @@ class KernelFriction(Copyable, ABC):
         """
         call = self._call_at(DERIVATIVES, (q0, q1), secant)
         q0, q1, v = self._checked(q0, q1, v)
-        return run_matrix(table_of([row_of(call, *DERIVATIVES[1:], slots)]), out, 1.0, q0, q1, q1, v, *by)
+        return run_matrix(rows_of(DERIVATIVES, [call], slots), out, 1.0, q0, q1, q1, v, *by)
 
 
 @final

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from symplex.contact.friction_law import FrictionLaw
 from symplex.contact.friction_loops import friction_of, friction_rows, slip_of
 from symplex.contact.rigid import ObstacleContact
-from symplex.fem.actions.looped_load import LoadForm
 from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.forms import LoadForm
 from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks, scatter_vectors
 from symplex.fem.compiled.kernels import formula, kernel
 

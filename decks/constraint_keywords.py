@@ -137,7 +137,7 @@ CONSTRAINT_KEYWORDS = {
     "TIE": Keyword(
         _take_tie,
         ("NAME", "ADJUST", "POSITIONTOLERANCE", "CYCLICSYMMETRY"),
-        "`[[constraint]]`: nodes of the first surface stay where they are on a face of the second one",
+        "`[[constraint]]`: nodes of the first surface are fixed to faces of the second",
         _MODEL,
     ),
     "CYCLICSYMMETRYMODEL": Keyword(

@@ -79,7 +79,7 @@ CONTACT_KEYWORDS = {
     "FRICTION": Keyword(
         _take_friction,
         (),
-        "`friction` of contact, in motions only; of what is tied it says nothing",
+        "`friction` of contact, in motions only",
         "before steps",
         Once("friction", owner="interaction"),
     ),

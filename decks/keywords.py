@@ -26,8 +26,8 @@ def _take_restart(reading: Reading, block: Block) -> None:
     reading.account.add_without_meaning(block.path, block.line, block.last)
 
 
-_OUTPUT = Keyword(None, (), "nothing: what is written, not what moves")
-_SOLVING = Keyword(None, (), "nothing: how equations are solved")
+_OUTPUT = Keyword(None, (), "ignored: output")
+_SOLVING = Keyword(None, (), "ignored: solution controls")
 _OUTPUTS = (
     "NODEPRINT", "ELPRINT", "NODEFILE", "ELFILE", "NODEOUTPUT", "ELEMENTOUTPUT", "ENERGYOUTPUT", "CONTACTOUTPUT",
     "CONTACTFILE", "CONTACTPRINT", "SECTIONPRINT", "ENERGYPRINT", "MODALPRINT", "OUTPUT", "FILEFORMAT", "MONITOR",
@@ -45,9 +45,9 @@ KEYWORDS: dict[str, Keyword] = {
     **STEP_KEYWORDS,
     **dict.fromkeys(_OUTPUTS, _OUTPUT),
     "CONTROLS": _SOLVING,
-    "DESIGNVARIABLES": Keyword(None, (), "nothing: what sensitivities, which are not computed, are to"),
-    "PHYSICALCONSTANTS": Keyword(None, (), "nothing: for heat"),
-    "RESTART": Keyword(_take_restart, ("WRITE", "FREQUENCY", "OVERLAY", "READ", "STEP"), "nothing; `READ` is refused"),
+    "DESIGNVARIABLES": Keyword(None, (), "ignored: sensitivities"),
+    "PHYSICALCONSTANTS": Keyword(None, (), "ignored: heat"),
+    "RESTART": Keyword(_take_restart, ("WRITE", "FREQUENCY", "OVERLAY", "READ", "STEP"), "ignored; `READ` is refused"),
 }
 
 
@@ -62,7 +62,7 @@ def _alike() -> dict[tuple[str, str], list[str]]:
 
 def documented() -> str:
     """Return the table of keywords as the documentation has it."""
-    rows = ["| keyword | parameters | what becomes of it |", "| --- | --- | --- |"]
+    rows = ["| keyword | parameters | imported as |", "| --- | --- | --- |"]
     for (parameters, means), names in _alike().items():
         rows.append(f"| {', '.join(f'`*{name}`' for name in names)} | {parameters} | {means} |")
     return "\n".join(rows)

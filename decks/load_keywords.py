@@ -175,13 +175,13 @@ LOAD_KEYWORDS = {
     "INITIALCONDITIONS": Keyword(
         _take_initial,
         ("TYPE",),
-        "VELOCITY: `[[velocity]]`, of at most 300 different ones; TEMPERATURE says nothing about the motion",
+        "VELOCITY: `[[velocity]]`, at most 300 different ones; TEMPERATURE is ignored",
         "before steps",
     ),
     "TEMPERATURE": Keyword(
         _take_temperature,
         ("OP", "AMPLITUDE", "TIMEDELAY"),
-        "nothing, as long as no material expands",
+        "ignored if no material expands",
         "in steps",
     ),
 }

@@ -94,7 +94,7 @@ _KEYWORDS = {
     "TRANSFORM": Keyword(
         _take_transform,
         ("NSET", "TYPE"),
-        "directions of forces on nodes; of supports only where all three directions are held",
+        "directions of forces on nodes; of supports only where all three directions are fixed",
         _MODEL,
     ),
     "PART": Keyword(_take_mesh, ("NAME",), "geometry that instances have", _MODEL, Once("part", "NAME"), False),

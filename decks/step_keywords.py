@@ -116,7 +116,7 @@ STEP_KEYWORDS = {
     "STATIC": Keyword(
         _take_static,
         _SOLVING,
-        '`[start] kind = "static"` under what acts at the end of the step; it does not depend on the way there',
+        '`[start] kind = "static"` under the loads at the end of the step',
         _STEP,
     ),
     "DYNAMIC": Keyword(
@@ -128,7 +128,7 @@ STEP_KEYWORDS = {
     "FREQUENCY": Keyword(
         _take_frequency,
         ("SOLVER", "EIGENSOLVER", "STORAGE", "NORMALIZATION"),
-        "a scenario of the state whose frequencies are asked for",
+        "a scenario of the state, for `symplex modes`",
         _STEP,
     ),
     "MODALDYNAMIC": Keyword(

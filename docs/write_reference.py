@@ -15,10 +15,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
-from pydantic.fields import FieldInfo
-
 from symplex.base.quantities import Quantity
 from symplex.scenario.methods import IntegratorTable, MethodKey
+from symplex.scenario.reading import fields_of
 from symplex.scenario.table import Table
 from symplex.scenario.tables import Kind, Tables, kinds_of
 
@@ -45,27 +44,21 @@ def rows_of(model: type[Table], home: Mapping[type[Table], str]) -> list[Row]:
     if issubclass(model, IntegratorTable):
         return [_row_of_method(key, item) for key, item in model.keys.items()]
     rows = []
-    for name, field in model.model_fields.items():
-        if (name == "kind" and len(get_args(field.annotation)) == 1) or field.exclude:
+    for field in fields_of(model).values():
+        if (field.key == "kind" and len(get_args(field.annotation)) == 1) or field.is_hidden:
             continue  # the heading says it, or it is no key
-        parts = list(_parts(_whole(field)))
+        parts = list(_parts(field.annotation))
         quantity = next((x for x in parts if isinstance(x, Quantity)), Quantity(lambda x: x))
         sentence = next((x for x in parts if isinstance(x, str)), quantity.sentence)
-        default = "required" if field.is_required() else _shown(field.get_default(call_default_factory=True))
-        rows.append(
-            Row(field.alias or name, _type(_whole(field), home), quantity.unit, quantity.range, default, sentence)
-        )
+        default = "required" if field.is_required else _shown(field.default)
+        kind = _type(field.annotation, home)
+        rows.append(Row(field.key, kind, quantity.unit, quantity.range, default, sentence))
     return rows
 
 
 def _row_of_method(key: str, item: MethodKey) -> Row:
     default = "required" if item.default is ... else _shown(item.default)
     return Row(key, item.quantity.kind, item.quantity.unit, item.quantity.range, default, item.sentence)
-
-
-def _whole(field: FieldInfo) -> Any:
-    """Return the annotation of a field with its metadata."""
-    return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
 
 
 def _parts(annotation: Any) -> Iterator[Any]:
@@ -120,8 +113,8 @@ def _shown(value: Any) -> str:
 def inner_tables(model: type[Table]) -> list[type[Table]]:
     """Return the tables inside a table, at any depth, in the order of its keys."""
     found: dict[type[Table], None] = {}
-    for field in model.model_fields.values():
-        for part in _parts(_whole(field)):
+    for field in fields_of(model).values():
+        for part in _parts(field.annotation):
             if isinstance(part, type) and issubclass(part, Table) and not issubclass(part, IntegratorTable):
                 found |= {part: None} | dict.fromkeys(inner_tables(part))
     return list(found)

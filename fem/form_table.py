@@ -17,17 +17,14 @@ from numpy.typing import NDArray
 from symplex.fem.actions.loads import DeadLoad
 from symplex.fem.assembly import forms
 from symplex.fem.assembly.calls import (
-    BLOCKS,
-    NUMBERS,
     ROWS,
-    VECTORS,
     add_matrix_rows,
     add_rows,
     kept_table_of,
     row_of,
     rows_of,
 )
-from symplex.fem.assembly.forms import Form
+from symplex.fem.assembly.forms import BLOCKS, NUMBERS, VECTORS, Form
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.call import address_of, call_kernel
 from symplex.fem.compiled.kernels import formula, kernel, uncounted_formula

@@ -9,15 +9,14 @@ from numba import types  # pyright: ignore[reportPrivateImportUsage]
 from numpy.typing import NDArray
 
 from symplex.fem.actions.histories import Factor
-from symplex.fem.actions.looped_load import DERIVATIVES, FORCES, CompiledLoad
-from symplex.fem.assembly.calls import BLOCKS, NUMBERS, ROWS, VECTORS, add_matrix_rows, add_rows, kept_table_of, row_of
+from symplex.fem.actions.looped_load import CompiledLoad
+from symplex.fem.assembly.calls import ROWS, add_matrix_rows, add_rows, kept_table_of, rows_of
+from symplex.fem.assembly.forms import BLOCKS, DERIVATIVES, FORCES, NUMBERS, VECTORS
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.call import address_of, call_writing_kernel
 from symplex.fem.compiled.kernels import kernel, uncounted_formula as formula
 from symplex.fem.form_table import Table
 from symplex.fem.system import System
-
-_SEEN = types.float64, *[VECTORS] * 4
 
 
 class LoadTable(NamedTuple):
@@ -89,16 +88,16 @@ def load_loops(system: System, *, derivatives: bool) -> LoadLoops | None:
         found.append(call)
     if len(loads) < len(system.loads):
         return None
-    rows = [row_of(call, *FORCES[1:]) for call in found]
+    rows = rows_of(FORCES, found).tolist()
     slopes, of_load, kept = [], [], []
     if derivatives and system.differentiable_loads:
         places = iter(system.pattern.slots[len(system.energies) :])
         for k, load in enumerate(loads):
             if (call := load.call(DERIVATIVES)) is not None:
                 kept.append((call, next(places)))
-                slopes.append(row_of(call, *DERIVATIVES[1:], kept[-1][1]))
+                slopes += rows_of(DERIVATIVES, [call], kept[-1][1]).tolist()
                 of_load.append(k)
-    write = address_of(_write, ROWS, types.int64, *_SEEN, VECTORS)
+    write = address_of(_write, ROWS, types.int64, *FORCES.given, VECTORS)
     kinds = ROWS, types.int64[::1], NUMBERS, *[VECTORS] * 4, types.float64, types.float64, BLOCKS
     subtract = address_of(_subtract, *kinds) if slopes else 0
     table = LoadTable(_table(rows, found, write), _table(slopes, kept, subtract), np.array(of_load, np.int64))

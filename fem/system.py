@@ -27,6 +27,7 @@ from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.masses import Masses
 from symplex.fem.state import State as State
 from symplex.fem.structures.frames import Frames, require_frames
+from symplex.fem.structures.joints import Joint, JointReaction, Joints
 
 if TYPE_CHECKING:
     from symplex.meshes.pictures.picture import Picture
@@ -43,6 +44,7 @@ MOMENTA = (
 _ENERGIES = "Constraints are for methods, or energies as Penalty(constraint, stiffness); loads go to loads."
 _LOADS = "A load is a function f(t, q, v) of forces [n, dim]; what has a potential, as Gravity, goes to the energies."
 _INELASTIC = "Take Viscoelastic, or a custom Inelastic."
+_JOINTS = "Take Joint(kind, bodies, points, at, axis)."
 _MOVING = "Take SupportTranslation, SupportRotation, or a custom SupportMotion."
 
 
@@ -71,6 +73,8 @@ class System(Masses):
         that declare it take such nodes. In a consistent mass their rows and columns must be zero.
     frames : Frames, optional
         Groups of nodes that are rigid. Only methods that declare it take them.
+    joints : mapping of str to Joint, optional
+        Between frames, or frames and the ground, by name. Only methods that declare it take them.
 
     Raises
     ------
@@ -96,6 +100,7 @@ class System(Masses):
         moving: Mapping[str, SupportMotion] | None = None,
         massless: NDArray[np.bool_] | None = None,
         frames: Frames | None = None,
+        joints: Mapping[str, Joint] | None = None,
     ):
         super().__init__(mass, by_name("energies", energies, Energy, _ENERGIES), dim, fixed, massless)
         self.loads = by_name("loads", {} if loads is None else loads, Callable, _LOADS)  # pyright: ignore[reportArgumentType]
@@ -107,10 +112,13 @@ class System(Masses):
         self.frames = frames
         if frames is not None:
             require_frames(frames, self)
+        self.joints = Joints(by_name("joints", {} if joints is None else joints, Joint, _JOINTS), frames)
+        self.joints.require_movable(self)
         named = [
             *(("a load", name) for name in self.loads),
             *(("an inelastic part", name) for name in self.inelastic),
             *(("a moving support", name) for name in self.moving.motions),
+            *(("a joint", name) for name in self.joints),
         ]
         kinds: dict[str, str] = {}
         for kind, name in named:
@@ -148,7 +156,8 @@ class System(Masses):
             ("fixed", f"{int(self.fixed.sum()):,} coordinates"),
         ]
         rows += [("frames", f"{len(self.frames):,}")] if self.frames else []
-        for what, parts in (("loads", self.loads), ("moving supports", self.moving.motions)):
+        parts_by_name = {"loads": self.loads, "moving supports": self.moving.motions, "joints": self.joints}
+        for what, parts in parts_by_name.items():
             rows += [(what, names(parts))] if parts else []
         return rows
 
@@ -181,6 +190,7 @@ class System(Masses):
     def _other_stencils(self) -> list[IntArray]:
         """Return the stencils of loads that have derivatives, of inelastic parts, and the couplings of the mass."""
         stencils = [part.nodes for part in (*self.differentiable_loads, *self.inelastic.values())]
+        stencils += [self.joints.stencils] if self.joints else []
         if not self.is_lumped:
             couplings = sp.triu(self.mass, 1, format="coo")
             stencils.append(np.column_stack([couplings.row, couplings.col]).astype(np.int32))
@@ -242,6 +252,10 @@ class System(Masses):
         first = len(self.energies) + len(self.differentiable_loads)
         return dict(zip(self.inelastic, self.pattern.slots[first:], strict=False))
 
+    def joint_slots(self) -> IntArray:
+        """Return the places [joints, 8, 8] of the particles of joints on `pattern`."""
+        return self.pattern.slots[len(self.energies) + len(self.differentiable_loads) + len(self.inelastic)]
+
     def force(
         self,
         t: float,
@@ -283,6 +297,18 @@ class System(Masses):
         out[~self.fixed] = 0.0
         return out
 
+    def joint_reactions(self, state: State) -> dict[str, JointReaction]:
+        """Return force and moment of each joint on its first body at a state, by name.
+
+        They are those of the state itself, for which all conditions of joints stay satisfied; of an equilibrium they
+        are in balance with all other forces.
+        """
+        if not self.joints or self.frames is None:
+            return {}
+        force = self.force(state.t, state.q, state.v, internal=state.internal)
+        a = self.frames.accelerations(self, force, state.q, state.v)
+        return self.joints.reactions(self, state.q, state.v, a)
+
     @cached_property
     def has_supports(self) -> bool:
         """Whether any coordinate is fixed or moved by a support."""
@@ -302,7 +328,8 @@ class System(Masses):
         """
         force = self.force(t, q, v, internal=internal)
         if self.frames is not None:
-            return self.frames.accelerations(self, force, q, v)
+            a = self.frames.accelerations(self, force, q, v)
+            return self.joints.accelerations(self, q, v, a) if self.joints else a
         return self.response(force, self.moving.accelerations(t)) if self.moving else self.accelerations(force)
 
     # -- what is conserved ----------------------------------------------------------------------------------
@@ -328,6 +355,7 @@ class System(Masses):
             total_column("total"),
             *MOMENTA,
             *reported.values(),
+            *(column for name, joint in self.joints.items() for column in joint.columns(name)),
         )
 
     def observed(self, state: State, gradient: Callable[[Energy, State], Array]) -> dict[str, float]:
@@ -345,7 +373,10 @@ class System(Masses):
             If a part shows something else than it declares.
         """
         parts = {name: part for name, part in self.energies.items() if part.columns}
-        return self.reports_of({name: part.observed(state, gradient(part, state)) for name, part in parts.items()})
+        found = self.reports_of({name: part.observed(state, gradient(part, state)) for name, part in parts.items()})
+        for name, reaction in self.joint_reactions(state).items():
+            found |= self.joints[name].observed(name, state.q, reaction)
+        return found
 
     def reports_of(self, parts: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
         """Return what energies report by column, given what each of them shows by its name.

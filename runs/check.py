@@ -61,7 +61,6 @@ def check_report(problem: Problem) -> tuple[str, str]:
         rows.append((f"contact '{name}'", _body_contact(contact, problem.points_in_contact(name, problem.state.q))))
     if len(tables.body) > 1 and not problem.body_contacts:
         rows.append(("between bodies", "no contact: they pass through each other; [[contact]] lets them touch"))
-    rows += problem.notes
     energies = system.energies_of(problem.state)
     noise = _NOISE * max(map(abs, energies.values()))
     shown = {name: value if abs(value) > noise else 0.0 for name, value in energies.items()}

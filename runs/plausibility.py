@@ -28,9 +28,9 @@ _TOLD = 3  # warnings of a kind
 
 
 def doubts(problem: Problem) -> list[str]:
-    """Return a sentence for each thing that is implausible, the first of each kind."""
+    """Return a line for all that building has changed, and for the first of each kind that is implausible."""
     kinds = (_materials(problem), _masses(problem), _overlaps(problem), _lost_velocities(problem))
-    return [line for found in kinds for line in _first(list(found))]
+    return [*problem.notes, *(line for found in kinds for line in _first(list(found)))]
 
 
 def _first(lines: Sequence[str]) -> list[str]:

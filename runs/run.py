@@ -135,8 +135,6 @@ def _computed(
     ):
         with clock.part("build"):
             problem = _listed(built(scenario, folder, checkpoint, ranks), shown, strict)
-            for here, note in problem.notes:
-                shown.say(f"{here}: {note}")
             run = Run(problem, folder, clock, shown, opened, ranks, processes, reporters)
             for line in doubts(problem) if checkpoint is None else ():
                 shown.say(f"warning: {line}")

@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
 
 from symplex.base.quantities import (
     FilePath,
+    Key,
     Name,
     Text,
     Triple,
@@ -43,17 +43,15 @@ class Timed(Entry):
     """
 
     begin: Annotated[
-        float, not_negative("s"), "Time from which it acts; its `history` counts from there.", Field(alias="from")
+        float, not_negative("s"), "Time from which it acts; its `history` counts from there.", Key("from")
     ] = 0.0
     until: Annotated[
         float | None, not_negative("s"), "Time until which it acts; 0: in the equilibrium of `[start]` alone."
     ] = None
 
-    @model_validator(mode="after")
-    def _check_times(self) -> Timed:
+    def _check_times(self) -> None:
         if self.until is not None and not (self.until > self.begin or self.until == self.begin == 0.0):
             raise ValueError(f"until must be after from = {self.begin:g} s, got {self.until:g} s")
-        return self
 
     @property
     def only_at_start(self) -> bool:
@@ -85,8 +83,7 @@ class History(Table):
     duration: Annotated[float | None, positive("s"), "Duration of a ramp or pulse."] = None
     frequency: Annotated[float | None, positive("Hz"), "Frequency of a sine."] = None
 
-    @model_validator(mode="after")
-    def _check(self) -> History:
+    def _check(self) -> None:
         table = {"file"} if self.file is not None else {"times", "factors"}
         needs = {"table": table, "sine": {"frequency"}}.get(self.kind, {"duration"})
         keys = ("times", "factors", "file", "duration", "frequency")
@@ -101,7 +98,6 @@ class History(Table):
                 raise ValueError(f"has {len(self.times)} times but {len(self.factors)} factors")
             if any(b <= a for a, b in pairwise(self.times)):
                 raise ValueError(f"times must ascend, got {shown(list(self.times))} s")
-        return self
 
 
 class Turn(Table):
@@ -153,8 +149,7 @@ class Support(Timed):
                 "moving supports", "it moves, which {kind} cannot follow; take another integrator, such as {others}."
             )
 
-    @model_validator(mode="after")
-    def _check(self) -> Support:
+    def _check(self) -> None:
         if self.history is None or self.history.kind != "table" or self.acceleration is not None:
             self.refuse_unused(
                 "interpolation", goes_with="a history of kind 'table' that multiplies a displacement or rotation"
@@ -164,7 +159,7 @@ class Support(Timed):
         if not self.moves:
             if self.history is not None:
                 raise ValueError("has a history, but nothing that it could change: give displacement or rotation")
-            return self
+            return
         motion = one_of(self, _MOTIONS, "motion")
         if self.name is None:
             raise ValueError("moves, so it needs a name, by which its work is reported")
@@ -179,10 +174,9 @@ class Support(Timed):
             )
         if motion == "acceleration" and self.history is not None and self.history.kind != "table":
             raise ValueError(f"with acceleration needs a history of kind 'table', not '{self.history.kind}'")
-        self._check_components(motion)
-        return self
+        self._require_components(motion)
 
-    def _check_components(self, motion: str) -> None:
+    def _require_components(self, motion: str) -> None:
         if motion == "rotation":
             if set(self.components) != set("xyz"):
                 raise ValueError(f"components must be 'xyz' with rotation, got '{self.components}'")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
 
 from symplex.base.quantities import (
     ZERO,
@@ -95,16 +94,13 @@ class MeshTable(Table):
     regions: Annotated[
         dict[Text, Annotated[tuple[Triple, Triple], Quantity(_corners, "m", "two corners of a box")]],
         "More groups: the elements whose centres are in a box, after scaling and before rotating.",
-        Field(default_factory=dict),
-    ]
+    ] = {}
 
-    @model_validator(mode="before")
     @classmethod
-    def _from_file_name(cls, value: Any) -> Any:
+    def _prepared(cls, value: Any) -> Any:
         return {"file": value} if isinstance(value, str) else value
 
-    @model_validator(mode="after")
-    def _check(self) -> MeshTable:
+    def _check(self) -> None:
         source = self.source
         if source == "box" and self.cells is None:
             raise ValueError("box needs cells, the number of cells each way, such as cells = [4, 4, 4]")
@@ -112,7 +108,6 @@ class MeshTable(Table):
             raise ValueError(f"cells goes with box, not with {source}")
         if source != "box":
             self.refuse_unused("split", goes_with=f"box, not with {source}")
-        return self
 
     @property
     def source(self) -> str:
@@ -179,17 +174,15 @@ class Body(Entry):
         "hexahedra of 20 nodes ([more](../elements.md#formulations)). Elements that a deck names otherwise need "
         "it.",
     ] = None
-    instance: Annotated[list[Instance], "Copies, as tables `[[body.instance]]`.", Field(default_factory=list)]
+    instance: Annotated[list[Instance], "Copies, as tables `[[body.instance]]`."] = []
 
-    @model_validator(mode="after")
-    def _check(self) -> Body:
+    def _check(self) -> None:
         if self.material is None and self.materials is None:
             raise ValueError("material is missing; give one, or materials by groups of the mesh")
         if self.material is not None and self.materials is not None:
             raise ValueError("has material and materials; give one for all elements, or those by groups")
         if self.materials == {}:
             raise ValueError("materials is empty; give a material for each group of elements")
-        return self
 
     @property
     def instances(self) -> list[Body]:
@@ -197,15 +190,11 @@ class Body(Entry):
         if not self.instance:
             return [self]
         return [
-            self.model_copy(
-                update={
-                    "name": copy.name,
-                    "instance": [copy],
-                    "velocity": self.velocity if copy.velocity is None else copy.velocity,
-                    "angular_velocity": (
-                        self.angular_velocity if copy.angular_velocity is None else copy.angular_velocity
-                    ),
-                }
+            self.replaced(
+                name=copy.name,
+                instance=[copy],
+                velocity=self.velocity if copy.velocity is None else copy.velocity,
+                angular_velocity=self.angular_velocity if copy.angular_velocity is None else copy.angular_velocity,
             )
             for copy in self.instance
         ]

@@ -53,7 +53,7 @@ class Built(NamedTuple):
     n_rods: int
     rigid_sets: Riders
     probes: tuple[BuiltProbe, ...]
-    notes: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
     velocities: Array
 
 
@@ -98,7 +98,7 @@ class Builder:
         self.tables, self.folder = tables, path.parent
         self._path, self._given, self._make_system = path, start, make_system
         self._lines: list[str] = []
-        self._notes: list[tuple[str, str]] = []
+        self._notes: list[str] = []
         self.on_surface: dict[str, tuple[IntArray, IntArray]] = {}
         self.energies: dict[str, Energy] = {}
         self.loads: dict[str, Load] = {}
@@ -306,13 +306,13 @@ class Builder:
         if found:
             joined = self._try("[[tie]]", join_nodes, mesh, np.concatenate([some for some, _ in found.values()]))
             mesh = mesh if joined is None else joined
-        self._notes += [(here, note) for here, (_, note) in found.items() if note]
+        self._notes += [f"{here}: {note}" for here, (_, note) in found.items() if note]
         for here, table in ties:
             if table.kind == "surface" and (held := self._try(here, on_surface, table, mesh)) is not None:
                 nodes, triangles, note = held
                 mesh = drawn_to(mesh, nodes, triangles)
                 self.on_surface[str(table.name)] = nodes, triangles
-                self._notes += [(here, note)] if note else []
+                self._notes += [f"{here}: {note}"] if note else []
         return mesh
 
     # -- supports, rods, rigid bodies ---------------------------------------------------------------------------

@@ -8,11 +8,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 
 import numpy as np
-from pydantic import Field, model_validator
 
 from symplex.base.arguments import declared
 from symplex.base.columns import AXES
-from symplex.base.quantities import Name, Quantity, check_text, not_negative, positive, refused, shown
+from symplex.base.quantities import Key, Name, Quantity, check_text, not_negative, positive, refused, shown
 from symplex.contact.bodies import BodyContact
 from symplex.contact.offset import SHARE as SHARE_TOUCHING, offset_contact
 from symplex.contact.output import MOST_PAIRS
@@ -64,7 +63,7 @@ class ContactTable(FrictionTable):
         Quantity(_bodies, kind='`"all"`, or list of names'),
         "Each may touch each other one; two bodies are in one table only.",
     ] = "all"
-    with_itself: Annotated[bool, "Each may touch itself as well, as what folds does.", Field(alias="self")] = False
+    with_itself: Annotated[bool, "Each may touch itself as well, as what folds does.", Key("self")] = False
     begins: Annotated[
         Literal["distance", "touch"],
         'Forces begin at `distance` from each other; or `"touch"`, where surfaces touch, for parts that are '
@@ -99,22 +98,18 @@ class ContactTable(FrictionTable):
         "Skin of the neighbour list: pairs closer than `distance` + `margin` are listed; by default half a mean edge.",
     ] = None
 
-    @model_validator(mode="after")
-    def _check_stiffness(self) -> ContactTable:
+    def _check_stiffness(self) -> None:
         if self.stiffness is not None:
             for key in ("factor", "speed"):
                 if getattr(self, key) is not None:
                     raise ValueError(f"{key} is for the stiffness that follows from the materials; one is given")
-        return self
 
-    @model_validator(mode="after")
-    def _check_bodies(self) -> ContactTable:
+    def _check_bodies(self) -> None:
         if self.bodies != "all" and len(self.bodies) == 1 and not self.with_itself:
             raise ValueError(
                 f"bodies names one body only; name another that '{self.bodies[0]}' may touch, or let it be in contact "
                 "with itself (self = true)"
             )
-        return self
 
     def among(self, bodies: list[str]) -> list[str]:
         """Return the names of the bodies that are meant, given those of all."""

@@ -7,7 +7,6 @@ from math import pi
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import model_validator
 
 from symplex.base.arguments import declared
 from symplex.base.quantities import (
@@ -89,14 +88,13 @@ class DampingTable(_Damper):
         "undeformed body.",
     ] = "strain-rate"
 
-    @model_validator(mode="after")
-    def _check(self) -> DampingTable:
+    def _check(self) -> None:
         if self.frequencies is None and self.ratios is None:
             if not (self.alpha or self.beta):
                 raise ValueError("damps nothing: give alpha (1/s), beta (s), or frequencies and ratios")
             if not self.beta:
                 self.refuse_unused("stiffness", goes_with="a beta above 0")
-            return self
+            return
         if self.alpha is not None or self.beta is not None:
             raise ValueError("needs either alpha and beta, or frequencies and ratios, from which these follow")
         if self.frequencies is None or self.ratios is None:
@@ -116,14 +114,13 @@ class DampingTable(_Damper):
                 f"{'alpha' if alpha < 0.0 else 'beta'}, which would drive vibrations; with the first one the second "
                 f"must be from {first * low / high:.3g} to {first * high / low:.3g}"
             )
-        return self
 
     def within(self, bodies: set[str]) -> DampingTable | None:
         """Return it for those of its bodies that are among some."""
         if self.bodies is None:
             return self
         own = tuple(name for name in self.bodies if name in bodies)
-        return self.model_copy(update={"bodies": own}) if own else None
+        return self.replaced(bodies=own) if own else None
 
     def columns(self, tables: Tables) -> Iterable[str]:
         """Its parts, and their works."""
@@ -206,9 +203,8 @@ class DashpotTable(_Named):
     viscosity: Annotated[float, declared(MeanDashpot, "viscosity")]
     exponent: Annotated[float, declared(MeanDashpot, "exponent")] = 1.0
 
-    @model_validator(mode="before")
     @classmethod
-    def _two_ends(cls, value: Any) -> Any:
+    def _prepared(cls, value: Any) -> Any:
         between = value.get("between") if isinstance(value, dict) else None
         if between is None:
             return value
@@ -216,8 +212,7 @@ class DashpotTable(_Named):
             raise ValueError("between must be two groups: [{ body = …, group = … }, { body = …, group = … }]")
         return value | {"between": tuple(between)}
 
-    @model_validator(mode="after")
-    def _check(self) -> DashpotTable:
+    def _check(self) -> None:
         if (self.between is None) == (self.body is None and self.to is None):
             raise ValueError("needs either between, two groups, or body, group and to, a fixed point")
         if self.between is None and (self.body is None or self.to is None):
@@ -226,7 +221,6 @@ class DashpotTable(_Named):
             raise ValueError("with between has no group and no place")
         if self.group is not None and self.at is not None:
             raise ValueError("has group and at; give the name of a group, or the place of one node")
-        return self
 
     @property
     def ends(self) -> list[Nodes]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from pydantic import Field, model_validator
 
 from symplex.base.quantities import Name, number, numbers, positive
 from symplex.errors import ScenarioError
@@ -41,9 +40,7 @@ class ConstraintTable(Entry):
     adds_energy = True
     joins = True
     name: Annotated[Name, "Names their energy."]
-    equations: Annotated[
-        list[Annotated[list[TermTable], Field(min_length=1)]], Field(min_length=1), "Each is a list of terms."
-    ]
+    equations: Annotated[list[list[TermTable]], "Each is a list of terms."]
     values: Annotated[tuple[float, ...] | None, numbers("m"), "b of each equation; by default 0."] = None
     stiffness: Annotated[
         float | None,
@@ -52,11 +49,11 @@ class ConstraintTable(Entry):
         "the next node.",
     ] = None
 
-    @model_validator(mode="after")
-    def _check(self) -> ConstraintTable:
+    def _check(self) -> None:
+        if not self.equations or [] in self.equations:
+            raise ValueError("equations must each have a term")
         if self.values is not None and len(self.values) != len(self.equations):
             raise ValueError(f"has {len(self.equations)} equations and {len(self.values)} values; give one for each")
-        return self
 
     def add_stiffness(self, world: Builder) -> None:
         """Add their energy."""

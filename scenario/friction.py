@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import model_validator
-
 from symplex.base.arguments import declared
 from symplex.contact.friction import SLIP_SPEED, Friction
 from symplex.scenario.table import Entry, Need
@@ -30,8 +28,7 @@ class FrictionTable(Entry):
         "Speed up to which friction grows to its full size, by default 0.001: what sticks creeps at less than that.",
     ] = None
 
-    @model_validator(mode="after")
-    def _check_friction(self) -> FrictionTable:
+    def _check_friction(self) -> None:
         if self.friction is None:
             for key in ("static_friction", "slip_speed"):
                 if getattr(self, key) is not None:
@@ -40,7 +37,6 @@ class FrictionTable(Entry):
             raise ValueError(
                 f"static_friction must be at least friction = {self.friction:g}, got {self.static_friction:g}"
             )
-        return self
 
     @property
     def has_friction(self) -> bool:

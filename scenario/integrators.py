@@ -18,8 +18,8 @@ from symplex.fem.energies.energy import Array
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.measures.relative import axes_from
 from symplex.fem.system import MOMENTA, State, System
-from symplex.scenario.methods import METHODS, IntegratorTable
-from symplex.scenario.sampling import ROUNDING, Run, Sampled
+from symplex.scenario.methods import IntegratorTable
+from symplex.scenario.sampling import ROUNDING, Sampled
 from symplex.scenario.tables import Tables
 from symplex.time.catalogue import columns_of_methods
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
@@ -27,7 +27,6 @@ from symplex.time.constraints.rattle import ConstrainedIntegrator
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.integrator import FixedStepIntegrator, Integrator
 from symplex.time.langevin import Langevin
-from symplex.time.traits import Trait
 from symplex.time.variational.adaptive_variational import AdaptiveVariational
 from symplex.time.variational.zhang_skeel import ZhangSkeel
 
@@ -57,17 +56,6 @@ def reserved_columns() -> dict[str, Column]:
     """Return the columns of histories whatever bodies are called, by name; no energy can be named after them."""
     of_systems = (Column("t", "s", "time"), energy_column("kinetic"), total_column("total"), *MOMENTA, *CONTACT, GAP)
     return {column.name: column for column in of_systems} | columns_of_methods()
-
-
-@cache
-def taken_by_kind() -> dict[str, frozenset[Trait]]:
-    """Return what the integrators of all kinds take, with default parameters."""
-    taken = {}
-    for kind, model in METHODS.items():
-        sizes = {key: 1.0 for key, item in model.keys.items() if item.default is ...}
-        table = model.model_validate({"kind": kind, **sizes})
-        taken[kind] = integrator_of(Tables(integrator=table, run=Run(duration=1.0))).takes
-    return taken
 
 
 def fitted_integrator(
@@ -188,7 +176,7 @@ def _with_parts(table: IntegratorTable, system: System) -> IntegratorTable:
         return table
     given = getattr(table, key)
     names = [part for name in given for part in _energies_of(name, system)]
-    return table.model_copy(update={key: type(given)(names)})
+    return table.replaced(**{key: type(given)(names)})
 
 
 def _energies_of(name: str, system: System) -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from pydantic import model_validator
 from scipy.sparse import csr_array
 
 from symplex.base.quantities import Name, Text, Triple, nonzero, number, vector
@@ -186,11 +185,9 @@ class CentrifugalLoadTable(_BodyForceTable):
         Centrifugal(mass, self.angular_velocity, self.point).add_gradient(points, out)
         return -out
 
-    @model_validator(mode="after")
-    def _check(self) -> CentrifugalLoadTable:
+    def _check(self) -> None:
         if self.follows and self.history is not None:
             raise ValueError("has a history, with which forces can only be those at the start: give follows = false")
-        return self
 
 
 LoadTable = NodalLoadTable | TractionTable | PressureTable | GravityLoadTable | CentrifugalLoadTable

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
 
 from symplex.base.expressions import LONGEST
 from symplex.base.quantities import (
+    Key,
     Quantity,
     Triple,
     check_text,
@@ -31,6 +31,7 @@ from symplex.fem.solids.formula import material
 from symplex.fem.solids.formula_table import LAWS
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
 from symplex.scenario.plastic import PlasticKeys
+from symplex.scenario.reading import fields_of
 from symplex.scenario.viscous import ViscousKeys
 
 _LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ are smaller
@@ -112,7 +113,7 @@ class MaterialTable(PlasticKeys, ViscousKeys):
         "([laws.md](../laws.md)).",
     ] = "neo-hookean"
     density: Annotated[float, positive("kg/m³"), "Below 1e-3 it is refused, as one in t/mm³ would be."]
-    lmbda: Annotated[float | None, number("Pa"), "Lamé constant λ.", Field(alias="lambda")] = None
+    lmbda: Annotated[float | None, number("Pa"), "Lamé constant λ.", Key("lambda")] = None
     mu: Annotated[float | None, positive("Pa"), "Lamé constant μ, the shear modulus."] = None
     young: Annotated[float | None, positive("Pa"), "Young's modulus, instead of Lamé constants."] = None
     poisson: Annotated[float | None, number("1"), "Poisson's ratio, with Young's modulus."] = None
@@ -136,25 +137,20 @@ class MaterialTable(PlasticKeys, ViscousKeys):
         "Of anisotropic laws: first axis of the material, and a direction in the plane of the first two; by "
         "default x and y.",
     ] = None
-    constants: Annotated[
-        dict[str, Annotated[float, number("")]],
-        Field(default_factory=dict, exclude=True),  # each is a key of the material
-    ]
+    constants: Annotated[dict[str, Annotated[float, number("")]], Key()] = {}  # each is a key of the material
     fibres: Annotated[
         tuple[Triple, ...], Quantity(_fibres, kind="one or two directions"), "Of a formula with `I4`."
     ] = ()
 
-    @model_validator(mode="before")
     @classmethod
-    def _constants_of_a_formula(cls, value: Any) -> Any:
+    def _prepared(cls, value: Any) -> Any:
         if not isinstance(value, dict) or not _is_formula(value.get("law")):
             return value
-        own = {"law", "density", "fibres", *ViscousKeys.model_fields, *PlasticKeys.model_fields}
+        own = {"law", "density", "fibres", *fields_of(ViscousKeys), *fields_of(PlasticKeys)}
         constants = {"lmbda" if key == "lambda" else key: given for key, given in value.items() if key not in own}
         return {key: given for key, given in value.items() if key in own} | {"constants": constants}
 
-    @model_validator(mode="after")
-    def _check(self) -> MaterialTable:
+    def _check(self) -> None:
         if self.density < _LIGHTEST:
             raise ValueError(
                 f"has a density of {self.density:g} kg/m³, lighter than any solid; "
@@ -172,7 +168,6 @@ class MaterialTable(PlasticKeys, ViscousKeys):
         except MaterialError as error:
             reason = str(error) if _is_formula(self.law) else str(error).partition(": ")[2]
             raise ValueError(f"is impossible: {reason.rstrip('.')}") from None
-        return self
 
     def material(self) -> Material:
         """Return the material."""

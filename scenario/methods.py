@@ -8,7 +8,6 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from pydantic import BeforeValidator, create_model, model_validator
 
 from symplex.base.arguments import declared, parameters_of
 from symplex.base.quantities import (
@@ -23,42 +22,23 @@ from symplex.base.quantities import (
     yes_or_no_by_direction,
 )
 from symplex.device.motion import OnDevice
+from symplex.scenario.reading import fields_of
 from symplex.scenario.table import Entry, one_of
+from symplex.time.catalogue import by_kind
 from symplex.time.composition import Composition, SchemeName
-from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.conserving.graham_jelenic import GrahamJelenic
 from symplex.time.conserving.schemes import SCHEMES
 from symplex.time.constraints.rattle import Rattle, Shake
-from symplex.time.equilibria.quasi_static import Static
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.local_levels import MOST as MOST_LEVELS
 from symplex.time.explicit.multirate import Multirate
 from symplex.time.explicit.newmark import Newmark
-from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
-from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import FixedStepIntegrator, Integrator
 from symplex.time.langevin import Langevin
-from symplex.time.variational.adaptive_variational import AdaptiveVariational
-from symplex.time.variational.variational import VariationalMidpoint
 from symplex.time.variational.zhang_skeel import ZhangSkeel
 
 # The class of each kind. Its parameters are the keys of the table.
-INTEGRATORS: dict[str, type[Integrator]] = {
-    "newmark": Newmark,
-    "force-stepping": ForceStepping,
-    "energy-momentum": EnergyMomentum,
-    "midpoint": Midpoint,
-    "variational-midpoint": VariationalMidpoint,
-    "adaptive-variational": AdaptiveVariational,
-    "generalized-alpha": GeneralizedAlpha,
-    "hht": HilberHughesTaylor,
-    "graham-jelenic": GrahamJelenic,
-    "zhang-skeel": ZhangSkeel,
-    "multirate": Multirate,
-    "rattle": Rattle,
-    "shake": Shake,
-    "static": Static,
-}
+INTEGRATORS: dict[str, type[Integrator]] = {kind: type(method) for kind, method in by_kind().items()}
 # Methods that were kinds up to version 0.10, and the module of examples/papers that each one is now.
 FORMER = {
     "energy-stepping": "energy_stepping",
@@ -200,6 +180,11 @@ class IntegratorTable(Entry):
         def __getattr__(self, name: str) -> Any:
             """Return the value of a key, which those of the class are."""
 
+    @classmethod
+    def _prepared(cls, value: Any) -> Any:
+        kind = value.get("kind") if isinstance(value, Mapping) and cls is IntegratorTable else None
+        return METHODS[kind](**value) if isinstance(kind, str) and kind in METHODS else value
+
     def bare(self, **more: Any) -> Integrator:
         """Return the method with the parameters of the table, and others, without composition."""
         given: dict[str, Any] = {}
@@ -249,8 +234,7 @@ class IntegratorTable(Entry):
     def __reduce__(self) -> tuple[Any, ...]:  # no module has the computed class by its name
         return _blank, (self.kind,), self.__getstate__()
 
-    @model_validator(mode="after")
-    def _check(self) -> IntegratorTable:
+    def _check(self) -> None:
         try:
             method = self.method()
         except ValueError as error:
@@ -258,7 +242,6 @@ class IntegratorTable(Entry):
         bare = method.integrator if isinstance(method, Composition) else method
         for key, goes_with in _without_effect(bare).items():
             self.refuse_unused(key, goes_with=goes_with)
-        return self
 
 
 def _without_effect(method: Integrator) -> dict[str, str]:
@@ -288,12 +271,11 @@ def _without_effect(method: Integrator) -> dict[str, str]:
 def _table(kind: str, method: type[Integrator]) -> type[IntegratorTable]:
     """Return the model of the table of a kind."""
     keys = keys_of(method)
-    values: dict[str, Any] = {key: (Annotated[Any, item.quantity], item.default) for key, item in keys.items()}
-    values["kind"] = (Literal[kind], ...)  # pyright: ignore[reportInvalidTypeForm]
-    model = create_model(method.__name__, __base__=IntegratorTable, **values)
-    model.__doc__ = method.__doc__
-    model.of, model.keys = method, keys
-    return model
+    annotations = {key: Annotated[Any, item.quantity] for key, item in keys.items()}
+    values = {key: item.default for key, item in keys.items() if item.default is not ...}
+    values |= {"of": method, "keys": keys, "__doc__": method.__doc__, "__module__": __name__}
+    annotations["kind"] = Literal[kind]  # pyright: ignore
+    return type(method.__name__, (IntegratorTable,), {"__annotations__": annotations, **values})
 
 
 def _blank(kind: str) -> IntegratorTable:
@@ -301,13 +283,6 @@ def _blank(kind: str) -> IntegratorTable:
     return METHODS[kind].__new__(METHODS[kind])
 
 
-def _of_kind(value: Any) -> Any:
-    """Return the table of an integrator that another table has in itself."""
-    kind = value.get("kind") if isinstance(value, Mapping) else None
-    return METHODS[kind].model_validate(value) if isinstance(kind, str) and kind in METHODS else value
-
-
-InnerIntegrator = Annotated[IntegratorTable, BeforeValidator(_of_kind)]
 METHODS: dict[str, type[IntegratorTable]] = {kind: _table(kind, method) for kind, method in INTEGRATORS.items()}
 
 
@@ -328,11 +303,9 @@ class Thermostat(Entry):
     )
     boltzmann: Annotated[float, declared(Langevin, "boltzmann")] = Langevin.boltzmann
 
-    @model_validator(mode="after")
-    def _check(self) -> Thermostat:
+    def _check(self) -> None:
         one_of(self, ["rate", "friction"], "damping")
-        return self
 
     def around(self, method: Integrator) -> Langevin:
         """Return a method with this thermostat."""
-        return Langevin(method, **{key: getattr(self, key) for key in type(self).model_fields})
+        return Langevin(method, **{key: getattr(self, key) for key in fields_of(type(self))})

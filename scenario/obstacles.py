@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import model_validator
 
 from symplex.base.arguments import declared
 from symplex.base.quantities import ZERO, Name, Triple, lengths, nonzero, positive, vector
@@ -32,7 +31,6 @@ class _ObstacleTable(FrictionTable, RigidMotionTable):
     bodies: Annotated[list[TouchingName] | None, TOUCHED] = None
     allow_initial_penetration: Annotated[bool, "A body may start inside it."] = False
 
-    @model_validator(mode="after")
     def _check(self) -> _ObstacleTable:
         one_of(self, ["stiffness", "penalty"], "contact parameter")
         if self.bodies == []:
@@ -96,10 +94,8 @@ class HalfSpaceTable(_ObstacleTable):
         "`false` takes the normal as it is, so that g = (q − point)·normal is no distance: the paper's convention.",
     ] = True
 
-    @model_validator(mode="after")
-    def _check_normal(self) -> HalfSpaceTable:
+    def _check_normal(self) -> None:
         self._require_no_mass("a half-space has no end")
-        return self
 
     @property
     def middle(self) -> Triple:
@@ -115,11 +111,9 @@ class SphereTable(_ObstacleTable):
     radius: Annotated[float, declared(Sphere, "radius")]
     inside: Annotated[bool, INSIDE] = False
 
-    @model_validator(mode="after")
-    def _check_mass(self) -> SphereTable:
+    def _check_mass(self) -> None:
         if self.inside and (self.density is not None or (self.is_free and self.turns)):
             self._require_no_mass("a vessel has no volume that could rotate")
-        return self
 
     @property
     def middle(self) -> Triple:
@@ -141,10 +135,8 @@ class CylinderTable(_ObstacleTable):
     radius: Annotated[float, declared(Cylinder, "radius")]
     inside: Annotated[bool, INSIDE] = False
 
-    @model_validator(mode="after")
-    def _check_axis(self) -> CylinderTable:
+    def _check_axis(self) -> None:
         self._require_no_mass("a cylinder has no ends")
-        return self
 
     @property
     def middle(self) -> Triple:
@@ -161,13 +153,11 @@ class CapsuleTable(_ObstacleTable):
     radius: Annotated[float, declared(Capsule, "radius")]
     inside: Annotated[bool, INSIDE] = False
 
-    @model_validator(mode="after")
-    def _check_ends(self) -> CapsuleTable:
+    def _check_ends(self) -> None:
         if self.start == self.end:
             raise ValueError('start and end are one point, must be two; take kind = "sphere"')
         if self.inside:
             self._require_no_mass("a vessel has no volume")
-        return self
 
     @property
     def middle(self) -> Triple:
@@ -184,11 +174,9 @@ class BoxTable(_ObstacleTable):
     rotate: Annotated[Rotation | None, "About its centre."] = None
     inside: Annotated[bool, INSIDE] = False
 
-    @model_validator(mode="after")
-    def _check_size(self) -> BoxTable:
+    def _check_size(self) -> None:
         if self.inside:
             self._require_no_mass("a container has no volume")
-        return self
 
     @property
     def middle(self) -> Triple:

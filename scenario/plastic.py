@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import model_validator
-
 from symplex.base.quantities import Quantity, not_negative, numbers, positive, refused
 from symplex.errors import MaterialError
 from symplex.fem.solids.hardening import Hardening
@@ -46,8 +44,7 @@ class PlasticKeys(Table):
         "`yield_stress` and the keys that go with it.",
     ] = None
 
-    @model_validator(mode="after")
-    def _check_plastic(self) -> PlasticKeys:
+    def _check_plastic(self) -> None:
         given = [key for key in ("hardening", "saturation_stress", "saturation_rate") if getattr(self, key) is not None]
         if self.yield_table is not None and (self.yield_stress is not None or given):
             raise ValueError(f"has yield_table and {'yield_stress' if self.yield_stress is not None else given[0]}")
@@ -57,7 +54,6 @@ class PlasticKeys(Table):
             self.flow()
         except MaterialError as error:
             raise ValueError(f"is impossible: {str(error).partition(': ')[2].rstrip('.')}") from None
-        return self
 
     @property
     def is_plastic(self) -> bool:

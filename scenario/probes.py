@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import model_validator
-
 from symplex.base.quantities import ZERO, Name, Text, Triple, vector, whole
 from symplex.fem.outputs.field_probes import Motion
 from symplex.fem.outputs.force_probes import OfBars
@@ -87,8 +85,7 @@ class ProbeTable(Entry):
         "after each new maximum of it.",
     ] = None
 
-    @model_validator(mode="after")
-    def _check(self) -> ProbeTable:
+    def _check(self) -> None:
         one_of(self, ["body", "support", "obstacle", "contact"], "thing to look at")
         if self.body is None:
             keys = (*_OF_BODIES, "quantities", "components", "reduce")
@@ -110,7 +107,6 @@ class ProbeTable(Entry):
             raise ValueError("interpolate is false, which goes with points")
         if any(self.about) and self.body is not None:
             raise ValueError("about is given, which goes with moments of supports, obstacles and contacts")
-        return self
 
     @property
     def acts_on(self) -> str:

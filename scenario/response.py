@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import radians
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import BeforeValidator, Field, model_validator
 
 from symplex.base.quantities import Name, Quantity, Text, listed, not_negative, numbers, refused, shown, whole
 from symplex.errors import ScenarioError
@@ -22,7 +21,7 @@ from symplex.scenario.loads import LoadTable, NodalLoadTable, PressureTable, Tra
 from symplex.scenario.messages import suggestion
 from symplex.scenario.probes import ProbeTable
 from symplex.scenario.selections import Nodes, group_in
-from symplex.scenario.table import Entry
+from symplex.scenario.table import BodyName, Entry
 
 _MOST_FREQUENCIES, _MOST_MODES = 100_000, 10_000
 # What swings in proportion to small motions. (Norms, principal values and the like do not.)
@@ -48,12 +47,7 @@ class Place(Nodes):
 class ProbePlace(Place):
     """A place that is a ``[[probe]]``, of the same name."""
 
-
-def _places(value: Any) -> Any:
-    """Return places with names of probes among them as such."""
-    if not isinstance(value, list):
-        return value
-    return [ProbePlace.model_construct(name=item, body=None) if isinstance(item, str) else item for item in value]
+    body: Annotated[BodyName | None, "That of the probe."] = None  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 class ResponseTable(Entry):
@@ -82,14 +76,20 @@ class ResponseTable(Entry):
     ] = None
     at: Annotated[
         list[Place],
-        Field(min_length=1),
-        BeforeValidator(_places),
         'Where it is evaluated: groups, nodes or bodies, such as `{ name = "tip", body = "beam", group = "x_max" '
         '}`, and names of `[[probe]]`s, `at = ["root"]`.',
     ]
 
-    @model_validator(mode="after")
-    def _check(self) -> ResponseTable:
+    @classmethod
+    def _prepared(cls, value: Any) -> Any:
+        places = value.get("at") if isinstance(value, Mapping) else None
+        if not isinstance(places, list):
+            return value
+        return {**value, "at": [ProbePlace(name=item) if isinstance(item, str) else item for item in places]}
+
+    def _check(self) -> None:
+        if not self.at:
+            raise ValueError("at must be a list of places, got []")
         if (self.frequencies is None) == (self.between is None):
             raise ValueError("needs either frequencies, a list, or between, the first and the last of points (Hz)")
         if self.between is None:
@@ -103,7 +103,6 @@ class ResponseTable(Entry):
         names = [place.name for place in self.at]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"two places are called '{twice}'; choose another name for one of them")
-        return self
 
     @property
     def swept(self) -> Array:

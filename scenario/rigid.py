@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
-from pydantic import Field, model_validator
 
 from symplex.base.quantities import ZERO, FilePath, Name, Text, Triple, counts, lengths, positive, vector, whole
 from symplex.contact.rigid_body import RigidBody
@@ -43,20 +42,17 @@ class ShapeTable(Table):
     length: Annotated[float | None, positive("m"), "Length of the bar."] = None
     rings: Annotated[int, whole(1, 200), "Circles of triangles of the bar."] = 4
 
-    @model_validator(mode="before")
     @classmethod
-    def _from_file_name(cls, value: Any) -> Any:
+    def _prepared(cls, value: Any) -> Any:
         return {"file": value} if isinstance(value, str) else value
 
-    @model_validator(mode="after")
-    def _check(self) -> ShapeTable:
+    def _check(self) -> None:
         source = self.source
         for key, owner in (("refinements", "sphere"), ("cells", "box"), ("length", "cylinder"), ("rings", "cylinder")):
-            if key in self.model_fields_set and source != owner:
+            if key in self.given_keys and source != owner:
                 raise ValueError(f"{key} goes with {owner}, not with {source}")
         if self.cylinder is not None and self.length is None:
             raise ValueError("cylinder, a radius, needs length (m)")
-        return self
 
     @property
     def source(self) -> str:
@@ -148,13 +144,11 @@ class RigidBodyTable(RigidTable):
         "`velocity`.",
     ] = None
 
-    @model_validator(mode="after")
-    def _check_pivot(self) -> RigidBodyTable:
+    def _check_pivot(self) -> None:
         if self.pivot is not None and not self.is_free:
             raise ValueError("pivot goes with a mass or density: it is the point about which a free body turns")
         if self.pivot is not None and any(self.velocity or ZERO):
             raise ValueError("has a pivot, about which it can only turn; leave velocity out")
-        return self
 
     def columns(self, tables: Tables) -> Iterable[str]:
         """Its pose, and what holds it at its pivot."""
@@ -170,16 +164,14 @@ class SurfaceTable(RigidTable, ContactTable):
 
     kind: Literal["surface"]
     bodies: Annotated[list[TouchingName] | None, TOUCHED] = None  # pyright: ignore[reportIncompatibleVariableOverride]
-    with_itself: Annotated[Literal[False], Field(alias="self", exclude=True)] = False  # pyright: ignore[reportIncompatibleVariableOverride]
+    with_itself: ClassVar[bool] = False  # pyright: ignore[reportIncompatibleVariableOverride]
     # It follows the particles of a rigid body, and no other nodes carry it.
     is_carried: ClassVar[bool] = False
     is_framed: ClassVar[bool] = False
 
-    @model_validator(mode="after")
-    def _check_bodies(self) -> SurfaceTable:
+    def _check_bodies(self) -> None:
         if self.bodies == []:
             raise ValueError("bodies is [], must name a body; without the key all bodies are meant")
-        return self
 
     def columns(self, tables: Tables) -> Iterable[str]:
         """Its pose, and forces."""

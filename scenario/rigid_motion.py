@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import model_validator
 
 from symplex.base.columns import AXES
 from symplex.base.quantities import ZERO, Name, Triple, positive, vector
@@ -103,8 +102,7 @@ class RigidMotionTable(Entry):
         value = getattr(self, key)
         return value is not None and (self.is_free or not isinstance(value, tuple) or any(value))
 
-    @model_validator(mode="after")
-    def _check_motion(self) -> RigidMotionTable:
+    def _check_motion(self) -> None:
         if self.mass is not None and self.density is not None:
             raise ValueError("has a mass and a density; give one of both")
         if self.history is None or self.history.kind != "table" or (self.rotation is None and self.acceleration):
@@ -115,7 +113,7 @@ class RigidMotionTable(Entry):
             for key in (*_WITH_HISTORY, "history"):
                 if getattr(self, key) is not None:
                     raise ValueError(f"{key} goes without mass: what has a mass moves by the forces that act on it")
-            return self
+            return
         for keys in (_SHIFTS, _TURNS):
             given = [key for key in keys if getattr(self, key) is not None]
             if len(given) > 1:
@@ -130,7 +128,6 @@ class RigidMotionTable(Entry):
                 raise ValueError(f"{key} is zero; leave it out for what stands still")
         if self.acceleration is not None and self.history is not None and self.history.kind != "table":
             raise ValueError(f"with acceleration needs a history of kind 'table', not '{self.history.kind}'")
-        return self
 
     def given_motion(
         self, name: str, nodes: ArrayLike, points: Array, center: ArrayLike, folder: Path
@@ -158,7 +155,7 @@ class RigidMotionTable(Entry):
         for key in ("displacement", "acceleration", "rotation", "velocity"):
             if self._is_given(key):
                 keys = ("history", "interpolation") if key in ("displacement", "rotation") else ("history",)
-                changing = {k: getattr(self, k) for k in keys if key != "velocity" and k in self.model_fields_set}
+                changing = {k: getattr(self, k) for k in keys if key != "velocity" and k in self.given_keys}
                 table = Support(name=name, body=name, **{key: getattr(self, key)}, **changing)
                 motions.append(support_motion(table, nodes, points, folder))
         if self._is_given("angular_velocity"):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import model_validator
 
 from symplex.base.quantities import positive, whole
 from symplex.fem.energies.energy import Array
@@ -41,14 +40,12 @@ class Sampled(Entry):
         "`frames`, by default 10 × `frames`, but no more than there are steps of `dt`.",
     ] = None
 
-    @model_validator(mode="after")
-    def _check(self) -> Sampled:
+    def _check(self) -> None:
         if self.n_samples % self.frames:
             near = max(round(self.n_samples / self.frames), 1) * self.frames
             raise ValueError(
                 f"samples must be a multiple of frames = {self.frames}, such as {near}, got {self.samples}"
             )
-        return self
 
     @property
     def n_samples(self) -> int:
@@ -67,12 +64,11 @@ class Sampled(Entry):
         each, frames = math.ceil(steps / self.frames), self.frames
         if not self.gives("frames"):
             frames = math.ceil(steps / each)
-        changed = self.__dict__ | {"frames": frames, "samples": frames * each}
-        return type(self).model_construct(_fields_set=set(self.model_fields_set), **changed)
+        return self.replaced(frames=frames, samples=frames * each)
 
     def gives(self, key: str) -> bool:
         """Return whether the file gives a key."""
-        return key in self.model_fields_set
+        return key in self.given_keys
 
 
 class Run(Sampled):

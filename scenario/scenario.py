@@ -211,8 +211,8 @@ class Problem:
         What is rigid and has its own nodes, after those of the mesh.
     probes : sequence of BuiltProbe
         In the order of their tables.
-    notes : sequence of (str, str)
-        What building it has changed, as gaps that ties close: the place in the scenario, and what to say.
+    notes : sequence of str
+        What building it has changed, as gaps that ties close, each with its place in the scenario.
     velocities : float64 [n, 3], optional
         In m/s, as tables give them at t = 0, before supports and [start].
     """
@@ -225,7 +225,7 @@ class Problem:
     n_rods: int
     rigid_sets: Riders
     probes: Sequence[BuiltProbe] = ()
-    notes: Sequence[tuple[str, str]] = ()
+    notes: Sequence[str] = ()
     velocities: Array | None = None
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import numpy as np
-from pydantic import model_validator
 
 from symplex.base.quantities import Text, Triple, listed, shown, vector
 from symplex.errors import ScenarioError
@@ -24,16 +23,14 @@ class Nodes(Table):
     group: Annotated[Text | None, "Group of nodes; by default all."] = None
     at: Annotated[Triple | None, vector("m"), "Place of a node, instead of a group."] = None
 
-    @model_validator(mode="after")
-    def _check_nodes(self) -> Nodes:
+    def _check_nodes(self) -> None:
         if self.group is not None and self.at is not None:
             raise ValueError("has group and at; give the name of a group, or the place of one node")
-        return self
 
 
 def nodes_named(body: str, group: str | None = None, at: Triple | None = None) -> Nodes:
     """Return the nodes of a body that keys of another table name."""
-    return Nodes.model_construct(body=body, group=group, at=at)
+    return Nodes(body=body, group=group, at=at)
 
 
 def group_in(mesh: Mesh, body: str, group: str | None) -> str:

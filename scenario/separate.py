@@ -81,7 +81,7 @@ def _only(tables: Tables, names: set[str]) -> Tables:
     """Return the tables of some bodies, trusses and masses, of what joins them, and of what acts on them."""
     step = min(leg.interval for leg in timeline(replace(tables, stage=[])).legs)
     # Nothing moves by it; that of the scenario may depend on what is left out here.
-    integrator = METHODS["midpoint"].model_validate({"kind": "midpoint", "dt": step})
+    integrator = METHODS["midpoint"](**{"kind": "midpoint", "dt": step})
     return replace(tables, **tables.within(names) | {"integrator": integrator})
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-from pydantic import model_validator
 
 from symplex.base.columns import AXES
 from symplex.base.quantities import Name, Text, Triple, not_negative, positive, vector
@@ -44,8 +43,7 @@ class SpringTable(Nodes, Entry):
     length: Annotated[float | None, not_negative("m"), "Natural length L; by default that of the start."] = None
     law: Annotated[LawName, LAW] = "engineering-strain"
 
-    @model_validator(mode="after")
-    def _check(self) -> SpringTable:
+    def _check(self) -> None:
         one_of(self, ["to", "to_body"], "other end")
         if self.to is not None and (self.to_group is not None or self.to_at is not None):
             raise ValueError("to_group and to_at go with to_body, not with a fixed point (to)")
@@ -53,7 +51,6 @@ class SpringTable(Nodes, Entry):
             raise ValueError("has to_group and to_at; give the name of a group, or the place of one node")
         if self.law == "green-strain" and self.length == 0.0:
             raise ValueError('law "green-strain" needs a natural length above 0')
-        return self
 
     @property
     def without_secant(self) -> list[str]:
@@ -79,8 +76,7 @@ class PointMassTable(Entry):
     at: Annotated[Triple | None, vector("m"), "Place of the node of that, instead of a group."] = None
     velocity: Annotated[Triple | None, vector("m/s"), "At the start, of a mass with a node; by default at rest."] = None
 
-    @model_validator(mode="after")
-    def _check(self) -> PointMassTable:
+    def _check(self) -> None:
         one_of(self, ["mass", "total"], "mass")
         one_of(self, ["position", "body"], "place")
         if self.position is None:
@@ -90,7 +86,6 @@ class PointMassTable(Entry):
                 raise ValueError("has group and at; give the name of a group, or the place of one node")
         elif self.group is not None or self.at is not None:
             raise ValueError("group and at go with body, not with position")
-        return self
 
     @property
     def has_nodes(self) -> bool:

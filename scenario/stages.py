@@ -14,7 +14,7 @@ from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.energies.energy import IntArray
 from symplex.scenario.actions import Rod, Support, Timed
-from symplex.scenario.methods import InnerIntegrator
+from symplex.scenario.methods import IntegratorTable
 from symplex.scenario.sampling import Sampled, timeline
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class StageTable(Sampled):
     of_all = False
     has_name = False
     name: Annotated[Name | None, "Names it in `symplex check`, messages and the summary; by default its number."] = None
-    integrator: Annotated[InnerIntegrator, "The keys of `[integrator]`."]
+    integrator: Annotated[IntegratorTable, "The keys of `[integrator]`."]
 
 
 def wrong_tables(data: Mapping[str, Any]) -> list[str]:

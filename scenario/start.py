@@ -12,13 +12,13 @@ from types import MappingProxyType
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field, model_validator
 
 from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.base.files import read_whole
 from symplex.base.quantities import (
     LARGEST_SEED,
     FolderPath,
+    Key,
     Text,
     Triple,
     between,
@@ -58,13 +58,11 @@ class Perturbation(Table):
     group: Annotated[Text | None, "Group of nodes of that; by default all."] = None
     direction: Annotated[Triple | None, nonzero(), "All nodes alike along this vector, instead of at random."] = None
 
-    @model_validator(mode="after")
-    def _check(self) -> Perturbation:
+    def _check(self) -> None:
         if self.group is not None and self.body is None:
             raise ValueError("names a group, so it needs the body whose it is")
         if self.direction is not None:
             self.refuse_unused("seed", goes_with="random changes, which have no direction")
-        return self
 
     def changes(self, nodes: IntArray, shape: tuple[int, ...]) -> Array:
         """Return the changes [n, 3] in m or m/s: alike along the direction, or random without a mean."""
@@ -113,10 +111,8 @@ class RotationStart(_Start):
         "Largest rotation of a body that brings a principal axis onto that vector.",
     ] = 0.2
 
-    @model_validator(mode="after")
-    def _check(self) -> RotationStart:
+    def _check(self) -> None:
         one_of(self, ["angular_velocity", "angular_momentum"], "rotation")
-        return self
 
 
 class ResultStart(_Start):
@@ -128,7 +124,7 @@ class ResultStart(_Start):
     """
 
     kind: Literal["result"]
-    folder: Annotated[FolderPath, "The results folder, relative to the scenario.", Field(alias="from")]
+    folder: Annotated[FolderPath, "The results folder, relative to the scenario.", Key("from")]
     time: Annotated[
         float | None,
         not_negative("s"),

@@ -10,15 +10,15 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from symplex.base.quantities import ZERO, Quantity, Triple, check_text, nonzero, number
 from symplex.fem.assembly.directions import unit_vector
 from symplex.fem.energies.energy import Array
 from symplex.meshes.mesh import Mesh
+from symplex.scenario.reading import Keys, fields_of, parts_of
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
@@ -32,10 +32,8 @@ TouchingName = Annotated[str, TOUCHING]
 TOUCHED = "Bodies that it touches; by default all."
 
 
-class Table(BaseModel):
-    """A table of a scenario, or in one: unknown keys are errors, and values are taken as they are written."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+class Table(Keys):
+    """A table of a scenario, or in one."""
 
     def refuse_unused(self, *keys: str, goes_with: str) -> None:
         """Refuse keys that are given and would have no effect, as they go with something else.
@@ -45,7 +43,7 @@ class Table(BaseModel):
         ValueError
             If one of them is given, be it with its default.
         """
-        if given := [key for key in keys if key in self.model_fields_set]:
+        if given := [key for key in keys if key in self.given_keys]:
             raise ValueError(f"{given[0]} goes with {goes_with}; leave it out")
 
     def named(self, what: Quantity) -> list[str]:
@@ -60,21 +58,13 @@ class Table(BaseModel):
 @cache
 def fields_with(model: type[Table], what: Quantity) -> tuple[str, ...]:
     """Return the fields of a table, or of tables inside, that are declared as something."""
-    declared = {name: list(_parts((field.annotation, *field.metadata))) for name, field in model.model_fields.items()}
+    declared = {name: list(parts_of(field.annotation)) for name, field in fields_of(model).items()}
     inner = {
         name: [x for x in parts if isinstance(x, type) and issubclass(x, Table)] for name, parts in declared.items()
     }
     return tuple(
         name for name, parts in declared.items() if what in parts or any(fields_with(x, what) for x in inner[name])
     )
-
-
-def _parts(annotations: Iterable[Any]) -> Iterator[Any]:
-    """Yield all that annotations are made of."""
-    for one in annotations:
-        if not isinstance(one, str):  # a sentence, or a word of a Literal
-            yield one
-            yield from _parts(get_args(one))
 
 
 def _flat(value: Any) -> Iterator[Any]:

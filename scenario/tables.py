@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-from pydantic import Field
-
 from symplex.base.fields import OF_SOLIDS
 from symplex.base.quantities import FolderPath, not_negative, whole
 from symplex.scenario.actions import Gravity, Rod, Support
@@ -25,6 +23,7 @@ from symplex.scenario.methods import IntegratorTable, Thermostat
 from symplex.scenario.obstacles import ObstacleTable, ShapedTable
 from symplex.scenario.pictures import ViewTable
 from symplex.scenario.probes import ProbeTable
+from symplex.scenario.reading import fields_of
 from symplex.scenario.response import ResponseTable
 from symplex.scenario.rigid import RigidBodyTable, RigidTable, SurfaceTable
 from symplex.scenario.rotating import RotatingFrame
@@ -70,15 +69,13 @@ class Output(Entry):
     ] = None
     fields: Annotated[
         list[ResultField],
-        Field(default_factory=lambda: list(get_args(UsualField))),
         "Fields of frames besides the displacement ([outputs.md](../outputs.md)): per node, per member "
         "(`axial_force`), per element, and with `nodal_` averaged at nodes.",
-    ]
+    ] = list(get_args(UsualField))
     frames_at: Annotated[
         list[Annotated[float, not_negative("s")]],
         "Frames besides those of `frames`, at the samples nearest to these times.",
-        Field(max_length=_MOST_TIMES, default_factory=list),
-    ]
+    ] = []
     history_every: Annotated[
         int,
         whole(1, 10 * MOST_FRAMES),
@@ -89,7 +86,11 @@ class Output(Entry):
         Literal["mp4", "gif", "auto", "none"],
         '`"auto"`: .mp4, where it can be encoded, if it is drawn in a second or a fifth of the time of the run.',
     ] = "auto"
-    view: Annotated[ViewTable, "How snapshots and film look.", Field(default_factory=ViewTable)]
+    view: Annotated[ViewTable, "How snapshots and film look."] = ViewTable()
+
+    def _check(self) -> None:
+        if len(self.frames_at) > _MOST_TIMES:
+            raise ValueError(f"frames_at must have at most {_MOST_TIMES:,} times, got {len(self.frames_at):,}")
 
 
 @dataclass(frozen=True)
@@ -190,11 +191,14 @@ class Kind(NamedTuple):
     several : bool
         Whether there may be several, in double brackets.
     needed : bool
+    key : str
+        How files call it, and the page of the reference.
     """
 
     models: Mapping[str, type[Entry]]
     several: bool
     needed: bool
+    key: str
 
     @property
     def brings_nodes(self) -> bool:
@@ -208,17 +212,17 @@ def kinds_of(tables: type[Tables]) -> dict[str, Kind]:
     hints, found = get_type_hints(tables), {}
     for item in fields(tables):
         models = [part for part in _classes(hints[item.name]) if issubclass(part, Entry)]
-        if len(models) == 1 and "kind" in models[0].model_fields and not get_args(_kind(models[0])):
+        if len(models) == 1 and "kind" in fields_of(models[0]) and not get_args(_kind(models[0])):
             models = models[0].__subclasses__()  # one for each integrator
         if models:
             by_kind = {get_args(_kind(model))[0]: model for model in models} if len(models) > 1 else {"": models[0]}
             several = get_origin(hints[item.name]) is list
-            found[item.name] = Kind(by_kind, several, item.default is item.default_factory)  # both are MISSING
+            found[item.name] = Kind(by_kind, several, item.default is item.default_factory, item.name)  # MISSING
     return found
 
 
 def _kind(model: type[Table]) -> Any:
-    return model.model_fields["kind"].annotation
+    return fields_of(model)["kind"].annotation
 
 
 def _classes(annotation: Any) -> list[type]:

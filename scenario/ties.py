@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from pydantic import model_validator
 
 from symplex.base.quantities import Name, Text, positive
 from symplex.contact.surfaces import Surface
@@ -58,17 +57,15 @@ class TieTable(Entry):
         "`to`.",
     ] = None
 
-    @model_validator(mode="after")
-    def _check(self) -> TieTable:
+    def _check(self) -> None:
         if self.body == self.to:
             raise ValueError(f"ties '{self.body}' to itself; name two bodies")
         if self.kind == "nodes":
             if self.stiffness is not None:
                 raise ValueError('stiffness goes with kind = "surface"; nodes that are one need none')
-            return self
+            return
         if self.name is None:
             raise ValueError('of kind "surface" needs a name, for the column of its energy')
-        return self
 
     @property
     def energies(self) -> list[str]:
@@ -160,7 +157,7 @@ def gap_closed(table: TieTable, mesh: Mesh, nodes: IntArray, away: Array) -> str
     ScenarioError
         If one is moved by more than half the shortest edge at it, which would spoil its elements.
     """
-    if not (away > table.model_copy(update={"tolerance": None}).tolerance_in(mesh)).any():
+    if not (away > table.replaced(tolerance=None).tolerance_in(mesh)).any():
         return ""
     shortest = np.full(len(mesh.points), np.inf)
     for cells in (own for own in mesh.cells.values() if own.shape[1] > 1):

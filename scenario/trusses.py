@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import model_validator
 from scipy.sparse import csr_array
 
 from symplex.base.quantities import (
@@ -133,13 +132,11 @@ class TrussMesh(Table):
         dict[Text, list[Annotated[int, whole(0, _MOST)]]] | None, "Groups of given nodes, such as `{ foot = [0] }`."
     ] = None
 
-    @model_validator(mode="before")
     @classmethod
-    def _from_file_name(cls, value: Any) -> Any:
+    def _prepared(cls, value: Any) -> Any:
         return {"file": value} if isinstance(value, str) else value
 
-    @model_validator(mode="after")
-    def _check(self) -> TrussMesh:
+    def _check(self) -> None:
         needs = {"line": {"bars"}, "ring": {"bars"}, "lattice": {"cells"}, "nodes": {"members"}}
         may = {"lattice": {"diagonals"}, "nodes": {"groups"}}
         source = one_of(self, ["file", "line", "ring", "lattice", "nodes"], "source")
@@ -149,7 +146,6 @@ class TrussMesh(Table):
             raise ValueError(f"{source} needs {missing[0]}")
         if odd := sorted(given - requested - may.get(source, set())):
             raise ValueError(f"{odd[0]} does not go with {source}")
-        return self
 
 
 class BarMaterial(Table):
@@ -185,8 +181,7 @@ class TrussTable(Entry):
     velocity: Annotated[Triple, vector("m/s"), "At the start."] = ZERO
     angular_velocity: Annotated[Triple, vector("rad/s"), "At the start, about the centre of mass."] = ZERO
 
-    @model_validator(mode="after")
-    def _check(self) -> TrussTable:
+    def _check(self) -> None:
         by_material = {key for key in ("section", "material") if getattr(self, key) is not None}
         if by_material and (self.stiffness is not None or self.member_mass is not None):
             raise ValueError(
@@ -195,7 +190,6 @@ class TrussTable(Entry):
             )
         if self.stiffness is None and by_material != {"section", "material"}:
             raise ValueError("needs section (m²) and material, or the stiffness of each member (N/m)")
-        return self
 
     @property
     def has_nodes(self) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from symplex.scenario.actions import Timed
-from symplex.scenario.integrators import integrator_of, taken_by_kind
+from symplex.scenario.integrators import integrator_of
 from symplex.scenario.tables import Tables
+from symplex.time.catalogue import by_kind
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.integrator import Integrator
 from symplex.time.traits import Trait
@@ -37,8 +38,8 @@ def unsupported(tables: Tables, acts: Callable[[Timed], bool]) -> list[str]:
 def _kinds(trait: Trait, method: Integrator) -> str:
     """Return the first kinds of integrators that take something, and constraints if a method does."""
     constrained = "constraints" in method.takes or trait == "constraints"
-    kinds = taken_by_kind().items()
-    found = [kind for kind, takes in kinds if trait in takes and ("constraints" in takes) == constrained]
+    kinds = {kind: other.takes for kind, other in by_kind().items()}
+    found = [kind for kind, takes in kinds.items() if trait in takes and ("constraints" in takes) == constrained]
     return "kind = " + " or ".join(f'"{kind}"' for kind in found[:2]) if found else "one without rods"
 
 

@@ -6,22 +6,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
-
 from symplex.base.quantities import check_text, ended, must_be_one_of, shown
 from symplex.scenario.definitions import DEFINE, evaluated
 from symplex.scenario.messages import (
+    REFERENCE,
     as_many_as_are_reported,
     close_to,
-    closest,
     mistakes,
     place,
-    sentence,
     suggestion,
 )
 from symplex.scenario.methods import FORMER, METHODS, IntegratorTable
 from symplex.scenario.names import wrong_integrator_names, wrong_names
 from symplex.scenario.probes import wrong_probes
+from symplex.scenario.reading import read
 from symplex.scenario.sampling import Run, Sampled
 from symplex.scenario.stages import StageTable, run_of_stages, tables_of_stage, wrong_tables, wrong_times
 from symplex.scenario.table import Table
@@ -64,7 +62,7 @@ def read_tables(data: Mapping[str, Any], name: str, of: type[Tables] = Tables) -
             except ValueError as error:
                 lines.append(f"title {error}.")
         elif key not in kinds:
-            lines.append(f"unknown table {shown(key)}; {suggestion(key, known)}")
+            lines.append(f"unknown table {shown(key)}; {suggestion(key, known)} See {REFERENCE.format('index')}.")
         elif kinds[key].several:
             if not isinstance(value, list):
                 lines.append(f"{key} must be written [[{key}]], with double brackets; there may be several.")
@@ -110,8 +108,7 @@ def _complete(found: dict[str, Any], of: type[Tables]) -> Tables:
 
 
 def _with_run_of_stages(tables: Tables) -> Tables:
-    changed = tables.run.__dict__ | run_of_stages(tables.stage)
-    return replace(tables, run=Run.model_construct(_fields_set=set(tables.run.model_fields_set), **changed))
+    return replace(tables, run=tables.run.replaced(**run_of_stages(tables.stage)))
 
 
 def _wrong_in_stage(tables: Tables, k: int) -> list[str]:
@@ -134,7 +131,7 @@ def _stage(kind: Kind, value: Any, here: str, lines: list[str]) -> Table | None:
         return validated(kind, value, here, lines)
     integrator = validated(kinds_of(Tables)["integrator"], value["integrator"], f"{here}: integrator", lines)
     # Other mistakes are reported as well: next to an integrator that is in order.
-    stands_in = METHODS["newmark"].model_validate({"kind": "newmark"})
+    stands_in = METHODS["newmark"](kind="newmark")
     table = validated(kind, {**value, "integrator": integrator or stands_in}, here, lines)
     return table if integrator is not None else None
 
@@ -172,11 +169,8 @@ def validated(kind: Kind, value: Any, here: str, lines: list[str]) -> Table | No
             lines.append(f"{here}: kind {ended(wrong)}")
             return None
         model = kind.models[word]
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        wrong = error.errors(include_url=False)
-        meant = {closest(model, mistake["loc"]) for mistake in wrong if mistake["type"] == "extra_forbidden"}
-        wrong = [mistake for mistake in wrong if mistake["type"] != "missing" or mistake["loc"] not in meant]
-        lines += dict.fromkeys(f"{here}: {sentence(model, mistake)}" for mistake in wrong)
-        return None
+    found: list[str] = []
+    table = read(model, value, found)
+    see = f" See {REFERENCE.format(kind.key)}."
+    lines += dict.fromkeys(f"{here}: {line}{see if line.startswith('unknown key') else ''}" for line in found)
+    return table

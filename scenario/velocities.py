@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from pydantic import model_validator
 
 from symplex.base.quantities import ZERO, Quantity, Text, Triple, refused, vector
 from symplex.fem.energies.energy import Array, IntArray
@@ -67,13 +66,11 @@ class VelocityTable(Entry):
         """All of it."""
         return ["it"]
 
-    @model_validator(mode="after")
-    def _check(self) -> VelocityTable:
+    def _check(self) -> None:
         if self.velocity is None and self.angular_velocity is None and self.gradient is None:
             raise ValueError("has no motion; give velocity, angular_velocity, gradient, or several of these")
         if self.point is not None and self.angular_velocity is None and self.gradient is None:
             raise ValueError("point goes with angular_velocity or gradient, which vanish there")
-        return self
 
     def field(self, mesh: Mesh, masses: Mapping[str, Array]) -> tuple[IntArray, Array]:
         """Return the nodes [m] that are meant, and what is added to their velocities [m, 3] in m/s.

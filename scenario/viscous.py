@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, model_validator
-
 from symplex.base.quantities import not_negative, positive
 from symplex.errors import ScenarioError
 from symplex.fem.solids.solid import Solid
@@ -28,15 +26,13 @@ class ViscousKeys(Table):
     viscous: Annotated[
         list[MaxwellTable],
         "Maxwell elements, of laws of finite strains ([damping.md](../damping.md#viscoelastic-solids)).",
-        Field(default_factory=list),
-    ]
+    ] = []
     viscosity: Annotated[
         float | None, not_negative("Pa s"), "η of a viscous stress 2η dev Ė + ζ tr Ė 1, of laws of finite strains."
     ] = None
     bulk_viscosity: Annotated[float | None, not_negative("Pa s"), "ζ of the same."] = None
 
-    @model_validator(mode="after")
-    def _check_viscous(self) -> ViscousKeys:
+    def _check_viscous(self) -> None:
         given = {("ratio" if item.ratio is not None else "modulus") for item in self.viscous}
         both = any(item.ratio is not None and item.modulus is not None for item in self.viscous)
         neither = any(item.ratio is None and item.modulus is None for item in self.viscous)
@@ -45,7 +41,6 @@ class ViscousKeys(Table):
         total = sum(item.ratio or 0.0 for item in self.viscous)
         if total >= 1.0:
             raise ValueError(f"viscous has ratios that sum to {total:g}, must be below 1: nothing would be left of mu")
-        return self
 
     @property
     def is_viscous(self) -> bool:

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
-
 from symplex.base.files import read_whole, reason_of
 from symplex.base.quantities import FilePath, whole
 from symplex.base.toml import read_toml
 from symplex.errors import ScenarioError
 from symplex.scenario.changes import parsed_changes
-from symplex.scenario.messages import as_many_as_are_reported, mistakes, sentence
+from symplex.scenario.messages import as_many_as_are_reported, mistakes
+from symplex.scenario.reading import read
 from symplex.scenario.scenario import Scenario
 from symplex.scenario.table import Table
 from symplex.studies.values import MOST_MEMBERS, Combination, Sampling, parsed_choices
@@ -29,9 +28,9 @@ class StudyTable(Table):
     samples: Annotated[int | None, whole(1, MOST_MEMBERS)] = None
     sampling: Sampling = "random"
     seed: Annotated[int, whole(0, 2**32 - 1)] = 0
-    quantities: list[str] = Field(default=[])
+    quantities: list[str] = []
     pictures: bool = False
-    set: dict[str, Any] = Field(default={})
+    set: dict[str, Any] = {}
     over: dict[str, Any]
 
 
@@ -46,7 +45,7 @@ def plan_of(arguments: argparse.Namespace) -> tuple[Scenario, dict[str, Any]]:
         changes = table.set | changes
         over = {key: values for key, values in table.over.items() if key not in changes} | over
         scenario = Scenario.read(path.parent / table.scenario)
-        plan = {name: getattr(table, name) for name in table.model_fields_set - {"scenario", "set", "over", "output"}}
+        plan = {name: getattr(table, name) for name in table.given_keys - {"scenario", "set", "over", "output"}}
         plan["output"] = f"{path.stem}-results" if table.output is None else path.parent / table.output
     else:
         scenario = Scenario.read(path)
@@ -87,12 +86,12 @@ def _checked(data: Mapping[str, Any], name: str) -> StudyTable:
         key: _flat(value) if key in ("set", "over") and isinstance(value, Mapping) else value
         for key, value in data.items()
     }
-    try:
-        return StudyTable.model_validate(data)
-    except ValidationError as error:
-        with as_many_as_are_reported():
-            lines = [sentence(StudyTable, one) for one in error.errors(include_url=False)]
-        raise mistakes(name, lines) from None
+    lines: list[str] = []
+    with as_many_as_are_reported():
+        table = read(StudyTable, data, lines)
+    if table is None:
+        raise mistakes(name, lines)
+    return table
 
 
 def _flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:

@@ -17,7 +17,6 @@ PACKAGES = (
     "meshio",
     "numba",
     "numpy",
-    "pydantic",
     "pyvista",
     "rich",
     "scipy",

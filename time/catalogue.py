@@ -53,6 +53,15 @@ def catalogue() -> dict[str, Integrator]:
 
 
 @cache
+def by_kind() -> dict[str, Integrator]:
+    """Return a method for each kind that scenarios know, the first one of the catalogue, in its order."""
+    found: dict[str, Integrator] = {}
+    for method in (*catalogue().values(), Static(1.0)):
+        found.setdefault(method.kind, method)
+    return found
+
+
+@cache
 def columns_of_methods() -> dict[str, Column]:
     """Return all columns that methods declare, by name."""
     others = (Composition(EnergyMomentum(1.0)), Langevin(Newmark(1.0), 0.0, rate=0.0), Static(1.0))

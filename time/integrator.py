@@ -153,6 +153,8 @@ class Integrator(Copyable, ABC):
 
     Attributes
     ----------
+    kind : str, default ""
+        How scenarios call the method, whose parameters are then the keys of ``[integrator]``, if they know it.
     order : float
         Order of accuracy in the step (or grid) size.
     conserves : frozenset of str
@@ -174,6 +176,7 @@ class Integrator(Copyable, ABC):
         How messages call it; by default as its class.
     """
 
+    kind: str = ""
     order: float
     conserves: frozenset[str]
     energy: str = "total"

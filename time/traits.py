@@ -40,6 +40,7 @@ Feature = Literal[
     "barriers",
     "constraints",
     "frames",
+    "joints",
 ]
 # and what may be done with a method.
 Use = Literal["composition", "thermostat"]
@@ -116,6 +117,10 @@ def _frames(system: System) -> str:
     return f"cannot keep frames rigid, of which the system has {len(system.frames)}" if system.frames else ""
 
 
+def _joints(system: System) -> str:
+    return f"cannot keep joints, such as '{next(iter(system.joints))}'" if system.joints else ""
+
+
 # What of each feature a system has that a method cannot do with, as the end of a sentence; none: it has no such thing.
 _SENTENCES: Mapping[Feature, Callable[[System], str]] = {
     "consistent mass": _consistent_mass,
@@ -129,6 +134,7 @@ _SENTENCES: Mapping[Feature, Callable[[System], str]] = {
     "changing stencils": _changing_stencils,
     "barriers": _barriers,
     "frames": _frames,
+    "joints": _joints,
 }
 
 

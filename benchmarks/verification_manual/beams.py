@@ -42,7 +42,7 @@ def cantilever(n: int, else_held: list[bool] | None = None) -> np.ndarray:
 
 @problem(BEAMS, "Cantilever rolled up to a circle", source="M = 2π EI/L bends a beam to a full circle", within=2e-2)
 def roll_up() -> Iterator[Row]:
-    """A moment at the free end of a beam with EA L²/EI = 1.2e6: the distance of its ends, which meet."""
+    """End moment on a beam with EA L²/EI = 1.2e6: distance of its ends."""
     for n, limit in ((8, 2e-2), (16, 1e-3), (32, 6e-5)):
         slender = BeamProperties(1.2e6, (5e5, 5e5), (1.0, 1.0), 1.0, 1.0, (1e-3, 1e-3))
         beam = beams(straight(n, 1.0), slender, (0.0, 0.0, 1.0))
@@ -101,8 +101,8 @@ def deep_cantilever() -> Iterator[Row]:
     within=2e-2,
 )
 def nafems_fv5_beams() -> Iterator[Row]:
-    """10 m × 2 m × 2 m, E = 200 GPa, ν = 0.3, ρ = 8000 kg/m³, 20 elements with lumped masses on two supports, of which
-    the first also keeps it from moving and turning along its axis. J is the polar moment, as in the target.
+    """10 m × 2 m × 2 m, E = 200 GPa, ν = 0.3, ρ = 8000 kg/m³, 20 elements with lumped masses on two supports; the
+    first also fixes axial motion and rotation. J is the polar moment, as in the target.
     """
     n = 20
     beam = beams(
@@ -126,7 +126,7 @@ def nafems_fv5_beams() -> Iterator[Row]:
     within=1e-12,
 )
 def flying_spaghetti() -> Iterator[Row]:
-    """A free beam of 10 elements, bent and spinning, 1000 steps of 0.05 s by energy-momentum: relative changes."""
+    """A free beam of 10 elements, bent and spinning, 1000 steps of 0.05 s, energy–momentum: relative changes."""
     part = np.linspace(0.0, 1.0, 11)[:, None]
     soft = BeamProperties(1e4, (1e4, 1e4), (500.0, 500.0), 500.0, 1.0, (10.0, 10.0))
     mesh = line((1.0 - part) * [6.0, 0.0, 0.0] + part * [0.0, 8.0, 0.0])

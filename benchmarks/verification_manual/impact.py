@@ -54,9 +54,9 @@ def _forces(system: sx.System, state: sx.State, wall: sx.RigidContact, dt: float
     within=0.01,
 )
 def bar_on_wall() -> Iterator[Row]:
-    """L = 0.2 m, 2 cm × 2 cm, steel (E = 200 GPa, ν = 0.3, ρ = 8000 kg/m³), free to move along itself alone, 100 m/s,
-    gap 2 mm. 200 bars with the modulus λ + 2μ, massless contact node, energy–momentum. Here the strain is 1.7 %, and
-    nominal stresses are linear.
+    """L = 0.2 m, 2 cm × 2 cm, steel (E = 200 GPa, ν = 0.3, ρ = 8000 kg/m³), axial motion only, 100 m/s, gap 2 mm. 200
+    bars with the modulus λ + 2μ, zero-mass contact node, energy–momentum. The strain is 1.7 %; nominal stresses are
+    linear.
     """
     modulus = 200e9 * 0.7 / (1.3 * 0.4)
     c = np.sqrt(modulus / 8000.0)
@@ -86,7 +86,7 @@ def bar_on_wall() -> Iterator[Row]:
     within=0.03,
 )
 def bouncing_bar() -> Iterator[Row]:
-    """E = 900, ρ = 1, A = 1, L = 10, dropped from h = 5 under g = 10, so that c = 30 and it lands with 10. 200 bars,
+    """E = 900, ρ = 1, A = 1, L = 10, dropped from h = 5 under g = 10, so c = 30 and v = 10 at impact. 200 bars,
     energy–momentum.
     """
     system, state, wall = _bar(200, 10.0, 900.0, 1.0, 1.0, 5.0, 0.0, 1e8, gravity=10.0)
@@ -106,8 +106,8 @@ def bouncing_bar() -> Iterator[Row]:
     within=0.02,
 )
 def two_bars() -> Iterator[Row]:
-    """E = ρ = A = L = 1, one at rest and one at v = 0.01; 200 bars each, and between them a stiff strut that only
-    pushes. Explicit Newmark.
+    """E = ρ = A = L = 1, one at rest, one at v = 0.01; 200 bars each, a stiff compression-only strut between. Explicit
+    Newmark.
     """
     n, gap = 200, 0.05
     first = np.linspace(0.0, 1.0, n + 1)
@@ -141,7 +141,7 @@ def two_bars() -> Iterator[Row]:
     within=2e-3,
 )
 def elastic_floor() -> Iterator[Row]:
-    """A ball of 1 kg meets a floor of k = 1000 N/m with 1 m/s under g = 10 m/s²; steps of 0.5 ms."""
+    """1 kg hits a floor of k = 1000 N/m with 1 m/s under g = 10 m/s²; steps of 0.5 ms."""
     floor = sx.RigidContact([0], sx.HalfSpace([0.0], [1.0]), 1000.0)
     system = sx.System([1.0], {"floor": floor, "weight": sx.Gravity(np.ones(1), [-10.0])}, dim=1)
     omega = np.sqrt(1000.0)
@@ -166,8 +166,8 @@ def elastic_floor() -> Iterator[Row]:
     within=0.02,
 )
 def incline() -> Iterator[Row]:
-    """A rubber block on a slope of 1 : 2, μ = 0.2 (slides) and 0.6 (pushed uphill with 1.5 m/s, it stops),
-    energy–momentum; the model of `examples/friction.py`. Deviations are parts of the whole way.
+    """A rubber block on a slope of 1 : 2, μ = 0.2 (slides) and 0.6 (pushed uphill with 1.5 m/s, stops),
+    energy–momentum; model of `examples/friction.py`. Deviations relative to the whole way.
     """
     from friction import block, way_expected
 
@@ -180,7 +180,7 @@ def incline() -> Iterator[Row]:
 
 @problem(IMPACT, "Ball begins to roll", source="Coulomb: from v without spin to 5v/7, after 2v/7μg", within=0.02)
 def rolling_ball() -> Iterator[Row]:
-    """A rigid ball, R = 0.1 m, thrown along a floor with 1 m/s, μ = 0.2; the model of `examples/friction.py`."""
+    """A rigid ball, R = 0.1 m, thrown along a floor with 1 m/s, μ = 0.2; model of `examples/friction.py`."""
     from friction import G, rolling
 
     run = rolling()

@@ -36,7 +36,7 @@ def _elastica(load: float) -> tuple[float, float]:
     within=5e-3,
 )
 def elastica() -> Iterator[Row]:
-    """A cantilever with L/h = 50, ν = 0, under a dead force at its tip, PL²/EI = 1, 5 and 10; 20 elements in a row."""
+    """A cantilever, L/h = 50, ν = 0, dead tip force, PL²/EI = 1, 5 and 10; 20 elements."""
     height, law = 0.02, sx.SaintVenantKirchhoff.from_young(1e9, 0.0, 1000.0)
     for kind in ("hexahedron", "hexahedron20"):
         block = Block(kind, (1.0, height, height), (20, 1, 1), law)
@@ -53,7 +53,7 @@ def elastica() -> Iterator[Row]:
 
 @problem(LARGE, "Buckling of a column", source="Euler, P = π²EI/4L²", within=5e-3)
 def euler_column() -> Iterator[Row]:
-    """Clamped and free, L/h = 50, ν = 0: the load at which the first ω² vanishes, from two loads just below it."""
+    """Clamped–free, L/h = 50, ν = 0: load of zero ω², extrapolated from two loads below it."""
     height, young = 0.02, 1e9
     law = sx.SaintVenantKirchhoff.from_young(young, 0.0, 1000.0)
     critical = 0.25 * np.pi**2 * young * height**4 / 12.0
@@ -73,8 +73,8 @@ def euler_column() -> Iterator[Row]:
     LARGE, "Torsion of a rubber cylinder", source="Rivlin: M = πμψa⁴/2, N = −πμψ²a⁴/4 (incompressible)", within=0.02
 )
 def rivlin_torsion() -> Iterator[Row]:
-    """Radius a = 1, length 1, μ = 1, K = 1000, twisted by ψ = 0.5 and 1 between ends that keep their distance and their
-    radius; the section is a square of 6 × 6 elements mapped to a disc; moment and axial force from reactions.
+    """Radius 1, length 1, μ = 1, K = 1000, twisted by ψ = 0.5 and 1 between ends of fixed distance and radius; 6 × 6
+    elements mapped to a disc; reactions.
     """
 
     def disc(u: Array) -> Array:
@@ -105,9 +105,7 @@ def rivlin_torsion() -> Iterator[Row]:
     within=0.03,
 )
 def thick_sphere() -> Iterator[Row]:
-    """Radii 1 and 2, the inner one stretched by λ: a third of an octant, with reactions of the inner surface as the
-    pressure; K = 1000 μ. Three such thirds meet along planes of symmetry, where nodes move in them.
-    """
+    """Radii 1 and 2, the inner one stretched by λ; a third of an octant, pressure from reactions; K = 1000 μ."""
 
     def third(u: Array) -> Array:
         # A cube's face in a cone: y/x and z/x from −1 to 1, one sixth of the sphere; r from 1 to 2.

@@ -100,17 +100,12 @@ def _incompressible(
         yield Row(by, f"planar, {x:g}", 2.0 * (x - x**-3) * (w1 + w2) / scale, found[0] / scale)
 
 
-INCOMPRESSIBLE = (
-    "closed forms of the incompressible law, P = 2(λ − λ⁻²)(W₁ + W₂/λ) and the like; here K = 10⁵ μ, to which up to "
-    "10⁻⁴ is due"
-)
+INCOMPRESSIBLE = "closed forms of the incompressible law, e.g. P = 2(λ − λ⁻²)(W₁ + W₂/λ); K = 10⁵ μ costs up to 10⁻⁴"
 
 
 @problem(LAWS, "Rubber: isochoric neo-Hookean", source=INCOMPRESSIBLE, within=1e-4)
 def isochoric_neo_hookean() -> Iterator[Row]:
-    """c10 = ½, nominal stresses by μ = 1. At 1.5364867 the true uniaxial stress is that of a bar of μ = 280 709 Pa
-    under 480 kPa.
-    """
+    """c10 = ½, nominal stresses over μ; true stress for μ = 280 709 Pa."""
     law = sx.material("isochoric-neo-hookean", c10=0.5, K=1e5, density=1.0)
     yield from _incompressible(law, "isochoric-neo-hookean", lambda a, b: (0.5, 0.0), 1.0, (0.7, 1.5364867, 2.0))
     found, _ = _stretched("hexahedron full", law, {0: 1.53648668}, (1.0, 0.8, 0.8))
@@ -119,7 +114,7 @@ def isochoric_neo_hookean() -> Iterator[Row]:
 
 @problem(LAWS, "Rubber: Mooney–Rivlin", source=INCOMPRESSIBLE, within=1e-4)
 def mooney_rivlin() -> Iterator[Row]:
-    """c10 = 0.4, c01 = 0.1 (μ = 1), by two laws that have the same incompressible limit."""
+    """c10 = 0.4, c01 = 0.1 (μ = 1), by two laws with the same incompressible limit."""
     laws = {
         "isochoric-mooney-rivlin": sx.material("isochoric-mooney-rivlin", c10=0.4, c01=0.1, K=1e5, density=1.0),
         "MooneyRivlin": sx.MooneyRivlin(0.4, 0.1, 1e5, 1.0),
@@ -130,7 +125,7 @@ def mooney_rivlin() -> Iterator[Row]:
 
 @problem(LAWS, "Rubber: Yeoh", source=INCOMPRESSIBLE, within=1e-4)
 def yeoh() -> Iterator[Row]:
-    """c10 = ½, c20 = −0.01, c30 = 0.001; stresses by μ = 1."""
+    """c10 = ½, c20 = −0.01, c30 = 0.001; stresses over μ."""
     law = sx.material("yeoh", c10=0.5, c20=-0.01, c30=0.001, K=1e5, density=1.0)
 
     def slopes(a: float, b: float) -> tuple[float, float]:
@@ -141,7 +136,7 @@ def yeoh() -> Iterator[Row]:
 
 @problem(LAWS, "Rubber: Gent", source=INCOMPRESSIBLE, within=1e-4)
 def gent() -> Iterator[Row]:
-    """μ = 1, J_m = 50: chains are stretched out where Ī1 − 3 = J_m."""
+    """μ = 1, J_m = 50: locking at Ī1 − 3 = J_m."""
     law = sx.material("gent", mu=1.0, Jm=50.0, K=1e5, density=1.0)
     yield from _incompressible(law, "gent", lambda a, b: (0.5 / (1.0 - (a - 3.0) / 50.0), 0.0), 1.0, (0.7, 1.5, 2.5))
 
@@ -186,8 +181,8 @@ def saint_venant() -> Iterator[Row]:
     within=1e-8,
 )
 def lamina() -> Iterator[Row]:
-    """E₁ = 140 GPa, E₂ = E₃ = 10 GPa, G = 5 GPa, ν₁₂ = ν₁₃ = 0.3, ν₂₃ = 0.4, fibres at an angle θ to the pull; small
-    strains; the cube is free to shear.
+    """E₁ = 140 GPa, E₂ = E₃ = 10 GPa, G = 5 GPa, ν₁₂ = ν₁₃ = 0.3, ν₂₃ = 0.4, fibres at θ to the load; small strains,
+    free to shear.
     """
     nu12, nu23 = 0.3, 0.4
     S = np.diag([1 / 140e9, 1 / 10e9, 1 / 10e9, 1 / 5e9, 1 / 5e9, 2 * (1 + nu23) / 10e9])
@@ -214,8 +209,8 @@ def lamina() -> Iterator[Row]:
     within=1e-9,
 )
 def artery() -> Iterator[Row]:
-    """μ = 1, K = 100, k1 = 2, k2 = 0.5, fibres along x: all three stretches given, the reaction along fibres; pressed
-    fibres are slack.
+    """μ = 1, K = 100, k1 = 2, k2 = 0.5, fibres along x: given stretches, reaction along the fibres, which carry no
+    compression.
     """
     law = sx.material("holzapfel-gasser-ogden", mu=1.0, K=100.0, k1=2.0, k2=0.5, density=1.0, fibres=(1.0, 0.0, 0.0))
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from verification_manual.problem import PROBLEMS, Problem, Row
 
 INDEX = "README.md"
 COMMAND = "python benchmarks/verification_manual"
+ROUND_OFF = 1e-9
+STATED = ("method", "quantity", "target", "accepted")  # once above a table, where all rows have the same
 
 
 def rows_of(record: Mapping) -> list[Row]:
@@ -50,47 +53,91 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _cells(one: Problem, row: Row) -> tuple[str, ...]:
-    """Return the cells of a row of a problem's table."""
-    scaled = f" of {number(row.scale)}" if row.scale not in (None, 1.0) else ""
-    measured = (number(row.target), number(row.found), deviation(row) + scaled)
-    return row.by, row.what, *measured, limit(one.limit(row))
+def _worst(rows: list[Row]) -> list[Row]:
+    """Return the worst row of each quantity where all of several methods are right to round-off; else all rows."""
+    methods = dict.fromkeys(row.by for row in rows)
+    if len(methods) < 3 or any(abs(row.deviation) > ROUND_OFF for row in rows):
+        return rows
+    of: dict[str, list[Row]] = {}
+    for row in rows:
+        of.setdefault(row.what, []).append(row)
+    if any(len({row.target for row in group}) > 1 or len(group) < len(methods) for group in of.values()):
+        return rows
+    worst = (max(group, key=lambda row: abs(row.deviation)) for group in of.values())
+    return [replace(row, by=", ".join(methods)) for row in worst]
 
 
-def entry(one: Problem, record: Mapping) -> str:
-    """Return the section of a problem; columns with one value only are stated once, above the table."""
-    heads = ("method", "quantity", "target", "found", "deviation", "accepted")
-    columns = dict(zip(heads, zip(*(_cells(one, row) for row in rows_of(record)), strict=True), strict=True))
-    several = len(columns["found"]) > 1
-    same = {
-        head: column[0] for head, column in columns.items() if several and head != "found" and len(set(column)) == 1
+def entry(one: Problem, record: Mapping, before: Problem | None = None) -> str:
+    """Return the section of a problem after another one; what all rows share is stated once, above the table."""
+    rows = _worst(rows_of(record))
+    scales = [number(row.scale) if row.scale not in (None, 1.0) else "" for row in rows]
+    common = scales[0] if len(set(scales)) == 1 else ""
+    parts = [f" of {scale}" if scale and not common else "" for scale in scales]
+    columns = {
+        "method": [row.by for row in rows],
+        "quantity": [row.what for row in rows],
+        "target": [number(row.target) for row in rows],
+        "found": [number(row.found) for row in rows],
+        "deviation": [deviation(row) + part for row, part in zip(rows, parts, strict=True)],
+        "accepted": [limit(one.limit(row)) for row in rows],
     }
-    facts = "; ".join(f"{head}: {value}" for head, value in same.items())
-    stated = f" All rows: {facts}." if facts else ""
-    kept = {head: column for head, column in columns.items() if head not in same}
-    shown = _crossed(kept) or [list(kept), *(list(row) for row in zip(*kept.values(), strict=True))]
-    lines = [f"## {one.title}", "", one.model, "", f"*Target:* {one.source}.{stated}", ""]
-    lines += [f"| {' | '.join(map(cell, shown[0]))} |", f"|{' --- |' * len(shown[0])}"]
-    lines += [f"| {' | '.join(map(cell, row))} |" for row in shown[1:]]
-    return "\n".join([*lines, "", f"    {COMMAND} --only {one.name}", ""])
+    shown, worst = _crossed(columns), len(rows) < len(record["rows"])
+    facts: dict[str, str] = {}
+    if len(rows) > 1:
+        facts = {head: cells[0] for head, cells in columns.items() if head in STATED and len(set(cells)) == 1}
+    if worst:
+        facts = {"largest deviations of": rows[0].by} | {head: facts[head] for head in facts if head != "method"}
+    if worst or len(rows) > 1:
+        del columns["found"]  # the target and the deviation say it
+    exact = not any(parts) and all(abs(row.deviation) <= ROUND_OFF for row in rows)
+    if exact and not shown and len(rows) > 2 and "target" not in facts:
+        facts["largest deviation"] = deviation(max(rows, key=lambda row: abs(row.deviation)))
+        del columns["deviation"]
+    if shown and (judged := _judged(columns["accepted"])):
+        facts["accepted"] = f"{judged} (in brackets: not judged)"
+    columns = {head: cells for head, cells in columns.items() if head not in facts and not (worst and head == "method")}
+    facts |= {"deviations relative to": common} if common else {}
+    lines = shown or [list(columns), *(list(cells) for cells in zip(*columns.values(), strict=True))]
+    if "target" in facts:
+        facts = {"target value" if head == "target" else head: value for head, value in facts.items()}
+    stated = "".join(f" *{head.capitalize()}:* {value}." for head, value in facts.items())
+    source = "as above" if before is not None and before.source == one.source else one.source
+    text = [f"## {one.title}", "", one.model, "", f"*Target:* {source}.{stated}", ""]
+    text += [f"| {' | '.join(map(cell, lines[0]))} |", f"|{' --- |' * len(lines[0])}"]
+    return "\n".join([*text, *(f"| {' | '.join(map(cell, line))} |" for line in lines[1:]), ""])
 
 
-def _crossed(columns: Mapping[str, tuple[str, ...]]) -> list[list[str]]:
-    """Return deviations by quantity and method, where every method has every quantity; else nothing."""
-    if not {"method", "quantity", "target", "deviation"} <= set(columns):
+def _judged(limits: list[str]) -> str:
+    """Return the only limit of the rows that are judged, if others are not; else nothing."""
+    judged = set(limits) - {"–"}
+    return judged.pop() if "–" in limits and len(judged) == 1 else ""
+
+
+def _crossed(columns: Mapping[str, list[str]]) -> list[list[str]]:
+    """Return deviations by quantity and method, where most methods have most quantities; else nothing."""
+    limits = columns["accepted"]
+    judged = _judged(limits)
+    shown = [f"({x})" if judged and y == "–" else x for x, y in zip(columns["deviation"], limits, strict=True)]
+    names, fixed = columns["method"], [head for head in ("target", "accepted") if len(set(columns[head])) > 1]
+    if judged or len(set(zip(names, limits, strict=True))) == len(set(names)):
+        fixed = [head for head in fixed if head != "accepted"]
+        if not judged and len(set(limits)) > 1:
+            names = [f"{name} (accepted {x})" for name, x in zip(names, limits, strict=True)]
+    given: dict[str, tuple[str, ...]] = {}
+    lines: dict[tuple[str, int], dict[str, str]] = {}
+    for what, method, value, *cells in zip(
+        columns["quantity"], names, shown, *(columns[head] for head in fixed), strict=True
+    ):
+        if given.setdefault(what, tuple(cells)) != tuple(cells):
+            return []
+        time = sum(method in lines[key] for key in lines if key[0] == what)  # of a quantity that occurs twice
+        lines.setdefault((what, time), {})[method] = value
+    methods = list(dict.fromkeys(names))
+    if min(len(lines), len(methods)) < 2 or len(names) < 0.6 * len(lines) * len(methods):
         return []
-    pairs = list(zip(columns["quantity"], columns["method"], strict=True))
-    quantities, methods = list(dict.fromkeys(columns["quantity"])), list(dict.fromkeys(columns["method"]))
-    fixed = [head for head in ("target", "accepted") if head in columns]
-    given: dict[str, set[tuple[str, ...]]] = {what: set() for what in quantities}
-    for what, *cells in zip(columns["quantity"], *(columns[head] for head in fixed), strict=True):
-        given[what].add(tuple(cells))
-    if len(set(pairs)) < len(quantities) * len(methods) or any(len(cells) > 1 for cells in given.values()):
-        return []
-    found = dict(zip(pairs, columns["deviation"], strict=True))
-    rows = [[what, *next(iter(given[what])), *(found[what, method] for method in methods)] for what in quantities]
+    rows = [[what, *given[what], *(cells.get(method, "") for method in methods)] for (what, _), cells in lines.items()]
     table = [["deviation of", *fixed, *methods], *rows]
-    return table if len(methods) <= len(quantities) else [list(row) for row in zip(*table, strict=True)]
+    return table if len(methods) <= len(lines) else [list(row) for row in zip(*table, strict=True)]
 
 
 def anchor(title: str) -> str:
@@ -106,23 +153,22 @@ def written(records: Mapping[str, Mapping]) -> dict[str, str]:
             families.setdefault(one.family, []).append(one)
     pages = {}
     for family, members in families.items():
-        head = f"# Verification: {family.lower()}\n\nWritten by `{COMMAND}`; see the [table of all](README.md).\n\n"
-        pages[file_of(family)] = head + "\n".join(entry(one, records[one.name]) for one in members)
+        head = f"# Verification: {family.lower()}\n\nWritten by `{COMMAND}` ([all problems](README.md)).\n\n"
+        pages[file_of(family)] = head + "\n".join(
+            entry(one, records[one.name], before) for one, before in zip(members, [None, *members], strict=False)
+        )
     count = sum(map(len, families.values()))
     numbers = sum(len(records[one.name]["rows"]) for members in families.values() for one in members)
     lines = [
         "# Verification manual",
         "",
-        f"{count} problems with known solutions and {numbers} compared numbers. Each page gives the models, the",
-        "sources of the targets and the result of every element, law or method; the table below has the largest",
-        "deviation of each problem. A dash under *accepted*: shown but not judged, e.g. elements known to lock.",
-        "Recompute with",
+        f"{count} problems with known solutions, {numbers} compared numbers. Pages give models, sources of the targets",
+        "and deviations of every element, law and method; this table has the largest deviation of each problem. A dash",
+        "under *accepted*: not judged, e.g. elements known to lock.",
         "",
-        f"    {COMMAND}                      all",
+        f"    {COMMAND}                      compute all and write these pages",
         f"    {COMMAND} --only NAME ...      some problems",
         f"    {COMMAND} --list               their names",
-        "",
-        "Results are stored in `records.json`, from which these pages are written.",
         "",
         "| problem | largest deviation | of | accepted |",
         "| --- | --- | --- | --- |",
@@ -132,7 +178,6 @@ def written(records: Mapping[str, Mapping]) -> dict[str, str]:
         for one in members:
             row = largest(one, rows_of(records[one.name]))
             link = f"[{one.title}]({file_of(family)}#{anchor(one.title)})"
-            of = cell(f"{row.by}: {row.what}")
-            lines.append(f"| {link} | {deviation(row)} | {of} | {limit(one.limit(row))} |")
+            lines.append(f"| {link} | {deviation(row)} | {cell(row.by)} | {limit(one.limit(row))} |")
     pages[INDEX] = "\n".join(lines) + "\n"
     return pages

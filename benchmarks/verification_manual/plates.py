@@ -25,8 +25,7 @@ PLATES = "Modes of plates and solids"
 )
 def nafems_fv52() -> Iterator[Row]:
     """10 m × 10 m × 1 m, E = 200 GPa, ν = 0.3, ρ = 8000 kg/m³, no deflection along the four lower edges, 4 × 4 × 1
-
-    The 45.897 Hz of plate theory is not a target for solids, which soften on such a line as they are refined.
+    elements. Plate theory (45.897 Hz) is no target: solids soften on a line support.
     """
     codes = [44.762, 110.52, 110.52, 169.08, 193.93, 206.64, 206.64]
     for kind, limit in (("hexahedron20", None), ("hexahedron27", 3e-2)):
@@ -46,9 +45,7 @@ def nafems_fv52() -> Iterator[Row]:
     within=1e-3,
 )
 def nafems_fv32() -> Iterator[Row]:
-    """10 m long, 5 m deep at the clamped end and 1 m at the other, 5 cm thick (half of it, on its plane of
-    symmetry).
-    """
+    """10 m long, 5 m deep at the clamped end and 1 m at the other, 5 cm thick; half of the thickness."""
     nafems = [44.623, 130.03, 162.70, 246.05, 379.90, 391.44]
     for kind, limit in (("hexahedron20", None), ("hexahedron", 4e-2)):
         block = Block(
@@ -74,7 +71,7 @@ def nafems_fv32() -> Iterator[Row]:
     within=0.02,
 )
 def nafems_fv5() -> Iterator[Row]:
-    """10 m × 2 m × 2 m on two supports, as a solid of 10 × 2 × 2 elements; the nearest two modes to each target."""
+    """10 m × 2 m × 2 m on two supports, 10 × 2 × 2 elements; the nearest two modes to each target."""
     for kind in ("hexahedron20 reduced", "hexahedron20"):
         block = Block(kind, (10.0, 2.0, 2.0), (10, 2, 2), STEEL)
         x, fixed = block.points, block.nowhere()
@@ -137,7 +134,7 @@ def nafems_fv12() -> Iterator[Row]:
     within=0.035,
 )
 def nafems_fv22() -> Iterator[Row]:
-    """Rhomb of 10 m a side at 45°, 1 m thick, its edges clamped, as a solid of 10 × 10 × 2 elements."""
+    """Rhomb of 10 m a side at 45°, 1 m thick, clamped edges, 10 × 10 × 2 elements."""
     block, fixed = _plate("hexahedron20 reduced", (10, 10, 2), 1.0, 0.25 * np.pi, True)
     system = block.system(fixed, block.mass())
     found = natural_modes(system, system.state(block.points), 5).frequencies
@@ -152,7 +149,7 @@ def nafems_fv22() -> Iterator[Row]:
     within=0.03,
 )
 def nafems_fv15() -> Iterator[Row]:
-    """Rhomb of 10 m a side at 45°, 5 cm thick, its edges clamped, 16 × 16 × 1 elements."""
+    """Rhomb of 10 m a side at 45°, 5 cm thick, clamped edges, 16 × 16 × 1 elements."""
     block, fixed = _plate("hexahedron20 reduced", (16, 16, 1), 0.05, 0.25 * np.pi, True)
     system = block.system(fixed, block.mass())
     found = natural_modes(system, system.state(block.points), 6).frequencies
@@ -167,7 +164,7 @@ def nafems_fv15() -> Iterator[Row]:
     within=3e-3,
 )
 def breathing_sphere() -> Iterator[Row]:
-    """Free elastic ball, an octant from a cube; of the lowest modes that with the most radial motion."""
+    """Free elastic ball, an octant; the most radial of the lowest modes."""
     ratio = (1.0 - 2.0 * 0.3) / (2.0 * (1.0 - 0.3))  # (c_s/c_p)²
     exact = brentq(lambda x: np.sin(x) * (1.0 - x * x / (4.0 * ratio)) - x * np.cos(x), 2.0, 3.0)
     speed = np.sqrt(STEEL.lmbda / STEEL.density + 2.0 * STEEL.mu / STEEL.density)

@@ -37,9 +37,7 @@ def _crossing(t: np.ndarray, x: np.ndarray) -> float:
     within=1e-4,
 )
 def pendulum() -> Iterator[Row]:
-    """Let go at 30°, 60°, …, 170°; a rigid rod by RATTLE, and on the sphere by two methods; a quarter of a period in
-    1000 steps.
-    """
+    """Released at 30°, 60°, …, 170°; RATTLE and two methods on the sphere; a quarter period in 1000 steps."""
     fixed = np.array([[True, True], [False, False]])
     mass = np.ones(2)
     system = sx.System(mass, {"weight": sx.Gravity(mass, (0.0, -1.0))}, dim=2, fixed=fixed)
@@ -63,7 +61,7 @@ def pendulum() -> Iterator[Row]:
 
 @problem(ROTATION, "Conical pendulum", source="exact: Ω² = g/(L cos θ)", within=1e-4)
 def conical_pendulum() -> Iterator[Row]:
-    """L = 1 m, g = 1 m/s², θ = 30° and 60°: the angle turned in one period, and that the height stays; 500 steps."""
+    """L = 1 m, g = 1 m/s², θ = 30° and 60°: angle in one period, constant height; 500 steps."""
     ball = SphericalPendulum.in_gravity(gravity=1.0)
     for degrees in (30.0, 60.0):
         angle = np.radians(degrees)
@@ -82,9 +80,7 @@ def conical_pendulum() -> Iterator[Row]:
     ROTATION, "Free asymmetric body", source="Jacobi's elliptic functions (Landau and Lifshitz, § 37)", within=1e-7
 )
 def free_body() -> Iterator[Row]:
-    """Moments 1, 2, 2.8 kg m², ω = (0.9, 0, 1.1) rad/s; angular velocity after 3 s, composed method of order 6, 60
-    steps.
-    """
+    """Moments 1, 2, 2.8 kg m², ω = (0.9, 0, 1.1) rad/s; angular velocity after 3 s, composed method of order 6."""
     moments, omega = np.array([1.0, 2.0, 2.8]), np.array([0.9, 0.0, 1.1])
     energy, squared = float(moments @ omega**2), float(moments**2 @ omega**2)
     a, b, c = moments
@@ -129,9 +125,7 @@ def symmetric_top() -> Iterator[Row]:
     within=1e-4,
 )
 def heavy_top() -> Iterator[Row]:
-    """I₁ = 1, I₃ = 0.4 kg m², m g d = 1 N m, θ = 0.5 rad, s = 10 rad/s about its own axis: angle turned in one
-    precession, and its tilt.
-    """
+    """I₁ = 1, I₃ = 0.4 kg m², m g d = 1 N m, θ = 0.5 rad, s = 10 rad/s: angle in one precession, and tilt."""
     tilt, s, i1, i3 = 0.5, 10.0, 1.0, 0.4
     w = 2.0 / (i3 * s + np.sqrt((i3 * s) ** 2 - 4.0 * i1 * np.cos(tilt)))
     c, sn = np.cos(tilt), np.sin(tilt)
@@ -151,9 +145,7 @@ def heavy_top() -> Iterator[Row]:
 
 @problem(ROTATION, "Kepler's orbit", source="exact: back at the start after the period 2π a^(3/2)", within=1e-4)
 def kepler() -> Iterator[Row]:
-    """Half axis a = 1, γ = 1, e = 0.5, from the pericentre; the planet after one period in 2000 steps, deviations in
-    parts of a. (Methods of second order lag, and the apsides turn.)
-    """
+    """Half axis a = 1, γ = 1, e = 0.5, from the pericentre; position after one period in 2000 steps, relative to a."""
     bars = sx.Bars([[0, 1]], sx.measures.InverseDistance(1.0), dim=2)
     fixed = np.array([[True, True], [False, False]])
     system = sx.System(np.ones(2), {"gravity": bars}, dim=2, fixed=fixed)
@@ -175,7 +167,7 @@ def kepler() -> Iterator[Row]:
 
 @problem(ROTATION, "Two masses on a spring", source="exact: k(r − r₀) = ½ m Ω² r in steady rotation", within=1e-9)
 def two_masses() -> Iterator[Row]:
-    """Masses of 1 kg, k = 100 N/m, r₀ = 1 m, Ω = 5 rad/s: the length found."""
+    """Masses of 1 kg, k = 100 N/m, r₀ = 1 m, Ω = 5 rad/s: length in steady rotation."""
     bars = sx.Bars([[0, 1]], sx.measures.EngineeringStrain(100.0, 1.0), dim=2)
     system = sx.System(np.ones(2), {"spring": bars}, dim=2)
     found = sx.equilibria.relative_equilibrium(system, np.array([[-0.5, 0.0], [0.5, 0.0]]), omega=5.0)
@@ -213,7 +205,7 @@ def ring() -> Iterator[Row]:
     within=1e-4,
 )
 def double_pendulum() -> Iterator[Row]:
-    """L = 1 m, g = 1 m/s²; started in each mode with 10⁻³ rad, RATTLE; the time of a quarter of a period."""
+    """L = 1 m, g = 1 m/s²; each mode from 10⁻³ rad, RATTLE; quarter period."""
     fixed = np.zeros((3, 2), bool)
     fixed[0] = True
     mass = np.ones(3)
@@ -239,8 +231,8 @@ def double_pendulum() -> Iterator[Row]:
     within=5e-3,
 )
 def spinning_bar() -> Iterator[Row]:
-    """Half length l = 0.5 m, 2 cm × 2 cm, E = 1 MPa, ν = 0, ρ = 1000 kg/m³, slow (1.5 rad/s) about its middle: how
-    far its ends move out.
+    """Half length l = 0.5 m, 2 cm × 2 cm, E = 1 MPa, ν = 0, ρ = 1000 kg/m³, 1.5 rad/s about its middle: tip
+    displacement.
     """
     law = sx.SaintVenantKirchhoff.from_young(1e6, 0.0, 1000.0)
     for kind in ("hexahedron", "hexahedron20"):

@@ -14,12 +14,10 @@ STATICS = "Deflections"
 STRAIN = sx.measures.EngineeringStrain
 
 
-@problem(
-    STATICS, "Patch test", source="exact: a uniform deformation of the surface is that of the inside", within=1e-12
-)
+@problem(STATICS, "Patch test", source="exact uniform deformation", within=1e-12)
 def patch_test() -> Iterator[Row]:
-    """A box of 2 × 2 × 2 cells whose inner nodes are moved at random by up to a fifth of a cell. Its surface has a
-    large uniform deformation; what inner nodes are away from it, in parts of the size of the box. Neo-Hookean.
+    """2 × 2 × 2 cells, inner nodes moved at random by up to a fifth of a cell, under a large uniform surface
+    deformation; errors relative to the box. Neo-Hookean.
     """
     F = np.eye(3) + np.array([[0.1, 0.05, 0.0], [0.0, -0.06, 0.08], [0.03, 0.0, 0.02]])
     for kind in KINDS:
@@ -57,8 +55,8 @@ def bar_under_weight() -> Iterator[Row]:
     within=1e-7,
 )
 def hanging_prism() -> Iterator[Row]:
-    """1 m × 1 m × 3 m, E = 1 GPa, ν = 0.3; the top is pulled with ρgL, and held at its middle. Linear elasticity;
-    quadratic elements have the solution exactly.
+    """1 m × 1 m × 3 m, E = 1 GPa, ν = 0.3; the top is pulled with ρgL and fixed at its middle. Linear elasticity,
+    exact for quadratic elements.
     """
     law = sx.LinearElastic.from_young(1e9, 0.3, 1000.0)
     c = 1000.0 * 9.81 / 2e9
@@ -79,7 +77,7 @@ def hanging_prism() -> Iterator[Row]:
 
 @problem(STATICS, "Three-bar truss", source="Timoshenko: N = P/(1 + 2 cos³α) in the vertical bar", within=1e-6)
 def three_bars() -> Iterator[Row]:
-    """A vertical bar and two at ±α, equal EA, small load P; statically indeterminate."""
+    """A vertical bar and two at ±α, equal EA, small load P."""
     for degrees in (30.0, 45.0, 60.0):
         t = np.tan(np.radians(degrees))
         points = np.array([[0.0, 0.0], [0.0, 1.0], [-t, 1.0], [t, 1.0]])
@@ -103,8 +101,8 @@ def three_bars() -> Iterator[Row]:
     within=1e-4,
 )
 def von_mises_truss() -> Iterator[Row]:
-    """Half span 2 m, height 1 m, E = 210 GPa, A = 0.01 m² (Green's strain, half of P is 3.6148·10⁷ N), and a flat one
-    of 1 m by 0.1 m (engineering strain): the path by arc length past the limit points.
+    """Half span 2 m, height 1 m, E = 210 GPa, A = 0.01 m² (Green's strain, half of P is 3.6148·10⁷ N), and 1 m by 0.1
+    m (engineering strain): arc-length path past the limit points.
     """
     points = np.array([[-2.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
     fixed = np.ones((3, 2), bool)
@@ -136,8 +134,8 @@ def von_mises_truss() -> Iterator[Row]:
     within=0.013,
 )
 def thin_cantilever() -> Iterator[Row]:
-    """1 m × 1 m, one element through the thickness, L/h = 10 and 100, ν up to 0.4999; the root is free to contract,
-    and bears the shear force. Hexahedra of full integration lock, and are shown as well.
+    """1 m × 1 m, one element through the thickness, L/h = 10 and 100, ν up to 0.4999; the root carries the shear force
+    and is free to contract. Full integration locks.
     """
     for length, count in ((10.0, 10), (100.0, 20)):
         for nu in (0.0, 0.3, 0.4999):
@@ -167,8 +165,8 @@ def _clamped_beam(block: Block, axes: dict[int, float]) -> Iterator[tuple[int, f
     within=0.04,
 )
 def macneal_straight() -> Iterator[Row]:
-    """6 × 0.2 × 0.1, E = 10⁷, ν = 0.3, unit forces at the tip; 6 elements: regular, parallelograms and trapezia of
-    45°. What 8 nodes lose on distorted meshes is a theorem of MacNeal; these are shown, not judged.
+    """6 × 0.2 × 0.1, E = 10⁷, ν = 0.3, unit tip forces; 6 elements: regular, parallelograms and trapezia of 45°.
+    8-node elements must lose accuracy on distorted meshes (MacNeal).
     """
     targets = {0: 3e-5, 1: 0.1081, 2: 0.4321}
     law = sx.LinearElastic.from_young(1e7, 0.3, 1.0)
@@ -204,9 +202,8 @@ def macneal_straight() -> Iterator[Row]:
     within=0.03,
 )
 def macneal_curved() -> Iterator[Row]:
-    """A quarter of a ring of radii 4.12 and 4.32, 0.1 thick, E = 10⁷, ν = 0.25, unit forces at the tip, in plane
-    along the radius. One quadratic element across twists too stiffly, as it warps as xy alone (16 % for this
-    section); it is shown, not judged.
+    """A quarter ring of radii 4.12 and 4.32, 0.1 thick, E = 10⁷, ν = 0.25, unit tip forces, in plane along the radius.
+    One quadratic element across is 16 % too stiff in torsion.
     """
 
     def ring(x: Array) -> Array:
@@ -272,9 +269,7 @@ def _cook(kind: str, n: int, law: sx.Material, plane_strain: bool, force: float,
     within=0.01,
 )
 def cook_linear() -> Iterator[Row]:
-    """Corners (0, 0), (48, 44), (48, 60), (0, 44), E = 1, ν = ⅓, shear force 1 on the right, plane stress: free to
-    contract.
-    """
+    """Corners (0, 0), (48, 44), (48, 60), (0, 44), E = 1, ν = ⅓, shear force 1 on the right, plane stress."""
     law = sx.LinearElastic.from_young(1.0, 1.0 / 3.0, 1.0)
     for kind, n, limit in (
         ("hexahedron", 8, 0.03), ("hexahedron", 16, None), ("hexahedron20", 8, None), ("tetra10", 8, None),

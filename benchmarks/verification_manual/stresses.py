@@ -25,7 +25,7 @@ def _stress(block: Block, state: sx.State) -> Array:
 
 @problem(STRESSES, "Confined compression", source="closed form, σ/ε = λ + 2μ; lateral λ", within=1e-9)
 def confined_compression() -> Iterator[Row]:
-    """A cube is pressed by 10⁻³ between walls that hold it, ν = 0.3; linear elasticity."""
+    """A cube compressed by 10⁻³ between rigid walls, ν = 0.3; linear elasticity."""
     for kind in ("tetra", "tetra10", "hexahedron", "hexahedron20", "wedge", "pyramid"):
         block = Block(kind, (1.0, 1.0, 1.0), (1, 1, 1), STEEL)
         q = block.points * [1.0, 1.0, 1.0 - 1e-3]
@@ -91,9 +91,7 @@ def spinning_disc() -> Iterator[Row]:
 
 @problem(STRESSES, "Hole in a wide plate", source="Kirsch: largest stress 3 σ, −σ across", within=0.02)
 def kirsch() -> Iterator[Row]:
-    """A quarter ring from the hole, r = a, to r = 4a, where displacements are those of Kirsch's solution in plane
-    strain, ν = 0.3.
-    """
+    """A quarter ring from the hole, r = a, to r = 4a with the exact displacements, plane strain, ν = 0.3."""
     nu, mu, a = 0.3, STEEL.mu, 1.0
     kappa = 3.0 - 4.0 * nu
 
@@ -123,7 +121,7 @@ def kirsch() -> Iterator[Row]:
 
 @problem(STRESSES, "Torsion of a square bar", source="series of Saint-Venant: M = 0.14057702 μ a⁴ θ′", within=2e-3)
 def square_torsion() -> Iterator[Row]:
-    """1 m × 1 m × 2 m, twisted by 10⁻⁴ rad/m at its ends, which are free to warp; moment from the reactions."""
+    """1 m × 1 m × 2 m, twisted by 10⁻⁴ rad/m, ends free to warp; moment from the reactions."""
     for kind, n, limit in (("hexahedron20", 4, None), ("hexahedron27", 4, None), ("hexahedron", 8, 0.02)):
         block = Block(kind, (1.0, 1.0, 2.0), (n, n, 2), STEEL, shape=lambda x: x - [0.5, 0.5, 0.0])
         x = block.points
@@ -143,8 +141,8 @@ NAFEMS = sx.LinearElastic.from_young(210e9, 0.3, 7800.0)
 
 @problem(STRESSES, "NAFEMS LE1, elliptic membrane", source="NAFEMS: σ_yy(2, 0) = 92.7 MPa", within=0.02)
 def nafems_le1() -> Iterator[Row]:
-    """A quarter between ellipses of half axes 2 × 1 m and 3.25 × 2.75 m, 0.1 m thick, E = 210 GPa, ν = 0.3, pulled
-    outward with 10 MPa on the outer edge; one half of the thickness, free to contract.
+    """A quarter between ellipses of half axes 2 × 1 m and 3.25 × 2.75 m, 0.1 m thick, E = 210 GPa, ν = 0.3, 10 MPa
+    outward on the outer edge; half of the thickness.
     """
     for kind, cells, limit in (
         ("hexahedron20", (4, 6, 1), 0.05), ("hexahedron20", (8, 12, 1), None), ("tetra10", (8, 12, 1), 0.05),
@@ -159,8 +157,8 @@ def nafems_le1() -> Iterator[Row]:
 
 @problem(STRESSES, "NAFEMS LE10, thick plate", source="NAFEMS: σ_yy(D) = −5.38 MPa", within=0.03)
 def nafems_le10() -> Iterator[Row]:
-    """The ellipses of LE1, 0.6 m thick, 1 MPa on top; symmetry, the outer face held in its plane and its middle line
-    against sinking. D is at x = 2 m, y = 0 on top. Linear hexahedra are shown, not judged.
+    """The ellipses of LE1, 0.6 m thick, 1 MPa on top; symmetry, outer face fixed in its plane, its middle line
+    vertically. D: x = 2 m, y = 0, top.
     """
     for kind, cells, limit in (
         ("hexahedron20", (4, 6, 2), 0.05), ("hexahedron20", (8, 12, 4), None), ("hexahedron", (8, 12, 4), np.inf),

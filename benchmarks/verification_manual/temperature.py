@@ -30,9 +30,7 @@ def _oscillators(n: int, masses: tuple[float, float] = (1.0, 1.0)) -> tuple[sx.S
     within=0.04,
 )
 def canonical() -> Iterator[Row]:
-    """400 oscillators of 1 kg and 4 N/m, k_BT = 0.02 J, γ/m = 1/s, h = 0.5 s, means over 180 s: some 1 % of
-    statistical error.
-    """
+    """400 oscillators, 1 kg, 4 N/m, k_BT = 0.02 J, γ/m = 1/s, h = 0.5 s, means over 180 s (statistical error 1 %)."""
     system, state = _oscillators(400)
     for method, of_positions in ((sx.Newmark(0.5), 1.0 / 0.75), (sx.Midpoint(0.5), 1.0)):
         motion = sx.Langevin(method, 0.02, rate=1.0, boltzmann=1.0, seed=3).start(system, state)

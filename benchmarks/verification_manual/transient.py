@@ -46,9 +46,9 @@ def period_error() -> Iterator[Row]:
             yield Row(name, f"ω_h/ω at ωh = {h}", exact(h), np.arccos(0.5 * trace) / h)
 
 
-@problem(TRANSIENT, "Damped free vibration", source="closed form, e^(−ζωt) cos ω_d t and its like", within=3e-4)
+@problem(TRANSIENT, "Damped free vibration", source="closed form, e^(−ζωt) cos ω_d t and similar", within=3e-4)
 def damped_vibration() -> Iterator[Row]:
-    """ω = 1 rad/s, ζ = 0.05, let go at 0.5 m; displacement after 10 s, steps of 0.02 s."""
+    """ω = 1 rad/s, ζ = 0.05, released at 0.5 m; displacement after 10 s, steps of 0.02 s."""
     system = oscillator(loads={"drag": sx.actions.Drag(np.ones(2), 0.1)})
     wd = np.sqrt(1.0 - 0.05**2)
     target = 0.5 * np.exp(-0.5) * (np.cos(10.0 * wd) + 0.05 / wd * np.sin(10.0 * wd))
@@ -79,7 +79,7 @@ def resonance() -> Iterator[Row]:
     within=2e-4,
 )
 def accelerated_base() -> Iterator[Row]:
-    """ω = 2 rad/s; the base moves with the acceleration of 0.1 m/s² from rest on."""
+    """ω = 2 rad/s; base acceleration 0.1 m/s² from rest."""
     up = sx.actions.TimeFunction(lambda t: t * t, lambda t: 2.0 * t, lambda t: 2.0)
     base = sx.actions.SupportTranslation([0], [0.05], up)
     bars = sx.Bars([[0, 1]], sx.measures.EngineeringStrain(4.0, 1.0), dim=1)
@@ -100,8 +100,8 @@ def accelerated_base() -> Iterator[Row]:
     within=0.02,
 )
 def step_on_a_bar() -> Iterator[Row]:
-    """E = ρ = L = 1, 200 bars, a small dead stress at one end from t = 0 on, by central differences near the limit of
-    stability and at half of it, where fronts ripple more: means over the part behind the front.
+    """E = ρ = L = 1, 200 bars, small dead stress at one end from t = 0, central differences near the stability limit
+    and at half of it, where fronts ripple more; means behind the front.
     """
     stress = 1e-4
     system, state = rod(200, 1.0, 1.0, 1.0, 1.0, energies={"push": sx.actions.NodalForce([0], [stress])})

@@ -24,7 +24,7 @@ MODES = "Modes and frequency response"
     within=1e-9,
 )
 def fixed_free_rod() -> Iterator[Row]:
-    """Steel rod, L = 1 m, E = 200 GPa, ρ = 7850 kg/m³, of N bars with lumped masses, and with consistent ones."""
+    """Steel, L = 1 m, E = 200 GPa, ρ = 7850 kg/m³, N bars, lumped and consistent masses."""
     c = np.sqrt(200e9 / 7850.0)
     for n in (10, 100):
         fixed = np.arange(n + 1)[:, None] == 0
@@ -50,7 +50,7 @@ def free_free_rod() -> Iterator[Row]:
 
 @problem(MODES, "Stretched string of beads", source="closed form, ω_k = 2 √(T/md) sin(kπ/2(N + 1))", within=1e-11)
 def string_of_beads() -> Iterator[Row]:
-    """N = 9 beads of 20 g at distances of 0.1 m on bars that bear a tension of 50 N; transverse vibrations."""
+    """N = 9 beads of 20 g, 0.1 m apart, on bars under a tension of 50 N; transverse vibrations."""
     points = np.zeros((11, 2))
     points[:, 0] = 0.1 * np.arange(11)
     bars = sx.Bars(chain_of(10), STRAIN(1e6, 0.1 - 50.0 / 1e6), dim=2)
@@ -65,9 +65,7 @@ def string_of_beads() -> Iterator[Row]:
 
 @problem(MODES, "Hanging chain", source="zeros of J₀(2ω√(L/g)): ω√(L/g) = 1.2024128, 2.7600391, 4.3268640", within=6e-3)
 def hanging_chain() -> Iterator[Row]:
-    """A chain of 100 and of 200 bars hangs by its upper end; its weight alone, which stretches it by 10⁻⁴ at most,
-    holds it straight.
-    """
+    """100 and 200 bars under their own weight, which stretches them by 10⁻⁴ at most."""
     for n in (100, 200):
         points = np.zeros((n + 1, 2))
         points[:, 1] = -np.linspace(0.0, 1.0, n + 1)
@@ -133,7 +131,7 @@ def _oscillator(**loads) -> tuple[sx.System, sx.State]:
     within=1e-7,
 )
 def damped_oscillator() -> Iterator[Row]:
-    """1 Hz, ζ = 0.02: its complex mode, and its response to a harmonic force in parts of the static one."""
+    """1 Hz, ζ = 0.02: complex mode and harmonic response over the static one."""
     system, state = _oscillator(drag=sx.actions.Drag(np.ones(2), 0.08 * np.pi))
     found = complex_modes(system, state, 1).eigenvalues[0] / (2.0 * np.pi)
     yield Row("complex mode", "−Re λ/ω", 0.02, -found.real)
@@ -149,7 +147,7 @@ def damped_oscillator() -> Iterator[Row]:
 
 @problem(MODES, "Oscillator shaken at its base", source="closed form, (1 + 2iζr)/(1 − r² + 2iζr), ζ = 0.1", within=1e-9)
 def shaken_base() -> Iterator[Row]:
-    """1 Hz with a damper along the spring; the base moves by 1 mm at r = 0.3, 1 and 2 times that frequency."""
+    """1 Hz, damper along the spring; base amplitude 1 mm at frequency ratios r = 0.3, 1 and 2."""
     system, state = _oscillator(damper=sx.actions.Dashpots([[0, 1]], 0.4 * np.pi))
     at = np.array([0.3, 1.0, 2.0])
     base = np.array([[1e-3], [0.0]])
@@ -212,9 +210,7 @@ def free_beam() -> Iterator[Row]:
 
 @problem(MODES, "Beam under axial load", source="closed form, ω² = ω₀²(1 + T/P), P = π²EI/L² of Euler", within=2e-3)
 def beam_under_axial_load() -> Iterator[Row]:
-    """Pinned at both ends, L/h = 100, stretched with 3 P, and pressed with −½ P and −0.99 P; deviations are parts of
-    P.
-    """
+    """Pinned–pinned, L/h = 100, axial loads 3 P, −½ P and −0.99 P; deviations relative to P."""
     beam = _beam()
     x = beam.points
     ends, axis = (x[:, 0] == 0.0) | (x[:, 0] == 1.0), np.abs(x[:, 2]) < 1e-9
@@ -270,7 +266,7 @@ def rotating_beam() -> Iterator[Row]:
 
 @problem(MODES, "Whirl of a rotor", source="closed form, |1 ∓ Ω/2π| Hz; without Coriolis forces √(1 − Ω²)", within=1e-9)
 def whirl() -> Iterator[Row]:
-    """A mass on four equal springs, 1 Hz, in a frame that turns with a quarter and a half of that."""
+    """A mass on four equal springs, 1 Hz, in a frame rotating at a quarter and a half of that."""
     points = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     bars = sx.Bars([[0, k] for k in range(1, 5)], STRAIN(2.0 * np.pi**2, 1.0), dim=2)
     fixed = np.ones((5, 2), bool)

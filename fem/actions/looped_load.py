@@ -16,37 +16,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from numba import types  # pyright: ignore[reportPrivateImportUsage]
+from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.histories import Factor
-from symplex.fem.assembly.calls import BLOCKS, SLOTS, VECTORS, Call, row_of, run, run_matrix, table_of, whole
+from symplex.fem.assembly.calls import Call, known_rows, rows_of, run, run_matrix, whole
+from symplex.fem.assembly.forms import DERIVATIVES, FORCES, LoadForm
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.compiled.records import Record
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
-
-
-class LoadForm(NamedTuple):
-    """What a kernel of a load finds.
-
-    Attributes
-    ----------
-    name : str
-    given, to : tuple of numba types
-        What it takes before its record, and after that.
-    """
-
-    name: str
-    given: tuple[Any, ...]
-    to: tuple[Any, ...]
-
-
-_SEEN = types.float64, *[VECTORS] * 4
-FORCES = LoadForm("forces", _SEEN, (VECTORS,))
-DERIVATIVES = LoadForm("force_derivatives", (*_SEEN, types.float64, types.float64), (SLOTS, BLOCKS))
 
 
 class CompiledLoad(ABC):
@@ -105,8 +86,7 @@ class LoopedLoad(CompiledLoad, DifferentiableLoad):
             )
         self.require_dimension(v.shape[1])
         out, q = np.zeros(q.shape), np.ascontiguousarray(q, float)
-        row = row_of(self._calls["forces"], *FORCES[1:])
-        run(table_of([row]), out, self._factor(t), q, q, q, np.ascontiguousarray(v, float))
+        run(self._rows(FORCES), out, self._factor(t), q, q, q, np.ascontiguousarray(v, float))
         return out
 
     def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
@@ -117,7 +97,7 @@ class LoopedLoad(CompiledLoad, DifferentiableLoad):
         call = self._calls["force_derivatives"]
         own = call._replace(record=call.record.replace(nodes=np.arange(m * k, dtype=np.int32).reshape(m, k)))
         slots = np.arange(m * k * k, dtype=np.int32).reshape(m, k, k)
-        rows = table_of([row_of(own, *DERIVATIVES[1:], slots)])
+        rows = rows_of(DERIVATIVES, [own], slots)
         found = np.zeros((2, m * k * k, dim, dim))
         for out, factors in zip(found, ((1.0, 0.0), (0.0, 1.0)), strict=True):
             run_matrix(rows, out, self._factor(t), q, q, q, u, *factors)
@@ -130,5 +110,8 @@ class LoopedLoad(CompiledLoad, DifferentiableLoad):
         """Add by_q ∂f/∂q + by_v ∂f/∂v at t, q and v [n, dim] to blocks out [nnz, dim, dim], at the places slots."""
         self.require_dimension(v.shape[1])
         q, v = np.ascontiguousarray(q, float), np.ascontiguousarray(v, float)
-        row = row_of(self._calls["force_derivatives"], *DERIVATIVES[1:], slots)
-        run_matrix(table_of([row]), out, self._factor(t), q, q, q, v, by_q, by_v)
+        run_matrix(self._rows(DERIVATIVES, slots), out, self._factor(t), q, q, q, v, by_q, by_v)
+
+    def _rows(self, form: LoadForm, slots: IntArray | None = None) -> NDArray[np.int64]:
+        call = self._calls[form.name]
+        return known_rows(call.record, form, lambda: [call], slots)

@@ -17,15 +17,13 @@ import numpy as np
 from numba import types  # pyright: ignore[reportPrivateImportUsage]
 from numpy.typing import NDArray
 
-from symplex.fem.assembly.forms import Form
+from symplex.fem.assembly.forms import Form, LoadForm
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.compiled.call import address_of, call_kernel, ranges_at, slots_at
 from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel
 from symplex.fem.compiled.records import Record
 
-VECTORS, NUMBERS, BLOCKS = types.float64[:, ::1], types.float64[::1], types.float64[:, :, ::1]
-ROWS, SLOTS = types.int64[:, ::1], types.int32[:, :, ::1]
-_OUT = {"number": NUMBERS, "vector": VECTORS, "block": BLOCKS, "value": NUMBERS}
+ROWS = types.int64[:, ::1]
 _ROW = 7  # integers
 
 
@@ -71,10 +69,9 @@ def row_of(call: Call, given: tuple[Any, ...], to: tuple[Any, ...], slots: IntAr
     return [address, call.record.address, call.ranges.ctypes.data, len(call.ranges), *places]
 
 
-def rows_of(form: Form, calls: Sequence[Call], slots: IntArray | None = None) -> NDArray[np.int64]:
-    """Return the rows [r, 7] of calls of a form of one energy."""
-    to = (SLOTS, _OUT[form.kind]) if form.is_matrix else (_OUT[form.kind],)
-    return table_of([row_of(call, (VECTORS,) * form.takes, to, slots) for call in calls])
+def rows_of(form: Form | LoadForm, calls: Sequence[Call], slots: IntArray | None = None) -> NDArray[np.int64]:
+    """Return the rows [r, 7] of calls of a form of one energy or load."""
+    return table_of([row_of(call, form.given, form.to, slots) for call in calls])
 
 
 def table_of(rows: list[list[int]]) -> NDArray[np.int64]:
@@ -94,7 +91,7 @@ def _let_go(kept: Any) -> None:
 
 
 def known_rows(
-    record: Record, form: Form, calls: Callable[[], Sequence[Call]], slots: IntArray | None = None
+    record: Record, form: Form | LoadForm, calls: Callable[[], Sequence[Call]], slots: IntArray | None = None
 ) -> NDArray[np.int64]:
     """Return the rows of the calls of a form that read a record, made once for it and for places on a pattern."""
     known = record.rows.get(form.name)

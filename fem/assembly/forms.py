@@ -24,9 +24,14 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
+from numba import types  # pyright: ignore[reportPrivateImportUsage]
+
 from symplex.fem.assembly.pattern import Array, scatter_blocks, scatter_values, scatter_vectors
 
 Kind = Literal["number", "vector", "block", "value"]
+VECTORS, NUMBERS, BLOCKS = types.float64[:, ::1], types.float64[::1], types.float64[:, :, ::1]
+SLOTS = types.int32[:, :, ::1]
+_OUT = {"number": NUMBERS, "vector": VECTORS, "block": BLOCKS, "value": NUMBERS}
 # What an energy may have beyond the gradient, Hessian and discrete gradient, by the first function of each.
 OptionalFunction = Literal["mean_gradient", "secant", "third"]
 
@@ -64,6 +69,16 @@ class Form(NamedTuple):
     ends: int = 1
     takes: int = 1
 
+    @property
+    def given(self) -> tuple[Any, ...]:
+        """The numba types of what kernels take before their record."""
+        return (VECTORS,) * self.takes
+
+    @property
+    def to(self) -> tuple[Any, ...]:
+        """The numba types of what kernels take between their record and the range."""
+        return (SLOTS, _OUT[self.kind]) if self.is_matrix else (_OUT[self.kind],)
+
     def local_shape(self, m: int, k: int, dim: int) -> tuple[int, ...]:
         """Return the shape of what the local function returns for m stencils of k nodes."""
         if self.kind in ("number", "vector"):
@@ -81,6 +96,21 @@ class Form(NamedTuple):
         if self.kind == "vector":
             return n, dim
         return (nnz, dim, dim) if self.kind == "block" else (nnz,)
+
+
+class LoadForm(NamedTuple):
+    """What a kernel of a load finds.
+
+    Attributes
+    ----------
+    name : str
+    given, to : tuple of numba types
+        What it takes before its record, and after that.
+    """
+
+    name: str
+    given: tuple[Any, ...]
+    to: tuple[Any, ...]
 
 
 # Nodal arrays:                                                                                  (q)
@@ -104,6 +134,10 @@ INCREMENT_GRADIENT = Form("increment_gradient", "add_increment_gradient", "discr
 
 FORMS = (GRADIENT, HESSIAN, SECANT, SECANT_RATE, THIRD)
 FORMS += (DISCRETE_GRADIENT, DISCRETE_HESSIAN, MEAN_GRADIENT, INCREMENT_GRADIENT)
+
+_SEEN = types.float64, *[VECTORS] * 4
+FORCES = LoadForm("forces", _SEEN, (VECTORS,))
+DERIVATIVES = LoadForm("force_derivatives", (*_SEEN, types.float64, types.float64), (SLOTS, BLOCKS))
 
 
 def kernels_of(module: ModuleType) -> dict[str, Any]:

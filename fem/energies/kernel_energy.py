@@ -115,7 +115,12 @@ class KernelForms:
     def _rows_of(self, form: Form, dim: int, slots: IntArray | None = None) -> NDArray[np.int64] | None:
         """Return the rows of the calls of a form; None if there is no kernel for it."""
         record = self.record
-        if record is None or (form.name not in record.rows and self.calls(form, dim) is None):
+        if record is None:
+            return None
+        known = record.rows.get(form.name)  # here as well: it is asked in each evaluation
+        if known is not None and known[0] is slots:
+            return known[1]
+        if self.calls(form, dim) is None:
             return None
         return known_rows(record, form, lambda: self.calls(form, dim) or (), slots)
 

@@ -1,4 +1,4 @@
-"""Beams of frames, which are groups of rigid particles: sections, moments, and energies quadratic in measures."""
+"""Beams and shells of frames, groups of rigid particles: sections, plies, joints, moments, quadratic measures."""
 
 from symplex.base.lazy import public
 
@@ -7,8 +7,13 @@ __all__, __getattr__, __dir__ = public(
     {
         ".beam": ("Beams", "beams"),
         ".frames": ("Frames",),
+        ".joint_laws": ("JointLoad", "JointSpring"),
+        ".joints": ("Joint", "JointReaction"),
         ".moments": ("Moment",),
+        ".plies": ("Orthotropic", "Ply", "ShellProperties"),
         ".quadratic_measures": ("QuadraticMeasures",),
+        ".rigidity": ("body_particles",),
         ".sections": ("BeamProperties", "Section"),
+        ".shell": ("Shells", "shells"),
     },
 )

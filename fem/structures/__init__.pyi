@@ -1,10 +1,20 @@
-"""Beams of frames, which are groups of rigid particles: sections, moments, and energies quadratic in measures."""
+"""Beams and shells of frames, groups of rigid particles: sections, plies, joints, moments, quadratic measures."""
 
 # Made by tests/write_stubs.py.
 from symplex.fem.structures.beam import Beams as Beams
 from symplex.fem.structures.beam import beams as beams
 from symplex.fem.structures.frames import Frames as Frames
+from symplex.fem.structures.joint_laws import JointLoad as JointLoad
+from symplex.fem.structures.joint_laws import JointSpring as JointSpring
+from symplex.fem.structures.joints import Joint as Joint
+from symplex.fem.structures.joints import JointReaction as JointReaction
 from symplex.fem.structures.moments import Moment as Moment
+from symplex.fem.structures.plies import Orthotropic as Orthotropic
+from symplex.fem.structures.plies import Ply as Ply
+from symplex.fem.structures.plies import ShellProperties as ShellProperties
 from symplex.fem.structures.quadratic_measures import QuadraticMeasures as QuadraticMeasures
+from symplex.fem.structures.rigidity import body_particles as body_particles
 from symplex.fem.structures.sections import BeamProperties as BeamProperties
 from symplex.fem.structures.sections import Section as Section
+from symplex.fem.structures.shell import Shells as Shells
+from symplex.fem.structures.shell import shells as shells

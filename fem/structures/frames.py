@@ -1,4 +1,4 @@
-"""Frames: groups of four particles that are rigid, with the position and the rotation of one node."""
+"""Frames: groups of four or two particles that are rigid, with the position and the rotation of one node."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ _FLAT = 1e-12  # of second moments relative to the largest, below which particle
 @checked
 @final
 class Frames(Copyable):
-    """Groups of four particles, each of which moves as a rigid body.
+    """Groups of four or two particles, each of which moves as a rigid body; of two as a rod.
+
+    A rod is a row of its particles twice, (a, b, a, b), so that rods and frames of four are in one table and all means
+    over a row are right. It has no inertia about its axis, and no equation for a rotation about it: such a rotation is
+    none, and a moment along it does nothing.
 
     They belong to a `System`. Implicit methods, equilibria and modes that declare them solve for the displacement and
     the rotation of each; methods with constraints take the `rods`; all others refuse them. Masses, velocities, forces
@@ -33,8 +37,8 @@ class Frames(Copyable):
 
     Parameters
     ----------
-    nodes : int [f, 4]
-        The particles of each frame.
+    nodes : int [f, 4] or [f, 2]
+        The particles of each frame, (a, b, a, b) or (a, b) of a rod.
     points : float64 [n, 3]
         Positions in m of all particles of the system, undeformed.
     held : bool [f, 6], optional
@@ -44,44 +48,57 @@ class Frames(Copyable):
 
     Attributes
     ----------
+    nodes : int32 [f, 4]
+    is_rod : bool [f]
+        True for frames of two particles.
+    shares : float64 [f]
+        Which part of a particle each of its places in a row stands for: 1, or ½ of rods.
     rest_arms : float64 [f, 4, 3]
         Positions in m of particles relative to the centres of their frames, undeformed.
 
     Raises
     ------
     InvalidSystem
-        If shapes do not match, a particle is in two frames, or the particles of one are in a plane.
+        If shapes do not match, a particle is in two frames, the four particles of one are in a plane, or the two of one
+        at one place.
     """
 
     def __init__(self, nodes: Nodes, points: Array, held: NDArray[np.bool_] | None = None):
         self.nodes = connectivity("Frames", nodes)
+        if self.nodes.ndim == 2 and self.nodes.shape[1] == 2:
+            self.nodes = np.tile(self.nodes, 2)
         if self.nodes.ndim != 2 or self.nodes.shape[1] != 4:
-            raise InvalidSystem(f"Frames: nodes must have shape (f, 4), got {self.nodes.shape}.")
+            raise InvalidSystem(f"Frames: nodes must have shape (f, 4) or (f, 2), got {self.nodes.shape}.")
         if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
             raise InvalidSystem(f"Frames: points must be finite, of shape (n, 3), got {points.shape}.")
         require_nodes("Frames", self.nodes, len(points))
-        if len(np.unique(self.nodes)) < self.nodes.size:
+        self.is_rod = (self.nodes[:, :2] == self.nodes[:, 2:]).all(axis=1)
+        self.shares = np.where(self.is_rod, 0.5, 1.0)
+        if len(np.unique(self.nodes)) < self.nodes.size - 2 * self.is_rod.sum():
             raise InvalidSystem("Frames: a particle must be in one frame only.")
         self.held = np.zeros((len(self.nodes), 6), bool) if held is None else np.array(held, bool)
         if self.held.shape != (len(self.nodes), 6):
             raise InvalidSystem(f"Frames: held must have shape {(len(self.nodes), 6)}, got {self.held.shape}.")
         arms = self.arms(points)
         moments = np.linalg.eigvalsh(np.einsum("fai,faj->fij", arms, arms))
-        flat = np.flatnonzero(moments[:, 0] <= _FLAT * moments[:, 2])
+        flat = np.flatnonzero(~self.is_rod & (moments[:, 0] <= _FLAT * moments[:, 2]))
         if len(flat):
             raise InvalidSystem(f"Frames: the four particles of frame {flat[0]} must not be in a plane.")
         self.rest_arms = arms
-        self._lengths = np.linalg.norm(
-            points[self.nodes[:, _PAIRS[:, 0]]] - points[self.nodes[:, _PAIRS[:, 1]]], axis=2
-        )
+        several = ~self.is_rod[:, None] | (np.arange(len(_PAIRS)) == 0)
+        self._ends = self.nodes[:, _PAIRS][several]
+        self._lengths = np.linalg.norm(points[self._ends[:, 0]] - points[self._ends[:, 1]], axis=1)
+        if len(self._lengths) and not self._lengths.min() > 0.0:
+            frame = int(np.argmax(self.nodes[:, 0] == self._ends[np.argmin(self._lengths), 0]))
+            raise InvalidSystem(f"Frames: both particles of frame {frame} are at one place.")
 
     def __len__(self) -> int:
         return len(self.nodes)
 
     @cached_property
     def rods(self) -> RigidBars:
-        """The six rods of each frame, as constraints."""
-        return RigidBars(self.nodes[:, _PAIRS].reshape(-1, 2), self._lengths.ravel())
+        """The six rods of each frame, or the one of two particles, as constraints."""
+        return RigidBars(self._ends, self._lengths)
 
     def centers(self, q: Array) -> Array:
         """Return the centres [f, 3] in m of frames at the positions q [n, 3] of particles, or their velocities."""
@@ -94,15 +111,25 @@ class Frames(Copyable):
         return x - x.mean(axis=1, keepdims=True)
 
     def rotations(self, q0: Array, q: Array) -> Array:
-        """Return the matrices [f, 3, 3] by which frames have rotated from positions q0 to q [n, 3]."""
-        before, now = self.arms(q0), self.arms(q)
-        turned = np.linalg.solve(np.einsum("fai,faj->fij", before, before), np.einsum("fai,faj->fij", before, now))
-        return np.asarray(turned.swapaxes(1, 2), float)
+        """Return the matrices [f, 3, 3] by which frames have rotated from positions q0 to q [n, 3].
+
+        Of rods the smallest rotation that takes one direction to the other.
+        """
+        before, now, out = self.arms(q0), self.arms(q), np.empty((len(self), 3, 3))
+        rods, four = self.is_rod, ~self.is_rod
+        second, mixed = (np.einsum("fai,faj->fij", before[four], x[four]) for x in (before, now))
+        out[four] = np.linalg.solve(second, mixed).swapaxes(1, 2)
+        a, b = (x[rods, 0] / np.linalg.norm(x[rods, 0], axis=1)[:, None] for x in (before, now))
+        middle = a + b  # reflections at the plane across the first direction, then across the middle of both
+        axis = np.where((middle**2).sum(axis=1, keepdims=True) > _FLAT, middle, _any_across(a))
+        axis /= np.linalg.norm(axis, axis=1)[:, None]
+        mirrors = [np.eye(3) - 2.0 * np.einsum("fi,fj->fij", n, n) for n in (axis, a)]
+        out[rods] = mirrors[0] @ mirrors[1]
+        return out
 
     def distortion(self, q: Array) -> float:
         """Return the largest relative error of a distance between two particles of a frame."""
-        x = q[self.nodes]
-        lengths = np.linalg.norm(x[:, _PAIRS[:, 0]] - x[:, _PAIRS[:, 1]], axis=2)
+        lengths = np.linalg.norm(q[self._ends[:, 0]] - q[self._ends[:, 1]], axis=1)
         return float(np.abs(lengths / self._lengths - 1.0).max(initial=0.0))
 
     def velocities(self, q: Array, v: ArrayLike, omega: ArrayLike) -> Array:
@@ -128,8 +155,8 @@ class Frames(Copyable):
         """
         out = system.accelerations(force)
         mass, arms, inertia = self._inertia(system, q)
-        linear, moment = force[self.nodes].sum(axis=1), np.cross(arms, force[self.nodes]).sum(axis=1)
-        momentum = np.cross(arms, mass[:, :, None] * v[self.nodes]).sum(axis=1)
+        linear, moment = self._sums(force, arms)
+        momentum = np.asarray(np.cross(arms, mass[:, :, None] * v[self.nodes]).sum(axis=1), float)
         spin = _solved(inertia, momentum)
         a = linear / mass.sum(axis=1)[:, None]
         alpha = _solved(inertia, moment - np.cross(spin, momentum))
@@ -146,18 +173,51 @@ class Frames(Copyable):
         """
         out = force.copy()
         mass, arms, inertia = self._inertia(system, q)
-        a = force[self.nodes].sum(axis=1) / mass.sum(axis=1)[:, None]
-        alpha = _solved(inertia, np.cross(arms, force[self.nodes]).sum(axis=1))
+        linear, moment = self._sums(force, arms)
+        a, alpha = linear / mass.sum(axis=1)[:, None], _solved(inertia, moment)
         a[self.held[:, :3]], alpha[self.held[:, 3:]] = 0.0, 0.0
-        out[self.nodes] = mass[:, :, None] * (a[:, None] + np.cross(alpha[:, None], arms))
+        motion = a[:, None] + np.cross(alpha[:, None], arms)
+        out[self.nodes] = np.asarray(system.mass)[self.nodes][:, :, None] * motion
         return out
 
+    def _sums(self, force: Array, arms: Array) -> tuple[Array, Array]:
+        """Return the sums [f, 3] of forces [n, 3] on frames, and their moments about where arms [f, 4, 3] begin."""
+        of_frames = self.shares[:, None, None] * force[self.nodes]
+        return of_frames.sum(axis=1), np.cross(arms, of_frames).sum(axis=1)
+    def compliance(self, system: Masses, q: Array) -> Array:
+        """Return accelerations by loads [f, 6, 6]: of the centre and of rotation, by force and moment about the centre.
+
+        At positions q [n, 3]; those of what is held are zero.
+        """
+        mass, arms, inertia = self._inertia(system, q)
+        held = self.held | np.asarray(system.fixed[self.nodes].all(axis=(1, 2)))[:, None]
+        out = np.zeros((len(self), 6, 6))
+        out[:, :3, :3] = np.eye(3) / mass.sum(axis=1)[:, None, None]
+        out[:, 3:, 3:] = np.linalg.inv(inertia)
+        out[held] = 0.0
+        out.swapaxes(1, 2)[held] = 0.0
+        x, y, z = arms.mean(axis=1).T  # from the centre of mass to the centre
+        zero = np.zeros_like(x)
+        to_mass = np.tile(np.eye(6), (len(self), 1, 1))
+        to_mass[:, 3:, :3] = np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(-1, 3, 3)
+        return np.asarray(to_mass.swapaxes(1, 2) @ out @ to_mass, float)
+
     def _inertia(self, system: Masses, q: Array) -> tuple[Array, Array, Array]:
-        """Return masses [f, 4] in kg, arms [f, 4, 3] in m from the centres of mass, and inertia [f, 3, 3] in kg m²."""
-        mass, arms = np.asarray(system.mass)[self.nodes], self.arms(q)
+        """Return masses [f, 4] in kg, arms [f, 4, 3] in m from the centres of mass, and inertia [f, 3, 3] in kg m².
+
+        That of a rod about its axis is the one across it: there is no moment about it, and so no rotation.
+        """
+        mass, arms = self.shares[:, None] * np.asarray(system.mass)[self.nodes], self.arms(q)
         arms = arms - np.einsum("fa,fai->fi", mass, arms)[:, None] / mass.sum(axis=1)[:, None, None]
         second = np.einsum("fa,fai,faj->fij", mass, arms, arms)
-        return mass, arms, np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
+        across = np.where(self.is_rod, 0.0, 1.0)[:, None, None] * second
+        return mass, arms, np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - across
+
+
+def _any_across(directions: Array) -> Array:
+    """Return a vector [f, 3] across each of unit vectors [f, 3]."""
+    axes = np.eye(3)[np.argmin(np.abs(directions), axis=1)]
+    return np.asarray(np.cross(directions, axes), float)
 
 
 def _solved(matrices: Array, vectors: Array) -> Array:
@@ -196,6 +256,6 @@ def require_frames(frames: Frames, system: Masses) -> None:
     partly = np.flatnonzero(fixed.any(axis=1) & ~fixed.all(axis=1))
     if len(partly):
         raise InvalidSystem(
-            f"all four particles of a frame must be fixed, or none; of frame {partly[0]} some are. Give Frames the "
+            f"all particles of a frame must be fixed, or none; of frame {partly[0]} some are. Give Frames the "
             "displacements and rotations that are held."
         )

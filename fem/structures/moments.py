@@ -21,12 +21,13 @@ class Moment(DifferentiableLoad):
     """Moments on frames that keep their directions, μ(t) = factor(t) · moment.
 
     On the particles of masses m and arms ρ about the centre of mass they are f = m (J⁻¹ μ) × ρ, with the inertia J: the
-    forces of a rigid motion, without resultant. They do the work μ·θ of small rotations θ and have no potential.
+    forces of a rigid motion, without resultant; on two particles that are Δ apart f = ± μ × Δ/Δ². They do the work μ·θ
+    of small rotations θ and have no potential.
 
     Parameters
     ----------
-    particles : int [k, 4]
-        Those of each frame.
+    particles : int [k, 4] or [k, 2]
+        Those of each frame; of two the part of the moment along their line does nothing.
     mass : float64 [n]
         Of all particles of the system in kg.
     moment : float64 [3] or [k, 3]
@@ -42,11 +43,11 @@ class Moment(DifferentiableLoad):
 
     def __init__(self, particles: Nodes, mass: Array, moment: ArrayLike, history: History = 1.0):
         self.nodes = connectivity("Moment", particles)
-        if self.nodes.ndim != 2 or self.nodes.shape[1] != 4:
-            raise InvalidSystem(f"Moment: particles must have shape (k, 4), got {self.nodes.shape}.")
+        if self.nodes.ndim != 2 or self.nodes.shape[1] not in (2, 4):
+            raise InvalidSystem(f"Moment: particles must have shape (k, 4) or (k, 2), got {self.nodes.shape}.")
         require_nodes("Moment", self.nodes, len(mass))
-        if any(len(set(row)) < 4 for row in self.nodes.tolist()):
-            raise InvalidSystem("Moment: the four particles of a frame must be different ones.")
+        if any(len(set(row)) < len(row) for row in self.nodes.tolist()):
+            raise InvalidSystem("Moment: the particles of a frame must be different ones.")
         given, shape = np.asarray(moment, dtype=float), (len(self.nodes), 3)
         if given.shape not in ((3,), shape) or not np.isfinite(given).all():
             raise InvalidSystem(f"Moment: moment must be finite, of shape (3,) or {shape}, got {given.shape}.")
@@ -55,16 +56,30 @@ class Moment(DifferentiableLoad):
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return the nodal forces [n, 3] in N at the time t in s and positions q [n, 3]."""
-        arms, omega, _ = self._motion(t, q[self.nodes])
-        out = np.zeros_like(q)
-        np.add.at(out, self.nodes, self._mass[:, :, None] * np.cross(omega[:, None], arms))
+        out, x = np.zeros_like(q), q[self.nodes]
+        if x.shape[1] == 2:
+            force = _couple(self.factor(t) * self.moment, x[:, 1] - x[:, 0])
+            forces = np.stack([-force, force], axis=1)
+        else:
+            arms, omega, _ = self._motion(t, x)
+            forces = self._mass[:, :, None] * np.cross(omega[:, None], arms)
+        np.add.at(out, self.nodes, forces)
         return out
 
     def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
-        """Return ∂f/∂x [k, 12, 12] in N/m at gathered positions x [k, 4, 3], and zeros.
+        """Return ∂f/∂x [k, 12, 12] or [k, 6, 6] in N/m at gathered positions x [k, 4, 3] or [k, 2, 3], and zeros.
 
         J δω = Σ m (ω × ρ) × δρ − m ρ × (ω × δρ) for changes δρ of arms, and δf = m (ω × δρ + δω × ρ).
         """
+        if x.shape[1] == 2:
+            moment, apart = self.factor(t) * self.moment, x[:, 1] - x[:, 0]
+            square = (apart**2).sum(axis=1)[:, None, None]
+            force = _couple(moment, apart)
+            rate = (_cross(moment) - 2.0 * np.einsum("ki,kj->kij", force, apart)) / square
+            slope = np.concatenate(
+                [np.concatenate([rate, -rate], axis=2), np.concatenate([-rate, rate], axis=2)], axis=1
+            )
+            return slope, np.zeros_like(slope)
         arms, omega, inertia = self._motion(t, x)
         k, mass = len(arms), self._mass
         arm, turn = _cross(arms), _cross(omega)[:, None]
@@ -84,6 +99,11 @@ class Moment(DifferentiableLoad):
         inertia = np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
         omega = np.linalg.solve(inertia, (self.factor(t) * self.moment)[:, :, None])[:, :, 0]
         return arms, omega, inertia
+
+
+def _couple(moment: Array, apart: Array) -> Array:
+    """Return the force [k, 3] at one end of lines [k, 3], whose negative at the other end makes moments [k, 3]."""
+    return np.asarray(np.cross(moment, apart), float) / (apart**2).sum(axis=1)[:, None]
 
 
 def _cross(vectors: Array) -> Array:

@@ -41,6 +41,9 @@ class QuadraticMeasures(KernelEnergy):
         C, symmetric, or its diagonal.
     stress : float64 [m, i], optional
         b, the stresses where the measures are zero; default: none.
+    couplings : sequence of (int, int), optional
+        The pairs of measures i ≤ j that C couples; default: those where it is not zero in all stencils. Kernels are
+        compiled for the pairs, so that tables in which numbers may be zero by chance give them.
 
     Raises
     ------
@@ -60,6 +63,7 @@ class QuadraticMeasures(KernelEnergy):
         rest: ArrayLike,
         stiffness: ArrayLike,
         stress: ArrayLike | None = None,
+        couplings: Sequence[tuple[int, int]] | None = None,
     ):
         self.nodes = connectivity("QuadraticMeasures", nodes)
         if self.nodes.ndim != 2 or self.nodes.shape[1] < 2 or not len(self.nodes):
@@ -82,8 +86,16 @@ class QuadraticMeasures(KernelEnergy):
         if not np.array_equal(self.stiffness, self.stiffness.swapaxes(1, 2)):
             raise InvalidSystem("QuadraticMeasures: the stiffness of each stencil must be symmetric.")
         self.stress = np.zeros((m, n)) if stress is None else _broadcast("stress", stress, (m, n))
-        couplings, stresses = (self.stiffness != 0.0).any(axis=0), (self.stress != 0.0).any(axis=0)
-        coupled = tuple((i, j) for i in range(n) for j in range(i, n) if couplings[i, j])
+        present, stresses = (self.stiffness != 0.0).any(axis=0), (self.stress != 0.0).any(axis=0)
+        coupled = tuple((i, j) for i in range(n) for j in range(i, n) if present[i, j])
+        if couplings is not None:
+            if missing := set(coupled) - set(couplings):
+                raise InvalidSystem(
+                    f"QuadraticMeasures: couplings must have all pairs of C, got none for {min(missing)}."
+                )
+            coupled = tuple(sorted((int(i), int(j)) for i, j in couplings))
+            if any(not 0 <= i <= j < n for i, j in coupled):
+                raise InvalidSystem(f"QuadraticMeasures: couplings must be pairs i ≤ j of {n} measures.")
         stressed = tuple(np.flatnonzero(stresses).tolist())
         self._terms = terms
         structure = Structure(k, vectors, terms, coupled, stressed)

@@ -37,7 +37,7 @@ duration = 2e-4
 frames = 4
 """
 # What must not be imported for --help.
-HEAVY = ("numpy", "scipy", "numba", "meshio", "pyvista", "matplotlib", "h5py", "pydantic", "rich", "symplex.fem")
+HEAVY = ("numpy", "scipy", "numba", "meshio", "pyvista", "matplotlib", "h5py", "rich", "symplex.fem")
 
 
 @pytest.fixture(scope="module")

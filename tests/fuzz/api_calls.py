@@ -149,6 +149,26 @@ def fly(frames: sx.structures.Frames) -> None:
     finite([state.q, state.v])
 
 
+def swing_on(joint: sx.structures.Joint) -> None:
+    """Let a frame move for a step, joined to the ground."""
+    hung = sx.System(MASS, {}, frames=sx.structures.Frames(CELLS, POINTS), joints={"joint": joint})
+    state = sx.EnergyMomentum(1e-3).start(hung, hung.state(POINTS)).advance(1e-3)
+    finite([state.q, state.v])
+
+
+def hinge() -> sx.structures.Joint:
+    """Return a hinge on the ground."""
+    return sx.structures.Joint("revolute", (CELLS[0], None), POINTS, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
+
+
+def turn_hinge(energies: dict[str, Any], loads: dict[str, Any]) -> None:
+    """Let a frame on a hinge move for a step."""
+    frames, joints = sx.structures.Frames(CELLS, POINTS), {"hinge": hinge()}
+    hung = sx.System(MASS, energies, frames=frames, joints=joints, loads=loads)
+    state = sx.EnergyMomentum(1e-3).start(hung, hung.state(POINTS)).advance(1e-3)
+    finite([state.q, state.v])
+
+
 def move(integrator: sx.Integrator) -> None:
     """Let a few points move by a method for a moment."""
     points = system()
@@ -416,8 +436,47 @@ def calls() -> dict[str, Call]:
             rest=[[0.5, 0.0]],
             stiffness=[[[3.0, 1.0], [1.0, 2.0]]],
             stress=[[0.0, 0.1]],
+            couplings=[(0, 0), (0, 1), (1, 1)],
         ),
         "Frames": _call(sx.structures.Frames, fly, nodes=CELLS, points=POINTS, held=np.zeros((1, 6), bool)),
+        "Joint": _call(
+            sx.structures.Joint,
+            swing_on,
+            kind="universal",
+            bodies=(CELLS[0], None),
+            points=POINTS,
+            at=[0.0, 0.0, 1.0],
+            axis=[1.0, 0.0, 0.0],
+            second=[0.0, 0.0, 1.0],
+        ),
+        "body_particles": _call(
+            sx.structures.body_particles,
+            ignore,
+            mass=2.0,
+            center=[0.0, 1.0, 0.0],
+            radii=[0.1, 0.2, 0.3],
+            axes=np.eye(3),
+        ),
+        "JointSpring": _call(
+            sx.structures.JointSpring,
+            lambda spring: turn_hinge({"spring": spring}, {}),
+            joint=hinge(),
+            stiffness=3.0,
+            rest=0.1,
+            stops=(-1.0, 1.0),
+            stop_stiffness=10.0,
+            coordinate="angle",
+        ),
+        "JointLoad": _call(
+            sx.structures.JointLoad,
+            lambda load: turn_hinge({}, {"load": load}),
+            joint=hinge(),
+            moment=([0.0, 1.0], [0.0, 2.0]),
+            damping=0.1,
+            friction=0.2,
+            slip=0.1,
+            coordinate="angle",
+        ),
         "Moment": _call(sx.structures.Moment, apply, particles=CELLS, mass=MASS, moment=[1.0, 2.0, 3.0], history=1.0),
         "Section": _call(sx.structures.Section, ignore, area=0.1, I1=1e-3, I2=2e-3, J=1e-3, k1=0.8, k2=0.9),
         "Section.rectangle": _call(sx.structures.Section.rectangle, ignore, height=0.1, width=0.2),
@@ -445,6 +504,40 @@ def calls() -> dict[str, Call]:
             group=None,
             formulation="green",
             extent=0.5,
+        ),
+        "Orthotropic": _call(
+            sx.structures.Orthotropic, ignore, E1=9.0, E2=2.0, nu12=0.3, G12=1.0, G13=1.0, G23=1.0, density=1.0
+        ),
+        "Ply": _call(sx.structures.Ply, ignore, thickness=0.1, material=RUBBER, angle=30.0),
+        "ShellProperties": _call(
+            sx.structures.ShellProperties,
+            ignore,
+            membrane=np.eye(3),
+            coupling=np.zeros((3, 3)),
+            bending=np.eye(3),
+            shear=np.eye(2),
+            thickness=0.1,
+            mass=1.0,
+            center=0.01,
+            moment=0.1,
+        ),
+        "ShellProperties.uniform": _call(sx.structures.ShellProperties.uniform, ignore, thickness=0.1, material=RUBBER),
+        "ShellProperties.laminate": _call(
+            sx.structures.ShellProperties.laminate, ignore, plies=[sx.structures.Ply(0.1, RUBBER, 30.0)]
+        ),
+        "shells": _call(
+            sx.structures.shells,
+            lambda made: finite(made.section_forces(1.01 * made.points)["quad"]),
+            mesh=sx.Mesh(
+                np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.1]]),
+                {"quad": np.arange(4, dtype=np.int32)[None]},
+            ),
+            properties=sx.structures.ShellProperties.uniform(0.1, RUBBER),
+            offset=0.01,
+            direction=[1.0, 0.0, 0.0],
+            directors=np.tile([0.0, 0.0, 1.0], (4, 1)),
+            fold=35.0,
+            extent=0.1,
         ),
         "Surface.of": _call(sx.contact.Surface.of, ignore, mesh=TWO, bodies=None),
         "Bars": _call(sx.Bars, carry, pairs=PAIRS, law=sx.measures.GreenStrain(10.0, 1.2), dim=3),

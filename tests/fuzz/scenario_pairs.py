@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import cycle
 from typing import Any
 
+from symplex.scenario.reading import fields_of
 from symplex.scenario.tables import Tables, kinds_of
 
 Data = dict[str, Any]
@@ -60,7 +61,7 @@ def _integrators() -> Iterator[tuple[str, Data]]:
 
     for kind, model in METHODS.items():
         values = {"dt": DT, "grid": 1e-4}
-        given = {key: values[key] for key, field in model.model_fields.items() if key in values and field.is_required()}
+        given = {key: values[key] for key, field in fields_of(model).items() if key in values and field.is_required}
         rods = {"rod": [ROPES], "body": [CUBE]} if kind in ("rattle", "shake") else {}
         yield kind, {"integrator": {"kind": kind} | given} | rods
     yield "newmark, implicit", {"integrator": {"kind": "newmark", "beta": 0.25, "dt": DT}}

@@ -44,7 +44,7 @@ NOT_CALLED = {
     *("EquilibriumPath", "StaticEquilibrium"),
     *("Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
     *("Imported", "Modes", "ComplexModes", "FrequencyResponse", "ModesFound", "ResponseFound", "Study"),
-    *("Observation", "Probe", "write_page", "Beams", "Reporter", "Sample"),
+    *("Observation", "Probe", "write_page", "Beams", "Shells", "JointReaction", "Reporter", "Sample"),
     "Ranks",  # of processes that mpiexec starts
 }
 

@@ -668,6 +668,7 @@ def briefly_run(scenario: Any, folder: Path) -> str:
 
 
 def test_every_key_is_used():
+    from symplex.scenario.reading import keys_of
     from symplex.scenario.tables import Tables, kinds_of
 
     used: dict[str, set[str]] = {}
@@ -678,7 +679,7 @@ def test_every_key_is_used():
                     used.setdefault(table["kind"] if name == "integrator" else name, set()).update(table)
     for name, of in kinds_of(Tables).items():
         for kind, model in of.models.items():
-            keys = {field.alias or key for key, field in model.model_fields.items()}
+            keys = set(keys_of(model))
             assert keys <= used[kind if name == "integrator" else name], f"[{name}] {kind}"
 
 

@@ -280,7 +280,7 @@ def test_methods_that_keep_their_stencils_refuse_contact():
     kind = '"adaptive-variational"\ndt = 1e-4'
     (line,) = refused(TWO + "[[contact]]\n", NEWMARK.replace('"newmark"', kind))
     assert "[[contact]] #1 'contact': bodies find new places to touch" in line
-    assert 'such as kind = "newmark" or "force-stepping"' in line
+    assert 'such as kind = "energy-momentum" or "midpoint"' in line
 
 
 def test_force_stepping_tells_of_bodies_that_are_far_apart():

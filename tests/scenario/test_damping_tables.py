@@ -326,7 +326,7 @@ def test_methods_that_cannot_are_told():
     reported = line_of(body("viscous = [{ ratio = 0.3, time = 1 }]"), stepping)
     assert reported == (
         "[[body]] #1 'cube': its material is viscous, which force-stepping does not take; take another integrator, "
-        'such as kind = "newmark" or "energy-momentum".'
+        'such as kind = "energy-momentum" or "midpoint".'
     )
     reported = line_of(body() + "[[damping]]\nbeta = 1\n", NEWMARK.replace('"newmark"', '"newmark"\ndt = 1e-4'))
     assert "dt = 0.0001 s is above the stability limit of explicit Newmark" in reported

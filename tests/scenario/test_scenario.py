@@ -340,7 +340,8 @@ MISTAKES = {
         + '[[load]]\nname = "p"\nkind = "pressure"\nbody = "cube"\ngroup = "z_max"\npressure = 1.0\n'
         + REST.replace('"newmark"', '"force-stepping"\ngrid = 1e-4'),
         "[[load]] #1 'p': it follows the surface, so it has no potential, which force-stepping needs; "
-        'take another integrator, such as kind = "newmark" or "energy-momentum", or a constant nodal load or traction.',
+        'take another integrator, such as kind = "energy-momentum" or "midpoint", '
+        "or a constant nodal load or traction.",
     ),
     "history without its keys": (
         BODY

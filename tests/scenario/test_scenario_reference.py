@@ -12,6 +12,7 @@ import pytest
 
 from symplex.meshes.closed_surfaces import box_surface
 from symplex.scenario.methods import IntegratorTable
+from symplex.scenario.reading import fields_of, keys_of
 from symplex.scenario.scenario import Scenario
 from symplex.scenario.table import Table
 from symplex.scenario.tables import Tables, kinds_of
@@ -45,7 +46,7 @@ def scenario_with(example: str) -> str:
 
 def declared(model: type[Table], key: str) -> tuple[str, str]:
     """Return the class that declares a key, and the key."""
-    name = next((name for name, field in model.model_fields.items() if field.alias == key), key)
+    name = next((name for name, field in fields_of(model).items() if field.key == key), key)
     owners = [of for of in model.__mro__[:-1] if name in inspect.get_annotations(of)]
     return (owners or [model])[0].__name__, key
 
@@ -54,14 +55,13 @@ def keys_in(model: type[Table], data: Any, seen: set[tuple[str, str]]) -> None:
     """Add the keys of a table and of those inside that data have, by the name of the class."""
     if not isinstance(data, dict):
         return
-    fields = {field.alias or name: field for name, field in model.model_fields.items()}
     inside = [x for x in (model, *inner_tables(model)) if not issubclass(x, IntegratorTable)]
     for key, value in data.items():
-        if key in fields:
+        if key in keys_of(model):
             seen.add(declared(model, key))
             for item in _dicts(value):
                 for inner in inside:
-                    if item.keys() <= {f.alias or n for n, f in inner.model_fields.items()} | {"mu", "K", "k"}:
+                    if item.keys() <= set(keys_of(inner)) | {"mu", "K", "k"}:
                         keys_in(inner, item, seen)
 
 

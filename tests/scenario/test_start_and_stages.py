@@ -620,7 +620,10 @@ def test_histories_count_from_when_they_begin():
         (BAR + STAGES + RUN.partition("[output]")[0], "[integrator]: each [[stage]] has its own"),
         (BAR + STAGES + "[run]\nduration = 1\n", "[run]: duration is given by each [[stage]]; leave it out here."),
         (BAR + "[[stage]]\nduration = 1\n", "[[stage]] #1: integrator is missing."),
-        (BAR + stage(1, "verlet"), "[[stage]] #1: integrator: kind must be one of 'newmark'"),
+        (
+            BAR + stage(1, "verlet"),
+            "[[stage]] #1: integrator: kind must be one of 'energy-momentum', 'midpoint'",
+        ),
         (BAR + stage(-1, "midpoint"), "integrator: dt is missing (s)."),
         (BAR + stage(-1, "newmark"), "duration must be positive, got -1 s."),
         (

@@ -1,4 +1,4 @@
-"""The examples of docs/extending.md keep what they declare, and are as short as it says."""
+"""The examples of docs/extending.md and of the tutorial keep what they declare, and are short."""
 
 import importlib.util
 import re
@@ -17,13 +17,14 @@ from symplex.testing import integrators
 from symplex.time.integrator import FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
 
-PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE, TUTORIAL = DOCS / "extending.md", DOCS / "learn" / "your-own.md"
 CHECKS = integrators.CHECKS.values()
 
 
-def _written(module: str, folder: Path, heading: str, most_lines: int):
-    """Yield the module in the first block of code below a heading of the page."""
-    text = PAGE.read_text("utf-8").partition(heading)[2]
+def _written(module: str, folder: Path, heading: str, most_lines: int, page: Path = PAGE):
+    """Yield the module in the first block of code below a heading of a page."""
+    text = page.read_text("utf-8").partition(heading)[2]
     source = re.search(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE).group(1)
     assert source.count("\n") <= most_lines
     path = folder / f"{module}.py"
@@ -38,8 +39,9 @@ def _written(module: str, folder: Path, heading: str, most_lines: int):
 
 @pytest.fixture(scope="module")
 def position_verlet(tmp_path_factory):
-    """The explicit integrator of the page."""
-    for module in _written("position_verlet", tmp_path_factory.mktemp("extending"), "## An integrator", 60):
+    """The explicit integrator of the tutorial, next to an energy."""
+    folder = tmp_path_factory.mktemp("extending")
+    for module in _written("position_verlet", folder, "## An energy and an integrator", 75, TUTORIAL):
         yield module.PositionVerlet
 
 

@@ -21,6 +21,8 @@ QUICK = [
     "bar-on-wall",
     "free-body",
     "ring",
+    "shell-patch",
+    "plate-end-shear",
 ]
 
 

@@ -46,11 +46,12 @@ class EnergyMomentum(ImplicitIntegrator):
 
     compensated: bool = False
 
+    kind = "energy-momentum"
     order = 2
     conserves = frozenset({"energy", "momentum", "angular momentum"})
     symmetric = True
     needs = frozenset({"gradient", "discrete_gradient"})
-    takes = IMPLICIT | {"jumping supports", "massless nodes", "composition", "frames"}
+    takes = IMPLICIT | {"jumping supports", "massless nodes", "composition", "frames", "joints"}
 
     def scheme(self, h: float) -> Scheme:
         """Return (2/h) M Δq + h DG(q0, q0 + Δq) − h f = 2 M v0."""

@@ -95,6 +95,7 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
     iterations: Annotated[int, whole(1, MOST_ITERATIONS)] = field(default=200, kw_only=True)
     linear: Annotated[Linear, Key("solver")] = field(default="auto", kw_only=True)
 
+    kind = "graham-jelenic"
     symmetric = True
     columns = (STEPS, count_column("iterations", plotted=True), count_column("factorised"))
 

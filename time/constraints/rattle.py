@@ -129,6 +129,8 @@ class Rattle(ConstrainedIntegrator["RattleMotion"]):
         If the step is not positive, or beta negative.
     """
 
+    kind = "rattle"
+
     @property
     def name(self) -> str:
         """How messages call the method."""
@@ -139,7 +141,7 @@ class Rattle(ConstrainedIntegrator["RattleMotion"]):
         """Constraints, and without β supports that move."""
         moving: set[Trait] = set() if self.beta > 0.0 else {"moving supports"}
         uses: set[Trait] = {"composition", "thermostat"}
-        return frozenset({"supports", "loads", "constraints", "changing stencils", "frames", *moving, *uses})
+        return frozenset({"supports", "loads", "constraints", "changing stencils", "frames", "joints", *moving, *uses})
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> RattleMotion:
         return RattleMotion(system, self, t0, dt, n)
@@ -170,7 +172,8 @@ class Shake(ConstrainedIntegrator["ShakeMotion"]):
         If the step is not positive, or beta negative.
     """
 
-    takes = frozenset({"supports", "loads", "constraints", "changing stencils", "frames"})
+    kind = "shake"
+    takes = frozenset({"supports", "loads", "constraints", "changing stencils", "frames", "joints"})
     why_not = MappingProxyType(
         {
             "composition": "its velocities are differences over two steps of one size; take Rattle, of the same "
@@ -197,7 +200,7 @@ class ConstrainedMotion(FixedStepMotion):
     def __init__(self, system: System, method: ConstrainedIntegrator, t0: float, dt: float, n: int):
         super().__init__(system, t0, dt, n)
         rods = {"frames": system.frames.rods} if system.frames else {}
-        self._set = Multipliers(system, {**method.constraints, **rods}, self.name)
+        self._set = Multipliers(system, {**method.constraints, **system.joints, **rods}, self.name)
         self._modified = ModifiedForce(system, method.beta) if method.beta > 0.0 else None
         shape, size = (system.n_nodes, system.dim), self._set.size
         self._multipliers, self._impulses, self._sizes = (np.zeros(size) for _ in range(3))

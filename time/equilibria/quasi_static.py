@@ -58,6 +58,7 @@ class Static(FixedStepIntegrator["StaticMotion"]):
     dt: Annotated[float, positive("s")]
     newton: Annotated[Newton, Without(("halvings",))] = field(default=DEFAULT, kw_only=True)
 
+    kind = "static"
     order = 2
     conserves = frozenset()
     symmetric = False

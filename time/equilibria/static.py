@@ -192,6 +192,8 @@ def _begun(system: System, q: ArrayLike, t: float, since: float | None) -> tuple
     refuse_history(system, "a static equilibrium")
     start = system.state(np.asarray(q, dtype=float), t=t).q
     system.check_start(start)
+    if system.joints:
+        system.joints.require_closed(system, start, np.zeros_like(start), "static_equilibrium")
     system.update_neighbours(start)
     return start, StaticBalance(system, t, start, _way(system, t, since))
 

@@ -69,6 +69,7 @@ class ForceStepping(Summarized, Integrator):
     mirrored: bool | tuple[bool, ...] = False
     count_crossings: bool = False
 
+    kind = "force-stepping"
     order = 1.5
     conserves = frozenset({"energy", "symplectic form"})
     energy = LATTICE_TOTAL.name

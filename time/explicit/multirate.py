@@ -77,6 +77,7 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
     contact_safety: Annotated[float, positive("1", 1.0)] = 0.2
     given: Mapping[str, Given] = field(default_factory=dict)
 
+    kind = "multirate"
     order = 2
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
     symmetric = True

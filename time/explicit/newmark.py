@@ -82,6 +82,8 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion"]):
     contact_safety: Annotated[float, positive("1", 1.0)] = 0.2
     newton: Newton = field(default=Newton(), kw_only=True)
 
+    kind = "newmark"
+
     @classmethod
     def trapezoidal(cls, dt: float, **options: Any) -> Newmark:
         """Return the member with β = ¼: the average acceleration, stable for linear systems at any step."""

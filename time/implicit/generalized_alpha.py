@@ -42,6 +42,7 @@ class GeneralizedAlpha(ImplicitIntegrator):
 
     rho_inf: Annotated[float, between(0.0, 1.0)] = 0.8
 
+    kind = "generalized-alpha"
     order = 2
     conserves = frozenset({"momentum"})
     symmetric = False
@@ -77,6 +78,7 @@ class HilberHughesTaylor(ImplicitIntegrator):
 
     alpha: Annotated[float, between(-1.0 / 3.0, 0.0)] = -0.05
 
+    kind = "hht"
     order = 2
     conserves = frozenset({"momentum"})
     symmetric = False

@@ -86,7 +86,15 @@ class ImplicitMotion(FixedStepMotion):
         self.symmetric = symmetric
 
     def begin(self, q: Array, v: Array) -> None:
-        """Take positions and velocities [n, dim] of the start, and find all else that moves."""
+        """Take positions and velocities [n, dim] of the start, and find all else that moves.
+
+        Raises
+        ------
+        InfeasibleStart
+            If joints are open there.
+        """
+        if self.system.joints:
+            self.system.joints.require_closed(self.system, q, v, self.name.removesuffix("Motion"))
         super().begin(q, v)
         if self._own_a is not None:
             self._own_a[...] = self._a

@@ -42,6 +42,7 @@ class Midpoint(ImplicitIntegrator):
 
     alpha: Annotated[float, between(0.0, 1.0)] = 0.5
 
+    kind = "midpoint"
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
 
     @property
@@ -58,7 +59,7 @@ class Midpoint(ImplicitIntegrator):
     def takes(self) -> frozenset[Trait]:
         """All but nodes without mass and constraints; only α = ½ can be composed."""
         more: set[Trait] = {"jumping supports"}
-        of_half: set[Trait] = {"composition", "frames"}
+        of_half: set[Trait] = {"composition", "frames", "joints"}
         return IMPLICIT | more | of_half if self.symmetric else IMPLICIT | more
 
     def scheme(self, h: float) -> Scheme:

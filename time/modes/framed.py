@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import final
+from functools import cached_property
+from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +14,8 @@ from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.solvers.nodal_coordinates import NodalCoordinates
 
 _DENSE = 300  # coordinates, up to which all frequencies are computed at once
+_RANK = 1e-12  # of the squares of conditions of length one, below which they are redundant
+_DELTA = 1e-9  # of the stiffness that joints have, where they are redundant
 _SHIFT = 1e-8  # of the mean of K/M, below zero: K of a body that nothing holds is singular
 
 
@@ -28,6 +31,8 @@ class FramedMotions:
 
     Attributes
     ----------
+    n_free : int
+        How many coordinates are free.
     scale : float
         The mean of K/M in 1/s², a measure of the largest ω².
     """
@@ -35,43 +40,110 @@ class FramedMotions:
     def __init__(self, motions: SmallMotions):
         system = motions.system
         assert system.frames is not None, "it is for systems with frames"
+        self._joints = system.joints
         self._q, self._coordinates = motions.q, NodalCoordinates(system, system.frames)
         forces = system.gradient(motions.q)
         for load in system.loads.values():
             forces -= load(motions.t, motions.q, np.zeros_like(motions.q))
+        stiffness = motions.symmetric_stiffness
+        if system.joints:
+            stiffness = stiffness.copy()
+            multipliers = system.joints.balance(system, motions.q, forces)
+            system.joints.add_stiffness(multipliers, system.joint_slots(), stiffness)
         self._fixed = self._coordinates.system.fixed
-        self.free = np.flatnonzero(~self._fixed.ravel())
-        self._K = self._matrix(motions.symmetric_stiffness, forces)
+        self._basis = self._coordinates.basis(motions.q)
+        self.n_free = int(np.shape(self._basis)[1])
+        self._K = self._matrix(stiffness, forces)
         self._M = self._matrix(system.mass_values[:, None, None] * np.eye(3), np.zeros_like(forces))
+        self._G = sp.csr_array(self._conditions() @ self._basis)
         self.scale = float(np.mean(np.array(self._K.diagonal(), float) / np.array(self._M.diagonal(), float))) or 1.0
 
     def _matrix(self, blocks: Array, forces: Array) -> sp.csr_array:
         pattern, q = self._coordinates.system.pattern, self._q
         out = pattern.zeros(3)
         self._coordinates.write_matrix(blocks, (q, q), np.zeros(self._fixed.shape), forces, 1.0, out)
-        matrix = sp.csr_array(pattern.matrix(out))[self.free][:, self.free]
+        matrix = self._basis.T @ sp.csr_array(pattern.matrix(out)) @ self._basis
         return sp.csr_array(0.5 * (matrix + matrix.T))
+
+    def _conditions(self) -> sp.csr_array:
+        """Return the gradients [c, 3 nodes] of the conditions of joints."""
+        joints, f = self._joints, len(self._coordinates.frames)
+        size = self._fixed.size
+        if not joints:
+            return sp.csr_array((0, size))
+        rows = joints.resultants(self._q, joints.gradients(self._q)).reshape(joints.size, 2, 6)
+        condition, side = np.nonzero(joints.frame >= 0)
+        columns = 6 * joints.frame[condition, side][:, None] + np.arange(6)
+        assert size >= 6 * f, "frames come first"
+        values = rows[condition, side].ravel()
+        return sp.csr_array((values, (np.repeat(condition, 6), columns.ravel())), shape=(joints.size, size))
 
     def lowest(self, n: int) -> tuple[Array, Array]:
         """Return the n lowest ω² [n] in 1/s², ascending, and their shapes [n, nodes, 3] with uᵀ M u = 1."""
-        if not 1 <= n <= len(self.free):
+        if not 1 <= n <= self.n_moving:
             raise InvalidSystem(
-                f"natural_modes: n must be from 1 to {len(self.free)}, how many coordinates are free, got {n}."
+                f"natural_modes: n must be from 1 to {self.n_moving}, how many coordinates are free, got {n}."
             )
         squares, vectors = self._pairs(n)
-        z = np.zeros((n, self._fixed.size))
-        z[:, self.free] = vectors.T
+        z = (self._basis @ vectors).T
         return squares, np.array([self._coordinates.motions(self._q, one.reshape(-1, 3)) for one in z])
+
+    @cached_property
+    def n_moving(self) -> int:
+        """How many independent motions there are."""
+        return self.n_free - self._rank
+
+    @cached_property
+    def _rank(self) -> int:
+        """The rank of the conditions of joints."""
+        if not self._joints:
+            return 0
+        scaled = self._scaled_conditions()
+        return int(np.linalg.matrix_rank(scaled @ scaled.T, tol=_RANK, hermitian=True))
+
+    @cached_property
+    def _possible(self) -> Array:
+        """The motions [free, k] that joints let be, orthonormal."""
+        if not self._joints:
+            return np.eye(self.n_free)
+        return np.linalg.svd(self._scaled_conditions())[2][self._rank :].T
+
+    def _scaled_conditions(self) -> Array:
+        """Return the conditions as a full matrix with rows of length one."""
+        G = self._G.toarray()
+        norms = np.linalg.norm(G, axis=1, keepdims=True)
+        return G / np.where(norms > 0.0, norms, 1.0)
+
+    def _within_joints(self, shift: float) -> dict[str, Any]:
+        """Return what lets the Lanczos method find motions that joints let be: (K − σM)⁻¹ among them."""
+        if not self._joints:
+            return {}
+        from scipy.sparse.linalg import LinearOperator, splu
+
+        n, c, K = self.n_free, self._joints.size, self._K - shift * self._M
+        size = float(abs(K).max())
+        norms = np.sqrt(np.asarray(self._G.multiply(self._G).sum(axis=1)).ravel())
+        G = sp.csr_array(sp.diags_array(size / np.where(norms > 0.0, norms, 1.0)) @ self._G)
+        whole = sp.csc_array(sp.block_array([[K, G.T], [G, -_DELTA * size * sp.eye_array(c)]]))
+        factors = splu(whole)
+
+        def solve(b: Array) -> Array:
+            return factors.solve(np.concatenate([b.ravel(), np.zeros(c)]))[:n]
+
+        return {"OPinv": LinearOperator((n, n), solve, dtype=float)}  # pyright: ignore[reportCallIssue]
 
     def _pairs(self, n: int) -> tuple[Array, Array]:
         from scipy.linalg import eigh
         from scipy.sparse.linalg import ArpackError, eigsh
 
-        if len(self.free) <= max(_DENSE, 2 * n + 2):
-            return eigh(self._K.toarray(), self._M.toarray(), subset_by_index=[0, n - 1])
-        start = np.random.default_rng(0).standard_normal(len(self.free))
+        if self.n_free <= max(_DENSE, 2 * n + 2):
+            Z = self._possible
+            K, M = (Z.T @ (matrix @ Z) for matrix in (self._K, self._M))
+            squares, vectors = eigh(K, M, subset_by_index=[0, n - 1])
+            return squares, Z @ vectors
+        start, shift = np.random.default_rng(0).standard_normal(self.n_free), -_SHIFT * self.scale
         try:
-            options = {"sigma": -_SHIFT * self.scale, "v0": start}
+            options = {"sigma": shift, "v0": start} | self._within_joints(shift)
             squares, vectors = eigsh(sp.csc_array(self._K), n, sp.csc_array(self._M), **options)  # pyright: ignore
         except (ArpackError, RuntimeError) as error:
             raise NoEquilibrium(f"the natural frequencies were not found: {str(error).rstrip('.')}.") from error

@@ -107,7 +107,7 @@ def natural_modes(system: System, state: State, n: int, *, solver: LinearOfModes
     # Of equal ones a part is any mixture: all rigid motions are found, and those that are asked for kept.
     some = n + len(allowed_motions(motions)[1])
     framed = FramedMotions(motions) if system.frames else None
-    moving = motions.n_moving if framed is None else len(framed.free)
+    moving = motions.n_moving if framed is None else framed.n_moving
     more = max(n, min(some, moving)) if n > 0 else n
     squares, shapes = lowest(motions, more, solver) if framed is None else framed.lowest(more)
     squares, shapes, kinds = sorted_rigid(motions, squares, shapes, framed.scale if framed else scale(motions))

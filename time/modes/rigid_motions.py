@@ -134,6 +134,8 @@ def allowed_motions(motions: SmallMotions) -> tuple[Array, list[str]]:
     size = float(np.abs(motions.q - motions.q.mean(axis=0)).max(initial=0.0)) or 1.0
     every[dim:] /= size
     at_supports = every[:, system.fixed].T  # [held, d]
+    if system.joints:
+        at_supports = np.concatenate([at_supports, np.array([system.joints.rates(motions.q, v) for v in every]).T])
     shifts = _null(at_supports[:, :dim])
     turns = _null(at_supports)
     padded = np.hstack([shifts, np.zeros((len(shifts), len(every) - dim))])

@@ -53,4 +53,5 @@ def rotating_frame(system: System, angular_velocity: ArrayLike, point: ArrayLike
         moving=system.moving.motions,
         massless=system.massless,
         frames=system.frames,
+        joints=system.joints,
     )

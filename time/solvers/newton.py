@@ -278,7 +278,8 @@ class NewtonSolver:
         self._history = []
         self._accept(norm)
         enough = self.settings.tolerance * norm
-        end, count, self._smooth, floor = _find(self, norm, limit, enough, DESCENT, HALVINGS, LEAPS)
+        find = _find if self.share_of is None else _find_limited
+        end, count, self._smooth, floor = find(self, norm, limit, enough, DESCENT, HALVINGS, LEAPS)
         if end != FOUND:
             self._impatient = end == MANY and limit < _PATIENCE
             raise self._failure(floor)
@@ -386,8 +387,6 @@ class NewtonSolver:
 
     def _free_part(self) -> float:
         """Return the part of the correction to begin with: on which nothing passes through, if something must not."""
-        if self.share_of is not None:
-            return self.share_of(self._correction)
         if not self.system.collision_checked:
             return 1.0
         np.subtract(self.increment, self._correction, out=self._trial)
@@ -402,9 +401,7 @@ class NewtonSolver:
         return part
 
     def _next_is_shorter(self, part: float) -> bool:
-        """Return whether the same matrix gives a shorter correction at the trial increment, or none is asked for."""
-        if self.share_of is not None:
-            return True
+        """Return whether the same matrix gives a shorter correction at the trial increment."""
         following = self._linear.solve(self._trial_residual, _FORCING)
         shorter = (1.0 - SHORTER * part) ** 2
         return self._length(following) ** 2 < shorter * self._length(self._correction) ** 2
@@ -468,6 +465,7 @@ class NewtonSolver:
 
 _steps = NewtonSolver._try, NewtonSolver._accept, NewtonSolver._linearise, NewtonSolver._correct, NewtonSolver._put
 _find = newtons_method(*_steps, NewtonSolver._free_part, NewtonSolver._next_is_shorter)
+_find_limited = newtons_method(*_steps, lambda solver: solver.share_of(solver._correction), lambda solver, part: True)
 
 
 def _advice(energies: Iterable[Energy | None]) -> str:

@@ -8,7 +8,11 @@ The equations r(Δq) = 0 of particles have unknown forces within frames in addit
 resultants and moments P(q)ᵀ r = (Σ r, Σ ρ × r) with the arms ρ where the forces r act: at the middle of a step or at
 its end. Tested with the increment itself, Δq = P(q̄) z, they do no work; so what a method keeps without frames it keeps
 with them. With δΔq = P¹ (δu, T δθ), T = 4/(4 + θ²) (1 + ½ θ̂), and w = 0.5 or 1 for arms in the middle or at the end,
-the matrix is P(q)ᵀ K P¹ (1, T) + w Σ r̂ ρ̂¹ T on the rotations.
+the matrix is P(q)ᵀ K P¹ (1, T) + w Σ r̂ ρ̂¹ T on the rotations. A rod has no equation for rotations about its axis d; the
+matrix has s d d¹ᵀ T there, with a stiffness s as large as that of its other rotations, and no such rotation follows.
+
+Conditions g = 0 of joints are quadratic, so that their forces G(q̄)ᵀλ do the work λ·G(q̄)Δq = λ·(g¹ − g⁰) = 0 and have no
+resultants. Multipliers λ are unknowns as well (`symplex.time.solvers.joint_border`).
 
 The null space method of Betsch and Leyendecker (Int. J. Numer. Meth. Engng 67 (2006) 499), in increments.
 """
@@ -18,6 +22,7 @@ from __future__ import annotations
 from typing import Protocol, final, runtime_checkable
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
@@ -26,10 +31,12 @@ from symplex.fem.compiled.kernels import formula, kernel
 from symplex.fem.structures.frames import Frames
 from symplex.fem.system import System
 from symplex.time.solvers.direct import SparseSolver
+from symplex.time.solvers.joint_border import JointBorder
 from symplex.time.solvers.newton import Newton, NewtonSolver
 from symplex.time.solvers.step_equations import StepEquations
 
 _DENSE, _SPARSE = 30, 2000  # unknowns between which factors of the few couplings of lines take least
+_ALONG = 1e-4  # sine of an angle, below which a rotation is about the axis of a rod
 _ROTATION = 1.0  # by which a correction of a balance of forces may rotate a frame about an axis
 
 
@@ -42,10 +49,14 @@ def newton_solver(system: System, settings: Newton) -> NewtonSolver | FramedSolv
 class NodalCoordinates:
     """The coordinates z [nodes, 3] of a system with frames: u and θ of each frame, then u of all other nodes.
 
+    Those of Newton's method have multipliers of joints in addition, three to a node.
+
     Parameters
     ----------
     system : System
     frames : Frames
+    with_joints : bool, default False
+        Whether there are multipliers.
 
     Attributes
     ----------
@@ -55,9 +66,13 @@ class NodalCoordinates:
         Of the nodes of z: their masses and, for those of θ, inertias of which norms are made, and what is held.
     pattern : Pattern
         That of matrices of particles.
+    n_nodes : int
+        How many are those of motions; multipliers follow.
+    border : JointBorder or None
+        The conditions of joints.
     """
 
-    def __init__(self, system: System, frames: Frames):
+    def __init__(self, system: System, frames: Frames, with_joints: bool = False):
         if system.changing or system.collision_checked:
             raise InvalidSystem("frames cannot be used yet with contact between bodies, whose stencils change.")
         if np.any(system.moving.mask[frames.nodes]):
@@ -73,14 +88,23 @@ class NodalCoordinates:
         all_pairs = np.stack([pairs[:, 0, [0, 0, 1, 1]], pairs[:, 1, [0, 1, 0, 1]]], axis=2).reshape(-1, 2)
         present = (all_pairs >= 0).all(axis=1)
         mass, fixed = self._masses(system, frames), self._fixed(system, frames)
-        self.system = _System(mass, fixed, np.unique(all_pairs[present], axis=0).astype(np.int32), system, self)
+        self._held, self._rods = fixed[1 : 2 * f : 2].copy(), np.flatnonzero(frames.is_rod)  # rotations that are held
+        pairs = np.unique(all_pairs[present], axis=0).astype(np.int32)
+        self.n_nodes, self.border = len(mass), None
+        if with_joints and system.joints:
+            self.border = border = JointBorder(system, len(mass))
+            mass = np.concatenate([mass, np.ones(border.n_nodes)])
+            fixed, pairs = np.concatenate([fixed, border.unused]), np.concatenate([pairs, border.pairs])
+        self.system = _System(mass, fixed, pairs, system, self)
         keys = np.asarray(self.system.pattern.rows() * len(mass) + self.system.pattern.indices)
+        if self.border is not None:
+            self.border.find_places(keys, len(mass))
         requested = all_pairs[:, 0].astype(np.int64) * len(mass) + all_pairs[:, 1]
         self._places = np.where(present, np.searchsorted(keys, requested), -1).astype(np.int32).reshape(-1, 4)
 
     def _masses(self, system: System, frames: Frames) -> Array:
         mass = np.asarray(system.mass)
-        of_frames = mass[frames.nodes]
+        of_frames = frames.shares[:, None] * mass[frames.nodes]
         second = (of_frames * (frames.rest_arms**2).sum(axis=2)).sum(axis=1)
         return np.concatenate([np.column_stack([of_frames.sum(axis=1), 2.0 / 3.0 * second]).ravel(), mass[self.free]])
 
@@ -91,6 +115,8 @@ class NodalCoordinates:
     def node_of(self, coordinate: int) -> int:
         """Return a node that moves with a coordinate, for messages."""
         f = 2 * len(self.frames)
+        if self.border is not None and coordinate >= self.n_nodes:
+            return self.border.node_of(coordinate)[0]
         return int(self.frames[coordinate // 2, 0] if coordinate < f else self.free[coordinate - f])
 
     def write_increment(self, q0: Array, z: Array, out: Array) -> None:
@@ -119,13 +145,30 @@ class NodalCoordinates:
         """
         out[...] = 0.0
         rows = self.pattern.indptr, self.pattern.indices
-        _add_matrix(blocks, *rows, self._places, self._of_node, self.frames, *ends, z, forces, weight, out)
+        _add_matrix(blocks, *rows, self._places, self._of_node, self.frames, self._held, *ends, z, forces, weight, out)
+
+    def basis(self, q: Array) -> sp.csr_array:
+        """Return the small motions that are free, in orthogonal columns [3·nodes, k] of coordinates z.
+
+        All but rotations of rods about their axes, at positions q [n, 3].
+        """
+        fixed = self.system.fixed
+        blocks = np.eye(3) * ~fixed[:, None, :]
+        rods = self._rods
+        d = q[self.frames[rods, 0]] - q[self.frames[rods, 1]]
+        d /= np.linalg.norm(d, axis=1)[:, None]
+        allowed = blocks[2 * rods + 1]
+        _, sizes, kept = np.linalg.svd(np.cross(d[:, None], allowed.swapaxes(1, 2)).swapaxes(1, 2))
+        blocks[2 * rods + 1] = np.where((sizes > _ALONG)[:, None], allowed @ kept.swapaxes(1, 2), 0.0)
+        n = len(fixed)
+        matrix = sp.csc_array(sp.bsr_array((blocks, np.arange(n), np.arange(n + 1)), shape=(3 * n, 3 * n)))
+        return sp.csr_array(matrix[:, np.flatnonzero(abs(matrix).sum(axis=0) > 0.0)])
 
     def motions(self, q: Array, z: Array) -> Array:
         """Return small motions P(q) z [n, 3] of nodes at positions q [n, 3]."""
         out = np.empty_like(q)
         arms = q[self.frames] - q[self.frames].mean(axis=1, keepdims=True)
-        out[self.free] = z[2 * len(self.frames) :]
+        out[self.free] = z[2 * len(self.frames) : self.n_nodes]
         u, theta = z[: 2 * len(self.frames)].reshape(-1, 2, 3).swapaxes(0, 1)
         out[self.frames] = u[:, None] + np.cross(theta[:, None], arms)
         return out
@@ -151,7 +194,9 @@ class _System(System):
     def foremost(self, x: Array) -> tuple[int, float, list[str]]:
         """Return a node with the largest of numbers x of coordinates, this number, and the energies that act there."""
         at = int(np.argmax(x))
-        node = self._coordinates.node_of(at)
+        node, border = self._coordinates.node_of(at), self._coordinates.border
+        if border is not None and at >= self._coordinates.n_nodes:
+            return node, float(x[at]), [f"joint {border.node_of(at)[1]}"]
         return node, float(x[at]), self._of_particles.acting(node)
 
 
@@ -174,11 +219,22 @@ class FramedSolver:
 
     def __init__(self, system: System, settings: Newton):
         assert system.frames is not None, "it is for systems with frames"
-        self.system, self.coordinates = system, NodalCoordinates(system, system.frames)
-        banded = settings.linear == "auto" and _DENSE < self.coordinates.system.fixed.size <= _SPARSE
+        self.system, self.coordinates = system, NodalCoordinates(system, system.frames, with_joints=True)
+        border = self.coordinates.border
+        if border is not None and settings.linear not in ("auto", "dense", "sparse"):
+            raise InvalidSystem(
+                f"joints need a direct linear solver, got {settings.linear!r}. Take 'auto', 'dense' or 'sparse'."
+            )
+        unknowns = self.coordinates.system.fixed.size
+        banded = settings.linear == "auto" and unknowns > _DENSE and (unknowns <= _SPARSE or border is not None)
         self._solver = NewtonSolver(self.coordinates.system, settings, SparseSolver if banded else None)
         self._equations = _Equations(system, self.coordinates)
         self.increment, self.forces = np.zeros(system.fixed.shape), np.zeros(system.fixed.shape)
+
+    @property
+    def multipliers(self) -> Array:
+        """The multipliers [c] of joints that lead to the increment."""
+        return np.zeros(0) if self.coordinates.border is None else self.coordinates.border.multipliers
 
     @property
     def counts(self) -> dict[str, int]:
@@ -197,7 +253,10 @@ class FramedSolver:
         coordinates.write_matrix(*equations.matrix_of(self.increment), zero, equations.residual, 1.0, blocks)
         if equations.of_symmetric:
             blocks = 0.5 * (blocks + blocks[np.lexsort((pattern.rows(), pattern.indices))].transpose(0, 2, 1))
-        fixed = coordinates.system.fixed
+        fixed = coordinates.system.fixed.copy()
+        if coordinates.border is not None:
+            coordinates.border.add_stiffness_of(equations.end, blocks)
+            fixed[coordinates.n_nodes :] = True
         stiffness = float(np.abs(blocks).max(initial=0.0)) or 1.0
         blocks[pattern.held(fixed)] = 0.0
         node, axis = np.nonzero(fixed)
@@ -219,7 +278,9 @@ class FramedSolver:
         coordinates, reduced = self.coordinates, self._equations
         reduced.begin(equations, q0)
         z = np.zeros(coordinates.system.fixed.shape)
-        z[2 * len(coordinates.frames) :] = np.broadcast_to(start, q0.shape)[coordinates.free]
+        z[2 * len(coordinates.frames) : coordinates.n_nodes] = np.broadcast_to(start, q0.shape)[coordinates.free]
+        if coordinates.border is not None and equations.inertia == 0.0:
+            z[coordinates.n_nodes :] = reduced.multipliers_at_start()
         self._solver.share_of = self._share_of if equations.inertia == 0.0 else None
         count = self._solver.solve(reduced, reduced.places, z)
         reduced.at_increment(self._solver.increment)
@@ -272,7 +333,7 @@ class _Equations:
         self._mass_values = system.mass_values
         shape = system.fixed.shape
         self.increment, self.residual, self.forces_found = (np.zeros(shape) for _ in range(3))
-        self.middle, self._end, self._inner = (np.zeros(shape) for _ in range(3))
+        self.middle, self.end, self._inner = (np.zeros(shape) for _ in range(3))
         self.constant, self.places = (np.zeros(coordinates.system.fixed.shape) for _ in range(2))
         self._blocks = system.pattern.zeros(3)
 
@@ -287,15 +348,37 @@ class _Equations:
         x = q0[coordinates.frames]
         self.places[:f:2] = np.abs(x).max(axis=1)
         self.places[1:f:2] = 1.0
-        self.places[f:] = q0[coordinates.free]
+        self.places[f : coordinates.n_nodes] = q0[coordinates.free]
+        if coordinates.border is not None:
+            coordinates.border.begin(q0, equations.inertia, equations.impulse, self._stiffness(equations))
+
+    def _stiffness(self, equations: StepEquations) -> float:
+        """Return about how large K/M is without increment in 1/s², at rest."""
+        if equations.inertia:
+            return 0.0
+        equations.blocks(np.zeros_like(self.increment), self._blocks)
+        diagonal = np.einsum("nii->n", self._blocks[self._system.pattern.diagonal()])
+        return float(np.abs(diagonal).sum() / (3.0 * self._mass.sum())) or 1.0
+
+    def multipliers_at_start(self) -> Array:
+        """Return the unknowns of multipliers at rest that balance as much as they can without increment."""
+        system, border = self._system, self._coordinates.border
+        assert border is not None, "it has joints"
+        border.multipliers[...] = 0.0
+        self._step.forces(np.zeros_like(self.increment), self.forces_found)
+        forces = self.forces_found - self._step.constant / self._step.impulse
+        return border.unknowns(system.joints.balance(system, self._q0, forces))
 
     def at_increment(self, z: Array) -> None:
         """Set all that belongs to particles for an increment z."""
         step = self._step
         self._coordinates.write_increment(self._q0, z, self.increment)
         np.add(self._q0, step.at[0] * self.increment, out=self.middle)
-        np.add(self._q0, self.increment, out=self._end)
+        np.add(self._q0, self.increment, out=self.end)
         step.forces(self.increment, self.forces_found)
+        if (border := self._coordinates.border) is not None:
+            self.places[self._coordinates.n_nodes :] = np.abs(z[self._coordinates.n_nodes :])
+            border.at_increment(z[self._coordinates.n_nodes :], self.middle, self.end, self.forces_found)
         np.multiply(self._mass, step.inertia * self.increment, out=self._inner)
         self._inner += step.impulse * self.forces_found
         np.subtract(self._inner, step.constant, out=self.residual)
@@ -306,6 +389,8 @@ class _Equations:
         """Write the part of the equations that depends on the increment z to out, and set the constant part."""
         self.at_increment(dq)
         self._coordinates.write_resultants(self.middle, self._inner, out)
+        if (border := self._coordinates.border) is not None:
+            border.write_values(out[self._coordinates.n_nodes :])
         at = self.middle if self._constant_at is None else self._constant_at
         self._coordinates.write_resultants(at, self._step.constant, self.constant)
 
@@ -313,17 +398,21 @@ class _Equations:
         """Write their derivative to out."""
         self.at_increment(dq)
         blocks, _ = self.matrix_of(self.increment)
-        ends = self.middle, self._end
+        ends = self.middle, self.end
         self._coordinates.write_matrix(blocks, ends, dq, self.residual, self._step.at[0], out)
+        if (border := self._coordinates.border) is not None:
+            border.add_border(dq[1 : 2 * len(self._coordinates.frames) : 2], out)
 
     def matrix_of(self, dq: Array) -> tuple[Array, tuple[Array, Array]]:
         """Return the matrix [nnz, 3, 3] of particles at an increment [n, 3], and the positions at its end, twice."""
         step = self._step
         step.blocks(dq, self._blocks)
+        if (border := self._coordinates.border) is not None:
+            border.add_stiffness(step.at[0], self._blocks)
         self._blocks *= step.impulse
         if step.inertia:
             self._blocks += step.inertia * self._mass_values[:, None, None] * np.eye(3)
-        return self._blocks, (self._end, self._end)
+        return self._blocks, (self.end, self.end)
 
 
 # -- kernels --------------------------------------------------------------------------------------------------------
@@ -332,6 +421,12 @@ class _Equations:
 @formula
 def _center(q, nodes, i):
     return 0.25 * (q[nodes[0], i] + q[nodes[1], i] + q[nodes[2], i] + q[nodes[3], i])
+
+
+@formula
+def _share(nodes):
+    """Return which part of a particle each of its places in a row stands for: a rod has each of its two twice."""
+    return 0.5 if nodes[0] == nodes[2] and nodes[1] == nodes[3] else 1.0
 
 
 @kernel
@@ -357,11 +452,12 @@ def _write_resultants(q, forces, frames, free, out):
     for f in range(len(frames)):
         nodes = frames[f]
         cx, cy, cz = _center(q, nodes, 0), _center(q, nodes, 1), _center(q, nodes, 2)
+        share = _share(nodes)
         for k in range(3):
             out[2 * f, k], out[2 * f + 1, k] = 0.0, 0.0
         for node in nodes:
             a, b, d = q[node, 0] - cx, q[node, 1] - cy, q[node, 2] - cz
-            x, y, w = forces[node, 0], forces[node, 1], forces[node, 2]
+            x, y, w = share * forces[node, 0], share * forces[node, 1], share * forces[node, 2]
             out[2 * f, 0] += x
             out[2 * f, 1] += y
             out[2 * f, 2] += w
@@ -374,7 +470,7 @@ def _write_resultants(q, forces, frames, free, out):
 
 
 @kernel
-def _add_matrix(blocks, indptr, indices, places, of_node, frames, q, q1, z, forces, weight, out):
+def _add_matrix(blocks, indptr, indices, places, of_node, frames, held, q, q1, z, forces, weight, out):
     n = len(q)
     left, right = np.zeros((n, 3, 3)), np.zeros((n, 3, 3))  # −ρ̂ at q, and −ρ̂¹ T
     T, on = np.empty((3, 3)), np.empty((3, 3))
@@ -388,6 +484,7 @@ def _add_matrix(blocks, indptr, indices, places, of_node, frames, q, q1, z, forc
         cx, cy, cz = _center(q, nodes, 0), _center(q, nodes, 1), _center(q, nodes, 2)
         ex, ey, ez = _center(q1, nodes, 0), _center(q1, nodes, 1), _center(q1, nodes, 2)
         on[...] = 0.0
+        part = weight * _share(nodes)
         for node in nodes:
             _set_minus_cross(q[node, 0] - cx, q[node, 1] - cy, q[node, 2] - cz, left[node])
             a, b, d = q1[node, 0] - ex, q1[node, 1] - ey, q1[node, 2] - ez
@@ -395,7 +492,7 @@ def _add_matrix(blocks, indptr, indices, places, of_node, frames, q, q1, z, forc
                 right[node, 0, j] = T[1, j] * d - T[2, j] * b
                 right[node, 1, j] = T[2, j] * a - T[0, j] * d
                 right[node, 2, j] = T[0, j] * b - T[1, j] * a
-            rx, ry, rz = weight * forces[node, 0], weight * forces[node, 1], weight * forces[node, 2]
+            rx, ry, rz = part * forces[node, 0], part * forces[node, 1], part * forces[node, 2]
             for j in range(3):  # (ω × ρ) × r
                 u, v, s = right[node, 0, j], right[node, 1, j], right[node, 2, j]
                 on[0, j] += v * rz - s * ry
@@ -430,6 +527,34 @@ def _add_matrix(blocks, indptr, indices, places, of_node, frames, q, q1, z, forc
                             out[place[3], i, j] += (
                                 Y[0, i] * by_rotation[0, j] + Y[1, i] * by_rotation[1, j] + Y[2, i] * by_rotation[2, j]
                             )
+    for f in range(len(frames)):
+        nodes = frames[f]
+        if _share(nodes) < 1.0:
+            a, b = nodes[0], nodes[1]
+            place = _place(indptr, indices, places, a, 3)
+            _add_axis(q[a] - q[b], q1[a] - q1[b], z[2 * f + 1], held[f], out[place])
+
+
+@formula
+def _add_axis(d, d1, theta, held, block):
+    """Add s d d¹ᵀ T for the rotation of a rod about its axis, unless what is held of its rotations excludes it."""
+    size, of_held, largest = 0.0, 0.0, 0.0
+    for i in range(3):
+        for j in range(3):
+            largest = max(largest, abs(block[i, j]))
+        size += d[i] * d[i]
+        of_held += d[i] * d[i] if held[i] else 0.0
+    if of_held > 1e-8 * size:
+        return
+    x, y, w = theta[0], theta[1], theta[2]
+    s = largest / size * 4.0 / (4.0 + x * x + y * y + w * w)
+    tx = d1[0] + 0.5 * (d1[1] * w - d1[2] * y)
+    ty = d1[1] + 0.5 * (d1[2] * x - d1[0] * w)
+    tz = d1[2] + 0.5 * (d1[0] * y - d1[1] * x)
+    for i in range(3):
+        block[i, 0] += s * d[i] * tx
+        block[i, 1] += s * d[i] * ty
+        block[i, 2] += s * d[i] * tz
 
 
 @formula

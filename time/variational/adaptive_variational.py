@@ -103,6 +103,7 @@ class AdaptiveVariational(Integrator):
     carry: bool = True
     newton: Annotated[Newton, Without(("halvings",))] = field(default=Newton(), kw_only=True)
 
+    kind = "adaptive-variational"
     order = 2
     conserves = frozenset({"energy", "momentum", "angular momentum"})
     energy = DISCRETE_ENERGY.name

@@ -45,6 +45,7 @@ class VariationalMidpoint(ImplicitIntegrator):
         If the step is not positive.
     """
 
+    kind = "variational-midpoint"
     order = 2
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
     symmetric = True

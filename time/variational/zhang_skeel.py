@@ -83,6 +83,7 @@ class ZhangSkeel(FixedStepIntegrator["ZhangSkeelMotion"]):
     stiff: Annotated[tuple[str, ...], names()] = ()
     newton: Annotated[Newton, Without(("halvings",))] = field(default=Newton(), kw_only=True)
 
+    kind = "zhang-skeel"
     order = 2
     symmetric = True
     columns = (STEPS, count_column("corrections"), MODIFIED_TOTAL)

@@ -1,0 +1,654 @@
+"""Joints between frames: conditions that are inner products of vectors and points fixed in these.
+
+With u = Σ l_a x_a + u₀ and v = Σ r_a x_a + v₀ of the particles x_a of both frames, a condition is g = u·v − c. So it is
+quadratic, λ ∇g at the middle of a step does the work λ (g₁ − g₀) = 0, and as g is the same after any rigid motion of
+both frames, these forces have no resultant and no moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, final, get_args
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from symplex.base.arguments import checked
+from symplex.base.columns import Column, components, vector_columns
+from symplex.base.representation import Summarized
+from symplex.errors import InfeasibleStart, InvalidSystem
+from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
+from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks
+from symplex.fem.measures.constraints import Constraint
+from symplex.fem.structures.frames import Frames
+
+if TYPE_CHECKING:
+    from symplex.fem.masses import Masses
+
+JointKind = Literal["spherical", "revolute", "universal", "cylindrical", "prismatic", "planar", "rigid"]
+KINDS: tuple[JointKind, ...] = get_args(JointKind)
+_BY_AXIS = ("revolute", "cylindrical", "prismatic", "planar")
+_RIGHT_ANGLE = 1e-9  # cosine of the angle between the axes of a universal joint, at most
+_UNDETERMINED = 1e-9  # least eigenvalue of the scaled matrix of multipliers below which conditions are redundant
+_TAKES_PART = 1e-6  # of a combination of multipliers that is not determined
+_CLOSED = 1e-8  # of the size of bodies by which joints may be open at the start
+_PRECISION = 1e-7  # of positions, that may be missing of these in addition
+_TANGENT = 0.1  # of velocities that may open joints at the start
+_DENSE = 300  # conditions up to which all eigenvalues are computed
+_SHIFT = 1e-11  # of the scaled matrix beyond that
+_TINY = 1e-300
+
+
+_Term = tuple[Array, Array]  # weights [k] and a constant [3]
+
+
+@final
+class Products(Copyable):
+    """Inner products u·v of u = Σ l_a x_a + u₀ and v = Σ r_a x_a + v₀.
+
+    Parameters
+    ----------
+    pairs : list of ((float64 [k], float64 [3]), (float64 [k], float64 [3]))
+        l and u₀, and r and v₀, of each product.
+
+    Attributes
+    ----------
+    left, right : float64 [c, k]
+        l and r, whose sums are 0 or 1.
+    left_constant, right_constant : float64 [c, 3]
+        u₀ and v₀.
+    """
+
+    def __init__(self, pairs: Sequence[tuple[_Term, _Term]]):
+        self.left, self.right = (np.array([pair[side][0] for pair in pairs]) for side in (0, 1))
+        self.left_constant, self.right_constant = (np.array([pair[side][1] for pair in pairs]) for side in (0, 1))
+        self._totals = np.round(self.left.sum(axis=1))[:, None], np.round(self.right.sum(axis=1))[:, None]
+
+    def vectors(self, x: Array) -> tuple[Array, Array]:
+        """Return u and v [c, 3] at positions x [c, k, 3]."""
+        x0, x = x[:, 0], x - x[:, :1]  # weights 1/4r of positions far from the origin would lose digits
+        u = np.einsum("ca,cai->ci", self.left, x) + (self._totals[0] * x0 + self.left_constant)
+        v = np.einsum("ca,cai->ci", self.right, x) + (self._totals[1] * x0 + self.right_constant)
+        return u, v
+
+    def value(self, x: Array) -> Array:
+        """Return u·v [c]."""
+        u, v = self.vectors(x)
+        return np.einsum("ci,ci->c", u, v)
+
+    def gradient(self, x: Array) -> Array:
+        """Return its derivative [c, k, 3]."""
+        u, v = self.vectors(x)
+        return self.left[:, :, None] * v[:, None] + self.right[:, :, None] * u[:, None]
+
+    def padded(self, k: int) -> list[tuple[_Term, _Term]]:
+        """Return u and v of each product, with weights of k particles."""
+        more = ((0, 0), (0, k - self.left.shape[1]))
+        left, right = np.pad(self.left, more), np.pad(self.right, more)
+        return [((left[c], self.left_constant[c]), (right[c], self.right_constant[c])) for c in range(len(self.left))]
+
+    @cached_property
+    def scalars(self) -> Array:
+        """The second derivative [c, k, k], each number times the unit matrix."""
+        product = self.left[:, :, None] * self.right[:, None]
+        return product + product.swapaxes(1, 2)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class JointReaction(Summarized):
+    """What a joint does to its first body; to the second it does the opposite.
+
+    Attributes
+    ----------
+    force : float64 [3]
+        In N.
+    moment : float64 [3]
+        In N m, about the point of the joint in the first body.
+    determined : bool
+        Whether force and moment follow from the motion: those of redundant joints do not, and are the smallest ones.
+    """
+
+    force: Array
+    moment: Array
+    determined: bool
+
+
+@checked
+@final
+class Joint(Constraint):
+    """A joint between two frames, or a frame and the ground: some of their relative motions are impossible.
+
+    ===========  =====================================  ===========================
+    kind         what both bodies have in common        conditions
+    ===========  =====================================  ===========================
+    spherical    the point                              3
+    revolute     the point and the axis                 5: rotations about the axis are left
+    universal    the point; axis and second at right    4: axis is fixed in the first body, second in the second one
+    cylindrical  the axis                               4: rotations about and shifts along it are left
+    prismatic    the axis, and no rotation              5: shifts along the axis are left
+    planar       the plane normal to the axis           3
+    rigid        everything                             6
+    ===========  =====================================  ===========================
+
+    Joints belong to a `System`. They are constraints as well, which `symplex.Rattle` takes from there. Multipliers of
+    points are forces in N, those of directions moments in N m.
+
+    Parameters
+    ----------
+    kind : str
+        One of those above.
+    bodies : (int [4], int [4] or None)
+        The particles of the frame of each body; None for the second one: the ground.
+    points : float64 [n, 3]
+        Positions in m of all particles, in which the joint is put together.
+    at : float64 [3]
+        Its point in m.
+    axis : float64 [3], optional
+        Of any length but zero.
+    second : float64 [3], optional
+        The second axis of a universal joint, at right angles to the first one.
+
+    Attributes
+    ----------
+    nodes : int32 [c, 8] or [c, 4]
+        The particles of both bodies, for each condition.
+    products : Products
+        u·v of each condition.
+    offset : float64 [c]
+        c.
+
+    Raises
+    ------
+    InvalidSystem
+        If the kind is unknown, an axis is missing or superfluous, or bodies are not four particles each.
+    """
+
+    def __init__(
+        self,
+        kind: JointKind,
+        bodies: Sequence[Nodes | None],
+        points: Array,
+        at: ArrayLike,
+        axis: ArrayLike | None = None,
+        second: ArrayLike | None = None,
+    ):
+        self.kind: JointKind = kind
+        points = np.asarray(points, float)
+        self.bodies = _bodies(bodies, points)
+        stencil = np.concatenate([body for body in self.bodies if body is not None])
+        self.at = _vector("at", at)
+        axes = self._axes(axis, second)
+        self._ends = tuple(_End(body, points, stencil, self.at, axes) for body in self.bodies)
+        conditions = self._conditions()
+        self.nodes = np.tile(stencil, (len(conditions), 1))
+        self.products = Products(conditions)
+        self.offset = self.products.value(points[self.nodes])  # zero but for rounding
+
+    def _axes(self, axis: ArrayLike | None, second: ArrayLike | None) -> Array:
+        """Return three directions [3, 3] at right angles, of which the last is the axis."""
+        requires = self.kind in (*_BY_AXIS, "universal")
+        if requires and axis is None:
+            raise InvalidSystem(f"Joint: a {self.kind} joint requires an axis. Give axis, a vector of three numbers.")
+        if not requires and axis is not None:
+            raise InvalidSystem(f"Joint: a {self.kind} joint has no axis. Leave axis out.")
+        if (self.kind == "universal") != (second is not None):
+            what = "requires a second axis" if second is None else "has no second axis"
+            raise InvalidSystem(f"Joint: a {self.kind} joint {what}. Only universal joints have one.")
+        if axis is None:
+            return np.eye(3)
+        third = _direction("axis", axis)
+        if second is None:
+            first = np.cross(np.eye(3)[np.argmin(np.abs(third))], third)
+            first /= np.linalg.norm(first)
+        else:
+            first = _direction("second", second)
+            if abs(first @ third) > _RIGHT_ANGLE:
+                raise InvalidSystem(
+                    "Joint: the axes of a universal joint must be at right angles, got an angle with the cosine "
+                    f"{first @ third:.3g}."
+                )
+        return np.array([first, np.cross(third, first), third])
+
+    def _conditions(self) -> list[tuple[_Term, _Term]]:
+        """Return u and v of each condition."""
+        a, b = self._ends
+        between = b.point[0] - a.point[0], b.point[1] - a.point[1]
+        same = [((0.0 * a.point[0], axis), between) for axis in np.eye(3)]
+        parallel = [(a.directions[k], b.directions[2]) for k in (0, 1)]
+        across = [(a.directions[k], between) for k in (0, 1)]
+        no_rotation = (a.directions[0], b.directions[1])
+        return {
+            "spherical": same,
+            "revolute": [*same, *parallel],
+            "universal": [*same, (a.directions[2], b.directions[0])],
+            "cylindrical": [*across, *parallel],
+            "prismatic": [*across, *parallel, no_rotation],
+            "planar": [(a.directions[2], between), *parallel],
+            "rigid": [*same, *parallel, no_rotation],
+        }[self.kind]
+
+    # -- as a constraint ------------------------------------------------------------------------------------------
+
+    def value(self, x: Array) -> Array:
+        """Return g [c] at the positions x [c, k, 3] in m: in m of points, as cosines of directions."""
+        return self.products.value(x) - self.offset
+
+    def gradient(self, x: Array) -> Array:
+        """Return ∂g/∂x [c, k, 3]."""
+        return self.products.gradient(x)
+
+    def hessian(self, x: Array) -> Array:
+        """Return ∂²g/∂x² [c, 3k, 3k]: (l_a r_b + r_a l_b) 1."""
+        c, k = self.nodes.shape
+        return np.einsum("cab,ij->caibj", self.products.scalars, np.eye(3)).reshape(c, 3 * k, 3 * k)
+
+    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return the gradient at the middle of x0 and x1 [c, k, 3], whose product with x1 − x0 is g(x1) − g(x0)."""
+        return self.gradient(0.5 * (x0 + x1))
+
+    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return its derivative [c, 3k, 3k] with respect to x1."""
+        return 0.5 * self.hessian(x1)
+
+    # -- what it shows --------------------------------------------------------------------------------------------
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """The relative motions that are reported: ``angle`` about the axis, ``displacement`` along it."""
+        return {"revolute": ("angle",), "cylindrical": ("angle", "displacement"), "prismatic": ("displacement",)}.get(
+            self.kind, ()
+        )
+
+    def products_of(self, coordinate: str) -> Products:
+        """Return the cosine and sine of the angle, or the displacement, as products of particles `nodes`."""
+        self._require_coordinate(coordinate)
+        a, b = self._ends
+        if coordinate == "angle":
+            return Products([(a.directions[0], b.directions[0]), (a.directions[0], b.directions[1])])
+        return Products([(b.directions[2], (a.point[0] - b.point[0], a.point[1] - b.point[1]))])
+
+    def angle(self, q: Array) -> float:
+        """Return by which angle the first body has rotated about the axis, seen from the second one: −π to π.
+
+        Parameters
+        ----------
+        q : float64 [n, 3]
+            Positions in m.
+
+        Returns
+        -------
+        float
+            In rad.
+
+        Raises
+        ------
+        InvalidSystem
+            If the joint lets bodies rotate about no axis, or about several.
+        """
+        cosine, sine = self._value_of("angle", q)
+        return float(np.arctan2(sine, cosine))
+
+    def displacement(self, q: Array) -> float:
+        """Return by how many m the first body has moved along the axis, seen from the second one.
+
+        Raises
+        ------
+        InvalidSystem
+            If the joint lets bodies move along no axis.
+        """
+        return float(self._value_of("displacement", q)[0])
+
+    def _value_of(self, coordinate: str, q: Array) -> Array:
+        products = self.products_of(coordinate)
+        return products.value(np.repeat(q[self.nodes[:1]], len(products.left), axis=0))
+
+    def _require_coordinate(self, coordinate: str) -> None:
+        if coordinate not in self.coordinates:
+            raise InvalidSystem(f"Joint: a {self.kind} joint has no {coordinate}.")
+
+    def point(self, q: Array, body: int = 0) -> Array:
+        """Return where its point in the first or second body is [3], in m, at positions q [n, 3]."""
+        weights, constant = self._ends[body].point
+        x = q[self.nodes[0]]
+        total = np.round(weights.sum())
+        return weights @ (x - x[0]) + (total * x[0] + constant)
+
+    def reaction(self, q: Array, multipliers: Array, determined: bool = True) -> JointReaction:
+        """Return force and moment for multipliers [c] at the positions q [n, 3]."""
+        x = q[self.nodes]
+        forces = -np.einsum("c,cai->ai", multipliers, self.gradient(x))[:4]
+        return JointReaction(
+            forces.sum(axis=0), np.cross(x[0, :4] - self.point(q), forces).sum(axis=0), bool(determined)
+        )
+
+    def columns(self, name: str) -> tuple[Column, ...]:
+        """Return the columns of histories for a joint of this name: force, moment, angle and displacement."""
+        more = {"angle": Column(f"{name}_angle", "rad", "other", "joint angles", "end")}
+        more["displacement"] = Column(f"{name}_displacement", "m", "length", "joint displacements", "end")
+        return (
+            *vector_columns(f"{name}_force", "N", "force", "joint forces", "peak"),
+            *vector_columns(f"{name}_moment", "N m", "other", "joint moments", "peak"),
+            *(more[coordinate] for coordinate in self.coordinates),
+        )
+
+    def observed(self, name: str, q: Array, reaction: JointReaction) -> dict[str, float]:
+        """Return what these columns hold at positions q [n, 3]."""
+        shown = components(f"{name}_force", reaction.force) | components(f"{name}_moment", reaction.moment)
+        return shown | {f"{name}_{what}": getattr(self, what)(q) for what in self.coordinates}
+
+
+class _End:
+    """The point and the directions of a joint in one of its bodies, as weights of the particles of both."""
+
+    def __init__(self, body: IntArray | None, points: Array, stencil: IntArray, at: Array, axes: Array):
+        zero = np.zeros(len(stencil))
+        if body is None:
+            self.point: _Term = zero, at
+            self.directions: list[_Term] = [(zero, axis) for axis in axes]
+            return
+        x = points[body]
+        center = x.mean(axis=0)
+        arms = x - center
+        per_unit = np.linalg.solve(arms.T @ arms, arms.T)  # of a vector fixed in the frame: Σ_a (e·w_a) x_a
+        places = np.array([int(np.flatnonzero(stencil == node)[0]) for node in body])
+
+        def placed(weights: Array) -> Array:
+            out = zero.copy()
+            out[places] = weights
+            return out
+
+        self.point = placed(0.25 + (at - center) @ per_unit), np.zeros(3)
+        self.directions = [(placed(axis @ per_unit), np.zeros(3)) for axis in axes]
+
+
+def _bodies(bodies: Sequence[Nodes | None], points: Array) -> tuple[IntArray, IntArray | None]:
+    if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
+        raise InvalidSystem(f"Joint: points must be finite, of shape (n, 3), got {points.shape}.")
+    if len(bodies) != 2 or bodies[0] is None:
+        raise InvalidSystem("Joint: bodies must be two: the particles of a frame, and those of another one or None.")
+    found = []
+    for body in bodies:
+        if body is None:
+            found.append(None)
+            continue
+        nodes = node_indices("Joint", np.ravel(body))
+        if len(nodes) != 4 or len(set(nodes.tolist())) < 4:
+            raise InvalidSystem(f"Joint: a body must be the four particles of a frame, got {nodes.tolist()}.")
+        require_nodes("Joint", nodes, len(points))
+        arms = points[nodes] - points[nodes].mean(axis=0)
+        if np.linalg.matrix_rank(arms, tol=1e-9 * float(np.abs(arms).max(initial=0.0))) < 3:
+            raise InvalidSystem(f"Joint: the particles {nodes.tolist()} of a body must not be in a plane.")
+        found.append(nodes)
+    first, second = found
+    if second is not None and set(first.tolist()) & set(second.tolist()):
+        raise InvalidSystem("Joint: the two bodies must be different frames.")
+    return first, second
+
+
+def _vector(name: str, given: ArrayLike) -> Array:
+    vector = np.asarray(given, dtype=float)
+    if vector.shape != (3,) or not np.isfinite(vector).all():
+        raise InvalidSystem(f"Joint: {name} must be three finite numbers, got {given}.")
+    return vector
+
+
+def _direction(name: str, given: ArrayLike) -> Array:
+    vector = _vector(name, given)
+    size = float(np.linalg.norm(vector))
+    if size == 0.0:
+        raise InvalidSystem(f"Joint: {name} must not be zero.")
+    return vector / size
+
+
+# -- all joints of a system -----------------------------------------------------------------------------------------
+
+
+@final
+class Joints(Mapping[str, Joint]):
+    """The joints of a system by name, and the multipliers that keep them at a state.
+
+    Parameters
+    ----------
+    joints : mapping of str to Joint
+    frames : Frames or None
+
+    Attributes
+    ----------
+    size : int
+        c, the number of conditions of all joints.
+    parts : list of slice
+        The conditions of each joint.
+    nodes : int32 [c, 8]
+        Particles of each condition; for joints to the ground the first one again where there is none.
+    frame : int [c, 2]
+        The frames of the first four and the last four of these; −1: the ground.
+    products : Products
+        With the weight 0 where there is no particle.
+    offset : float64 [c]
+
+    Raises
+    ------
+    InvalidSystem
+        If a body is not a frame of the system.
+    """
+
+    def __init__(self, joints: Mapping[str, Joint], frames: Frames | None):
+        self._joints, self._frames = dict(joints), frames
+        if not joints:
+            self.size = 0
+            return
+        if frames is None:
+            raise InvalidSystem("joints are between frames, and the system has none. Give System the frames.")
+        ends = np.cumsum([0, *(len(joint.nodes) for joint in joints.values())])
+        self.parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
+        of_particles = {tuple(sorted(row)): f for f, row in enumerate(frames.nodes.tolist())}
+        c = int(ends[-1])
+        self.nodes = np.zeros((c, 8), np.int32)
+        self.frame = np.full((c, 2), -1, np.int64)
+        for (name, joint), part in zip(joints.items(), self.parts, strict=True):
+            self.nodes[part] = joint.nodes[:, :1]
+            self.nodes[part, : joint.nodes.shape[1]] = joint.nodes
+            for side, body in enumerate(joint.bodies):
+                if body is None:
+                    continue
+                found = of_particles.get(tuple(sorted(body.tolist())))
+                if found is None:
+                    raise InvalidSystem(
+                        f"joint '{name}' is on the particles {body.tolist()}, which are no frame of the system. Take "
+                        "the four particles of one, such as frames.nodes[0]."
+                    )
+                self.frame[part, side] = found
+        self.products = Products([pair for joint in joints.values() for pair in joint.products.padded(8)])
+        self.offset = np.concatenate([joint.offset for joint in joints.values()])
+        self.size = c
+
+    def _of_joints(self) -> Frames:
+        assert self._frames is not None, "joints are between frames"
+        return self._frames
+
+    def __getitem__(self, name: str) -> Joint:
+        return self._joints[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._joints)
+
+    def __len__(self) -> int:
+        return len(self._joints)
+
+    @property
+    def stencils(self) -> IntArray:
+        """The particles [joints, 8] of each joint."""
+        return self.nodes[[part.start for part in self.parts]]
+
+    def require_movable(self, system: Masses) -> None:
+        """Check that no joint is between frames that are fixed, or such a frame and the ground.
+
+        Raises
+        ------
+        InvalidSystem
+            If one is.
+        """
+        for name, joint in self.items():
+            if system.fixed[joint.nodes[0]].all():
+                raise InvalidSystem(
+                    f"joint '{name}' is on fixed particles only, so that it does nothing. Leave it out."
+                )
+
+    def require_closed(self, system: Masses, q: Array, v: Array, required_by: str) -> None:
+        """Check that positions q satisfy joints to round-off, and velocities v [n, 3] nearly.
+
+        Those of methods that conserve energy leave them by the square of the step.
+
+        Raises
+        ------
+        InfeasibleStart
+            If they do not.
+        """
+        gradients, x = self.gradients(q), q[self.nodes]
+        norms = np.sqrt(np.einsum("cai,cai->c", gradients, gradients))
+        away = np.abs(self.violations(q)) / norms
+        size = np.abs(x - x[:, :1]).max(axis=(1, 2)) + _PRECISION * np.abs(x).max(axis=(1, 2))
+        worst = int(np.argmax(away / size))
+        advice = "Put bodies where their joints are, or take symplex.constraints.project(system, system.joints, state)."
+        if not away[worst] <= _CLOSED * size[worst]:
+            raise InfeasibleStart(
+                f"{required_by}: joint '{self.name_of(worst)}' is open at the start, its particles being "
+                f"{away[worst]:.3g} m from where it holds. {advice}"
+            )
+        moving = np.abs(v[self.nodes]).max(axis=(1, 2), initial=0.0)
+        speeds = np.abs(self.rates(q, v)) / norms
+        worst = int(np.argmax(speeds - _TANGENT * moving))
+        if not speeds[worst] <= _TANGENT * moving[worst]:
+            raise InfeasibleStart(
+                f"{required_by}: the velocities at the start open joint '{self.name_of(worst)}' at "
+                f"{speeds[worst]:.3g} m/s. {advice.replace('Put bodies where their joints are, or t', 'T')}"
+            )
+
+    def violations(self, q: Array) -> Array:
+        """Return g [c] at positions q [n, 3] in m."""
+        return self.products.value(q[self.nodes]) - self.offset
+
+    def gradients(self, q: Array) -> Array:
+        """Return ∂g/∂x [c, 8, 3] at positions q [n, 3] in m."""
+        return self.products.gradient(q[self.nodes])
+
+    def rates(self, q: Array, v: Array) -> Array:
+        """Return G v [c] at positions q for velocities v [n, 3]."""
+        return np.einsum("cai,cai->c", self.gradients(q), v[self.nodes])
+
+    def bends(self, v: Array) -> Array:
+        """Return vᵀ ∇²g v [c] for velocities v [n, 3]."""
+        x = v[self.nodes]
+        return np.einsum("cai,cab,cbi->c", x, self.products.scalars, x)
+
+    def add_forces(self, gradients: Array, multipliers: Array, out: Array) -> None:
+        """Add Gᵀλ to out [n, 3]."""
+        np.add.at(out, self.nodes, multipliers[:, None, None] * gradients)
+
+    def add_stiffness(self, multipliers: Array, slots: IntArray, blocks: Array) -> None:
+        """Add Σ λ ∇²g to blocks [nnz, 3, 3] of a pattern, where its slots [joints, 8, 8] are those of `stencils`."""
+        scalars = multipliers[:, None, None] * self.products.scalars
+        scalars = np.add.reduceat(scalars, [part.start for part in self.parts])
+        local = np.einsum("jab,ik->jaibk", scalars, np.eye(3))
+        scatter_blocks(local.reshape(len(self), 24, 24), slots, blocks)
+
+    def name_of(self, condition: int) -> str:
+        """Return the name of the joint that a condition belongs to."""
+        for name, part in zip(self, self.parts, strict=True):
+            if condition < part.stop:
+                return name
+        raise IndexError(condition)
+
+    def resultants(self, q: Array, gradients: Array) -> Array:
+        """Return the force and moment [c, 2, 2, 3] of gradients on each of the two frames, at positions q [n, 3]."""
+        x = q[self.nodes].reshape(-1, 2, 4, 3)
+        g = gradients.reshape(-1, 2, 4, 3)
+        arms = x - x.mean(axis=2, keepdims=True)
+        return np.stack([g.sum(axis=2), np.cross(arms, g).sum(axis=2)], axis=2)
+
+    def effective_masses(self, system: Masses, q: Array) -> Array:
+        """Return 1/(G M⁻¹ Gᵀ) [c] of each condition alone, in kg or kg m²."""
+        gradients = self.gradients(q)
+        return 1.0 / np.einsum("cai,ca->c", gradients**2, 1.0 / np.asarray(system.mass)[self.nodes])
+
+    # -- at a state -----------------------------------------------------------------------------------------------
+
+    def multipliers(self, system: Masses, q: Array, v: Array, a: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Return λ [c], and whether each is determined, for which joints stay as they are.
+
+        G ä = −vᵀ∇²g v for the accelerations a − (rigid motions of Gᵀλ).
+
+        Parameters
+        ----------
+        system : System
+        q, v : float64 [n, 3]
+            Positions and velocities.
+        a : float64 [n, 3]
+            Accelerations of frames without joints.
+        """
+        gradients, frames = self.gradients(q), self._of_joints()
+        rates = np.einsum("cai,cai->c", gradients, a[self.nodes]) + self.bends(v)
+        compliance = frames.compliance(system, q)
+        resultants = self.resultants(q, gradients).reshape(self.size, 2, 6)
+        condition, side = np.nonzero(self.frame >= 0)
+        frame, of_frame = self.frame[condition, side], resultants[condition, side]
+        columns = (6 * frame[:, None] + np.arange(6)).ravel()
+        rows = np.repeat(condition, 6)
+        G = sp.csr_array((of_frame.ravel(), (rows, columns)), shape=(self.size, 6 * len(frames)))
+        moved = np.einsum("kij,kj->ki", compliance[frame], of_frame)
+        by_force = sp.csr_array((moved.ravel(), (rows, columns)), shape=G.shape)
+        return _least(sp.csr_array(by_force @ G.T), rates)
+
+    def accelerations(self, system: Masses, q: Array, v: Array, a: Array) -> Array:
+        """Return the accelerations [n, 3] with joints, given those without."""
+        multipliers, _ = self.multipliers(system, q, v, a)
+        forces = np.zeros_like(q)
+        self.add_forces(self.gradients(q), multipliers, forces)
+        return a - self._of_joints().accelerations(system, forces, q, np.zeros_like(v))
+
+    def balance(self, system: Masses, q: Array, forces: Array) -> Array:
+        """Return the multipliers [c] that balance as much of forces ∇V − f [n, 3] as they can, at rest; add theirs."""
+        rest = np.zeros_like(q)
+        a = self._of_joints().accelerations(system, -forces, q, rest)
+        multipliers, _ = self.multipliers(system, q, rest, a)
+        self.add_forces(self.gradients(q), multipliers, forces)
+        return multipliers
+
+    def reactions(self, system: Masses, q: Array, v: Array, a: Array) -> dict[str, JointReaction]:
+        """Return force and moment of each joint, by name, given accelerations [n, 3] without joints."""
+        multipliers, determined = self.multipliers(system, q, v, a)
+        return {
+            name: joint.reaction(q, multipliers[part], bool(determined[part].all()))
+            for (name, joint), part in zip(self.items(), self.parts, strict=True)
+        }
+
+
+def _least(matrix: sp.csr_array, b: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the smallest x, after scaling to a diagonal of ones, and which numbers of it are determined."""
+    diagonal = matrix.diagonal()
+    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    scaled, b = sp.csc_array(matrix * scale[:, None] * scale), b * scale
+    if len(b) <= _DENSE:
+        values, vectors = np.linalg.eigh(scaled.toarray())
+        none = values < _UNDETERMINED * max(float(values[-1]), _TINY)
+        solution = (vectors[:, ~none] / values[~none]) @ (vectors[:, ~none].T @ b)
+        free = vectors[:, none]
+    else:
+        from scipy.sparse.linalg import splu
+
+        factors = splu(sp.csc_array(scaled + _SHIFT * sp.eye_array(len(b))))
+        solution = factors.solve(b)
+        for _ in range(2):  # along what is determined, each leaves a part of the order of the shift
+            solution += factors.solve(b - scaled @ solution)
+        free = np.random.default_rng(0).standard_normal((len(b), 3))
+        for _ in range(4):
+            free = factors.solve(free)
+            free /= np.linalg.norm(free, axis=0)
+        free = free[:, np.abs(scaled @ free).max(axis=0) < _UNDETERMINED]
+    return solution * scale, np.abs(free).max(axis=1, initial=0.0) <= _TAKES_PART

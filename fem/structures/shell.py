@@ -1,0 +1,617 @@
+"""Shells: quadrilaterals and triangles of a mesh as energies of rods and frames, exact for small strains.
+
+With c the middle of the thickness at a node and d the direction across it, of the nodes a of a quadrilateral with
+natural coordinates ξ_a, η_a = ±1,
+
+    g₁ = ¼ Σ ξ_a c_a,  g₂ = ¼ Σ η_a c_a,  h = ¼ Σ ξ_a η_a c_a,   e₁, e₂, k the same of d_a,   d̄ = ¼ Σ d_a,
+
+covariant strains and curvatures at (ξ, η) are, less their values at rest,
+
+    ε₁₁ = ½|g₁|² + η g₁·h + ½ η²|h|²,   ε₂₂ = ½|g₂|² + ξ g₂·h + ½ ξ²|h|²,   2ε₁₂ = g₁·g₂ + ξ g₁·h + η g₂·h + ξη|h|²,
+    κ₁₁ = g₁·e₁ + η (g₁·k + h·e₁) + η² h·k,   κ₂₂ = g₂·e₂ + ξ (g₂·k + h·e₂) + ξ² h·k,
+    2κ₁₂ = g₁·e₂ + g₂·e₁ + ξ (g₁·k + h·e₁) + η (g₂·k + h·e₂) + 2ξη h·k,
+    γ₁ = g₁·d̄ + h·e₂ + η (h·d̄ + g₁·e₂),   γ₂ = g₂·d̄ + h·e₁ + ξ (h·d̄ + g₂·e₁),
+
+in which γ₁ and γ₂ are those in the middles of edges, interpolated (Dvorkin and Bathe, Eng. Comput. 1 (1984) 77). These
+are 16 measures that are quadratic in positions, and the energy is quadratic in them: its integral by 2 × 2 points is a
+constant matrix C, from which four enhanced strains, (J₀/J) V₀ diag(ξ, η, (ξ, η)), are condensed (Simo and Rifai, Int.
+J. Numer. Meth. Engng 29 (1990) 1595). Triangles have constant ε and κ, and γ along edges constant on each (MITC3: Lee
+and Bathe, Comput. Struct. 82 (2004) 945), with the shear stiffness times h²/(h² + α L²) (Lyly, Stenberg and Vihinen,
+Comput. Methods Appl. Mech. Engng 110 (1993) 343), h the thickness and L the longest edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components
+
+from symplex.base.arguments import checked
+from symplex.base.representation import Summarized
+from symplex.errors import InvalidSystem, MeshError
+from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodes
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.structures.frames import Frames
+from symplex.fem.structures.plies import ShellProperties
+from symplex.fem.structures.quadratic_measures import QuadraticMeasures
+from symplex.fem.structures.rigidity import CORNERS
+from symplex.meshes.mesh import Mesh
+
+_ALPHA = 0.1  # of shear in triangles
+_PARALLEL = 1e-3  # sine of the angle between direction and a normal, below which it gives none
+_POSITIVE = 1e-10  # part of the mean of an element's determinants that the least of them must have
+_MOST_FOLD = 120.0  # degrees
+
+
+@final
+@dataclass(frozen=True)
+class _Kind:
+    """An element: its nodes, vectors, measures, points of quadrature, and what of measures makes strains there.
+
+    Attributes
+    ----------
+    name : str
+        Of cells of a mesh.
+    slopes, shapes : float64 [p, 2, k], [p, k]
+        Derivatives of the functions of nodes by natural coordinates at points, and these functions; the last is the
+        middle, with no weight.
+    weights : float64 [p]
+    of_c, of_d : float64 [v, k]
+        The vectors, by c and d of nodes.
+    measures : tuple of tuples of (int, int, float)
+        Those of ε, of κ and of γ.
+    split : tuple of int
+        How many of each.
+    strains, shears : float64 [p, 3, i], [p, 2, j]
+        (ε₁₁, ε₂₂, 2ε₁₂) by measures of ε, the same of κ, and γ₁, γ₂ by those of γ.
+    enhanced : float64 [p, 3, e]
+        Strains without a displacement.
+    """
+
+    name: str
+    slopes: Array
+    shapes: Array
+    weights: Array
+    of_c: Array
+    of_d: Array
+    measures: tuple[tuple[tuple[int, int, float], ...], ...]
+    split: tuple[int, int, int]
+    strains: Array
+    shears: Array
+    enhanced: Array
+
+
+def _quadrilateral() -> _Kind:
+    xi, eta = np.array([-1.0, 1.0, 1.0, -1.0]), np.array([-1.0, -1.0, 1.0, 1.0])
+    x, y = np.append(xi, 0.0) / np.sqrt(3.0), np.append(eta, 0.0) / np.sqrt(3.0)
+    one, nil = np.ones(5), np.zeros(5)
+    D, E1, E2, K, G1, G2, H = range(7)
+    patterns = 0.25 * np.array([np.ones(4), xi, eta, xi * eta])
+    of_c, of_d = np.zeros((7, 4)), np.zeros((7, 4))
+    of_d[[D, E1, E2, K]], of_c[[G1, G2, H]] = patterns, patterns[1:]
+    membrane = [[(G1, G1, 0.5)], [(G2, G2, 0.5)], [(G1, G2, 1.0)], [(G1, H, 1.0)], [(G2, H, 1.0)], [(H, H, 0.5)]]
+    bending = [
+        [(G1, E1, 1.0)],
+        [(G2, E2, 1.0)],
+        [(G1, E2, 1.0), (G2, E1, 1.0)],
+        [(G1, K, 1.0), (H, E1, 1.0)],
+        [(G2, K, 1.0), (H, E2, 1.0)],
+        [(H, K, 1.0)],
+    ]
+    shear = [
+        [(G1, D, 1.0), (H, E2, 1.0)],
+        [(H, D, 1.0), (G1, E2, 1.0)],
+        [(G2, D, 1.0), (H, E1, 1.0)],
+        [(H, D, 1.0), (G2, E1, 1.0)],
+    ]
+    by_points = (
+        ((one, nil, nil, y, nil, y * y), (nil, one, nil, nil, x, x * x), (nil, nil, one, x, y, 2.0 * x * y)),
+        ((one, y, nil, nil), (nil, nil, one, x)),
+        ((x, nil, nil, nil), (nil, y, nil, nil), (nil, nil, x, y)),
+    )
+    return _Kind(
+        "quad",
+        np.stack([0.25 * xi * (1.0 + np.outer(y, eta)), 0.25 * eta * (1.0 + np.outer(x, xi))], axis=1),
+        0.25 * (1.0 + np.outer(x, xi)) * (1.0 + np.outer(y, eta)),
+        np.array([1.0, 1.0, 1.0, 1.0, 0.0]),
+        of_c,
+        of_d,
+        tuple(tuple(terms) for terms in (*membrane, *bending, *shear)),
+        (6, 6, 4),
+        *(np.moveaxis(np.array(rows), 2, 0) for rows in by_points),
+    )
+
+
+def _triangle() -> _Kind:
+    x, y = np.array([0.5, 0.5, 0.0, 1.0 / 3.0]), np.array([0.0, 0.5, 0.5, 1.0 / 3.0])
+    one, nil = np.ones(4), np.zeros(4)
+    D, E1, E2, G1, G2 = range(5)
+    differences = np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]])
+    of_c, of_d = np.zeros((5, 3)), np.zeros((5, 3))
+    of_d[D, 0], of_d[[E1, E2]], of_c[[G1, G2]] = 1.0, differences, differences
+    membrane = [[(G1, G1, 0.5)], [(G2, G2, 0.5)], [(G1, G2, 1.0)]]
+    bending = [[(G1, E1, 1.0)], [(G2, E2, 1.0)], [(G1, E2, 1.0), (G2, E1, 1.0)]]
+    shear = [[(G1, D, 1.0), (G1, E1, 0.5)], [(G2, D, 1.0), (G2, E2, 0.5)], [(G1, E2, 0.5), (G2, E1, -0.5)]]
+    by_points = (((one, nil, nil), (nil, one, nil), (nil, nil, one)), ((one, nil, y), (nil, one, -x)))
+    return _Kind(
+        "triangle",
+        np.broadcast_to(differences, (4, 2, 3)),
+        np.stack([1.0 - x - y, x, y], axis=1),
+        np.array([1.0, 1.0, 1.0, 0.0]) / 6.0,
+        of_c,
+        of_d,
+        tuple(tuple(terms) for terms in (*membrane, *bending, *shear)),
+        (3, 3, 3),
+        np.moveaxis(np.array(by_points[0]), 2, 0),
+        np.moveaxis(np.array(by_points[1]), 2, 0),
+        np.zeros((4, 3, 0)),
+    )
+
+
+_KINDS = (_quadrilateral(), _triangle())
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Shells(Summarized):
+    """Shells, as parts of a system.
+
+    Attributes
+    ----------
+    points : float64 [p, 3]
+        Positions of particles in m, undeformed.
+    mass : float64 [p]
+        In kg.
+    energies : dict of str to QuadraticMeasures
+        Of quadrilaterals, ``quad``, and of triangles, ``triangle``; with ``_fold`` those that have a node on a fold.
+    frames : Frames
+        One for each node of the mesh: a rod across the shell, or four particles where it is folded.
+    cells : dict of str to int32 [m, 4] or [m, 3]
+        The nodes of the elements of each energy.
+    elements : dict of str to int32 [m]
+        Which of the cells of their type in the mesh these are.
+    axes : dict of str to float64 [m, 3, 3]
+        The axes 1, 2 and 3 in the middle of each element, one in each row; 3 is the normal.
+    """
+
+    points: Array
+    mass: Array
+    energies: dict[str, QuadraticMeasures]
+    frames: Frames
+    cells: dict[str, IntArray]
+    elements: dict[str, IntArray]
+    axes: dict[str, Array]
+    _recovery: dict[str, Array]
+
+    def particles(self, nodes: Nodes) -> IntArray:
+        """Return the particles [k, 2] of nodes of the mesh, or [k, 4] of nodes on folds.
+
+        Raises
+        ------
+        InvalidSystem
+            If there is no such node, one is named twice, or some are on folds and others not.
+        """
+        given = distinct_nodes("Shells", nodes)
+        require_nodes("Shells", given, len(self.frames))
+        rods = self.frames.is_rod[given]
+        if rods.any() and not rods.all():
+            raise InvalidSystem(
+                f"Shells: node {given[np.argmin(rods)]} is on a fold with four particles and node "
+                f"{given[np.argmax(rods)]} has two. Ask for one kind at a time."
+            )
+        return self.frames.nodes[given][:, : 2 if rods.any() else 4]
+
+    def fixed(self, nodes: Nodes) -> NDArray[np.bool_]:
+        """Return the mask [p, 3] of particles with those of given nodes fixed: these are clamped."""
+        given = distinct_nodes("Shells", nodes)
+        require_nodes("Shells", given, len(self.frames))
+        mask = np.zeros(self.points.shape, bool)
+        mask[self.frames.nodes[given]] = True
+        return mask
+
+    def section_forces(self, q: Array) -> dict[str, Array]:
+        """Return N₁₁, N₂₂, N₁₂ in N/m, M₁₁, M₂₂, M₁₂ in N and Q₁, Q₂ in N/m [m, 8] in the middle of elements.
+
+        Of each energy, at positions q [p, 3] in m, along the axes of elements. A moment is positive if it stretches the
+        side to which the normal is directed.
+        """
+        return {
+            name: np.einsum("mij,mj->mi", self._recovery[name], energy.strains(q[energy.nodes]))
+            for name, energy in self.energies.items()
+        }
+
+
+@checked
+def shells(
+    mesh: Mesh,
+    properties: ShellProperties | Mapping[str, ShellProperties],
+    *,
+    offset: float = 0.0,
+    direction: ArrayLike = (1.0, 0.0, 0.0),
+    directors: ArrayLike | None = None,
+    fold: float = 35.0,
+    extent: float = 0.0,
+) -> Shells:
+    """Return the quadrilaterals and triangles of a mesh as shells.
+
+    Elements are without stress in the mesh. Where neighbours are inclined by less than `fold`, the shell is smooth: a
+    node is a rod of two particles across it, with its mass and its exact rotary inertia. Elsewhere, and where more than
+    two elements meet at an edge, elements are joined rigidly, and the node has four particles.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        In space, with cells ``quad`` of four or ``triangle`` of three nodes. All of its points must be on some.
+    properties : ShellProperties, or mapping of str to ShellProperties
+        Of all cells, or of those of groups, in which each must be once.
+    offset : float, default 0
+        How far the middle of the thickness is from the mesh in m, in the direction of normals. Nodes of the shell are
+        in the middle, and so are forces on them and supports.
+    direction : float64 [3], default (1, 0, 0)
+        Its projection is axis 1 of elements, from which angles of plies are measured; where it is along the normal,
+        that of (0, 0, 1) or (1, 0, 0), whichever is not.
+    directors : float64 [n, 3], optional
+        Directions across the shell at nodes that are on no fold; default: means of normals of elements by angles.
+    fold : float, default 35
+        In degrees.
+    extent : float, default 0
+        The least distance of particles from the middle as a part of √A, with the area A of a node. Less than h/√12 has
+        no effect. With 0.3 steps of explicit methods are not limited by the thickness of thin shells, but by waves in
+        their plane; rotary inertia is larger then.
+
+    Raises
+    ------
+    MeshError
+        If there are no such cells, a point is on none, or an element is degenerate.
+    InvalidSystem
+        If shapes do not match, numbers are out of range, or groups do not have each cell once.
+    """
+    points = np.asarray(mesh.points, dtype=float)
+    if points.shape[1] != 3:
+        raise MeshError(f"shells: points must have three coordinates, got {points.shape[1]}.")
+    if not 0.0 <= extent <= 1.0:
+        raise InvalidSystem(f"shells: extent must be between 0 and 1, got {extent:g}.")
+    if not 0.0 < fold <= _MOST_FOLD:
+        raise InvalidSystem(f"shells: fold must be above 0 and at most {_MOST_FOLD:g} degrees, got {fold:g}.")
+    if not np.isfinite(offset):
+        raise InvalidSystem(f"shells: offset must be finite, got {offset:g} m.")
+    along = np.asarray(direction, dtype=float)
+    if along.shape != (3,) or not np.isfinite(along).all() or not along.any():
+        raise InvalidSystem("shells: direction must have three finite components that are not all zero.")
+    parts = [part for kind in _KINDS for part in _parts(mesh, kind, properties, points, along)]
+    if not parts:
+        raise MeshError("shells: the mesh must have cells 'quad' or 'triangle', got none.")
+    alone = np.setdiff1d(np.arange(len(points)), np.concatenate([part.cells.ravel() for part in parts]))
+    if len(alone):
+        raise MeshError(f"shells: every point must be on a cell 'quad' or 'triangle'; point {alone[0]} is on none.")
+    corners = _corner_directors(parts, points, directors, np.cos(np.deg2rad(fold)))
+    nodal = _NodalMasses(parts, corners, len(points), offset, extent)
+    frames, positions, mass = nodal.frames(points)
+    named: dict[str, _Part] = {}
+    energies: dict[str, QuadraticMeasures] = {}
+    recovery: dict[str, Array] = {}
+    for part, d in zip(parts, corners.of_parts, strict=True):
+        on_fold = ~frames.is_rod[part.cells].all(axis=1)
+        for name, some in ((part.kind.name, ~on_fold), (f"{part.kind.name}_fold", on_fold)):
+            if some.any():
+                named[name] = part.of(some)
+                middles = offset * d[some] - nodal.shift[part.cells[some]]
+                energies[name], recovery[name] = _energy(named[name], frames, positions, d[some], middles)
+    return Shells(
+        positions,
+        mass,
+        energies,
+        frames,
+        {name: part.cells for name, part in named.items()},
+        {name: part.elements for name, part in named.items()},
+        {name: part.axes[:, -1] for name, part in named.items()},
+        recovery,
+    )
+
+
+@final
+@dataclass(frozen=True)
+class _Part:
+    """Elements of one kind, with their geometry at points of quadrature and in the middle.
+
+    Attributes
+    ----------
+    axes, inverse : float64 [m, p, 3, 3], [m, p, 2, 2]
+        Axes in rows, and derivatives along the first two (rows) of natural coordinates (columns).
+    areas : float64 [m, p]
+        Determinants.
+    """
+
+    kind: _Kind
+    cells: IntArray
+    elements: IntArray
+    properties: tuple[ShellProperties, ...]
+    which: IntArray
+    axes: Array
+    inverse: Array
+    areas: Array
+    points: Array
+
+    def of(self, some: NDArray[np.bool_]) -> _Part:
+        """Return some of the elements."""
+        integers = {name: getattr(self, name)[some] for name in ("cells", "elements", "which")}
+        return replace(
+            self,
+            **integers,
+            axes=self.axes[some],
+            inverse=self.inverse[some],
+            areas=self.areas[some],
+            points=self.points[some],
+        )
+
+    def per_element(self, name: str) -> Array:
+        """Return what each element has of its properties."""
+        return np.array([getattr(one, name) for one in self.properties], dtype=float)[self.which]
+
+
+def _parts(
+    mesh: Mesh, kind: _Kind, properties: ShellProperties | Mapping[str, ShellProperties], points: Array, along: Array
+) -> list[_Part]:
+    """Return the elements of a kind, if there are any."""
+    cells = np.asarray(mesh.cells_of(kind.name))
+    if not len(cells):
+        return []
+    if isinstance(properties, ShellProperties):
+        known, which = (properties,), np.zeros(len(cells), np.int32)
+    else:
+        known, counts, which = tuple(properties.values()), np.zeros(len(cells), int), np.zeros(len(cells), np.int32)
+        for at, group in enumerate(properties):
+            mesh.cells_of(kind.name, group)  # which refuses one that does not exist
+            index = mesh.cell_groups.get(group, {}).get(kind.name, np.empty(0, np.int32))
+            counts[index] += 1
+            which[index] = at
+        wrong = np.flatnonzero(counts != 1)
+        if len(wrong):
+            raise InvalidSystem(
+                f"shells: each cell must be in one group of properties; {kind.name} {wrong[0]} is in "
+                f"{counts[wrong[0]]}."
+            )
+    x = points[cells]
+    tangents = np.einsum("pik,mkc->mpic", kind.slopes, x)
+    normals = np.cross(tangents[:, :, 0], tangents[:, :, 1])
+    areas = np.linalg.norm(normals, axis=2)
+    normals = normals / np.maximum(areas, 1e-300)[:, :, None]
+    flipped = (normals @ normals[:, -1, :, None])[:, :, 0] * areas  # negative where the corners turn the other way
+    bad = np.flatnonzero(~(flipped.min(axis=1) > _POSITIVE * areas.mean(axis=1)) | (areas.mean(axis=1) == 0.0))
+    if len(bad):
+        raise MeshError(f"shells: {kind.name} {bad[0]} is degenerate: its corners have no convex area.")
+    axes = _axes(normals, along)
+    inverse = np.linalg.inv(np.einsum("mpic,mpjc->mpij", tangents, axes[:, :, :2]))
+    return [_Part(kind, cells, np.arange(len(cells), dtype=np.int32), known, which, axes, inverse, areas, x)]
+
+
+def _axes(normals: Array, along: Array) -> Array:
+    """Return axes [m, p, 3, 3] across normals [m, p, 3], the first along a direction in all points of an element."""
+    out = np.empty((*normals.shape, 3))
+    middle, unit = normals[:, -1], along / np.linalg.norm(along)
+    steep = np.linalg.norm(np.cross(middle, unit), axis=1) < _PARALLEL
+    others = np.where((np.abs(middle[:, 2]) < 0.9)[:, None], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
+    given = np.where(steep[:, None], others, unit)[:, None]
+    first = given - (given * normals).sum(axis=2, keepdims=True) * normals
+    first /= np.linalg.norm(first, axis=2, keepdims=True)
+    out[:, :, 0], out[:, :, 1], out[:, :, 2] = first, np.cross(normals, first), normals
+    return out
+
+
+@final
+@dataclass(frozen=True)
+class _Directors:
+    """Directions across elements at their corners, and which corners have the same.
+
+    Attributes
+    ----------
+    of_parts : list of float64 [m, k, 3]
+        By element and corner, to the side of its normal.
+    nodes : int32 [s]
+        The node of each smooth side; those with one only are on no fold.
+    of_sides : float64 [s, 3]
+    """
+
+    of_parts: list[Array]
+    nodes: IntArray
+    of_sides: Array
+
+
+def _corner_directors(parts: list[_Part], points: Array, given: ArrayLike | None, least: float) -> _Directors:
+    """Return directors, by means over elements that meet at edges with less than a fold, whose cosine is given."""
+    cells = [part.cells for part in parts]
+    nodes = np.concatenate([one.ravel() for one in cells])
+    normals, angles, middle = [], [], []
+    for part in parts:
+        before, after = (np.roll(part.points, shift, axis=1) - part.points for shift in (1, -1))
+        n = np.cross(after, before)
+        size = np.linalg.norm(n, axis=2)
+        normals.append((n / size[:, :, None]).reshape(-1, 3))
+        angles.append(np.arctan2(size, (before * after).sum(axis=2)).ravel())
+        middle.append(np.repeat(part.axes[:, -1, 2], part.cells.shape[1], axis=0))
+    normal, angle, of_element = np.concatenate(normals), np.concatenate(angles), np.concatenate(middle)
+    links, signs = _links(cells, of_element, least)
+    n = len(nodes)
+    to = np.where(signs > 0, links[:, 1], links[:, 1] + n), np.where(signs > 0, links[:, 1] + n, links[:, 1])
+    rows, columns = np.concatenate([links[:, 0], links[:, 0] + n]), np.concatenate(to)
+    graph = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(2 * n, 2 * n))
+    labels = connected_components(graph, directed=False)[1]
+    side = np.minimum(labels[:n], labels[n:])
+    sign = np.where(labels[:n] == side, 1.0, -1.0)
+    _, first, side = np.unique(side, return_index=True, return_inverse=True)
+    total = np.zeros((len(first), 3))
+    np.add.at(total, side, (sign * angle)[:, None] * normal)
+    of_side = nodes[first]
+    smooth = np.bincount(of_side, minlength=len(points))[of_side] == 1
+    if given is not None:
+        array = np.asarray(given, dtype=float)
+        if array.shape != points.shape or not np.isfinite(array).all():
+            raise InvalidSystem(f"shells: directors must be finite, of shape {points.shape}, got {array.shape}.")
+        chosen = array[of_side]
+        leaning = (chosen * total).sum(axis=1)
+        flat = np.flatnonzero(smooth & (np.abs(leaning) < 0.5 * np.linalg.norm(chosen, axis=1) * _size(total)[:, 0]))
+        if len(flat):
+            raise InvalidSystem(
+                f"shells: directors must be within 60 degrees of the normals of elements; that of node "
+                f"{of_side[flat[0]]} is not."
+            )
+        total = np.where(smooth[:, None], np.sign(leaning)[:, None] * chosen, total)
+    total /= _size(total)
+    d = sign[:, None] * total[side]
+    ends = np.cumsum([0, *(one.size for one in cells)])
+    of_parts = [d[i:j].reshape(*one.shape, 3) for i, j, one in zip(ends[:-1], ends[1:], cells, strict=True)]
+    return _Directors(of_parts, of_side, total)
+
+
+def _size(vectors: Array) -> Array:
+    return np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
+
+
+def _links(cells: list[IntArray], normals: Array, least: float) -> tuple[IntArray, IntArray]:
+    """Return pairs of corners [l, 2] that share a director, and whether their elements have the same side up, ±1."""
+    starts = np.cumsum([0, *(one.size for one in cells)])
+    ends, corners = [], []
+    for start, one in zip(starts, cells, strict=False):
+        at = start + np.arange(one.size).reshape(one.shape)
+        ends.append(np.stack([one, np.roll(one, -1, axis=1)], axis=2).reshape(-1, 2))
+        corners.append(np.stack([at, np.roll(at, -1, axis=1)], axis=2).reshape(-1, 2))
+    edges, at = np.concatenate(ends), np.concatenate(corners)
+    turned = edges[:, 0] > edges[:, 1]
+    edges, at = np.where(turned[:, None], edges[:, ::-1], edges), np.where(turned[:, None], at[:, ::-1], at)
+    order = np.lexsort((edges[:, 1], edges[:, 0]))
+    edges, at, turned = edges[order], at[order], turned[order]
+    found, signs = [np.empty((0, 2), int)], [np.empty(0, int)]
+    for apart in range(1, len(edges)):  # neighbours in a run of one edge, then those after these
+        same = (edges[apart:] == edges[:-apart]).all(axis=1)
+        if not same.any():
+            break
+        i = np.flatnonzero(same)
+        j = i + apart
+        sign = np.where(turned[i] == turned[j], -1, 1)
+        smooth = sign * (normals[at[i, 0]] * normals[at[j, 0]]).sum(axis=1) > least
+        for end in range(2):
+            found.append(np.stack([at[i, end], at[j, end]], axis=1)[smooth])
+            signs.append(sign[smooth])
+    return np.concatenate(found), np.concatenate(signs)
+
+
+@final
+class _NodalMasses:
+    """Masses of nodes, where their particles are, and how far from the mesh their centres are.
+
+    Attributes
+    ----------
+    shift : float64 [n, 3]
+        From points of the mesh to the centres of mass of nodes, in m.
+    """
+
+    def __init__(self, parts: list[_Part], directors: _Directors, n: int, offset: float, extent: float):
+        mass, area, moment = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.shift, self._directors = np.zeros((n, 3)), directors
+        for part, d in zip(parts, directors.of_parts, strict=True):
+            of_node = np.einsum("mp,p,pk->mk", part.areas, part.kind.weights, part.kind.shapes)
+            np.add.at(area, part.cells, of_node)
+            np.add.at(mass, part.cells, part.per_element("mass")[:, None] * of_node)
+            np.add.at(moment, part.cells, part.per_element("moment")[:, None] * of_node)
+            height = part.per_element("mass") * (offset + part.per_element("center"))
+            np.add.at(self.shift, part.cells, (height[:, None] * of_node)[:, :, None] * d)
+        self.shift /= mass[:, None]
+        self._mass, self._radii = mass, np.maximum(np.sqrt(moment / mass), extent * np.sqrt(area))
+
+    def frames(self, points: Array) -> tuple[Frames, Array, Array]:
+        """Return frames of nodes at points [n, 3], and positions and masses of particles."""
+        n, directors = len(points), self._directors
+        single = np.bincount(directors.nodes, minlength=n) == 1
+        counts = np.where(single, 2, 4)
+        first = np.cumsum(counts) - counts
+        nodes = first[:, None] + np.where(single[:, None], [0, 1, 0, 1], [0, 1, 2, 3])
+        d = np.zeros((n, 3))
+        d[directors.nodes] = directors.of_sides
+        arms = np.where(single[:, None, None], d[:, None] * np.array([-1.0, 1.0, -1.0, 1.0])[:, None], CORNERS)
+        positions, mass = np.empty((counts.sum(), 3)), np.empty(counts.sum())
+        positions[nodes] = (points + self.shift)[:, None] + self._radii[:, None, None] * arms
+        mass[nodes] = (self._mass / counts)[:, None]
+        return Frames(nodes.astype(np.int32), positions), positions, mass
+
+
+def _energy(
+    part: _Part, frames: Frames, positions: Array, directors: Array, middles: Array
+) -> tuple[QuadraticMeasures, Array]:
+    """Return the energy of elements, and what of measures makes section forces in the middle [m, 8, i].
+
+    Directors of corners and the middle of the thickness there, from the centres of frames, are [m, k, 3].
+    """
+    kind, m = part.kind, len(part.cells)
+    arms = frames.rest_arms[part.cells]  # [m, k, 4, 3]
+    inverse = np.linalg.pinv(np.einsum("mkai,mkaj->mkij", arms, arms), rcond=1e-10, hermitian=True)
+    by_arms = arms @ inverse
+    of_d = np.einsum("mkai,mki->mka", by_arms, directors)
+    of_c = 0.25 + np.einsum("mkai,mki->mka", by_arms, middles)
+    nodes = frames.nodes[part.cells]
+    if frames.is_rod[part.cells].all():
+        of_d, of_c, nodes = of_d[:, :, :2] + of_d[:, :, 2:], of_c[:, :, :2] + of_c[:, :, 2:], nodes[:, :, :2]
+    of_d = of_d - of_d.mean(axis=2, keepdims=True)  # whose sums are zero but for rounding, and one
+    of_c = of_c - of_c.mean(axis=2, keepdims=True) + 1.0 / of_c.shape[2]
+    weights = np.einsum("vk,mka->mvka", kind.of_c, of_c) + np.einsum("vk,mka->mvka", kind.of_d, of_d)
+    weights = weights.reshape(m, len(kind.of_c), -1)
+    weights -= weights.mean(axis=2, keepdims=True)
+    nodes = np.ascontiguousarray(nodes.reshape(m, -1))
+    stiffness, recovery = _stiffness(part)
+    coupled = any(np.any(one.coupling) for one in part.properties)
+    ends = np.cumsum(kind.split)
+    block = np.repeat(np.arange(3), kind.split)
+    if coupled:
+        block[: ends[1]] = 0
+    couplings = [(i, j) for i in range(ends[2]) for j in range(i, ends[2]) if block[i] == block[j]]
+    x = positions[nodes]
+    vectors, rest = weights @ (x - x[:, :1]), np.zeros((m, ends[2]))
+    for i, terms in enumerate(kind.measures):
+        rest[:, i] = sum(c * (vectors[:, r] * vectors[:, s]).sum(axis=1) for r, s, c in terms)
+    return QuadraticMeasures(nodes, weights, kind.measures, rest, stiffness, couplings=couplings), recovery
+
+
+def _stiffness(part: _Part) -> tuple[Array, Array]:
+    """Return C [m, i, i], and what of measures makes section forces in the middle [m, 8, i]."""
+    kind, P = part.kind, part.inverse
+    (a, b, c), m = kind.split, len(part.cells)
+    V = np.stack(
+        [
+            np.stack([P[..., 0, 0] ** 2, P[..., 0, 1] ** 2, P[..., 0, 0] * P[..., 0, 1]], axis=-1),
+            np.stack([P[..., 1, 0] ** 2, P[..., 1, 1] ** 2, P[..., 1, 0] * P[..., 1, 1]], axis=-1),
+            np.stack(
+                [
+                    2.0 * P[..., 0, 0] * P[..., 1, 0],
+                    2.0 * P[..., 0, 1] * P[..., 1, 1],
+                    P[..., 0, 0] * P[..., 1, 1] + P[..., 0, 1] * P[..., 1, 0],
+                ],
+                axis=-1,
+            ),
+        ],
+        axis=-2,
+    )
+    strains = np.zeros((m, len(kind.weights), 8, a + b + c))
+    strains[:, :, :3, :a] = V @ kind.strains
+    strains[:, :, 3:6, a : a + b] = V @ kind.strains
+    strains[:, :, 6:, a + b :] = P @ kind.shears
+    matrices = np.zeros((m, 8, 8))
+    matrices[:, :6, :6] = part.per_element("matrix")
+    shear = part.per_element("shear")
+    if kind.name == "triangle":
+        edges = np.linalg.norm(part.points - np.roll(part.points, 1, axis=1), axis=2).max(axis=1)
+        square = part.per_element("thickness") ** 2
+        shear = shear * (square / (square + _ALPHA * edges**2))[:, None, None]
+    matrices[:, 6:, 6:] = shear
+    weights = kind.weights * part.areas
+    C = np.einsum("mp,mpri,mrs,mpsj->mij", weights, strains, matrices, strains, optimize=True)
+    if kind.enhanced.shape[2]:
+        M = (part.areas[:, -1:] / part.areas)[:, :, None, None] * (V[:, -1:] @ kind.enhanced)
+        of_both = np.einsum("mp,mpre,mrs,mpsi->mei", weights, M, matrices[:, :3], strains, optimize=True)
+        of_M = np.einsum("mp,mpre,mrs,mpsf->mef", weights, M, matrices[:, :3, :3], M, optimize=True)
+        C -= of_both.swapaxes(1, 2) @ np.linalg.solve(of_M, of_both)
+    C = 0.5 * (C + C.swapaxes(1, 2))
+    return C, matrices @ strains[:, -1]

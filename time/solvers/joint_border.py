@@ -1,0 +1,135 @@
+"""The conditions of joints next to the equations of displacements and rotations: multipliers as further unknowns.
+
+The forces Gᵀλ with G at the middle of a step, or at its end, are among those of particles; g(q¹) = 0 are further
+equations. With λ = s μ and the equations times s and the impulse of the step, numbers are of one size: a violation
+counts as the momentum of the masses that it moves. −δ in the block of multipliers lets redundant joints have a matrix
+that is regular; the equations stay as they are, and of forces that are not determined nearly the smallest are found.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.system import System
+
+_DELTA = 1e-7  # δ as a part of the rate 1/s that makes masses a matrix
+_STIFF = 1e5  # how much stiffer than all else joints are where a matrix is looked at for positive pivots
+
+
+@final
+class JointBorder:
+    """The multipliers of the joints of a system, three to a node of the coordinates of Newton's method.
+
+    Parameters
+    ----------
+    system : System
+    first : int
+        The number of nodes before them.
+
+    Attributes
+    ----------
+    n_nodes : int
+        Of multipliers.
+    pairs : int32 [k, 2]
+        The couplings of nodes of frames with those.
+    unused : bool [n_nodes, 3]
+        True where there is no multiplier.
+    multipliers : float64 [c]
+        λ of the last increment.
+    """
+
+    def __init__(self, system: System, first: int):
+        joints = system.joints
+        self._system, self._joints, self._first = system, joints, first
+        self.n_nodes = -(-joints.size // 3)
+        self.unused = (np.arange(3 * self.n_nodes) >= joints.size).reshape(-1, 3)
+        self._condition, self._side = np.nonzero(joints.frame >= 0)
+        self._frame = joints.frame[self._condition, self._side]
+        self._node, self._axis = first + self._condition // 3, self._condition % 3
+        rows = 2 * self._frame[:, None] + [0, 1]  # [k, 2]
+        own = np.arange(first, first + self.n_nodes)
+        self._rows = rows
+        self.pairs = np.concatenate(
+            [np.column_stack([rows.ravel(), np.repeat(self._node, 2)]), np.column_stack([own, own])]
+        ).astype(np.int32)
+        self.multipliers, self._scale = np.zeros(joints.size), np.ones(joints.size)
+        self._mass = np.ones(joints.size)
+        self._rate = 1.0
+
+    def find_places(self, keys: IntArray, n: int) -> None:
+        """Find where blocks are among those with the keys row · n + column, which ascend."""
+        node = self._node[:, None]
+        self._above = np.searchsorted(keys, self._rows * n + node)
+        self._below = np.searchsorted(keys, node * n + self._rows)
+        own = self._first + np.arange(self._joints.size) // 3
+        self._diagonal = np.searchsorted(keys, own * n + own)
+        # Of pairs of frames of the same condition, for `add_stiffness_of`
+        both = [np.flatnonzero(self._condition == c) for c in range(self._joints.size)]
+        pairs = np.array([(i, j) for entries in both for i in entries for j in entries], np.int64).reshape(-1, 2)
+        self._first_of, self._second_of = pairs[:, 0], pairs[:, 1]
+        rows, columns = self._rows[self._first_of], self._rows[self._second_of]
+        self._between = np.searchsorted(keys, rows[:, :, None] * n + columns[:, None, :])
+
+    def begin(self, q0: Array, inertia: float, impulse: float, stiffness: float) -> None:
+        """Be those of a step from positions q0 [n, 3]; without inertia K/M is about ``stiffness``."""
+        self._mass = self._joints.effective_masses(self._system, q0)
+        self._rate, self._impulse = inertia or stiffness, impulse
+        self._scale = np.sqrt(self._mass) * self._rate / impulse
+
+    def unknowns(self, multipliers: Array) -> Array:
+        """Return μ [nodes, 3] of multipliers λ [c]."""
+        out = np.zeros(self.unused.shape)
+        out.ravel()[: self._joints.size] = multipliers / self._scale
+        return out
+
+    def at_increment(self, mu: Array, middle: Array, end: Array, forces: Array) -> None:
+        """Take the multipliers μ [nodes, 3], and add their forces to those [n, 3] at the positions ``middle``."""
+        np.multiply(mu.ravel()[: self._joints.size], self._scale, out=self.multipliers)
+        self._middle, self._end = middle, end
+        self._gradients = self._joints.gradients(middle)
+        self._joints.add_forces(self._gradients, self.multipliers, forces)
+
+    def write_values(self, out: Array) -> None:
+        """Write the equations of conditions [nodes, 3] to out."""
+        values = self._joints.violations(self._end)
+        out.ravel()[: self._joints.size] = self._impulse * self._scale * values
+
+    def add_stiffness(self, weight: float, blocks: Array) -> None:
+        """Add w Σ λ ∇²g to blocks of particles, in N/m."""
+        self._joints.add_stiffness(weight * self.multipliers, self._system.joint_slots(), blocks)
+
+    def add_border(self, theta: Array, out: Array) -> None:
+        """Write the blocks of multipliers for rotations θ [f, 3] of frames to out."""
+        scale = (self._impulse * self._scale)[self._condition, None, None]
+        acting = self._resultants(self._middle, self._gradients) * scale
+        seen = self._resultants(self._end, self._joints.gradients(self._end)) * scale
+        # r·(T δθ), T = 4/(4 + θ²) (1 + ½ θ̂): r becomes 4/(4 + θ²) (r + ½ r × θ).
+        turn = theta[self._frame]
+        factor = 4.0 / (4.0 + np.einsum("ki,ki->k", turn, turn))
+        seen[:, 1] = factor[:, None] * (seen[:, 1] + 0.5 * np.cross(seen[:, 1], turn))
+        for j in (0, 1):
+            for i in range(3):
+                out[self._above[:, j], i, self._axis] = acting[:, j, i]
+                out[self._below[:, j], self._axis, i] = seen[:, j, i]
+        axis = np.arange(self._joints.size) % 3
+        out[self._diagonal, axis, axis] = -_DELTA * self._rate
+
+    def add_stiffness_of(self, q: Array, out: Array) -> None:
+        """Add large stiffnesses along all conditions at positions q [n, 3] to out: definite then is so with joints."""
+        rows = self._resultants(q, self._joints.gradients(q))
+        size = (_STIFF * self._rate * self._mass)[self._condition[self._first_of]]
+        first, second = rows[self._first_of], rows[self._second_of]
+        local = size[:, None, None, None, None] * first[:, :, None, :, None] * second[:, None, :, None, :]
+        np.add.at(out, self._between, local)
+
+    def _resultants(self, q: Array, gradients: Array) -> Array:
+        """Return force and moment [k, 2, 3] of each condition on each of its frames."""
+        return self._joints.resultants(q, gradients)[self._condition, self._side]
+
+    def node_of(self, node: int) -> tuple[int, str]:
+        """Return a particle of a joint of the multipliers of a node, and the joint's name."""
+        condition = min(3 * (node - self._first), self._joints.size - 1)
+        return int(self._joints.nodes[condition, 0]), self._joints.name_of(condition)
