@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.energies.energy import Energy
 
 
 class Inelastic(Copyable, ABC):
@@ -36,6 +37,18 @@ class Inelastic(Copyable, ABC):
     @abstractmethod
     def relaxed(self, q: Array) -> Array:
         """Return the z that does not change at the positions q [n, dim], where ψ is least."""
+
+    def increment(self, z: Array) -> Energy:
+        """Return the energy whose gradients are minus `force` at the end of an increment of any length from z.
+
+        Parts with ``history`` have it, for statics. It reads z where it is, so that one energy serves all increments.
+
+        Raises
+        ------
+        NotImplementedError
+            If the part has none.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no energy of an increment.")
 
     @abstractmethod
     def stored(self, q: Array, z: Array) -> float:
@@ -81,5 +94,5 @@ def refuse_history(system: _WithParts, required_by: str) -> None:
     if (name := part_with_history(system)) is not None:
         raise InvalidSystem(
             f"{required_by} has no history, on which the plastic flow of '{name}' depends. Take an elastic body, or "
-            "a motion by EnergyMomentum, Midpoint or Newmark."
+            "a motion by Static, EnergyMomentum, Midpoint or Newmark."
         )

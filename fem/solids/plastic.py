@@ -95,7 +95,7 @@ class Plastic(Inelastic):
         _, weights, gradients = solid.part()
         lmbda, mu = material.lame_constants
         elastic = np.array([lmbda + 2.0 * mu / 3.0, mu])
-        self._known = (self.nodes, gradients, weights, elastic, averaged, hardening.constants, hardening.points)
+        self._known = (gradients, weights, elastic, averaged, hardening.constants, hardening.points)
         self._weights = weights
         self.shape = (*weights.shape, plastic_loops.NUMBERS)
         m = len(self.nodes)
@@ -122,19 +122,19 @@ class Plastic(Inelastic):
     def energies(self, q: Array, z: Array) -> Array:
         """Return the elastic energies [m] in J of the elements at the positions q [n, 3]."""
         out = np.empty(len(self.nodes))
-        self._run(plastic_loops.write_stored, (q,), (q, z), (out,))
+        self.run(plastic_loops.write_energies, (q,), (q, z), (True, out))
         return out
 
     def force(self, q0: Array, z0: Array, q1: Array, h: float) -> Array:
         """Return the nodal forces [n, 3] in N at the end of an increment; with h = 0 nothing flows."""
         local = np.empty((*self.nodes.shape, 3))
-        self._run(plastic_loops.write_forces, (q1,), (q1, z0), (h == 0.0, local))
+        self.run(plastic_loops.write_forces, (q1,), (q1, z0), (h == 0.0, local))
         return self._scattered(local, len(q1))
 
     def mean_force(self, q0: Array, z0: Array, q1: Array, h: float) -> Array:
         """Return the nodal forces [n, 3] in N of an increment, whose work is −Δψ − D."""
         local = np.empty((*self.nodes.shape, 3))
-        self._run(plastic_loops.write_mean_forces, (q0, q1), (q0, z0, q1), (h == 0.0, local))
+        self.run(plastic_loops.write_mean_forces, (q0, q1), (q0, z0, q1), (h == 0.0, local))
         return self._scattered(local, len(q1))
 
     def add_derivatives(
@@ -144,15 +144,19 @@ class Plastic(Inelastic):
         m, k = self.nodes.shape
         K, last = np.empty((m, 3 * k, 3 * k)), (h == 0.0, -by_q)
         if mean:
-            self._run(plastic_loops.write_mean_tangents, (q0, q1), (q0, z0, q1), (*last, K))
+            self.run(plastic_loops.write_mean_tangents, (q0, q1), (q0, z0, q1), (*last, K))
         else:
-            self._run(plastic_loops.write_tangents, (q1,), (q1, z0), (*last, K))
+            self.run(plastic_loops.write_tangents, (q1,), (q1, z0), (*last, K))
         scatter_blocks(K, slots, out)
+
+    def increment(self, z: Array) -> _Increment:
+        """Return the energy ψ + ∫ σy dα of an increment from z."""
+        return _Increment(self, z)
 
     def after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, float]:
         """Return the internal variables at the end of an increment, and the dissipation in J."""
         z, lost = np.empty(self.shape), np.empty(len(self.nodes))
-        self._run(plastic_loops.write_after, (q0, q1), (q0, z0, q1), (h == 0.0, z, lost))
+        self.run(plastic_loops.write_after, (q0, q1), (q0, z0, q1), (h == 0.0, z, lost))
         return z, float(lost.sum())
 
     # -- for results --------------------------------------------------------------------------------------------------
@@ -167,15 +171,22 @@ class Plastic(Inelastic):
     def cauchy_at_points(self, q: Array, z: Array) -> Array:
         """Return the Cauchy stress [m, g, 3, 3] in Pa at the points of quadrature, at the positions q [n, 3]."""
         out = np.empty((*self._weights.shape, 6))
-        self._run(plastic_loops.write_stresses, (q,), (q, z), (out,))
+        self.run(plastic_loops.write_stresses, (q,), (q, z), (out,))
         return out[..., _PLACES]
 
     def plastic_strain(self, z: Array) -> Array:
         """Return the equivalent plastic strain α [m], its mean over the undeformed element."""
         return (self._weights * z[..., 6]).sum(axis=1) / self._weights.sum(axis=1)
 
-    def _run(self, kernel: Any, positions: tuple[Array, ...], given: tuple[Array, ...], last: tuple[Any, ...]) -> None:
-        """Run a kernel over all elements.
+    def run(
+        self,
+        kernel: Any,
+        positions: tuple[Array, ...],
+        given: tuple[Array, ...],
+        last: tuple[Any, ...],
+        nodes: IntArray | None = None,
+    ) -> None:
+        """Run a kernel over all elements, on their nodes or others [m, k].
 
         Raises
         ------
@@ -183,13 +194,46 @@ class Plastic(Inelastic):
             If an element is inverted, or has no finite energy or stress.
         """
         arrays = (np.ascontiguousarray(array, float) for array in given)
-        if not isfinite(sum(self._phases.run(kernel, *arrays, *self._known, *last))):
-            raise self.solid.elements.failure([q[self.nodes] for q in positions])
+        nodes = self.nodes if nodes is None else nodes
+        if not isfinite(sum(self._phases.run(kernel, *arrays, nodes, *self._known, *last))):
+            raise self.solid.elements.failure([q[nodes] for q in positions])
 
     def _scattered(self, local: Array, n: int) -> Array:
         out = np.zeros((n, 3))
         scatter_vectors(local, self.nodes, out)
         return out
+
+
+@final
+class _Increment(Energy):
+    """The incremental potential of a body that flows, ψ + ∫ σy dα of one increment from z (Ortiz and Stainier 1999)."""
+
+    def __init__(self, part: Plastic, z: Array):
+        self.nodes, self._part, self._z = part.nodes, part, z
+        self._own = np.arange(part.nodes.size, dtype=np.int32).reshape(part.nodes.shape)
+
+    def value(self, x: Array) -> Array:
+        """Return it [m] in J of elements with nodes at x [m, k, 3]."""
+        out = np.empty(len(x))
+        self._run(plastic_loops.write_energies, x, (False, out))
+        return out
+
+    def gradient(self, x: Array) -> Array:
+        """Return its gradients [m, k, 3] in N."""
+        out = np.empty(x.shape)
+        self._run(plastic_loops.write_forces, x, (False, out))
+        return np.negative(out, out=out)
+
+    def hessian(self, x: Array) -> Array:
+        """Return its second derivatives [m, 3k, 3k] in N/m."""
+        m, k, _ = x.shape
+        out = np.empty((m, 3 * k, 3 * k))
+        self._run(plastic_loops.write_tangents, x, (False, 1.0, out))
+        return out
+
+    def _run(self, kernel: Any, x: Array, last: tuple[Any, ...]) -> None:
+        q = np.ascontiguousarray(x).reshape(-1, 3)
+        self._part.run(kernel, (q,), (q, self._z), last, self._own)
 
 
 def solids_in(energies: Mapping[str, Energy], inelastic: Mapping[str, Inelastic]) -> dict[str, Solid]:

@@ -252,16 +252,16 @@ def set_corrections(S0, S1, dE, w, averaged, psi0, psi1, work, squared, R, r):
 
 
 @kernel
-def write_stored(q, z, nodes, G, weights, elastic, averaged, constants, points, out, first, last):
-    """Set ψ of the elements [m]."""
+def write_energies(q, z, nodes, G, weights, elastic, averaged, constants, points, frozen, out, first, last):
+    """Set ψ + ΔWp of the elements [m] at the end of an increment."""
     n = G.shape[1]
     F, S, new = np.empty((n, 9)), np.empty((n, 6)), np.empty((n, NUMBERS))
     psi, work = np.empty(n), np.empty(n)
     check = 0.0
     for e in range(first, last):
         set_deformations(q, nodes, G, e, F)
-        check += set_states(F, z[e], weights[e], elastic, averaged, True, constants, points, S, psi, work, new)
-        out[e] = psi.sum()
+        check += set_states(F, z[e], weights[e], elastic, averaged, frozen, constants, points, S, psi, work, new)
+        out[e] = psi.sum() + work.sum()
     return check
 
 

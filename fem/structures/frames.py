@@ -184,6 +184,7 @@ class Frames(Copyable):
         """Return the sums [f, 3] of forces [n, 3] on frames, and their moments about where arms [f, 4, 3] begin."""
         of_frames = self.shares[:, None, None] * force[self.nodes]
         return of_frames.sum(axis=1), np.cross(arms, of_frames).sum(axis=1)
+
     def compliance(self, system: Masses, q: Array) -> Array:
         """Return accelerations by loads [f, 6, 6]: of the centre and of rotation, by force and moment about the centre.
 

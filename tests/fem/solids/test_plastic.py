@@ -6,6 +6,8 @@ from scipy.sparse import bsr_array
 
 from symplex.errors import InvalidSystem, InvertedElement, MaterialError
 from symplex.fem.actions.mass import lumped_mass
+from symplex.fem.actions.support_motion import SupportTranslation
+from symplex.fem.actions.time_function import TimeFunction
 from symplex.fem.solids.hardening import Hardening
 from symplex.fem.solids.materials import LinearElastic, NeoHookean
 from symplex.fem.solids.plastic import Plastic
@@ -15,6 +17,7 @@ from symplex.meshes.generate import box
 from symplex.meshes.midside_nodes import quadratic
 from symplex.time.composition import Composition
 from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.equilibria.quasi_static import Static
 from symplex.time.equilibria.static import static_equilibrium
 from symplex.time.events.force_stepping import ForceStepping
 from symplex.time.explicit.newmark import Newmark
@@ -313,7 +316,7 @@ def test_a_resumed_motion_is_bit_identical(method):
 
 def test_elements_that_lock_are_refused():
     mesh = box((1.0, 1.0, 1.0), (1, 1, 1), split="6")
-    with pytest.raises(InvalidSystem, match=r"linear tetrahedra lock .* 37 % too small .*tetra10"):
+    with pytest.raises(InvalidSystem, match=r"linear tetrahedra lock .* 37 % too small\. .*tetra10"):
         Plastic(Solid(mesh.points, mesh.cells["tetra"], COPPER), LINE)
     fine = quadratic(mesh)
     with pytest.raises(InvalidSystem, match=r'collapse when metal flows. Take formulation "full"'):
@@ -344,3 +347,56 @@ def test_what_has_no_history_is_refused_by_name():
         static_equilibrium(system, state.q)
     with pytest.raises(InvalidSystem, match="plastic flow of 'bar'"):
         natural_modes(system, state, 2)
+
+
+# -- statics ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_energy_of_an_increment_has_its_forces():
+    part = Plastic(solid_of("wedge"), VOCE)
+    q0, z0, q1 = flowed(part)
+    energy, d, h = part.increment(z0), deformed(np.zeros_like(q1), 1.0, 6), 1e-9
+    slope = (energy.total(q1 + h * d) - energy.total(q1 - h * d)) / (2 * h)
+    assert np.sum(part.force(q0, z0, q1, 1.0) * d) == pytest.approx(-slope, rel=1e-5)
+    z1, lost = part.after(q0, z0, q1, 1.0)
+    assert energy.total(q1) == pytest.approx(part.stored(q1, z1) + lost, rel=1e-12)
+
+
+def pulled(part, ends, duration=1.0):
+    """A bar along x, whose end goes to strains at the ends of equal intervals, and which is free across."""
+    X = part.solid.points
+    at = lambda axis, value: np.flatnonzero(np.abs(X[:, axis] - value) < 1e-9)  # noqa: E731
+    length = X[:, 0].max()
+    times = duration * np.arange(len(ends) + 1) / len(ends)
+    course = TimeFunction.table(times, length * np.concatenate([[0.0], ends]), smooth=False)
+    fixed = np.abs(X) < 1e-9
+    return system_of(part, fixed=fixed, moving={"end": SupportTranslation(at(0, length), "x", course)})
+
+
+@pytest.mark.parametrize("kind", ["hexahedron", "tetra10"])
+def test_statics_follow_the_path(kind):
+    """Pulled to 5 %, the bar unloads elastically and has a permanent strain."""
+    part = Plastic(solid_of(kind, (2, 1, 1)), LINE)
+    system = pulled(part, [0.05, 0.047])
+    motion = Static(0.05).start(system, system.state(part.solid.points))
+    pulled_to, end = motion.advance(0.5), motion.advance(1.0)
+    for state, strain in ((pulled_to, np.log(1.05)), (end, np.log(1.047))):
+        z = state.internal["bar"]
+        alpha = part.plastic_strain(z)
+        F = part.solid.deformation_gradients(state.q)
+        tau = part.cauchy(state.q, z)[:, 0, 0] * np.linalg.det(F)
+        assert tau == pytest.approx(E * (strain - alpha), rel=1e-6)
+        if state is pulled_to:
+            assert tau == pytest.approx(4e8 + 1e8 * alpha, rel=1e-6)
+            before = alpha
+        else:
+            assert np.array_equal(alpha, before)
+    found = motion.energies(end)
+    start = 0.0
+    assert -found["work_bar"] == pytest.approx(
+        part.hardening.plastic_work(before[0]) * part.solid.volumes.sum(), rel=1e-6
+    )
+    assert found["balance"] == pytest.approx(start, abs=1e-9 * found["work_end"])
+    assert abs(found["work_rest"]) < 0.02 * found["work_end"]
+    resumed = Static(0.05).resume(system, motion.checkpoint())
+    assert np.array_equal(resumed.advance(1.0).internal["bar"], end.internal["bar"])
