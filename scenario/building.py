@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.measures.constraints import Constraint
+from symplex.fem.solids.plastic import solids_in
 from symplex.fem.solids.solid import Solid
 from symplex.fem.structures.beam import Beams
 from symplex.fem.structures.frames import Frames
@@ -129,7 +130,12 @@ class Builder:
 
     def solids(self, body: str) -> dict[str, Solid]:
         """Return the strain energies of the parts of a body by name."""
-        return {part.name: cast(Solid, self.energies[part.name]) for part in self.inertia.parts[body]}
+        return {part.name: self.all_solids[part.name] for part in self.inertia.parts[body]}
+
+    @property
+    def all_solids(self) -> dict[str, Solid]:
+        """The solids of all parts that have been added, by name."""
+        return solids_in(self.energies, self.inelastic)
 
     @cached_property
     def contact(self) -> ContactParts:

@@ -17,6 +17,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly.forms import OptionalFunction
 from symplex.fem.energies.contact_energy import contact_of
 from symplex.fem.energies.energy import Energy
+from symplex.fem.energies.inelastic import part_with_history
 from symplex.fem.system import System
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ Feature = Literal[
     "jumping supports",
     "loads",
     "internal variables",
+    "history",
     "consistent mass",
     "massless nodes",
     "changing stencils",
@@ -96,6 +98,11 @@ def _internal_variables(system: System) -> str:
     return f"cannot carry internal variables, which the inelastic '{next(iter(system.inelastic))}' has"
 
 
+def _history(system: System) -> str:
+    name = part_with_history(system)
+    return f"cannot follow the plastic flow of '{name}', which depends on its history" if name is not None else ""
+
+
 def _consistent_mass(system: System) -> str:
     return "" if system.is_lumped else "needs a lumped (diagonal) mass; this system has a consistent one"
 
@@ -131,6 +138,7 @@ _SENTENCES: Mapping[Feature, Callable[[System], str]] = {
     "supports": _supports,
     "loads": _loads,
     "internal variables": _internal_variables,
+    "history": _history,
     "changing stencils": _changing_stencils,
     "barriers": _barriers,
     "frames": _frames,

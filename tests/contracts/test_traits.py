@@ -42,6 +42,12 @@ def viscoelastic():
     return sx.Viscoelastic(solid, [1.0, 2.0], [0.1, 1.0])
 
 
+def with_history():
+    part = viscoelastic()
+    part.history = True
+    return part
+
+
 def spy(forms, used, base=Energy):
     """Springs with the given forms only, which note what is used of them."""
     inner = springs()
@@ -82,6 +88,7 @@ def has(feature):
         },
         "loads": {"loads": {"push": lambda t, q, v: np.full_like(q, 0.1 * np.sin(t)) - 0.1 * v}},
         "internal variables": {"inelastic": {"visco": viscoelastic()}},
+        "history": {"inelastic": {"metal": with_history()}},
         "massless nodes": {"massless": MASS == 0.9},
         "frames": {"frames": Frames([[0, 1, 2, 3]], Q)},
         "joints": {
@@ -117,6 +124,7 @@ def has(feature):
 
 
 NEEDED_FOR = {
+    "history": {"internal variables"},
     "jumping supports": {"consistent mass", "moving supports"},
     "joints": {"frames"},
     "moving joints": {"joints", "frames"},

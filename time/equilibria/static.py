@@ -12,6 +12,7 @@ from symplex.base.arguments import checked
 from symplex.base.representation import Summarized
 from symplex.errors import NoEquilibrium, StepFailed
 from symplex.fem.energies.energy import Array
+from symplex.fem.energies.inelastic import refuse_history
 from symplex.fem.solids.zero_energy import has_reduced, zero_energy_reason
 from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import State, System
@@ -189,6 +190,7 @@ def equilibrium_path(
 
 def _begun(system: System, q: ArrayLike, t: float, since: float | None) -> tuple[Array, StaticBalance]:
     """Return the positions [n, dim] at which a search begins, checked, and the balance to search for."""
+    refuse_history(system, "a static equilibrium")
     start = system.state(np.asarray(q, dtype=float), t=t).q
     system.check_start(start)
     if system.joints:

@@ -384,8 +384,8 @@ def _add(q, compensation, dq):
 # What implicit methods take as a rule.
 IMPLICIT: frozenset[Trait] = frozenset(
     {
-        *("supports", "moving supports", "loads", "internal variables", "consistent mass"),
-        *("changing stencils", "barriers", "thermostat", "frames"),
+        *("supports", "moving supports", "loads", "internal variables", "history"),
+        *("consistent mass", "changing stencils", "barriers", "thermostat", "frames"),
     }
 )
 
