@@ -155,6 +155,32 @@ def test_histories_have_reactions_and_angles():
     assert_allclose([shown[f"hinge_force_{axis}"] for axis in "xyz"], system.joint_reactions(state)["hinge"].force)
 
 
+def test_a_pendulum_that_hangs_from_a_moving_support():
+    """In steady acceleration of its support it swings about where atan(a/g) says; all work is in the balance."""
+    bodies = Bodies()
+    bodies.add(1.0, [0.0, 0.0, 0.0], [0.1, 0.1, 0.1])
+    bodies.add(2.0, [0.0, 0.0, -0.5], [0.05, 0.05, 0.25])
+    hinge = bodies.joint("revolute", 1, 0, [0.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    ramp = sx.actions.TimeFunction(lambda t: t * t, lambda t: 2.0 * t, lambda t: 2.0)
+    moving = {"cart": sx.actions.SupportTranslation([0, 1, 2, 3], "x", ramp)}
+    energies = {"weight": sx.Gravity(bodies.mass, (0.0, 0.0, -9.81))}
+    fixed = np.zeros((8, 3), bool)
+    fixed[:4, 1:] = True
+    system = bodies.system({"hinge": hinge}, energies, moving=moving, fixed=fixed)
+    state = system.state(bodies.points)
+    assert_allclose(system.joint_reactions(state)["hinge"].force[1:], [0.0, 2.0 * 9.81], atol=1e-12)
+    motion = sx.EnergyMomentum(0.005).start(system, state)
+    angles = []
+    for t in np.arange(1, 61) * 0.05:
+        state = motion.advance(t)
+        angles.append(hinge.angle(state.q))
+    energies = motion.energies(state)
+    balance = energies["total"] - energies["work_cart"]
+    assert abs(balance - system.energies_of(system.state(bodies.points))["total"]) < 1e-11 * energies["total"]
+    assert_allclose(0.5 * (max(angles) + min(angles)), np.arctan2(2.0, 9.81), rtol=1e-2)
+    assert np.abs(system.joints.violations(state.q)).max() < 1e-13
+
+
 # -- redundant joints -----------------------------------------------------------------------------------------------
 
 
