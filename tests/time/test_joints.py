@@ -184,6 +184,9 @@ def test_a_pendulum_that_hangs_from_a_moving_support():
 # -- redundant joints -----------------------------------------------------------------------------------------------
 
 
+GROUND = ("hinge 0", "hinge 3")  # of the joints of the linkage
+
+
 def four_bar():
     """A planar four-bar linkage of four hinges, 20 conditions of rank 17."""
     corners = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.4], [0.9, 0.0, 0.7], [0.8, 0.0, 0.0]])
@@ -218,6 +221,29 @@ def test_redundant_joints_of_a_four_bar_linkage():
     assert_allclose(reactions["hinge 0"].force + reactions["hinge 3"].force, borne, atol=1e-9)
     with pytest.raises(sx.errors.RedundantConstraints, match="constraints are redundant"):
         sx.Rattle(1e-3, {}).start(system, start)
+
+
+def test_a_four_bar_linkage_comes_to_rest_and_swings_about_it():
+    """Half a period of its only mode reverses the velocities of a small swing."""
+    bodies, system = four_bar()
+    rest = sx.equilibria.static_equilibrium(system, bodies.points)
+    assert rest.stable
+    assert bodies.frames.centers(rest.state.q)[0, 2] < -0.05
+    borne = sum(reaction.force for name, reaction in system.joint_reactions(rest.state).items() if name in GROUND)
+    assert_allclose(borne, [0.0, 0.0, 9.81 * bodies.mass.sum()], atol=1e-10)
+    modes = sx.modes.natural_modes(system, rest.state, 1)
+    half = 0.5 / modes.frequencies[0]
+    start = system.state(rest.state.q, 1e-4 * modes.shapes[0])
+    end = sx.EnergyMomentum(half / 100.0).start(system, start).advance(half)
+    assert_allclose(end.v, -start.v, atol=2e-3 * np.abs(start.v).max())
+
+
+def test_a_pendulum_falls_to_rest():
+    bodies, system = pendulum()
+    level = bodies.points @ np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+    rest = sx.equilibria.static_equilibrium(system, level)
+    assert rest.stable
+    assert_allclose(system.joints["hinge"].angle(rest.state.q), 0.0, atol=1e-9)
 
 
 def test_a_four_bar_linkage_has_one_mode():
