@@ -25,7 +25,7 @@ from symplex.errors import InfeasibleStart, InvalidSystem
 from symplex.fem.actions.time_function import TimeFunction
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
-from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks
+from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks, scatter_vectors
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.structures.frames import Frames
 
@@ -38,6 +38,7 @@ _BY_AXIS = ("revolute", "cylindrical", "prismatic", "planar")
 _RIGHT_ANGLE = 1e-9  # cosine of the angle between the axes of a universal joint, at most
 _UNDETERMINED = 1e-9  # least eigenvalue of the scaled matrix of multipliers below which conditions are redundant
 _TAKES_PART = 1e-6  # of a combination of multipliers that is not determined
+_SMALLEST, _FLAT = 1e-30, 1e-9  # m, and of that size: thinner bodies are flat
 _CLOSED = 1e-8  # of the size of bodies by which joints may be open at the start
 _PRECISION = 1e-7  # of positions, that may be missing of these in addition
 _TANGENT = 0.1  # of velocities that may open joints at the start
@@ -74,8 +75,8 @@ class Products(Copyable):
     def vectors(self, x: Array) -> tuple[Array, Array]:
         """Return u and v [c, 3] at positions x [c, k, 3]."""
         x0, x = x[:, 0], x - x[:, :1]  # weights 1/4r of positions far from the origin would lose digits
-        u = np.einsum("ca,cai->ci", self.left, x) + (self._totals[0] * x0 + self.left_constant)
-        v = np.einsum("ca,cai->ci", self.right, x) + (self._totals[1] * x0 + self.right_constant)
+        u = (self.left[:, None] @ x)[:, 0] + (self._totals[0] * x0 + self.left_constant)
+        v = (self.right[:, None] @ x)[:, 0] + (self._totals[1] * x0 + self.right_constant)
         return u, v
 
     def value(self, x: Array) -> Array:
@@ -366,7 +367,9 @@ class _End:
         x = points[body]
         center = x.mean(axis=0)
         arms = x - center
-        per_unit = np.linalg.solve(arms.T @ arms, arms.T)  # of a vector fixed in the frame: Σ_a (e·w_a) x_a
+        size = float(np.abs(arms).max())
+        scaled = arms / size
+        per_unit = np.linalg.solve(scaled.T @ scaled, scaled.T) / size  # of a vector fixed in it: Σ_a (e·w_a) x_a
         places = np.array([int(np.flatnonzero(stencil == node)[0]) for node in body])
 
         def placed(weights: Array) -> Array:
@@ -393,8 +396,11 @@ def _bodies(bodies: Sequence[Nodes | None], points: Array) -> tuple[IntArray, In
             raise InvalidSystem(f"Joint: a body must be the four particles of a frame, got {nodes.tolist()}.")
         require_nodes("Joint", nodes, len(points))
         arms = points[nodes] - points[nodes].mean(axis=0)
-        if np.linalg.matrix_rank(arms, tol=1e-9 * float(np.abs(arms).max(initial=0.0))) < 3:
-            raise InvalidSystem(f"Joint: the particles {nodes.tolist()} of a body must not be in a plane.")
+        size = float(np.abs(arms).max(initial=0.0))
+        if size < _SMALLEST or np.linalg.matrix_rank(arms, tol=_FLAT * size) < 3:
+            raise InvalidSystem(
+                f"Joint: the particles {nodes.tolist()} of a body must not be at one place or in a plane."
+            )
         found.append(nodes)
     first, second = found
     if second is not None and set(first.tolist()) & set(second.tolist()):
@@ -625,7 +631,7 @@ class Joints(Mapping[str, Joint]):
 
     def add_forces(self, gradients: Array, multipliers: Array, out: Array) -> None:
         """Add Gᵀλ to out [n, 3]."""
-        np.add.at(out, self.nodes, multipliers[:, None, None] * gradients)
+        scatter_vectors(multipliers[:, None, None] * gradients, self.nodes, out)
 
     def add_stiffness(self, multipliers: Array, slots: IntArray, blocks: Array) -> None:
         """Add Σ λ ∇²g to blocks [nnz, 3, 3] of a pattern, where its slots [joints, 8, 8] are those of `stencils`."""

@@ -471,7 +471,7 @@ def calls() -> dict[str, Call]:
             sx.structures.JointLoad,
             lambda load: turn_hinge({}, {"load": load}),
             joint=hinge(),
-            moment=([0.0, 1.0], [0.0, 2.0]),
+            moment=lambda t: 2.0 * t,
             damping=0.1,
             friction=0.2,
             slip=0.1,
