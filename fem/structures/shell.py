@@ -335,7 +335,7 @@ def shells(
     if not np.isfinite(offset):
         raise InvalidSystem(f"shells: offset must be finite, got {offset:g} m.")
     along = np.asarray(direction, dtype=float)
-    if along.shape != (3,) or not np.isfinite(along).all() or not along.any():
+    if along.shape != (3,) or not 0.0 < np.linalg.norm(along) < np.inf:
         raise InvalidSystem("shells: direction must have three finite components that are not all zero.")
     parts = [part for kind in _KINDS for part in _parts(mesh, kind, properties, points, along)]
     if not parts:

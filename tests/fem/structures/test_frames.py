@@ -146,6 +146,7 @@ def scattered(x):
         ),
         (lambda: Moment([[0, 1, 2]], MASS, [1.0, 0.0, 0.0]), r"particles must have shape \(k, 4\) or \(k, 2\)"),
         (lambda: Moment([[0, 0]], MASS, [1.0, 0.0, 0.0]), "particles of a frame must be different ones"),
+        (lambda: Moment(NODES, 0.0 * MASS, [1.0, 0.0, 0.0]), "masses of particles must be positive and finite"),
         (lambda: Moment(NODES, MASS, [1.0, 0.0]), r"moment must be finite, of shape \(3,\) or \(2, 3\)"),
     ],
 )

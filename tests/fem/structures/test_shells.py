@@ -345,6 +345,7 @@ SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], float)
         (SQUARE, [[0, 1, 2, 3]], {"extent": 2.0}, InvalidSystem, "extent must be between 0 and 1, got 2"),
         (SQUARE, [[0, 1, 2, 3]], {"fold": 0.0}, InvalidSystem, "fold must be above 0 and at most 120 degrees, got 0"),
         (SQUARE, [[0, 1, 2, 3]], {"offset": np.inf}, InvalidSystem, "offset must be finite"),
+        (SQUARE, [[0, 1, 2, 3]], {"direction": (0, 1e-200, 0)}, InvalidSystem, "direction must have three finite"),
         (SQUARE, [[0, 1, 2, 3]], {"direction": (0, 0, 0)}, InvalidSystem, "direction must have three finite"),
         (SQUARE, [[0, 1, 2, 3]], {"directors": np.ones((3, 3))}, InvalidSystem, r"of shape \(4, 3\), got \(3, 3\)"),
     ],
