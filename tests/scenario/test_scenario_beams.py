@@ -250,6 +250,7 @@ def test_skins_are_closed_and_hold_the_volume(section, path):
     flux = 0.5 * (np.cross(b - a, c - a) + np.cross(c - a, d - a)).sum(axis=0)
     assert np.abs(flux).max() < 1e-12
     assert_allclose(skin.weights.sum(axis=1), 1.0)
+    assert_array_equal(np.unique(skin.quads), np.arange(len(skin.points)))  # files have no points without cells
     at = np.einsum("pa,pai->pi", skin.weights, beam.structure.points[skin.particles])
     assert_allclose(at, skin.points, atol=1e-13)
 
