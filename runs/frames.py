@@ -104,7 +104,8 @@ def fields_of(
     if "velocity" in requested:
         at_points["velocity"] = shown.velocities(state.v)
     at_points |= {name: shown.at_points(one) for name, one in parts.contact_fields(state, acting, requested).items()}
-    at_points |= {name: shown.at_points(values) for name, values in parts.rotations(state, requested)}
+    for name, values in parts.rotations(state, requested):  # the same at all particles, as velocities of a translation
+        at_points[name] = shown.velocities(values)
     for name, values in parts.averaged(state, requested):  # zero at all that is no body
         out = np.zeros((len(shown.points), *values.shape[1:]))
         out[: shown.n_mesh] = values[: shown.n_mesh]

@@ -422,10 +422,12 @@ class Parts(Sequence[Part]):
         return found
 
     def rotations(self, state: State, requested: Collection[str]) -> Iterator[tuple[str, Array]]:
-        """Yield the rotation vectors [n, 3] in rad of nodes that have rotations, if they are requested; else zero."""
-        if "rotation" in requested and (frames := self._system.frames) is not None:
+        """Yield the rotation vectors [n, 3] in rad of nodes of beams, if they are requested; zero at others."""
+        beams = [part.beam for part in self if isinstance(part, BeamPart)] if "rotation" in requested else []
+        if beams:
             out = np.zeros_like(state.q)
-            out[frames.nodes] = frames.rotation_vectors(state.q)[:, None]
+            for beam in beams:
+                out[beam.particles] = beam.structure.frames.rotation_vectors(beam.own(state.q))[:, None]
             yield "rotation", out
 
     def averaged(self, state: State, requested: Collection[str]) -> Iterator[tuple[str, Array]]:

@@ -113,7 +113,9 @@ def skin_of(beam: Beams, outlines: Sequence[Outline], which: ArrayLike) -> Skin:
     quads = [part.quads + np.int32(start) for part, start in zip(parts, first, strict=False)]
     rest = zip(*((part.elements, part.points, part.particles, part.weights) for part in parts), strict=True)
     elements, points, particles, weights = map(np.concatenate, rest)
-    return Skin(points, np.concatenate(quads), elements, particles, weights)
+    used, places = np.unique(np.concatenate(quads), return_inverse=True)  # points within ends are of drawn ends only
+    faces = places.reshape(-1, 4).astype(np.int32)
+    return Skin(points[used], faces, elements, particles[used], weights[used])
 
 
 def _skin(beam: Beams, outline: Outline, elements_of: IntArray, normals: Array) -> Skin:

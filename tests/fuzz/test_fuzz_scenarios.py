@@ -364,6 +364,7 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     bare = {"run": {"duration": 0.01, "frames": 2, "samples": 4}, "output": {"pictures": False}}
     yield bare | {"truss": [ring, given, files, line, read], "integrator": {"kind": "midpoint", "dt": 1e-3}}
     yield bare | {"truss": [ring], "integrator": {"kind": "graham-jelenic", "dt": 1e-3}}
+    yield from beams(bare)
     yield bare | {"point_mass": [ball], "spring": [hook], "integrator": {"kind": "force-stepping", "grid": 1e-3}}
     halves = {"soft": [[0, 0, 0], [0.05, 0.1, 0.1]], "hard": [[0.05, 0, 0], [0.1, 0.1, 0.1]]}
     parts = {"mesh": {"box": [0.1, 0.1, 0.1], "cells": [2, 1, 1], "split": "hexahedra", "regions": halves}}
@@ -387,6 +388,35 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     nine = [2e6, 5e5, 2e6, 5e5, 5e5, 2e6, 4e5, 4e5, 4e5]
     hard = {"law": "linear-anisotropic", "stiffness": nine, "density": 1000}
     yield case({"kind": "energy-momentum", "dt": 5e-4}, body={"material": hard})
+
+
+def beams(bare: Data) -> Iterator[Data]:
+    """Yield scenarios with beams, which have no other bodies."""
+    steel = {"young": 2e8, "poisson": 0.3, "density": 1000}
+    box = {"kind": "box", "height": 0.1, "width": 0.06, "thickness": 0.004}
+    bent = {"path": [[0, 0, 0], [1, 0, 0], [1, 0.5, 0]], "bars": 2}
+    other = {"group": "part_2", "up": [1, 0, 1], "section": {"kind": "circle", "radius": 0.02}, "material": steel}
+    arm = {"name": "arm", "mesh": bent, "up": [0, 0, 1], "section": box, "material": steel, "parts": [other]}
+    arm |= {"rotate": {"axis": [0, 0, 1], "degrees": 10}, "translate": [0, 0, 0.1], "scale": 1.0}
+    arm |= {"formulation": "reissner", "extent": 0.5, "velocity": [0.1, 0, 0], "angular_velocity": [0, 0, 1]}
+    whole = {"axial": 1e5, "shear": [4e4, 4e4], "bending": [10.0, 20.0], "torsion": 10.0, "mass": 1.0}
+    rim = {"name": "rim", "mesh": {"ring": 0.2, "bars": 4}, "up": [0, 0, 1]}
+    rim |= {"properties": whole | {"moments": [0.01, 0.01]}}
+    read = {"name": "read", "mesh": "bars.msh", "group": "main", "up": [1, 2, 3], "section": box, "material": steel}
+    clamp, hinge = {"body": "arm", "group": "start"}, {"body": "arm", "group": "end", "components": "yz"}
+    twist = {"name": "twist", "kind": "nodal", "body": "arm", "group": "corners", "moment": [0, 0.1, 0]}
+    root = {"name": "root", "body": "arm", "members": [0], "quantities": ["torque", "shear_force_1"]}
+    turn = {"name": "turn", "body": "arm", "nodes": [2], "quantities": ["rotation"], "components": ["norm"]}
+    acting = {"support": [clamp, hinge | {"rotations": "x"}], "load": [twist], "probe": [root, turn]}
+    yield bare | {"beam": [arm, rim]} | acting | {"integrator": {"kind": "energy-momentum", "dt": 1e-3}}
+    yield bare | {"beam": [arm], "support": [clamp], "integrator": {"kind": "rattle", "dt": 1e-5}}
+    yield (
+        bare
+        | {"beam": [arm | {"velocity": [0, 0, 0], "angular_velocity": [0, 0, 0]}]}
+        | acting
+        | {"integrator": {"kind": "static", "dt": 1e-3}}
+    )
+    yield bare | {"beam": [read], "integrator": {"kind": "midpoint", "dt": 1e-3}}
 
 
 def published_cases() -> Iterator[Data]:

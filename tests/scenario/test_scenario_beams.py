@@ -89,6 +89,27 @@ def test_parts_have_their_own_sections_and_directions(tmp_path):
     assert set(skin.elements[skin.points[skin.quads, 0].min(axis=1) > 1.2]) <= set(range(4, 8))
 
 
+def test_beams_next_to_trusses_and_rigid_bodies(tmp_path):
+    """Each is in its own block, and moves as it does alone."""
+    others = '[[truss]]\nname = "rope"\nmesh = { line = 1.0, bars = 2 }\nstiffness = 1e4\nmember_mass = 0.1\n'
+    others += '[[rigid_body]]\nname = "ball"\nmesh = { sphere = 0.1 }\nmass = 1.0\nvelocity = [0, 1, 0]\n'
+    others += "translate = [1, 0, 0.5]\nangular_velocity = [0, 3, 0]\n"
+    push = load("force", [0, 0, 1e3], history='{ kind = "half-sine", duration = 0.004 }')
+    ends = {}
+    for name, text in (("alone", BAR + CLAMP + push), ("together", BAR + others + CLAMP + push)):
+        simulate(Scenario.parse(text + MOVING + OUTPUT, "test.toml"), tmp_path / name)
+        series = read_series(tmp_path / name / "motion.vtkhdf")
+        last = series.frame(2)
+        ends[name] = [last.displacement[block.nodes] for key, block in series.blocks.items() if key.startswith("bar")]
+        rotation = last.point_data["rotation"]
+        assert np.abs(rotation[series.blocks["bar.skin"].nodes]).max() > 1e-5
+    for one, other in zip(*ends.values(), strict=True):
+        assert_allclose(one, other, atol=1e-9)
+    assert {"rope", "ball"} < set(series.blocks)
+    assert_allclose(last.displacement[series.blocks["ball"].nodes].mean(axis=0), [0, 0.01, 0], atol=1e-6)
+    assert not rotation[series.blocks["ball"].nodes].any()
+
+
 def test_parts_that_are_refused():
     part = '[[beam.parts]]\ngroup = "{}"\nup = [0, 1, 0]\n'
     head = "test.toml: [[beam]] #1 'bar': parts"
@@ -229,6 +250,7 @@ def test_skins_are_closed_and_hold_the_volume(section, path):
     flux = 0.5 * (np.cross(b - a, c - a) + np.cross(c - a, d - a)).sum(axis=0)
     assert np.abs(flux).max() < 1e-12
     assert_allclose(skin.weights.sum(axis=1), 1.0)
+    assert_array_equal(np.unique(skin.quads), np.arange(len(skin.points)))  # files have no points without cells
     at = np.einsum("pa,pai->pi", skin.weights, beam.structure.points[skin.particles])
     assert_allclose(at, skin.points, atol=1e-13)
 
