@@ -195,8 +195,9 @@ class Frames(Copyable):
         So of what acts within frames nothing is left, nor of what acts along motions that are held.
         """
         out, masses = force.copy(), nodal_mass(system)
-        _write_resultants(force, q, self.nodes, self.is_rod, masses, out)
-        held = self.held.any(axis=1)
+        pivoted = self.held[:, :3].all(axis=1) & ~self.held[:, 3:].any(axis=1)
+        _write_resultants(force, q, self.nodes, self.is_rod, pivoted, masses, out)
+        held = self.held.any(axis=1) & ~pivoted
         if held.any():  # in Python: they are few
             mass, arms, _ = self._inertia(system, q)
             a, alpha = self._held_rates(held, mass[held], arms[held], force)
@@ -307,8 +308,11 @@ def _solved(matrices: Array, vectors: Array) -> Array:
 
 
 @kernel
-def _write_resultants(force, q, nodes, is_rod, masses, out):
-    """Write to out what rigid motions of frames have of forces [n, 3] with the same sums and moments."""
+def _write_resultants(force, q, nodes, is_rod, pivoted, masses, out):
+    """Write to out what rigid motions of frames have of forces [n, 3] with the same sums and moments.
+
+    About the centre of mass, or of frames whose centres are held about these.
+    """
     x, f, J, r = np.empty((4, 3)), np.empty(3), np.empty((3, 3)), np.empty(3)
     for k in range(len(nodes)):
         share = 0.5 if is_rod[k] else 1.0
@@ -317,15 +321,16 @@ def _write_resultants(force, q, nodes, is_rod, masses, out):
         for a in range(4):
             m = share * masses[nodes[k, a]]
             total += m
+            weight = 1.0 if pivoted[k] else m
             for i in range(3):
                 x[a, i] = q[nodes[k, a], i] - q[first, i]
-                r[i] += m * x[a, i]
+                r[i] += weight * x[a, i]
         f[:], J[...] = 0.0, 0.0
         for a in range(4):
             m = share * masses[nodes[k, a]]
             for i in range(3):
-                x[a, i] -= r[i] / total
-                f[i] += share * force[nodes[k, a], i]
+                x[a, i] -= r[i] / (4.0 if pivoted[k] else total)
+                f[i] += 0.0 if pivoted[k] else share * force[nodes[k, a], i]
             square = x[a, 0] ** 2 + x[a, 1] ** 2 + x[a, 2] ** 2
             for i in range(3):
                 J[i, i] += m * square
