@@ -116,7 +116,7 @@ class Frames(Copyable):
         InvalidSystem
             If a part of a rotation is held.
         """
-        free = ~fixed[self.nodes].all(axis=(1, 2))
+        free = np.asarray(~fixed[self.nodes].all(axis=(1, 2)), bool)
         partly = np.flatnonzero(free & self.held[:, 3:].any(axis=1))
         if len(partly):
             raise InvalidSystem(
@@ -197,7 +197,7 @@ class Frames(Copyable):
         out, masses = force.copy(), nodal_mass(system)
         pivoted = self.held[:, :3].all(axis=1) & ~self.held[:, 3:].any(axis=1)
         _write_resultants(force, q, self.nodes, self.is_rod, pivoted, masses, out)
-        held = self.held.any(axis=1) & ~pivoted
+        held = np.asarray(self.held.any(axis=1) & ~pivoted, bool)
         if held.any():  # in Python: they are few
             mass, arms, _ = self._inertia(system, q)
             a, alpha = self._held_rates(held, mass[held], arms[held], force)
@@ -239,7 +239,7 @@ class Frames(Copyable):
         matrices[rods, 3:, 3:] += sizes[rods, :1, :1] * np.einsum("fi,fj->fij", d, d)  # they do not rotate about it
         matrices = np.where(fixed[:, :, None] | fixed[:, None], np.where(np.eye(6) > 0, sizes, 0.0), matrices)
         rates = _solved(matrices, np.where(fixed, 0.0, vectors))
-        return rates[:, :3] - np.cross(rates[:, 3:], from_mean), rates[:, 3:]
+        return np.asarray(rates[:, :3] - np.cross(rates[:, 3:], from_mean), float), rates[:, 3:]
 
     def rigid_motion(self, system: Masses, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Return velocities and accelerations [n, 3] with those of frames made those of rigid motions, nearest by mass.
