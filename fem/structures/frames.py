@@ -117,7 +117,7 @@ class Frames(Copyable):
         InvalidSystem
             If a part of a rotation is held.
         """
-        free = ~fixed[self.nodes].all(axis=(1, 2))
+        free = np.asarray(~fixed[self.nodes].all(axis=(1, 2)), bool)
         partly = np.flatnonzero(free & self.held[:, 3:].any(axis=1))
         if len(partly):
             raise InvalidSystem(
@@ -248,8 +248,9 @@ class Frames(Copyable):
         So of what acts within frames nothing is left, nor of what acts along motions that are held.
         """
         out, masses = force.copy(), nodal_mass(system)
-        _write_resultants(force, q, self.nodes, self.is_rod, masses, out)
-        held = self.held.any(axis=1)
+        pivoted = self.held[:, :3].all(axis=1) & ~self.held[:, 3:].any(axis=1)
+        _write_resultants(force, q, self.nodes, self.is_rod, pivoted, masses, out)
+        held = np.asarray(self.held.any(axis=1) & ~pivoted, bool)
         if held.any():  # in Python: they are few
             mass, arms, _ = self._inertia(system, q)
             a, alpha = self._held_rates(held, mass[held], arms[held], force)
@@ -291,7 +292,7 @@ class Frames(Copyable):
         matrices[rods, 3:, 3:] += sizes[rods, :1, :1] * np.einsum("fi,fj->fij", d, d)  # they do not rotate about it
         matrices = np.where(fixed[:, :, None] | fixed[:, None], np.where(np.eye(6) > 0, sizes, 0.0), matrices)
         rates = _solved(matrices, np.where(fixed, 0.0, vectors))
-        return rates[:, :3] - np.cross(rates[:, 3:], from_mean), rates[:, 3:]
+        return np.asarray(rates[:, :3] - np.cross(rates[:, 3:], from_mean), float), rates[:, 3:]
 
     def rigid_motion(self, system: Masses, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Return velocities and accelerations [n, 3] with those of frames made those of rigid motions, nearest by mass.
@@ -360,8 +361,11 @@ def _solved(matrices: Array, vectors: Array) -> Array:
 
 
 @kernel
-def _write_resultants(force, q, nodes, is_rod, masses, out):
-    """Write to out what rigid motions of frames have of forces [n, 3] with the same sums and moments."""
+def _write_resultants(force, q, nodes, is_rod, pivoted, masses, out):
+    """Write to out what rigid motions of frames have of forces [n, 3] with the same sums and moments.
+
+    About the centre of mass, or of frames whose centres are held about these.
+    """
     x, f, J, r = np.empty((4, 3)), np.empty(3), np.empty((3, 3)), np.empty(3)
     for k in range(len(nodes)):
         share = 0.5 if is_rod[k] else 1.0
@@ -370,15 +374,16 @@ def _write_resultants(force, q, nodes, is_rod, masses, out):
         for a in range(4):
             m = share * masses[nodes[k, a]]
             total += m
+            weight = 1.0 if pivoted[k] else m
             for i in range(3):
                 x[a, i] = q[nodes[k, a], i] - q[first, i]
-                r[i] += m * x[a, i]
+                r[i] += weight * x[a, i]
         f[:], J[...] = 0.0, 0.0
         for a in range(4):
             m = share * masses[nodes[k, a]]
             for i in range(3):
-                x[a, i] -= r[i] / total
-                f[i] += share * force[nodes[k, a], i]
+                x[a, i] -= r[i] / (4.0 if pivoted[k] else total)
+                f[i] += 0.0 if pivoted[k] else share * force[nodes[k, a], i]
             square = x[a, 0] ** 2 + x[a, 1] ** 2 + x[a, 2] ** 2
             for i in range(3):
                 J[i, i] += m * square
