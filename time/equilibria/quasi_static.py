@@ -24,7 +24,7 @@ REST = work_column("work_rest")
 _TAKES: frozenset[Trait] = frozenset(
     {
         *("supports", "moving supports", "jumping supports", "loads", "internal variables", "consistent mass"),
-        *("changing stencils", "barriers"),
+        *("changing stencils", "barriers", "frames"),
     }
 )
 
