@@ -85,7 +85,7 @@ def test_frequencies_and_weights_of_a_truss_are_those_of_lumped_bars(tmp_path):
     problem = built(tmp_path, TRUSS + step("*STATIC", "*DLOAD", "A, GRAV, 9.81, 0., -1., 0."))
     loads = problem.scenario.tables.load
     assert {table.kind for table in loads} == {"nodal"}
-    weight = np.sum([getattr(table, "force", None) for table in loads], axis=0)  # each on one node
+    weight = np.array([getattr(table, "force", (0.0, 0.0, 0.0)) for table in loads]).sum(axis=0)  # each on one node
     assert weight == pytest.approx([0.0, -9.81 * DENSITY * 3e-4, 0.0])
 
 
