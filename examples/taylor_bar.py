@@ -166,6 +166,7 @@ def draw(folder: Path, results: dict[str, Found]) -> None:
             name += f"\n{one.length:.2f} mm, foot {one.foot_radius:.2f} mm"
         axis.set_title(name, fontsize=9)
     axes[0].set_ylabel("mm")
+    assert drawn is not None
     figure.colorbar(drawn, ax=axes, label="equivalent plastic strain", shrink=0.6)
     figure.savefig(folder / "taylor_bar.png", dpi=150)
     plt.close(figure)

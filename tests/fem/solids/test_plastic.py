@@ -8,6 +8,8 @@ from symplex.errors import InvalidSystem, InvertedElement, MaterialError
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.actions.support_motion import SupportTranslation
 from symplex.fem.actions.time_function import TimeFunction
+from symplex.fem.outputs.solid_fields import SolidFields, nodal_stress, stress
+from symplex.fem.pictures import blocks_of
 from symplex.fem.solids.hardening import Hardening
 from symplex.fem.solids.materials import LinearElastic, NeoHookean
 from symplex.fem.solids.plastic import Plastic
@@ -400,3 +402,27 @@ def test_statics_follow_the_path(kind):
     assert abs(found["work_rest"]) < 0.02 * found["work_end"]
     resumed = Static(0.05).resume(system, motion.checkpoint())
     assert np.array_equal(resumed.advance(1.0).internal["bar"], end.internal["bar"])
+
+
+def test_what_systems_show_of_metals():
+    part = Plastic(solid_of("hexahedron"), LINE)
+    system = system_of(part)
+    q0, z0, _ = flowed(part)
+    state = system.state(q0, internal={"bar": z0})
+    assert blocks_of(system).keys() == {"bar"}
+    assert stress(system, state, "plastic_strain")["bar"] == pytest.approx(part.plastic_strain(z0))
+    sigma = stress(system, state)["bar"]
+    assert sigma[:, 0] == pytest.approx(part.cauchy(q0, z0)[:, 0, 0])
+    density = stress(system, state, "energy_density")["bar"]
+    assert density @ part.solid.volumes == pytest.approx(part.stored(q0, z0))
+    some = SolidFields(system, near=part.solid.nodes[1, :1])
+    assert len(some.elements("bar")) < len(part.nodes) or len(part.nodes) == 2
+    assert nodal_stress(system, state, "plastic_strain").max() > 1e-3
+    two = some.repeated(2)
+    stacked = two.stacked_state(np.stack([q0[some.nodes]] * 2), [{"bar": z0}] * 2)
+    assert np.array_equal(
+        two.of_elements("plastic_strain", stacked, "bar")[: len(some.elements("bar"))],
+        some.of_elements("plastic_strain", state, "bar"),
+    )
+    once = some.at_nodes("von_mises", state)[some.nodes]
+    assert two.at_nodes("von_mises", stacked) == pytest.approx(np.tile(once, 2), rel=1e-12)
