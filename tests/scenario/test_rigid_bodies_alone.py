@@ -176,3 +176,22 @@ def test_a_composition_has_its_order_with_a_rigid_body():
         ends.append(problem.integrator.start(problem.system, problem.state).advance(0.1).q)
     errors = [np.abs(one - other).max() for one, other in pairwise(ends)]
     assert 3.5 < np.log2(errors[0] / errors[1]) < 4.5
+
+
+def test_rigid_bodies_come_to_rest_on_a_pivot_and_on_a_floor():
+    """Free to turn about the vertical, or to slide: what is neutral stays where it is."""
+    text = PENDULUM.replace("angular_velocity = [0.5, 0.2, 1.0]\n", "").replace(
+        "dt = 1e-3", 'dt = 0.05\nkind = "static"'
+    )
+    floor = (
+        '[[obstacle]]\nname = "floor"\nkind = "half-space"\npoint = [0, 0, -0.2]\nnormal = [0, 0, 1]\nstiffness = 1e6\n'
+    )
+    hung = text.replace("pivot = [0, 0, 0.4]", "pivot = [0.05, 0, 0.4]")
+    lying = text.replace("pivot = [0, 0, 0.4]\n", "").replace("[gravity]", floor + "[gravity]")
+    # Below the pivot, at the distance from it; and 0.15 m above the floor, less what four corners sink by.
+    for case, z in ((hung, 0.4 - np.hypot(0.05, 0.4)), (lying, -0.05 - 6.0 * 9.81 / 4e6)):
+        problem = sx.Scenario.parse(case, "rest.toml").build()
+        motion = problem.integrator.start(problem.system, problem.state)
+        for t in (0.05, 0.1):
+            end = motion.advance(t)
+            assert problem.rigid_sets.rigid_sets["bob"].pose(end.q, end.v)[0][2] == pytest.approx(z, rel=1e-8)

@@ -70,11 +70,11 @@ class StaticBalance:
         """Return ∇V − f [n, dim] in N at the positions q, zero where fixed."""
         forces = np.zeros_like(q)
         self.write_forces(q, forces)
+        self.size = max(self.size, float(np.abs(forces).max(initial=0.0)))  # those within frames included
         if self.system.joints:
             self.system.joints.at(self.t).balance(self.system, q, forces)
         if self.system.frames:
             forces = self.system.frames.resultants(self.system, forces, q)
-        self.size = max(self.size, float(np.abs(forces).max(initial=0.0)))
         forces[self.system.fixed] = 0.0
         return forces
 
