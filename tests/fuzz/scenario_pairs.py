@@ -25,6 +25,13 @@ HEXAHEDRA = {"box": [0.1, 0.1, 0.1], "cells": [2, 1, 1], "split": "hexahedra"}
 CUBE = {"name": "cube", "mesh": BOX, "material": SOFT, "velocity": [0.1, 0, 0]}
 STILL = {"body": "cube", "group": "z_min", "components": "xyz"}
 BALL = {"name": "ball", "position": [0, 0, 0.5], "mass": 0.3, "velocity": [0, 0, 1]}
+GIRDER = {
+    "name": "girder",
+    "mesh": {"path": [[0, 2, 0], [0.5, 2, 0]], "bars": 2},
+    "up": [0, 0, 1],
+    "section": {"kind": "pipe", "radius": 0.02, "thickness": 0.002},
+    "material": {"young": 1e8, "poisson": 0.3, "density": 1000},
+}
 MAST = {"name": "mast", "mesh": {"lattice": [0.1, 0.1, 0.2], "cells": [1, 1, 2]}, "section": 1e-4}
 MAST |= {"material": {"young": 1e6, "density": 1000}, "translate": [0, 0, 0.1]}
 FLOOR = {"name": "floor", "kind": "half-space", "point": [0, 0, -0.5], "normal": [0, 0, 1], "stiffness": 1e3}
@@ -109,6 +116,7 @@ def samples() -> dict[tuple[str, str], Data]:
         ("body", "copies"): body(instance=[{"name": "first"}, {"name": "second", "translate": [0.3, 0, 0]}]),
         ("truss", ""): {"truss": [MAST]},
         ("truss", "consistent mass"): {"truss": [MAST | {"mass": "consistent"}]},
+        ("beam", ""): {"beam": [GIRDER]},
         ("point_mass", "free"): {"point_mass": [BALL]},
         ("point_mass", "on a body"): cube
         | {"point_mass": [{"name": "tip", "body": "cube", "at": [0, 0, 0], "mass": 1}]},
