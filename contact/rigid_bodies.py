@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from itertools import combinations
 from typing import final
 
 import numpy as np
@@ -21,9 +20,9 @@ from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy, Interpolation
 from symplex.fem.energies.energy import Energy
 from symplex.fem.measures.constraints import RigidBars
+from symplex.fem.structures.frames import Frames
 from symplex.fem.structures.rigidity import Rigidity
 
-_PAIRS = np.array(list(combinations(range(4), 2)), np.int32)  # the distances that make four particles rigid
 _BODIES = "They are a mapping of names to RigidBody."
 
 
@@ -36,8 +35,8 @@ class RigidBodies(Copyable):
     *points* are the nodes of the deformable bodies, then those of the mesh of each rigid body, as in
     ``merge({"block": …, "ball": ball.mesh})``: surfaces, contact and pictures are of points, which follow the nodes.
 
-    What holds the particles together is an energy (`rigidity`) for all methods, or constraints (`constraints`) for
-    those that keep them exactly.
+    What holds the particles together are frames of the system (`frames`), for methods that take them; else an energy
+    (`rigidity`), for all methods.
 
     Parameters
     ----------
@@ -120,10 +119,20 @@ class RigidBodies(Copyable):
 
     def mass(self, of_others: ArrayLike | sp.sparray = ()) -> Array | sp.csr_array:
         """Return the nodal masses [n] in kg, or the mass matrix, after those of the other nodes."""
-        particles = np.repeat([0.25 * body.properties.mass for body in self.bodies.values()], 4)
+        particles = np.concatenate([body.properties.masses for body in self.bodies.values()])
         if sp.issparse(of_others):
             return sp.csr_array(sp.block_diag([of_others, sp.diags_array(particles)]))
         return np.concatenate([np.asarray(of_others, dtype=float).ravel(), particles])
+
+    def frames(self) -> Frames:
+        """Return the bodies as frames of a system, which are rigid without an energy: ``System(frames=…)``.
+
+        Bodies with a pivot (`RigidBody.held_at`) are held there.
+        """
+        nodes = np.stack([self.nodes_of(name) for name in self.bodies])
+        pivoted = np.array([body.properties.pivot is not None for body in self.bodies.values()])
+        held = pivoted[:, None] & (np.arange(6) < 3)
+        return Frames(nodes, self.positions(np.zeros((self._first_node, 3))), held)
 
     def rigidity(self, frequency: float) -> Rigidity:
         """Return the energy that keeps the bodies rigid, with elastic frequencies in rad/s that are all the same.
@@ -132,13 +141,15 @@ class RigidBodies(Copyable):
         rigid where contact lasts many steps; implicit methods take more.
         """
         properties = [body.properties for body in self.bodies.values()]
+        for name, body in self.bodies.items():
+            if body.properties.pivot is not None:
+                raise InvalidSystem(f"rigid body '{name}' is held at a pivot, which needs frames, got rigidity.")
         nodes = np.stack([self.nodes_of(name) for name in self.bodies])
         return Rigidity(nodes, np.stack([p.radii for p in properties]), [p.mass for p in properties], frequency)
 
     def constraints(self) -> RigidBars:
         """Return the constraints that keep the six distances of the particles of each body, for `Rattle`."""
-        pairs = np.concatenate([self.nodes_of(name)[_PAIRS] for name in self.bodies])
-        return RigidBars.between(self.positions(np.zeros((self._first_node, 3))), pairs)
+        return self.frames().rods
 
     def fixed(self, *names: str) -> NDArray[np.bool_]:
         """Return which coordinates [n, 3] are fixed where bodies, by name, stand still: obstacles of any shape."""

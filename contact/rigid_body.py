@@ -15,7 +15,6 @@ from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.mass_properties import MassProperties
-from symplex.fem.structures.rigidity import CORNERS
 from symplex.meshes.closed_surfaces import box_surface, cylinder_surface, sphere_surface
 from symplex.meshes.mesh import Mesh
 
@@ -201,6 +200,16 @@ class RigidBody(Copyable):
         points = to + (self.mesh.points - old.center) @ R.T
         return RigidBody(replace(self.mesh, points=points), MassProperties(old.mass, to, R @ old.inertia @ R.T))
 
+    def held_at(self, pivot: ArrayLike) -> RigidBody:
+        """Return the body held at a point [3] in m, about which it rotates, for `RigidBodies.frames`.
+
+        Raises
+        ------
+        InvalidSystem
+            If the point is no point, or too far away.
+        """
+        return RigidBody(self.mesh, self.properties.held_at(pivot))
+
     @property
     def particles(self) -> Array:
         """The positions [4, 3] in m of its particles at rest."""
@@ -233,9 +242,10 @@ class RigidBody(Copyable):
         The rotation is that next to the affine map of the particles, which energies keep near one and constraints make
         one.
         """
-        center = x.mean(axis=0)
-        axes = 0.25 * CORNERS.T @ (x - center) / self.properties.radii[:, None]
-        U, _, V = np.linalg.svd(axes.T @ self.properties.axes)
+        own = self.properties
+        center, rest = own.masses @ x / own.mass, (own.particles - own.center) @ own.axes.T
+        axes = (own.masses[:, None] * rest).T @ (x - center) / own.mass / own.radii[:, None] ** 2  # F e_k
+        U, _, V = np.linalg.svd(axes.T @ own.axes)
         U[:, 2] *= np.linalg.det(U @ V)
         return center, U @ V
 
@@ -244,10 +254,18 @@ class RigidBody(Copyable):
 
         It is that with which the body at x [4, 3] has the angular momentum of its particles of velocities v [4, 3].
         """
-        center, velocity = x.mean(axis=0), v.mean(axis=0)
-        y = x - center
-        inertia = np.vdot(y, y) * np.eye(3) - y.T @ y
-        return velocity, np.linalg.solve(inertia, np.cross(y, v - velocity).sum(axis=0))
+        velocity, omega = motion_of(self.properties.masses, x, v)[1:]
+        return velocity, omega
+
+
+def motion_of(masses: Array, x: Array, v: Array) -> tuple[Array, Array, Array]:
+    """Return the centre of mass [3], its velocity [3] and the angular velocity [3] of particles with masses [4]."""
+    share = masses / masses.sum()
+    center, velocity = share @ x, share @ v
+    y = x - center
+    second = (share[:, None] * y).T @ y
+    moment = share @ np.cross(y, v - velocity)
+    return center, velocity, np.linalg.solve(np.trace(second) * np.eye(3) - second, moment)
 
 
 def _surface(mesh: Mesh, name: str = "body") -> Surface:

@@ -63,9 +63,9 @@ def rolling(coefficient: float = 0.2, speed: float = 1.0, dt: float = 1e-3, end:
     floor = sx.RigidContact(surface, HalfSpace((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), stiffness)
     mass = rigid.mass(np.zeros(0))
     contact = rigid.of_points(floor)
-    energies = {"ball": rigid.rigidity(1.0 / dt), "floor": contact, "weight": sx.Gravity(mass, (0.0, 0.0, -G))}
+    energies = {"floor": contact, "weight": sx.Gravity(mass, (0.0, 0.0, -G))}
     friction = Friction(floor, coefficient, slip_speed=SLIP_SPEED)
-    system = sx.System(mass, energies, loads={"friction": contact.of_load(friction)})
+    system = sx.System(mass, energies, frames=rigid.frames(), loads={"friction": contact.of_load(friction)})
     q = rigid.positions(np.zeros((0, 3))) - [0.0, 0.0, sunk]
     v = rigid.velocities(np.zeros((0, 3)), {"ball": (speed, 0.0, 0.0)}, {"ball": (0.0, 0.0, 0.0)})
     t = dt * np.arange(0, round(end / dt) + 1, 5)

@@ -13,6 +13,7 @@ from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.structures.rigidity import CORNERS
 
+_FARTHEST = 1e6  # pivot from the centre of mass, over the largest radius of gyration
 _FLAT = 1e-6  # a radius of gyration relative to the largest below which positions along its axis lose their digits
 
 
@@ -24,6 +25,10 @@ class MassProperties(Copyable):
     A body moves as four particles of a quarter of its mass do, at c + Σ_k s_ak r_k e_k with r_k = √(J_k/m) and the
     signs s_ak of `CORNERS`: they are equimomental, with its mass, its centre and its moments J_k = ∫ x_k² dm about it.
 
+    Of a body that is held at a pivot the mean of the particles is that point, for `Frames` with held centres. Their
+    masses m q_0a² differ then, at c + Σ_k r_k q_ka/q_0a e_k with an orthogonal matrix q: equimomental for all of these,
+    with 1/q_0 of a length and a direction that put the mean where it is to be. Without a pivot q is ½ (1, s_k).
+
     Parameters
     ----------
     mass : float
@@ -32,6 +37,8 @@ class MassProperties(Copyable):
         c in m.
     inertia : float64 [3, 3] or [3]
         About the centre in kg m²: the matrix in the coordinate axes, or the principal moments where these are those.
+    pivot : float64 [3], optional
+        In m.
 
     Attributes
     ----------
@@ -39,6 +46,8 @@ class MassProperties(Copyable):
         The principal axes e_k, one in each row, right-handed.
     radii : float64 [3]
         r_k in m.
+    masses : float64 [4]
+        Of the particles in kg.
 
     Raises
     ------
@@ -46,7 +55,7 @@ class MassProperties(Copyable):
         If the mass is not positive, or the inertia that of no body, or of one without an extent along one axis.
     """
 
-    def __init__(self, mass: float, center: ArrayLike, inertia: ArrayLike):
+    def __init__(self, mass: float, center: ArrayLike, inertia: ArrayLike, pivot: ArrayLike | None = None):
         self.center, about = np.array(center, dtype=float), np.array(inertia, dtype=float)
         about = np.diag(about) if about.shape == (3,) else about
         if not (np.isfinite(mass) and mass > 0.0):
@@ -73,6 +82,18 @@ class MassProperties(Copyable):
         self.axes = np.ascontiguousarray(axes.T)
         self.axes[2] *= np.linalg.det(self.axes)
         self.radii = np.sqrt(moments / self.mass)
+        self.pivot = None if pivot is None else np.array(pivot, dtype=float)
+        if self.pivot is not None and (self.pivot.shape != (3,) or not np.isfinite(self.pivot).all()):
+            raise InvalidSystem(f"the pivot of a body must be three finite numbers, got {pivot}.")
+        away = np.zeros(3) if self.pivot is None else self.axes @ (self.pivot - self.center)
+        if np.linalg.norm(away) > _FARTHEST * self.radii.max():
+            raise InvalidSystem(
+                f"the pivot is {np.linalg.norm(away):.3g} m from the centre of mass, more than {_FARTHEST:.0e} times "
+                f"the largest radius of gyration, {self.radii.max():.3g} m, and its rotation would be lost in "
+                "round-off. Give a pivot that is nearer, or leave it out and give a velocity."
+            )
+        self._basis = _basis(4.0 * away / self.radii)
+        self.masses = self.mass * self._basis[0] ** 2
 
     @classmethod
     @checked
@@ -121,7 +142,7 @@ class MassProperties(Copyable):
     @property
     def particles(self) -> Array:
         """The positions [4, 3] in m of the four particles."""
-        return self.center + CORNERS * self.radii @ self.axes
+        return self.center + (self._basis[1:] / self._basis[0]).T * self.radii @ self.axes
 
     @property
     def inertia(self) -> Array:
@@ -131,8 +152,42 @@ class MassProperties(Copyable):
 
     def scaled(self, factor: float) -> MassProperties:
         """Return those of a body of the same shape with a multiple of the mass."""
-        return MassProperties(factor * self.mass, self.center, factor * self.inertia)
+        return MassProperties(factor * self.mass, self.center, factor * self.inertia, self.pivot)
+
+    def held_at(self, pivot: ArrayLike) -> MassProperties:
+        """Return those with particles whose mean is a pivot [3] in m."""
+        return MassProperties(self.mass, self.center, self.inertia, pivot)
 
     def weights(self, points: Array) -> Array:
-        """Return the weights [p, 4] of the particles by which points [p, 3] in m move with the body: ¼ (1 + s·ξ/r)."""
-        return 0.25 * (1.0 + ((points - self.center) @ self.axes.T / self.radii) @ CORNERS.T)
+        """Return the weights [p, 4] by which points [p, 3] in m move with the particles: ¼ (1 + s·ξ/r) by default.
+
+        With a pivot q_0a (q_0a + Σ_k q_ka ξ_k/r_k), of the components ξ along the axes e_k from the centre.
+        """
+        first, axes = self._basis[0], self._basis[1:]
+        return first * (first + ((points - self.center) @ self.axes.T / self.radii) @ axes)
+
+
+def _basis(s: Array) -> Array:
+    """Return the orthogonal matrix q [4, 4] with q_0·w = 4 and q_k·w = s_k for w = 1/q_0."""
+    square = float(s @ s)
+    total = 16.0 + square  # Σ 1/μ of the parts μ = q_0² of the mass: one of them large, the others alike
+    small = 6.0 / (total + 8.0 + np.sqrt(square * (total - 4.0)))
+    first = np.sqrt(np.array([1.0 - 3.0 * small, small, small, small]))
+    others = _led(0.5 * CORNERS.T, np.full(4, 0.5), first)
+    others = _led(others.T, others @ (1.0 / first), s).T if square > 0.0 else 0.5 * CORNERS.T
+    return np.vstack([first, others])
+
+
+def _led(rows: Array, one: Array, other: Array) -> Array:
+    """Return rows mapped by an orthogonal map that takes a vector to another one of the same length.
+
+    By mirrors across vectors that are not short, as the difference of two that are almost one would be.
+    """
+    if one @ other < 0.0:
+        return _reflected(rows, one - other)
+    return _reflected(_reflected(rows, one), one + other) if one.any() else rows
+
+
+def _reflected(rows: Array, normal: Array) -> Array:
+    normal = normal / np.linalg.norm(normal)
+    return rows - 2.0 * np.outer(rows @ normal, normal)

@@ -329,7 +329,8 @@ class System(Masses):
         force = self.force(t, q, v, internal=internal)
         if self.frames is not None:
             a = self.frames.accelerations(self, force, q, v)
-            return self.joints.accelerations(self, q, v, a) if self.joints else a
+            a = self.joints.accelerations(self, q, v, a) if self.joints else a
+            return a + self.moving.accelerations(t) if self.moving else a
         return self.response(force, self.moving.accelerations(t)) if self.moving else self.accelerations(force)
 
     # -- what is conserved ----------------------------------------------------------------------------------

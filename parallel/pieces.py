@@ -40,6 +40,10 @@ def require_parts(system: System, *, contact: bool = False) -> None:
     InvalidSystem
         If something of it acts on nodes of several ranks in a way that parts do not know.
     """
+    if system.frames:
+        raise InvalidSystem(
+            f"frames, of which the system has {len(system.frames)}, cannot be divided among ranks. {_INSTEAD}"
+        )
     for name, energy in system.energies.items():
         if isinstance(energy, Solid) and not energy.compiled:
             raise InvalidSystem(

@@ -76,7 +76,8 @@ def refuse_other_inputs(scenario: Scenario, folder: RunFolder, finished: Mapping
 def built(scenario: Scenario, folder: RunFolder, checkpoint: Checkpoint | None, ranks: Ranks | None) -> Problem:
     """Return what a scenario describes; a run that goes on begins as it has begun, whatever is left of what it was."""
     kept = checkpoint is not None and scenario.tables.start is not None and folder.start.exists()
-    return scenario.build(Start.load(folder.start) if kept else None, _system_on(ranks, scenario))
+    start = Start.load(folder.start) if kept else None
+    return scenario.build(start, _system_on(ranks, scenario), framed=ranks is None)
 
 
 def _system_on(ranks: Ranks | None, scenario: Scenario) -> Callable[..., System]:

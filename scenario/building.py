@@ -69,6 +69,8 @@ class Builder:
         What [start] has led to before.
     make_system : callable, default System
         Makes systems, given what `System` is given.
+    framed : bool, default True
+        Whether rigid bodies may be frames.
 
     Attributes
     ----------
@@ -94,9 +96,10 @@ class Builder:
         path: Path,
         start: Start | None = None,
         make_system: Callable[..., System] = System,
+        framed: bool = True,
     ):
         self.tables, self.folder = tables, path.parent
-        self._path, self._given, self._make_system = path, start, make_system
+        self._path, self._given, self._make_system, self._may_frame = path, start, make_system, framed
         self._lines: list[str] = []
         self._notes: list[str] = []
         self.on_surface: dict[str, tuple[IntArray, IntArray]] = {}
@@ -141,7 +144,7 @@ class Builder:
         """
         self.mesh = self._tied(self._merged())
         self._raise_mistakes()
-        self.rigid_sets = rigid_sets_of(self.tables, len(self.mesh.points), self.folder, self._try)
+        self.rigid_sets = rigid_sets_of(self.tables, len(self.mesh.points), self.folder, self._try, self._framed())
         self._raise_mistakes()
         self.inertia = Inertia(self.tables, self.mesh, self.rigid_sets, self._try, self._lines.append)
         supports = self._supports()
@@ -192,6 +195,7 @@ class Builder:
             inelastic=self.inelastic,
             moving=moving | driven,
             massless=self.inertia.massless,
+            **({} if (frames := self.rigid_sets.frames(self.mesh.points)) is None else {"frames": frames}),
         )
 
     def _probes(
@@ -231,7 +235,7 @@ class Builder:
 
     def _built(self, tables: Tables) -> Built:
         """Return what other tables describe, in the same folder."""
-        return Builder(tables, self._path).build()
+        return Builder(tables, self._path, framed=self.rigid_sets.framed).build()
 
     def _perturbed(self, table: Perturbation) -> IntArray:
         """Return the nodes that a perturbation changes."""
@@ -331,10 +335,20 @@ class Builder:
                 found.append((support, nodes, motion))
         return found
 
+    def _framed(self) -> bool:
+        """Return whether the methods of all stages take frames, as which rigid bodies are rigid without an energy."""
+        if self._make_system is not System or not self._may_frame:
+            return False
+        try:
+            methods = [integrator_of(tables_of_stage(self.tables, k)) for k in range(len(self.tables.sampled))]
+        except (SymplexError, ValueError):
+            return False  # which is told where they are built
+        return all("frames" in method.takes for method in methods)
+
     def _rigidity(
         self, acting: Callable[[float, float], System], legs: Sequence[RunInterval], rods: Mapping[str, Constraint]
     ) -> dict[str, Energy]:
-        """Return what keeps free rigid bodies in shape and on pivots, as stiff as steps allow.
+        """Return what keeps free rigid bodies in shape and on pivots, as stiff as steps allow; nothing of frames.
 
         Those that are "auto" are as long as all else allows.
         """
@@ -342,7 +356,7 @@ class Builder:
         for leg in legs:
             of_stage = replace(tables_of_stage(self.tables, leg.stage), thermostat=None)
             own, order = of_stage.integrator.bare().order, getattr(of_stage.integrator, "order", None)
-            if order is not None and order > own:
+            if order is not None and order > own and not self.rigid_sets.framed:
                 raise ScenarioError(
                     f"order must be {own:g} with rigid bodies that move freely, got {order:g}: the "
                     "energy that keeps them in shape is as stiff as dt allows, and its error is of second order. "
@@ -355,7 +369,7 @@ class Builder:
                 dt = step_of(fitted_integrator(of_stage, rods, system, state, run, leg.interval, leg.start > 0.0))
             if dt is not None:
                 steps.append((integrator_of(of_stage, rods), float(dt)))
-        return self.rigid_sets.rigidity(steps)
+        return self.rigid_sets.held_together(steps)
 
     def _motion(self, support: Support, nodes: IntArray) -> SupportMotion:
         motion = support_motion(support, nodes, self.mesh.points, self.folder)

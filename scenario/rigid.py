@@ -130,18 +130,19 @@ class RigidTable(RigidMotionTable):
 class RigidBodyTable(RigidTable):
     """A rigid body among the others, which ``[[contact]]`` names; it meets obstacles if it has a mass.
 
-    Contact between rigid bodies alone needs a ``stiffness``. What moves freely is four particles that the energy
-    ``rigidity`` holds together, with an elastic frequency of 10/``dt`` under implicit methods that conserve energy or
-    the symplectic form, 3/``dt`` under other implicit ones, 1/``dt`` under explicit ones
-    ([more](../body-contact.md#rigid-bodies)).
+    Contact between rigid bodies alone needs a ``stiffness``. What moves freely is four particles. They are a frame,
+    rigid exactly, under ``newmark`` and its relatives, ``energy-momentum``, ``midpoint``, ``rattle``, ``shake`` and
+    ``static``. Other methods take the energy ``rigidity``, with an elastic frequency of 10/``dt`` under implicit
+    methods that conserve energy or the symplectic form, 3/``dt`` under other implicit ones, 1/``dt`` under explicit
+    ones ([more](../body-contact.md#rigid-bodies)).
     """
 
     brings_nodes = True
     pivot: Annotated[
         Triple | None,
         vector("m"),
-        "Point that is fixed, in the energy `pivots`: it rotates about that, with `angular_velocity`, and has no "
-        "`velocity`.",
+        "Point that is fixed, exactly or, with the energy `rigidity`, by the energy `pivots`: it rotates about that, "
+        "with `angular_velocity`, and has no `velocity`.",
     ] = None
 
     def _check_pivot(self) -> None:

@@ -14,7 +14,7 @@ from symplex.base.quantities import ZERO, Triple
 from symplex.contact.framed import MovingObstacleContact
 from symplex.contact.rigid import ObstacleContact, RigidContact
 from symplex.contact.rigid_bodies import RigidBodies
-from symplex.contact.rigid_body import RigidBody
+from symplex.contact.rigid_body import RigidBody, motion_of
 from symplex.contact.solid_obstacles import obstacle_mass
 from symplex.contact.surfaces import Surface
 from symplex.errors import ScenarioError
@@ -23,6 +23,7 @@ from symplex.fem.couplings.equations import LinearConstraints
 from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
 from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.mass_properties import MassProperties
+from symplex.fem.structures.frames import Frames
 from symplex.fem.structures.rigidity import Rigidity
 from symplex.scenario.methods import IntegratorTable
 from symplex.scenario.obstacles import ShapedTable, SphereTable, obstacle_of
@@ -40,7 +41,6 @@ _UNSEEN = 1e-12  # of the mass of all bodies: what is held or driven needs none,
 # stable step, and of others, higher where nothing of the vibrations is damped or gained.
 _STEPPED, _SOLVED, _KEPT = 1.0, 3.0, 10.0
 _FASTEST = 0.5  # spin over that frequency
-_FARTHEST = 1e6  # pivot from the centre of mass, over the largest radius of gyration
 _STEPS = " or ".join(f'kind = "{kind}"' for kind in ("energy-momentum", "newmark"))
 
 
@@ -74,15 +74,19 @@ class RigidNodeSet:
         """The point in m that is held, if there is one."""
         return self.table.pivot if isinstance(self.table, RigidBodyTable) else None
 
+    @property
+    def masses(self) -> Array:
+        """The masses [k] in kg of the nodes of what moves freely; else zero."""
+        if self.mass == 0.0 or self.properties is None:
+            return np.full(len(self.nodes), self.mass)
+        return self.properties.masses
+
     def pose(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
         """Return the position [3] in m of its centre, its velocity [3] in m/s, and its spin [3] in rad/s."""
         x, u = q[self.nodes], v[self.nodes]
-        center, velocity = x.mean(axis=0), u.mean(axis=0)
-        if len(x) == 1:
-            return center, velocity, np.zeros(3)
-        y = x - center
-        inertia = np.vdot(y, y) * np.eye(3) - y.T @ y
-        return center, velocity, np.linalg.solve(inertia, np.cross(y, u - velocity).sum(axis=0))
+        if self.properties is None:
+            return x[0], u[0], np.zeros(3)
+        return motion_of(self.properties.masses, x, u)
 
 
 class Riders:
@@ -99,6 +103,8 @@ class Riders:
         The rigid bodies and surfaces.
     n_nodes : int
         The number of nodes of bodies.
+    framed : bool
+        Whether free bodies are frames of the system; otherwise energies keep them rigid, and at their pivots.
 
     Attributes
     ----------
@@ -108,8 +114,10 @@ class Riders:
         The number of nodes of the system.
     """
 
-    def __init__(self, shaped: list[ShapedTable], rigid: Mapping[str, tuple[RigidTable, RigidBody]], n_nodes: int):
-        self._of_bodies, self.n_nodes = n_nodes, n_nodes
+    def __init__(
+        self, shaped: list[ShapedTable], rigid: Mapping[str, tuple[RigidTable, RigidBody]], n_nodes: int, framed: bool
+    ):
+        self._of_bodies, self.n_nodes, self.framed = n_nodes, n_nodes, framed
         self.rigid_sets: dict[str, RigidNodeSet] = {}
         for table in (item for item in shaped if item.is_carried):
             mass = table.own_mass if isinstance(table, SphereTable) and table.is_free else 0.0
@@ -154,7 +162,7 @@ class Riders:
         """The masses [n] in kg of what moves freely, on which gravity acts."""
         mass = np.zeros(self.n_nodes)
         for rigid_set in self.rigid_sets.values():
-            mass[rigid_set.nodes] = rigid_set.mass / len(rigid_set.nodes)
+            mass[rigid_set.nodes] = rigid_set.masses
         return mass
 
     def masses(self, of_bodies: float) -> Array:
@@ -182,13 +190,23 @@ class Riders:
                 found[table.name] = motion
         return found
 
-    def rigidity(self, steps: Sequence[tuple[Integrator, float]]) -> dict[str, Energy]:
-        """Return what keeps free frames in shape, and pivots in place, for the methods of all stages with steps in s.
+    def frames(self, of_bodies: Array) -> Frames | None:
+        """Return free bodies with four nodes as frames, held at pivots, given the nodes of bodies; None if none."""
+        free = self.free_frames
+        if not (self.framed and free):
+            return None
+        held = np.array([rigid_set.pivot is not None for rigid_set in free])[:, None] & (np.arange(6) < 3)
+        return Frames(np.stack([rigid_set.nodes for rigid_set in free]), self.positions(of_bodies), held)
+
+    def held_together(self, steps: Sequence[tuple[Integrator, float]]) -> dict[str, Energy]:
+        """Return what keeps free bodies in shape, and pivots in place, for the methods of all stages with steps in s.
+
+        Nothing of frames.
 
         Raises
         ------
         ScenarioError
-            If one turns too fast for it: it is wider by the square of spin over frequency.
+            If one turns too fast for steps: by radians, or so that it is wider by the square of spin over frequency.
         """
         free = self.free_frames
         frequencies = [_frequency(method) / dt for method, dt in steps]
@@ -201,6 +219,8 @@ class Riders:
                     f"'{name}' turns with {spin:.4g} rad/s, too fast for steps of {dt:.3g} s with this method; take a "
                     f"dt of {_FASTEST * frequency * dt / spin:.2g} s or less."
                 )
+        if self.framed:
+            return {}
         radii = np.stack([rigid_set.properties.radii for rigid_set in free if rigid_set.properties is not None])
         shape = Rigidity(np.stack([r.nodes for r in free]), radii, [r.mass for r in free], frequency)
         found: dict[str, Energy] = {RIGIDITY: shape}
@@ -218,14 +238,6 @@ class Riders:
             assert rigid_set.properties is not None
             assert isinstance(rigid_set.table, RigidBodyTable)
             pivot = np.array(rigid_set.pivot, dtype=float)
-            away, radius = np.linalg.norm(pivot - rigid_set.center), rigid_set.properties.radii.max()
-            if away > _FARTHEST * radius:
-                raise ScenarioError(
-                    f"rigid body '{rigid_set.table.name}': the pivot is {away:.3g} m from its centre of mass, more "
-                    f"than "
-                    f"{_FARTHEST:.0e} times its radius of gyration, {radius:.3g} m, and its rotation would be lost "
-                    "in round-off. Give a pivot that is nearer, or leave it out and give a velocity."
-                )
             weights = rigid_set.properties.weights(pivot[None])[0]
             row = np.zeros(self.n_nodes)
             row[rigid_set.nodes] = weights
@@ -281,7 +293,7 @@ class Riders:
         return self.bodies.surface(bodies=[name])
 
 
-def rigid_sets_of(tables: Tables, n_nodes: int, folder: Path, try_: Try) -> Riders:
+def rigid_sets_of(tables: Tables, n_nodes: int, folder: Path, try_: Try, framed: bool) -> Riders:
     """Return all that is rigid and has its own nodes.
 
     Parameters
@@ -293,17 +305,22 @@ def rigid_sets_of(tables: Tables, n_nodes: int, folder: Path, try_: Try) -> Ride
         Where files are looked for.
     try_ : callable
         ``try_(here, what, *args)`` returns what(*args), or notes the mistake and returns None.
+    framed : bool
+        Whether free bodies are to be frames.
     """
     rigid: dict[str, tuple[RigidTable, RigidBody]] = {}
     for here, table in tables.entries(RigidMotionTable):
         body = try_(here, table.body, folder) if isinstance(table, RigidTable) else None
+        if body is not None and isinstance(table, RigidBodyTable) and table.pivot is not None:
+            at_pivot = try_(here, body.held_at, table.pivot)  # too far away for either way to hold it, if there is none
+            body = at_pivot if framed else body
         if isinstance(table, RigidTable) and body is not None:
             rigid[table.name] = table, body
         if table.is_free and (isinstance(table, RigidTable) or getattr(table, "is_framed", False)):
             for k in range(len(tables.sampled)):
                 try_(here, _require_steps, tables_of_stage(tables, k).integrator)
     return Riders(
-        tables.shaped, {table.name: rigid[table.name] for table in tables.rigid if table.name in rigid}, n_nodes
+        tables.shaped, {table.name: rigid[table.name] for table in tables.rigid if table.name in rigid}, n_nodes, framed
     )
 
 

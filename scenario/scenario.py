@@ -171,7 +171,9 @@ class Scenario:
         """Which of the samples have a row in the history."""
         return self.timeline.is_row
 
-    def build(self, start: Start | None = None, make_system: Callable[..., System] = System) -> Problem:
+    def build(
+        self, start: Start | None = None, make_system: Callable[..., System] = System, framed: bool = True
+    ) -> Problem:
         """Return what the scenario describes, ready to run.
 
         Parameters
@@ -180,6 +182,8 @@ class Scenario:
             What [start] has led to before, which is not sought again.
         make_system : callable, default System
             Makes its systems, given what `System` is given: one that others compute, such as several processes.
+        framed : bool, default True
+            Whether rigid bodies are frames where the integrator takes these; otherwise energies keep them rigid.
 
         Raises
         ------
@@ -187,7 +191,7 @@ class Scenario:
             With one line for each mistake: meshes that cannot be used, unknown groups, bodies inside obstacles, a step
             above the stability limit.
         """
-        return Problem(self, *Builder(self.tables, self.path, start, make_system).build())
+        return Problem(self, *Builder(self.tables, self.path, start, make_system, framed).build())
 
 
 @dataclass(frozen=True)

@@ -86,8 +86,8 @@ _KICKS = {
 }
 _OF_A_STEP = (MODIFIED_TOTAL, DISCRETE_ENERGY)
 _SUBSTEPS = count_column("substeps")
-# What has forces that are not those of positions alone, or moves in a given way.
-_OF_OTHERS: set[Trait] = {"loads", "moving supports", "jumping supports", "internal variables"}
+# What has forces that are not those of positions alone, constraints, or moves in a given way.
+_OF_OTHERS: set[Trait] = {"loads", "moving supports", "jumping supports", "internal variables", "frames"}
 SchemeName = Literal["triple jump", "suzuki", "yoshida", "kahan-li", "blanes-moan", "suzuki-umeno"]
 _BEST = {4: "suzuki", 6: "kahan-li", 8: "kahan-li"}
 
@@ -208,7 +208,7 @@ class Composition(AroundSteps["CompositionMotion"]):
         takes = self.integrator.takes
         # Steps back in time would flow once more.
         # Velocities of frames have a part across rigid motions of the order of the step squared, which sizes mix up.
-        by_sizes = set() if "constraints" in takes else {"frames"}
+        by_sizes = set() if "constraints" in takes or self.integrator.splits else {"frames"}
         return takes - by_sizes - {"composition", "history"} - (_OF_OTHERS if self._kicks else set())
 
     @cached_property

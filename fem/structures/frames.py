@@ -6,14 +6,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, connectivity, require_nodes
-from symplex.fem.assembly.pattern import Array
-from symplex.fem.measures.constraints import RigidBars
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.measures.constraints import Constraint, RigidBars
 
 if TYPE_CHECKING:
     from symplex.fem.masses import Masses
@@ -55,6 +56,8 @@ class Frames(Copyable):
         Which part of a particle each of its places in a row stands for: 1, or ½ of rods.
     rest_arms : float64 [f, 4, 3]
         Positions in m of particles relative to the centres of their frames, undeformed.
+    rest_centers : float64 [f, 3]
+        The centres in m, undeformed.
 
     Raises
     ------
@@ -84,9 +87,9 @@ class Frames(Copyable):
         flat = np.flatnonzero(~self.is_rod & (moments[:, 0] <= _FLAT * moments[:, 2]))
         if len(flat):
             raise InvalidSystem(f"Frames: the four particles of frame {flat[0]} must not be in a plane.")
-        self.rest_arms = arms
+        self.rest_arms, self.rest_centers = arms, self.centers(points)
         several = ~self.is_rod[:, None] | (np.arange(len(_PAIRS)) == 0)
-        self._ends = self.nodes[:, _PAIRS][several]
+        self._ends, self._frame_of_rod = self.nodes[:, _PAIRS][several], np.nonzero(several)[0]
         self._lengths = np.linalg.norm(points[self._ends[:, 0]] - points[self._ends[:, 1]], axis=1)
         if len(self._lengths) and not self._lengths.min() > 0.0:
             frame = int(np.argmax(self.nodes[:, 0] == self._ends[np.argmin(self._lengths), 0]))
@@ -98,7 +101,33 @@ class Frames(Copyable):
     @cached_property
     def rods(self) -> RigidBars:
         """The six rods of each frame, or the one of two particles, as constraints."""
-        return RigidBars(self._ends, self._lengths)
+        return self._rods(np.ones(len(self), bool))
+
+    def _rods(self, chosen: NDArray[np.bool_]) -> RigidBars:
+        of_chosen = chosen[self._frame_of_rod]
+        return RigidBars(self._ends[of_chosen], self._lengths[of_chosen])
+
+    def constraints(self, fixed: NDArray[np.bool_], required_by: str) -> dict[str, Constraint]:
+        """Return rods and held centres of frames that are not fixed, by fixed coordinates [n, 3], for other methods.
+
+        Raises
+        ------
+        InvalidSystem
+            If a part of a rotation is held.
+        """
+        free = ~fixed[self.nodes].all(axis=(1, 2))
+        partly = np.flatnonzero(free & self.held[:, 3:].any(axis=1))
+        if len(partly):
+            raise InvalidSystem(
+                f"{required_by} cannot hold the rotation of frame {partly[0]} in part; take EnergyMomentum or Midpoint."
+            )
+        found: dict[str, Constraint] = {"frames": self._rods(free)} if free.any() else {}
+        for name, kind, size in (("held centres", ~self.is_rod, 4), ("held centres of rods", self.is_rod, 2)):
+            frames, axes = np.nonzero(self.held[:, :3] & (free & kind)[:, None])
+            if len(frames):
+                nodes = np.ascontiguousarray(self.nodes[frames, :size])
+                found[name] = _HeldCentres(nodes, axes, self.rest_centers[frames, axes])
+        return found
 
     def centers(self, q: Array) -> Array:
         """Return the centres [f, 3] in m of frames at the positions q [n, 3] of particles, or their velocities."""
@@ -151,33 +180,28 @@ class Frames(Copyable):
     def accelerations(self, system: Masses, force: Array, q: Array, v: Array) -> Array:
         """Return accelerations [n, 3] in m/s² under forces [n, 3] in N, those of frames as of rigid bodies.
 
-        Fixed particles have none, and frames that are held in part those of their free motion.
+        Fixed particles have none.
         """
-        out = system.accelerations(force)
-        mass, arms, inertia = self._inertia(system, q)
-        linear, moment = self._sums(force, arms)
-        momentum = np.asarray(np.cross(arms, mass[:, :, None] * v[self.nodes]).sum(axis=1), float)
-        spin = _solved(inertia, momentum)
-        a = linear / mass.sum(axis=1)[:, None]
-        alpha = _solved(inertia, moment - np.cross(spin, momentum))
-        a[self.held[:, :3]], alpha[self.held[:, 3:]] = 0.0, 0.0
-        spin = spin[:, None]
-        out[self.nodes] = a[:, None] + np.cross(alpha[:, None], arms) + np.cross(spin, np.cross(spin, arms))
+        inwards = self._inwards(system, q, v)
+        out = self.resultants(system, force - nodal_mass(system)[:, None] * inwards, q)
+        out = system.accelerations(out) + inwards
         out[system.fixed] = 0.0
         return out
 
     def resultants(self, system: Masses, force: Array, q: Array) -> Array:
         """Return forces [n, 3] in N with those on frames replaced by those of a rigid motion with the same resultants.
 
-        So of what acts within frames nothing is left.
+        So of what acts within frames nothing is left, nor of what acts along motions that are held.
         """
         out = force.copy()
         mass, arms, inertia = self._inertia(system, q)
         linear, moment = self._sums(force, arms)
         a, alpha = linear / mass.sum(axis=1)[:, None], _solved(inertia, moment)
-        a[self.held[:, :3]], alpha[self.held[:, 3:]] = 0.0, 0.0
+        held = self.held.any(axis=1)
+        if held.any():
+            a[held], alpha[held] = self._held_rates(held, mass[held], arms[held], force)
         motion = a[:, None] + np.cross(alpha[:, None], arms)
-        out[self.nodes] = np.asarray(system.mass)[self.nodes][:, :, None] * motion
+        out[self.nodes] = nodal_mass(system)[self.nodes][:, :, None] * motion
         return out
 
     def _sums(self, force: Array, arms: Array) -> tuple[Array, Array]:
@@ -203,12 +227,54 @@ class Frames(Copyable):
         to_mass[:, 3:, :3] = np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(-1, 3, 3)
         return np.asarray(to_mass.swapaxes(1, 2) @ out @ to_mass, float)
 
+    def _held_rates(self, held: NDArray[np.bool_], mass: Array, arms: Array, force: Array) -> tuple[Array, Array]:
+        """Return rates [h, 3] of centres of mass and of rotations of frames that are held in part, under forces."""
+        from_mean = arms.mean(axis=1)  # where centres are, from the centres of mass
+        arms = arms - from_mean[:, None]
+        motions = np.zeros((*arms.shape, 6))
+        motions[..., :3] = np.eye(3)
+        for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # θ × ρ
+            motions[..., i, 3 + j], motions[..., i, 3 + k] = arms[..., k], -arms[..., j]
+        matrices = np.einsum("fa,faij,faik->fjk", mass, motions, motions)
+        vectors = np.einsum("faij,fai->fj", motions, self.shares[held][:, None, None] * force[self.nodes[held]])
+        fixed, rods = self.held[held], self.is_rod[held]
+        sizes = np.trace(matrices, axis1=1, axis2=2)[:, None, None] * np.eye(6)
+        d = arms[rods, 0] / np.linalg.norm(arms[rods, 0], axis=1)[:, None]
+        matrices[rods, 3:, 3:] += sizes[rods, :1, :1] * np.einsum("fi,fj->fij", d, d)  # they do not rotate about it
+        matrices = np.where(fixed[:, :, None] | fixed[:, None], np.where(np.eye(6) > 0, sizes, 0.0), matrices)
+        rates = _solved(matrices, np.where(fixed, 0.0, vectors))
+        return rates[:, :3] - np.cross(rates[:, 3:], from_mean), rates[:, 3:]
+
+    def rigid_motion(self, system: Masses, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """Return velocities and accelerations [n, 3] with those of frames made those of rigid motions, nearest by mass.
+
+        They keep their momenta, and the rates of these.
+        """
+        of_frames = np.zeros(system.fixed.shape, bool)
+        of_frames[self.nodes] = True
+        of_frames &= ~system.fixed
+
+        def made_rigid(x: Array) -> Array:
+            return system.accelerations(self.resultants(system, nodal_mass(system)[:, None] * x, q))
+
+        rigid = np.where(of_frames, made_rigid(v), v)
+        inwards = self._inwards(system, q, rigid)
+        return rigid, np.where(of_frames, made_rigid(a - inwards) + inwards, a)
+
+    def _inwards(self, system: Masses, q: Array, v: Array) -> Array:
+        """Return the accelerations ω × (ω × ρ) [n, 3] of frames that rotate about their centres; zero elsewhere."""
+        mass, arms, inertia = self._inertia(system, q)
+        spin = _solved(inertia, np.cross(arms, mass[:, :, None] * v[self.nodes]).sum(axis=1))[:, None]
+        out = np.zeros_like(q)
+        out[self.nodes] = np.cross(spin, np.cross(spin, self.arms(q)))
+        return out
+
     def _inertia(self, system: Masses, q: Array) -> tuple[Array, Array, Array]:
         """Return masses [f, 4] in kg, arms [f, 4, 3] in m from the centres of mass, and inertia [f, 3, 3] in kg m².
 
         That of a rod about its axis is the one across it: there is no moment about it, and so no rotation.
         """
-        mass, arms = self.shares[:, None] * np.asarray(system.mass)[self.nodes], self.arms(q)
+        mass, arms = self.shares[:, None] * nodal_mass(system)[self.nodes], self.arms(q)
         arms = arms - np.einsum("fa,fai->fi", mass, arms)[:, None] / mass.sum(axis=1)[:, None, None]
         second = np.einsum("fa,fai,faj->fij", mass, arms, arms)
         across = np.where(self.is_rod, 0.0, 1.0)[:, None, None] * second
@@ -221,8 +287,33 @@ def _any_across(directions: Array) -> Array:
     return np.asarray(np.cross(directions, axes), float)
 
 
+class _HeldCentres(Constraint):
+    """Coordinates of the means of particles that do not change."""
+
+    def __init__(self, nodes: IntArray, axes: NDArray[np.integer], places: Array):
+        self.nodes = nodes
+        self._axes, self._places = np.eye(3)[axes][:, None] / nodes.shape[1], places
+
+    def value(self, x: Array) -> Array:
+        """Return g [c] in m."""
+        return np.asarray((self._axes * x).sum(axis=(1, 2)) - self._places)
+
+    def gradient(self, x: Array) -> Array:
+        """Return its derivative [c, k, 3]."""
+        return np.array(np.broadcast_to(self._axes, x.shape))
+
+    def hessian(self, x: Array) -> Array:
+        """Return zero [c, 3k, 3k]."""
+        return np.zeros((len(x), 3 * x.shape[1], 3 * x.shape[1]))
+
+
 def _solved(matrices: Array, vectors: Array) -> Array:
     return np.asarray(np.linalg.solve(matrices, vectors[:, :, None])[:, :, 0], float)
+
+
+def nodal_mass(system: Masses) -> Array:
+    """Return what is on the diagonal of the mass [n] in kg."""
+    return np.asarray(system.mass if system.is_lumped else system.mass.diagonal(), float)
 
 
 def refuse_frames(system: Masses, required_by: str) -> None:
@@ -236,7 +327,7 @@ def refuse_frames(system: Masses, required_by: str) -> None:
     if frames := getattr(system, "frames", None):
         raise InvalidSystem(
             f"{required_by} is for systems without frames, of which this one has {len(frames)}. Energy-momentum, the "
-            "midpoint rule, RATTLE, static_equilibrium and natural_modes take them."
+            "midpoint rule, generalised-α, RATTLE, static_equilibrium and natural_modes take them."
         )
 
 
@@ -246,11 +337,14 @@ def require_frames(frames: Frames, system: Masses) -> None:
     Raises
     ------
     InvalidSystem
-        If it is not in space, its mass is not lumped, or only a part of a frame is fixed.
+        If it is not in space, the masses of particles of frames are not lumped, or only a part of a frame is fixed.
     """
-    if system.dim != 3 or not system.is_lumped:
-        raise InvalidSystem("frames must be in a system of three dimensions with lumped masses.")
+    if system.dim != 3:
+        raise InvalidSystem(f"frames must be in a system of three dimensions, got {system.dim}.")
     require_nodes("a frame", frames.nodes, system.n_nodes)
+    couplings = None if system.is_lumped else sp.csr_array(system.mass - sp.diags_array(nodal_mass(system)))
+    if couplings is not None and np.any(couplings[frames.nodes.ravel()].data):
+        raise InvalidSystem("the particles of frames must have lumped masses, without couplings to other nodes.")
     if system.massless[frames.nodes].any():
         raise InvalidSystem("the particles of frames must have mass.")
     fixed = system.fixed[frames.nodes].reshape(len(frames), -1)

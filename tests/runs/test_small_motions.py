@@ -65,18 +65,30 @@ def scenario(*parts):
     return sx.Scenario.parse("".join(parts), "beam.toml")
 
 
+BLOCK = '[[rigid_body]]\nname = "block"\nmesh = { box = [0.02, 0.06, 0.12] }\ndensity = 2700\n'
+PENDULUM = BLOCK + "pivot = [0, 0, 0.1]\n[gravity]\nacceleration = [0, 0, -9.81]\n"
+
+
+def test_rigid_bodies_have_their_own_modes_only():
+    found = find_modes(scenario(BLOCK, RUN), 12)
+    assert found.kinds == [f"translation along {a}" for a in "xyz"] + [f"rotation about {a}" for a in "xyz"]
+    assert found.about.notes == ["there are no more than 6 modes"]
+    pendulum = find_modes(scenario(PENDULUM, RUN), 12)
+    assert pendulum.kinds == ["rotation about z", "vibration", "vibration"]
+    square = [9.81 * 0.1 / ((0.12**2 + edge**2) / 12.0 + 0.1**2) for edge in (0.06, 0.02)]
+    np.testing.assert_allclose(pendulum.natural.angular[1:], np.sqrt(square), rtol=1e-12)
+
+
 def test_modes_of_the_stiffness_of_rigid_bodies_are_named():
-    block = '[[rigid_body]]\nname = "block"\nmesh = { box = [0.02, 0.06, 0.12] }\ndensity = 2700\n'
-    found = find_modes(scenario(block, RUN), 12)
+    """With methods that take no frames."""
+    run = RUN.replace(RUN.partition('kind = "')[2].partition('"')[0], "zhang-skeel")
+    found = find_modes(scenario(BLOCK, run), 12)
     assert found.kinds == [f"translation along {a}" for a in "xyz"] + [f"rotation about {a}" for a in "xyz"] + 6 * [
         "artificial"
     ]
     assert found.about.notes == ["artificial modes are those of the stiffness of rigid bodies and their pivots"]
     assert found.report().count("artificial") == 7
-    pendulum = find_modes(
-        scenario(block, "pivot = [0, 0, 0.1]\n", "[gravity]\nacceleration = [0, 0, -9.81]\n", RUN), 12
-    )
-    assert pendulum.kinds[3:] == 9 * ["artificial"]
+    assert find_modes(scenario(PENDULUM, run), 12).kinds[3:] == 9 * ["artificial"]
 
 
 def test_free_beam_in_a_folder(tmp_path, capsys):

@@ -69,7 +69,7 @@ MISTAKES = {
     "pivot that moves": (BLOCK + "mass = 1\npivot = [0, 0, 0]\nvelocity = [1, 0, 0]\n", "leave velocity out"),
     "pivot far away": (
         BLOCK + "mass = 1\npivot = [1e9, 0, 0]\nangular_velocity = [0, 0, 1]\n",
-        "rigid body 'a': the pivot is 1e+09 m from its centre of mass, more than 1e+06 times its radius of gyration",
+        "'a': the pivot is 1e+09 m from the centre of mass, more than 1e+06 times the largest radius of gyration",
     ),
     "no stiffness": (
         BLOCK + "mass = 1\n" + BLOCK.replace('"a"', '"b"') + "translate = [0, 0, 1]\n[[contact]]\n",

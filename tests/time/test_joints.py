@@ -232,10 +232,16 @@ def test_what_is_refused():
 
 def test_what_does_not_keep_joints_is_refused_by_name():
     _, system, start = moving("revolute")
-    with pytest.raises(InvalidSystem, match="cannot keep frames rigid, of which the system has 2; take"):
-        sx.Newmark(1e-4).start(system, start)
+    with pytest.raises(InvalidSystem, match="cannot keep joints, such as 'joint'; take EnergyMomentum"):
+        sx.Newmark.trapezoidal(1e-4).start(system, start)
     with pytest.raises(InvalidSystem, match="joints need a direct linear solver, got 'krylov'"):
         sx.EnergyMomentum(0.01, newton=sx.Newton(linear="krylov")).start(system, start)
+
+
+def test_explicit_newmark_keeps_joints_as_rattle_does():
+    _, system, start = moving("revolute")
+    motions = [method.start(system, start).advance(0.01) for method in (sx.Newmark(1e-4), sx.Rattle(1e-4, {}))]
+    np.testing.assert_array_equal(motions[0].q, motions[1].q)
 
 
 def test_open_joints_are_refused_at_the_start():

@@ -138,10 +138,10 @@ class Rattle(ConstrainedIntegrator["RattleMotion"]):
 
     @property
     def takes(self) -> frozenset[Trait]:
-        """Constraints, and without β supports that move."""
-        moving: set[Trait] = set() if self.beta > 0.0 else {"moving supports"}
+        """Constraints, and without β supports that move and internal variables."""
+        without: set[Trait] = set() if self.beta > 0.0 else {"moving supports", "internal variables"}
         uses: set[Trait] = {"composition", "thermostat"}
-        return frozenset({"supports", "loads", "constraints", "changing stencils", "frames", "joints", *moving, *uses})
+        return frozenset({"supports", "loads", "constraints", "changing stencils", "frames", "joints", *without, *uses})
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> RattleMotion:
         return RattleMotion(system, self, t0, dt, n)
@@ -199,7 +199,7 @@ class ConstrainedMotion(FixedStepMotion):
 
     def __init__(self, system: System, method: ConstrainedIntegrator, t0: float, dt: float, n: int):
         super().__init__(system, t0, dt, n)
-        rods = {"frames": system.frames.rods} if system.frames else {}
+        rods = {} if system.frames is None else system.frames.constraints(system.fixed, self.name)
         self._set = Multipliers(system, {**method.constraints, **system.joints, **rods}, self.name)
         self._modified = ModifiedForce(system, method.beta) if method.beta > 0.0 else None
         shape, size = (system.n_nodes, system.dim), self._set.size
@@ -211,7 +211,7 @@ class ConstrainedMotion(FixedStepMotion):
         self._of_step = np.zeros(1)  # the size that applied accelerations are for: a composition has several
         self._ready = False  # gradients and factors are those at q
         self._ahead = False  # the next positions are found
-        alone = self._modified is None and not self._moving
+        alone = self._modified is None and not self._moving and not self._internal
         self._table = form_table(system) if alone else None
         self._loads = load_loops(system, derivatives=False) if self._table else None
         self._back, self._taking = Callback(self._called), Steps.one(t0, dt)
@@ -337,8 +337,10 @@ class ConstrainedMotion(FixedStepMotion):
             if self._moving:
                 np.copyto(seen, self._moving.velocities(t), where=self._moving.mask)
                 self._before = self._v.copy(), self._rooms[FORCE].copy()
-            self._accelerate(t, following, seen, h)
+            self._accelerate(t, following, seen, h, (self._q, h))
             self._work.add_mean(following - self._q)
+            if self._internal:
+                self._work.add_dissipated(self._internal.advance(self._q, following, h))
         else:
             self._end_with_supports(t, h)
 
@@ -361,14 +363,21 @@ class ConstrainedMotion(FixedStepMotion):
         self._set.add_impulses(gradients, impulses, 1.0, self._v)
         return impulses
 
-    def _accelerate(self, t: float, q: Array, v: Array, h: float) -> None:
-        """Set the accelerations without constraints at q [n, dim], of the modified potential for steps of size h."""
+    def _accelerate(self, t: float, q: Array, v: Array, h: float, since: tuple[Array, float] | None = None) -> None:
+        """Set the accelerations without constraints at q [n, dim], of the modified potential for steps of size h.
+
+        Inelastic parts are at the end of an increment since given positions, for a time in s; by default of none.
+        """
         loads, force = self._work.evaluate(t, q, v), self._rooms[FORCE]
         self._of_step[0] = abs(h)
         if self._modified is not None:
             self._applied[...] = self._modified.accelerations(q, h, loads)
             return
-        np.subtract(loads, self.system.gradient(q, force), out=force)
+        self.system.gradient(q, force)
+        if self._internal:
+            q0, of_time = (q, 0.0) if since is None else since
+            self._internal.subtract_forces(q0, q, of_time, force, mean=False)
+        np.subtract(loads, force, out=force)
         np.multiply(force, self._set.conditions.inverse_mass, out=self._applied)
         if self._moving:
             self._applied += self._moving.accelerations(t)

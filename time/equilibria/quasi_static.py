@@ -25,7 +25,7 @@ REST = work_column("work_rest")
 _TAKES: frozenset[Trait] = frozenset(
     {
         *("supports", "moving supports", "jumping supports", "loads", "internal variables", "history"),
-        *("consistent mass", "changing stencils", "barriers"),
+        *("consistent mass", "changing stencils", "barriers", "frames"),
     }
 )
 

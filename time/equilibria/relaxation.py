@@ -8,6 +8,7 @@ from symplex.errors import NoEquilibrium, StepFailed
 from symplex.fem.energies.energy import Array
 from symplex.time.equilibria.balance import StaticBalance
 from symplex.time.solvers.newton import NewtonSolver
+from symplex.time.solvers.nodal_coordinates import FramedSolver
 from symplex.time.solvers.singular import loose_part
 
 _STEPS = 400
@@ -18,7 +19,21 @@ _BALANCED = 1e-9  # of the forces, that inertia may be
 _FAR = 100.0  # sizes of the system that a node may move
 
 
-def relaxed(balance: StaticBalance, q: Array, part: float, solver: NewtonSolver) -> tuple[Array, int]:
+def way_of_supports(
+    balance: StaticBalance, solver: NewtonSolver | FramedSolver, q: Array, part: float, more: float
+) -> Array:
+    """Return how far supports move [n, dim] in m for more of their way, from positions q after a part of it.
+
+    They go straight, and frames with them as rigid bodies.
+    """
+    if not (isinstance(solver, FramedSolver) and balance.way.any()):
+        return more * balance.way
+    z, way = solver.coordinates.increments(balance.start, balance.way), np.empty_like(q)
+    solver.coordinates.write_increment(balance.start, (part + more) * z, way)
+    return np.where(balance.system.moving.mask, balance.start + way - q, 0.0)
+
+
+def relaxed(balance: StaticBalance, q: Array, part: float, solver: NewtonSolver | FramedSolver) -> tuple[Array, int]:
     """Return the shape in which a system comes to rest, and how many corrections that took.
 
     Steps of the implicit Euler method, each from rest: M Δq/τ² + ∇V(q + Δq) − f = 0. Each lowers V by more than
@@ -34,7 +49,7 @@ def relaxed(balance: StaticBalance, q: Array, part: float, solver: NewtonSolver)
         Where to begin, in m.
     part : float
         Of the way of supports that they have gone there.
-    solver : NewtonSolver
+    solver : NewtonSolver or FramedSolver
 
     Raises
     ------
@@ -52,7 +67,7 @@ def relaxed(balance: StaticBalance, q: Array, part: float, solver: NewtonSolver)
         balance.begin(q, 1.0)
         balance.inertia = 1.0 / square
         try:
-            corrections += solver.solve(balance, q, stride * balance.way)
+            corrections += solver.solve(balance, q, way_of_supports(balance, solver, q, part, stride))
             if balance.symmetric and solver.definite is False:
                 raise StepFailed("the step leads to no minimum of its potential.")
         except StepFailed as error:
@@ -85,7 +100,7 @@ def _moves_away(balance: StaticBalance, q: Array) -> NoEquilibrium:
     """Return the error that a system comes to no rest, with what is loose in it."""
     system = balance.system
     try:
-        loose = loose_part(system.pattern, balance.stiffness(q)[0])
+        loose = None if system.frames else loose_part(system.pattern, balance.stiffness(q)[0])
     except StepFailed:
         loose = None
     what = "the loads are more than it can carry" if loose is None else loose.partition(", or take a method")[0]

@@ -18,9 +18,9 @@ from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import State, System
 from symplex.time.equilibria.arc_length import arc_length_path
 from symplex.time.equilibria.balance import StaticBalance
-from symplex.time.equilibria.relaxation import relaxed
+from symplex.time.equilibria.relaxation import relaxed, way_of_supports
 from symplex.time.solvers.linear import linear_solver
-from symplex.time.solvers.newton import Newton, NewtonSolver
+from symplex.time.solvers.newton import Newton
 from symplex.time.solvers.nodal_coordinates import newton_solver
 from symplex.time.solvers.singular import SingularMatrix, motion_without_force
 
@@ -241,12 +241,7 @@ class _Search:
             return self._result("load steps")
         if self._part == 1.0:
             return self._result("load steps")
-        if self._system.frames:
-            raise NoEquilibrium(
-                "load steps lead to no stable equilibrium, and paths of systems with frames cannot be followed yet. "
-                "Begin at another shape, or let the system move under the load with damping."
-            )
-        if not loose and not self._system.changing and self._arc_length():
+        if not (loose or self._system.changing or self._system.frames) and self._arc_length():
             return self._result("arc length")
         self._relax()
         return self._result("relaxation")
@@ -258,7 +253,9 @@ class _Search:
         """Balance a part of the load from positions q at λ; return whether that is possible, and stable."""
         balance, solver = self._balance, self._solver
         balance.begin(q, part)
-        self._corrections += solver.solve(balance, q, (part - self._part) * balance.way)
+        self._corrections += solver.solve(
+            balance, q, way_of_supports(balance, solver, q, self._part, part - self._part)
+        )
         if balance.symmetric or self._system.frames:
             self._stable = solver.definite
         else:
@@ -280,7 +277,8 @@ class _Search:
             try:
                 done = self._attempt(part, self._q)
             except SingularMatrix:
-                if self._part == 0.0:
+                # Elements that a support has rotated far may be singular as well.
+                if self._part == 0.0 and not (self._system.frames and self._balance.way.any()):
                     return True
                 done = False
             except StepFailed:
@@ -316,8 +314,8 @@ class _Search:
     def _relax(self) -> None:
         """Let the system come to rest, from a shape that is a little off where it is balanced but not stable."""
         begin, part = self._q, self._part
-        assert isinstance(self._solver, NewtonSolver), "paths of systems with frames end before"
-        for push in (0.0, *_PUSHES) if part < 1.0 else _PUSHES:
+        pushes = () if self._system.frames else _PUSHES  # along modes of particles
+        for push in pushes if part == 1.0 and pushes else (0.0, *pushes):
             q = begin + push * self._balance.length * self._lowest_mode(begin) if push else begin
             self._q, count = relaxed(self._balance, q, part, self._solver)
             self._corrections += count

@@ -22,6 +22,7 @@ from symplex.fem.energies.energy import Array
 from symplex.fem.form_table import Table, form_table, write_gradient
 from symplex.fem.load_table import NO_LOADS, load_loops, write_load
 from symplex.fem.system import State, System
+from symplex.time.constraints.rattle import Rattle, RattleMotion
 from symplex.time.implicit.generalized_alpha import newmark_scheme
 from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS, ImplicitMotion
 from symplex.time.implicit.scheme import Scheme
@@ -40,13 +41,14 @@ _NO_ROWS, _NO_FACTORS = table_of([]), np.ones((1, 0))
 @checked
 @final
 @dataclass(frozen=True)
-class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion"]):
+class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion"]):
     """Newmark's method: explicit with β = 0 and γ = ½ (the default), otherwise implicit.
 
     q1 = q0 + dt v0 + dt² [(½ − β) a0 + β a1],  v1 = v0 + dt [(1 − γ) a0 + γ a1],  M a1 = f(t1, q1, v1) − ∇V(q1)
 
     The explicit member is central differences, or velocity Verlet. It is symplectic and keeps both momenta, but energy
-    only nearly. Loads that depend on velocity see the prediction v0 + dt a0, which keeps the second order.
+    only nearly. Loads that depend on velocity see the prediction v0 + dt a0, which keeps the second order. Of a system
+    with frames its motion is that of `Rattle`, which is the same with constraints.
 
     The implicit members keep linear momentum. Those with γ = ½ are of second order and symmetric, the others of first
     order, with damping if γ > ½. For linear systems they are stable at any step if 2β ≥ γ, otherwise up to
@@ -138,9 +140,9 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion"]):
 
     @property
     def takes(self) -> frozenset[Trait]:
-        """A consistent mass and barriers by the implicit members only, compositions of the symmetric ones."""
+        """A consistent mass and barriers by the implicit members only, joints by the explicit one."""
         composition: set[Trait] = {"composition"} if self.symmetric else set()
-        return (IMPLICIT - {"consistent mass", "barriers"} if self.explicit else IMPLICIT) | composition
+        return ((IMPLICIT - {"consistent mass", "barriers"}) | {"joints"} if self.explicit else IMPLICIT) | composition
 
     def __post_init__(self):
         if self.explicit and self.gamma != 0.5:
@@ -152,8 +154,10 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion"]):
         """Return a step of size h in s of an implicit member."""
         return newmark_scheme(h, self.beta, self.gamma)
 
-    def _motion(self, system: System, t0: float, dt: float, n: int) -> NewmarkMotion | ImplicitMotion:
-        return NewmarkMotion(system, t0, dt, n) if self.explicit else ImplicitMotion(self, system, t0, dt, n)
+    def _motion(self, system: System, t0: float, dt: float, n: int) -> NewmarkMotion | ImplicitMotion | RattleMotion:
+        if not self.explicit:
+            return ImplicitMotion(self, system, t0, dt, n)
+        return RattleMotion(system, Rattle(dt, {}), t0, dt, n) if system.frames else NewmarkMotion(system, t0, dt, n)
 
     def _step_size(self, system: System, state: State) -> float:
         """Return dt in s, checked against the stability limit where there is one."""

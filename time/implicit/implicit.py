@@ -358,6 +358,8 @@ class ImplicitMotion(FixedStepMotion):
             if system.massless.any():
                 self._v[system.massless] = dq[system.massless] / scheme.h
             return
+        if system.frames:  # else what is across rigid motions grows: the equations say nothing of it
+            self._v[...], own_a = system.frames.rigid_motion(system, self._q, self._v, own_a)
         self._a[...], self._own_a[...] = a, own_a
         for carried in (self._v, self._a, self._own_a):  # which the loads of the next step see
             system.share(carried)
@@ -379,7 +381,7 @@ def _add(q, compensation, dq):
 IMPLICIT: frozenset[Trait] = frozenset(
     {
         *("supports", "moving supports", "loads", "internal variables", "history"),
-        *("consistent mass", "changing stencils", "barriers", "thermostat"),
+        *("consistent mass", "changing stencils", "barriers", "thermostat", "frames"),
     }
 )
 

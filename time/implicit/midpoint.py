@@ -59,8 +59,8 @@ class Midpoint(ImplicitIntegrator):
     def takes(self) -> frozenset[Trait]:
         """All but nodes without mass and constraints; only α = ½ can be composed."""
         more: set[Trait] = {"jumping supports"}
-        of_half: set[Trait] = {"composition", "frames", "joints"}
-        return IMPLICIT | more | of_half if self.symmetric else IMPLICIT | more
+        of_half: set[Trait] = {"composition", "joints"}
+        return IMPLICIT | more | of_half if self.symmetric else IMPLICIT - {"frames"} | more
 
     def scheme(self, h: float) -> Scheme:
         """Return (1/h) M Δq + (1 − α) h [∇V(q0 + α Δq) − f] = M v0."""

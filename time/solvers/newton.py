@@ -179,9 +179,13 @@ class NewtonSolver:
     share_of : callable, optional
         Returns which part of a correction [n, dim] is taken, even if residuals grow: those of slender beams, stretched
         by the square of what bends them, do before they converge. By default corrections are searched along.
+    positions_at : callable, optional
+        Returns positions [m, dim] after a part of an increment, on whose straight ways nothing passes through: of
+        increments that are not along these ways.
     """
 
     share_of: Callable[[Array], float] | None = None
+    positions_at: Callable[[float, Array], Array] | None = None
 
     def __init__(self, system: System, settings: Newton, solver: Callable[[Pattern, int], LinearSolver] | None = None):
         self.system = system
@@ -290,8 +294,13 @@ class NewtonSolver:
         return float(np.sqrt(self.system.agreed(self._set_residual)))
 
     def _try(self) -> float:
-        """Do so; infinite where there are no forces."""
+        """Do so; infinite where there are no forces, or where an increment that is not straight passes through."""
         try:
+            if self.positions_at is not None and self.system.collision_checked:
+                for seen in self._equations.seen:
+                    self.system.require_no_crossing(
+                        self._positions(seen, self.increment), self._positions(seen, self._trial)
+                    )
             return self._evaluate()
         except StepFailed:
             return np.inf
@@ -387,18 +396,23 @@ class NewtonSolver:
 
     def _free_part(self) -> float:
         """Return the part of the correction to begin with: on which nothing passes through, if something must not."""
+        part = 1.0 if self.share_of is None else self.share_of(self._correction)
         if not self.system.collision_checked:
-            return 1.0
-        np.subtract(self.increment, self._correction, out=self._trial)
-        return self._way()
+            return part
+        self._put(part)
+        return part * self._way()
 
     def _way(self) -> float:
         """Return a part of the way from the increment to the trial one on which nothing passes through."""
         system, part = self.system, 1.0
         for seen in self._equations.seen:
-            q0, q1 = self._q0 + seen * self.increment, self._q0 + seen * self._trial
+            q0, q1 = self._positions(seen, self.increment), self._positions(seen, self._trial)
             part = min(part, system.collision_free_fraction(q0, q1))
         return part
+
+    def _positions(self, seen: float, dq: Array) -> Array:
+        """Return the positions after a part of an increment."""
+        return self._q0 + seen * dq if self.positions_at is None else self.positions_at(seen, dq)
 
     def _next_is_shorter(self, part: float) -> bool:
         """Return whether the same matrix gives a shorter correction at the trial increment."""
@@ -465,7 +479,7 @@ class NewtonSolver:
 
 _steps = NewtonSolver._try, NewtonSolver._accept, NewtonSolver._linearise, NewtonSolver._correct, NewtonSolver._put
 _find = newtons_method(*_steps, NewtonSolver._free_part, NewtonSolver._next_is_shorter)
-_find_limited = newtons_method(*_steps, lambda solver: solver.share_of(solver._correction), lambda solver, part: True)
+_find_limited = newtons_method(*_steps, NewtonSolver._free_part, lambda solver, part: True)
 
 
 def _advice(energies: Iterable[Energy | None]) -> str:

@@ -25,18 +25,21 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from symplex.errors import InvalidSystem
-from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.errors import InvalidSystem, StepFailed
+from symplex.fem.assembly.pattern import Array, IntArray, Pattern
 from symplex.fem.compiled.kernels import formula, kernel
+from symplex.fem.energies.contact_energy import ContactEnergy
 from symplex.fem.structures.frames import Frames
 from symplex.fem.system import System
 from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.joint_border import JointBorder
-from symplex.time.solvers.newton import Newton, NewtonSolver
+from symplex.time.solvers.newton import Newton, NewtonSolver, masses_of_norms
 from symplex.time.solvers.step_equations import StepEquations
 
 _DENSE, _SPARSE = 30, 2000  # unknowns between which factors of the few couplings of lines take least
 _ALONG = 1e-4  # sine of an angle, below which a rotation is about the axis of a rod
+_SINGULAR = 1e-12  # of moments of arms about an axis relative to the largest: there is no rotation about it
+_RIGID = 1e-9  # relative to arms and displacements: how far supports may be off a rigid motion of a frame
 _ROTATION = 1.0  # by which a correction of a balance of forces may rotate a frame about an axis
 
 
@@ -64,8 +67,6 @@ class NodalCoordinates:
         The particles of frames, and the nodes that are in none.
     system : System
         Of the nodes of z: their masses and, for those of θ, inertias of which norms are made, and what is held.
-    pattern : Pattern
-        That of matrices of particles.
     n_nodes : int
         How many are those of motions; multipliers follow.
     border : JointBorder or None
@@ -73,37 +74,23 @@ class NodalCoordinates:
     """
 
     def __init__(self, system: System, frames: Frames, with_joints: bool = False):
-        if system.changing or system.collision_checked:
-            raise InvalidSystem("frames cannot be used yet with contact between bodies, whose stencils change.")
-        if np.any(system.moving.mask[frames.nodes]):
-            raise InvalidSystem("frames cannot be moved by supports yet; let the particles of other nodes be moved.")
         n, f = system.n_nodes, len(frames)
-        self.frames, self.pattern = frames.nodes, system.pattern
+        self.frames = frames.nodes
         self.free = np.setdiff1d(np.arange(n, dtype=np.int32), frames.nodes).astype(np.int32)
         self._of_node = np.empty((n, 2), np.int32)  # the coordinates u, θ that a node moves with; −1: no rotation
         self._of_node[self.free] = np.column_stack([2 * f + np.arange(len(self.free)), np.full(len(self.free), -1)])
         self._of_node[self.frames, 0] = 2 * np.arange(f, dtype=np.int32)[:, None]
         self._of_node[self.frames, 1] = self._of_node[self.frames, 0] + 1
-        pairs = self._of_node[np.column_stack([self.pattern.rows(), self.pattern.indices])]  # [nnz, 2, 2]
-        all_pairs = np.stack([pairs[:, 0, [0, 0, 1, 1]], pairs[:, 1, [0, 1, 0, 1]]], axis=2).reshape(-1, 2)
-        present = (all_pairs >= 0).all(axis=1)
         mass, fixed = self._masses(system, frames), self._fixed(system, frames)
         self._held, self._rods = fixed[1 : 2 * f : 2].copy(), np.flatnonzero(frames.is_rod)  # rotations that are held
-        pairs = np.unique(all_pairs[present], axis=0).astype(np.int32)
         self.n_nodes, self.border = len(mass), None
         if with_joints and system.joints:
             self.border = border = JointBorder(system, len(mass))
-            mass = np.concatenate([mass, np.ones(border.n_nodes)])
-            fixed, pairs = np.concatenate([fixed, border.unused]), np.concatenate([pairs, border.pairs])
-        self.system = _System(mass, fixed, pairs, system, self)
-        keys = np.asarray(self.system.pattern.rows() * len(mass) + self.system.pattern.indices)
-        if self.border is not None:
-            self.border.find_places(keys, len(mass))
-        requested = all_pairs[:, 0].astype(np.int64) * len(mass) + all_pairs[:, 1]
-        self._places = np.where(present, np.searchsorted(keys, requested), -1).astype(np.int32).reshape(-1, 4)
+            mass, fixed = np.concatenate([mass, np.ones(border.n_nodes)]), np.concatenate([fixed, border.unused])
+        self.system = _System(mass, fixed, system, self)
 
     def _masses(self, system: System, frames: Frames) -> Array:
-        mass = np.asarray(system.mass)
+        mass = masses_of_norms(system) if not system.is_lumped else np.asarray(system.mass)
         of_frames = frames.shares[:, None] * mass[frames.nodes]
         second = (of_frames * (frames.rest_arms**2).sum(axis=2)).sum(axis=1)
         return np.concatenate([np.column_stack([of_frames.sum(axis=1), 2.0 / 3.0 * second]).ravel(), mass[self.free]])
@@ -111,6 +98,20 @@ class NodalCoordinates:
     def _fixed(self, system: System, frames: Frames) -> NDArray[np.bool_]:
         held = frames.held | np.asarray(system.fixed[frames.nodes].all(axis=(1, 2)))[:, None]
         return np.concatenate([held.reshape(-1, 3), system.fixed[self.free]])
+
+    def couplings(self, pattern: Pattern) -> tuple[Pattern, IntArray]:
+        """Return the pattern of matrices of z for one of particles, and the places [nnz, 4] in it of blocks of that."""
+        n = len(self.system.fixed)
+        pairs = self._of_node[np.column_stack([pattern.rows(), pattern.indices])]  # [nnz, 2, 2]
+        all_pairs = np.stack([pairs[:, 0, [0, 0, 1, 1]], pairs[:, 1, [0, 1, 0, 1]]], axis=2).reshape(-1, 2)
+        present = (all_pairs >= 0).all(axis=1)
+        of_joints = [] if self.border is None else [self.border.pairs]
+        own = Pattern(n, [np.unique(all_pairs[present], axis=0).astype(np.int32), *of_joints])
+        keys = np.asarray(own.rows().astype(np.int64) * n + own.indices)
+        if self.border is not None:
+            self.border.find_places(keys, n)
+        places = np.searchsorted(keys, all_pairs[:, 0].astype(np.int64) * n + all_pairs[:, 1])
+        return own, np.where(present, places, -1).astype(np.int32).reshape(-1, 4)
 
     def node_of(self, coordinate: int) -> int:
         """Return a node that moves with a coordinate, for messages."""
@@ -122,6 +123,23 @@ class NodalCoordinates:
     def write_increment(self, q0: Array, z: Array, out: Array) -> None:
         """Write Δq [n, 3] for z from positions q0 [n, 3] to out."""
         _write_increment(q0, z, self.frames, self.free, out)
+
+    def increments(self, q0: Array, dq: Array) -> Array:
+        """Return z [nodes, 3] of increments Δq [n, 3] from positions q0 [n, 3]; of frames those of the nearest motion.
+
+        θ × ½ (ρ⁰ + ρ¹) = ρ¹ − ρ⁰ in the least squares.
+        """
+        z = np.zeros(self.system.fixed.shape)
+        z[2 * len(self.frames) : self.n_nodes] = dq[self.free]
+        moved = np.flatnonzero(dq[self.frames].any(axis=(1, 2)))
+        x, d = q0[self.frames[moved]], dq[self.frames[moved]]
+        mean = d.mean(axis=1, keepdims=True)
+        x, d = x - x.mean(axis=1, keepdims=True) + 0.5 * (d - mean), d - mean
+        second = np.einsum("fai,faj->fij", x, x)
+        matrices = np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
+        theta = np.linalg.pinv(matrices, rcond=_SINGULAR, hermitian=True) @ np.cross(x, d).sum(axis=1)[:, :, None]
+        z[2 * moved], z[2 * moved + 1] = mean[:, 0], theta[:, :, 0]
+        return z
 
     def write_resultants(self, q: Array, forces: Array, out: Array) -> None:
         """Write P(q)ᵀ forces [nodes, 3] of nodal forces [n, 3] to out."""
@@ -144,8 +162,8 @@ class NodalCoordinates:
             w, which part of the increment the first of these positions are after.
         """
         out[...] = 0.0
-        rows = self.pattern.indptr, self.pattern.indices
-        _add_matrix(blocks, *rows, self._places, self._of_node, self.frames, self._held, *ends, z, forces, weight, out)
+        rows, places = self.system.couplings
+        _add_matrix(blocks, *rows, places, self._of_node, self.frames, self._held, *ends, z, forces, weight, out)
 
     def basis(self, q: Array) -> sp.csr_array:
         """Return the small motions that are free, in orthogonal columns [3·nodes, k] of coordinates z.
@@ -175,21 +193,41 @@ class NodalCoordinates:
 
 
 class _System(System):
-    """The nodes of nodal coordinates, as Newton's method takes a system; it has no energies."""
+    """The nodes of nodal coordinates, as Newton's method takes a system; it has no energies.
 
-    def __init__(
-        self,
-        mass: Array,
-        fixed: NDArray[np.bool_],
-        pairs: IntArray,
-        of_particles: System,
-        coordinates: NodalCoordinates,
-    ):
-        super().__init__(mass, {}, fixed=fixed)
-        self._pairs, self._of_particles, self._coordinates = pairs, of_particles, coordinates
+    Stencils, and what must not pass through each other, are those of the particles.
+    """
 
-    def _other_stencils(self) -> list[IntArray]:
-        return [self._pairs]
+    def __init__(self, mass: Array, fixed: NDArray[np.bool_], of_particles: System, coordinates: NodalCoordinates):
+        super().__init__(mass, {}, fixed=fixed, massless=mass == 0.0)
+        self._of_particles, self._coordinates = of_particles, coordinates
+        self._made: tuple[Pattern, Pattern, IntArray] | None = None  # of particles, of coordinates, and the places
+
+    @property
+    def pattern(self) -> Pattern:
+        """The pattern of matrices of z: the same object as long as that of particles is."""
+        return self._followed()[1]
+
+    @property
+    def couplings(self) -> tuple[tuple[IntArray, IntArray], IntArray]:
+        """The rows of the pattern of particles, and the places of its blocks."""
+        of_particles, _, places = self._followed()
+        return (of_particles.indptr, of_particles.indices), places
+
+    def _followed(self) -> tuple[Pattern, Pattern, IntArray]:
+        pattern = self._of_particles.pattern
+        if self._made is None or self._made[0] is not pattern:
+            self._made = pattern, *self._coordinates.couplings(pattern)
+        return self._made
+
+    def extend_list(self, ends: tuple[Array, ...]) -> bool:
+        """Let energies of particles find their stencils for the ends of a step that goes far."""
+        return self._of_particles.extend_list(ends)
+
+    @property
+    def collision_checked(self) -> list[ContactEnergy]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The energies of what must not pass through each other."""
+        return self._of_particles.collision_checked
 
     def foremost(self, x: Array) -> tuple[int, float, list[str]]:
         """Return a node with the largest of numbers x of coordinates, this number, and the energies that act there."""
@@ -229,6 +267,7 @@ class FramedSolver:
         banded = settings.linear == "auto" and unknowns > _DENSE and (unknowns <= _SPARSE or border is not None)
         self._solver = NewtonSolver(self.coordinates.system, settings, SparseSolver if banded else None)
         self._equations = _Equations(system, self.coordinates)
+        self._solver.positions_at = self._equations.positions_at
         self.increment, self.forces = np.zeros(system.fixed.shape), np.zeros(system.fixed.shape)
 
     @property
@@ -268,25 +307,43 @@ class FramedSolver:
     def solve(self, equations: StepEquations, q0: Array, start: Array | float = 0.0, follow: bool = False) -> int:
         """Find the increment from the positions q0 [n, 3], and return the number of corrections it took.
 
-        Frames begin without an increment, other nodes with that of ``start``; roots are not followed.
+        Roots are not followed.
 
         Raises
         ------
         StepFailed
-            If there is none to be found.
+            If there is none to be found, or supports do not move a frame as a rigid body.
         """
-        coordinates, reduced = self.coordinates, self._equations
+        reduced = self._equations
         reduced.begin(equations, q0)
-        z = np.zeros(coordinates.system.fixed.shape)
-        z[2 * len(coordinates.frames) : coordinates.n_nodes] = np.broadcast_to(start, q0.shape)[coordinates.free]
-        if coordinates.border is not None and equations.inertia == 0.0:
-            z[coordinates.n_nodes :] = reduced.multipliers_at_start()
+        z = np.zeros(self.coordinates.system.fixed.shape)
+        if np.any(start):
+            z = self._begun(q0, np.broadcast_to(start, q0.shape))
+        if self.coordinates.border is not None and equations.inertia == 0.0:
+            z[self.coordinates.n_nodes :] = reduced.multipliers_at_start()
         self._solver.share_of = self._share_of if equations.inertia == 0.0 else None
         count = self._solver.solve(reduced, reduced.places, z)
         reduced.at_increment(self._solver.increment)
         self.increment[...] = reduced.increment
         self._set_forces(equations)
         return count
+
+    def _begun(self, q0: Array, start: Array) -> Array:
+        """Return the increment z to begin with for one of particles, of which supports give some."""
+        coordinates, frames, moving = self.coordinates, self.system.frames, self.system.moving.mask
+        assert frames is not None, "it is for systems with frames"
+        z, rigid = coordinates.increments(q0, start), np.empty_like(start)
+        z[: 2 * len(frames)][frames.held.reshape(-1, 3)] = 0.0
+        coordinates.write_increment(q0, z, rigid)
+        nodes = frames.nodes[moving[frames.nodes].all(axis=(1, 2))]
+        away = np.abs(rigid[nodes] - start[nodes]).max(axis=(1, 2))
+        bad = np.flatnonzero(away > _RIGID * (np.abs(frames.arms(q0)).max() + np.abs(start[nodes]).max(axis=(1, 2))))
+        if len(bad):
+            raise StepFailed(
+                f"supports must move a frame as a rigid body, by less than 180° in a step; the particles "
+                f"{nodes[bad[0]].tolist()} would be {away[bad[0]]:.3g} m off."
+            )
+        return z
 
     def _share_of(self, correction: Array) -> float:
         """Return the part of a correction in which no frame rotates farther than it may."""
@@ -302,6 +359,7 @@ class FramedSolver:
         assert system.frames is not None, "it is for systems with frames"
         left = system.frames.resultants(system, reduced.residual, reduced.middle)
         within = (left - reduced.residual) / equations.impulse
+        within[system.fixed] = 0.0
         nodes = system.frames.nodes
         self.forces[nodes] += within[nodes]
 
@@ -325,21 +383,19 @@ class _Equations:
     coordinates : NodalCoordinates
     """
 
-    inertia, impulse, symmetric, at, seen = 0.0, 1.0, False, (1.0, 1.0), ()
+    inertia, impulse, symmetric, at = 0.0, 1.0, False, (1.0, 1.0)
 
     def __init__(self, system: System, coordinates: NodalCoordinates):
         self._system, self._coordinates = system, coordinates
-        self._mass = np.asarray(system.mass)[:, None]
-        self._mass_values = system.mass_values
         shape = system.fixed.shape
         self.increment, self.residual, self.forces_found = (np.zeros(shape) for _ in range(3))
         self.middle, self.end, self._inner = (np.zeros(shape) for _ in range(3))
         self.constant, self.places = (np.zeros(coordinates.system.fixed.shape) for _ in range(2))
-        self._blocks = system.pattern.zeros(3)
+        self._blocks = np.empty((0, 3, 3))
 
     def begin(self, equations: StepEquations, q0: Array) -> None:
         """Be those of a step from positions q0 [n, 3]."""
-        self._step, self._q0, self.of_symmetric = equations, q0, equations.symmetric
+        self._step, self._q0, self.of_symmetric, self.seen = equations, q0, equations.symmetric, equations.seen
         # Of a balance of forces constant ones keep their moments; those of a step are momenta, which act in its middle.
         self._constant_at = equations.start if isinstance(equations, Balance) else None
         # Round-off is compared with the stiffness times these: positions, and 1 where there is a rotation.
@@ -356,9 +412,10 @@ class _Equations:
         """Return about how large K/M is without increment in 1/s², at rest."""
         if equations.inertia:
             return 0.0
-        equations.blocks(np.zeros_like(self.increment), self._blocks)
-        diagonal = np.einsum("nii->n", self._blocks[self._system.pattern.diagonal()])
-        return float(np.abs(diagonal).sum() / (3.0 * self._mass.sum())) or 1.0
+        blocks = self._system.pattern.zeros(3)
+        equations.blocks(np.zeros_like(self.increment), blocks)
+        diagonal = np.einsum("nii->n", blocks[self._system.pattern.diagonal()])
+        return float(np.abs(diagonal).sum() / (3.0 * np.asarray(self._system.mass).sum())) or 1.0
 
     def multipliers_at_start(self) -> Array:
         """Return the unknowns of multipliers at rest that balance as much as they can without increment."""
@@ -379,11 +436,17 @@ class _Equations:
         if (border := self._coordinates.border) is not None:
             self.places[self._coordinates.n_nodes :] = np.abs(z[self._coordinates.n_nodes :])
             border.at_increment(z[self._coordinates.n_nodes :], self.middle, self.end, self.forces_found)
-        np.multiply(self._mass, step.inertia * self.increment, out=self._inner)
+        self._inner[...] = self._system.apply_mass(step.inertia * self.increment)
         self._inner += step.impulse * self.forces_found
         np.subtract(self._inner, step.constant, out=self.residual)
         if self._constant_at is not None:
             np.copyto(self.residual, self._inner)
+
+    def positions_at(self, part: float, z: Array) -> Array:
+        """Return the positions [n, 3] of particles after a part of the increment for z."""
+        dq = np.empty_like(self._q0)
+        self._coordinates.write_increment(self._q0, z, dq)
+        return self._q0 + part * dq
 
     def forces(self, dq: Array, out: Array) -> None:
         """Write the part of the equations that depends on the increment z to out, and set the constant part."""
@@ -405,13 +468,15 @@ class _Equations:
 
     def matrix_of(self, dq: Array) -> tuple[Array, tuple[Array, Array]]:
         """Return the matrix [nnz, 3, 3] of particles at an increment [n, 3], and the positions at its end, twice."""
-        step = self._step
+        step, pattern = self._step, self._system.pattern
+        if len(self._blocks) != len(pattern.indices):
+            self._blocks = pattern.zeros(3)
         step.blocks(dq, self._blocks)
         if (border := self._coordinates.border) is not None:
             border.add_stiffness(step.at[0], self._blocks)
         self._blocks *= step.impulse
         if step.inertia:
-            self._blocks += step.inertia * self._mass_values[:, None, None] * np.eye(3)
+            self._blocks += step.inertia * self._system.mass_values[:, None, None] * np.eye(3)
         return self._blocks, (self.end, self.end)
 
 

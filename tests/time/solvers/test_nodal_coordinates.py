@@ -5,7 +5,6 @@ import pytest
 
 import symplex as sx
 from reference.lines import spaghetti
-from symplex.errors import InvalidSystem
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.structures.frames import Frames
 from symplex.fem.structures.moments import Moment
@@ -130,15 +129,9 @@ def test_small_motions_are_increments_to_first_order():
     assert np.abs(out / 1e-6 - coordinates.motions(points, z)).max() < 1e-5
 
 
-def test_contact_between_bodies_and_moved_frames_are_refused():
-    built = spaghetti(2)
-    argon = sx.measures.ShortRangeLennardJones(0.1, 0.8, cutoff=1.5)
-    system = sx.System(built.mass, {"argon": argon}, frames=built.frames)
-    with pytest.raises(InvalidSystem, match="cannot be used yet with contact between bodies"):
-        sx.EnergyMomentum(0.1).start(system, system.state(built.points))
-    lift = sx.actions.SupportTranslation(
-        built.particles([0]).ravel(), (0.0, 0.0, 1.0), sx.actions.TimeFunction.steady(0.1)
-    )
-    system = sx.System(built.mass, {}, frames=built.frames, moving={"lift": lift})
-    with pytest.raises(InvalidSystem, match="frames cannot be moved by supports yet"):
-        sx.EnergyMomentum(0.1).start(system, system.state(built.points))
+def test_increments_of_particles_have_coordinates():
+    system, points = beam_and_mass()
+    coordinates, z = FramedSolver(system, Newton()).coordinates, RNG.standard_normal((7, 3))
+    dq = np.empty_like(points)
+    coordinates.write_increment(points, z, dq)
+    assert np.abs(coordinates.increments(points, dq) - z).max() < 1e-13
