@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from symplex.base.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from symplex.base.files import read_whole
@@ -275,6 +274,8 @@ class Beginning:
         points = series.points[:n]
         away = np.abs(points - self.mesh.points[:n]).max(initial=0.0) if len(points) == n else np.inf
         if frames is not None and len(series.points):
+            from scipy.spatial import KDTree  # which takes long to import
+
             away = max(away, KDTree(series.points).query(frames.centers(self.mesh.points))[0].max())
         if away > _SAME_POINT * size:
             of_beams = "" if frames is None else f", and beams {len(frames):,} nodes"
