@@ -77,7 +77,7 @@ _FAMILY_OF = {
     "scenario": ("Scenario",),
     "solids": (
         *("Solid", "Material", "NeoHookean", "MooneyRivlin", "SaintVenantKirchhoff", "LinearElastic", "material"),
-        *("AnisotropicElastic", "Viscoelastic", "ViscousStress"),
+        *("AnisotropicElastic", "Viscoelastic", "ViscousStress", "Plastic", "Hardening"),
     ),
     "solvers": ("Newton",),
     "time": ("Composition", "Langevin", "Integrator", "Motion", "march", "record", "Recorder", "Trajectory"),

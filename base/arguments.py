@@ -400,10 +400,15 @@ def _floats(value: Any) -> np.ndarray:
     return np.asarray(array, dtype=float, order="C")
 
 
-def _indices(value: Any) -> np.ndarray:
+def _integers(value: Any) -> np.ndarray:
     array = _numbers(value)
     if array.ndim == 0 or (array.dtype.kind not in "iu" and array.size):
         raise _OtherKind
+    return np.asarray(array, dtype=np.int64, order="C")
+
+
+def _indices(value: Any) -> np.ndarray:
+    array = _integers(value)
     if array.size and not (array.min() >= _INDICES.min and array.max() <= _INDICES.max):
         raise _OtherKind
     return np.asarray(array, dtype=np.int32, order="C")
@@ -466,6 +471,7 @@ _KINDS = {
     "NDArray[np.float64]": _Kind(f"an array of real numbers {_IN_RANGE}", _floats),
     "IntArray": _Kind("an array of indices of nodes (integers)", _indices),
     "NDArray[np.int32]": _Kind("an array of indices of nodes (integers)", _indices),
+    "NDArray[np.int64]": _Kind("an array of integers", _integers),
     "NDArray[np.bool_]": _Kind("an array of True and False", _mask),
     "sp.csr_array": _Kind("a sparse matrix of real numbers", _sparse),
     "sp.sparray": _Kind("a sparse matrix of real numbers", _sparse),

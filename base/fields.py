@@ -26,6 +26,7 @@ OF_SOLIDS = {
     "pressure": Field("pressure", "Pa"),
     "principal_stresses": Field("principal stresses", "Pa", ("1", "2", "3")),
     "von_mises": Field("von Mises stress", "Pa"),
+    "plastic_strain": Field("equivalent plastic strain", ""),
     "energy_density": Field("energy density", "J/m³"),
 }
 # Of beams, in the middle of each element, along and about the axes of its section.

@@ -12,6 +12,7 @@ import numpy as np
 
 import symplex as sx
 from symplex.contact import BodyContact, Friction, Surface
+from symplex.fem.actions.increment_load import Factors
 from symplex.fem.assembly import forms
 from symplex.fem.assembly.pattern import Pattern
 
@@ -53,7 +54,10 @@ def rows(contact, q):
         )
     friction = Friction(contact, 0.3)
     yield "friction", seconds(lambda: friction.over(0.0, q, q1, v))
-    yield "its derivatives", seconds(lambda: friction.add_derivatives(0.0, (q, q1), v, 1.0, 1.0, slots, blocks))
+    yield (
+        "its derivatives",
+        seconds(lambda: friction.add_derivatives(0.0, (q, q1), v, Factors(1.0, 1.0), slots, blocks)),
+    )
 
 
 def main(requested=20000):

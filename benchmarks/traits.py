@@ -34,6 +34,7 @@ COLUMNS = {
     "barriers": "barriers",
     "constraints": "constraints",
     "frames": "[frames](beams.md)",
+    "joints": "[joints](joints.md)",
     "composition": "`Composition`",
     "thermostat": "`Langevin`",
 }

@@ -15,7 +15,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--to",
         metavar="FILE",
         required=True,
-        help="table: .csv, .parquet or .h5; one frame: .vtu; all frames: .pvd or .vtkhdf",
+        help="table: .csv, .parquet or .h5; one frame: .vtu; all frames: .pvd, .vtkhdf or .frd",
     )
     export.add_argument("--probe", metavar="NAME", help="of a table: the probe; default: the history")
     export.add_argument("--time", type=float, metavar="T", help="of a frame, in s; default: the last")

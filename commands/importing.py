@@ -11,6 +11,7 @@ from symplex.commands.common import FAILED, add_command, reported
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Declare the command and its arguments."""
+    from symplex.decks.importing import LIMIT
     from symplex.decks.units import UNITS
 
     deck = add_command(
@@ -27,6 +28,13 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         default=True,
         help="refuse steps with unknown keywords or parameters (default), or leave these out; they are listed",
     )
+    deck.add_argument(
+        "--limit",
+        type=float,
+        default=LIMIT,
+        metavar="S",
+        help=f"how long to try each scenario, 0 for not at all; default: {LIMIT:g} s",
+    )
     deck.add_argument("--overwrite", action="store_true", help="replace files that are there")
 
 
@@ -35,11 +43,19 @@ def _import(arguments: argparse.Namespace) -> int:
 
     deck = Path(arguments.deck)
     folder = arguments.output or f"{deck.stem}-imported"
-    imported = import_deck(deck, folder, units=arguments.units, overwrite=arguments.overwrite, strict=arguments.strict)
+    imported = import_deck(
+        deck,
+        folder,
+        units=arguments.units,
+        overwrite=arguments.overwrite,
+        strict=arguments.strict,
+        limit=arguments.limit,
+        progress=complain,
+    )
     status = reported(imported.report())
     if imported.scenarios:
         return status
-    first = min(imported.missed, key=lambda missed: missed.step, default=None)
-    why = f" {first}." if first is not None else " it has no steps."
-    complain(f"error: {deck.name}: no step was imported, only the mesh:{why}")
+    why = f"{imported.reasons[0]}." if imported.reasons else "it has no steps."
+    more = f" {len(imported.reasons) - 1} more are above." if len(imported.reasons) > 1 else ""
+    complain(f"error: {deck.name}: no step was imported, only the mesh: {why}{more}")
     return FAILED

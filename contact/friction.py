@@ -15,7 +15,7 @@ from symplex.contact.kernel_friction import MeasureFriction, SurfaceFriction
 from symplex.contact.node_friction import NodeFriction
 from symplex.contact.rigid import ObstacleContact, RigidContact
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.actions.increment_load import IncrementLoad
+from symplex.fem.actions.increment_load import Factors, IncrementLoad
 from symplex.fem.actions.looped_load import CompiledLoad
 from symplex.fem.assembly.calls import Call
 from symplex.fem.assembly.forms import LoadForm
@@ -113,19 +113,10 @@ class Friction(CompiledLoad, IncrementLoad):
         return out
 
     def add_derivatives(
-        self,
-        t: float,
-        ends: tuple[Array, Array],
-        v: Array,
-        by_q: float,
-        by_v: float,
-        slots: IntArray,
-        out: Array,
-        *,
-        secant: bool = False,
+        self, t: float, ends: tuple[Array, Array], v: Array, by: Factors, slots: IntArray, out: Array
     ) -> None:
-        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks out [nnz, dim, dim]; see `IncrementLoad`."""
-        self._require_finite(self._forces.add_derivatives(*ends, v, (by_q, by_v), secant, slots, out))
+        """Add 2 by.q ∂f/∂q1 + by.v ∂f/∂v to the blocks out [nnz, dim, dim]; see `IncrementLoad`."""
+        self._require_finite(self._forces.add_derivatives(*ends, v, by, slots, out))
 
     def _require_finite(self, total: float) -> None:
         if not isfinite(total):

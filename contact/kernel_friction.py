@@ -16,9 +16,11 @@ from symplex.contact.pair_friction import PairFrictionRecord
 from symplex.contact.pairs import PairRecord
 from symplex.contact.rigid import RigidContact
 from symplex.errors import InvalidSystem
+from symplex.fem.actions.increment_load import Factors
 from symplex.fem.assembly.calls import Call, rows_of, run, run_matrix, whole
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.forms import DERIVATIVES, FORCES, LoadForm
+from symplex.fem.assembly.nodes import require_nodal
 from symplex.fem.assembly.pattern import Array, IntArray
 
 
@@ -53,16 +55,14 @@ class KernelFriction(Copyable, ABC):
         q0, q1, v = self._checked(q0, q1, v)
         return run(rows_of(FORCES, [call]), out, 1.0, q0, q1, q1, v)
 
-    def add_derivatives(
-        self, q0: Array, q1: Array, v: Array, by: tuple[float, float], secant: bool, slots: IntArray, out: Array
-    ) -> float:
-        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks [nnz, dim, dim]; return a sum that is finite if all are.
+    def add_derivatives(self, q0: Array, q1: Array, v: Array, by: Factors, slots: IntArray, out: Array) -> float:
+        """Add 2 by.q ∂f/∂q1 + by.v ∂f/∂v to the blocks [nnz, dim, dim]; return a sum that is finite if all are.
 
         The list of a contact between bodies must be complete, as it is where the Hessian of the contact is added.
         """
-        call = self._call_at(DERIVATIVES, (q0, q1), secant)
+        call = self._call_at(DERIVATIVES, (q0, q1), by.secant)
         q0, q1, v = self._checked(q0, q1, v)
-        return run_matrix(rows_of(DERIVATIVES, [call], slots), out, 1.0, q0, q1, q1, v, *by)
+        return run_matrix(rows_of(DERIVATIVES, [call], slots), out, 1.0, q0, q1, q1, v, by.q, by.v)
 
 
 @final
@@ -98,13 +98,9 @@ class MeasureFriction(KernelFriction):
         return int(self.nodes.max(initial=-1)) + 1
 
     def _checked(self, *nodal: Array) -> tuple[Array, ...]:
-        n, dim = len(nodal[0]), self._contact.obstacle.dim
+        n, dim = max(map(len, nodal)), self._contact.obstacle.dim
         for values in nodal:
-            if values.shape != (n, dim) or n < self._least_nodes:
-                raise InvalidSystem(
-                    f"Friction: an array for nodes has shape {values.shape}, expected (n, {dim}) with n at least "
-                    f"{self._least_nodes}, the same for all."
-                )
+            require_nodal("Friction", "an array for nodes has", values, max(n, self._least_nodes), dim)
         return super()._checked(*nodal)
 
 

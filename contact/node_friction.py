@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from symplex.contact.friction_law import FrictionLaw
 from symplex.contact.friction_loops import friction_of, friction_rows, slip_of
 from symplex.contact.rigid import ObstacleContact
+from symplex.fem.actions.increment_load import Factors
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.forms import LoadForm
 from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks, scatter_vectors
@@ -44,21 +45,19 @@ class NodeFriction(Copyable):
         scatter_vectors(shares[:, :, None] * f[:, None], self.nodes[rows], out)
         return check
 
-    def add_derivatives(
-        self, q0: Array, q1: Array, v: Array, by: tuple[float, float], secant: bool, slots: IntArray, out: Array
-    ) -> float:
-        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks [nnz, dim, dim]; return a sum that is finite if all are.
+    def add_derivatives(self, q0: Array, q1: Array, v: Array, by: Factors, slots: IntArray, out: Array) -> float:
+        """Add 2 by.q ∂f/∂q1 + by.v ∂f/∂v to the blocks [nnz, dim, dim]; return a sum that is finite if all are.
 
         The c_a of a frame are taken as constants: the derivative with positions is that of the forces F alone.
         """
         rows, F, w, shares = self._acting(q0, q1, v)
         (m, k), dim = shares.shape, v.shape[1]
         by_force, by_velocity = np.empty((2, m, dim, dim))
-        check = _set_derivatives(F, w, self._friction, secant, by_force, by_velocity)
+        check = _set_derivatives(F, w, self._friction, by.secant, by_force, by_velocity)
         nodes = self.nodes
         of_first = self._contact.discrete_hessian(q0[nodes], q1[nodes])[rows, :dim]  # −∂F/∂q1
-        change = by[1] * np.einsum("mij,ma->miaj", by_velocity, shares).reshape(m, dim, k * dim)
-        change -= 2.0 * by[0] * by_force @ of_first
+        change = by.v * np.einsum("mij,ma->miaj", by_velocity, shares).reshape(m, dim, k * dim)
+        change -= 2.0 * by.q * by_force @ of_first
         blocks = np.einsum("ma,mij->maij", shares, change).reshape(m, k * dim, k * dim)
         scatter_blocks(blocks, slots[rows], out)
         return check

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import final
+from typing import Annotated, final
 
 import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column, components, vector_columns
+from symplex.base.quantities import positive
 from symplex.contact.gap_law import ContactLaw, MeasuredLaw
 from symplex.contact.obstacles import Obstacle
 from symplex.errors import InvalidSystem
@@ -128,10 +129,8 @@ class RigidContact(MeasureEnergy, ObstacleContact):
 
     @classmethod
     @checked
-    def from_penalty(cls, nodes: Nodes, obstacle: Obstacle, penalty: float) -> RigidContact:
+    def from_penalty(cls, nodes: Nodes, obstacle: Obstacle, penalty: Annotated[float, positive("m/N")]) -> RigidContact:
         """Return the contact with stiffness 1/ε, given the penalty parameter ε in m/N."""
-        if not (np.isfinite(penalty) and penalty > 0):
-            raise InvalidSystem(f"RigidContact: the penalty parameter must be positive; it is {penalty} m/N.")
         return cls(nodes, obstacle, 1.0 / penalty)
 
     def contact_stiffness_bound(self, n_nodes: int) -> Array:

@@ -309,8 +309,8 @@ class BeamStepWriter:
     def _masses(self) -> list[Table]:
         discrete = discrete_of(self._deck, self._geometry, nonlinear=True)
         return [
-            {"name": f"mass_{k}", **self._place(nodes, "heavy"), "mass": mass * self._units.mass}
-            for k, (nodes, mass) in enumerate(discrete.masses, start=1)
+            {"name": f"mass_{k}", **self._place([node for node, _ in on], "heavy"), "mass": mass * self._units.mass}
+            for k, (on, mass) in enumerate(discrete.masses, start=1)
         ]
 
 

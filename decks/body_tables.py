@@ -17,6 +17,8 @@ from symplex.decks.units import Units
 
 Table = dict[str, Any]
 _MOST_VELOCITIES = 300  # tables
+# Of hybrid elements under laws of small strains, which have no mean dilatation: others that do not lock, if there are.
+_OF_SMALL_STRAINS = {"C3D8H": "stabilized", "C3D20H": "reduced"}
 
 
 class BodyTables:
@@ -50,7 +52,16 @@ class BodyTables:
     def tables(self) -> list[Table]:
         """Return tables ``[[body]]``, one for each part."""
         self._check_sections()
+        if not self._parts.names and self._step.procedure != "static":
+            self._check_densities()
         return [self._table(part) for part in self._parts.names]
+
+    def _check_densities(self) -> None:
+        """Raise UnsupportedKeyword if bars, in a deck without solid elements, have no mass."""
+        for section in self._deck.sections:
+            material = self._deck.materials.get(section.material.upper())
+            if material is not None and material.density is None:
+                raise UnsupportedKeyword(f"the material '{material.name}' has no density")
 
     def _check_sections(self) -> None:
         """Raise UnsupportedKeyword if solid elements have no section, or several with different materials."""
@@ -91,7 +102,8 @@ class BodyTables:
         if scale != 1.0:
             body["scale"] = scale
         types = self._geometry.types_of(nodes)
-        formulations = {FORMULATIONS[name] for name in types if name in FORMULATIONS}
+        large = self._large or any(self._deck.materials[name].formula for name, _ in materials)
+        formulations = {_formulation(name, large) for name in types if name in FORMULATIONS}
         if len(formulations) > 1:
             reported = " and ".join(types)
             raise UnsupportedKeyword(f"it has elements {reported}, which one body cannot have together")
@@ -133,6 +145,11 @@ class BodyTables:
         step, material = self._step, self._deck.materials[name]
         if material.density is None and step.procedure != "static":
             raise UnsupportedKeyword(f"the material '{material.name}' has no density")
+        if material.by_temperature is not None and self._deck.heated is not None:
+            raise UnsupportedKeyword(
+                f"{material.by_temperature}: constants of '{material.name}' depend on temperature, which "
+                f"{self._deck.heated} gives; only decks without temperatures are known then"
+            )
         if axes and axes not in self._deck.orientations:
             raise UnsupportedKeyword(f"there is no orientation '{axes}'")
         return material_table(material, self._deck.orientations.get(axes), self._units, self._large)
@@ -162,3 +179,9 @@ class BodyTables:
                     place = {"body": part} if len(values) == 1 else {"body": part, "group": group}
                     tables.append({**place, "velocity": value.tolist()})
         return tables
+
+
+def _formulation(element: str, large: bool) -> str:
+    """Return how elements of a type are computed."""
+    found = FORMULATIONS[element]
+    return found if large or found != "mean-dilatation" else _OF_SMALL_STRAINS.get(element, "full")

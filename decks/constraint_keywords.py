@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from symplex.decks.deck import MultiPoint, RigidGroup, Sector, Term, Tie
 from symplex.decks.reading import (
+    HEAT,
     Coupled,
     Keyword,
     Once,
@@ -35,7 +38,9 @@ def _take_equation(reading: Reading, block: Block) -> None:
             raise ValueError(f"an equation of {count} terms has {len(found)} entries, not {3 * int(count)}")
         terms = []
         for nodes, component, factor in zip(found[::3], found[1::3], found[2::3], strict=True):
-            if not 1 <= direction(component) <= 3:
+            if direction(component) == HEAT:
+                raise UnsupportedKeyword("it is an equation of temperatures; heat is not computed")
+            if not 1 <= direction(component) <= 6:
                 raise UnsupportedKeyword(f"degree of freedom {component} is not supported")
             terms.append(Term(nodes, int(component) - 1, real(factor)))
         reading.deck.equations.append(tuple(terms))
@@ -69,11 +74,13 @@ def _take_diameters(reading: Reading, block: Block) -> None:
 
 
 def _take_rigid(reading: Reading, block: Block) -> None:
-    if "NSET" not in block.parameters or "REFNODE" not in block.parameters:
-        raise UnsupportedKeyword("only rigid bodies of NSET and REF NODE are known")
-    nodes, reference = block.parameters["NSET"], block.parameters["REFNODE"]
-    rigid = RigidGroup(nodes, False, reference, block.parameters.get("ROTNODE", ""), (0, 1, 2))
-    reading.deck.rigid.append(rigid)
+    sets = [(block.parameters[key], of) for key, of in _RIGID_SETS if key in block.parameters]
+    if not sets or "REFNODE" not in block.parameters:
+        raise UnsupportedKeyword("a rigid body needs an NSET or ELSET, and a REF NODE")
+    for members, of in sets:
+        turning = block.parameters.get("ROTNODE", "")
+        rigid = RigidGroup(members, of, block.parameters["REFNODE"], turning, (0, 1, 2))
+        reading.deck.rigid.append(rigid)
 
 
 def _take_coupling(reading: Reading, block: Block) -> None:
@@ -94,7 +101,7 @@ def _take_kinematic(reading: Reading, block: Block) -> None:
         end = direction(last) if last else begin
         components |= {k - 1 for k in range(begin, end + 1) if 1 <= k <= 3}
     held = tuple(sorted(components or {0, 1, 2}))
-    reading.deck.rigid.append(RigidGroup(surface, True, reference, "", held, axes))
+    reading.deck.rigid.append(RigidGroup(surface, "surface", reference, "", held, axes))
 
 
 def _take_mpc(reading: Reading, block: Block) -> None:
@@ -123,10 +130,13 @@ def _add_mpc(reading: Reading, kind: str, nodes: list[str]) -> None:
 
 
 _MODEL = "before steps"
+_RIGID_SETS: tuple[tuple[str, Literal["nodes", "elements"]], ...] = (("NSET", "nodes"), ("ELSET", "elements"))
 _MULTI_POINT = {"BEAM": 2, "MEANROT": 3}  # how many nodes they have at least
 
 CONSTRAINT_KEYWORDS = {
-    "EQUATION": Keyword(_take_equation, (), "`[[constraint]]`", _MODEL),
+    "EQUATION": Keyword(
+        _take_equation, (), "`[[constraint]]`; of rotations of shells and reference nodes without `NLGEOM`", _MODEL
+    ),
     "MPC": Keyword(
         _take_mpc,
         (),
@@ -157,7 +167,7 @@ CONSTRAINT_KEYWORDS = {
     ),
     "RIGIDBODY": Keyword(
         _take_rigid,
-        ("NSET", "REFNODE", "ROTNODE"),
+        ("NSET", "ELSET", "REFNODE", "ROTNODE"),
         "`[[constraint]]`, without `NLGEOM`: rotations are small",
         _MODEL,
         has_data=False,

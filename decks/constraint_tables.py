@@ -76,11 +76,13 @@ class ConstraintTables:
         """
         points, turns = self._geometry.mesh.points, self._rows.turns
         given: dict[int, float] = {}
-        for nodes, mass in self._discrete.masses:
-            for node in nodes:
+        for on, mass in self._discrete.masses:
+            for node, _ in on:
                 given[node] = given.get(node, 0.0) + mass * self._units.mass
         inside = self._geometry.mesh.points[self._geometry.in_elements]
         own = _ANY_MASS if density is None else _LITTLE_MASS * density * self._spacing(inside) ** 3
+        if not own and given:  # of no material
+            own = _LITTLE_MASS * min(given.values())
         loose = self.loose
         tables: list[Table] = [
             {
@@ -108,11 +110,11 @@ class ConstraintTables:
 
     def masses_of(self, elements: list[str]) -> list[tuple[list[int], float]]:
         """Return the nodes of masses that are among some elements, with the mass of each node in kg."""
-        chosen = {node for who in elements for *_, (node, *_) in self._geometry.discrete(who, only=False)}
+        chosen = {*self._geometry.elements(elements).tolist()}
         return [
-            (on, mass * self._units.mass)
-            for nodes, mass in self._discrete.masses
-            if (on := [node for node in nodes if node in chosen])
+            (nodes, mass * self._units.mass)
+            for on, mass in self._discrete.masses
+            if (nodes := [node for node, number in on if number in chosen])
         ]
 
     def held(self, held: Collection[Dof], moves: bool) -> list[Table]:
@@ -162,8 +164,9 @@ class ConstraintTables:
                 **self._place(a),
                 **{f"to_{key}": value for key, value in self._place(b).items()},
                 "stiffness": k * self._units.force / self._units.length,
+                **law,
             }
-            for name, pairs, k in self._discrete.springs
+            for name, pairs, k, law in self._discrete.springs
             for number, (a, b) in enumerate(pairs, start=1)
         ]
 

@@ -13,7 +13,7 @@ from symplex.decks.geometry import DeckGeometry
 from symplex.decks.mean_nodes import MeanNode
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.rigid import add_distributed, add_multi_point, add_rigid
-from symplex.decks.rows import Array, Dof, Rows
+from symplex.decks.rows import TURNS, Array, Dof, Rows
 from symplex.decks.state import local_axes
 from symplex.decks.tied import add_tie
 
@@ -48,15 +48,6 @@ def rows_of(
         if mean.is_node:
             for i in range(3):
                 rows.add({(node, i): -1.0, **mean.held(i)[0]})
-    for equations, directions in ((deck.equations, local), (deck.linked, {})):
-        for equation in equations:
-            for members in _spread([geometry.nodes(term.nodes) for term in equation]):
-                factors: dict[Dof, float] = {}
-                for term, node in zip(equation, members, strict=True):
-                    axis = local_axes(directions, node)[term.component]
-                    for i in np.flatnonzero(axis):
-                        factors[node, int(i)] = factors.get((node, int(i)), 0.0) + term.factor * float(axis[i])
-                rows.add(factors)
     for tie in deck.tied:
         if not tie.cyclic:
             add_tie(rows, tie, geometry)
@@ -76,6 +67,16 @@ def rows_of(
                 "couplings that distribute forces are known for small rotations only, without NLGEOM"
             )
         add_distributed(rows, distributed, deck, geometry)
+    for equations, directions in ((deck.equations, local), (deck.linked, {})):
+        for equation in equations:
+            if nonlinear and any(term.component >= TURNS for term in equation):
+                raise UnsupportedKeyword("equations of rotations are known for small ones only, without NLGEOM")
+            for members in _spread([geometry.nodes(term.nodes) for term in equation]):
+                factors: dict[Dof, float] = {}
+                for term, node in zip(equation, members, strict=True):
+                    for dof, factor in _along(rows, geometry, node, term.component, directions).items():
+                        factors[dof] = factors.get(dof, 0.0) + term.factor * factor
+                rows.add(factors)
     if any(node in local for node in rows.turning):
         raise UnsupportedKeyword("a reference node with rotations in a local system is not supported")
     if diameter is not None and deck.sector is not None:
@@ -87,6 +88,21 @@ def rows_of(
     if len(rows.factors) > _MOST:
         raise UnsupportedKeyword(f"it has {len(rows.factors)} equations; more than {_MOST} are too many")
     return rows
+
+
+def _along(
+    rows: Rows, geometry: DeckGeometry, node: int, component: int, local: Mapping[int, Array]
+) -> dict[Dof, float]:
+    """Return the factors of a displacement or rotation of a node in one of its directions."""
+    turns = component >= TURNS
+    axis = local_axes(local, node)[component % TURNS]
+    found: dict[Dof, float] = {}
+    for i in np.flatnonzero(axis):
+        dof = rows.turned(node, int(i) + TURNS * turns)
+        if dof is None:
+            raise UnsupportedKeyword(f"an equation has a rotation of node {geometry.numbers[node]}, which has none")
+        found[dof] = float(axis[i])
+    return found
 
 
 def _spread(sets: Sequence[NDArray[np.int64]]) -> Iterator[tuple[int, ...]]:

@@ -7,7 +7,7 @@ from symplex.decks.reading import Keyword, Once, Reading, UnsupportedKeyword, fi
 from symplex.meshes.formats.abaqus_deck import Block
 
 _KINDS = ("SURFACETOSURFACE", "NODETOSURFACE", "MORTAR", "LINMORTAR", "PGLINMORTAR")  # how pressures are integrated
-_PRESSURES = ("HARD", "LINEAR", "TIED")
+_PRESSURES = ("HARD", "LINEAR", "EXPONENTIAL", "TIED")
 
 
 def _take_pair(reading: Reading, block: Block) -> None:
@@ -47,6 +47,10 @@ def _take_behaviour(reading: Reading, block: Block) -> None:
         if not values or values[0] <= 0.0:
             raise ValueError("a linear pressure has no positive stiffness")
         interaction.stiffness = values[0]
+    if interaction.pressure == "EXPONENTIAL":
+        interaction.clearance = real(stiffness or "0")
+        if interaction.clearance <= 0.0:
+            raise ValueError("an exponential pressure has no positive clearance")
 
 
 def _take_friction(reading: Reading, block: Block) -> None:
@@ -72,7 +76,8 @@ CONTACT_KEYWORDS = {
     "SURFACEBEHAVIOR": Keyword(
         _take_behaviour,
         ("PRESSURE-OVERCLOSURE",),
-        "HARD: the stiffness that follows from the materials; LINEAR: 0.4 of that of the deck; TIED: as `*TIE`",
+        "HARD: the stiffness that follows from the materials; LINEAR: 0.4 of that of the deck; "
+        "EXPONENTIAL: as HARD, if its clearance is below a hundredth of an element; TIED: as `*TIE`",
         "before steps",
         Once("pressure", owner="interaction"),
     ),

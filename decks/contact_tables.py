@@ -20,6 +20,8 @@ Table = dict[str, Any]
 _OF_BOTH_SIDES = 0.4
 # Of E/h: the least stiffness with which it matters little how far faces pass into each other.
 _LEAST_STIFFNESS = 1.0
+# Of an element: over what distance an exponential pressure may act that counts as hard contact.
+_MOST_CLEARANCE = 1e-2
 _NONE = 1e-5  # of the size of a face: a gap or an overlap that is none
 
 
@@ -52,15 +54,14 @@ class ContactTables:
         for pair in self._deck.touching:
             keys = self._keys(pair)
             slave, master = (self._geometry.faces_of_surface(who) for who in (pair.slave, pair.master))
-            if not slave or not master:
-                raise UnsupportedKeyword(
-                    f"{pair.where}: contact of a surface that is one of nodes only is not supported"
-                )
+            if not master:
+                raise UnsupportedKeyword(f"{pair.where}: the second surface, '{pair.master}', has no faces")
+            nodes = self._geometry.surface_nodes(pair.slave).tolist()  # those of a surface of nodes as well
             if len(self._parts.names) == 1:
                 raise UnsupportedKeyword(f"{pair.where}: '{pair.slave}' and '{pair.master}' are surfaces of one body")
             self._check_stiffness(pair, [*slave, *master])
-            self._check_gaps(pair, slave, master)
-            for one in self._parts.holding(face[0] for face in slave):
+            self._check_gaps(pair, nodes, master)
+            for one in self._parts.holding(nodes):
                 for other in self._parts.holding(face[0] for face in master):
                     if one == other:
                         raise UnsupportedKeyword(f"{pair.where}: contact of a body with itself is not supported")
@@ -97,23 +98,26 @@ class ContactTables:
 
     def _check_stiffness(self, pair: ContactPair, faces: list[Face]) -> None:
         """Raise UnsupportedKeyword where contact is softer than an element, so that its depth matters."""
-        stiffness, points = self._interaction(pair).stiffness, self._geometry.mesh.points
+        interaction, points = self._interaction(pair), self._geometry.mesh.points
+        stiffness = interaction.stiffness
+        size = float(np.mean([np.ptp(points[list(face)], axis=0).max() for face in faces]))
+        if interaction.clearance > _MOST_CLEARANCE * size:
+            raise UnsupportedKeyword(
+                f"{pair.where}: an exponential pressure acts over {interaction.clearance:.3g}, more than "
+                f"{_MOST_CLEARANCE:g} of an element of {size:.3g}; a scenario has hard contact only"
+            )
         if stiffness is None:
             return
-        size = float(np.mean([np.ptp(points[list(face)], axis=0).max() for face in faces]))
         if stiffness * size < _LEAST_STIFFNESS * self._young:
             raise UnsupportedKeyword(
                 f"{pair.where}: a stiffness of {stiffness:.3g} is less than E/h, {self._young / size:.3g}: bodies "
                 "yield mostly where they are in contact, by how pressures are integrated"
             )
 
-    def _check_gaps(self, pair: ContactPair, slave: list[Face], master: list[Face]) -> None:
+    def _check_gaps(self, pair: ContactPair, nodes: list[int], master: list[Face]) -> None:
         """Raise UnsupportedKeyword where nodes of the first surface overlap the second one."""
         points = self._geometry.mesh.points
-        nodes = np.unique(np.concatenate([np.array(face) for face in slave]))
-        for node, (face, weights, away) in zip(
-            nodes.tolist(), feet_on_faces(points[nodes], master, points), strict=True
-        ):
+        for node, (face, weights, away) in zip(nodes, feet_on_faces(points[nodes], master, points), strict=True):
             if not np.isfinite(away):
                 continue
             x = points[list(corners_of(FACE_KINDS[len(face)], np.array([face]))[0])]

@@ -66,6 +66,7 @@ class MaterialData:
     constants: dict[str, float] = field(default_factory=dict)
     density: float | None = None
     expands: bool = False
+    by_temperature: Where | None = None  # where constants are given for several temperatures
     alpha: float = 0.0
     beta: float = 0.0
 
@@ -118,12 +119,13 @@ class Amplitude(NamedTuple):
 
 
 class Prescribed(NamedTuple):
-    """A component of displacement that nodes have; 0, 1, 2 are x, y, z; 3, 4, 5 rotations about these."""
+    """A component of displacement, or of velocity, that nodes have; 0, 1, 2 are x, y, z; 3, 4, 5 rotations."""
 
     nodes: str
     component: int
     value: float
     amplitude: str
+    is_velocity: bool = False
 
 
 class PointForce(NamedTuple):
@@ -205,13 +207,13 @@ class Sector(NamedTuple):
 
 
 class RigidGroup(NamedTuple):
-    """Nodes of a set, or of a surface, that move as a rigid body with a reference node in some directions.
+    """Nodes of a set, a surface or elements, that move as a rigid body with a reference node in some directions.
 
     Its rotation is the displacement of a node, if it is named.
     """
 
     nodes: str
-    is_surface: bool
+    of: Literal["nodes", "surface", "elements"]
     reference: str
     rotation: str
     components: tuple[int, ...]
@@ -273,10 +275,11 @@ class Distributed(NamedTuple):
 
 @dataclass
 class Interaction:
-    """How surfaces in contact press each other: HARD, LINEAR with a stiffness, or TIED; and their friction."""
+    """How surfaces in contact press each other: HARD, LINEAR, EXPONENTIAL, or TIED; and their friction."""
 
     pressure: str = "HARD"
     stiffness: float | None = None
+    clearance: float = 0.0  # within which an exponential pressure falls to a hundredth
     friction: float = 0.0
 
 
@@ -337,7 +340,7 @@ class Step(Conditions):
     alpha: float = -0.05
     ramped: bool | None = None
     rayleigh: tuple[float, float] | None = None
-    heated: Where | None = None
+    is_heat: bool = False
 
     @property
     def ramps(self) -> bool:
@@ -374,6 +377,7 @@ class Deck:
     dashpots: list[Dashpot] = field(default_factory=list)
     masses: list[LumpedMass] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
+    heated: Where | None = None  # where temperatures are given
     missed: list[Missed] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 

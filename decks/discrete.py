@@ -25,31 +25,31 @@ class Discrete:
     ----------
     linear : list of (str, list of dict of (node, component) to float, float)
         By sets of springs their name, the elongation u = Σ c u of each, and its stiffness.
-    springs : list of (str, list of (node, node), float)
-        Those along the line between nodes that may turn.
+    springs : list of (str, list of (node, node), float, dict)
+        Those along the line between nodes that may turn, with other keys of their tables.
     dashpots : list of (str, list of (node, node), float)
-    masses : list of (list of node, float)
+    masses : list of (list of (node, number of the element), float)
     """
 
     linear: list[tuple[str, list[dict[Dof, float]], float]] = field(default_factory=list)
-    springs: list[tuple[str, list[Pair], float]] = field(default_factory=list)
+    springs: list[tuple[str, list[Pair], float, dict[str, str]]] = field(default_factory=list)
     dashpots: list[tuple[str, list[Pair], float]] = field(default_factory=list)
-    masses: list[tuple[list[int], float]] = field(default_factory=list)
+    masses: list[tuple[list[tuple[int, int]], float]] = field(default_factory=list)
 
     @property
     def nodes(self) -> set[int]:
         """All nodes that they are on."""
         found = {node for _, rows, _ in self.linear for row in rows for node, _ in row}
-        for _, pairs, _ in (*self.springs, *self.dashpots):
+        for pairs in (*(item[1] for item in self.springs), *(item[1] for item in self.dashpots)):
             found |= {node for pair in pairs for node in pair}
-        return found.union(*(nodes for nodes, _ in self.masses))
+        return found.union(*({node for node, _ in on} for on, _ in self.masses))
 
     @property
     def dofs(self) -> set[Dof]:
         """The components (node, component) on which springs act, or a mass."""
         found = {dof for _, rows, _ in self.linear for row in rows for dof in row}
-        whole = {node for _, pairs, _ in self.springs for pair in pairs for node in pair}
-        whole = whole.union(*(nodes for nodes, _ in self.masses))
+        whole = {node for _, pairs, *_ in self.springs for pair in pairs for node in pair}
+        whole = whole.union(*({node for node, _ in on} for on, _ in self.masses))
         return found | {(node, k) for node in whole for k in range(3)}
 
 
@@ -90,12 +90,13 @@ def discrete_of(deck: Deck, geometry: DeckGeometry, nonlinear: bool) -> Discrete
                     f"a *SPRING does not say in which directions the {kind} of '{spring.elements}' act"
                 )
         found.linear += [(name, rows, spring.stiffness)] if rows else []
-        found.springs += [(name, turning, spring.stiffness)] if turning else []
+        found.springs += [(name, turning, spring.stiffness, {})] if turning else []
+    _add_bars(found, deck, geometry, nonlinear, reported)
     for k, dashpot in enumerate(deck.dashpots, start=1):
         ends = [(nodes[0], nodes[1]) for *_, nodes in _elements(geometry, dashpot.elements, "DASHPOT", reported)]
         found.dashpots.append((f"dashpots_{k}", ends, dashpot.viscosity))
     for mass in deck.masses:
-        on = [nodes[0] for *_, nodes in _elements(geometry, mass.elements, "MASS", reported)]
+        on = [(nodes[0], number) for number, _, nodes in _elements(geometry, mass.elements, "MASS", reported)]
         found.masses.append((on, mass.mass))
     for coupling in deck.distributed:
         if coupling.of_element:
@@ -104,6 +105,37 @@ def discrete_of(deck: Deck, geometry: DeckGeometry, nonlinear: bool) -> Discrete
         if kind in DISCRETE and number not in reported:
             raise UnsupportedKeyword(f"element {number} of type {kind} has no *{DISCRETE[kind]}")
     return found
+
+
+def _add_bars(found: Discrete, deck: Deck, geometry: DeckGeometry, nonlinear: bool, reported: set[int]) -> None:
+    """Add bars: springs of stiffness E A/L, which have ½ E A/L ε² with Green's strain ε where they turn; and masses."""
+    for section in deck.sections:
+        bars = [
+            (number, kind, nodes)
+            for number, kind, nodes in geometry.discrete(section.elements, only=False)
+            if DISCRETE.get(kind) == "SOLID SECTION"
+        ]
+        if not bars:
+            continue
+        material = deck.materials.get(section.material.upper())
+        if material is None or material.young is None or not section.area or section.area <= 0.0:
+            raise UnsupportedKeyword(
+                f"{section.where}: bars need an isotropic material '{section.material}' and a cross-section"
+            )
+        for number, _, nodes in bars:
+            if number in reported:
+                raise UnsupportedKeyword(f"element {number} has two sections")
+            reported.add(number)
+            pair = nodes[0], nodes[1]
+            axis, length = _axis(geometry, pair, number), geometry.length(pair)
+            stiffness = material.young * section.area / length
+            if nonlinear:
+                found.springs.append((f"bar_{number}", [pair], stiffness, {"law": "green-strain"}))
+            else:
+                row = {(pair[a], i): s * float(axis[i]) for a, s in ((1, 1.0), (0, -1.0)) for i in range(3)}
+                found.linear.append((f"bar_{number}", [row], stiffness))
+            if material.density is not None:
+                found.masses.append(([(node, number) for node in pair], 0.5 * material.density * section.area * length))
 
 
 def _elements(

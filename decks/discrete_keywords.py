@@ -14,6 +14,7 @@ DISCRETE = {
     "DASHPOTA": "DASHPOT",
     "MASS": "MASS",
     "DCOUP3D": "DISTRIBUTING COUPLING",
+    "T3D2": "SOLID SECTION",
 }
 
 
@@ -52,8 +53,9 @@ def _take_distributing(reading: Reading, block: Block) -> None:
     reading.coupled = None
     ranges = [fields(line, 2) for line in block.lines]
     known = {k for first, last in ranges for k in range(direction(first), direction(last or first) + 1)}
-    if ranges and not known >= {1, 2, 3, 4, 5, 6}:
-        raise UnsupportedKeyword("couplings that distribute only some forces and moments are not supported")
+    # Without the rotations the reference node has none that is held or loaded; its motion is the same.
+    if ranges and not known >= {1, 2, 3}:
+        raise UnsupportedKeyword("couplings that distribute only some forces are not supported")
     reading.deck.distributed.append(Distributed((), surface, reference, False, axes))
 
 

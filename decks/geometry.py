@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from symplex.decks.discrete_keywords import DISCRETE
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus import Numbered
 from symplex.meshes.formats.collapsed import expand_collapsed
@@ -48,9 +49,10 @@ class DeckGeometry:
         Raises
         ------
         MeshError
-            If it has no volume cells, or refers to what is not there.
+            If it has neither volume cells nor only springs, bars, dashpots and masses, or refers to what is not there.
         """
-        mesh = mesh_of_raw(numbered.raw({}), name, require_volume=require_volume)
+        solid = any(kind not in DISCRETE for kind in numbered.types)
+        mesh = mesh_of_raw(numbered.raw({}), name, require_volume=require_volume and solid)
         mesh = replace(
             mesh,
             cell_groups={_writable(group): members for group, members in mesh.cell_groups.items()},
@@ -124,7 +126,8 @@ class DeckGeometry:
     @cached_property
     def solids(self) -> NDArray[np.int64]:
         """The numbers of all solid elements."""
-        return np.concatenate([t[:, 0] for kind, t in self._numbered.elements if dimension_of(kind) == 3])
+        found = [t[:, 0] for kind, t in self._numbered.elements if dimension_of(kind) == 3]
+        return np.concatenate([np.empty(0, np.int64), *found])
 
     def has_all(self, sets: Iterable[str]) -> bool:
         """Return whether some elements and sets of elements are all solid elements together."""
@@ -211,6 +214,11 @@ class DeckGeometry:
         if requested and only:
             raise MeshError(f"element {min(requested)} of '{who}' is no spring, dashpot or mass.")
 
+    def length(self, pair: tuple[int, int]) -> float:
+        """Return how far two nodes, by their places, are from each other."""
+        a, b = pair
+        return float(np.linalg.norm(self.mesh.points[b] - self.mesh.points[a]))
+
     def types_of(self, nodes: NDArray[np.int64]) -> list[str]:
         """Return what the deck calls the types of the solid elements that have any of some nodes, each once."""
         numbered = self._numbered
@@ -254,6 +262,8 @@ class DeckGeometry:
     def whole(self) -> tuple[Mesh, NDArray[np.int64]]:
         """Return the mesh with all groups that were asked for, and the numbers of its nodes in the deck."""
         mesh = expand_collapsed(self._groups.added_to(self.mesh))
+        if not mesh.volume_types:  # bars and springs alone
+            return mesh, self.numbers
         used = np.zeros(len(mesh.points), bool)
         for kind in mesh.volume_types or ["line"]:
             used[mesh.cells[kind]] = True
@@ -331,7 +341,11 @@ class _Groups:
             groups[name] = {kind: np.unique(index).astype(np.int32) for kind, index in members.items()}
         points = {name: nodes.astype(np.int32) for name, nodes in self._points.items()}
         joined = {kind: np.concatenate(parts) for kind, parts in cells.items()}
-        return replace(mesh, cells=joined, cell_groups=groups, point_groups={**mesh.point_groups, **points})
+        known = {kind: mesh.cell_numbers.get(kind, np.empty(0, np.int64)) for kind in joined}
+        numbers = {kind: np.pad(known[kind], (0, len(joined[kind]) - len(known[kind]))) for kind in joined}
+        return replace(
+            mesh, cells=joined, cell_groups=groups, point_groups={**mesh.point_groups, **points}, cell_numbers=numbers
+        )
 
 
 def _members(sets: Mapping[str, NDArray[np.int64]], who: str) -> NDArray[np.int64]:

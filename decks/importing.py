@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,21 +24,25 @@ from symplex.decks.reading import Reading, UnsupportedKeyword
 from symplex.decks.shells import with_layers
 from symplex.decks.state import starts_loaded
 from symplex.decks.toml import as_toml
+from symplex.decks.trial import OutOfTime, reason_of_refusal, try_scenario
 from symplex.decks.units import UNITS, Units, units_named
 from symplex.decks.writing import StepWriter
-from symplex.errors import MeshError, OutputError, ScenarioError
+from symplex.errors import InvalidArgument, MeshError, OutputError, ScenarioError
 from symplex.meshes.formats.abaqus import Numbered
 from symplex.meshes.formats.abaqus_deck import blocks_of
 from symplex.meshes.formats.abaqus_instances import placed
 from symplex.meshes.formats.account import Account
 from symplex.meshes.formats.formats import format_of
 from symplex.meshes.formats.includes import unquoted, without_quotes
+from symplex.meshes.formats.read import mesh_of_raw
 from symplex.meshes.formats.save import save_mesh
-from symplex.scenario.scenario import Problem, Scenario
+from symplex.meshes.mesh import Mesh
+from symplex.scenario.scenario import Problem
 
-_DENSITIES = 1e-3, 1e5  # kg/m³: of solids, with room for those with little or scaled mass
+_DENSITIES = 1e-3, 3e4  # kg/m³: of solids; the densest one, osmium, has 22 600
 _STIFFEST = 2e12  # Pa: diamond has 1.2e12
 _SPEEDS = 1.0, 2e4  # m/s: diamond has 18 000
+LIMIT = 60.0  # s in which a scenario is tried
 _MOST_MOVED = 0.01  # of the size of the mesh: displacements that are small
 _REPORT = "import.txt"
 
@@ -61,6 +66,8 @@ class Imported(Summarized):
         By what the deck calls a node of a shell, the nodes through its thickness that it became, of ``bodies``.
     missed : tuple of Missed
         What was not understood.
+    reasons : tuple of Missed
+        Those of it that refuse steps, the first reason first.
     remarks : tuple of str
         What to know about what was imported.
     account : Account
@@ -74,6 +81,7 @@ class Imported(Summarized):
     bodies: dict[str, NDArray[np.int64]]
     layers: dict[int, tuple[int, ...]]
     missed: tuple[Missed, ...]
+    reasons: tuple[Missed, ...]
     remarks: tuple[str, ...]
     account: Account
 
@@ -112,12 +120,21 @@ def read_deck(path: Path) -> Reading:
 
 @checked
 def import_deck(
-    path: str | Path, folder: str | Path, *, units: str = "si", overwrite: bool = False, strict: bool = True
+    path: str | Path,
+    folder: str | Path,
+    *,
+    units: str = "si",
+    overwrite: bool = False,
+    strict: bool = True,
+    limit: float = LIMIT,
+    progress: Callable[[str], None] | None = None,
 ) -> Imported:
     """Write the mesh of an Abaqus or CalculiX input file, and a scenario for each step that is understood.
 
     Every line is used, known to mean nothing for the motion, or listed. A step is imported only where all its lines
-    were understood, and all before the first step, and those of the steps that it goes on from.
+    were understood, and all before the first step, and those of the steps that it goes on from. The mesh is written
+    first, whatever becomes of the steps, then the scenarios. Then each of these is built, which finds the equilibrium
+    of static steps; the file of one that is refused is left.
 
     Parameters
     ----------
@@ -134,6 +151,11 @@ def import_deck(
         Whether unknown keywords, unknown parameters and densities that no solid has refuse steps. Otherwise the
         keywords are left out, with all that is below them, and listed. What is known and cannot be imported refuses
         steps in any case.
+    limit : float, default 60
+        In s; a scenario that takes longer is imported without having been tried to its end, which is noted. Zero:
+        none is tried.
+    progress : callable, optional
+        Gets a line when a file has been written, and while a scenario is tried.
 
     Returns
     -------
@@ -142,58 +164,67 @@ def import_deck(
     Raises
     ------
     MeshError
-        If the deck cannot be read, has no mesh of volume cells, or, if ``strict``, its densities are those of other
-        units.
+        If the deck cannot be read, has no elements, or, if ``strict``, its densities are those of other units.
     InvalidArgument
-        If there are no such units.
+        If there are no such units, or the limit is negative.
     OutputError
         If files are there already, or cannot be written.
     """
     path, folder = Path(path), Path(folder)
     system = units_named(units)
+    if not limit >= 0.0:
+        raise InvalidArgument(f"limit must not be negative, got {limit:g} s.")
     with without_quotes(path):
-        return _imported(path, folder, system, overwrite, strict)
+        return _imported(path, folder, system, overwrite, strict, limit, progress or _silent)
 
 
-def _imported(path: Path, folder: Path, system: Units, overwrite: bool, strict: bool) -> Imported:
+def _silent(_: str) -> None:
+    """Say nothing."""
+
+
+def _imported(
+    path: Path,
+    folder: Path,
+    system: Units,
+    overwrite: bool,
+    strict: bool,
+    limit: float,
+    say: Callable[[str], None],
+) -> Imported:
     """Import a deck; what included files hold may be quoted in errors."""
     reading = read_deck(path)
     deck = reading.deck
+    mesh_path = folder / f"{path.stem}.mesh.inp"
     try:
         if of_beams := has_beams(reading.mesh.numbered):
             geometry = beam_geometry(deck, reading.mesh.numbered, path.name)
         else:
             geometry = adjusted(deck, DeckGeometry.of(_with_solids(reading), path.name))
     except MeshError as error:
-        raise MeshError(_without_mesh(deck, path.name, str(error))) from None
-    _check_units(deck, system, path.name, strict)
-    scenarios, loose = _scenarios(deck, geometry, system, path, strict, BeamStepWriter if of_beams else StepWriter)
+        return _without_steps(reading, _without_mesh(deck, path.name, error), mesh_path, overwrite, say)
+    units_wrong = _check_units(deck, system, strict)
+    texts, loose = {}, np.empty(0, np.int64)
+    if not units_wrong:
+        writer = BeamStepWriter if of_beams else StepWriter
+        texts, loose = _scenarios(deck, geometry, system, path, strict, writer)
     mesh, numbers = geometry.whole()
-    _make(folder)
-    mesh_path = folder / f"{path.stem}.mesh.inp"
-    _write(mesh_path, None, overwrite)
-    save_mesh(mesh, mesh_path)
-    written: dict[int, Path] = {}
-    for number, text in scenarios.items():
-        scenario = folder / (f"{path.stem}-step-{number}.toml" if len(deck.steps) > 1 else f"{path.stem}.toml")
-        step = deck.steps[number - 1]
-        try:
-            problem = Scenario.parse(text, scenario).build()
-            _check_preload(deck, step, problem)
-        except ScenarioError as error:
-            why = "; ".join(str(error).replace(f"{scenario.name}: ", "").split("\n")[:3])
-            deck.missed.append(Missed("STEP", step.where, f"its scenario is refused: {why}", number))
-            continue
-        except UnsupportedKeyword as reason:
-            deck.missed.append(Missed("STEP", step.where, str(reason), number))
-            continue
-        _write(scenario, text, overwrite)
-        written[number] = scenario
+    _write_mesh(mesh, mesh_path, overwrite, say)
+    if units_wrong:
+        raise MeshError(f"{path.name}: {units_wrong}")
+    written = {
+        number: folder / (f"{path.stem}-step-{number}.toml" if len(deck.steps) > 1 else f"{path.stem}.toml")
+        for number in texts
+    }
+    for number, scenario in written.items():
+        _write(scenario, texts[number], overwrite)
+        say(f"{scenario}: step {number}")
+    for number, scenario in [*written.items()] if limit else ():
+        if not _try(deck, deck.steps[number - 1], texts[number], scenario, limit, say):
+            del written[number]
     bodies = {BODY: numbers}
     if not of_beams:
         parts = Parts.of(deck, geometry)
         bodies = {name: numbers[np.isin(numbers, geometry.numbers[parts.nodes(name)])] for name in parts.names}
-    layers = {node: tuple(n for n in through if n is not None) for node, through in deck.shells.items()}
     if deck.touching and written:
         deck.remarks.append(
             "bodies in contact press each other wherever they meet, by vertices, edges and triangles of surfaces; "
@@ -202,11 +233,70 @@ def _imported(path: Path, folder: Path, system: Units, overwrite: bool, strict: 
     of_shells = np.array([*deck.shells], np.int64)
     unused = reading.unused(deck.used()) if written else []
     unused += reading.unused_nodes(np.concatenate([numbers, loose, of_shells])) if written else []
-    remarks = tuple(unquoted(remark, path) for remark in deck.remarks + unused)
+    deck.remarks += unused
+    return _result(reading, mesh_path, written, numbers, bodies, strict)
+
+
+def _without_steps(
+    reading: Reading, why: MeshError, mesh_path: Path, overwrite: bool, say: Callable[[str], None]
+) -> Imported:
+    """Write the elements of a deck as they are, where none of its steps can be imported."""
+    try:
+        mesh = mesh_of_raw(reading.mesh.whole(), reading.path.name, require_volume=False)
+        numbers = reading.mesh.numbered.ids
+    except MeshError:
+        raise why from None
+    if not any(len(cells) for cells in mesh.cells.values()):
+        raise why
+    _write_mesh(mesh, mesh_path, overwrite, say)
+    reading.deck.missed.insert(0, Missed("", NOWHERE, str(why).removeprefix(f"{reading.path.name}: ").rstrip("."), 0))
+    return _result(reading, mesh_path, {}, numbers, {}, True)
+
+
+def _result(
+    reading: Reading,
+    mesh_path: Path,
+    written: dict[int, Path],
+    numbers: NDArray[np.int64],
+    bodies: dict[str, NDArray[np.int64]],
+    strict: bool,
+) -> Imported:
+    """Return what was made of a deck, and write the report on it."""
+    deck, path, folder = reading.deck, reading.path, mesh_path.parent
+    layers = {node: tuple(n for n in through if n is not None) for node, through in deck.shells.items()}
+    remarks = tuple(unquoted(remark, path) for remark in deck.remarks)
     missed = tuple(one._replace(why=unquoted(one.why, path)) for one in deck.missed)
-    imported = Imported(folder, mesh_path, written, numbers, bodies, layers, missed, remarks, reading.account)
+    reasons = tuple(sorted((one for one in missed if strict or not one.is_unknown), key=lambda one: one.step))
+    imported = Imported(folder, mesh_path, written, numbers, bodies, layers, missed, reasons, remarks, reading.account)
     _write(folder / _REPORT, imported.report() + "\n", True)
     return imported
+
+
+def _write_mesh(mesh: Mesh, path: Path, overwrite: bool, say: Callable[[str], None]) -> None:
+    """Write the mesh in a folder that is made if it is not there."""
+    _make(path.parent)
+    _write(path, None, overwrite)
+    save_mesh(mesh, path)
+    say(f"{path}: {len(mesh.points)} nodes")
+
+
+def _try(deck: Deck, step: Step, text: str, scenario: Path, limit: float, say: Callable[[str], None]) -> bool:
+    """Return whether a scenario may be used, and note what speaks against it."""
+    try:
+        problem = try_scenario(text, scenario, limit, lambda more: say(f"{scenario.name}: tried for {more}"))
+        _check_preload(deck, step, problem)
+    except OutOfTime:
+        deck.remarks.append(
+            f"{scenario.name} was not tried to its end within {limit:g} s (--limit); the first run may refuse it"
+        )
+    except ScenarioError as error:
+        why = f"its scenario is refused: {reason_of_refusal(error, scenario)}"
+        deck.missed.append(Missed("STEP", step.where, why, step.number))
+        return False
+    except UnsupportedKeyword as reason:
+        deck.missed.append(Missed("STEP", step.where, str(reason), step.number))
+        return False
+    return True
 
 
 def _with_solids(reading: Reading) -> Numbered:
@@ -221,16 +311,16 @@ def _with_solids(reading: Reading) -> Numbered:
         return numbered
 
 
-def _without_mesh(deck: Deck, name: str, why: str) -> str:
-    """Return the sentence that says why there is no mesh: often the elements that it needs were not understood."""
+def _without_mesh(deck: Deck, name: str, why: MeshError) -> MeshError:
+    """Return the error that says why there is no mesh of solids: often elements that it needs were not understood."""
     missed = [one for one in deck.missed if one.keyword in ("NODE", "ELEMENT", "NSET", "ELSET", "SURFACE")]
-    why = why.removeprefix(f"{name}: ").rstrip(".")
     more = f", and {len(missed) - 1} more" if len(missed) > 1 else ""
-    return f"{name}: {why}." + (f" Not understood: {missed[0]}{more}." if missed else "")
+    reason = str(why).removeprefix(f"{name}: ").rstrip(".")
+    return MeshError(f"{name}: {reason}." + (f" Not understood: {missed[0]}{more}." if missed else ""))
 
 
-def _check_units(deck: Deck, units: Units, name: str, strict: bool) -> None:
-    """Raise MeshError if a density is none of a solid: the units are others; remark on speeds of sound."""
+def _check_units(deck: Deck, units: Units, strict: bool) -> str:
+    """Return what is wrong if a density is none of a solid: the units are others; remark on speeds of sound."""
     for material in deck.materials.values():
         density = None if material.density is None else material.density * units.density
         others = [key for key, other in UNITS.items() if other is not units and _is_plausible(material, other)]
@@ -240,7 +330,7 @@ def _check_units(deck: Deck, units: Units, name: str, strict: bool) -> None:
             than = "lighter" if density < _DENSITIES[0] else "heavier"
             why = f"{place} a density of {material.density:g}, in these units {density:g} kg/m³, {than} than any solid"
             if strict:
-                raise MeshError(f"{name}: {why}. {action}, or --no-strict to import it all the same.")
+                return f"{why}. {action}, or --no-strict to import it all the same."
             deck.remarks.append(why)
         elif not _is_plausible(material, units):
             young, speed = (material.young or 0.0) * units.stress, _speed(material, units)
@@ -249,6 +339,7 @@ def _check_units(deck: Deck, units: Units, name: str, strict: bool) -> None:
                 + (f" and a density of {density:g} kg/m³, a speed of sound of {speed:.3g} m/s" if speed else "")
                 + f", which no solid has. {action}"
             )
+    return ""
 
 
 def _speed(material: MaterialData, units: Units) -> float | None:

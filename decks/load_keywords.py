@@ -15,7 +15,18 @@ from symplex.decks.deck import (
     Spin,
     Weight,
 )
-from symplex.decks.reading import Keyword, Once, Reading, UnsupportedKeyword, direction, fields, real, reals, words
+from symplex.decks.reading import (
+    HEAT,
+    Keyword,
+    Once,
+    Reading,
+    UnsupportedKeyword,
+    direction,
+    fields,
+    real,
+    reals,
+    words,
+)
 from symplex.meshes.formats.abaqus_deck import Block
 
 # Abaqus' names of supports: the displacements that they hold, and from 3 on the rotations.
@@ -59,8 +70,12 @@ def _delayed(reading: Reading, name: str, delay: str) -> str:
 
 def _take_boundary(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "DISPLACEMENT").upper()
-    if kind != "DISPLACEMENT":
+    if kind not in ("DISPLACEMENT", "VELOCITY"):
         raise UnsupportedKeyword(f"supports with TYPE='{kind}' are not supported")
+    if kind == "VELOCITY" and len(reading.deck.steps) > 1:
+        raise UnsupportedKeyword("velocities of supports after the first step are not supported")
+    if "FIXED" in block.parameters and len(reading.deck.steps) > 1:
+        raise UnsupportedKeyword("supports that hold nodes where earlier steps have moved them are not supported")
     conditions = reading.conditions
     amplitude = _begin(reading, block, conditions, "supports")
     for line in block.lines:
@@ -70,13 +85,17 @@ def _take_boundary(reading: Reading, block: Block) -> None:
             conditions.prescribed += [Prescribed(nodes, c, 0.0, "") for c in _NAMED[rest[0].upper()]]
             continue
         _, *rest = fields(line, 4)
+        if direction(rest[0]) == HEAT:
+            _take_temperature(reading, block)
+            continue
         first = direction(rest[0])
         last = direction(rest[1]) if rest[1] else first
-        value = real(rest[2]) if rest[2] else 0.0
+        value = real(rest[2]) if rest[2] and "FIXED" not in block.parameters else 0.0
         if last > 6:
             raise UnsupportedKeyword(f"degree of freedom {last} is not supported")
         conditions.prescribed += [
-            Prescribed(nodes, k - 1, value, amplitude if value else "") for k in range(first, last + 1)
+            Prescribed(nodes, k - 1, value, amplitude if value else "", bool(value) and kind == "VELOCITY")
+            for k in range(first, last + 1)
         ]
 
 
@@ -132,6 +151,7 @@ def _take_initial(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "").upper()
     if kind == "TEMPERATURE":  # from which strains are counted
         reading.account.add_without_meaning(block.path, block.line, block.last)
+        reading.deck.heated = reading.where(block)
         return
     if kind != "VELOCITY":
         raise UnsupportedKeyword(f"initial conditions with TYPE='{kind}' are not supported")
@@ -145,6 +165,7 @@ def _take_initial(reading: Reading, block: Block) -> None:
 def _take_temperature(reading: Reading, block: Block) -> None:
     if any(material.expands for material in reading.deck.materials.values()):
         raise UnsupportedKeyword("strains by temperature are not supported")
+    reading.deck.heated = reading.where(block)
     reading.account.add_without_meaning(block.path, block.line, block.last)
 
 
@@ -154,8 +175,8 @@ LOAD_KEYWORDS = {
     ),
     "BOUNDARY": Keyword(
         _take_boundary,
-        ("OP", "AMPLITUDE", "TIMEDELAY", "TYPE"),
-        "a `[[support]]`, moved where a value is given",
+        ("OP", "AMPLITUDE", "TIMEDELAY", "TYPE", "FIXED"),
+        "a `[[support]]`, moved where a value is given; `TYPE=VELOCITY` in motions, constant",
         "before or in steps",
     ),
     "CLOAD": Keyword(_take_cload, ("OP", "AMPLITUDE", "TIMEDELAY"), "a nodal `[[load]]`", "in steps"),

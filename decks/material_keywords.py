@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -58,11 +60,32 @@ def _take_elastic(reading: Reading, block: Block) -> None:
         else:
             material.stiffness = given
         return
-    material.young, material.poisson = one_line(block, 2)
+    material.young, material.poisson = _constants(reading, block, 2)
 
 
 def _take_density(reading: Reading, block: Block) -> None:
-    reading.material_of().density = one_line(block, 1)[0]
+    reading.material_of().density = _constants(reading, block, 1)[0]
+
+
+def _constants(reading: Reading, block: Block, count: int) -> list[float]:
+    """Return constants; of those that depend on temperature the first ones, as CalculiX where there is none.
+
+    Abaqus takes those at 0, which are the same if that is not between two of the temperatures.
+    """
+    if len(block.lines) < 2:
+        return one_line(block, count)
+    rows = [reals(line) for line in block.lines]
+    temperatures = [row[count] if len(row) == count + 1 else None for row in rows]
+    known = [t for t in temperatures if t is not None]
+    if len(known) < len(rows) or any(b <= a for a, b in pairwise(known)):
+        raise UnsupportedKeyword(f"several lines must have {count} constants and a temperature each, which ascends")
+    if any(row[:count] != rows[0][:count] for row in rows):
+        if known[0] < 0.0:
+            raise UnsupportedKeyword(
+                f"constants depend on temperature, from {known[0]:g} on; without temperatures programs take others then"
+            )
+        reading.material_of().by_temperature = reading.where(block)
+    return rows[0][:count]
 
 
 def _take_expansion(reading: Reading, block: Block) -> None:
@@ -178,11 +201,14 @@ MATERIAL_KEYWORDS = {
         _take_elastic,
         ("TYPE",),
         'isotropic: `law = "linear-elastic"`, and with `NLGEOM` `"saint-venant-kirchhoff"`; `ORTHO`, '
-        '`ENGINEERING CONSTANTS`, `ANISO`: `"linear-anisotropic"` and `"anisotropic"`; constant',
+        '`ENGINEERING CONSTANTS`, `ANISO`: `"linear-anisotropic"` and `"anisotropic"`; of several temperatures '
+        "the first ones, if the deck gives no temperature",
         _MODEL,
         _ELASTICITY,
     ),
-    "DENSITY": Keyword(_take_density, (), "constant", _MODEL, Once("density", owner="material")),
+    "DENSITY": Keyword(
+        _take_density, (), "constant, as those of `*ELASTIC`", _MODEL, Once("density", owner="material")
+    ),
     "EXPANSION": Keyword(
         _take_expansion,
         ("TYPE", "ZERO"),

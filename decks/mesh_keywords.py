@@ -29,15 +29,22 @@ ELEMENTS = {
     "C3D8": '`hexahedron`, `formulation = "full"`',
     "C3D8R": '`hexahedron`, `formulation = "stabilized"`',
     "C3D8I": '`hexahedron`, `formulation = "stabilized"`',
+    "C3D8H": '`hexahedron`, `formulation = "mean-dilatation"`, with small strains `"stabilized"`',
     "C3D20": '`hexahedron20`, `formulation = "full"`',
     "C3D20R": '`hexahedron20`, `formulation = "reduced"`',
     "B31": "`[[beam]]`",
     "B31R": "`[[beam]]`",
     "B32": "two beams, through the second node",
     "B32R": "two beams, through the second node",
+    "C3D20H": '`hexahedron20`, `formulation = "mean-dilatation"`, with small strains `"reduced"`',
+    "C3D20RH": '`hexahedron20`, `formulation = "reduced"`',
+    "C3D10H": '`tetra10`, `formulation = "mean-dilatation"`, with small strains `"full"`',
+    "C3D15H": '`wedge15`, `formulation = "mean-dilatation"`, with small strains `"full"`',
+    "C3D6H": '`wedge`, `formulation = "mean-dilatation"`, with small strains `"full"`',
+    "T3D2": "springs of stiffness E A/L, with half of the mass on each node",
     **{name: f"one layer of `{solid}`" for name, (solid, _) in (SOLID_OF_FLAT | SOLID_OF_SHELL).items()},
 }
-FORMULATIONS = {"C3D8": "full", "C3D8R": "stabilized", "C3D8I": "stabilized", "C3D20": "full", "C3D20R": "reduced"}
+FORMULATIONS = {name: how.split('"')[1] for name, how in ELEMENTS.items() if "formulation" in how}
 
 
 def _take_elements(reading: Reading, block: Block) -> None:

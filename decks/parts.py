@@ -32,9 +32,11 @@ class Parts:
 
     @classmethod
     def of(cls, deck: Deck, geometry: DeckGeometry) -> Parts:
-        """Return the bodies of a deck."""
+        """Return the bodies of a deck, none of one without solid elements."""
         inside, mesh = geometry.in_elements, geometry.mesh
         of_node = np.where(inside, 0, -1).astype(np.int64)
+        if not inside.any():
+            return cls((), of_node)
         if not deck.touching:
             return cls((BODY,), of_node)
         cells = [mesh.cells[kind] for kind in mesh.volume_types]

@@ -21,6 +21,7 @@ from symplex.meshes.formats.includes import is_keyword, unquoted
 
 _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
 _LINES_TOLD = 60  # letters
+HEAT = 11  # the number of the degree of freedom that is a temperature
 _OWNED = {"material": "material", "interaction": "surface interaction"}  # what owners of definitions are
 _MAY_BE_UNUSED = (*_OWNED.values(), "orientation", "amplitude")
 _BRACKETS = ("ASSEMBLY", "ENDASSEMBLY", "ENDINSTANCE")  # around what is placed by its own keywords
@@ -137,6 +138,9 @@ class Reading:
         self._taken.add((block.path, block.line))
         if name not in _OF_COUPLING:
             self._end_coupling()
+        if self.in_step and self.step.is_heat and name != "ENDSTEP":  # which is refused as a whole
+            self.account.add_without_meaning(block.path, block.line, block.last)
+            return
         try:
             if keyword is None:
                 self.mesh.take(block)  # which refuses those that would make another mesh

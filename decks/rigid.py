@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.decks.deck import Deck, Distributed, MultiPoint, RigidGroup
 from symplex.decks.geometry import DeckGeometry
@@ -21,12 +22,13 @@ def add_rigid(rows: Rows, rigid: RigidGroup, deck: Deck, geometry: DeckGeometry)
     place = points[reference]
     if rigid.rotation:
         (turning,) = single(geometry, rigid.rotation)
+    elif rigid.of == "elements" and reference in rows.turning:  # of the same body as its NSET
+        turning = rows.turning[reference]
     else:
         turning = _turning_node(rows, reference, place, geometry)
-    if rows.turning.setdefault(reference, turning) != turning:
+    if rigid.rotation and rows.turning.setdefault(reference, turning) != turning:
         raise UnsupportedKeyword(f"node {geometry.numbers[reference]} is the reference node of several rigid bodies")
-    nodes = geometry.surface_nodes(rigid.nodes) if rigid.is_surface else geometry.nodes(rigid.nodes)
-    nodes = np.setdiff1d(nodes, [reference, turning])
+    nodes = np.setdiff1d(_rigid_nodes(rigid, geometry), [reference, turning])
     local = None if not rigid.axes else directions(oriented(deck, rigid.axes), points[nodes])
     if local is not None and np.isnan(local).any():
         raise UnsupportedKeyword("a node on the axis of the coupling's cylindrical system has no radial direction")
@@ -34,6 +36,13 @@ def add_rigid(rows: Rows, rigid: RigidGroup, deck: Deck, geometry: DeckGeometry)
         for i in rigid.components:
             axis = _AXES[i] if local is None else local[k, i]
             rows.add(_rigid_motion(node, reference, turning, points[node] - place, axis))
+
+
+def _rigid_nodes(rigid: RigidGroup, geometry: DeckGeometry) -> NDArray[np.int64]:
+    """Return the places of the nodes of a rigid body or coupling."""
+    if rigid.of == "surface":
+        return geometry.surface_nodes(rigid.nodes)
+    return geometry.nodes_of_elements([rigid.nodes]) if rigid.of == "elements" else geometry.nodes(rigid.nodes)
 
 
 def _rigid_motion(node: int, reference: int, turning: int, d: Array, axis: Array) -> dict[Dof, float]:

@@ -14,7 +14,7 @@ from symplex.decks.reading import UnsupportedKeyword
 _NO_WEIGHT = 1e-10
 
 Array = NDArray[np.float64]
-_TURNS = 3  # the first component that is a rotation
+TURNS = 3  # the first component that is a rotation
 IMAGINARY = 10**9  # what the nodes of a second body, with the imaginary parts of displacements, have beyond the first
 
 
@@ -67,8 +67,8 @@ class Rows:
         for (node, component), factor in factors.items():
             mean = self.means.get(node)
             terms = {(node, component): 1.0}
-            if mean is not None and component >= _TURNS:
-                terms = mean.rotation(component - _TURNS)
+            if mean is not None and component >= TURNS:
+                terms = mean.rotation(component - TURNS)
             elif mean is not None and not mean.is_node:
                 terms = mean.displacement(component)
             for dof, weight in terms.items():
@@ -83,9 +83,9 @@ class Rows:
 
     def turned(self, node: int, component: int) -> Dof | None:
         """Return where a component of a node is: rotations are displacements of another; None if it has no rotation."""
-        if component < _TURNS or node in self.means:
+        if component < TURNS or node in self.means:
             return node, component
-        return (self.turning[node], component - _TURNS) if node in self.turning else None
+        return (self.turning[node], component - TURNS) if node in self.turning else None
 
     @property
     def nodes(self) -> set[int]:

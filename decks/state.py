@@ -17,11 +17,12 @@ _ON_AXIS = 1e-9  # of the size of coordinates: how near to an axis a node is on 
 
 
 class Value(NamedTuple):
-    """A value with its amplitude ("": none), and the number of the step that gave it."""
+    """A value with its amplitude ("": none), and the number of the step that gave it; of supports maybe a velocity."""
 
     value: float
     amplitude: str
     step: int
+    is_velocity: bool = False
 
 
 @dataclass
@@ -77,7 +78,7 @@ def _add(now: Acting, given: Conditions, step: int, geometry: DeckGeometry) -> N
         now.weights.clear()
     for item in given.prescribed:
         for node in geometry.nodes(item.nodes).tolist():
-            now.supports[node, item.component] = Value(item.value, item.amplitude, step)
+            now.supports[node, item.component] = Value(item.value, item.amplitude, step, item.is_velocity)
     # What a step gives takes the place of what earlier ones gave; within a step it adds up.
     for item in given.forces:
         for node in geometry.nodes(item.nodes).tolist():

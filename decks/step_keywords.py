@@ -105,7 +105,30 @@ def _take_modal_damping(reading: Reading, block: Block) -> None:
     reading.step.rayleigh = real(alpha or "0"), real(beta or "0")
 
 
+def _take_heat(reading: Reading, block: Block) -> None:
+    reading.step.is_heat = True
+    raise UnsupportedKeyword("heat is not computed; of the deck only steps before this one can be imported")
+
+
+def _take_mass_scaling(reading: Reading, block: Block) -> None:
+    raise UnsupportedKeyword(
+        "masses that are scaled change the motion; delete it: explicit steps have the stable step of the true masses, "
+        "and *DYNAMIC without EXPLICIT has larger ones"
+    )
+
+
 _STEP = "in steps"
+_NO_HEAT = Keyword(
+    _take_heat,
+    (*_SOLVING, "STEADYSTATE", "FREQUENCY", "MODALDYNAMIC", "STORAGE", "DELTMX", "TIMERESET", "TOTALTIMEATSTART"),
+    "refused in one sentence, with the steps that follow: heat is not computed",
+    _STEP,
+)
+_NO_SCALING = Keyword(
+    _take_mass_scaling,
+    ("TYPE", "DT", "ELSET", "FACTOR", "FREQUENCY", "NUMBERINTERVAL", "NUMBER"),
+    "refused: masses that are scaled change the motion",
+)
 STEP_KEYWORDS = {
     "STEP": Keyword(
         _take_step,
@@ -137,5 +160,11 @@ STEP_KEYWORDS = {
         'integrated in time instead: `kind = "newmark"`, `beta = 0.25`, linear-elastic',
         _STEP,
     ),
+    "HEATTRANSFER": _NO_HEAT,
+    "COUPLEDTEMPERATURE-DISPLACEMENT": _NO_HEAT,
+    "UNCOUPLEDTEMPERATURE-DISPLACEMENT": _NO_HEAT,
+    "FIXEDMASSSCALING": _NO_SCALING,
+    "VARIABLEMASSSCALING": _NO_SCALING,
+    "MASSSCALING": _NO_SCALING,
     "MODALDAMPING": Keyword(_take_modal_damping, ("RAYLEIGH",), "`[[damping]]`", _STEP, Once("damping", owner="step")),
 }

@@ -52,23 +52,29 @@ class SupportTables:
         by_node: dict[int, dict[int, Value]] = {}
         for (node, component), value in acts.supports.items():
             by_node.setdefault(node, {})[component] = value
-        alike: dict[tuple[str, str, tuple[float, ...], int], list[int]] = {}
+        alike: dict[tuple[str, str, tuple[float, ...], int, bool], list[int]] = {}
         for node, given in by_node.items():
             given = self._in_global_directions(node, self._not_of_shells(node, given))
             held = "".join(_AXES[c] for c in sorted(given) if given[c].value == 0.0)
             if held:
-                alike.setdefault((held, "", (), 0), []).append(node)
-            for amplitude, number in {(v.amplitude, v.step) for v in given.values() if v.value}:
-                which = {c: v for c, v in given.items() if v.value and (v.amplitude, v.step) == (amplitude, number)}
+                alike.setdefault((held, "", (), 0, False), []).append(node)
+            for course in {v[1:] for v in given.values() if v.value}:
+                amplitude, number, is_velocity = course
+                which = {c: v for c, v in given.items() if v.value and v[1:] == course}
                 vector = tuple(which[c].value if c in which else 0.0 for c in range(3))
                 names = "".join(_AXES[c] for c in sorted(which))
-                alike.setdefault((names, amplitude, vector, number), []).append(node)
+                alike.setdefault((names, amplitude, vector, number, is_velocity), []).append(node)
         tables = []
-        for (components, amplitude, vector, number), nodes in alike.items():
+        for (components, amplitude, vector, number, is_velocity), nodes in alike.items():
             for place in self._constraints.places(nodes, f"held_{components}" if not vector else "moved"):
                 table: Table = {**place, "components": components}
                 if vector:
-                    table = {"name": f"motion_{len(tables) + 1}", **table, **self._motion(vector, amplitude, number)}
+                    motion = (
+                        self._steady(vector, amplitude, number)
+                        if is_velocity
+                        else self._motion(vector, amplitude, number)
+                    )
+                    table = {"name": f"motion_{len(tables) + 1}", **table, **motion}
                 tables.append(table)
         return tables
 
@@ -100,7 +106,7 @@ class SupportTables:
 
     def _final(self, value: Value) -> float:
         """Return where a support that has an equation is."""
-        if value.value and self._courses.moves:
+        if value.value and (self._courses.moves or value.is_velocity):
             raise UnsupportedKeyword(
                 "a support that moves in a direction oblique to the axes, or of a shell, is not supported"
             )
@@ -119,6 +125,12 @@ class SupportTables:
                 continue
             turned[axis] = value._replace(value=value.value * float(np.sign(local[component][axis])))
         return turned
+
+    def _steady(self, vector: tuple[float, ...], amplitude: str, number: int) -> Table:
+        """Return the motion of a support with a constant velocity."""
+        if not self._courses.moves or amplitude or number < self._step.number or self._step.ramps:
+            raise UnsupportedKeyword("velocities of supports are known in motions only, constant from their start")
+        return {"velocity": (np.array(vector) * self._units.velocity).tolist()}
 
     def _motion(self, vector: tuple[float, ...], amplitude: str, number: int) -> Table:
         displacement = np.array(vector) * self._units.length

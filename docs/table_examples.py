@@ -80,6 +80,9 @@ _MATERIALS = (
     'law = "neo-hookean", lambda = 60.5e9, mu = 26e9, density = 2700, viscosity = 1e3, bulk_viscosity = 2e3',
     "young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }, { ratio = 0.1, time = 1 }]",
     "young = 1e7, poisson = 0.4, density = 1000, viscous = [{ modulus = 1e6, time = 0.01 }]",
+    "young = 117e9, poisson = 0.35, density = 8930, yield_stress = 0.4e9, hardening = 0.1e9",
+    "young = 70e9, poisson = 0.33, density = 2700, yield_stress = 2.4e8, saturation_stress = 3e8, saturation_rate = 9",
+    "young = 210e9, poisson = 0.3, density = 7850, yield_table = [[0, 2.5e8], [0.05, 3.5e8], [0.2, 4.5e8]]",
     'law = "mooney-rivlin", c10 = 3e5, c01 = 1e5, bulk = 1e8, density = 1100',
     'law = "anisotropic", moduli = [12e9, 0.6e9, 0.4e9], poisson_ratios = [0.4, 0.4, 0.3], '
     "shear_moduli = [0.7e9, 0.6e9, 0.05e9], axes = [[1, 1, 0], [0, 0, 1]], density = 500",

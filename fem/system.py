@@ -15,7 +15,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column, energy_column, total_column, vector_columns
 from symplex.base.representation import names, table_html
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.actions.increment_load import IncrementLoad
+from symplex.fem.actions.increment_load import Factors, IncrementLoad
 from symplex.fem.actions.looped_load import LoopedLoad
 from symplex.fem.actions.support_motion import MovingSupports, SupportMotion
 from symplex.fem.assembly.named import by_name
@@ -234,12 +234,12 @@ class System(Masses):
         ends : (float64 [n, dim], float64 [n, dim]), optional
             Of the increment with the middle q, for loads that see both.
         secant : bool, default False
-            Whether these give secants with the velocity (see `IncrementLoad.add_derivatives`).
+            Whether these give secants with the velocity (see `Factors`).
         """
         slots = self.pattern.slots[len(self.energies) :]
         for load, places in zip(self.differentiable_loads, slots, strict=False):
             if isinstance(load, IncrementLoad):
-                load.add_derivatives(t, (q, q) if ends is None else ends, v, by_q, by_v, places, out, secant=secant)
+                load.add_derivatives(t, (q, q) if ends is None else ends, v, Factors(by_q, by_v, secant), places, out)
                 continue
             if isinstance(load, LoopedLoad):
                 load.add_derivatives(t, q, v, by_q, by_v, places, out)
@@ -287,7 +287,7 @@ class System(Masses):
         """Return the forces R = M a + ∇V − f [n, dim] in N of the supports on the system, zero elsewhere.
 
         Constraints that a method keeps are not seen: what they pull at supports comes off, see the
-        ``constraint_forces`` of its motion.
+        ``constraint_forces`` of its motion. Nor are joints, see `joint_reactions`.
         """
         out = self.apply_mass(state.a) + self.gradient(state.q)
         for load in self.loads.values():
@@ -306,8 +306,14 @@ class System(Masses):
         if not self.joints or self.frames is None:
             return {}
         force = self.force(state.t, state.q, state.v, internal=state.internal)
-        a = self.frames.accelerations(self, force, state.q, state.v)
-        return self.joints.reactions(self, state.q, state.v, a)
+        a = self._accelerations_of_frames(state.t, force, state.q, state.v)
+        return self.joints.at(state.t).reactions(self, state.q, state.v, a)
+
+    def _accelerations_of_frames(self, t: float, force: Array, q: Array, v: Array) -> Array:
+        """Return the accelerations [n, 3] of a system with frames, but for what joints change."""
+        assert self.frames is not None, "it has frames"
+        a = self.frames.accelerations(self, force, q, v)
+        return a + self.moving.accelerations(t) if self.moving else a
 
     @cached_property
     def has_supports(self) -> bool:
@@ -328,9 +334,8 @@ class System(Masses):
         """
         force = self.force(t, q, v, internal=internal)
         if self.frames is not None:
-            a = self.frames.accelerations(self, force, q, v)
-            a = self.joints.accelerations(self, q, v, a) if self.joints else a
-            return a + self.moving.accelerations(t) if self.moving else a
+            a = self._accelerations_of_frames(t, force, q, v)
+            return self.joints.at(t).accelerations(self, q, v, a) if self.joints else a
         return self.response(force, self.moving.accelerations(t)) if self.moving else self.accelerations(force)
 
     # -- what is conserved ----------------------------------------------------------------------------------

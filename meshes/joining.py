@@ -62,4 +62,10 @@ def join_nodes(mesh: Mesh, pairs: ArrayLike) -> Mesh:
         if nodes.shape[1] > 1 and (ordered[:, 1:] == ordered[:, :-1]).any():
             raise MeshError(f"two nodes of one {kind} cell would be joined; they are too near to each other.")
     points = {name: distinct(place[index], len(kept)) for name, index in mesh.point_groups.items()}
-    return replace(mesh, points=np.ascontiguousarray(mesh.points[kept]), cells=cells, point_groups=points)
+    return replace(
+        mesh,
+        points=np.ascontiguousarray(mesh.points[kept]),
+        cells=cells,
+        point_groups=points,
+        point_numbers=None if mesh.point_numbers is None else mesh.point_numbers[kept],
+    )

@@ -45,6 +45,10 @@ class Mesh:
         geometry, so they are cells like others.
     unknown : tuple of str
         Lines of the file that a mesh was read from, by kind, that were neither used nor are known to mean nothing.
+    point_numbers : int64 [n], optional
+        What an Abaqus or CalculiX deck calls the points; 0 of those that it does not have.
+    cell_numbers : mapping of str to int64 [m]
+        By cell type, what it calls the cells; 0 of those that it does not have. Empty if there are no numbers.
     """
 
     points: NDArray[np.float64]
@@ -53,6 +57,8 @@ class Mesh:
     point_groups: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
     formulations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
+    point_numbers: NDArray[np.int64] | None = None
+    cell_numbers: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {what}" for what, count in self._counts())
@@ -235,6 +241,11 @@ def merge(meshes: Mapping[str, Mesh]) -> Mesh:
             first_cell[kind] += len(c)
         first_point += len(mesh.points)
     points = np.concatenate([mesh.points for mesh in meshes.values()])
+    numbered = any(mesh.point_numbers is not None for mesh in meshes.values())
+    cell_numbers = {
+        kind: np.concatenate([_cell_numbers(mesh, kind) for mesh in meshes.values()])
+        for kind in (cells if any(mesh.cell_numbers for mesh in meshes.values()) else ())
+    }
     unknown = dict.fromkeys(line for mesh in meshes.values() for line in mesh.unknown)  # once of a file read twice
     return Mesh(
         points,
@@ -242,7 +253,20 @@ def merge(meshes: Mapping[str, Mesh]) -> Mesh:
         cell_groups,
         point_groups,
         unknown=tuple(unknown),
+        point_numbers=np.concatenate([_point_numbers(mesh) for mesh in meshes.values()]) if numbered else None,
+        cell_numbers=cell_numbers,
     )
+
+
+def _point_numbers(mesh: Mesh) -> NDArray[np.int64]:
+    """Return what a deck calls the points, zeros where it calls them nothing."""
+    return np.zeros(len(mesh.points), np.int64) if mesh.point_numbers is None else mesh.point_numbers
+
+
+def _cell_numbers(mesh: Mesh, kind: str) -> NDArray[np.int64]:
+    """Return what a deck calls the cells of a type, zeros where it calls them nothing."""
+    found = mesh.cell_numbers.get(kind)
+    return np.zeros(len(mesh.cells.get(kind, ())), np.int64) if found is None else found
 
 
 def take(mesh: Mesh, nodes: NDArray[np.integer], cells: Mapping[str, NDArray[np.integer]]) -> Mesh:
@@ -279,6 +303,8 @@ def take(mesh: Mesh, nodes: NDArray[np.integer], cells: Mapping[str, NDArray[np.
         {name: index for name, index in point_groups.items() if len(index)},
         {kind: names for kind, names in mesh.formulations.items() if kind in kept},
         mesh.unknown,
+        None if mesh.point_numbers is None else mesh.point_numbers[nodes],
+        {kind: _cell_numbers(mesh, kind)[index] for kind, index in kept.items()} if mesh.cell_numbers else {},
     )
 
 

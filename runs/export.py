@@ -15,6 +15,7 @@ from symplex.base.arguments import checked
 from symplex.base.files import reason_of, write_atomic
 from symplex.errors import OutputError
 from symplex.meshes.series.series import open_series
+from symplex.runs.frd import frd_of
 from symplex.runs.history import History, columns_of, lines_of, title_line
 from symplex.runs.result import Result, read_result
 
@@ -34,7 +35,8 @@ def export_result(
 
     ``.csv``, ``.parquet`` and ``.h5`` have the rows of the history, or of a probe, with the units of columns: in CSV
     behind their names, in Parquet as ``unit`` in the metadata of each field, in HDF5 as files of probes have them. With
-    ``.vtu`` one frame is written, with all fields; with ``.pvd`` and ``.vtkhdf`` all of them.
+    ``.vtu`` one frame is written, with all fields; with ``.pvd`` and ``.vtkhdf`` all of them; with ``.frd`` all as
+    CalculiX has them, with the data of nodes, which are numbered from 1 in the order of the results.
 
     Parameters
     ----------
@@ -67,8 +69,9 @@ def export_result(
     """
     path, suffix = Path(to), Path(to).suffix.lower()
     result = result if isinstance(result, Result) else read_result(result)
-    if suffix not in (*_TABLES, ".vtu", *_SERIES):
-        raise OutputError(f"{path}: results are exported as {', '.join((*_TABLES, '.vtu', *_SERIES))}, not '{suffix}'.")
+    known = (*_TABLES, ".vtu", ".frd", *_SERIES)
+    if suffix not in known:
+        raise OutputError(f"{path}: results are exported as {', '.join(known)}, not '{suffix}'.")
     for given, name, suffixes in ((probe, "a probe", (*_TABLES,)), (time, "a time", (".vtu",))):
         if given is not None and suffix not in suffixes:
             raise OutputError(f"{path}: {name} is given, which goes with {', '.join(suffixes)}.")
@@ -86,10 +89,19 @@ def export_result(
         if suffix in _SERIES:
             _write_series(result, path)
         else:
-            write_atomic(path, _vtu(result, time) if suffix == ".vtu" else _TABLES[suffix](_table(result, probe)))
+            write_atomic(path, _content(result, suffix, probe, time))
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
     return path
+
+
+def _content(result: Result, suffix: str, probe: str | None, time: float | None) -> bytes:
+    """Return a file by its suffix."""
+    if suffix == ".vtu":
+        return _vtu(result, time)
+    if suffix == ".frd":
+        return frd_of(result.series, result.scenario.tables.title or "symplex")
+    return _TABLES[suffix](_table(result, probe))
 
 
 def _table(result: Result, probe: str | None) -> History:

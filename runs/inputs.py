@@ -13,7 +13,7 @@ from symplex.base.files import read_whole
 from symplex.base.streams import printable
 from symplex.base.toml import read_toml
 from symplex.errors import OutputError
-from symplex.fem.solids.solid import solids_of
+from symplex.fem.solids.plastic import solids_in
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
 from symplex.runs.results import RunFolder
@@ -87,12 +87,15 @@ def fingerprint(mesh: Mesh, *systems: System) -> dict[str, str]:
         add("fixed", system.fixed)
         for name, energy in system.energies.items():
             add(name, energy.nodes)
+        for name, part in system.inelastic.items():
+            if part.history:
+                add(name, part.nodes)
     return {_MESHES: digest.hexdigest()} | _formulations(systems)
 
 
 def _formulations(systems: Sequence[System]) -> dict[str, str]:
     """Return what elements are not computed with all points of quadrature, as all were in earlier versions."""
-    solids = {name: solid for system in systems for name, solid in solids_of(system.energies).items()}
+    solids = {name: solid for system in systems for name, solid in solids_in(system.energies, system.inelastic).items()}
     return {f"formulation of '{name}'": s.formulation for name, s in solids.items() if s.formulation != "full"}
 
 

@@ -23,7 +23,8 @@ from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.outputs.forces import Acting
 from symplex.fem.outputs.solid_fields import SolidFields
-from symplex.fem.solids.solid import Solid, solids_of
+from symplex.fem.solids.plastic import Plastic, solids_in
+from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.structures.outlines import skin_of
 from symplex.fem.system import State, System
@@ -150,9 +151,6 @@ class BodyPart(Part):
 
     def field(self, name: str, state: State, parts: Parts) -> Array | None:
         """Return a quantity of stress or strain."""
-        if name == "von_mises":
-            stress = {key: solid.von_mises(state.q, parts.overstress(state, key)) for key, solid in self.solids.items()}
-            return self.joined(stress)
         if name not in OF_SOLIDS:
             return None
         fields = parts.solid_fields
@@ -366,7 +364,7 @@ class Parts(Sequence[Part]):
     ) -> Parts:
         """Return the parts of a system that has the energies of some tables, and nodes of point masses by name."""
         lines = [BeamPart(beam) for beam in beams.values()]
-        solids = parts_by_body([body.name for body in tables.body], solids_of(system.energies))
+        solids = parts_by_body([body.name for body in tables.body], solids_in(system.energies, system.inelastic))
         trusses = {table.name for table in tables.truss}
         named = {table.name: system.energies.get(table.name) for table in (*tables.truss, *tables.spring)}
         bars = [
@@ -434,7 +432,7 @@ class Parts(Sequence[Part]):
 
     def averaged(self, state: State, requested: Collection[str]) -> Iterator[tuple[str, Array]]:
         """Yield the requested fields of bodies that are averaged at nodes [n, …]."""
-        if solids_of(self._system.energies):
+        if solids_in(self._system.energies, self._system.inelastic):
             for name in (name for name in requested if name.startswith(NODAL)):
                 yield name, self.solid_fields.at_nodes(name.removeprefix(NODAL), state)
 
@@ -442,12 +440,6 @@ class Parts(Sequence[Part]):
     def solid_fields(self) -> SolidFields:
         """What there is to report of the stress and strain of bodies."""
         return SolidFields(self._system)
-
-    def overstress(self, state: State, name: str) -> Array | None:
-        """Return the overstress [m, 3, 3] in Pa of a solid, if it is viscoelastic and not relaxed."""
-        name = overstress_name(name)
-        part, z = self._system.inelastic.get(name), state.internal.get(name)
-        return part.cauchy(state.q, z) if isinstance(part, Viscoelastic) and z is not None else None
 
     def contact_fields(self, state: State, acting: Acting, requested: Collection[str]) -> dict[str, Array]:
         """Return the requested fields [p, …] of contact with obstacles and between bodies, as the motion feels it.
@@ -505,6 +497,9 @@ def _material(name: str, solid: Solid, system: System) -> str:
     material, relaxing = solid.material, system.inelastic.get(overstress_name(name))
     moduli = f", E = {si(material.young, 'Pa')}, ν = {material.poisson:.3f}" if material.isotropic else ", fibres"
     waves = f"waves {material.wave_speed:.5g} m/s"
+    flowing = system.inelastic.get(name)
+    if isinstance(flowing, Plastic):
+        moduli += f", yields at {si(float(flowing.hardening.yield_stress(0.0)), 'Pa')}"
     if isinstance(relaxing, Viscoelastic):
         # The overstress is deviatoric: λ + 2 μ of the law becomes λ + 2 μ + 4/3 Σ μ_i.
         at_once = sqrt(material.wave_speed**2 + 4.0 / 3.0 * relaxing.moduli.sum() / material.density)

@@ -242,7 +242,8 @@ def _loads(problem: Problem) -> list[str]:
 
 def _of_history(problem: Problem, history: Rows, mass: float) -> dict[str, Any]:
     values, units, works = _summarised(history)
-    strain = sum(history[name] for part in Parts.of(problem) for name in part.energies)
+    energies = [name for part in Parts.of(problem) for name in part.energies]
+    strain = sum(history[name if name in history else f"stored_{name}"] for name in energies)
     found = {
         "t_end": float(history["t"][-1]),
         "samples": len(history["t"]) - 1,

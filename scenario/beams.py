@@ -19,7 +19,6 @@ from symplex.fem.structures.beam import Beams, Formulation, beams
 from symplex.fem.structures.outlines import Outline
 from symplex.fem.structures.sections import BeamProperties, Section
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.reading import fields_of
 from symplex.scenario.selections import group_in, node_at
 from symplex.scenario.table import Need, Table, one_of
 from symplex.scenario.trusses import LinesTable
@@ -148,7 +147,7 @@ class PropertiesTable(Table):
         InvalidSystem
             If a number is not positive.
         """
-        return BeamProperties(**{name: getattr(self, name) for name in fields_of(type(self))})
+        return BeamProperties(**self._values())
 
 
 class BeamPartTable(Table):

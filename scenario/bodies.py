@@ -27,6 +27,7 @@ from symplex.base.quantities import (
 from symplex.errors import MeshError
 from symplex.fem.energies.energy import IntArray
 from symplex.fem.solids.elements import SOLIDS
+from symplex.fem.solids.plastic import Plastic
 from symplex.meshes.bundled_meshes import bundled
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import box, cube_mesh
@@ -220,9 +221,10 @@ class Body(Entry):
         return self if self.name in bodies else None
 
     def columns(self, tables: Tables) -> Iterable[str]:
-        """What is viscous in it, with its work."""
+        """What is viscous or flows in it, with its work."""
         stress, overstress = viscosity_name(self.name), overstress_name(self.name)
-        return [stress, overstress, f"work_{stress}", f"work_{overstress}", f"stored_{overstress}"]
+        own = [f"work_{self.name}", f"stored_{self.name}"]
+        return [stress, overstress, f"work_{stress}", f"work_{overstress}", f"stored_{overstress}", *own]
 
     def needs(self) -> Iterable[Need]:
         """Those of its mass and material."""
@@ -234,6 +236,10 @@ class Body(Entry):
             yield Need("massless nodes", message)
         message = "its material is viscous, which {kind} does not take; take another integrator, such as {others}."
         materials = self.material_of_group.values()
+        if any(item.is_plastic for item in materials):
+            flows = "its material flows, which {kind} does not take; take another integrator, such as {others}."
+            yield Need("internal variables", flows)
+            yield Need("history", flows)
         if any(item.viscous for item in materials):
             yield Need("internal variables", message)
         elif any(item.is_viscous for item in materials):
@@ -246,7 +252,8 @@ class Body(Entry):
     def add_stiffness(self, world: Builder) -> None:
         """Add the strain energies of its parts."""
         for part in world.inertia.parts[self.name]:
-            world.add(part.name, part.solid(world.mesh.points))
+            solid, hardening = part.solid(world.mesh.points), part.material.flow()
+            world.add(part.name, solid if hardening is None else Plastic(solid, hardening))
 
     def add_damping(self, world: Builder) -> None:
         """Add the viscous stress and the overstress of its parts."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.measures.constraints import Constraint
+from symplex.fem.solids.plastic import solids_in
 from symplex.fem.solids.solid import Solid
 from symplex.fem.structures.beam import Beams
 from symplex.fem.structures.frames import Frames
@@ -129,7 +130,12 @@ class Builder:
 
     def solids(self, body: str) -> dict[str, Solid]:
         """Return the strain energies of the parts of a body by name."""
-        return {part.name: cast(Solid, self.energies[part.name]) for part in self.inertia.parts[body]}
+        return {part.name: self.all_solids[part.name] for part in self.inertia.parts[body]}
+
+    @property
+    def all_solids(self) -> dict[str, Solid]:
+        """The solids of all parts that have been added, by name."""
+        return solids_in(self.energies, self.inelastic)
 
     @cached_property
     def contact(self) -> ContactParts:
@@ -209,14 +215,12 @@ class Builder:
         first: float,
         last: float,
     ) -> Frames | None:
-        """Return rigid bodies and the nodes of beams as frames.
-
-        Which coordinates [n, 3] are fixed of nodes that are held altogether is set.
-        """
-        rigid = self.rigid_sets.frames(self.mesh.points)
-        if not self.inertia.beams:
-            return rigid
-        particles = np.concatenate([beam.particles for beam in self.inertia.beams.values()])
+        """Return nodes of beams and rigid bodies as frames; fix all coordinates [n, 3] of those held altogether."""
+        of_beams = [beam.particles for beam in self.inertia.beams.values()]
+        of_bodies, pivoted = self.rigid_sets.frames()
+        if not (of_beams or len(of_bodies)):
+            return None
+        particles = np.concatenate([*of_beams, np.empty((0, 4), np.int32)])
         acting = [
             (nodes, *support.of_node)
             for support, nodes, motion in supports
@@ -226,9 +230,7 @@ class Builder:
         whole = held.all(axis=1)
         fixed[particles.ravel()] = np.repeat(whole, particles.shape[1])[:, None]
         held[whole] = False  # their particles are fixed, for methods with constraints too
-        if rigid is not None:
-            particles, held = np.concatenate([particles, rigid.nodes]), np.concatenate([held, rigid.held])
-        return Frames(particles, self.inertia.positions(), held)
+        return Frames(np.concatenate([particles, of_bodies]), self.inertia.positions(), np.concatenate([held, pivoted]))
 
     def _probes(
         self,

@@ -14,7 +14,7 @@ from symplex.contact.rigid import ObstacleContact
 from symplex.errors import ScenarioError
 from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy
 from symplex.fem.energies.energy import IntArray
-from symplex.fem.solids.solid import solids_of
+from symplex.fem.solids.plastic import solids_in
 from symplex.scenario.contacts import ContactTable, Touching, body_contact, is_between, touching_body
 from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.obstacles import ShapedTable
@@ -59,7 +59,9 @@ class ContactParts:
     def _touching(self) -> dict[str, Touching]:
         """All that has a surface which may touch others, by name."""
         v = self._world.inertia.velocities
-        parts = parts_by_body([body.name for body in self._tables.body], solids_of(self._world.energies))
+        parts = parts_by_body(
+            [body.name for body in self._tables.body], solids_in(self._world.energies, self._world.inelastic)
+        )
         found = {name: touching_body(self._mesh, name, of, v) for name, of in parts.items()}
         moving = self._rigid_sets.points(v)
         for table in self._tables.rigid:

@@ -30,6 +30,7 @@ from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.formula import material
 from symplex.fem.solids.formula_table import LAWS
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.scenario.plastic import PlasticKeys
 from symplex.scenario.reading import fields_of
 from symplex.scenario.viscous import ViscousKeys
 
@@ -95,7 +96,7 @@ def _fibres(value: Any) -> tuple[Triple, ...]:
     return directions
 
 
-class MaterialTable(ViscousKeys):
+class MaterialTable(PlasticKeys, ViscousKeys):
     """A material: a law by name, or the formula of its strain energy, and its constants.
 
     Laws of small strains have Lamé's constants or Young's modulus and Poisson's ratio. The constants of a formula are
@@ -145,7 +146,7 @@ class MaterialTable(ViscousKeys):
     def _prepared(cls, value: Any) -> Any:
         if not isinstance(value, dict) or not _is_formula(value.get("law")):
             return value
-        own = {"law", "density", "fibres", *fields_of(ViscousKeys)}
+        own = {"law", "density", "fibres", *fields_of(ViscousKeys), *fields_of(PlasticKeys)}
         constants = {"lmbda" if key == "lambda" else key: given for key, given in value.items() if key not in own}
         return {key: given for key, given in value.items() if key in own} | {"constants": constants}
 
@@ -155,6 +156,13 @@ class MaterialTable(ViscousKeys):
                 f"has a density of {self.density:g} kg/m³, lighter than any solid; "
                 f"from t/mm³ it is {self.density * 1e12:g} kg/m³"
             )
+        if self.is_plastic and self.law != "neo-hookean":
+            raise ValueError(
+                f"has a yield stress and the law '{self.law}'; of a metal that flows the elastic law is Hencky's: "
+                "leave law out"
+            )
+        if self.is_plastic and self.viscous:
+            raise ValueError("has a yield stress and viscous; take one of them")
         try:
             self.material()
         except MaterialError as error:

@@ -18,6 +18,8 @@ from symplex.meshes.mesh import Mesh, rows_among
 from symplex.scenario.materials import MaterialTable
 from symplex.scenario.selections import group_in
 
+_AVERAGED = (5, 6, 8)  # nodes of elements that lock where a metal flows, unless their dilatation is its mean
+
 if TYPE_CHECKING:
     from symplex.scenario.bodies import Body
 
@@ -44,7 +46,10 @@ class Part(NamedTuple):
 
     def solid(self, points: Array) -> Solid:
         """Return its strain energy; of the whole mesh the points [n, 3] in m are given."""
-        return Solid(points, self.cells, self.material.material(), formulation=self.formulation)
+        formulation = self.formulation
+        if formulation is None and self.material.is_plastic and self.cells.shape[1] in _AVERAGED:
+            formulation = "mean-dilatation"
+        return Solid(points, self.cells, self.material.material(), formulation=formulation)
 
     def within(self, mesh: Mesh, group: str) -> Part:
         """Return the part of it that is in a group of elements of the mesh of all bodies."""

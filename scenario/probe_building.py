@@ -20,7 +20,8 @@ from symplex.fem.outputs.field_probes import MOTIONS, NodalProbe, RotationProbe,
 from symplex.fem.outputs.force_probes import OF_BARS, BarProbe, BeamProbe, ForceProbe, ReactionProbe
 from symplex.fem.outputs.probe import NORM, Probe, Reduction
 from symplex.fem.outputs.solid_fields import SolidFields
-from symplex.fem.solids.solid import Solid, solids_of
+from symplex.fem.solids.plastic import solids_in
+from symplex.fem.solids.solid import Solid
 from symplex.fem.structures.frames import Frames
 from symplex.fem.system import System
 from symplex.meshes.location import weights_in_cells
@@ -120,7 +121,7 @@ class ProbeBuilder:
         of_beams = [one for one in requested if one in OF_BEAMS and one not in OF_BARS]
         solids = parts_by_body(
             [b.name for b in tables.body],
-            solids_of(self._system.energies),
+            solids_in(self._system.energies, self._system.inelastic),
         ).get(body, {})
         if of_solids and not solids:
             raise ScenarioError(f"{of_solids[0]} is of bodies, and '{body}' is none; it has {self._has(body)}.")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from symplex.base.quantities import ZERO, Triple
 from symplex.contact.framed import MovingObstacleContact
@@ -23,7 +24,6 @@ from symplex.fem.couplings.equations import LinearConstraints
 from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
 from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.mass_properties import MassProperties
-from symplex.fem.structures.frames import Frames
 from symplex.fem.structures.rigidity import Rigidity
 from symplex.scenario.methods import IntegratorTable
 from symplex.scenario.obstacles import ShapedTable, SphereTable, obstacle_of
@@ -190,13 +190,11 @@ class Riders:
                 found[table.name] = motion
         return found
 
-    def frames(self, of_bodies: Array) -> Frames | None:
-        """Return free bodies with four nodes as frames, held at pivots, given the nodes of bodies; None if none."""
-        free = self.free_frames
-        if not (self.framed and free):
-            return None
-        held = np.array([rigid_set.pivot is not None for rigid_set in free])[:, None] & (np.arange(6) < 3)
-        return Frames(np.stack([rigid_set.nodes for rigid_set in free]), self.positions(of_bodies), held)
+    def frames(self) -> tuple[IntArray, NDArray[np.bool_]]:
+        """Return the nodes [f, 4] of free bodies that are frames, and what pivots hold of these [f, 6]."""
+        free = self.free_frames if self.framed else []
+        held = np.array([rigid_set.pivot is not None for rigid_set in free], bool)[:, None] & (np.arange(6) < 3)
+        return np.array([rigid_set.nodes for rigid_set in free], np.int32).reshape(-1, 4), held
 
     def held_together(self, steps: Sequence[tuple[Integrator, float]]) -> dict[str, Energy]:
         """Return what keeps free bodies in shape, and pivots in place, for the methods of all stages with steps in s.

@@ -20,7 +20,8 @@ from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
 from symplex.errors import InvalidArgument, ScenarioError
 from symplex.fem.energies.energy import Array
-from symplex.fem.solids.solid import Solid, solids_of
+from symplex.fem.solids.plastic import solids_in
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import State, System
 from symplex.meshes.formats.account import refusal
 from symplex.meshes.mesh import Mesh
@@ -268,7 +269,7 @@ class Problem:
     @cached_property
     def solids(self) -> dict[str, Solid]:
         """The strain energies of bodies, or of their parts, by name."""
-        return solids_of(self.system.energies)
+        return solids_in(self.system.energies, self.system.inelastic)
 
     @cached_property
     def contacts(self) -> dict[str, ObstacleContact]:

@@ -29,6 +29,7 @@ from symplex.base.quantities import (
 )
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.energies.energy import Array, IntArray
+from symplex.fem.energies.inelastic import part_with_history
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
 from symplex.meshes.series.series import read_series
@@ -288,8 +289,9 @@ class Beginning:
             )
         if table.time is None:
             return self._of_checkpoint(folder, table.folder)
+        inner = "viscoelastic bodies" if part_with_history(self.system) is None else "metals that flow"
         for missing, there in (
-            ("internal variables of viscoelastic bodies", len(self.system.inelastic) > 0),
+            (f"internal variables of {inner}", len(self.system.inelastic) > 0),
             ("rotations of beams to all digits", frames is not None),
             ("nodes of what is rigid and moves freely", not self.system.fixed[n:].all()),
         ):

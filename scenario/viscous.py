@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from symplex.base.quantities import not_negative, positive
+from symplex.base.arguments import declared
+from symplex.base.quantities import positive
 from symplex.errors import ScenarioError
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscoelastic import Viscoelastic
@@ -28,9 +29,11 @@ class ViscousKeys(Table):
         "Maxwell elements, of laws of finite strains ([damping.md](../damping.md#viscoelastic-solids)).",
     ] = []
     viscosity: Annotated[
-        float | None, not_negative("Pa s"), "η of a viscous stress 2η dev Ė + ζ tr Ė 1, of laws of finite strains."
+        float | None,
+        declared(ViscousStress, "viscosity"),
+        "η of a viscous stress 2η dev Ė + ζ tr Ė 1, of laws of finite strains.",
     ] = None
-    bulk_viscosity: Annotated[float | None, not_negative("Pa s"), "ζ of the same."] = None
+    bulk_viscosity: Annotated[float | None, declared(ViscousStress, "bulk"), "ζ of the same."] = None
 
     def _check_viscous(self) -> None:
         given = {("ratio" if item.ratio is not None else "modulus") for item in self.viscous}

@@ -87,7 +87,7 @@ _KICKS = {
 _OF_A_STEP = (MODIFIED_TOTAL, DISCRETE_ENERGY)
 _SUBSTEPS = count_column("substeps")
 # What has forces that are not those of positions alone, constraints, or moves in a given way.
-_OF_OTHERS: set[Trait] = {"loads", "moving supports", "jumping supports", "internal variables", "frames"}
+_OF_OTHERS: set[Trait] = {"loads", "moving supports", "jumping supports", "internal variables", "frames", "joints"}
 SchemeName = Literal["triple jump", "suzuki", "yoshida", "kahan-li", "blanes-moan", "suzuki-umeno"]
 _BEST = {4: "suzuki", 6: "kahan-li", 8: "kahan-li"}
 
@@ -206,9 +206,10 @@ class Composition(AroundSteps["CompositionMotion"]):
     def takes(self) -> frozenset[Trait]:
         """What the method takes, but for another composition; of forces of positions alone none from outside."""
         takes = self.integrator.takes
+        # Steps back in time would flow once more.
         # Velocities of frames have a part across rigid motions of the order of the step squared, which sizes mix up.
         by_sizes = set() if "constraints" in takes or self.integrator.splits else {"frames"}
-        return takes - by_sizes - {"composition"} - (_OF_OTHERS if self._kicks else set())
+        return takes - by_sizes - {"composition", "history"} - (_OF_OTHERS if self._kicks else set())
 
     @cached_property
     def _kicks(self) -> list[float]:

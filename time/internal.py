@@ -51,10 +51,20 @@ class InternalVariables:
         for name, part in self._system.inelastic.items():
             part.add_derivatives(q0, self.values[name], q1, h, -by_q, slots[name], out, mean=mean)
 
-    def relax(self, q: Array) -> None:
-        """Take those that do not change at the positions q [n, dim]."""
+    def come_to_rest(self, q0: Array, q1: Array) -> list[float]:
+        """Take those at rest at the positions q1 [n, dim]; return what each part dissipates on the way from q0, in J.
+
+        Those of parts with history follow the increment, others relax, and what these dissipate is not known.
+        """
+        dissipated: list[float] = []
         for name, part in self._system.inelastic.items():
-            self.values[name][...] = part.relaxed(q)
+            z, lost = self.values[name], 0.0
+            if part.history:
+                z[...], lost = part.after(q0, z, q1, np.inf)
+            else:
+                z[...] = part.relaxed(q1)
+            dissipated.append(lost)
+        return dissipated
 
     def advance(self, q0: Array, q1: Array, h: float) -> list[float]:
         """Go on to the end of an increment of h s; return what each part dissipates, in J."""

@@ -185,7 +185,7 @@ def _largest(
 def _shortest_distance(system: System, q: Array) -> float:
     """Return the shortest distance in m from the first to another node of a stencil, or the system's size."""
     shortest = np.inf
-    for energy in system.energies.values():
+    for energy in (*system.energies.values(), *system.inelastic.values()):
         nodes = np.ascontiguousarray(energy.nodes, np.int32)
         if nodes.shape[1] > 1 and len(nodes):
             shortest = min(shortest, _shortest_of(nodes, np.ascontiguousarray(q, float)))

@@ -17,6 +17,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly.forms import OptionalFunction
 from symplex.fem.energies.contact_energy import contact_of
 from symplex.fem.energies.energy import Energy
+from symplex.fem.energies.inelastic import part_with_history
 from symplex.fem.system import System
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ Feature = Literal[
     "jumping supports",
     "loads",
     "internal variables",
+    "history",
     "consistent mass",
     "massless nodes",
     "changing stencils",
@@ -39,6 +41,7 @@ Feature = Literal[
     "constraints",
     "frames",
     "joints",
+    "moving joints",
 ]
 # and what may be done with a method.
 Use = Literal["composition", "thermostat"]
@@ -95,6 +98,11 @@ def _internal_variables(system: System) -> str:
     return f"cannot carry internal variables, which the inelastic '{next(iter(system.inelastic))}' has"
 
 
+def _history(system: System) -> str:
+    name = part_with_history(system)
+    return f"cannot follow the plastic flow of '{name}', which depends on its history" if name is not None else ""
+
+
 def _consistent_mass(system: System) -> str:
     return "" if system.is_lumped else "needs a lumped (diagonal) mass; this system has a consistent one"
 
@@ -114,6 +122,13 @@ def _joints(system: System) -> str:
     return f"cannot keep joints, such as '{next(iter(system.joints))}'" if system.joints else ""
 
 
+def _moving_joints(system: System) -> str:
+    if not system.joints.moving:
+        return ""
+    name = system.joints.moving[0]
+    return f"cannot move joints, but the {' and the '.join(system.joints[name].given)} of joint '{name}' is given"
+
+
 # What of each feature a system has that a method cannot do with, as the end of a sentence; none: it has no such thing.
 _SENTENCES: Mapping[Feature, Callable[[System], str]] = {
     "consistent mass": _consistent_mass,
@@ -123,10 +138,12 @@ _SENTENCES: Mapping[Feature, Callable[[System], str]] = {
     "supports": _supports,
     "loads": _loads,
     "internal variables": _internal_variables,
+    "history": _history,
     "changing stencils": _changing_stencils,
     "barriers": _barriers,
     "frames": _frames,
     "joints": _joints,
+    "moving joints": _moving_joints,
 }
 
 

@@ -12,7 +12,7 @@ from symplex.time.totals import BALANCE
 
 
 class WorkLedger:
-    """The work of each load, of each inelastic part (less what it stores), then of each support that moves.
+    """The work of each load, of each inelastic part (less what it stores), then of each support and joint that moves.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class WorkLedger:
     ----------
     loads : list of Load
     moving : MovingSupports
-    done : float64 [loads + inelastic + moving]
+    done : float64 [loads + inelastic + moving + joints]
         In J.
     acting : float64 [loads, n, dim]
         The force of each load in N where it was last evaluated, if loads are taken at the ends of steps.
@@ -38,7 +38,8 @@ class WorkLedger:
         self.loads = list(system.loads.values())
         self.moving = system.moving
         self._inelastic = slice(len(self.loads), len(self.loads) + len(system.inelastic))
-        self.done = np.zeros(self._inelastic.stop + len(self.moving))
+        self._supports = slice(self._inelastic.stop, self._inelastic.stop + len(self.moving))
+        self.done = np.zeros(self._supports.stop + len(system.joints.moving))
         self.acting = np.zeros((len(self.loads) if at_ends else 0, system.n_nodes, system.dim))
         self._before = self.acting.copy()
         self._missing: set[str] = set()  # what the present step has not added yet
@@ -128,12 +129,17 @@ class WorkLedger:
         self._add_supports(products)
 
     def _add_supports(self, products: Array) -> None:
-        self.done[self._inelastic.stop :] += self.moving.works(products)
+        self.done[self._supports] += self.moving.works(products)
+
+    def add_joints(self, works: list[float]) -> None:
+        """Add the work in J of what moves each joint whose angle or displacement is given."""
+        self.done[self._supports.stop :] += works
 
 
 def work_columns(system: System) -> tuple[Column, ...]:
     """Return the columns of the work of loads, inelastic parts and supports that move, and of the balance, if any."""
-    works = [work_column(f"work_{name}") for name in (*system.loads, *system.inelastic, *system.moving.motions)]
+    names = *system.loads, *system.inelastic, *system.moving.motions, *system.joints.moving
+    works = [work_column(f"work_{name}") for name in names]
     return (*works, BALANCE) if works else ()
 
 

@@ -9,6 +9,7 @@ from verification_manual import vibrations as vibrations
 from verification_manual import plates as plates
 from verification_manual import beams as beams
 from verification_manual import shells as shells
+from verification_manual import joints as joints
 from verification_manual import transient as transient
 from verification_manual import impact as impact
 from verification_manual import rotation as rotation

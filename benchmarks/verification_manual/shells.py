@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 import symplex as sx
-from symplex.fem.structures import Frames, ShellProperties, Shells, shells
+from symplex.fem.structures import Frames, Orthotropic, Ply, ShellProperties, Shells, shells
 from verification_manual.problem import Row, problem
 
 SHELLS = "Shells"
@@ -189,6 +189,65 @@ def scordelis_lo() -> Iterator[Row]:
             within = None if n >= (8 if not triangles else 64) else np.inf
             edge = node(p, 25 * np.sin(a), 0.0, 25 * np.cos(a))
             yield Row(name, f"deflection, {n} a side", 0.3024, -100.0 * u[edge, 2], within=within)
+
+
+@problem(
+    SHELLS,
+    "Twisted beam",
+    source="MacNeal and Harder (1985), and of the thin one Belytschko et al. (1989): 5.424e-3, 1.754e-3; 5256, 1294",
+    within=0.02,
+)
+def twisted_beam() -> Iterator[Row]:
+    """A cantilever of 12 × 1.1, twisted by 90°, E = 29e6, ν = 0.22, with a force of 1 at its end, along the plate
+    there and across it; 0.32 and 0.0032 thick, n × n/6 elements, and a part of the force.
+    """
+
+    def place(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
+        turn = 0.5 * np.pi * x
+        return 12.0 * x, 1.1 * (y - 0.5) * np.cos(turn), 1.1 * (y - 0.5) * np.sin(turn)
+
+    for h, part, targets in ((0.32, 1e-2, (5.424e-3, 1.754e-3)), (0.0032, 1e-6, (5256.0, 1294.0))):
+        for triangles, name in NAMES.items():
+            for n in (12, 24):
+                mesh = surface(n, n // 6, place, triangles)
+                shell = shells(mesh, sheet(h, 29e6, 0.22))
+                held = np.zeros((len(mesh.points), 6), bool)
+                held[near(mesh.points[:, 0], 0.0)] = True
+                tip = np.flatnonzero(near(mesh.points[:, 0], 12.0))
+                for axis, target in zip((2, 1), targets, strict=True):
+                    forces = {}
+                    for at in tip:
+                        share = 0.5 if at in (tip[0], tip[-1]) else 1.0
+                        forces[int(at)] = list(part * share / (len(tip) - 1) * np.eye(3)[axis])
+                    u = deflections(shell, system(shell, held, forces))[tip[len(tip) // 2], axis] / part
+                    way = "along" if axis == 2 else "across"
+                    within = np.inf if (triangles and h > 0.1) or n == 12 else None
+                    yield Row(f"{name}, {n} along", f"h = {h:g}, force {way}", target, u, within=within)
+
+
+@problem(
+    SHELLS,
+    "Supported cross-ply plate",
+    source="ω² = π⁴ (D₁₁ i⁴ + 2 (D₁₂ + 2 D₆₆) i² j² + D₂₂ j⁴)/ρh a⁴ (classical laminates)",
+    within=0.03,
+)
+def cross_ply_plate() -> Iterator[Row]:
+    """1 m, [0, 90, 0, 90, 0] plies of 1 mm, E₁ = 140 GPa, E₂ = 10 GPa, ν₁₂ = 0.3, G = 5, 5, 3.5 GPa, ρ = 1600 kg/m³."""
+    carbon = Orthotropic(1.4e11, 1e10, 0.3, 5e9, 5e9, 3.5e9, 1600.0)
+    laminate = ShellProperties.laminate([Ply(1e-3, carbon, 90.0 * (k % 2)) for k in range(5)])
+    D = laminate.bending
+    modes = [(i, j) for i in range(1, 5) for j in range(1, 5)]
+    squares = [D[0, 0] * i**4 + 2 * (D[0, 1] + 2 * D[2, 2]) * i**2 * j**2 + D[1, 1] * j**4 for i, j in modes]
+    exact = 0.5 * np.pi * np.sqrt(np.sort(squares)[:4] / laminate.mass)
+    for triangles, name in NAMES.items():
+        mesh = surface(16, 16, lambda x, y: (x, y, 0.0 * x), triangles)
+        shell = shells(mesh, laminate)
+        held = np.tile([True, True, False, False, False, True], (len(mesh.points), 1))
+        for axis in range(2):
+            held[near(np.abs(mesh.points[:, axis] - 0.5), 0.5), 2 : 4 + axis : 1 + axis] = True
+        found = system(shell, held, {})
+        for k, f in enumerate(sx.modes.natural_modes(found, found.state(shell.points), 4).frequencies):
+            yield Row(f"{name}, 16 a side", f"f{k + 1} in Hz", exact[k], f)
 
 
 @problem(SHELLS, "Supported square plate", source="ω = π² (i² + j²) √(D/ρh)/a²", within=0.04)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, final
+from typing import Annotated, ClassVar, final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.quantities import not_negative
 from symplex.errors import InvalidSystem
 from symplex.fem.actions import viscous_loops
 from symplex.fem.actions.looped_load import LoopedLoad
@@ -86,9 +87,7 @@ class StiffnessDamping(LoopedLoad):
 
     kernels: ClassVar = viscous_loops.LINEAR
 
-    def __init__(self, energy: Energy, q: Array, time: float):
-        if not (np.isfinite(time) and time >= 0):
-            raise InvalidSystem(f"StiffnessDamping: the time must not be negative; it is {time} s.")
+    def __init__(self, energy: Energy, q: Array, time: Annotated[float, not_negative("s")]):
         q = np.asarray(q, dtype=float)
         if q.ndim != 2 or not np.isfinite(q).all():
             raise InvalidSystem(f"StiffnessDamping: positions must be finite, [n, dim]; their shape is {q.shape}.")

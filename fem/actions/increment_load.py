@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.energies.energy import Energy
+
+
+class Factors(NamedTuple):
+    """Which derivatives of a force are added, and how often.
+
+    Attributes
+    ----------
+    q, v : float
+        Of those with positions and velocities.
+    secant : bool, default False
+        Whether ∂f/∂v is that of a force in proportion to v which is the same here: of forces with a limit, an iteration
+        with it comes near from afar.
+    """
+
+    q: float
+    v: float
+    secant: bool = False
 
 
 class IncrementLoad(Copyable, ABC):
@@ -41,20 +59,9 @@ class IncrementLoad(Copyable, ABC):
 
     @abstractmethod
     def add_derivatives(
-        self,
-        t: float,
-        ends: tuple[Array, Array],
-        v: Array,
-        by_q: float,
-        by_v: float,
-        slots: IntArray,
-        out: Array,
-        *,
-        secant: bool = False,
+        self, t: float, ends: tuple[Array, Array], v: Array, by: Factors, slots: IntArray, out: Array
     ) -> None:
-        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks out [nnz, dim, dim].
+        """Add 2 by.q ∂f/∂q1 + by.v ∂f/∂v to the blocks out [nnz, dim, dim].
 
-        Where both ends are one, 2 ∂f/∂q1 is the derivative with their position. With ``secant`` ∂f/∂v is that of a
-        force in proportion to v which is the same here: of forces with a limit, an iteration with it comes near from
-        afar.
+        Where both ends are one, 2 ∂f/∂q1 is the derivative with their position.
         """

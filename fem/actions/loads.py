@@ -18,7 +18,7 @@ from symplex.fem.actions.histories import Constant, Factor, History, factor_of, 
 from symplex.fem.actions.load_loops import DEAD, PRESSURE, DeadRecord, PressureRecord
 from symplex.fem.actions.looped_load import CompiledLoad, LoopedLoad
 from symplex.fem.actions.mass import nodal_masses, require_points
-from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodes
+from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodal, require_nodes
 from symplex.fem.energies.energy import Array, Energy, IntArray, LatticeFunctions
 
 # -- with a potential ----------------------------------------------------------------------------------------
@@ -176,11 +176,7 @@ class ProportionalLoad(CompiledLoad, Described):
         InvalidSystem
             If the positions q are too few, or of another dimension.
         """
-        if q.shape[1] != self.forces.shape[1] or len(q) < self._least_nodes:
-            raise InvalidSystem(
-                f"{type(self).__name__}: positions have shape {q.shape}, expected (n, {self.forces.shape[1]}), "
-                f"the dimension of the forces, with n at least {self._least_nodes}."
-            )
+        require_nodal(self, "positions have", q, self._least_nodes, self.forces.shape[1])
         out = np.zeros_like(q)
         out[self.nodes] = self.factor(t) * self.forces
         return out

@@ -21,10 +21,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.errors import InvalidSystem
 from symplex.fem.actions.histories import Factor
 from symplex.fem.assembly.calls import Call, known_rows, rows_of, run, run_matrix, whole
 from symplex.fem.assembly.forms import DERIVATIVES, FORCES, LoadForm
+from symplex.fem.assembly.nodes import require_nodal
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.compiled.records import Record
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
@@ -79,11 +79,8 @@ class LoopedLoad(CompiledLoad, DifferentiableLoad):
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return the nodal forces [n, dim] in N at the time t in s, positions q and velocities v [n, dim]."""
-        if v.ndim != 2 or v.shape != q.shape or len(v) < self._least_nodes:  # kernels would read beyond the end
-            raise InvalidSystem(
-                f"{type(self).__name__}: positions have shape {q.shape} and velocities {v.shape}, expected (n, dim) "
-                f"with n at least {self._least_nodes}."
-            )
+        require_nodal(self, "velocities have", v, self._least_nodes)
+        require_nodal(self, "positions have", q, len(v), v.shape[1])
         self.require_dimension(v.shape[1])
         out, q = np.zeros(q.shape), np.ascontiguousarray(q, float)
         run(self._rows(FORCES), out, self._factor(t), q, q, q, np.ascontiguousarray(v, float))

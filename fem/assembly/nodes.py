@@ -92,3 +92,16 @@ def distinct_nodes(what: str, nodes: Nodes) -> NDArray[np.int32]:
     if len(np.unique(flat)) < len(flat):
         raise InvalidSystem(f"{what}: nodes must be indices without repetition.")
     return flat
+
+
+def require_nodal(owner: object, what: str, x: NDArray[np.float64], least: int, dim: int | None = None) -> None:
+    """Check that x is an array [n, dim] with a row for each of the first nodes, at least: kernels would read beyond it.
+
+    Raises
+    ------
+    InvalidSystem
+        If it is not, with what it is called in messages: "positions have".
+    """
+    if x.ndim != 2 or len(x) < least or x.shape[1] != (dim or min(x.shape[1], 3)):
+        called = owner if isinstance(owner, str) else type(owner).__name__
+        raise InvalidSystem(f"{called}: {what} shape {x.shape}, expected (n, {dim or 'dim'}) with n at least {least}.")

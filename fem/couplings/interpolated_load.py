@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 from symplex.errors import InvalidSystem
-from symplex.fem.actions.increment_load import IncrementLoad
+from symplex.fem.actions.increment_load import Factors, IncrementLoad
 from symplex.fem.assembly.pattern import Array, IntArray
 
 if TYPE_CHECKING:
@@ -37,23 +37,14 @@ class InterpolatedLoad(IncrementLoad):
         return self._interpolation.forces(self.load.over(t, *self._points(q0, q1), self._interpolation.points(v)))
 
     def add_derivatives(
-        self,
-        t: float,
-        ends: tuple[Array, Array],
-        v: Array,
-        by_q: float,
-        by_v: float,
-        slots: IntArray,
-        out: Array,
-        *,
-        secant: bool = False,
+        self, t: float, ends: tuple[Array, Array], v: Array, by: Factors, slots: IntArray, out: Array
     ) -> None:
-        """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks out [nnz, dim, dim]; see `IncrementLoad`."""
+        """Add 2 by.q ∂f/∂q1 + by.v ∂f/∂v to the blocks out [nnz, dim, dim]; see `IncrementLoad`."""
         points, u = self._points(*ends), self._interpolation.points(v)
         weights = self._interpolation.stencils(self.load.nodes)[1]
 
         def add(own: IntArray, local: Array) -> None:
-            self.load.add_derivatives(t, points, u, by_q, by_v, own, local, secant=secant)
+            self.load.add_derivatives(t, points, u, by, own, local)
 
         self._interpolation.add_matrix(add, weights, slots, out)
 

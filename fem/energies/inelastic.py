@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, Protocol
 
+from symplex.errors import InvalidSystem
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.energies.energy import Energy
 
 
 class Inelastic(Copyable, ABC):
@@ -21,14 +25,30 @@ class Inelastic(Copyable, ABC):
         Its stencils: which forces depend on which nodes.
     shape : tuple of int
         That of z.
+    history : bool
+        Whether z at rest depends on the path there, as of a metal that flows. Otherwise forces vanish when it comes to
+        rest, as an overstress does: then statics and small motions leave the part out.
     """
 
     nodes: IntArray
     shape: tuple[int, ...]
+    history: ClassVar[bool] = False
 
     @abstractmethod
     def relaxed(self, q: Array) -> Array:
         """Return the z that does not change at the positions q [n, dim], where ψ is least."""
+
+    def increment(self, z: Array) -> Energy:
+        """Return the energy whose gradients are minus `force` at the end of an increment of any length from z.
+
+        Parts with ``history`` have it, for statics. It reads z where it is, so that one energy serves all increments.
+
+        Raises
+        ------
+        NotImplementedError
+            If the part has none.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no energy of an increment.")
 
     @abstractmethod
     def stored(self, q: Array, z: Array) -> float:
@@ -51,3 +71,28 @@ class Inelastic(Copyable, ABC):
     @abstractmethod
     def after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, float]:
         """Return z at the end of an increment, and what is dissipated in it, D in J."""
+
+
+class _WithParts(Protocol):
+    @property
+    def inelastic(self) -> Mapping[str, Inelastic]: ...
+
+
+def part_with_history(system: _WithParts) -> str | None:
+    """Return the name of the first inelastic part of a system whose state at rest depends on its path, or None."""
+    return next((name for name, part in system.inelastic.items() if part.history), None)
+
+
+def refuse_history(system: _WithParts, required_by: str) -> None:
+    """Refuse systems with parts whose state at rest depends on their path, for what has no path.
+
+    Raises
+    ------
+    InvalidSystem
+        If a system has such a part.
+    """
+    if (name := part_with_history(system)) is not None:
+        raise InvalidSystem(
+            f"{required_by} has no history, on which the plastic flow of '{name}' depends. Take an elastic body, or "
+            "a motion by Static, EnergyMomentum, Midpoint or Newmark."
+        )

@@ -13,6 +13,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly import forms
 from symplex.fem.assembly.calls import Call, known_rows, run, run_apart, run_matrix, whole
 from symplex.fem.assembly.forms import Form
+from symplex.fem.assembly.nodes import require_nodal
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.compiled.records import Record
 from symplex.fem.energies.energy import Energy
@@ -95,12 +96,7 @@ class KernelForms:
 
     def _checked(self, q: Array) -> Array:
         """Return nodal vectors that kernels can read: they would read beyond the end."""
-        shape = q.shape
-        if len(shape) != 2 or shape[0] < self._least_nodes or shape[1] != (self._dim or shape[1]) or shape[1] > 3:
-            raise InvalidSystem(
-                f"{type(self).__name__}: an array for nodes has shape {shape}, expected (n, {self._dim or 'dim'}) "
-                f"with n at least {self._least_nodes}."
-            )
+        require_nodal(self, "an array for nodes has", q, self._least_nodes, self._dim)
         return np.ascontiguousarray(q, dtype=float)
 
     def _check_result(self, form: Form, n: int, dim: int, out: Array) -> None:

@@ -15,7 +15,7 @@ from symplex.base.columns import AXES
 from symplex.base.fields import OF_SOLIDS
 from symplex.base.quantities import whole
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly.nodes import Nodes, node_indices
+from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodal
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.outputs.probe import DeferredProbe, Numbers, Probe, Reduction, require
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots, Wanted
@@ -81,11 +81,7 @@ class NodalProbe(DeferredProbe):
             if reference is None:
                 raise InvalidSystem("NodalProbe: displacements need the undeformed positions; give reference=points.")
             start = np.array(reference, dtype=float)
-            if start.ndim != 2 or start.shape[1] != dim or len(start) <= self._nodes.max():
-                raise InvalidSystem(
-                    f"NodalProbe: reference has shape {start.shape}, expected (n, {dim}) with n at least "
-                    f"{self._nodes.max() + 1}: the undeformed positions of all nodes."
-                )
+            require_nodal("NodalProbe", "reference, the undeformed positions, has", start, self._nodes.max() + 1, dim)
             self._start = start[self._nodes]
         self._quantities = tuple(quantities)
         self._numbers = [Numbers(f"{name}: {one}", one, AXES[:dim], labels, components, reduce) for one in quantities]

@@ -18,7 +18,8 @@ from symplex.fem.assembly.nodes import node_indices
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.outputs import tensors
 from symplex.fem.outputs.points import SolidPoints
-from symplex.fem.solids.solid import Solid, solids_of
+from symplex.fem.solids.plastic import Plastic, solids_in
+from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.system import State, System
 
@@ -35,12 +36,13 @@ _OF_STRESS: dict[str, Callable[[Array], Array]] = {
 
 
 class _Part(NamedTuple):
-    """Some elements of one solid, and what is viscoelastic of them."""
+    """Some elements of one solid, and what of them is viscoelastic or flows."""
 
     solid: Solid
     points: SolidPoints
     chosen: IntArray | None  # the elements that are meant, if not all
     overstress: Mapping[str, Viscoelastic]
+    flow: Plastic | None  # of the name of the solid
 
 
 @checked
@@ -55,7 +57,9 @@ class SolidFields(Copyable):
     tetrahedra and stabilized hexahedra, are constant in this. Pressure, principal values and von Mises stress at nodes
     are those of the averaged stress.
 
-    The Cauchy stress is that of the law and of Maxwell elements; of Rayleigh's and viscous damping it has nothing.
+    Of metals that flow there is ``plastic_strain``, the equivalent plastic strain, which is zero in all others; their
+    energy density is that of the elastic strains. The Cauchy stress is that of the law and of Maxwell elements; of
+    Rayleigh's and viscous damping it has nothing.
     Tensors have the components xx, yy, zz, xy, yz, xz (VTK's order). ``strain`` is Green's and Lagrange's,
     ½ (FᵀF − 1), of laws of small strains sym F − 1; ``logarithmic_strain`` is Hencky's ½ ln F Fᵀ. The pressure is
     −tr σ/3, principal stresses begin with the largest.
@@ -79,7 +83,7 @@ class SolidFields(Copyable):
     """
 
     def __init__(self, system: System, names: Sequence[str] | None = None, near: ArrayLike | None = None):
-        solids = solids_of(system.energies)
+        solids = solids_in(system.energies, system.inelastic)
         requested = list(solids) if names is None else list(names)
         for name in requested:
             if name not in solids:
@@ -97,7 +101,12 @@ class SolidFields(Copyable):
                 chosen = np.flatnonzero(np.isin(solid.nodes, nodes).any(axis=1)).astype(np.int32)
                 solid = solid.restrict(chosen)
                 overstress = {key: Viscoelastic(solid, one.moduli, one.times) for key, one in overstress.items()}
-            self._parts[name] = _Part(solid, SolidPoints(solid), chosen, overstress)
+            flow = system.inelastic.get(name)
+            if not isinstance(flow, Plastic):
+                flow = None
+            elif chosen is not None:
+                flow = Plastic(solid, flow.hardening)
+            self._parts[name] = _Part(solid, SolidPoints(solid), chosen, overstress, flow)
         self._known: tuple[State | None, dict[object, Array]] = (None, {})
 
     @cached_property
@@ -125,7 +134,9 @@ class SolidFields(Copyable):
             The internal variables of each, of the same parts.
         """
         found: dict[str, Array] = {}
-        for part in self._parts.values():
+        for name, part in self._parts.items():
+            if part.flow is not None:
+                found[name] = np.concatenate([_flowed(name, part, one) for one in internal])
             for key in part.overstress.keys() & internal[0].keys():
                 found[key] = np.concatenate([_chosen(part, one[key]) for one in internal], axis=1)
         q = q.reshape(-1, q.shape[2])
@@ -154,12 +165,16 @@ class SolidFields(Copyable):
         part = self._parts.get(name)
         if part is None:
             raise InvalidSystem(f"'{name}' is none of the solids: {', '.join(self._parts) or 'none'}.")
-        if quantity == "von_mises":
+        if quantity == "von_mises" and part.flow is None:
             return part.solid.von_mises(state.q, _overstress(part, state))
         if quantity in _OF_STRESS:
-            return _OF_STRESS[quantity](self._once("stress", name, state, lambda: _mean_stress(part, state)))
+            return _OF_STRESS[quantity](self._once("stress", name, state, lambda: _mean_stress(name, part, state)))
         if quantity == "energy_density":
-            return part.solid.value(state.q[part.solid.nodes]) / part.solid.volumes
+            return _energies(name, part, state)[:, 0]
+        if quantity == "plastic_strain":
+            if part.flow is None:
+                return np.zeros(len(part.solid.nodes))
+            return part.flow.plastic_strain(_flowed(name, part, state.internal))
         return _strain(quantity, part, part.solid.deformation_gradients(state.q))
 
     def at_nodes(self, quantity: Quantity, state: State) -> Array:
@@ -176,16 +191,18 @@ class SolidFields(Copyable):
             sigma = self._once("stress", None, state, lambda: self._averaged(state, _stress_at_points))
             return _OF_STRESS[quantity](sigma)
         if quantity == "energy_density":
-            return self._averaged(state, lambda part, state: _energies(part, state)[..., None])[:, 0]
+            return self._averaged(state, lambda name, part, state: _energies(name, part, state)[..., None])[:, 0]
+        if quantity == "plastic_strain":
+            return self._averaged(state, _plastic_strain)[:, 0]
         return self._averaged(
-            state, lambda part, state: _strain(quantity, part, part.points.deformation_gradients(state.q))
+            state, lambda name, part, state: _strain(quantity, part, part.points.deformation_gradients(state.q))
         )
 
-    def _averaged(self, state: State, at_points: Callable[[_Part, State], Array]) -> Array:
+    def _averaged(self, state: State, at_points: Callable[[str, _Part, State], Array]) -> Array:
         """Return the averages [n, c] of values at the points of quadrature [m, g, c]."""
         sums, total = None, np.zeros(self._n_nodes)
         for name, part in self._parts.items():
-            values = at_points(part, state)
+            values = at_points(name, part, state)
             matrix, weights = self._matrices[name] if values.shape[1] == part.points.n_points else self._means[name]
             found = matrix @ values.reshape(-1, values.shape[-1])
             sums = found if sums is None else sums + found
@@ -243,11 +260,14 @@ def _repeated(part: _Part, nodes: IntArray, count: int) -> _Part:
         solid.formulation,
     )
     overstress = {key: Viscoelastic(many, one.moduli, one.times) for key, one in part.overstress.items()}
-    return _Part(many, SolidPoints(many), None, overstress)
+    flow = None if part.flow is None else Plastic(many, part.flow.hardening)
+    return _Part(many, SolidPoints(many), None, overstress, flow)
 
 
-def _mean_stress(part: _Part, state: State) -> Array:
+def _mean_stress(name: str, part: _Part, state: State) -> Array:
     """Return the mean Cauchy stress [m, 6] of elements."""
+    if part.flow is not None:
+        return tensors.components(part.flow.cauchy(state.q, _flowed(name, part, state.internal)))
     sigma, overstress = part.solid.cauchy(state.q), _overstress(part, state)
     return tensors.components(sigma if overstress is None else sigma + overstress)
 
@@ -262,8 +282,10 @@ def _overstress(part: _Part, state: State) -> Array | None:
     return reduce(np.add, found) if found else None
 
 
-def _stress_at_points(part: _Part, state: State) -> Array:
+def _stress_at_points(name: str, part: _Part, state: State) -> Array:
     """Return the Cauchy stress [m, g, 6] at points."""
+    if part.flow is not None:
+        return tensors.components(part.flow.cauchy_at_points(state.q, _flowed(name, part, state.internal)))
     sigma = part.points.cauchy(state.q)
     for key, viscous in part.overstress.items():
         if key in state.internal:
@@ -276,8 +298,24 @@ def _chosen(part: _Part, z: Array) -> Array:
     return z if part.chosen is None else z[:, part.chosen]
 
 
-def _energies(part: _Part, state: State) -> Array:
+def _flowed(name: str, part: _Part, internal: Mapping[str, Array]) -> Array:
+    """Return the internal variables [m, g, 7] of the elements of a metal that are meant."""
+    z = internal[name]
+    return z if part.chosen is None else z[part.chosen]
+
+
+def _plastic_strain(name: str, part: _Part, state: State) -> Array:
+    """Return the equivalent plastic strain [m, g, 1] at points."""
+    if part.flow is None:
+        return np.zeros((len(part.solid.nodes), part.points.n_points, 1))
+    return _flowed(name, part, state.internal)[..., 6:]
+
+
+def _energies(name: str, part: _Part, state: State) -> Array:
     """Return the energy density [m, 1] of elements."""
+    if part.flow is not None:
+        energies = part.flow.energies(state.q, _flowed(name, part, state.internal))
+        return (energies / part.solid.volumes)[:, None]
     return (part.solid.value(state.q[part.solid.nodes]) / part.solid.volumes)[:, None]
 
 

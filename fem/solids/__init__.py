@@ -7,7 +7,9 @@ __all__, __getattr__, __dir__ = public(
     {
         ".anisotropic": ("AnisotropicElastic",),
         ".formula": ("FormulaMaterial", "material"),
+        ".hardening": ("Hardening",),
         ".materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),
+        ".plastic": ("Plastic",),
         ".solid": ("Solid",),
         ".viscoelastic": ("Viscoelastic",),
         ".viscous_stress": ("ViscousStress",),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from math import isfinite
-from typing import final
+from typing import Annotated, final
 
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.errors import InvalidSystem
+from symplex.base.quantities import not_negative
 from symplex.fem.assembly.pattern import Array, scatter_vectors
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.solids.hourglass import moduli_change, undeformed_elasticities
@@ -47,16 +46,18 @@ class ViscousStress(DifferentiableLoad):
         If a viscosity is negative or not finite, or the law of the body is one of small strains.
     """
 
-    def __init__(self, solid: Solid, viscosity: float, bulk: float = 0.0):
-        for name, value in (("viscosity", viscosity), ("bulk viscosity", bulk)):
-            if not (isfinite(value) and value >= 0.0):
-                raise InvalidSystem(f"ViscousStress: the {name} must not be negative; it is {value} Pa s.")
+    def __init__(
+        self,
+        solid: Solid,
+        viscosity: Annotated[float, not_negative("Pa s")],
+        bulk: Annotated[float, not_negative("Pa s")] = 0.0,
+    ):
         volume = np.einsum("ij,kl->ijkl", _UNIT, _UNIT)
         self._set(solid, (2.0 * viscosity * DEVIATOR + bulk * volume)[None])
 
     @classmethod
     @checked
-    def proportional(cls, solid: Solid, time: float) -> ViscousStress:
+    def proportional(cls, solid: Solid, time: Annotated[float, not_negative("s")]) -> ViscousStress:
         """Return the viscous stress 𝔻 = β ℂ0 with the elasticities ℂ0 of the undeformed material.
 
         About the undeformed configuration it is the part β K of Rayleigh's damping: a mode of frequency ω decays as
@@ -73,8 +74,6 @@ class ViscousStress(DifferentiableLoad):
         InvalidSystem
             If the time is negative or not finite, or the law of the body is one of small strains.
         """
-        if not (isfinite(time) and time >= 0.0):
-            raise InvalidSystem(f"ViscousStress: the time must not be negative; it is {time} s.")
         new = cls.__new__(cls)
         new._set(solid, time * undeformed_elasticities(solid.material, solid.fibres))
         return new

@@ -14,6 +14,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, connectivity, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.kernels import kernel
 from symplex.fem.measures.constraints import Constraint, RigidBars
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class Frames(Copyable):
         if len(flat):
             raise InvalidSystem(f"Frames: the four particles of frame {flat[0]} must not be in a plane.")
         self.rest_arms, self.rest_centers = arms, self.centers(points)
+        self._n_nodes = len(points)
         several = ~self.is_rod[:, None] | (np.arange(len(_PAIRS)) == 0)
         self._ends, self._frame_of_rod = self.nodes[:, _PAIRS][several], np.nonzero(several)[0]
         self._lengths = np.linalg.norm(points[self._ends[:, 0]] - points[self._ends[:, 1]], axis=1)
@@ -115,7 +117,7 @@ class Frames(Copyable):
         InvalidSystem
             If a part of a rotation is held.
         """
-        free = ~fixed[self.nodes].all(axis=(1, 2))
+        free = np.asarray(~fixed[self.nodes].all(axis=(1, 2)), bool)
         partly = np.flatnonzero(free & self.held[:, 3:].any(axis=1))
         if len(partly):
             raise InvalidSystem(
@@ -128,6 +130,35 @@ class Frames(Copyable):
                 nodes = np.ascontiguousarray(self.nodes[frames, :size])
                 found[name] = _HeldCentres(nodes, axes, self.rest_centers[frames, axes])
         return found
+
+    def weights(self, numbers: ArrayLike, at: ArrayLike) -> sp.csr_array:
+        """Return the weights [p, n] of particles in points that move with frames, for `fem.couplings.Interpolation`.
+
+        Parameters
+        ----------
+        numbers : int [p]
+            The frame of each point.
+        at : float64 [p, 3]
+            The points in m, undeformed.
+
+        Raises
+        ------
+        InvalidSystem
+            If there is no such frame, or shapes do not match.
+        """
+        chosen, places = np.atleast_1d(np.asarray(numbers)), np.atleast_2d(np.asarray(at, dtype=float))
+        if chosen.dtype.kind not in "iu" or chosen.ndim != 1 or places.shape != (len(chosen), 3):
+            raise InvalidSystem("Frames: points must be given as the numbers [p] of frames and positions [p, 3].")
+        if not np.isfinite(places).all() or np.any((chosen < 0) | (chosen >= len(self))):
+            raise InvalidSystem(f"Frames: frames of points must be from 0 to {len(self) - 1}, and positions finite.")
+        if self.is_rod[chosen].any():
+            raise InvalidSystem("Frames: points must be of frames of four particles, which rods are not.")
+        arms = self.rest_arms[chosen]
+        second = np.einsum("pai,paj->pij", arms, arms)
+        along = _solved(second, places - self.rest_centers[chosen])
+        found = 0.25 + np.einsum("pai,pi->pa", arms, along)
+        rows = np.repeat(np.arange(len(chosen)), 4)
+        return sp.csr_array((found.ravel(), (rows, self.nodes[chosen].ravel())), shape=(len(chosen), self._n_nodes))
 
     def centers(self, q: Array) -> Array:
         """Return the centres [f, 3] in m of frames at the positions q [n, 3] of particles, or their velocities."""
@@ -216,21 +247,16 @@ class Frames(Copyable):
 
         So of what acts within frames nothing is left, nor of what acts along motions that are held.
         """
-        out = force.copy()
-        mass, arms, inertia = self._inertia(system, q)
-        linear, moment = self._sums(force, arms)
-        a, alpha = linear / mass.sum(axis=1)[:, None], _solved(inertia, moment)
-        held = self.held.any(axis=1)
-        if held.any():
-            a[held], alpha[held] = self._held_rates(held, mass[held], arms[held], force)
-        motion = a[:, None] + np.cross(alpha[:, None], arms)
-        out[self.nodes] = nodal_mass(system)[self.nodes][:, :, None] * motion
+        out, masses = force.copy(), nodal_mass(system)
+        pivoted = self.held[:, :3].all(axis=1) & ~self.held[:, 3:].any(axis=1)
+        _write_resultants(force, q, self.nodes, self.is_rod, pivoted, masses, out)
+        held = np.asarray(self.held.any(axis=1) & ~pivoted, bool)
+        if held.any():  # in Python: they are few
+            mass, arms, _ = self._inertia(system, q)
+            a, alpha = self._held_rates(held, mass[held], arms[held], force)
+            motion = a[:, None] + np.cross(alpha[:, None], arms[held])
+            out[self.nodes[held]] = masses[self.nodes[held]][:, :, None] * motion
         return out
-
-    def _sums(self, force: Array, arms: Array) -> tuple[Array, Array]:
-        """Return the sums [f, 3] of forces [n, 3] on frames, and their moments about where arms [f, 4, 3] begin."""
-        of_frames = self.shares[:, None, None] * force[self.nodes]
-        return of_frames.sum(axis=1), np.cross(arms, of_frames).sum(axis=1)
 
     def compliance(self, system: Masses, q: Array) -> Array:
         """Return accelerations by loads [f, 6, 6]: of the centre and of rotation, by force and moment about the centre.
@@ -266,7 +292,7 @@ class Frames(Copyable):
         matrices[rods, 3:, 3:] += sizes[rods, :1, :1] * np.einsum("fi,fj->fij", d, d)  # they do not rotate about it
         matrices = np.where(fixed[:, :, None] | fixed[:, None], np.where(np.eye(6) > 0, sizes, 0.0), matrices)
         rates = _solved(matrices, np.where(fixed, 0.0, vectors))
-        return rates[:, :3] - np.cross(rates[:, 3:], from_mean), rates[:, 3:]
+        return np.asarray(rates[:, :3] - np.cross(rates[:, 3:], from_mean), float), rates[:, 3:]
 
     def rigid_motion(self, system: Masses, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Return velocities and accelerations [n, 3] with those of frames made those of rigid motions, nearest by mass.
@@ -332,6 +358,60 @@ class _HeldCentres(Constraint):
 
 def _solved(matrices: Array, vectors: Array) -> Array:
     return np.asarray(np.linalg.solve(matrices, vectors[:, :, None])[:, :, 0], float)
+
+
+@kernel
+def _write_resultants(force, q, nodes, is_rod, pivoted, masses, out):
+    """Write to out what rigid motions of frames have of forces [n, 3] with the same sums and moments.
+
+    About the centre of mass, or of frames whose centres are held about these.
+    """
+    x, f, J, r = np.empty((4, 3)), np.empty(3), np.empty((3, 3)), np.empty(3)
+    for k in range(len(nodes)):
+        share = 0.5 if is_rod[k] else 1.0
+        total, first = 0.0, nodes[k, 0]
+        r[:] = 0.0
+        for a in range(4):
+            m = share * masses[nodes[k, a]]
+            total += m
+            weight = 1.0 if pivoted[k] else m
+            for i in range(3):
+                x[a, i] = q[nodes[k, a], i] - q[first, i]
+                r[i] += weight * x[a, i]
+        f[:], J[...] = 0.0, 0.0
+        for a in range(4):
+            m = share * masses[nodes[k, a]]
+            for i in range(3):
+                x[a, i] -= r[i] / (4.0 if pivoted[k] else total)
+                f[i] += 0.0 if pivoted[k] else share * force[nodes[k, a], i]
+            square = x[a, 0] ** 2 + x[a, 1] ** 2 + x[a, 2] ** 2
+            for i in range(3):
+                J[i, i] += m * square
+                if not is_rod[k]:  # there is no moment about the axis of a rod, and so no rotation
+                    for j in range(3):
+                        J[i, j] -= m * x[a, i] * x[a, j]
+        r[:] = 0.0
+        for a in range(4):
+            node = nodes[k, a]
+            r[0] += share * (x[a, 1] * force[node, 2] - x[a, 2] * force[node, 1])
+            r[1] += share * (x[a, 2] * force[node, 0] - x[a, 0] * force[node, 2])
+            r[2] += share * (x[a, 0] * force[node, 1] - x[a, 1] * force[node, 0])
+        for i in range(3):  # of J = L D Lᵀ
+            for j in range(i):
+                for h in range(j):
+                    J[i, j] -= J[i, h] * J[j, h] * J[h, h]
+                J[i, j] /= J[j, j]
+                J[i, i] -= J[i, j] * J[i, j] * J[j, j]
+                r[i] -= J[i, j] * r[j]
+        for i in range(2, -1, -1):
+            r[i] /= J[i, i]
+            for j in range(i + 1, 3):
+                r[i] -= J[j, i] * r[j]
+        for a in range(4):
+            node = nodes[k, a]
+            out[node, 0] = masses[node] * (f[0] / total + r[1] * x[a, 2] - r[2] * x[a, 1])
+            out[node, 1] = masses[node] * (f[1] / total + r[2] * x[a, 0] - r[0] * x[a, 2])
+            out[node, 2] = masses[node] * (f[2] / total + r[0] * x[a, 1] - r[1] * x[a, 0])
 
 
 def nodal_mass(system: Masses) -> Array:

@@ -41,7 +41,7 @@ class _Coordinate(Copyable):
     """
 
     def __init__(self, owner: str, joint: Joint, coordinate: JointCoordinate | None, rest: float):
-        known = joint.coordinates
+        known = list(joint.coordinates)
         if not known:
             raise InvalidSystem(f"{owner}: a {joint.kind} joint has no angle and no displacement.")
         if coordinate is None and len(known) > 1:
@@ -72,7 +72,12 @@ class _Coordinate(Copyable):
 
     def slope(self, m: Array) -> Array:
         """Return its derivative by m [p]."""
-        return np.array([-m[1], m[0]]) / (m @ m) if self.is_angle else np.ones(1)
+        if not self.is_angle:
+            return np.ones(1)
+        size = float(m @ m)
+        if not 0.0 < size < np.inf:
+            raise StepFailed("the angle of a joint is not defined: its frames are distorted. Try a smaller step.")
+        return np.array([-m[1], m[0]]) / size
 
     def gradient(self, x: Array) -> tuple[float, Array]:
         """Return it, and its gradient [k, 3], at positions x [k, 3]."""

@@ -8,6 +8,7 @@ both frames, these forces have no resultant and no moment.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -21,9 +22,10 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column, components, vector_columns
 from symplex.base.representation import Summarized
 from symplex.errors import InfeasibleStart, InvalidSystem
+from symplex.fem.actions.time_function import TimeFunction
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
-from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks
+from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks, scatter_vectors
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.structures.frames import Frames
 
@@ -36,6 +38,7 @@ _BY_AXIS = ("revolute", "cylindrical", "prismatic", "planar")
 _RIGHT_ANGLE = 1e-9  # cosine of the angle between the axes of a universal joint, at most
 _UNDETERMINED = 1e-9  # least eigenvalue of the scaled matrix of multipliers below which conditions are redundant
 _TAKES_PART = 1e-6  # of a combination of multipliers that is not determined
+_SMALLEST, _FLAT = 1e-30, 1e-9  # m, and of that size: thinner bodies are flat
 _CLOSED = 1e-8  # of the size of bodies by which joints may be open at the start
 _PRECISION = 1e-7  # of positions, that may be missing of these in addition
 _TANGENT = 0.1  # of velocities that may open joints at the start
@@ -72,8 +75,8 @@ class Products(Copyable):
     def vectors(self, x: Array) -> tuple[Array, Array]:
         """Return u and v [c, 3] at positions x [c, k, 3]."""
         x0, x = x[:, 0], x - x[:, :1]  # weights 1/4r of positions far from the origin would lose digits
-        u = np.einsum("ca,cai->ci", self.left, x) + (self._totals[0] * x0 + self.left_constant)
-        v = np.einsum("ca,cai->ci", self.right, x) + (self._totals[1] * x0 + self.right_constant)
+        u = (self.left[:, None] @ x)[:, 0] + (self._totals[0] * x0 + self.left_constant)
+        v = (self.right[:, None] @ x)[:, 0] + (self._totals[1] * x0 + self.right_constant)
         return u, v
 
     def value(self, x: Array) -> Array:
@@ -88,9 +91,8 @@ class Products(Copyable):
 
     def padded(self, k: int) -> list[tuple[_Term, _Term]]:
         """Return u and v of each product, with weights of k particles."""
-        more = ((0, 0), (0, k - self.left.shape[1]))
-        left, right = np.pad(self.left, more), np.pad(self.right, more)
-        return [((left[c], self.left_constant[c]), (right[c], self.right_constant[c])) for c in range(len(self.left))]
+        left, right = zip(self.left, self.left_constant, strict=True), zip(self.right, self.right_constant, strict=True)
+        return _padded(list(zip(left, right, strict=True)), k)
 
     @cached_property
     def scalars(self) -> Array:
@@ -153,6 +155,10 @@ class Joint(Constraint):
         Of any length but zero.
     second : float64 [3], optional
         The second axis of a universal joint, at right angles to the first one.
+    angle, displacement : TimeFunction, optional
+        The angle in rad, or the displacement in m, of a joint that has one, given as a function of time: one condition
+        more. Both are 0 as bodies are at ``points``. Only methods that declare moving joints take them; what keeps
+        the motion as it is given does work.
 
     Attributes
     ----------
@@ -162,6 +168,8 @@ class Joint(Constraint):
         u·v of each condition.
     offset : float64 [c]
         c.
+    given : dict of str to TimeFunction
+        The angle and displacement that are given, whose conditions are the last.
 
     Raises
     ------
@@ -177,6 +185,9 @@ class Joint(Constraint):
         at: ArrayLike,
         axis: ArrayLike | None = None,
         second: ArrayLike | None = None,
+        *,
+        angle: TimeFunction | None = None,
+        displacement: TimeFunction | None = None,
     ):
         self.kind: JointKind = kind
         points = np.asarray(points, float)
@@ -185,7 +196,12 @@ class Joint(Constraint):
         self.at = _vector("at", at)
         axes = self._axes(axis, second)
         self._ends = tuple(_End(body, points, stencil, self.at, axes) for body in self.bodies)
+        given = {"angle": angle, "displacement": displacement}
+        self.given = {name: function for name, function in given.items() if function is not None}
+        for name in self.given:
+            self._require_coordinate(name)
         conditions = self._conditions()
+        conditions += [self.pairs_of(name)[-1] for name in self.given]
         self.nodes = np.tile(stencil, (len(conditions), 1))
         self.products = Products(conditions)
         self.offset = self.products.value(points[self.nodes])  # zero but for rounding
@@ -268,10 +284,14 @@ class Joint(Constraint):
     def products_of(self, coordinate: str) -> Products:
         """Return the cosine and sine of the angle, or the displacement, as products of particles `nodes`."""
         self._require_coordinate(coordinate)
+        return Products(self.pairs_of(coordinate))
+
+    def pairs_of(self, coordinate: str) -> list[tuple[_Term, _Term]]:
+        """Return u and v of these products."""
         a, b = self._ends
         if coordinate == "angle":
-            return Products([(a.directions[0], b.directions[0]), (a.directions[0], b.directions[1])])
-        return Products([(b.directions[2], (a.point[0] - b.point[0], a.point[1] - b.point[1]))])
+            return [(a.directions[0], b.directions[0]), (a.directions[0], b.directions[1])]
+        return [(b.directions[2], (a.point[0] - b.point[0], a.point[1] - b.point[1]))]
 
     def angle(self, q: Array) -> float:
         """Return by which angle the first body has rotated about the axis, seen from the second one: −π to π.
@@ -319,14 +339,6 @@ class Joint(Constraint):
         total = np.round(weights.sum())
         return weights @ (x - x[0]) + (total * x[0] + constant)
 
-    def reaction(self, q: Array, multipliers: Array, determined: bool = True) -> JointReaction:
-        """Return force and moment for multipliers [c] at the positions q [n, 3]."""
-        x = q[self.nodes]
-        forces = -np.einsum("c,cai->ai", multipliers, self.gradient(x))[:4]
-        return JointReaction(
-            forces.sum(axis=0), np.cross(x[0, :4] - self.point(q), forces).sum(axis=0), bool(determined)
-        )
-
     def columns(self, name: str) -> tuple[Column, ...]:
         """Return the columns of histories for a joint of this name: force, moment, angle and displacement."""
         more = {"angle": Column(f"{name}_angle", "rad", "other", "joint angles", "end")}
@@ -355,7 +367,9 @@ class _End:
         x = points[body]
         center = x.mean(axis=0)
         arms = x - center
-        per_unit = np.linalg.solve(arms.T @ arms, arms.T)  # of a vector fixed in the frame: Σ_a (e·w_a) x_a
+        size = float(np.abs(arms).max())
+        scaled = arms / size
+        per_unit = np.linalg.solve(scaled.T @ scaled, scaled.T) / size  # of a vector fixed in it: Σ_a (e·w_a) x_a
         places = np.array([int(np.flatnonzero(stencil == node)[0]) for node in body])
 
         def placed(weights: Array) -> Array:
@@ -382,8 +396,11 @@ def _bodies(bodies: Sequence[Nodes | None], points: Array) -> tuple[IntArray, In
             raise InvalidSystem(f"Joint: a body must be the four particles of a frame, got {nodes.tolist()}.")
         require_nodes("Joint", nodes, len(points))
         arms = points[nodes] - points[nodes].mean(axis=0)
-        if np.linalg.matrix_rank(arms, tol=1e-9 * float(np.abs(arms).max(initial=0.0))) < 3:
-            raise InvalidSystem(f"Joint: the particles {nodes.tolist()} of a body must not be in a plane.")
+        size = float(np.abs(arms).max(initial=0.0))
+        if size < _SMALLEST or np.linalg.matrix_rank(arms, tol=_FLAT * size) < 3:
+            raise InvalidSystem(
+                f"Joint: the particles {nodes.tolist()} of a body must not be at one place or in a plane."
+            )
         found.append(nodes)
     first, second = found
     if second is not None and set(first.tolist()) & set(second.tolist()):
@@ -407,6 +424,38 @@ def _direction(name: str, given: ArrayLike) -> Array:
 
 
 # -- all joints of a system -----------------------------------------------------------------------------------------
+
+
+@final
+class _Drive:
+    """The condition of an angle α(t) or displacement d(t) of a joint that is given.
+
+    g = u·(cos α v_s − sin α v_c) with the cosine u·v_c and the sine u·v_s of the angle, or g = u·v − d.
+    """
+
+    def __init__(self, row: int, coordinate: str, function: TimeFunction, pairs: list[tuple[_Term, _Term]]):
+        self.row, self._function, self._pairs, self._is_angle = row, function, pairs, coordinate == "angle"
+
+    def _turned(self, cosine: float, sine: float) -> tuple[_Term, _Term]:
+        """Return u and cosine v_c + sine v_s."""
+        (u, c), (_, s) = self._pairs
+        return u, (cosine * c[0] + sine * s[0], cosine * c[1] + sine * s[1])
+
+    def condition(self, times: tuple[float, ...]) -> tuple[tuple[_Term, _Term], float]:
+        """Return u and v, and what is taken off their product, in the mean of times."""
+        values = [self._function.value(t) for t in times]
+        if not self._is_angle:
+            return self._pairs[0], float(np.mean(values))
+        return self._turned(-float(np.mean(np.sin(values))), float(np.mean(np.cos(values)))), 0.0
+
+    def rates(self, t: float, x: Array, v: Array) -> tuple[float, float]:
+        """Return ∂g/∂t, and what d²g/dt² has in addition at velocities v [8, 3], as g depends on time."""
+        value, rate, second = self._function.value(t), self._function.rate(t), self._function.second(t)
+        if not self._is_angle:
+            return -rate, -second
+        along = Products([self._turned(np.cos(value), np.sin(value))])
+        now, change = float(along.value(x[None])[0]), float(np.vdot(along.gradient(x[None])[0], v))
+        return -rate * now, -2.0 * rate * change - second * now
 
 
 @final
@@ -466,7 +515,37 @@ class Joints(Mapping[str, Joint]):
                 self.frame[part, side] = found
         self.products = Products([pair for joint in joints.values() for pair in joint.products.padded(8)])
         self.offset = np.concatenate([joint.offset for joint in joints.values()])
-        self.size = c
+        self.size, self._time = c, 0.0
+        self._drives = [
+            _Drive(part.stop - len(joint.given) + k, coordinate, function, _padded(joint.pairs_of(coordinate), 8))
+            for joint, part in zip(joints.values(), self.parts, strict=True)
+            for k, (coordinate, function) in enumerate(joint.given.items())
+        ]
+
+    @property
+    def moving(self) -> list[str]:
+        """The names of joints whose angle or displacement is given."""
+        return [name for name, joint in self.items() if joint.given]
+
+    def at(self, *times: float) -> Joints:
+        """Return the joints at a time in s, or in the mean of two: conditions of what is given depend on it."""
+        if not self or not self._drives:
+            return self
+        found, pairs, offset = copy(self), self.products.padded(8), self.offset.copy()
+        for drive in self._drives:
+            pairs[drive.row], offset[drive.row] = drive.condition(times)
+        found.products, found.offset, found._time = Products(pairs), offset, times[-1]
+        return found
+
+    def works(self, gradients: Array, multipliers: Array, dq: Array) -> list[float]:
+        """Return the work in J on an increment Δq [n, 3] of what keeps each motion that is given as it is."""
+        of_rows = -multipliers * np.einsum("cai,cai->c", gradients, dq[self.nodes])
+        given = {drive.row for drive in self._drives}
+        return [
+            float(sum(of_rows[row] for row in range(part.start, part.stop) if row in given))
+            for joint, part in zip(self.values(), self.parts, strict=True)
+            if joint.given
+        ]
 
     def _of_joints(self) -> Frames:
         assert self._frames is not None, "joints are between frames"
@@ -522,7 +601,10 @@ class Joints(Mapping[str, Joint]):
                 f"{away[worst]:.3g} m from where it holds. {advice}"
             )
         moving = np.abs(v[self.nodes]).max(axis=(1, 2), initial=0.0)
-        speeds = np.abs(self.rates(q, v)) / norms
+        rates = self.rates(q, v)
+        for drive in self._drives:
+            rates[drive.row] += drive.rates(self._time, q[self.nodes[drive.row]], v[self.nodes[drive.row]])[0]
+        speeds = np.abs(rates) / norms
         worst = int(np.argmax(speeds - _TANGENT * moving))
         if not speeds[worst] <= _TANGENT * moving[worst]:
             raise InfeasibleStart(
@@ -545,11 +627,11 @@ class Joints(Mapping[str, Joint]):
     def bends(self, v: Array) -> Array:
         """Return vᵀ ∇²g v [c] for velocities v [n, 3]."""
         x = v[self.nodes]
-        return np.einsum("cai,cab,cbi->c", x, self.products.scalars, x)
+        return np.asarray(np.einsum("cai,cab,cbi->c", x, self.products.scalars, x), float)
 
     def add_forces(self, gradients: Array, multipliers: Array, out: Array) -> None:
         """Add Gᵀλ to out [n, 3]."""
-        np.add.at(out, self.nodes, multipliers[:, None, None] * gradients)
+        scatter_vectors(multipliers[:, None, None] * gradients, self.nodes, out)
 
     def add_stiffness(self, multipliers: Array, slots: IntArray, blocks: Array) -> None:
         """Add Σ λ ∇²g to blocks [nnz, 3, 3] of a pattern, where its slots [joints, 8, 8] are those of `stencils`."""
@@ -579,7 +661,9 @@ class Joints(Mapping[str, Joint]):
 
     # -- at a state -----------------------------------------------------------------------------------------------
 
-    def multipliers(self, system: Masses, q: Array, v: Array, a: Array) -> tuple[Array, NDArray[np.bool_]]:
+    def multipliers(
+        self, system: Masses, q: Array, v: Array, a: Array, at_rest: bool = False
+    ) -> tuple[Array, NDArray[np.bool_]]:
         """Return λ [c], and whether each is determined, for which joints stay as they are.
 
         G ä = −vᵀ∇²g v for the accelerations a − (rigid motions of Gᵀλ).
@@ -591,9 +675,13 @@ class Joints(Mapping[str, Joint]):
             Positions and velocities.
         a : float64 [n, 3]
             Accelerations of frames without joints.
+        at_rest : bool, default False
+            Whether what is given as a function of time is taken to stay as it is.
         """
         gradients, frames = self.gradients(q), self._of_joints()
         rates = np.einsum("cai,cai->c", gradients, a[self.nodes]) + self.bends(v)
+        for drive in () if at_rest else self._drives:
+            rates[drive.row] += drive.rates(self._time, q[self.nodes[drive.row]], v[self.nodes[drive.row]])[1]
         compliance = frames.compliance(system, q)
         resultants = self.resultants(q, gradients).reshape(self.size, 2, 6)
         condition, side = np.nonzero(self.frame >= 0)
@@ -616,17 +704,25 @@ class Joints(Mapping[str, Joint]):
         """Return the multipliers [c] that balance as much of forces ∇V − f [n, 3] as they can, at rest; add theirs."""
         rest = np.zeros_like(q)
         a = self._of_joints().accelerations(system, -forces, q, rest)
-        multipliers, _ = self.multipliers(system, q, rest, a)
+        multipliers, _ = self.multipliers(system, q, rest, a, at_rest=True)
         self.add_forces(self.gradients(q), multipliers, forces)
         return multipliers
 
     def reactions(self, system: Masses, q: Array, v: Array, a: Array) -> dict[str, JointReaction]:
         """Return force and moment of each joint, by name, given accelerations [n, 3] without joints."""
         multipliers, determined = self.multipliers(system, q, v, a)
-        return {
-            name: joint.reaction(q, multipliers[part], bool(determined[part].all()))
-            for (name, joint), part in zip(self.items(), self.parts, strict=True)
-        }
+        forces, found = -multipliers[:, None, None] * self.gradients(q), {}
+        for (name, joint), part in zip(self.items(), self.parts, strict=True):
+            on_first = forces[part, :4].sum(axis=0)
+            moment = np.cross(q[joint.nodes[0, :4]] - joint.point(q), on_first).sum(axis=0)
+            found[name] = JointReaction(on_first.sum(axis=0), moment, bool(determined[part].all()))
+        return found
+
+
+def _padded(pairs: Sequence[tuple[_Term, _Term]], k: int) -> list[tuple[_Term, _Term]]:
+    """Return pairs with weights of k particles."""
+    wide = lambda term: (np.pad(term[0], (0, k - len(term[0]))), term[1])  # noqa: E731
+    return [(wide(left), wide(right)) for left, right in pairs]
 
 
 def _least(matrix: sp.csr_array, b: Array) -> tuple[Array, NDArray[np.bool_]]:

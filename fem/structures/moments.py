@@ -38,7 +38,7 @@ class Moment(DifferentiableLoad):
     Raises
     ------
     InvalidSystem
-        If shapes do not match, or numbers are not finite.
+        If shapes do not match, numbers are not finite, or particles have no mass.
     """
 
     def __init__(self, particles: Nodes, mass: Array, moment: ArrayLike, history: History = 1.0):
@@ -53,6 +53,8 @@ class Moment(DifferentiableLoad):
             raise InvalidSystem(f"Moment: moment must be finite, of shape (3,) or {shape}, got {given.shape}.")
         self.moment, self.factor = np.array(np.broadcast_to(given, shape)), factor_of(history)
         self._mass = np.array(mass, dtype=float)[self.nodes]
+        if not (np.isfinite(self._mass) & (self._mass > 0.0)).all():
+            raise InvalidSystem("Moment: the masses of particles must be positive and finite.")
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return the nodal forces [n, 3] in N at the time t in s and positions q [n, 3]."""

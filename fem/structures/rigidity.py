@@ -105,7 +105,11 @@ def body_particles(
     rows, middle = np.eye(3) if axes is None else np.asarray(axes, float), np.asarray(center, float)
     if middle.shape != (3,) or not np.isfinite(middle).all():
         raise InvalidSystem(f"body_particles: center must be three finite numbers, got {center}.")
-    if rows.shape != (3, 3) or not np.allclose(rows @ rows.T, np.eye(3), atol=_RIGHT_ANGLES):
+    if (
+        rows.shape != (3, 3)
+        or not np.isfinite(rows).all()
+        or not np.allclose(rows @ rows.T, np.eye(3), atol=_RIGHT_ANGLES)
+    ):
         raise InvalidSystem("body_particles: axes must be three rows of length one at right angles.")
     return middle + (CORNERS * radii) @ rows, np.full(4, mass / 4.0)
 

@@ -16,8 +16,13 @@ in which γ₁ and γ₂ are those in the middles of edges, interpolated (Dvorki
 are 16 measures that are quadratic in positions, and the energy is quadratic in them: its integral by 2 × 2 points is a
 constant matrix C, from which four enhanced strains, (J₀/J) V₀ diag(ξ, η, (ξ, η)), are condensed (Simo and Rifai, Int.
 J. Numer. Meth. Engng 29 (1990) 1595). Triangles have constant ε and κ, and γ along edges constant on each (MITC3: Lee
-and Bathe, Comput. Struct. 82 (2004) 945), with the shear stiffness times h²/(h² + α L²) (Lyly, Stenberg and Vihinen,
-Comput. Methods Appl. Mech. Engng 110 (1993) 343), h the thickness and L the longest edge.
+and Bathe, Comput. Struct. 82 (2004) 945).
+
+In shear elements have the flexibility S⁻¹ + β L²/D, with their longest edge L and their stiffness D in bending, the
+mean over directions. For one material and ν = 0.3 that is S times h²/(h² + α L²) with α = 3.5 β, as Lyly, Stenberg and
+Vihinen have it (Comput. Methods Appl. Mech. Engng 110 (1993) 343). With α = 0.1 triangles do not lock. Quadrilaterals
+have α = 0.01, so little that deflections hardly change: it bounds the stiffness of thin shells in shear, and with that
+the round-off of forces and the frequencies of directors, which otherwise grow with L²/h².
 """
 
 from __future__ import annotations
@@ -42,7 +47,7 @@ from symplex.fem.structures.quadratic_measures import QuadraticMeasures
 from symplex.fem.structures.rigidity import CORNERS
 from symplex.meshes.mesh import Mesh
 
-_ALPHA = 0.1  # of shear in triangles
+_BETA = {"quad": 0.01 / 3.5, "triangle": 0.1 / 3.5}
 _PARALLEL = 1e-3  # sine of the angle between direction and a normal, below which it gives none
 _POSITIVE = 1e-10  # part of the mean of an element's determinants that the least of them must have
 _MOST_FOLD = 120.0  # degrees
@@ -177,6 +182,11 @@ class Shells(Summarized):
         Which of the cells of their type in the mesh these are.
     axes : dict of str to float64 [m, 3, 3]
         The axes 1, 2 and 3 in the middle of each element, one in each row; 3 is the normal.
+    directors : dict of str to float64 [m, k, 3]
+        Directions across the shell at the corners of elements, to the side of the normal.
+    sides : float64 [n, 2]
+        How far both sides of the shell are from the centres of nodes on no fold, along the rods from the first particle
+        to the second one, in m.
     """
 
     points: Array
@@ -186,6 +196,8 @@ class Shells(Summarized):
     cells: dict[str, IntArray]
     elements: dict[str, IntArray]
     axes: dict[str, Array]
+    directors: dict[str, Array]
+    sides: Array
     _recovery: dict[str, Array]
 
     def particles(self, nodes: Nodes) -> IntArray:
@@ -213,6 +225,48 @@ class Shells(Summarized):
         mask = np.zeros(self.points.shape, bool)
         mask[self.frames.nodes[given]] = True
         return mask
+
+    def skin(self) -> tuple[sp.csr_array, IntArray]:
+        """Return weights [2n, p] of points on both sides of the shell, and the triangles [f, 3] between them.
+
+        Of node i these are the points 2i and 2i + 1, means of particles by the weights. With them `Interpolation` makes
+        energies of points, such as those of contact, energies of the shell. The triangles enclose the shell, with walls
+        at its edges and normals to the outside.
+
+        Raises
+        ------
+        InvalidSystem
+            If the shell is folded: the sides of its parts pass through each other there.
+        """
+        if not self.frames.is_rod.all():
+            raise InvalidSystem(
+                f"Shells: a shell with folds has no skin, and node {np.argmin(self.frames.is_rod)} is on one. "
+                "Round the fold off with elements."
+            )
+        n, rods = len(self.frames), self.frames.nodes[:, :2]
+        arms = self.frames.rest_arms[:, 1]
+        part = 0.5 * self.sides / np.linalg.norm(arms, axis=1)[:, None]
+        weights = np.stack([0.5 - part, 0.5 + part], axis=2)  # [n, side, particle]
+        columns = np.repeat(rods[:, None], 2, axis=1)
+        rows = np.repeat(np.arange(2 * n), 2)
+        shape = (2 * n, len(self.points))
+        matrix = sp.csr_array((weights.ravel(), (rows, columns.ravel())), shape=shape)
+        ends, tops = [], []
+        triangles = []
+        for name, cells in self.cells.items():
+            up = np.einsum("mki,mki->mk", self.directors[name], arms[cells]) > 0.0
+            top, below = 2 * cells + up, 2 * cells + ~up
+            for i in range(1, cells.shape[1] - 1):
+                triangles += [top[:, [0, i, i + 1]], below[:, [0, i + 1, i]]]
+            ends.append(np.stack([cells, np.roll(cells, -1, axis=1)], axis=2).reshape(-1, 2))
+            tops.append(np.stack([top, np.roll(top, -1, axis=1)], axis=2).reshape(-1, 2))
+        edges, upper = np.concatenate(ends), np.concatenate(tops)
+        _, at, counts = np.unique(np.sort(edges, axis=1), axis=0, return_index=True, return_counts=True)
+        free = at[counts == 1]
+        a, b = upper[free].T
+        c, d = (4 * (upper[free] // 2) + 1 - upper[free]).T  # on the other side
+        triangles += [np.stack([c, d, b], axis=1), np.stack([c, b, a], axis=1)]
+        return matrix, np.concatenate(triangles).astype(np.int32)
 
     def section_forces(self, q: Array) -> dict[str, Array]:
         """Return N₁₁, N₂₂, N₁₂ in N/m, M₁₁, M₂₂, M₁₂ in N and Q₁, Q₂ in N/m [m, 8] in the middle of elements.
@@ -281,7 +335,7 @@ def shells(
     if not np.isfinite(offset):
         raise InvalidSystem(f"shells: offset must be finite, got {offset:g} m.")
     along = np.asarray(direction, dtype=float)
-    if along.shape != (3,) or not np.isfinite(along).all() or not along.any():
+    if along.shape != (3,) or not 0.0 < np.linalg.norm(along) < np.inf:
         raise InvalidSystem("shells: direction must have three finite components that are not all zero.")
     parts = [part for kind in _KINDS for part in _parts(mesh, kind, properties, points, along)]
     if not parts:
@@ -295,11 +349,12 @@ def shells(
     named: dict[str, _Part] = {}
     energies: dict[str, QuadraticMeasures] = {}
     recovery: dict[str, Array] = {}
+    directors_of: dict[str, Array] = {}
     for part, d in zip(parts, corners.of_parts, strict=True):
         on_fold = ~frames.is_rod[part.cells].all(axis=1)
         for name, some in ((part.kind.name, ~on_fold), (f"{part.kind.name}_fold", on_fold)):
             if some.any():
-                named[name] = part.of(some)
+                named[name], directors_of[name] = part.of(some), d[some]
                 middles = offset * d[some] - nodal.shift[part.cells[some]]
                 energies[name], recovery[name] = _energy(named[name], frames, positions, d[some], middles)
     return Shells(
@@ -310,6 +365,8 @@ def shells(
         {name: part.cells for name, part in named.items()},
         {name: part.elements for name, part in named.items()},
         {name: part.axes[:, -1] for name, part in named.items()},
+        directors_of,
+        nodal.sides(),
         recovery,
     )
 
@@ -511,28 +568,42 @@ class _NodalMasses:
     """
 
     def __init__(self, parts: list[_Part], directors: _Directors, n: int, offset: float, extent: float):
-        mass, area, moment = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.shift, self._directors = np.zeros((n, 3)), directors
+        mass, area, moment, thickness, upward = (np.zeros(n) for _ in range(5))
+        self._d = np.zeros((n, 3))  # of one side, on folds
+        self._d[directors.nodes] = directors.of_sides
+        self.shift = np.zeros((n, 3))
         for part, d in zip(parts, directors.of_parts, strict=True):
             of_node = np.einsum("mp,p,pk->mk", part.areas, part.kind.weights, part.kind.shapes)
             np.add.at(area, part.cells, of_node)
             np.add.at(mass, part.cells, part.per_element("mass")[:, None] * of_node)
             np.add.at(moment, part.cells, part.per_element("moment")[:, None] * of_node)
+            np.add.at(upward, part.cells, np.einsum("mki,mki->mk", d, self._d[part.cells]) * of_node)
+            np.add.at(thickness, part.cells, part.per_element("thickness")[:, None] * of_node)
             height = part.per_element("mass") * (offset + part.per_element("center"))
             np.add.at(self.shift, part.cells, (height[:, None] * of_node)[:, :, None] * d)
         self.shift /= mass[:, None]
+        self._thickness, self._offset, self._upward = thickness / area, offset, upward / area
+        self._single = np.bincount(directors.nodes, minlength=n) == 1
+        mixed = np.flatnonzero(self._single & (np.abs(self._upward) < 0.999))
+        if offset and len(mixed):
+            raise InvalidSystem(
+                f"shells: with an offset normals must be to one side; those of elements at node {mixed[0]} are to both."
+                " Reorder the nodes of cells."
+            )
         self._mass, self._radii = mass, np.maximum(np.sqrt(moment / mass), extent * np.sqrt(area))
+
+    def sides(self) -> Array:
+        """Return how far both sides of the shell are from centres of nodes, along the directors of sides [n, 2]."""
+        middle = self._upward * self._offset - np.einsum("ni,ni->n", self.shift, self._d)
+        return middle[:, None] + 0.5 * self._thickness[:, None] * np.array([-1.0, 1.0])
 
     def frames(self, points: Array) -> tuple[Frames, Array, Array]:
         """Return frames of nodes at points [n, 3], and positions and masses of particles."""
-        n, directors = len(points), self._directors
-        single = np.bincount(directors.nodes, minlength=n) == 1
+        single = self._single
         counts = np.where(single, 2, 4)
         first = np.cumsum(counts) - counts
         nodes = first[:, None] + np.where(single[:, None], [0, 1, 0, 1], [0, 1, 2, 3])
-        d = np.zeros((n, 3))
-        d[directors.nodes] = directors.of_sides
-        arms = np.where(single[:, None, None], d[:, None] * np.array([-1.0, 1.0, -1.0, 1.0])[:, None], CORNERS)
+        arms = np.where(single[:, None, None], self._d[:, None] * np.array([-1.0, 1.0, -1.0, 1.0])[:, None], CORNERS)
         positions, mass = np.empty((counts.sum(), 3)), np.empty(counts.sum())
         positions[nodes] = (points + self.shift)[:, None] + self._radii[:, None, None] * arms
         mass[nodes] = (self._mass / counts)[:, None]
@@ -600,12 +671,13 @@ def _stiffness(part: _Part) -> tuple[Array, Array]:
     strains[:, :, 6:, a + b :] = P @ kind.shears
     matrices = np.zeros((m, 8, 8))
     matrices[:, :6, :6] = part.per_element("matrix")
-    shear = part.per_element("shear")
-    if kind.name == "triangle":
-        edges = np.linalg.norm(part.points - np.roll(part.points, 1, axis=1), axis=2).max(axis=1)
-        square = part.per_element("thickness") ** 2
-        shear = shear * (square / (square + _ALPHA * edges**2))[:, None, None]
-    matrices[:, 6:, 6:] = shear
+    edges = np.linalg.norm(part.points - np.roll(part.points, 1, axis=1), axis=2).max(axis=1)
+    D = matrices[:, 3:6, 3:6]
+    mean = (3.0 * (D[:, 0, 0] + D[:, 1, 1]) + 2.0 * D[:, 0, 1] + 4.0 * D[:, 2, 2]) / 8.0  # of D₁₁ in all directions
+    flexible = np.linalg.inv(part.per_element("shear")) + (_BETA[kind.name] * edges**2 / mean)[:, None, None] * np.eye(
+        2
+    )
+    matrices[:, 6:, 6:] = np.linalg.inv(flexible)
     weights = kind.weights * part.areas
     C = np.einsum("mp,mpri,mrs,mpsj->mij", weights, strains, matrices, strains, optimize=True)
     if kind.enhanced.shape[2]:

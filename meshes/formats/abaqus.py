@@ -127,7 +127,16 @@ class Numbered(NamedTuple):
             cell_sets.setdefault(unique, [None] * blocks)[k] = np.arange(len(rows))
         point_sets = {name: nodes.places(members, f"set '{name}'") for name, members in node_sets.items()}
         blocks_of_cells = [RawCells(*block) for block in (*cells, *((kind, rows) for _, kind, rows in faces))]
-        return RawMesh(points, blocks_of_cells, point_sets, cell_sets, info=formulations)
+        numbers = [table[:, 0] for _, table in elements] + [np.zeros(len(rows), np.int64) for *_, rows in faces]
+        return RawMesh(
+            points,
+            blocks_of_cells,
+            point_sets,
+            cell_sets,
+            info=formulations,
+            point_numbers=self.ids,
+            cell_numbers=numbers,
+        )
 
 
 class DeckMesh:

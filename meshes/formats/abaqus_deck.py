@@ -18,9 +18,10 @@ from symplex.meshes.formats.includes import Includes
 
 # Keywords whose data may be in another file, named by their parameter INPUT.
 _WITH_INPUT = ("NODE", "ELEMENT", "NSET", "ELSET", "SURFACE")
+_WITH_TEXT = ("HEADING",)  # whose lines are a text, where "=" says nothing
 # Parameters without a value, which report a line that continues a keyword from one of data.
 _FLAGS = {
-    "COMPOSITE", "CYCLICSYMMETRY", "DIRECT", "EXPLICIT", "GENERATE", "GLOBAL", "INTERNAL", "MOONEY-RIVLIN",
+    "COMPOSITE", "CYCLICSYMMETRY", "DIRECT", "EXPLICIT", "FIXED", "GENERATE", "GLOBAL", "INTERNAL", "MOONEY-RIVLIN",
     "NEOHOOKE", "NLGEOM", "NODALTHICKNESS", "NOHAF", "OGDEN", "OVERLAY", "PERTURBATION", "POLYNOMIAL", "RAYLEIGH",
     "READ", "REDUCEDPOLYNOMIAL", "SMALLSLIDING", "STEADYSTATE", "UNSORTED", "UNSYMM", "VISCO", "WRITE", "YEOH",
 }  # fmt: skip
@@ -117,7 +118,7 @@ def blocks_of(path: Path, account: Account | None = None) -> Iterator[Block]:
             may_continue = False
             block.add((line,), reader)
             continue
-        may_continue = line.endswith(",")
+        may_continue = line.endswith(",") and block.keyword not in _WITH_TEXT
         new = _parameters(rest)
         block.parameters |= new
         if block.keyword in _WITH_INPUT and new.get("INPUT"):
@@ -156,14 +157,18 @@ class _Reader:
 
 
 def _parameters(text: str) -> dict[str, str]:
-    """Return the parameters of a keyword by their names, in capitals without spaces; empty ones are left out."""
+    """Return the parameters of a keyword by their names, in capitals without spaces; empty ones are left out.
+
+    A parameter without a value, as in ``ELSET=``, is one that is not given; flags need none.
+    """
     parameters = {}
     for word in text.split(","):
-        name, _, value = word.partition("=")
-        if name := "".join(name.split()).upper():
+        name, equals, value = word.partition("=")
+        name, value = "".join(name.split()).upper(), value.strip().strip('"')
+        if name and (value or not equals or name in _FLAGS):
             if name in parameters:
                 raise MeshError(f"a keyword has the parameter '{name}' twice.")
-            parameters[name] = value.strip().strip('"')
+            parameters[name] = value
     return parameters
 
 

@@ -30,30 +30,42 @@ _MOST_IN_LINE = 16
 
 
 def write_abaqus(mesh: Mesh, path: Path) -> None:
-    """Write a mesh with its groups as ``*ELSET`` and ``*NSET``."""
+    """Write a mesh with its groups as ``*ELSET`` and ``*NSET``, by its own numbers where it has any."""
     unknown = [kind for kind in mesh.cells if kind not in _NAMES]
     if unknown:
         raise MeshError(f"{path.name}: Abaqus has no elements for cells of the type '{unknown[0]}'.")
-    first = {}
-    n = 1
-    for kind, cells in mesh.cells.items():
-        first[kind] = n
-        n += len(cells)
+    names = _whole([np.zeros(len(mesh.points), np.int64) if mesh.point_numbers is None else mesh.point_numbers])[0]
+    given = [mesh.cell_numbers.get(kind, np.zeros(len(cells), np.int64)) for kind, cells in mesh.cells.items()]
+    numbers = dict(zip(mesh.cells, _whole(given), strict=True))
     points = np.zeros((len(mesh.points), 3))
     points[:, : mesh.points.shape[1]] = mesh.points
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write("*HEADING\nwritten by symplex\n*NODE\n")
-        file.writelines(f"{k}, {x!r}, {y!r}, {z!r}\n" for k, (x, y, z) in enumerate(points.tolist(), start=1))
+        file.writelines(
+            f"{k}, {x!r}, {y!r}, {z!r}\n" for k, (x, y, z) in zip(names.tolist(), points.tolist(), strict=True)
+        )
         for kind, cells in mesh.cells.items():
             file.write(f"*ELEMENT, TYPE={_NAMES[kind]}\n")
-            numbered = np.column_stack([np.arange(first[kind], first[kind] + len(cells)), cells.astype(np.int64) + 1])
+            numbered = np.column_stack([numbers[kind], names[cells]])
             for row in numbered.tolist():
                 file.writelines(_lines(row, ",\n"))
         for name, members in mesh.cell_groups.items():
-            numbers = [index.astype(np.int64) + first[kind] for kind, index in members.items()]
-            file.writelines(_set("ELSET", name, np.concatenate([np.empty(0, np.int64), *numbers])))
+            chosen = [numbers[kind][index] for kind, index in members.items()]
+            file.writelines(_set("ELSET", name, np.concatenate([np.empty(0, np.int64), *chosen])))
         for name, index in mesh.point_groups.items():
-            file.writelines(_set("NSET", name, index.astype(np.int64) + 1))
+            file.writelines(_set("NSET", name, names[index]))
+
+
+def _whole(given: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    """Return numbers, those that are 0 after the others; new ones for all if some are the same, as of two bodies."""
+    every = np.concatenate([np.empty(0, np.int64), *given])
+    known = every[every > 0]
+    if len(np.unique(known)) < len(known):
+        every, known = np.zeros_like(every), known[:0]
+    missing = np.flatnonzero(every <= 0)
+    every = every.copy()
+    every[missing] = known.max(initial=0) + 1 + np.arange(len(missing))
+    return np.split(every, np.cumsum([len(part) for part in given])[:-1])
 
 
 def _set(keyword: str, name: str, numbers: NDArray[np.int64]) -> Iterator[str]:

@@ -62,7 +62,8 @@ def expand_collapsed(mesh: Mesh) -> Mesh:
                 found = np.logical_and.reduce([seen[:, a] == seen[:, b] for a, b in same])
                 if found.any():
                     mesh = _changed(mesh, kind, np.flatnonzero(found), new_kind, seen[found][:, list(new_nodes)])
-    return replace(mesh, cells={kind: cells for kind, cells in mesh.cells.items() if len(cells)})
+    cells = {kind: cells for kind, cells in mesh.cells.items() if len(cells)}
+    return replace(mesh, cells=cells, cell_numbers={k: n for k, n in mesh.cell_numbers.items() if k in cells})
 
 
 def _changed(mesh: Mesh, kind: str, which: NDArray[np.intp], new_kind: str, new: NDArray[np.int32]) -> Mesh:
@@ -83,4 +84,9 @@ def _changed(mesh: Mesh, kind: str, which: NDArray[np.intp], new_kind: str, new:
         changed = {**members, kind: place[index[stays[index]]].astype(np.int32)}
         changed[new_kind] = np.concatenate([members.get(new_kind, np.empty(0, np.int32)), more])
         groups[name] = {k: i for k, i in changed.items() if len(i)}
-    return replace(mesh, cells=cells, cell_groups=groups)
+    numbers = dict(mesh.cell_numbers)
+    if numbers:
+        own = numbers.get(kind, np.zeros(n, np.int64))
+        others = numbers.get(new_kind, np.zeros(first, np.int64))
+        numbers |= {kind: own[stays], new_kind: np.concatenate([others, own[which]])}
+    return replace(mesh, cells=cells, cell_groups=groups, cell_numbers=numbers)

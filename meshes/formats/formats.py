@@ -108,6 +108,7 @@ def _of_gmsh(path: Path) -> str:
     version = version_of(path)
     # Some programs write just the first number; what is no version is found out by the reader.
     known = {
+        "1": "gmsh22",
         "2": "gmsh22",
         "2.1": "gmsh22",
         "2.2": "gmsh22",

@@ -1,4 +1,4 @@
-"""Reading version 2.2 of Gmsh's MSH format, text and binary, with all its physical groups."""
+"""Reading versions 1 and 2.2 of Gmsh's MSH format, text and binary, with all their physical groups."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Elements = dict[int, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int
 
 
 def read_gmsh22(path: Path, account: Account) -> RawMesh:
-    """Return points, cells and the physical groups (as cell sets) of an MSH 2.2 file as meshio would.
+    """Return points, cells and the physical groups (as cell sets) of an MSH 1 or 2.2 file as meshio would.
 
     A cell that is in several groups is there once for each of them, as in the file.
     """
@@ -77,7 +77,10 @@ def _read_nodes(file: MshFile) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 
 def _read_text_elements(file: MshFile) -> _Elements:
-    """Return the elements of lines ``number type n-tags tags … nodes …``."""
+    """Return the elements of lines ``number type n-tags tags … nodes …``.
+
+    Those of version 1 are ``number type physical elementary n-nodes nodes …``, as many numbers as with two tags.
+    """
     n, data = file.counted("Elements")
     values, starts = TextNumbers(data).lines(np.dtype(np.int64))
     if len(starts) != n + 1:
@@ -86,6 +89,8 @@ def _read_text_elements(file: MshFile) -> _Elements:
     if n and lengths.min() < 3:
         raise ValueError("an element has less than three numbers")
     begin = starts[:-1]
+    if file.is_first:
+        values = _with_two_tags(values, begin, lengths)
     types, n_tags = values[begin + 1], values[begin + 2]
     found: _Elements = {}
     for element_type in dict.fromkeys(types.tolist()):
@@ -102,6 +107,19 @@ def _read_text_elements(file: MshFile) -> _Elements:
         physical = np.where(tags > 0, values[np.minimum(at + 3, len(values) - 1)], 0)
         found[element_type] = values[at], physical, values[(at + 3 + tags)[:, None] + np.arange(k)]
     return found
+
+
+def _with_two_tags(values: NDArray[np.int64], begin: NDArray[np.intp], lengths: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Return the numbers of elements of version 1 in the order of version 2.2."""
+    if len(lengths) and lengths.min() < 6:
+        raise ValueError("an element has less than six numbers")
+    wrong = np.flatnonzero(values[begin + 4] != lengths - 5)
+    if len(wrong):
+        k = wrong[0]
+        raise ValueError(f"element {values[begin[k]]} has {lengths[k] - 5} nodes, but it says {values[begin[k] + 4]}")
+    values = values.copy()
+    values[begin + 4], values[begin + 3], values[begin + 2] = values[begin + 3], values[begin + 2], 2
+    return values
 
 
 def _read_binary_elements(file: MshFile) -> _Elements:

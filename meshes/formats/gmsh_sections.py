@@ -25,7 +25,8 @@ _CHARACTERS_AT_ONCE = 1 << 24
 _LINE_END = ord("\n")
 _IN_WORD = np.array([not bytes([code]).isspace() for code in range(256)])
 # A file has each of these once; views and comments may be repeated.
-_ONCE = ("MeshFormat", "PhysicalNames", "Entities", "Nodes", "Elements")
+_ONCE = ("MeshFormat", "PhysicalNames", "Entities", "Nodes", "Elements", "NOD", "ELM")
+_OF_FIRST = {"NOD": "Nodes", "ELM": "Elements"}  # the sections of version 1, which has no section of its version
 # Fields, and what the geometry is like.
 _WITHOUT_MEANING = (
     "Comments", "NodeData", "ElementData", "ElementNodeData", "InterpolationScheme", "Parametrizations", "Periodic",
@@ -174,11 +175,12 @@ def exactly(values: NDArray[np.float64], dtype: np.dtype) -> NDArray:
 
 
 class MshFile(NamedTuple):
-    """The sections of a file by name, whether they are text, and their first lines."""
+    """The sections of a file by name, whether they are text, their first lines, and whether it is of version 1."""
 
     sections: Mapping[str, bytes]
     is_text: bool
     lines: Mapping[str, int]
+    is_first: bool = False
 
     def numbers(self, section: str) -> Numbers:
         """Return the numbers of a section."""
@@ -227,6 +229,8 @@ def read_sections(path: Path, account: Account) -> MshFile:
     """Return the sections of an MSH file."""
     data = path.read_bytes()
     sections, lines = _sections(data, path, account)
+    if "NOD" in sections:
+        return MshFile({_OF_FIRST.get(key, key): section for key, section in sections.items()}, True, lines, True)
     if "MeshFormat" not in sections:
         raise ValueError("it has no section $MeshFormat")
     first, _, rest = sections["MeshFormat"].lstrip().partition(b"\n")
@@ -252,7 +256,8 @@ def _sections(data: bytes, path: Path, account: Account) -> tuple[dict[str, byte
         line_end = data.find(b"\n", at)
         name = data[at + 1 : line_end].strip()
         # Of a binary section the end may follow at once.
-        end = re.compile(rb"\$End" + re.escape(name) + rb"[ \t\r]*(\n|$)").search(data, line_end)
+        begin = rb"\$END" if name.decode("utf-8", "replace") in _OF_FIRST else rb"\$End"
+        end = re.compile(begin + re.escape(name) + rb"[ \t\r]*(\n|$)").search(data, line_end)
         if line_end < 0 or end is None:
             raise ValueError("it is cut short")
         key = name.decode("utf-8", "replace")

@@ -34,6 +34,10 @@ class RawMesh:
         What a file calls elements of other formulations, by cell type.
     unit : float, optional
         The m in its unit of length, if the file gives it.
+    point_numbers : int64 [n], optional
+        What the file calls the points.
+    cell_numbers : sequence of int64 [m], optional
+        What it calls the cells of each block; 0 of those that it has no number for.
     """
 
     points: NDArray[np.float64]
@@ -44,3 +48,5 @@ class RawMesh:
     cell_data: Mapping[str, Sequence[NDArray]] = field(default_factory=dict)
     info: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unit: float | None = None
+    point_numbers: NDArray[np.int64] | None = None
+    cell_numbers: Sequence[NDArray[np.int64]] | None = None

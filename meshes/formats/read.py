@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +66,7 @@ def read_mesh(
     Parameters
     ----------
     path : path-like
-        Gmsh ``.msh`` (2 and 4), Abaqus or CalculiX ``.inp``, ``.vtk``, ``.vtu`` and many more.
+        Gmsh ``.msh`` (1, 2 and 4), Abaqus or CalculiX ``.inp``, ``.vtk``, ``.vtu`` and many more.
     scale : float, default 1
         Metres per unit of length in the file, 1e-3 for millimetres. Universal and Radioss files may give their unit,
         which is the default then.
@@ -328,7 +328,18 @@ def _with_groups(raw: meshio.Mesh | RawMesh, names: Mapping[tuple[int, int], str
     odd = [name for name in (*groups.names, *point_groups) if not name.isprintable()]
     if odd:
         raise MeshError(f"a group has the name {odd[0]!r}, which cannot be printed.")
-    return _without_vertices(_cells_by_type(raw), raw.points, groups.joined(), point_groups)
+    mesh = _without_vertices(_cells_by_type(raw), raw.points, groups.joined(), point_groups)
+    return replace(mesh, **_numbers(raw, mesh)) if isinstance(raw, RawMesh) else mesh
+
+
+def _numbers(raw: RawMesh, mesh: Mesh) -> dict[str, Any]:
+    """Return what a file calls points and cells, as the mesh has them."""
+    blocks: dict[str, list[NDArray[np.int64]]] = {}
+    for block, numbers in zip(raw.cells, raw.cell_numbers or (), strict=False):
+        if block.type in mesh.cells and len(block.data):
+            blocks.setdefault(block.type, []).append(numbers)
+    cells = {kind: np.concatenate(parts) for kind, parts in blocks.items()}
+    return {"point_numbers": raw.point_numbers, "cell_numbers": cells}
 
 
 def _names_in_data(key: str, data: list[NDArray], families: Mapping[int, list[str]]) -> Iterator[tuple[str, int]]:

@@ -206,7 +206,7 @@ def test_lattice_differences_do_not_cancel():
             r"expected \(n, 2\)",
         ),
         (lambda: RigidContact([0], Sphere([0, 0, 0], 1.0), -1.0), "stiffness must be positive"),
-        (lambda: RigidContact.from_penalty([0], Sphere([0, 0, 0], 1.0), 0.0), "penalty parameter must be positive"),
+        (lambda: RigidContact.from_penalty([0], Sphere([0, 0, 0], 1.0), 0.0), "penalty must be positive, got 0 m/N"),
         (lambda: RigidContact([], Sphere([0, 0, 0], 1.0), 1.0).deepest(np.zeros((1, 3))), "no nodes"),
     ],
 )

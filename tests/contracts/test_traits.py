@@ -14,6 +14,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.energies.contact_energy import ContactEnergy
 from symplex.fem.energies.energy import Energy
 from symplex.fem.structures.frames import Frames
+from symplex.fem.structures.joints import Joint
 from symplex.parallel.motion import InParts
 from symplex.time.catalogue import catalogue
 from symplex.time.composition import Composition
@@ -39,6 +40,12 @@ def springs():
 def viscoelastic():
     solid = sx.Solid(Q, [[0, 1, 2, 3]], sx.NeoHookean(2.0, 1.0, 1.0))
     return sx.Viscoelastic(solid, [1.0, 2.0], [0.1, 1.0])
+
+
+def with_history():
+    part = viscoelastic()
+    part.history = True
+    return part
 
 
 def spy(forms, used, base=Energy):
@@ -81,8 +88,22 @@ def has(feature):
         },
         "loads": {"loads": {"push": lambda t, q, v: np.full_like(q, 0.1 * np.sin(t)) - 0.1 * v}},
         "internal variables": {"inelastic": {"visco": viscoelastic()}},
+        "history": {"inelastic": {"metal": with_history()}},
         "massless nodes": {"massless": MASS == 0.9},
         "frames": {"frames": Frames([[0, 1, 2, 3]], Q)},
+        "joints": {
+            "frames": Frames([[0, 1, 2, 3]], Q),
+            "joints": {"ball": Joint("spherical", ([0, 1, 2, 3], None), Q, Q.mean(axis=0))},
+        },
+    }
+    options["moving joints"] = {
+        "frames": Frames([[0, 1, 2, 3]], Q),
+        "joints": {
+            "axle": Joint(
+                *("revolute", ([0, 1, 2, 3], None), Q, Q.mean(axis=0), V[3]),
+                angle=sx.actions.TimeFunction.steady(np.linalg.norm(V[3])),
+            )
+        },
     }
     mass = MASS
     if feature == "changing stencils":
@@ -102,7 +123,12 @@ def has(feature):
     return sx.System(mass, {"springs": springs()}, **options.get(feature, {}))
 
 
-NEEDED_FOR = {"jumping supports": {"consistent mass", "moving supports"}}  # that feature comes with these
+NEEDED_FOR = {
+    "history": {"internal variables"},
+    "jumping supports": {"consistent mass", "moving supports"},
+    "joints": {"frames"},
+    "moving joints": {"joints", "frames"},
+}  # that feature comes with these
 
 
 @pytest.fixture(params=catalogue())
@@ -112,7 +138,8 @@ def method(request):
 
 def moved(method, system, t=3 * STEP):
     internal = {name: part.unstrained() for name, part in system.inelastic.items()}
-    v = system.frames.velocities(Q, V[2], V[3]) if system.frames else np.where(system.fixed, 0.0, V)
+    of_center = np.zeros(3) if system.joints else V[2]
+    v = system.frames.velocities(Q, of_center, V[3]) if system.frames else np.where(system.fixed, 0.0, V)
     state = sx.State(0.0, Q, v, np.zeros_like(Q), internal=internal)
     end = method.start(system, state).advance(t)
     assert np.isfinite(end.q).all()
@@ -159,7 +186,7 @@ def test_a_form_that_is_missing_is_refused(method):
 @pytest.mark.parametrize("feature", [feature for feature in FEATURES if feature != "constraints"])
 def test_features_are_taken_or_refused(method, feature):
     system = has(feature)
-    if feature == "frames" and "constraints" in method.takes:
+    if feature in ("frames", "joints", "moving joints") and "constraints" in method.takes:
         method = replace(method, constraints={})  # the rods of the frame
     if {feature, *NEEDED_FOR.get(feature, ())} <= method.takes:
         assert runs_on(method, system)

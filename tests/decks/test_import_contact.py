@@ -139,12 +139,14 @@ def test_nodes_are_moved_to_the_other_surface(tmp_path, model, gap):
         (PAIR.replace("NAME=I", "NAME=J"), 0.0, PUSHED, "there is no surface interaction 'I'"),
         (PAIR.replace("ONE, OTHER", "ONE"), 0.0, PUSHED, "one surface with itself"),
         (PAIR.replace("ONE, OTHER", "ONE, ONE"), 0.0, PUSHED, "contact of a body with itself"),
-        (PAIR + "*SURFACE BEHAVIOR, PRESSURE-OVERCLOSURE=EXPONENTIAL\n1., 2.\n", 0.0, PUSHED, "'EXPONENTIAL' is not"),
+        (PAIR + "*SURFACE BEHAVIOR, PRESSURE-OVERCLOSURE=EXPONENTIAL\n1., 2.\n", 0.0, PUSHED, "acts over 1, more than"),
+        (PAIR + "*SURFACE BEHAVIOR, PRESSURE-OVERCLOSURE=EXPONENTIAL\n0., 2.\n", 0.0, PUSHED, "no positive clearance"),
+        (PAIR + "*SURFACE BEHAVIOR, PRESSURE-OVERCLOSURE=TABULAR\n1., 2.\n", 0.0, PUSHED, "'TABULAR' is not"),
         (PAIR + LINEAR.replace("1e15", "1e11"), 0.0, PUSHED, "a stiffness of 1e+11 is less than E/h, 3.33e+11"),
         (PAIR + LINEAR.replace("1e15", "0"), 0.0, PUSHED, "no positive stiffness"),
         (PAIR + "*FRICTION\n0.3\n0.2, , 100.\n", 0.0, PUSHED, "only one coefficient"),
         ("*FRICTION\n0.3\n", 0.0, PUSHED, "outside of a *SURFACE INTERACTION"),
-        ("*SURFACE, NAME=P, TYPE=NODE\nHELDB\n" + PAIR.replace("OTHER", "P"), 0.0, PUSHED, "is one of nodes only"),
+        ("*SURFACE, NAME=P, TYPE=NODE\nHELDB\n" + PAIR.replace("OTHER", "P"), 0.0, PUSHED, "'P', has no faces"),
     ],
 )
 def test_contact_that_is_not_understood_is_told(tmp_path, model, gap, steps, what):
@@ -154,6 +156,28 @@ def test_contact_that_is_not_understood_is_told(tmp_path, model, gap, steps, wha
     except sx.errors.MeshError as error:
         reported = str(error)
     assert re.search(re.escape(what), reported), reported
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "*SURFACE, NAME=P, TYPE=NODE\nFREEA\n" + PAIR.replace("ONE, OTHER", "P, OTHER") + LINEAR,
+        PAIR + "*SURFACE BEHAVIOR, PRESSURE-OVERCLOSURE=EXPONENTIAL\n1e-3, 1e6\n",
+    ],
+)
+def test_surfaces_of_nodes_and_exponential_pressures_are_hard_contact(tmp_path, model):
+    free = "*NSET, NSET=FREEA\n" + "".join(f"{k},\n" for k in (3, 6, 9, 12)) + model
+    path = write(tmp_path, rods(free) + PUSHED)
+    imported = import_deck(path, tmp_path / "out")
+    assert not imported.missed, imported.report()
+    (table,) = tables_of(imported)["contact"]
+    assert sorted(table["bodies"]) == ["part_1", "part_2"]
+    problem = sx.Scenario.read(imported.scenarios[1]).build()
+    x = problem.mesh.points[:, 0]
+    one, other = (problem.mesh.nodes_of(name) for name in imported.bodies)
+    u = problem.state.q - problem.mesh.points
+    ends = [u[nodes[x[nodes] == 1.0], 0].mean() for nodes in (one, other)]
+    assert ends == pytest.approx([DENSITY * 10.0 / YOUNG / 4.0] * 2, rel=0.05)
 
 
 def test_a_node_is_tied_to_a_large_face_among_small_ones():

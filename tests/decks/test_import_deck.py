@@ -224,15 +224,19 @@ def test_what_follows_a_motion_is_refused(tmp_path):
         ("*STATIC", "*STATIC, MASSLESS", "parameter 'MASSLESS'"),
         ("END, P4, -2.0e6", "END, CENTRIF, 3.", "loads 'CENTRIF'"),
         ("*ELASTIC\n", "*ELASTIC, TYPE=TRACTION\n", "TYPE='TRACTION'"),
-        ("200000000000.0, 0.3\n", "200000000000.0, 0.3, 0.\n1e11, 0.3, 100.\n", "depend on temperature"),
+        ("200000000000.0, 0.3\n", "200000000000.0, 0.3\n1e11, 0.3, 100.\n", "a temperature each, which ascends"),
+        ("200000000000.0, 0.3\n", "2e11, 0.3, 0.\n1e11, 0.3, 0.\n", "a temperature each, which ascends"),
+        ("*STATIC", "*HEAT TRANSFER, STEADY STATE\n*CFLUX\nRIGHT, 11, 1.", "heat is not computed"),
+        ("*STATIC", "*STATIC\n*FIXED MASS SCALING, TYPE=UNIFORM, DT=1e-6", "masses that are scaled change the motion"),
         ("ELSET=BAR, MATERIAL=STEEL", "ELSET=BAR, MATERIAL=GOLD", "no material 'GOLD'"),
         ("TYPE=C3D8,", "TYPE=C3D8P,", "elements 'C3D8P'"),
-        ("LEFT, 1\n", "LEFT, 11\n", "degree of freedom 11"),
+        ("LEFT, 1\n", "LEFT, 12\n", "degree of freedom 12"),
         ("*STATIC", "*STATIC\n*DLOAD, AMPLITUDE=B\nEND, P4, 1.", "no amplitude 'B'"),
         ("*STATIC", "*STATIC\n*DLOAD, TIME DELAY=1.\nEND, P4, 1.", "a TIME DELAY without an amplitude before it"),
         ("*STATIC", "*STATIC\n*DLOAD\nEND, P, 1.", "a load P, without the number of a side, is for shells, and 'END'"),
         ("*STATIC", "*DYNAMIC\n1e-4, 1e-3, , , 1e-5", "masses that are scaled"),
-        ("*DLOAD", "*BOUNDARY, TYPE=VELOCITY\nRIGHT, 1, 1, 3.\n*DLOAD", "TYPE='VELOCITY'"),
+        ("*DLOAD", "*BOUNDARY, TYPE=ACCELERATION\nRIGHT, 1, 1, 3.\n*DLOAD", "TYPE='ACCELERATION'"),
+        ("*DLOAD", "*BOUNDARY, TYPE=VELOCITY\nRIGHT, 1, 1, 3.\n*DLOAD", "in motions only, constant"),
         ("*STATIC", "*VISCO", "it is not supported"),
     ],
 )
@@ -242,6 +246,52 @@ def test_what_is_not_understood_is_told(tmp_path, old, new, what):
     imported = import_deck(write(tmp_path, text.replace(old, new, 1)), tmp_path / "out")
     assert what in missed(imported)[0]
     assert not imported.scenarios
+
+
+def test_heat_is_refused_by_one_sentence(tmp_path):
+    heat = step("*HEAT TRANSFER", "*BOUNDARY", "LEFT, 11, 11, 20.", "*DFLUX", "BAR, BF, 1.", "*FILM", "END, F4, 1., 2.")
+    imported = import_deck(write(tmp_path, bar(model="*CONDUCTIVITY\n50.\n") + PULLED + heat), tmp_path / "out")
+    assert [*imported.scenarios] == [1]
+    assert [one.why for one in imported.missed] == [
+        "heat is not computed; of the deck only steps before this one can be imported"
+    ]
+
+
+def test_constants_of_several_temperatures_are_the_first_where_there_is_no_temperature(tmp_path):
+    """As CalculiX 2.20, in which the end of this bar moves by σ L/E with the first E."""
+    text = bar() + PULLED
+    table = text.replace(", 0.3\n", ", 0.3, 20.\n1e11, 0.3, 100.\n").replace("7800.0\n", "7800., 20.\n7000., 90.\n")
+    imported = import_deck(write(tmp_path, table), tmp_path / "out")
+    material = tables_of(imported)["body"][0]["material"]
+    assert (material["young"], material["density"]) == (2e11, 7800.0)
+    cold = table.replace("0.3, 20.", "0.3, -20.")
+    imported = import_deck(write(tmp_path, cold), tmp_path / "cold")
+    assert "from -20 on; without temperatures programs take others" in str(imported.reasons[0])
+    heated = table.replace("*BOUNDARY", "*INITIAL CONDITIONS, TYPE=TEMPERATURE\nALL, 20.\n*BOUNDARY", 1)
+    imported = import_deck(write(tmp_path, heated), tmp_path / "heated")
+    assert "constants of 'STEEL' depend on temperature, which line" in str(imported.reasons[0])
+
+
+def test_supports_move_with_a_velocity(tmp_path):
+    text = bar(unit=1e-3, young=200e3, density=7.8e-9)
+    text += step("*DYNAMIC, DIRECT\n1e-6, 1e-5", "*BOUNDARY, TYPE=VELOCITY", "RIGHT, 1, 1, 3000.")
+    imported = import_deck(write(tmp_path, text), tmp_path / "out", units="mm-t-s")
+    moved = [table for table in tables_of(imported)["support"] if "velocity" in table]
+    assert [(table["components"], table["velocity"]) for table in moved] == [("x", [3.0, 0.0, 0.0])]
+
+
+def test_hybrid_elements_do_not_lock(tmp_path):
+    """A cantilever with ν = 0.4999 bends by P L³/3 E I; without the mean dilatation a tenth of that."""
+    across = "*BOUNDARY\nLEFT, 1, 3\n"
+    exact = 9 * 1e5 * 4.0**3 / (3 * 200e9 / 12.0)
+    found = []
+    for kind, parameters in (("C3D8H", ""), ("C3D8H", ", NLGEOM"), ("C3D8", "")):
+        text = bar(cells=(8, 2, 2), kind=kind).replace(", 0.3\n", ", 0.4999\n").replace("*BOUNDARY\nLEFT, 1\n", across)
+        text += step("*STATIC", "*CLOAD", "RIGHT, 2, 1e5", parameters=parameters)
+        u, _ = displacements(import_deck(write(tmp_path, text), tmp_path / f"out{len(found)}"))
+        found.append(u[:, 1].max() / exact)
+    assert found[:2] == pytest.approx([1.0, 1.0], abs=0.1)
+    assert found[2] < 0.2
 
 
 def test_densities_of_other_units_are_told(tmp_path):
@@ -463,6 +513,25 @@ def test_rigid_ends_move_with_the_rotation_of_their_reference_node(tmp_path, mod
     assert stored == pytest.approx(0.5 * work, rel=1e-6)
 
 
+def test_rigid_elements_and_equations_of_rotations(tmp_path):
+    """A rigid last row of elements turns with its reference node; the rotation of a second one is half of that."""
+    nodes = "*NODE\n2001, 5., 0.5, 0.5\n2002, 5., 0.5, 0.5\n2003, -1., 0.5, 0.5\n"
+    rigid = "*RIGID BODY, ELSET=END, REF NODE=2001\n*SURFACE, NAME=S, TYPE=NODE\nLEFT\n"
+    coupled = "*COUPLING, REF NODE=2003, SURFACE=S\n*KINEMATIC\n1, 3\n*EQUATION\n2\n2003, 4, 2., 2001, 4, -1.\n"
+    text = bar(model=nodes + rigid + coupled).replace("LEFT, 1\nORIGIN, 1, 3\nEDGE, 3\n", "2003, 1, 3\n2003, 5, 6\n")
+    imported = import_deck(write(tmp_path, text + step("*STATIC", "*CLOAD", "2001, 4, 40.")), tmp_path / "out")
+    assert not imported.missed, imported.report()
+    problem = sx.Scenario.read(imported.scenarios[1]).build()
+    points = problem.mesh.points
+    u = problem.state.q - points
+    (reference,), (turn,), (other,) = (problem.mesh.nodes_of(name) for name in ("node_2001", "turn_1", "turn_2"))
+    end = np.flatnonzero((points[:, 0] >= 3.0) & (points[:, 0] <= 4.0))
+    rigid_motion = u[reference] + np.cross(u[turn], points[end] - points[reference])
+    assert np.abs(u[end] - rigid_motion).max() < 1e-4 * np.abs(u).max()
+    assert u[turn, 0] > 0.0
+    assert u[other, 0] == pytest.approx(0.5 * u[turn, 0], rel=1e-4)
+
+
 def test_a_support_oblique_to_the_axes_lets_nodes_slide(tmp_path):
     model = "*TRANSFORM, NSET=RIGHT\n1., 1., 0., -1., 1., 0.\n"
     text = bar(model=model) + step("*STATIC", "*BOUNDARY", "RIGHT, 1", "*CLOAD", "RIGHT, 2, -1e3")
@@ -485,7 +554,9 @@ def test_a_support_oblique_to_the_axes_lets_nodes_slide(tmp_path):
         ("*EQUATION\n2\n10, 1, 1., NOBODY, 1, 1.\n", "there is no set 'NOBODY'"),
         ("*TIE, NAME=T\nA, B\n", "'B' is no surface"),
         ("*KINEMATIC\n1, 3\n", "outside of a \\*COUPLING"),
-        ("*RIGID BODY, ELSET=BAR, REF NODE=10\n", "'ELSET' is not supported"),
+        ("*RIGID BODY, ELSET=BAR\n", "needs an NSET or ELSET, and a REF NODE"),
+        ("*EQUATION\n2\n10, 11, 1., 11, 11, -1.\n", "an equation of temperatures; heat is not computed"),
+        ("*EQUATION\n2\n10, 4, 1., 11, 4, -1.\n", "an equation has a rotation of node 10, which has none"),
     ],
 )
 def test_constraints_that_are_not_understood_are_told(tmp_path, model, what):
@@ -565,6 +636,14 @@ def test_what_would_act_elsewhere_or_be_left_out_is_refused(tmp_path, old, new, 
         ("*NODE, NSET=ALL\n", "*NODE,, NSET=ALL, ,\n"),
         ("*STATIC\n", "*STATIC,\n"),
         ("*ELASTIC\n", "*ELASTIC, TYPE=ISO,\n"),
+        ("*HEADING\n", "*HEADING,\n"),
+        ("*HEADING\nA bar\n", "*HEADING,\nA bar\nof E = 200 GPa\n"),
+        ("*DLOAD\n", "*DLOAD, AMPLITUDE=\n"),
+        ("*STATIC\n", "*STATIC, SOLVER=\n"),
+        ("MATERIAL=STEEL\n", "MATERIAL=STEEL, ORIENTATION=,\n"),
+        ("*NODE, NSET=ALL\n", "*NSET, NSET=ALL, GENERATE\n10, 54\n*NODE, NSET=\n"),
+        ("*BOUNDARY\n", "*BOUNDARY, TYPE=, OP=\n"),
+        ("*BOUNDARY\n", "*BOUNDARY, FIXED\n"),
     ],
 )
 def test_a_comma_at_the_end_of_a_keyword_does_not_swallow_data(tmp_path, old, new):
@@ -644,3 +723,67 @@ def test_included_files_are_not_quoted(tmp_path, before, secret):
     with contextlib.suppress(MeshError):
         reported = "".join(sx.read_mesh(tmp_path / "bar.inp").unknown)
         assert "hush" not in reported.lower()
+
+
+# -- what is written before steps are tried -----------------------------------------------------------------------
+
+LOOSE = step("*STATIC", "*BOUNDARY, OP=NEW", "*CLOAD", "RIGHT, 1, 1.0")  # nothing holds the bar
+
+
+def test_meshes_of_results_have_the_numbers_of_the_deck(tmp_path):
+    imported = import_deck(write(tmp_path, bar() + PULLED), tmp_path / "out")
+    mesh = sx.Scenario.read(imported.scenarios[1]).build().mesh
+    assert mesh.point_numbers is not None
+    assert np.array_equal(mesh.point_numbers, imported.numbers)
+    deck = sx.read_mesh(tmp_path / "bar.inp")
+    assert deck.point_numbers is not None
+    assert deck.point_numbers.tolist() == [*range(10, 55)]
+    for number, cell in zip(mesh.cell_numbers["hexahedron"], mesh.cells["hexahedron"], strict=True):
+        nodes = deck.cells["hexahedron"][deck.cell_numbers["hexahedron"] == number][0]
+        assert np.array_equal(mesh.point_numbers[cell], deck.point_numbers[nodes])
+    assert mesh.cell_numbers["quad"].min() > 16  # faces under a load, which the deck has no numbers for
+    both = sx.merge({"a": deck, "b": sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="hexahedra")})
+    assert both.cell_numbers["hexahedron"].tolist() == [*deck.cell_numbers["hexahedron"], 0]
+    assert both.point_numbers is not None
+    assert both.point_numbers[45:].tolist() == [0] * 8
+
+
+def test_mesh_and_scenario_are_written_before_the_scenario_is_tried(tmp_path):
+    lines = []
+    imported = import_deck(write(tmp_path, bar() + LOOSE), tmp_path / "out", progress=lines.append)
+    mesh, scenario = tmp_path / "out" / "bar.mesh.inp", tmp_path / "out" / "bar.toml"
+    assert lines == [f"{mesh}: 45 nodes", f"{scenario}: step 1"]
+    assert mesh.exists()
+    assert scenario.exists()
+    assert not imported.scenarios
+    assert "its scenario is refused" in str(imported.reasons[0])
+
+
+def test_scenarios_are_tried_within_a_limit(tmp_path):
+    path = write(tmp_path, bar() + PULLED)
+    imported = import_deck(path, tmp_path / "short", limit=1e-9)
+    assert [*imported.scenarios] == [1]
+    assert "bar.toml was not tried to its end within 1e-09 s" in imported.report()
+    imported = import_deck(write(tmp_path, bar() + LOOSE), tmp_path / "none", limit=0.0)
+    assert [*imported.scenarios] == [1]
+    with pytest.raises(InvalidArgument, match="limit must not be negative"):
+        import_deck(path, tmp_path / "negative", limit=-1.0)
+
+
+def test_the_mesh_is_written_whatever_is_not_understood(tmp_path):
+    with pytest.raises(MeshError, match=r"40000 kg/m³, heavier than any solid. .*--units"):
+        import_deck(write(tmp_path, bar(density=4e4) + PULLED), tmp_path / "heavy")
+    assert len(sx.read_mesh(tmp_path / "heavy" / "bar.mesh.inp").points) == 45
+    lines = "*NODE\n1, 0., 0., 0.\n2, 1., 0., 0.\n3, 2., 0., 0.\n*ELEMENT, TYPE=GAPUNI, ELSET=G\n7, 1, 2\n9, 2, 3\n"
+    imported = import_deck(write(tmp_path, "*SENSOR\n" + lines + step("*STATIC")), tmp_path / "lines")
+    assert len(sx.read_mesh(imported.mesh, require_volume=False).cells["line"]) == 2
+    assert "has no volume cells such as tetrahedra; it has 2 line" in str(imported.reasons[0])
+    assert "elements 'GAPUNI' cannot be computed with" in str(imported.reasons[0])
+
+
+def test_the_first_reason_is_one_that_refuses_the_step(tmp_path):
+    text = bar(model="*SENSOR, NAME=A\n") + PULLED.replace("*DLOAD", "*DLOAD\nEND, HYDRO, 1.")
+    path = write(tmp_path, text)
+    assert "*SENSOR" in str(import_deck(path, tmp_path / "strict").reasons[0])
+    loose = import_deck(path, tmp_path / "loose", strict=False)
+    assert [one.keyword for one in loose.reasons] == ["DLOAD"]

@@ -20,6 +20,13 @@ V = np.array([[0.1, 0, 0], [0, 0.2, 0], [0, 0, 0.1], [-0.1, 0, 0.1]])
 RUBBER = sx.NeoHookean(lmbda=60.0, mu=40.0, density=10.0)
 SPRINGS = sx.Bars(PAIRS, sx.measures.GreenStrain(10.0, 1.2))
 ELASTIC = sx.Solid(POINTS, CELLS, RUBBER)
+BRICK = sx.Solid(
+    sx.box((1.0, 1.0, 1.0), (1, 1, 1), split="hexahedra").points,
+    [range(8)],
+    RUBBER,
+    None,
+    "mean-dilatation",
+)
 WALL = sx.HalfSpace((0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
 ROD = sx.measures.RigidBars.between(POINTS, [[0, 1]])
 RISE = sx.actions.TimeFunction.steady(0.1)
@@ -202,6 +209,20 @@ def relax(part: Any) -> None:
     state = strained.state(1.01 * POINTS, V, internal={"part": part.unstrained()})
     finite(state.a)
     finite(list(strained.energies_of(state).values()))
+
+
+def flow(part: Any) -> None:
+    """Take a body that flows into a system, and look at its forces and its energy where it has been strained."""
+    strained = sx.System(np.ones(len(BRICK.points)), {}, inelastic={"part": part})
+    state = strained.state(BRICK.points * [1.01, 1.0, 0.99])
+    finite(state.a)
+    finite(list(strained.energies_of(state).values()))
+
+
+def harden(hardening: Any) -> None:
+    """Look at the yield stress and the plastic work of a hardening."""
+    finite(hardening.yield_stress(0.3))
+    finite(hardening.plastic_work(0.3))
 
 
 def touch(contact: sx.fem.Energy, **loads: Any) -> None:
@@ -450,7 +471,7 @@ def calls() -> dict[str, Call]:
             sx.structures.JointLoad,
             lambda load: turn_hinge({}, {"load": load}),
             joint=hinge(),
-            moment=([0.0, 1.0], [0.0, 2.0]),
+            moment=lambda t: 2.0 * t,
             damping=0.1,
             friction=0.2,
             slip=0.1,
@@ -646,6 +667,11 @@ def calls() -> dict[str, Call]:
         ),
         "ViscousStress": _call(sx.ViscousStress, apply, solid=ELASTIC, viscosity=0.1, bulk=0.2),
         "ViscousStress.proportional": _call(sx.ViscousStress.proportional, apply, solid=ELASTIC, time=0.01),
+        "Plastic": _call(sx.Plastic, flow, solid=BRICK, hardening=sx.Hardening(0.01)),
+        "Hardening": _call(
+            sx.Hardening, harden, yield_stress=1.0, modulus=0.1, saturation_stress=2.0, saturation_rate=3.0
+        ),
+        "Hardening.table": _call(sx.Hardening.table, harden, strains=[0.0, 0.1], stresses=[1.0, 1.5]),
         "Viscoelastic": _call(sx.Viscoelastic, relax, solid=ELASTIC, moduli=[10.0, 5.0], times=[0.1, 1.0]),
         "Viscoelastic.prony": _call(sx.Viscoelastic.prony, relax, solid=ELASTIC, ratios=[0.3, 0.2], times=[0.1, 1.0]),
         "EnergyMomentum": _call(sx.EnergyMomentum, move, **step, compensated=False),

@@ -123,7 +123,7 @@ CALLS: Mapping[str, list[tuple[str, ...]]] = {
     "view": [("{}", "--html", "{out}.html"), ("{}", "--html")],
     "report": [("{}",)],
     "export": [
-        *(("{}", "--to", f"{{out}}.{kind}") for kind in ("csv", "h5", "vtu", "pvd", "vtkhdf")),
+        *(("{}", "--to", f"{{out}}.{kind}") for kind in ("csv", "h5", "vtu", "frd", "pvd", "vtkhdf")),
         ("{}", "--to", "{out}.csv", "--probe", "seen"),
     ],
     "mesh": [("convert", "{}", "{out}.vtu")],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import random
 import sys
@@ -14,24 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import api_calls
+import isolated
 import numpy as np
 import pytest
 
 HERE = Path(__file__).parent
 SECONDS = 60.0  # of processor time for one trial, compilation included
 
-
-def _beside(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-isolated = _beside("isolated")
 
 # What is not called: abstract classes, plain records that functions give, and what draws.
 NOT_CALLED = {
@@ -152,7 +141,7 @@ def replaced(key: str, value: Any) -> dict[str, Any]:
 
 def every_trial() -> list[tuple[str, str, str]]:
     """Return all trials: the names of a call, of its argument, and of what it is replaced by."""
-    calls = _beside("api_calls").calls()
+    calls = api_calls.calls()
     return [
         (name, key, what)
         for name, call in calls.items()
@@ -184,7 +173,6 @@ _CALLS: dict[str, Any] = {}
 
 def trial(task: list[str]) -> str:
     """Return the outcome of a call with one argument replaced (in its own process)."""
-    api_calls = _beside("api_calls") if "api_calls" not in sys.modules else sys.modules["api_calls"]
     if not _CALLS:
         os.chdir(tempfile.mkdtemp())
         api_calls.furnish()
@@ -223,14 +211,13 @@ def judged(error: Exception) -> str:
 def test_all_public_names_are_called():
     import symplex
 
-    called = {name.split(".")[0] for name in _beside("api_calls").calls()}
+    called = {name.split(".")[0] for name in api_calls.calls()}
     families = [getattr(symplex, family) for family in symplex._FAMILIES if family != "errors"]
     public = {*symplex._FAMILY_OF, *(name for family in families for name in family.__all__)}
     assert called - {"Motion", "Integrator", "Scenario"} == public - NOT_CALLED
 
 
 def test_calls_are_valid(tmp_path):
-    api_calls = _beside("api_calls")
     with contextlib.chdir(tmp_path):
         api_calls.furnish()
         for name, call in api_calls.calls().items():

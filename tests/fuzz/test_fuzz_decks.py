@@ -5,16 +5,15 @@ A line of a deck that is left out silently is a wrong answer, as one of a mesh i
 
 from __future__ import annotations
 
-import importlib.util
 import random
 import re
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
+import deck_files
+import isolated
 import pytest
 
 from symplex.decks import import_deck
@@ -24,19 +23,6 @@ HERE = Path(__file__).parent
 REFUSED, CHANGED, LISTED, WITHOUT_MEANING, SILENT = "refused", "changed", "listed", "without meaning", "silent"
 _LINE = re.compile(r"\(line \d+\)")
 _NUMBER = re.compile(r"(?<![\w.])[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?(?![\w.])")
-
-
-def _beside(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-deck_files, isolated = _beside("deck_files"), _beside("isolated")
 
 
 def with_another_letter(line: str) -> list[str]:

@@ -6,16 +6,15 @@ listed as unknown (`symplex.meshes.formats.account`), and these trials look for 
 
 from __future__ import annotations
 
-import importlib.util
 import random
 import re
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
+import isolated
+import mesh_files
 import pytest
 
 from symplex.errors import MeshError
@@ -28,19 +27,6 @@ COMMENTS = {"abaqus": ("**",), "nastran": ("$",), "lsdyna": ("$",), "radioss": (
 # Texts whose numbers are not: one character more or less of base64 may be one of its ends.
 BINARY = ("vtu of symplex", "vtu compressed")
 REFUSED, CHANGED, LISTED, WITHOUT_MEANING, SILENT = "refused", "changed", "listed", "without meaning", "silent"
-
-
-def _beside(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-isolated, mesh_files = _beside("isolated"), _beside("mesh_files")
 
 
 def with_another_letter(line: str) -> list[str]:

@@ -6,7 +6,6 @@ other formats it is not known what a damaged file says: they must be read or ref
 
 from __future__ import annotations
 
-import importlib.util
 import random
 import struct
 import sys
@@ -16,24 +15,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import isolated
+import mesh_files
+import mesh_judges
 import pytest
 
 HERE = Path(__file__).parent
 SECONDS = 20.0  # of processor time for one trial
 MEMORY = 1 << 30  # bytes that one trial may take
 
-
-def _beside(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-isolated, mesh_files, mesh_judges = _beside("isolated"), _beside("mesh_files"), _beside("mesh_judges")
 
 # -- damage ---------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ with its pictures and reports.
 
 from __future__ import annotations
 
-import importlib.util
 import random
 import re
 import shutil
@@ -15,27 +14,15 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import isolated
 import pytest
+import result_kinds
+import scenario_pairs
+import test_fuzz_scenarios as fuzz_scenarios
 
 HERE = Path(__file__).parent
-
-
-def _module(name: str) -> ModuleType:
-    """Return a module of this folder, which is no package."""
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-isolated, scenario_pairs, fuzz_scenarios = map(_module, ("isolated", "scenario_pairs", "test_fuzz_scenarios"))
-result_kinds = _module("result_kinds")
 
 SECONDS = 120.0  # of processor time for one trial, compiling included
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import random
@@ -18,15 +17,11 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+import damages
 import numpy as np
 import pytest
 
 HERE = Path(__file__).parent
-_spec = importlib.util.spec_from_file_location("damages", HERE / "damages.py")
-assert _spec is not None
-assert _spec.loader is not None
-damages = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(damages)
 
 SECONDS = 600.0  # for one trial, of seconds
 _MEMORY = 8 << 30  # bytes of addresses

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import json
 import math
 import random
@@ -17,15 +16,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import isolated
 import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-_spec = importlib.util.spec_from_file_location("isolated", HERE / "isolated.py")
-assert _spec is not None
-assert _spec.loader is not None
-isolated = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(isolated)
 
 SECONDS = 20.0  # of processor time for one trial
 RUNNING = 2.0  # s of processor time after which a run is left

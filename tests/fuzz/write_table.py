@@ -6,9 +6,8 @@ Rows of the fuzzers that are not run stay as they are.
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,13 +27,7 @@ def fuzzers(names: list[str]) -> Iterator[tuple[str, object]]:
         name = path.stem.removeprefix("test_fuzz_")
         if names and name not in names:
             continue
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
-        yield name, module
+        yield name, importlib.import_module(path.stem)
 
 
 def rows(counts: Counter[tuple[str, str]]) -> list[str]:

@@ -8,6 +8,9 @@ import pytest
 import symplex as sx
 from symplex.commands.cli import main
 from symplex.errors import OutputError
+from symplex.meshes.midside_nodes import quadratic
+from symplex.meshes.series.series import Block, open_series
+from symplex.runs.frd import frd_of
 
 TEXT = """
 [[body]]
@@ -75,6 +78,78 @@ def test_frames_as_vtu_and_as_a_series_of_another_format(folder, tmp_path, capsy
     np.testing.assert_array_equal(again.times, result.times)
     for i in range(3):
         np.testing.assert_array_equal(again.frame(i).displacement, result.series.frame(i).displacement)
+
+
+def frd(path):
+    """Return nodes, elements by type, and data by time and name, as the columns of the format have them."""
+    nodes, elements, data, into = {}, [], {}, {}
+    for line in path.read_text().splitlines():
+        if line[:6] == "    2C":
+            into = nodes
+        elif line[:6] == "    3C":
+            into = elements
+        elif line[:6] == "  100C":
+            time = float(line[12:24])
+        elif line[:3] == " -4":
+            into = data[time, line[5:13].strip()] = {}
+        elif line[:3] == " -1" and into is elements:
+            elements.append((int(line[13:18]), []))
+        elif line[:3] == " -2":
+            elements[-1][1].extend(int(line[k : k + 10]) for k in range(3, len(line), 10))
+        elif line[:3] == " -1":
+            into[int(line[3:13])] = [float(line[k : k + 12]) for k in range(13, len(line), 12)]
+        else:
+            assert line.split()[0].startswith(("1Csymplex", "1Cx", "1PSTEP", "-3", "-5", "9999")), line
+    return nodes, elements, data
+
+
+def test_frames_as_calculix_has_them(folder, tmp_path):
+    result = sx.read_result(folder)
+    assert main(["export", str(folder), "--to", str(tmp_path / "out.frd")]) == 0
+    nodes, elements, data = frd(tmp_path / "out.frd")
+    np.testing.assert_allclose([nodes[k + 1] for k in range(len(nodes))], result.series.points, atol=1e-5)
+    (kind,) = result.series.blocks["block"].cells
+    assert {number for number, _ in elements} == {{"tetra": 3, "hexahedron": 1}[kind]}
+    expected = result.series.blocks["block"].cells[kind] + 1
+    np.testing.assert_array_equal([row for _, row in elements], expected)
+    for frame in result.series.frames():
+        found = data[float(f"{frame.t:.5E}"), "DISP"]
+        np.testing.assert_allclose([found[k + 1] for k in range(len(nodes))], frame.displacement, rtol=1e-5, atol=1e-12)
+        assert len(data[float(f"{frame.t:.5E}"), "VELO"]) == len(nodes)
+
+
+@pytest.mark.parametrize(("split", "base"), [("hexahedra", 4), ("wedges", 3)])
+def test_quadratic_cells_have_the_order_of_calculix(tmp_path, split, base):
+    """After the middles of the edges of the base come those between base and top, then those of the top."""
+    mesh = sx.box((1.0, 2.0, 3.0), (1, 1, 1), split="hexahedra")
+    if split == "wedges":
+        cells = mesh.cells["hexahedron"]
+        two = np.concatenate([cells[:, [0, 1, 2, 4, 5, 6]], cells[:, [0, 2, 3, 4, 6, 7]]])
+        mesh = sx.Mesh(mesh.points, {"wedge": two})
+    mesh = quadratic(mesh)
+    cells = {kind: rows for kind, rows in mesh.cells.items() if kind in ("hexahedron20", "wedge15")}
+    path = tmp_path / "motion.vtkhdf"
+    with open_series(path, mesh.points, {"body": Block.of(cells)}) as writer:
+        writer.append(0.0, np.zeros_like(mesh.points))
+    (tmp_path / "out.frd").write_bytes(frd_of(sx.read_series(path), "x"))
+    nodes, elements, _ = frd(tmp_path / "out.frd")
+    x = {number: np.array(place) for number, place in nodes.items()}
+    ring = range(base)
+    pairs = [(k, (k + 1) % base) for k in ring] + [(k, k + base) for k in ring]
+    pairs += [(k + base, (k + 1) % base + base) for k in ring]
+    for number, row in elements:
+        assert number == {4: 4, 3: 5}[base]
+        for middle, (a, b) in zip(row[2 * base :], pairs, strict=True):
+            np.testing.assert_allclose(x[middle], 0.5 * (x[row[a]] + x[row[b]]), atol=1e-5)
+
+
+def test_cells_that_calculix_does_not_have_are_refused(tmp_path):
+    path = tmp_path / "motion.vtkhdf"
+    points = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]], float)
+    with open_series(path, points, {"body": Block.of({"pyramid": np.arange(5, dtype=np.int32)[None]})}) as writer:
+        writer.append(0.0, np.zeros_like(points))
+    with pytest.raises(OutputError, match="no elements for cells of the type 'pyramid'"):
+        frd_of(sx.read_series(path), "x")
 
 
 def test_what_cannot_be_exported_is_told_in_a_sentence(folder, tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """Scenarios of rigid bodies and nothing else: free flight, pivots, collisions, results and mistakes."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -117,3 +118,61 @@ def test_what_has_no_end_is_drawn_around_rigid_bodies_and_single_points():
         np.testing.assert_allclose(corners.mean(axis=0), [middle, middle, -0.5], atol=1e-12)
         np.testing.assert_allclose(np.ptp(corners, axis=0), [2 * half, 2 * half, 0.0], atol=1e-12)
         assert np.ptp(blocks["pipe"].points[:, 2]) > 0.1
+
+
+PENDULUM = """
+[[rigid_body]]
+name = "bob"
+mesh = { box = [0.1, 0.2, 0.3] }
+density = 1000
+pivot = [0, 0, 0.4]
+angular_velocity = [0.5, 0.2, 1.0]
+[gravity]
+acceleration = [0, 0, -9.81]
+[run]
+duration = 0.1
+frames = 1
+[integrator]
+dt = 1e-3
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "framed"),
+    [
+        ('kind = "newmark"', True),
+        ('kind = "newmark"\norder = 4', True),
+        ('kind = "newmark"\nbeta = 0.25', True),
+        ('kind = "energy-momentum"', True),
+        ('kind = "midpoint"', True),
+        ('kind = "generalized-alpha"', True),
+        ('kind = "hht"', True),
+        ('kind = "graham-jelenic"\nscheme = "energy-momentum"', False),
+        ('kind = "zhang-skeel"', False),
+        ('kind = "variational-midpoint"', False),
+    ],
+)
+def test_a_pendulum_hangs_on_its_pivot_under_all_methods(keys, framed):
+    """As a frame that is held exactly where the method takes frames, by energies where it does not."""
+    problem = sx.Scenario.parse(PENDULUM + keys, "pendulum.toml").build()
+    bob = problem.rigid_sets.rigid_sets["bob"]
+    assert (problem.system.frames is not None) == framed == ("rigidity" not in problem.system.energies)
+    end = problem.integrator.start(problem.system, problem.state).advance(0.1)
+    center, _, spin = bob.pose(end.q, end.v)
+    away = abs(np.linalg.norm(center - [0.0, 0.0, 0.4]) - 0.4)
+    assert away < (1e-12 if framed else 5e-3)
+    inertia = bob.properties.inertia[2, 2]
+    assert spin[2] * inertia == pytest.approx(1.0 * inertia, rel=0.05)
+    assert problem.system.angular_momentum(end)[2] == pytest.approx(
+        problem.system.angular_momentum(problem.state)[2], rel=1e-4 if framed else 1e-2
+    )
+
+
+def test_a_composition_has_its_order_with_a_rigid_body():
+    ends = []
+    for dt in (2e-3, 1e-3, 5e-4):
+        text = PENDULUM.replace("dt = 1e-3", f"dt = {dt}") + 'kind = "newmark"\norder = 4\n'
+        problem = sx.Scenario.parse(text, "pendulum.toml").build()
+        ends.append(problem.integrator.start(problem.system, problem.state).advance(0.1).q)
+    errors = [np.abs(one - other).max() for one, other in pairwise(ends)]
+    assert 3.5 < np.log2(errors[0] / errors[1]) < 4.5

@@ -261,7 +261,7 @@ def test_skins_are_closed_and_hold_the_volume(section, path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("height", "hight", "unknown key 'hight' in section; did you mean 'height'?"),
+        ("height", "hight", "unknown key 'hight' in section; did you mean 'height'? See docs/scenario/beam.md."),
         (", thickness = 0.004", "", "section of kind 'box' needs thickness; given: height, width."),
         ("0.004", "0.03", "Section.box: thickness must be less than half of the smaller side = 0.03 m, got 0.03 m."),
         (BOX, "", "needs section: beams are of a section and a material, or of properties."),

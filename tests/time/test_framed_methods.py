@@ -272,3 +272,51 @@ def test_viscoelastic_bodies_and_frames_under_rattle():
     energies = motion.energies(end)
     assert energies["work_viscous"] < -1e-3
     assert abs(energies["balance"] / system.energies_of(start)["total"] - 1.0) < 1e-4
+
+
+# -- damping ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [sx.EnergyMomentum, sx.GeneralizedAlpha, sx.Newmark])
+def test_drag_takes_momenta_of_frames_at_its_rate(method):
+    """Rayleigh's part of the mass, on particles: m v and L fall as exp(−α t)."""
+    _, system, start = flying(2)
+    loads = {"drag": sx.actions.Drag(np.asarray(system.mass), 0.8)}
+    damped = sx.System(np.asarray(system.mass), system.energies, frames=system.frames, loads=loads)
+    motion = method(2e-3).start(damped, damped.state(start.q, start.v))
+    end = motion.advance(1.0)
+    assert_allclose(damped.momentum(end), np.exp(-0.8) * damped.momentum(start), rtol=1e-6)
+    assert_allclose(damped.angular_momentum(end), np.exp(-0.8) * damped.angular_momentum(start), rtol=1e-4)
+    assert motion.energies(end)["work_drag"] < 0.0
+
+
+def test_dashpots_take_energy_of_frames_and_no_momentum():
+    """Between the ends of a beam, with all work accounted for."""
+    built, system, start = flying(3)
+    mass, ends = np.asarray(system.mass), [[built.particles([0])[0, 0], built.particles([3])[0, 0]]]
+    damped = sx.System(mass, system.energies, frames=system.frames, loads={"dashpot": sx.actions.Dashpots(ends, 50.0)})
+    motion = sx.EnergyMomentum(0.02).start(damped, damped.state(start.q, start.v))
+    end = motion.advance(4.0)
+    energies, energy = motion.energies(end), system.energies_of(start)["total"]
+    assert energies["work_dashpot"] < -1e-3 * energy
+    assert abs(energies["balance"] / energy - 1.0) < 1e-12
+    for momentum in (damped.momentum, damped.angular_momentum):
+        assert np.linalg.norm(momentum(end) - momentum(start)) < 1e-11 * np.linalg.norm(momentum(start))
+
+
+def test_stiffness_damping_damps_small_motions_of_beams():
+    """Rayleigh's part of the stiffness: the first mode of a cantilever has the ratio β ω/2."""
+    built = spaghetti(3)
+    mass, fixed = built.mass, built.fixed([0])
+    system = sx.System(mass, {"beams": built.energy}, frames=built.frames, fixed=fixed)
+    modes = sx.modes.natural_modes(system, system.state(built.points), 1)
+    omega, shape = 2.0 * np.pi * modes.frequencies[0], modes.shapes[0]
+    loads = {"beta": sx.actions.StiffnessDamping(built.energy, built.points, 0.2 / omega)}
+    damped = sx.System(mass, {"beams": built.energy}, frames=built.frames, fixed=fixed, loads=loads)
+    v = 1e-5 * shape
+    motion = sx.EnergyMomentum(0.005 * 2.0 * np.pi / omega).start(damped, damped.state(built.points, v))
+    end = motion.advance(round(0.5 / 0.005) * 0.005 * 2.0 * np.pi / omega)
+    # After half of an undamped period: v = v0 exp(−ζ ω t) [cos ω_d t − ζ ω/ω_d sin ω_d t]
+    t, fast = end.t, omega * np.sqrt(1.0 - 0.01)
+    factor = np.exp(-0.1 * omega * t) * (np.cos(fast * t) - 0.1 * omega / fast * np.sin(fast * t))
+    assert_allclose(np.vdot(end.v, mass[:, None] * v) / np.vdot(v, mass[:, None] * v), factor, rtol=2e-3)

@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose
 
 import symplex as sx
 from reference.mechanisms import Bodies, pair
-from symplex.errors import InvalidSystem, StepFailed
+from symplex.errors import InfeasibleStart, InvalidSystem, StepFailed
 from symplex.fem.structures.joint_laws import JointLoad, JointSpring
+from symplex.fem.structures.joints import Joint
 
 INERTIA = 2.0 * (0.3**2 + 0.1**2)  # of the wheel about its axle, kg m²
 
@@ -190,3 +191,82 @@ def test_a_spring_that_is_turned_too_far_is_refused():
     _, system, state = wheel(20.0, energies=lambda joint: JointSpring(joint, 0.1))
     with pytest.raises(StepFailed, match=r"did not converge.* at node 0 \('spring'\)"):
         sx.EnergyMomentum(0.01).start(system, state).advance(1.0)
+
+
+# -- angles and displacements that are given ------------------------------------------------------------------------
+
+
+def driven(kind="revolute", function=None, method=None):
+    """A wheel on an axle whose angle is given, with a second one on a spring that hangs on it."""
+    bodies = Bodies()
+    bodies.add(2.0, [0.0, 0.0, 0.0], [0.3, 0.2, 0.1])
+    bodies.add(1.0, [0.0, 0.5, 0.0], [0.3, 0.2, 0.1])
+    axis = [0.0, 1.0, 0.0]
+    what = "angle" if kind == "revolute" else "displacement"
+    given = {
+        what: function
+        or sx.actions.TimeFunction(
+            lambda t: np.sin(3.0 * t) - 3.0 * t, lambda t: 3.0 * np.cos(3.0 * t) - 3.0, lambda t: -9.0 * np.sin(3.0 * t)
+        )
+    }
+    nodes = bodies.frames.nodes
+    joints = {
+        "motor": Joint(kind, (nodes[0], None), bodies.points, [0.0, 0.0, 0.0], axis, **given),
+        "follower": Joint(kind, (nodes[1], nodes[0]), bodies.points, [0.0, 0.5, 0.0], axis),
+    }
+    system = bodies.system(joints, {"spring": JointSpring(joints["follower"], 2.0)})
+    return bodies, joints, system, system.state(bodies.points)
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_a_given_angle_is_kept_and_its_work_is_in_the_balance(kind):
+    """Against J β̈ = −k β − J α̈ of the follower's angle β; the work is what both have of energy."""
+    _, joints, system, state = driven(kind)
+    motion = sx.EnergyMomentum(0.005).start(system, state)
+    value = "angle" if kind == "revolute" else "displacement"
+    inertia = 1.0 * (0.3**2 + 0.1**2) if kind == "revolute" else 1.0
+    omega = np.sqrt(2.0 / inertia)
+    for t in (0.5, 1.0):
+        end = motion.advance(t)
+        angle = getattr(joints["motor"], value)(end.q)
+        assert_allclose(angle, np.sin(3.0 * t) - 3.0 * t, atol=1e-13)
+        # β̈ + ω² β = 9 sin 3t from rest
+        beta = 9.0 / (omega**2 - 9.0) * (np.sin(3.0 * t) - 3.0 / omega * np.sin(omega * t))
+        assert_allclose(getattr(joints["follower"], value)(end.q), beta, atol=2e-3)
+        energies = motion.energies(end)
+        assert energies["total"] > 0.1
+        assert abs(energies["balance"]) < 1e-12
+        assert_allclose(energies["work_motor"], energies["total"], rtol=1e-12)
+    # The moment that keeps it: that of the spring and of what both wheels are accelerated by
+    reaction = system.joint_reactions(end)["motor"]
+    first = 2.0 * (0.3**2 + 0.1**2) if kind == "revolute" else 2.0
+    expected = first * -9.0 * np.sin(3.0) - 2.0 * getattr(joints["follower"], value)(end.q)
+    found = reaction.moment if kind == "revolute" else reaction.force
+    assert_allclose(found[1], expected, rtol=1e-3)  # of velocities that are so by O(h²)
+
+
+def test_it_is_of_second_order_and_goes_on_to_the_last_bit():
+    _, joints, system, state = driven()
+    ends = [sx.EnergyMomentum(h).start(system, state).advance(1.0) for h in (0.02, 0.01, 0.005)]
+    angles = np.array([joints["follower"].angle(end.q) for end in ends])
+    assert_allclose(np.log2((angles[0] - angles[1]) / (angles[1] - angles[2])), 2.0, atol=0.1)
+    method = sx.Midpoint(0.01)
+    motion = method.start(system, state)
+    motion.advance(0.5)
+    stored = motion.checkpoint()
+    assert np.array_equal(method.resume(system, stored).advance(1.0).q, motion.advance(1.0).q)
+
+
+def test_what_is_given_must_be_so_at_the_start_and_by_a_method_that_moves_it():
+    ahead = sx.actions.TimeFunction(lambda t: 0.1 + t, lambda t: 1.0, lambda t: 0.0)
+    _, _, system, state = driven(function=ahead)
+    with pytest.raises(InfeasibleStart, match="joint 'motor' is open at the start"):
+        sx.EnergyMomentum(0.01).start(system, state)
+    _, _, system, state = driven(function=sx.actions.TimeFunction.steady(3.0))
+    with pytest.raises(InfeasibleStart, match="velocities at the start open joint 'motor'"):
+        sx.EnergyMomentum(0.01).start(system, state)
+    with pytest.raises(InvalidSystem, match="cannot move joints, but the angle of joint 'motor' is given;"):
+        sx.Rattle(0.001, {}).start(system, state)
+    _, ball = pair("spherical")
+    with pytest.raises(InvalidSystem, match="a spherical joint has no angle"):
+        Joint("spherical", ball.bodies, np.zeros((8, 3)) + pair("spherical")[0].points, [0.0, 0.0, 0.0], angle=ahead)

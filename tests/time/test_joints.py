@@ -155,7 +155,36 @@ def test_histories_have_reactions_and_angles():
     assert_allclose([shown[f"hinge_force_{axis}"] for axis in "xyz"], system.joint_reactions(state)["hinge"].force)
 
 
+def test_a_pendulum_that_hangs_from_a_moving_support():
+    """In steady acceleration of its support it swings about where atan(a/g) says; all work is in the balance."""
+    bodies = Bodies()
+    bodies.add(1.0, [0.0, 0.0, 0.0], [0.1, 0.1, 0.1])
+    bodies.add(2.0, [0.0, 0.0, -0.5], [0.05, 0.05, 0.25])
+    hinge = bodies.joint("revolute", 1, 0, [0.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    ramp = sx.actions.TimeFunction(lambda t: t * t, lambda t: 2.0 * t, lambda t: 2.0)
+    moving = {"cart": sx.actions.SupportTranslation([0, 1, 2, 3], "x", ramp)}
+    energies = {"weight": sx.Gravity(bodies.mass, (0.0, 0.0, -9.81))}
+    fixed = np.zeros((8, 3), bool)
+    fixed[:4, 1:] = True
+    system = bodies.system({"hinge": hinge}, energies, moving=moving, fixed=fixed)
+    state = system.state(bodies.points)
+    assert_allclose(system.joint_reactions(state)["hinge"].force[1:], [0.0, 2.0 * 9.81], atol=1e-12)
+    motion = sx.EnergyMomentum(0.005).start(system, state)
+    angles = []
+    for t in np.arange(1, 61) * 0.05:
+        state = motion.advance(t)
+        angles.append(hinge.angle(state.q))
+    energies = motion.energies(state)
+    balance = energies["total"] - energies["work_cart"]
+    assert abs(balance - system.energies_of(system.state(bodies.points))["total"]) < 1e-11 * energies["total"]
+    assert_allclose(0.5 * (max(angles) + min(angles)), np.arctan2(2.0, 9.81), rtol=1e-2)
+    assert np.abs(system.joints.violations(state.q)).max() < 1e-13
+
+
 # -- redundant joints -----------------------------------------------------------------------------------------------
+
+
+GROUND = ("hinge 0", "hinge 3")  # of the joints of the linkage
 
 
 def four_bar():
@@ -192,6 +221,29 @@ def test_redundant_joints_of_a_four_bar_linkage():
     assert_allclose(reactions["hinge 0"].force + reactions["hinge 3"].force, borne, atol=1e-9)
     with pytest.raises(sx.errors.RedundantConstraints, match="constraints are redundant"):
         sx.Rattle(1e-3, {}).start(system, start)
+
+
+def test_a_four_bar_linkage_comes_to_rest_and_swings_about_it():
+    """Half a period of its only mode reverses the velocities of a small swing."""
+    bodies, system = four_bar()
+    rest = sx.equilibria.static_equilibrium(system, bodies.points)
+    assert rest.stable
+    assert bodies.frames.centers(rest.state.q)[0, 2] < -0.05
+    borne = sum(reaction.force for name, reaction in system.joint_reactions(rest.state).items() if name in GROUND)
+    assert_allclose(borne, [0.0, 0.0, 9.81 * bodies.mass.sum()], atol=1e-10)
+    modes = sx.modes.natural_modes(system, rest.state, 1)
+    half = 0.5 / modes.frequencies[0]
+    start = system.state(rest.state.q, 1e-4 * modes.shapes[0])
+    end = sx.EnergyMomentum(half / 100.0).start(system, start).advance(half)
+    assert_allclose(end.v, -start.v, atol=2e-3 * np.abs(start.v).max())
+
+
+def test_a_pendulum_falls_to_rest():
+    bodies, system = pendulum()
+    level = bodies.points @ np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+    rest = sx.equilibria.static_equilibrium(system, level)
+    assert rest.stable
+    assert_allclose(system.joints["hinge"].angle(rest.state.q), 0.0, atol=1e-9)
 
 
 def test_a_four_bar_linkage_has_one_mode():

@@ -6,9 +6,14 @@ from numpy.testing import assert_allclose
 
 import symplex as sx
 from reference.surfaces import distorted, sheet, surface
+from symplex.contact.bodies import BodyContact
+from symplex.contact.obstacles import HalfSpace
+from symplex.contact.rigid import RigidContact
+from symplex.contact.surfaces import Surface
 from symplex.fem.structures.frames import Frames
 from symplex.fem.structures.moments import Moment
 from symplex.fem.structures.shell import shells
+from symplex.meshes.mesh import Mesh
 
 
 def tumbling(n=3, bent=1.5, triangles=False, properties=None):
@@ -146,3 +151,49 @@ def test_explicit_steps_do_not_fall_with_the_thickness_where_particles_are_apart
             energies.append(system.energies_of(end)["total"] / system.energies_of(start)["total"])
     assert not 0.5 < energies[0] < 2.0
     assert_allclose(energies[1], 1.0, atol=1e-2)
+
+
+def test_a_plate_that_falls_on_a_floor_keeps_its_energy():
+    """By its skin, one corner first: the contact is on the lower side, and both momenta across it are those before."""
+    mesh = surface(3, 3, lambda x, y: np.stack([x, y, 0.3 * x + 0.2 * y], axis=1))
+    built = shells(mesh, sheet(0.05, 1e6))
+    skin = sx.fem.Interpolation(built.skin()[0])
+    x = skin.points(built.points)
+    floor = HalfSpace((0.0, 0.0, x[:, 2].min() - 0.05), (0.0, 0.0, 1.0))
+    contact = skin.of(RigidContact(np.arange(len(x)), floor, 1e5))
+    system = sx.System(built.mass, built.energies | {"floor": contact}, frames=built.frames)
+    start = system.state(built.points, np.tile([0.3, 0.0, -2.0], (len(built.points), 1)))
+    motion = sx.EnergyMomentum(2e-3).start(system, start)
+    acting = [system.potentials(motion.advance(t).q)["floor"] for t in np.arange(0.01, 0.3, 0.01)]
+    end = motion.advance(0.4)
+    energies = [system.energies_of(state)["total"] for state in (start, end)]
+    assert max(acting) > 0.05 * energies[0]
+    assert abs(energies[1] / energies[0] - 1.0) < 1e-11
+    assert_allclose(system.momentum(end)[:2], system.momentum(start)[:2], rtol=1e-11, atol=1e-11)
+    assert system.momentum(end)[2] > 0.0
+
+
+def test_two_plates_that_collide_keep_energy_and_both_momenta():
+    """By contact between the skins of both, which are parts of one mesh."""
+    below, above = surface(3, 3), surface(3, 3, falling)
+    quads = np.concatenate([below.cells["quad"], above.cells["quad"] + 16])
+    built = shells(Mesh(np.concatenate([below.points, above.points]), {"quad": quads}), sheet(0.05, 1e6))
+    weights, faces = built.skin()
+    skin = sx.fem.Interpolation(weights)
+    x, of_second = skin.points(built.points), (faces >= 32).all(axis=1)
+    bodies = [Surface.from_triangles(x, faces[some], name) for name, some in (("a", ~of_second), ("b", of_second))]
+    contact = skin.of(BodyContact(Surface.join(bodies), 1e6, distance=0.02))
+    system = sx.System(built.mass, built.energies | {"contact": contact}, frames=built.frames)
+    start = system.state(built.points, np.where(np.arange(64)[:, None] < 32, 0.0, [0.0, 0.0, -1.0]))
+    motion = sx.EnergyMomentum(2e-3).start(system, start)
+    acting = [system.potentials(motion.advance(t).q)["contact"] for t in np.arange(0.01, 0.21, 0.01)]
+    energy, momentum, angular = changes(system, start, motion.advance(0.2))
+    assert max(acting) > 0.01 * system.energies_of(start)["total"]
+    assert energy < 1e-12
+    assert momentum < 1e-14
+    assert angular < 1e-14
+
+
+def falling(x, y):
+    """An inclined square above the plane."""
+    return np.stack([0.3 + 0.6 * x, 0.2 + 0.5 * y + 0.2 * x, 0.15 + 0.25 * x + 0.1 * y], axis=1)

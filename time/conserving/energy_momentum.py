@@ -51,7 +51,7 @@ class EnergyMomentum(ImplicitIntegrator):
     conserves = frozenset({"energy", "momentum", "angular momentum"})
     symmetric = True
     needs = frozenset({"gradient", "discrete_gradient"})
-    takes = IMPLICIT | {"jumping supports", "massless nodes", "composition", "joints"}
+    takes = IMPLICIT | {"jumping supports", "massless nodes", "composition", "joints", "moving joints"}
 
     def scheme(self, h: float) -> Scheme:
         """Return (2/h) M Δq + h DG(q0, q0 + Δq) − h f = 2 M v0."""

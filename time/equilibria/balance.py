@@ -71,7 +71,7 @@ class StaticBalance:
         forces = np.zeros_like(q)
         self.write_forces(q, forces)
         if self.system.joints:
-            self.system.joints.balance(self.system, q, forces)
+            self.system.joints.at(self.t).balance(self.system, q, forces)
         if self.system.frames:
             forces = self.system.frames.resultants(self.system, forces, q)
         self.size = max(self.size, float(np.abs(forces).max(initial=0.0)))

@@ -6,6 +6,7 @@ import numpy as np
 
 from symplex.errors import InvalidSystem
 from symplex.fem.energies.energy import Array
+from symplex.fem.energies.inelastic import refuse_history
 from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import System
 from symplex.time.rigid_rotation import in_space
@@ -19,6 +20,7 @@ def require_free(system: System) -> None:
     if system.dim not in (2, 3):
         raise InvalidSystem(f"nothing rotates in {system.dim} dimension; make the system for 2 or 3.")
     refuse_frames(system, "a relative equilibrium")
+    refuse_history(system, "a relative equilibrium")
     if system.has_supports:
         raise InvalidSystem("a supported body has no relative equilibrium: leave the supports out.")
     if system.loads:

@@ -12,6 +12,7 @@ from symplex.base.columns import count_column, work_column
 from symplex.base.quantities import Without, positive
 from symplex.errors import NoEquilibrium, StepFailed
 from symplex.fem.energies.energy import Array
+from symplex.fem.energies.inelastic import part_with_history
 from symplex.fem.system import State, System
 from symplex.time.equilibria.static import DEFAULT, StaticEquilibrium, static_equilibrium
 from symplex.time.integrator import STEPS, FixedStepIntegrator
@@ -23,8 +24,8 @@ from symplex.time.traits import Trait
 REST = work_column("work_rest")
 _TAKES: frozenset[Trait] = frozenset(
     {
-        *("supports", "moving supports", "jumping supports", "loads", "internal variables", "consistent mass"),
-        *("changing stencils", "barriers", "frames"),
+        *("supports", "moving supports", "jumping supports", "loads", "internal variables", "history"),
+        *("consistent mass", "changing stencils", "barriers", "frames"),
     }
 )
 
@@ -36,11 +37,12 @@ class Static(FixedStepIntegrator["StaticMotion"]):
     """One static equilibrium after the other, under loads and supports that change with time.
 
     Velocities and accelerations are zero, also where supports move. The first state is an equilibrium already. What
-    friction and damping would do is left out; internal variables are relaxed. The energy that vibrations would carry
-    off where a shape is left, as it snaps through or was not in equilibrium at first, is ``work_rest``: what the total
-    energy changes by, less the work of loads and supports, which is taken by the mean of the forces at both ends of a
-    step. Of a smooth path it is small by the second order of the step. ``balance`` is the total energy less all of
-    these, and constant by that.
+    friction and damping would do is left out; internal variables are relaxed, but metals flow as they do along the
+    path, which steps should resolve. The energy that vibrations would carry off where a shape is left, as it snaps
+    through or was not in equilibrium at first, is ``work_rest``: what the total energy changes by, less the work of
+    loads and supports, which is taken by the mean of the forces at both ends of a step, and what metals dissipate. Of a
+    smooth path it is small by the second order of the step. ``balance`` is the total energy less all of these, and
+    constant by that.
 
     Parameters
     ----------
@@ -85,6 +87,7 @@ class StaticMotion(FixedStepMotion):
         super().__init__(system, t0, dt, n)
         self._newton = newton
         self._counts, self._rest = np.zeros(3), np.zeros(1)
+        self._at_rest = self._without_history()
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, counts, and the work of coming to rest."""
@@ -95,30 +98,63 @@ class StaticMotion(FixedStepMotion):
         before = self.system.kinetic(np.where(self.system.fixed, 0.0, v)) + self.system.potential(q)
         before += sum(part.stored(q, self._internal.values[name]) for name, part in self.system.inelastic.items())
         found = self._equilibrium(q, self.t, self.t)
-        self._internal.relax(found.state.q)
+        dissipated = self._internal.come_to_rest(q, found.state.q)
         super().begin(found.state.q, np.zeros_like(v))
         self._a.fill(0.0)
-        self._rest[0] += self.system.potential(self._q) - before
+        if self._internal:
+            self._work.add_dissipated(dissipated)
+        self._rest[0] += self._potential() - before + sum(dissipated)
 
     def observe(self, t: float) -> None:
         """Set nothing: accelerations are zero."""
 
     def _step(self, t: float, h: float) -> None:
-        system, q0 = self.system, self._q.copy()
-        before, reactions = system.potential(q0), self._reactions(t, q0)
+        q0 = self._q.copy()
+        before, reactions = self._potential(), self._reactions(t, q0)
         self._q[...] = self._equilibrium(q0, t + h, t).state.q
-        self._internal.relax(self._q)
+        dissipated = self._internal.come_to_rest(q0, self._q)
         dq, done = self._q - q0, self._work.done.sum()
+        if self._internal:
+            self._work.add_dissipated(dissipated)
         if self._work.loads:
             self._work.evaluate(t + h, self._q, self._v)
             self._work.add_mean(dq)
         if self._moving:
             self._work.add_supports(0.5 * (reactions + self._reactions(t + h, self._q)) * dq)
-        self._rest[0] += system.potential(self._q) - before - (self._work.done.sum() - done)
+        self._rest[0] += self._potential() - before - (self._work.done.sum() - done)
+
+    def _potential(self) -> float:
+        """Return the energy in J that the system has at rest, with what parts with history store."""
+        stored = (
+            part.stored(self._q, self._internal.values[name])
+            for name, part in self.system.inelastic.items()
+            if part.history
+        )
+        return self.system.potential(self._q) + sum(stored)
+
+    def _without_history(self) -> System:
+        """Return the system in which parts with history are the energies of an increment from their present state."""
+        system = self.system
+        if part_with_history(system) is None:
+            return system
+        parts = system.inelastic.items()
+        increments = {name: part.increment(self._internal.values[name]) for name, part in parts if part.history}
+        return System(
+            system.mass,
+            {**system.energies, **increments},
+            dim=system.dim,
+            fixed=system.fixed & ~system.moving.mask,
+            loads=system.loads,
+            inelastic={name: part for name, part in parts if not part.history},
+            moving=system.moving.motions,
+            massless=system.massless,
+            frames=system.frames,
+            joints=system.joints,
+        )
 
     def _equilibrium(self, q: Array, t: float, since: float) -> StaticEquilibrium:
         try:
-            found = static_equilibrium(self.system, q, t=t, since=since, newton=self._newton)
+            found = static_equilibrium(self._at_rest, q, t=t, since=since, newton=self._newton)
         except NoEquilibrium as error:
             raise StepFailed(f"at t = {t:.6g} s: {error}") from None
         self._counts += [found.corrections, found.steps, found.way == "relaxation"]
@@ -127,8 +163,11 @@ class StaticMotion(FixedStepMotion):
     def _reactions(self, t: float, q: Array) -> Array:
         """Return the forces [n, dim] in N of supports that move."""
         rest = np.zeros_like(q)
-        relaxed = {name: part.relaxed(q) for name, part in self.system.inelastic.items()}
-        return self.system.reactions(State(t, q, rest, rest, internal=relaxed)) if self._moving else rest
+        if not self._moving:
+            return rest
+        known = self._internal.values
+        at_rest = {k: known[k] if part.history else part.relaxed(q) for k, part in self.system.inelastic.items()}
+        return self.system.reactions(State(t, q, rest, rest, internal=at_rest))
 
     def statistics(self) -> dict[str, float]:
         """Return the number of ``steps``, of ``corrections`` by Newton's method, of ``load_steps``.

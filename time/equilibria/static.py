@@ -12,6 +12,7 @@ from symplex.base.arguments import checked
 from symplex.base.representation import Summarized
 from symplex.errors import NoEquilibrium, StepFailed
 from symplex.fem.energies.energy import Array
+from symplex.fem.energies.inelastic import refuse_history
 from symplex.fem.solids.zero_energy import has_reduced, zero_energy_reason
 from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import State, System
@@ -20,7 +21,7 @@ from symplex.time.equilibria.balance import StaticBalance
 from symplex.time.equilibria.relaxation import relaxed, way_of_supports
 from symplex.time.solvers.linear import linear_solver
 from symplex.time.solvers.newton import Newton
-from symplex.time.solvers.nodal_coordinates import newton_solver
+from symplex.time.solvers.nodal_coordinates import FramedSolver, newton_solver
 from symplex.time.solvers.singular import SingularMatrix, motion_without_force
 
 Way = Literal["load steps", "arc length", "relaxation"]
@@ -30,6 +31,7 @@ _LEAST = 2.0**-8  # part of the load
 _ATTEMPTS = 200
 _POINTS = 2000  # on a path by arc length
 _STEP = 0.02  # of the size of the system, from point to point
+_LOST = 1e-3  # of the forces of any energy, above which some act from outside
 _PUSHES = (0.01, 0.05, 0.2)  # of the size of a system, to leave an equilibrium that is not stable
 _ITERATIONS, _EXACT = 6, 1e-6  # for the motion along which that is done
 
@@ -188,10 +190,11 @@ def equilibrium_path(
 
 def _begun(system: System, q: ArrayLike, t: float, since: float | None) -> tuple[Array, StaticBalance]:
     """Return the positions [n, dim] at which a search begins, checked, and the balance to search for."""
+    refuse_history(system, "a static equilibrium")
     start = system.state(np.asarray(q, dtype=float), t=t).q
     system.check_start(start)
     if system.joints:
-        system.joints.require_closed(system, start, np.zeros_like(start), "static_equilibrium")
+        system.joints.at(t).require_closed(system, start, np.zeros_like(start), "static_equilibrium")
     system.update_neighbours(start)
     return start, StaticBalance(system, t, start, _way(system, t, since))
 
@@ -219,6 +222,8 @@ class _Search:
     def __init__(self, system: System, balance: StaticBalance, q: Array, newton: Newton):
         self._system, self._balance = system, balance
         self._solver = newton_solver(system, newton)
+        if isinstance(self._solver, FramedSolver):
+            self._solver.times = balance.t, balance.t
         self._newton = newton
         self._start, self._q, self._part = q, q, 0.0
         self._steps = self._corrections = 0
@@ -254,6 +259,8 @@ class _Search:
         self._corrections += solver.solve(
             balance, q, way_of_supports(balance, solver, q, self._part, part - self._part)
         )
+        if self._system.frames and not solver.increment.any():
+            self._require_forces_above_round_off(q)
         if balance.symmetric or self._system.frames:
             self._stable = solver.definite
         else:
@@ -265,6 +272,20 @@ class _Search:
         balance.residual(self._q)
         self._steps += 1
         return True
+
+    def _require_forces_above_round_off(self, q: Array) -> None:
+        """Refuse forces on frames without an effect: slender ones have stiffnesses of very different sizes."""
+        balance, largest = self._balance, 0.0
+        left = float(np.abs(balance.residual(q)).max(initial=0.0))
+        for energy in self._system.energies.values():
+            forces = np.zeros_like(q)
+            energy.add_gradient(q, forces)
+            largest = max(largest, float(np.abs(forces).max()))
+        if left > _LOST * largest and not balance.is_at_rest(q):
+            raise NoEquilibrium(
+                f"the forces that act, of {left:.3g} N at most, are less than round-off of forces between particles. "
+                "Let larger ones act, and divide the displacements."
+            )
 
     def _load_steps(self) -> bool:
         """Go as far as load steps lead; return whether that is nowhere, as something is loose."""

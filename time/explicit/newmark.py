@@ -141,8 +141,11 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
     @property
     def takes(self) -> frozenset[Trait]:
         """A consistent mass and barriers by the implicit members only, joints by the explicit one."""
-        composition: set[Trait] = {"composition"} if self.symmetric else set()
-        return ((IMPLICIT - {"consistent mass", "barriers"}) | {"joints"} if self.explicit else IMPLICIT) | composition
+        more: set[Trait] = {"composition"} if self.symmetric else set()
+        if self.explicit:
+            more.add("joints")
+            return (IMPLICIT - {"consistent mass", "barriers"}) | more
+        return IMPLICIT | more
 
     def __post_init__(self):
         if self.explicit and self.gamma != 0.5:

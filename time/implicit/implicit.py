@@ -23,7 +23,7 @@ from symplex.time.integrator import STEPS, FixedStepIntegrator, require_step
 from symplex.time.motion import FixedStepMotion, with_context
 from symplex.time.solvers.linear_solver import COUNTS, LinearSolver
 from symplex.time.solvers.newton import Newton, NewtonSolver
-from symplex.time.solvers.nodal_coordinates import newton_solver
+from symplex.time.solvers.nodal_coordinates import FramedSolver, newton_solver
 from symplex.time.steps import Steps
 from symplex.time.traits import Trait
 
@@ -94,7 +94,7 @@ class ImplicitMotion(FixedStepMotion):
             If joints are open there.
         """
         if self.system.joints:
-            self.system.joints.require_closed(self.system, q, v, self.name.removesuffix("Motion"))
+            self.system.joints.at(self.t).require_closed(self.system, q, v, self.name.removesuffix("Motion"))
         super().begin(q, v)
         if self._own_a is not None:
             self._own_a[...] = self._a
@@ -173,6 +173,8 @@ class ImplicitMotion(FixedStepMotion):
         """Set up the equations of a step, with the supports at its end; return 0."""
         self._now = scheme = self._scheme(h)
         self._t, self.inertia, self.impulse = t, scheme.inertia, scheme.impulse
+        if isinstance(self._solver, FramedSolver):
+            self._solver.times = t, t + h
         momentum = by_mass(scheme, self._v, self._a, self._own)
         if self._moving:
             self._move_supports(t + h)
@@ -232,6 +234,8 @@ class ImplicitMotion(FixedStepMotion):
             work.add_loads(self._works_of_loads(dq))
         if supports:
             work.add_supports(self._forces_of_supports(dq, forces) * dq)
+        if self.system.joints.moving and isinstance(self._solver, FramedSolver):
+            work.add_joints(self._solver.works_of_joints())
         if self._internal:
             work.add_dissipated(self._internal.advance(self._q, self._q + dq, h))
         if self.system.has_supports:
@@ -380,8 +384,8 @@ def _add(q, compensation, dq):
 # What implicit methods take as a rule.
 IMPLICIT: frozenset[Trait] = frozenset(
     {
-        *("supports", "moving supports", "loads", "internal variables", "consistent mass"),
-        *("changing stencils", "barriers", "thermostat", "frames"),
+        *("supports", "moving supports", "loads", "internal variables", "history"),
+        *("consistent mass", "changing stencils", "barriers", "thermostat", "frames"),
     }
 )
 

@@ -59,7 +59,7 @@ class Midpoint(ImplicitIntegrator):
     def takes(self) -> frozenset[Trait]:
         """All but nodes without mass and constraints; only α = ½ can be composed."""
         more: set[Trait] = {"jumping supports"}
-        of_half: set[Trait] = {"composition", "joints"}
+        of_half: set[Trait] = {"composition", "joints", "moving joints"}
         return IMPLICIT | more | of_half if self.symmetric else IMPLICIT - {"frames"} | more
 
     def scheme(self, h: float) -> Scheme:

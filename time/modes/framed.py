@@ -40,7 +40,7 @@ class FramedMotions:
     def __init__(self, motions: SmallMotions):
         system = motions.system
         assert system.frames is not None, "it is for systems with frames"
-        self._joints = system.joints
+        self._joints = system.joints.at(motions.t)
         self._q, self._coordinates = motions.q, NodalCoordinates(system, system.frames)
         forces = system.gradient(motions.q)
         for load in system.loads.values():
@@ -48,12 +48,12 @@ class FramedMotions:
         stiffness = motions.symmetric_stiffness
         if system.joints:
             stiffness = stiffness.copy()
-            multipliers = system.joints.balance(system, motions.q, forces)
-            system.joints.add_stiffness(multipliers, system.joint_slots(), stiffness)
+            multipliers = self._joints.balance(system, motions.q, forces)
+            self._joints.add_stiffness(multipliers, system.joint_slots(), stiffness)
         self._fixed = self._coordinates.system.fixed
         self._basis = self._coordinates.basis(motions.q)
-        self.n_free = int(np.shape(self._basis)[1])
         self._K = self._matrix(stiffness, forces)
+        self.n_free = len(np.array(self._K.diagonal(), float))
         self._M = self._matrix(system.mass_values[:, None, None] * np.eye(3), np.zeros_like(forces))
         self._G = sp.csr_array(self._conditions() @ self._basis)
         self.scale = float(np.mean(np.array(self._K.diagonal(), float) / np.array(self._M.diagonal(), float))) or 1.0

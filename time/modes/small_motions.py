@@ -12,6 +12,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly.pattern import scatter_blocks
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.energies.energy import Array
+from symplex.fem.energies.inelastic import refuse_history
 from symplex.fem.energies.neighbour_list import IncompleteStencils
 from symplex.fem.system import State, System
 
@@ -46,6 +47,7 @@ class SmallMotions:
     """
 
     def __init__(self, system: System, state: State):
+        refuse_history(system, "a small motion")
         if state.q.shape != system.fixed.shape:
             raise InvalidSystem(f"the state has positions {state.q.shape}, but the system {system.fixed.shape}.")
         self.system, self.q, self.t = system, state.q, state.t

@@ -33,6 +33,8 @@ class JointBorder:
     ----------
     n_nodes : int
         Of multipliers.
+    at_end : Joints
+        As they are at the end of the increment.
     pairs : int32 [k, 2]
         The couplings of nodes of frames with those.
     unused : bool [n_nodes, 3]
@@ -55,6 +57,7 @@ class JointBorder:
         self.pairs = np.concatenate(
             [np.column_stack([rows.ravel(), np.repeat(self._node, 2)]), np.column_stack([own, own])]
         ).astype(np.int32)
+        self._acting = self.at_end = joints  # those that act on the way, and those that hold at its end
         self.multipliers, self._scale = np.zeros(joints.size), np.ones(joints.size)
         self._mass = np.ones(joints.size)
         self._rate = 1.0
@@ -73,6 +76,14 @@ class JointBorder:
         rows, columns = self._rows[self._first_of], self._rows[self._second_of]
         self._between = np.searchsorted(keys, rows[:, :, None] * n + columns[:, None, :])
 
+    def take_times(self, t0: float, t1: float) -> None:
+        """Be those of an increment between two times, at the end of which conditions hold."""
+        self._acting, self.at_end = self._joints.at(t0, t1), self._joints.at(t1)
+
+    def works(self, dq: Array) -> list[float]:
+        """Return the work in J of what keeps each motion that is given as it is, on the increment Δq [n, 3]."""
+        return self._acting.works(self._gradients, self.multipliers, dq)
+
     def begin(self, q0: Array, inertia: float, impulse: float, stiffness: float) -> None:
         """Be those of a step from positions q0 [n, 3]; without inertia K/M is about ``stiffness``."""
         self._mass = self._joints.effective_masses(self._system, q0)
@@ -89,23 +100,23 @@ class JointBorder:
         """Take the multipliers μ [nodes, 3], and add their forces to those [n, 3] at the positions ``middle``."""
         np.multiply(mu.ravel()[: self._joints.size], self._scale, out=self.multipliers)
         self._middle, self._end = middle, end
-        self._gradients = self._joints.gradients(middle)
+        self._gradients = self._acting.gradients(middle)
         self._joints.add_forces(self._gradients, self.multipliers, forces)
 
     def write_values(self, out: Array) -> None:
         """Write the equations of conditions [nodes, 3] to out."""
-        values = self._joints.violations(self._end)
+        values = self.at_end.violations(self._end)
         out.ravel()[: self._joints.size] = self._impulse * self._scale * values
 
     def add_stiffness(self, weight: float, blocks: Array) -> None:
         """Add w Σ λ ∇²g to blocks of particles, in N/m."""
-        self._joints.add_stiffness(weight * self.multipliers, self._system.joint_slots(), blocks)
+        self._acting.add_stiffness(weight * self.multipliers, self._system.joint_slots(), blocks)
 
     def add_border(self, theta: Array, out: Array) -> None:
         """Write the blocks of multipliers for rotations θ [f, 3] of frames to out."""
         scale = (self._impulse * self._scale)[self._condition, None, None]
         acting = self._resultants(self._middle, self._gradients) * scale
-        seen = self._resultants(self._end, self._joints.gradients(self._end)) * scale
+        seen = self._resultants(self._end, self.at_end.gradients(self._end)) * scale
         # r·(T δθ), T = 4/(4 + θ²) (1 + ½ θ̂): r becomes 4/(4 + θ²) (r + ½ r × θ).
         turn = theta[self._frame]
         factor = 4.0 / (4.0 + np.einsum("ki,ki->k", turn, turn))
@@ -119,7 +130,7 @@ class JointBorder:
 
     def add_stiffness_of(self, q: Array, out: Array) -> None:
         """Add large stiffnesses along all conditions at positions q [n, 3] to out: definite then is so with joints."""
-        rows = self._resultants(q, self._joints.gradients(q))
+        rows = self._resultants(q, self.at_end.gradients(q))
         size = (_STIFF * self._rate * self._mass)[self._condition[self._first_of]]
         first, second = rows[self._first_of], rows[self._second_of]
         local = size[:, None, None, None, None] * first[:, :, None, :, None] * second[:, None, :, None, :]

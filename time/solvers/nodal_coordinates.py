@@ -90,10 +90,22 @@ class NodalCoordinates:
         self.system = _System(mass, fixed, system, self)
 
     def _masses(self, system: System, frames: Frames) -> Array:
+        """Return masses of coordinates; those of rotations are as if particles were as far apart as frames are.
+
+        So a moment counts in norms as the forces by which frames pass it on, however slender bodies are.
+        """
         mass = masses_of_norms(system) if not system.is_lumped else np.asarray(system.mass)
-        of_frames = frames.shares[:, None] * mass[frames.nodes]
-        second = (of_frames * (frames.rest_arms**2).sum(axis=2)).sum(axis=1)
-        return np.concatenate([np.column_stack([of_frames.sum(axis=1), 2.0 / 3.0 * second]).ravel(), mass[self.free]])
+        of_frames = (frames.shares[:, None] * mass[frames.nodes]).sum(axis=1)
+        square = 2.0 / 3.0 * (frames.rest_arms**2).sum(axis=2).mean(axis=1)
+        pattern = system.pattern
+        a, b = (self._of_node[nodes, 0] // 2 for nodes in (pattern.rows(), pattern.indices))
+        coupled = (a != b) & (np.maximum(a, b) < len(frames))
+        a, b = a[coupled], b[coupled]
+        distances = ((frames.rest_centers[a] - frames.rest_centers[b]) ** 2).sum(axis=1)
+        counts = np.bincount(a, minlength=len(frames))
+        apart = np.bincount(a, distances, minlength=len(frames)) / np.maximum(counts, 1)
+        inertia = of_frames * np.maximum(square, 0.25 * apart)
+        return np.concatenate([np.column_stack([of_frames, inertia]).ravel(), mass[self.free]])
 
     def _fixed(self, system: System, frames: Frames) -> NDArray[np.bool_]:
         held = frames.held | np.asarray(system.fixed[frames.nodes].all(axis=(1, 2)))[:, None]
@@ -253,6 +265,8 @@ class FramedSolver:
         Δq of the last solution in m.
     forces : float64 [n, 3]
         The forces in N that lead to it, those within frames included.
+    times : (float, float)
+        When the increment begins and ends, in s, for joints whose motion is given.
     """
 
     def __init__(self, system: System, settings: Newton):
@@ -269,6 +283,12 @@ class FramedSolver:
         self._equations = _Equations(system, self.coordinates)
         self._solver.positions_at = self._equations.positions_at
         self.increment, self.forces = np.zeros(system.fixed.shape), np.zeros(system.fixed.shape)
+        self.times = 0.0, 0.0
+
+    def works_of_joints(self) -> list[float]:
+        """Return the work in J of what keeps each motion of a joint that is given as it is, on the last increment."""
+        border = self.coordinates.border
+        return [] if border is None else border.works(self.increment)
 
     @property
     def multipliers(self) -> Array:
@@ -315,6 +335,8 @@ class FramedSolver:
             If there is none to be found, or supports do not move a frame as a rigid body.
         """
         reduced = self._equations
+        if self.coordinates.border is not None:
+            self.coordinates.border.take_times(*self.times)
         reduced.begin(equations, q0)
         z = np.zeros(self.coordinates.system.fixed.shape)
         if np.any(start):
@@ -396,14 +418,17 @@ class _Equations:
     def begin(self, equations: StepEquations, q0: Array) -> None:
         """Be those of a step from positions q0 [n, 3]."""
         self._step, self._q0, self.of_symmetric, self.seen = equations, q0, equations.symmetric, equations.seen
+        self._z: Array | None = None  # the increment of which all is set
         # Of a balance of forces constant ones keep their moments; those of a step are momenta, which act in its middle.
         self._constant_at = equations.start if isinstance(equations, Balance) else None
-        # Round-off is compared with the stiffness times these: positions, and 1 where there is a rotation.
+        # Round-off is compared with the stiffness times these: positions, and for rotations, which are differences of
+        # positions, these over the arms.
         coordinates = self._coordinates
         f = 2 * len(coordinates.frames)
         x = q0[coordinates.frames]
+        arms = np.abs(x - x.mean(axis=1, keepdims=True)).max(axis=(1, 2))
         self.places[:f:2] = np.abs(x).max(axis=1)
-        self.places[1:f:2] = 1.0
+        self.places[1:f:2] = (np.abs(x).max(axis=(1, 2)) / arms)[:, None]
         self.places[f : coordinates.n_nodes] = q0[coordinates.free]
         if coordinates.border is not None:
             coordinates.border.begin(q0, equations.inertia, equations.impulse, self._stiffness(equations))
@@ -424,11 +449,13 @@ class _Equations:
         border.multipliers[...] = 0.0
         self._step.forces(np.zeros_like(self.increment), self.forces_found)
         forces = self.forces_found - self._step.constant / self._step.impulse
-        return border.unknowns(system.joints.balance(system, self._q0, forces))
+        return border.unknowns(border.at_end.balance(system, self._q0, forces))
 
     def at_increment(self, z: Array) -> None:
-        """Set all that belongs to particles for an increment z."""
-        step = self._step
+        """Set all that belongs to particles for an increment z, unless it is set already."""
+        if self._z is not None and np.array_equal(z, self._z):
+            return
+        step, self._z = self._step, None
         self._coordinates.write_increment(self._q0, z, self.increment)
         np.add(self._q0, step.at[0] * self.increment, out=self.middle)
         np.add(self._q0, self.increment, out=self.end)
@@ -441,6 +468,7 @@ class _Equations:
         np.subtract(self._inner, step.constant, out=self.residual)
         if self._constant_at is not None:
             np.copyto(self.residual, self._inner)
+        self._z = z.copy()
 
     def positions_at(self, part: float, z: Array) -> Array:
         """Return the positions [n, 3] of particles after a part of the increment for z."""

@@ -50,7 +50,7 @@ class VariationalMidpoint(ImplicitIntegrator):
     conserves = frozenset({"momentum", "angular momentum", "symplectic form"})
     symmetric = True
     columns = (*IMPLICIT_COLUMNS, DISCRETE_ENERGY)
-    takes = IMPLICIT - {"moving supports", "internal variables", "frames"} | {"composition"}
+    takes = IMPLICIT - {"moving supports", "internal variables", "history", "frames"} | {"composition"}
 
     def scheme(self, h: float) -> Scheme:
         """Return (1/h) M Δq + (h/2) [∇V(q0 + Δq/2) − f] = M v0."""

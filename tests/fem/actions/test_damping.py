@@ -151,7 +151,7 @@ def test_negative_dashpots_feed_stretching():
 
 
 def test_wrong_dampers_are_refused():
-    with pytest.raises(InvalidSystem, match="StiffnessDamping: the time must not be negative; it is -1"):
+    with pytest.raises(InvalidSystem, match="StiffnessDamping: time must be at least 0, got -1 s"):
         StiffnessDamping(Bars([[0, 1]], GreenStrain(1.0, 1.0)), CORNERS, -1.0)
     with pytest.raises(InvalidSystem, match="viscosity must be finite; it is inf"):
         Dashpots([[0, 1]], np.inf)

@@ -140,9 +140,13 @@ def scattered(x):
         (lambda: Frames(NODES, POINTS * [1.0, 1.0, 0.0]), "particles of frame 0 must not be in a plane"),
         (lambda: Frames(NODES, POINTS, np.zeros((2, 3), bool)), r"held must have shape \(2, 6\), got \(2, 3\)"),
         (lambda: system(fixed=np.arange(9)[:, None] == [0, 0, 0]), "of frame 0 some are"),
-        (lambda: sx.System(csr_array(np.diag(MASS)), {}, frames=Frames(NODES, POINTS)), "with lumped masses"),
+        (
+            lambda: sx.System(csr_array(np.diag(MASS) + 0.1), {}, frames=Frames(NODES, POINTS)),
+            "must have lumped masses",
+        ),
         (lambda: Moment([[0, 1, 2]], MASS, [1.0, 0.0, 0.0]), r"particles must have shape \(k, 4\) or \(k, 2\)"),
         (lambda: Moment([[0, 0]], MASS, [1.0, 0.0, 0.0]), "particles of a frame must be different ones"),
+        (lambda: Moment(NODES, 0.0 * MASS, [1.0, 0.0, 0.0]), "masses of particles must be positive and finite"),
         (lambda: Moment(NODES, MASS, [1.0, 0.0]), r"moment must be finite, of shape \(3,\) or \(2, 3\)"),
     ],
 )

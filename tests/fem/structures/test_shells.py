@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 import symplex as sx
 from reference.surfaces import displacements, distorted, sheet, supported, surface
-from symplex.errors import InvalidSystem, MeshError
+from symplex.errors import InvalidSystem, MeshError, NoEquilibrium
 from symplex.fem.structures.plies import Orthotropic, Ply, ShellProperties
 from symplex.fem.structures.shell import shells
 from symplex.meshes.mesh import Mesh
@@ -133,6 +133,33 @@ def test_frequencies_of_a_plate_do_not_depend_on_where_its_particles_are_but_for
     assert_allclose(tips[0], tips[1], rtol=1e-9)
 
 
+@pytest.mark.parametrize("triangles", [False, True], ids=["quad", "triangle"])
+def test_very_thin_sheets_have_equilibria(triangles):
+    """Of a steel sheet of 1 m on fixed edges under its weight, as of a membrane whatever the thickness.
+
+    Round-off of directors, that of positions over the distance of particles, is no sign of a residual.
+    """
+    mesh = surface(6, 6, triangles=triangles)
+    held = np.zeros((49, 6), bool)
+    held[(np.abs(mesh.points[:, :2] - 0.5) > 0.49).any(axis=1), :3] = True
+    sags = []
+    for h in (1e-3, 1e-4):
+        built = shells(mesh, sheet(h, 2.1e11, 0.3, 7850.0))
+        weight = sx.Gravity(built.mass, (0.0, 0.0, -9.81))
+        sags.append(displacements(built, supported(built, held, weight=weight))[24, 2])
+    assert_allclose(sags[0], sags[1], rtol=0.02)
+    assert -2.2e-3 < sags[1] < -1.9e-3
+
+
+def test_forces_that_are_lost_in_round_off_are_refused():
+    built = shells(surface(4, 4), sheet(1e-4, 2.1e11))
+    held = np.zeros((25, 6), bool)
+    held[:5] = True
+    with pytest.raises(NoEquilibrium, match="the forces that act, of 5e-13 N at most, are less than round-off"):
+        displacements(built, supported(built, held, [(24, [1e-12, 0.0, 0.0])]))
+    assert not displacements(built, supported(built, held)).any()
+
+
 def test_a_laminate_has_the_stiffness_of_its_plies():
     """ABD of a [0, 90] laminate by hand; of ±45 as of the rotated law; of one ply split in three the same as whole."""
     h = 1e-3
@@ -185,6 +212,34 @@ def test_an_offset_moves_the_middle_along_normals():
 
     outer, inner = shells(ring(1.0), sheet(0.02), offset=-0.1), shells(ring(0.9), sheet(0.02))
     assert_allclose(outer.frames.centers(outer.points)[2:-2], inner.frames.centers(inner.points)[2:-2], atol=1e-12)
+
+
+@pytest.mark.parametrize("triangles", [False, True], ids=["quad", "triangle"])
+def test_the_skin_encloses_the_shell(triangles):
+    """Its volume is that of the shell, and it follows rotations; with an offset it is where this says."""
+    mesh = surface(4, 3, distorted, triangles)
+    built = shells(mesh, sheet(0.1), offset=0.3)
+    weights, faces = built.skin()
+    turn = Rotation.from_rotvec([0.5, 1.0, -2.0]).as_matrix()
+    x = weights @ built.points @ turn.T
+    assert_allclose(np.sort(np.unique(np.round((x @ turn)[:, 2], 12))), [0.25, 0.35])
+    corners = x[faces]
+    assert_allclose(np.einsum("fi,fi->f", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6.0, 0.1)
+    edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all()
+
+
+def test_a_skin_needs_a_smooth_shell_and_an_offset_one_side():
+    with pytest.raises(InvalidSystem, match="a shell with folds has no skin, and node 6 is on one"):
+        shells(fold(90.0), sheet(0.02)).skin()
+    points = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [-1, 0, 0], [-1, 1, 0]], float)
+    both = Mesh(points, {"quad": np.array([[0, 2, 3, 1], [0, 4, 5, 1]])})
+    with pytest.raises(InvalidSystem, match="normals must be to one side; those of elements at node 0 are to both"):
+        shells(both, sheet(0.02), offset=0.1)
+    built = shells(both, sheet(0.02))
+    weights, faces = built.skin()
+    corners = (weights @ built.points)[faces]
+    assert_allclose(np.einsum("fi,fi->f", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6.0, 0.04)
 
 
 def fold(angle, n=2):
@@ -290,6 +345,7 @@ SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], float)
         (SQUARE, [[0, 1, 2, 3]], {"extent": 2.0}, InvalidSystem, "extent must be between 0 and 1, got 2"),
         (SQUARE, [[0, 1, 2, 3]], {"fold": 0.0}, InvalidSystem, "fold must be above 0 and at most 120 degrees, got 0"),
         (SQUARE, [[0, 1, 2, 3]], {"offset": np.inf}, InvalidSystem, "offset must be finite"),
+        (SQUARE, [[0, 1, 2, 3]], {"direction": (0, 1e-200, 0)}, InvalidSystem, "direction must have three finite"),
         (SQUARE, [[0, 1, 2, 3]], {"direction": (0, 0, 0)}, InvalidSystem, "direction must have three finite"),
         (SQUARE, [[0, 1, 2, 3]], {"directors": np.ones((3, 3))}, InvalidSystem, r"of shape \(4, 3\), got \(3, 3\)"),
     ],

@@ -1,0 +1,242 @@
+"""Metals that flow: bodies of J2 plasticity at finite strains, whose energy balances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, final
+
+import numpy as np
+
+from symplex.base.arguments import checked
+from symplex.errors import InvalidSystem
+from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks, scatter_vectors
+from symplex.fem.assembly.team import Phases
+from symplex.fem.energies.energy import Energy
+from symplex.fem.energies.inelastic import Inelastic
+from symplex.fem.solids import plastic_loops
+from symplex.fem.solids.hardening import Hardening
+from symplex.fem.solids.solid import Solid, solids_of
+
+_MOST_RANGES, _LEAST_ELEMENTS = 16, 32  # of threads; an element takes some 10 µs
+_ONE = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+_PLACES = ((0, 3, 4), (3, 1, 5), (4, 5, 2))
+_ADVICE = {  # by element and formulation, why not and what instead
+    ("tetra", "full"): (
+        "linear tetrahedra lock when metal flows: the foot of a Taylor bar becomes 37 % too small. "
+        'Take quadratic tetrahedra ("tetra10"), or hexahedra of formulation "mean-dilatation"'
+    ),
+    ("hexahedron", "full"): (
+        'hexahedra of formulation "full" lock when metal flows: the foot of a Taylor bar becomes 35 % too '
+        'small. Take formulation "mean-dilatation"'
+    ),
+    ("hexahedron", "stabilized"): (
+        "the hourglass energy of stabilized hexahedra is elastic, and would lock when metal flows. Take formulation "
+        '"mean-dilatation"'
+    ),
+    ("wedge", "full"): 'wedges of formulation "full" lock when metal flows. Take formulation "mean-dilatation"',
+    ("pyramid", "full"): 'pyramids of formulation "full" lock when metal flows. Take formulation "mean-dilatation"',
+}
+_LINEAR = frozenset({"hexahedron", "wedge", "pyramid"})  # with mean dilatation; others as their shape functions say
+
+
+@checked
+@final
+class Plastic(Inelastic):
+    """A body of metal that flows: J2 plasticity at finite strains with isotropic hardening.
+
+    It is the whole law of the body, elastic strains included: a system has it *instead of* the energy of the solid,
+    ``System(mass, {}, inelastic={"bar": Plastic(solid, hardening)})``. The deformation gradient is the product of an
+    elastic and a plastic one (Simo 1992). The elastic energy is Hencky's, of logarithmic strains ε with the solid's
+    moduli K and μ,
+
+    ψ = K/2 (tr ε)² + μ |dev ε|²
+
+    and the metal flows where √(3/2) |dev σ| reaches σy(α) of the hardening, by the radial return
+    (`symplex.fem.solids.plastic_points`). Only C and the internal variables enter: rigid motions neither dissipate nor
+    change the momenta.
+
+    An increment dissipates ∫ σy dα ≥ 0, the plastic work, of which a real metal turns some 90 % into heat. In methods
+    with discrete gradients work, stored energy and dissipation balance to round-off. The radial return is of first
+    order in time.
+
+    Parameters
+    ----------
+    solid : Solid
+        The body: hexahedra, wedges or pyramids of formulation ``"mean-dilatation"``, or quadratic elements of
+        formulation ``"full"`` or ``"reduced"``. Of its material the moduli at small strains and the density are taken.
+    hardening : Hardening
+
+    Raises
+    ------
+    InvalidSystem
+        If the elements would lock, or the material is not isotropic or one of small strains.
+    """
+
+    history = True
+
+    def __init__(self, solid: Solid, hardening: Hardening):
+        material = solid.material
+        if not material.objective or not material.isotropic or solid.fibres is not None:
+            raise InvalidSystem(
+                f"Plastic: the elastic law {type(material).__name__} must be isotropic and of finite strains; take "
+                "NeoHookean.from_young(E, nu, density)."
+            )
+        averaged = solid.formulation == "mean-dilatation"
+        advice = _ADVICE.get((solid.kind, solid.formulation))
+        if advice is None and averaged and solid.kind not in _LINEAR:
+            advice = (
+                f'elements "{solid.kind}" of formulation "mean-dilatation" have points that collapse when metal flows. '
+                'Take formulation "full"'
+            )
+        if advice is not None:
+            raise InvalidSystem(f"Plastic: {advice}.")
+        self.solid, self.hardening, self.nodes = solid, hardening, solid.nodes
+        _, weights, gradients = solid.part()
+        lmbda, mu = material.lame_constants
+        elastic = np.array([lmbda + 2.0 * mu / 3.0, mu])
+        self._known = (gradients, weights, elastic, averaged, hardening.constants, hardening.points)
+        self._weights = weights
+        self.shape = (*weights.shape, plastic_loops.NUMBERS)
+        m = len(self.nodes)
+        size = max(-(-m // _MOST_RANGES), _LEAST_ELEMENTS)
+        self._phases = Phases([(first, min(first + size, m)) for first in range(0, m, size)])
+
+    def __repr__(self) -> str:
+        return f"Plastic({self.solid!r}, {self.hardening!r})"
+
+    def unstrained(self) -> Array:
+        """Return the internal variables [m, g, 7] of a body that has not flowed: Cp⁻¹ = 1 and α = 0."""
+        z = np.zeros(self.shape)
+        z[..., :6] = _ONE
+        return z
+
+    def relaxed(self, q: Array) -> Array:
+        """Return the internal variables of a body that was brought to the positions q [n, 3] by one increment."""
+        return self.after(self.solid.points_at(np.arange(len(q))), self.unstrained(), q, np.inf)[0]
+
+    def stored(self, q: Array, z: Array) -> float:
+        """Return the elastic energy ψ in J."""
+        return float(self.energies(q, z).sum())
+
+    def energies(self, q: Array, z: Array) -> Array:
+        """Return the elastic energies [m] in J of the elements at the positions q [n, 3]."""
+        out = np.empty(len(self.nodes))
+        self.run(plastic_loops.write_energies, (q,), (q, z), (True, out))
+        return out
+
+    def force(self, q0: Array, z0: Array, q1: Array, h: float) -> Array:
+        """Return the nodal forces [n, 3] in N at the end of an increment; with h = 0 nothing flows."""
+        local = np.empty((*self.nodes.shape, 3))
+        self.run(plastic_loops.write_forces, (q1,), (q1, z0), (h == 0.0, local))
+        return self._scattered(local, len(q1))
+
+    def mean_force(self, q0: Array, z0: Array, q1: Array, h: float) -> Array:
+        """Return the nodal forces [n, 3] in N of an increment, whose work is −Δψ − D."""
+        local = np.empty((*self.nodes.shape, 3))
+        self.run(plastic_loops.write_mean_forces, (q0, q1), (q0, z0, q1), (h == 0.0, local))
+        return self._scattered(local, len(q1))
+
+    def add_derivatives(
+        self, q0: Array, z0: Array, q1: Array, h: float, by_q: float, slots: IntArray, out: Array, *, mean: bool
+    ) -> None:
+        """Add by_q ∂f/∂q1 to the blocks out [nnz, 3, 3], of `mean_force` or of `force`."""
+        m, k = self.nodes.shape
+        K, last = np.empty((m, 3 * k, 3 * k)), (h == 0.0, -by_q)
+        if mean:
+            self.run(plastic_loops.write_mean_tangents, (q0, q1), (q0, z0, q1), (*last, K))
+        else:
+            self.run(plastic_loops.write_tangents, (q1,), (q1, z0), (*last, K))
+        scatter_blocks(K, slots, out)
+
+    def increment(self, z: Array) -> _Increment:
+        """Return the energy ψ + ∫ σy dα of an increment from z."""
+        return _Increment(self, z)
+
+    def after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, float]:
+        """Return the internal variables at the end of an increment, and the dissipation in J."""
+        z, lost = np.empty(self.shape), np.empty(len(self.nodes))
+        self.run(plastic_loops.write_after, (q0, q1), (q0, z0, q1), (h == 0.0, z, lost))
+        return z, float(lost.sum())
+
+    # -- for results --------------------------------------------------------------------------------------------------
+
+    def cauchy(self, q: Array, z: Array) -> Array:
+        """Return the Cauchy stress [m, 3, 3] in Pa at the positions q [n, 3], its mean over the deformed element."""
+        F, _ = self.solid.elements.deformations(q[self.nodes])
+        volumes = self._weights * np.linalg.det(F)
+        sigma = np.einsum("eg,egij->eij", volumes, self.cauchy_at_points(q, z))
+        return sigma / volumes.sum(axis=1)[:, None, None]
+
+    def cauchy_at_points(self, q: Array, z: Array) -> Array:
+        """Return the Cauchy stress [m, g, 3, 3] in Pa at the points of quadrature, at the positions q [n, 3]."""
+        out = np.empty((*self._weights.shape, 6))
+        self.run(plastic_loops.write_stresses, (q,), (q, z), (out,))
+        return out[..., _PLACES]
+
+    def plastic_strain(self, z: Array) -> Array:
+        """Return the equivalent plastic strain α [m], its mean over the undeformed element."""
+        return (self._weights * z[..., 6]).sum(axis=1) / self._weights.sum(axis=1)
+
+    def run(
+        self,
+        kernel: Any,
+        positions: tuple[Array, ...],
+        given: tuple[Array, ...],
+        last: tuple[Any, ...],
+        nodes: IntArray | None = None,
+    ) -> None:
+        """Run a kernel over all elements, on their nodes or others [m, k].
+
+        Raises
+        ------
+        InvertedElement, MaterialFailed
+            If an element is inverted, or has no finite energy or stress.
+        """
+        arrays = (np.ascontiguousarray(array, float) for array in given)
+        nodes = self.nodes if nodes is None else nodes
+        if not isfinite(sum(self._phases.run(kernel, *arrays, nodes, *self._known, *last))):
+            raise self.solid.elements.failure([q[nodes] for q in positions])
+
+    def _scattered(self, local: Array, n: int) -> Array:
+        out = np.zeros((n, 3))
+        scatter_vectors(local, self.nodes, out)
+        return out
+
+
+@final
+class _Increment(Energy):
+    """The incremental potential of a body that flows, ψ + ∫ σy dα of one increment from z (Ortiz and Stainier 1999)."""
+
+    def __init__(self, part: Plastic, z: Array):
+        self.nodes, self._part, self._z = part.nodes, part, z
+        self._own = np.arange(part.nodes.size, dtype=np.int32).reshape(part.nodes.shape)
+
+    def value(self, x: Array) -> Array:
+        """Return it [m] in J of elements with nodes at x [m, k, 3]."""
+        out = np.empty(len(x))
+        self._run(plastic_loops.write_energies, x, (False, out))
+        return out
+
+    def gradient(self, x: Array) -> Array:
+        """Return its gradients [m, k, 3] in N."""
+        out = np.empty(x.shape)
+        self._run(plastic_loops.write_forces, x, (False, out))
+        return np.negative(out, out=out)
+
+    def hessian(self, x: Array) -> Array:
+        """Return its second derivatives [m, 3k, 3k] in N/m."""
+        m, k, _ = x.shape
+        out = np.empty((m, 3 * k, 3 * k))
+        self._run(plastic_loops.write_tangents, x, (False, 1.0, out))
+        return out
+
+    def _run(self, kernel: Any, x: Array, last: tuple[Any, ...]) -> None:
+        q = np.ascontiguousarray(x).reshape(-1, 3)
+        self._part.run(kernel, (q,), (q, self._z), last, self._own)
+
+
+def solids_in(energies: Mapping[str, Energy], inelastic: Mapping[str, Inelastic]) -> dict[str, Solid]:
+    """Return the solids of a system, those of bodies that flow included, by name."""
+    flowing = {name: part.solid for name, part in inelastic.items() if isinstance(part, Plastic)}
+    return solids_of(energies) | flowing

@@ -1,0 +1,507 @@
+"""Elements of a metal that flows, in compiled loops: their energy, forces and tangents, and what they dissipate.
+
+The stress of a point is that of `symplex.fem.solids.plastic_points`. A *cell* is what shares one volume change: a point
+of quadrature, or, with mean dilatation, a whole element, whose pressure follows from J̄ = Σ w J/V:
+
+    ψ = Σ w |q s|²/4μ + V K/2 (ln J̄)²,    S_q = Σ q s_i b_i b_i + K (ln J̄/J̄) J_q C_q⁻¹.
+
+Its tangent is that of the points with K = 0, plus p J (C⁻¹ ⊗ C⁻¹ − 2 C⁻¹ ⊙ C⁻¹), p = K ln J̄/J̄, plus c u ⊗ u of the
+element with u_q = J C⁻¹ and c = K (1 − ln J̄)/(J̄² V).
+
+Over an increment the discrete stress is, with ΔE = sym(F_mᵀ ΔF), the stress S0 at its start and S1 at its end,
+
+    S* = ½ (S0 + S1) + κ P ΔE P,    κ = r R/n,    R = Δψ + ΔWp − Σ w ½ (S0 + S1) : ΔE,    n = Σ w ΔE : P ΔE P
+
+of a cell, P = Cp⁻¹ at the start. P makes ΔE the strain of the body as it is: of one that has flowed far, as the foot of
+a bar that is a seventh as long, ΔE itself is small along what has become short, and κ without P would be a hundred
+times as stiff as the metal. The work is Δψ + D with D = ΔWp − (1 − r) R. r = x²/(1 + x²) with x = n/(V δ²) is 1 but for
+the smallest increments, in which R is round-off. The tangent of S* has, next to ½ ℂ and κ P ⊙ P,
+
+    P ΔE P ⊗ [(r/n) (½ (S1 − S0) − ½ ℂ : ΔE) + 2 κ (1 − 2r)/n P ΔE P].
+
+Each element is written to its own rows, so that threads share elements and results do not depend on their number.
+
+Sources: Simo, Taylor and Pister (1985) for the mean dilatation; Gonzalez (2000) for the discrete stress; Noels,
+Stainier and Ponthot (2006) for energy-momentum methods with variational updates.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symplex.fem.compiled.kernels import formula, inlined, kernel
+from symplex.fem.compiled.vectors import (
+    Sym3,
+    cofactors,
+    contracted,
+    dot,
+    expanded,
+    full,
+    gram,
+    gram_slopes,
+    mat3_at,
+    set_at,
+    square,
+    sym3_at,
+    transposed,
+)
+from symplex.fem.solids.plastic_points import (
+    add_elasticity,
+    add_rank_one,
+    deviator,
+    flow,
+    length,
+    trial,
+    weighted,
+    work_between,
+)
+
+_SMALLEST = 2e-7  # δ: mean |ΔE| of a cell below which its stress is the mean of both ends
+NUMBERS = 7  # of the internal variables of a point: Cp⁻¹ (11, 22, 33, 12, 13, 23) and α
+
+
+@formula
+def set_deformations(q, nodes, G, e, F):
+    """Set the rows of F [g, 9] of an element at q [n, 3], given ∇N [m, g, 3, k]."""
+    for g in range(G.shape[1]):
+        for i in range(3):
+            for K in range(3):
+                total = 0.0
+                for a in range(nodes.shape[1]):
+                    total += q[nodes[e, a], i] * G[e, g, K, a]
+                F[g, 3 * i + K] = total
+
+
+@inlined
+def _determinant(F):
+    return dot(F[0], cofactors(F)[0])
+
+
+@inlined
+def _mean_dilatation(F, w):
+    """Return J̄ of an element; not a number if a point is inverted."""
+    V, deformed = 0.0, 0.0
+    for g in range(len(w)):
+        J = _determinant(mat3_at(F[g], 0, 1))
+        V += w[g]
+        deformed += w[g] * J if J > 0.0 else np.nan
+    return deformed / V
+
+
+@inlined
+def _inverse(C):
+    """Return C⁻¹ and √det C."""
+    K = cofactors(C)
+    det = C[0] * K[0] + C[3] * K[3] + C[4] * K[4]
+    return (1.0 / det) * K, np.sqrt(det)
+
+
+@inlined
+def cell_of(g, averaged):
+    """Return the cell of a point."""
+    return 0 if averaged else g
+
+
+@formula
+def set_states(F, z, w, elastic, averaged, frozen, constants, points, S, psi, work, new):
+    """Set S [g, 6] of the points of an element, ψ and ΔWp of its cells [c], and z [g, 7] at the end.
+
+    ``frozen`` if nothing flows. Returned is a number that is finite if all are.
+    """
+    K, mu = elastic[0], elastic[1]
+    psi[:] = 0.0
+    work[:] = 0.0
+    bulk, pressure = K, 0.0
+    mean = _mean_dilatation(F, w)
+    if averaged:
+        theta = np.log(mean)
+        V = 0.0
+        for g in range(len(w)):
+            V += w[g]
+        bulk, pressure = 0.0, K * theta / mean
+        psi[0] = 0.5 * V * K * theta * theta
+    check = mean
+    for g in range(len(w)):
+        f, c = mat3_at(F[g], 0, 1), cell_of(g, averaged)
+        P, alpha = sym3_at(z[g], 0, 1), z[g, 6]
+        stretches, strains, b = trial(f, P)
+        s = deviator(strains)
+        s = (2.0 * mu) * s
+        size, x = length(s), 0.0
+        if not frozen:
+            x, _ = flow(np.sqrt(1.5) * size, alpha, mu, constants, points)
+        q = 1.0 - 3.0 * mu * x / (np.sqrt(1.5) * size) if x > 0.0 else 1.0
+        theta = strains[0] + strains[1] + strains[2]
+        stress = weighted(q * s, b) + bulk * theta * weighted((1.0, 1.0, 1.0), b)
+        if averaged:
+            inverse, J = _inverse(gram(transposed(f)))
+            stress = stress + pressure * J * inverse
+        set_at(S[g], 0, 1, stress)
+        psi[c] += w[g] * (q * q * size * size / (4.0 * mu) + 0.5 * bulk * theta * theta)
+        new[g, 6] = alpha + x
+        if x > 0.0:
+            work[c] += w[g] * work_between(alpha, x, constants, points)
+            rate = -2.0 * np.sqrt(1.5) * x / size
+            P = (
+                stretches[0] * np.exp(rate * s[0]) * square(b[0])
+                + stretches[1] * np.exp(rate * s[1]) * square(b[1])
+                + stretches[2] * np.exp(rate * s[2]) * square(b[2])
+            )
+        set_at(new[g], 0, 1, P)
+        check += stress[0] + stress[1] + stress[2] + stress[3] + stress[4] + stress[5]
+    for c in range(len(psi)):
+        check += psi[c]
+    return check
+
+
+@formula
+def set_elasticities(F, z, w, elastic, averaged, frozen, constants, points, D, u):
+    """Set ℂ [g, 6, 6] of the points of an element, and u [g, 6] with c of the mean dilatation, which is returned."""
+    K, mu = elastic[0], elastic[1]
+    D[:] = 0.0
+    u[:] = 0.0
+    bulk, pressure, coupling = K, 0.0, 0.0
+    if averaged:
+        mean, V = _mean_dilatation(F, w), 0.0
+        for g in range(len(w)):
+            V += w[g]
+        theta = np.log(mean)
+        bulk, pressure, coupling = 0.0, K * theta / mean, K * (1.0 - theta) / (mean * mean * V)
+    for g in range(len(w)):
+        f = mat3_at(F[g], 0, 1)
+        _, strains, b = trial(f, sym3_at(z[g], 0, 1))
+        s = deviator(strains)
+        s = (2.0 * mu) * s
+        size, x, slope = length(s), 0.0, 0.0
+        if not frozen:
+            x, slope = flow(np.sqrt(1.5) * size, z[g, 6], mu, constants, points)
+        q, mu_t = 1.0, mu
+        if x > 0.0:
+            q, mu_t = 1.0 - 3.0 * mu * x / (np.sqrt(1.5) * size), mu * slope / (3.0 * mu + slope)
+        theta = strains[0] + strains[1] + strains[2]
+        stresses = (q * s[0] + bulk * theta, q * s[1] + bulk * theta, q * s[2] + bulk * theta)
+        add_elasticity(strains, b, bulk, mu, q, mu_t, s, size, stresses, D[g])
+        if averaged:
+            A, J = _inverse(gram(transposed(f)))
+            set_at(u[g], 0, 1, J * A)
+            add_rank_one(pressure * J, A, A, D[g])
+            _add_both(-2.0 * pressure * J, A, D[g])
+    return coupling
+
+
+@inlined
+def _add_both(factor, A, D):
+    """Add factor A ⊙ A, ½ (A_ik A_jl + A_il A_jk), to D [6, 6]."""
+    rows, columns = (0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)
+    place = ((0, 3, 4), (3, 1, 5), (4, 5, 2))
+    for m in range(6):
+        i, j = rows[m], columns[m]
+        for n in range(6):
+            k, p = rows[n], columns[n]
+            value = A[place[i][k]] * A[place[j][p]] + A[place[i][p]] * A[place[j][k]]
+            D[m, n] += 0.5 * factor * value
+
+
+@formula
+def add_forces(F, S, w, G, e, factor, out):
+    """Add factor Σ w F S ∇N_a to out [k, 3]."""
+    for g in range(len(w)):
+        T = sym3_at(S[g], 0, 1) @ transposed(mat3_at(F[g], 0, 1))  # rows K: (F S)_iK
+        for a in range(G.shape[3]):
+            for i in range(3):
+                P = T[0][i] * G[e, g, 0, a] + T[1][i] * G[e, g, 1, a] + T[2][i] * G[e, g, 2, a]
+                out[a, i] += factor * w[g] * P
+
+
+@expanded
+def _between(P, E):
+    """Return P E P."""
+    T = P @ (E @ full(P))
+    return Sym3(T[0][0], T[1][1], T[2][2], T[0][1], T[0][2], T[1][2])
+
+
+@formula
+def set_increment(F0, F1, z, w, averaged, F, dE, along, squared):
+    """Set F_m [g, 9], ΔE and P ΔE P [g, 6], and n of cells [c]."""
+    squared[:] = 0.0
+    for g in range(len(w)):
+        f0, f1 = mat3_at(F0[g], 0, 1), mat3_at(F1[g], 0, 1)
+        middle, change = 0.5 * (f0 + f1), f1 - f0
+        E = 0.5 * gram_slopes(transposed(middle), transposed(change))
+        set_at(F[g], 0, 1, middle)
+        pushed = _between(sym3_at(z[g], 0, 1), E)
+        set_at(dE[g], 0, 1, E)
+        set_at(along[g], 0, 1, pushed)
+        squared[cell_of(g, averaged)] += w[g] * contracted(E, pushed)
+
+
+@formula
+def set_corrections(S0, S1, dE, w, averaged, psi0, psi1, work, squared, R, r):
+    """Set R and r of cells [c]."""
+    for c in range(len(R)):
+        R[c] = psi1[c] - psi0[c] + work[c]
+        r[c] = 0.0
+    for g in range(len(w)):
+        c = cell_of(g, averaged)
+        mean = 0.5 * (sym3_at(S0[g], 0, 1) + sym3_at(S1[g], 0, 1))
+        R[c] -= w[g] * contracted(mean, sym3_at(dE[g], 0, 1))
+        r[c] += w[g]
+    for c in range(len(R)):
+        x = squared[c] / (r[c] * _SMALLEST * _SMALLEST)
+        r[c] = x * x / (1.0 + x * x) if x < 1e100 else 1.0
+
+
+@kernel
+def write_energies(q, z, nodes, G, weights, elastic, averaged, constants, points, frozen, out, first, last):
+    """Set ψ + ΔWp of the elements [m] at the end of an increment."""
+    n = G.shape[1]
+    F, S, new = np.empty((n, 9)), np.empty((n, 6)), np.empty((n, NUMBERS))
+    psi, work = np.empty(n), np.empty(n)
+    check = 0.0
+    for e in range(first, last):
+        set_deformations(q, nodes, G, e, F)
+        check += set_states(F, z[e], weights[e], elastic, averaged, frozen, constants, points, S, psi, work, new)
+        out[e] = psi.sum() + work.sum()
+    return check
+
+
+@kernel
+def write_forces(q, z, nodes, G, weights, elastic, averaged, constants, points, frozen, out, first, last):
+    """Set −Σ w F S ∇N [m, k, 3] at the end of an increment."""
+    n = G.shape[1]
+    F, S, new = np.empty((n, 9)), np.empty((n, 6)), np.empty((n, NUMBERS))
+    psi, work = np.empty(n), np.empty(n)
+    check = 0.0
+    for e in range(first, last):
+        set_deformations(q, nodes, G, e, F)
+        check += set_states(F, z[e], weights[e], elastic, averaged, frozen, constants, points, S, psi, work, new)
+        out[e] = 0.0
+        add_forces(F, S, weights[e], G, e, -1.0, out[e])
+    return check
+
+
+@kernel
+def write_mean_forces(q0, z, q1, nodes, G, weights, elastic, averaged, constants, points, frozen, out, first, last):
+    """Set −Σ w F_m S* ∇N [m, k, 3] of an increment."""
+    n = G.shape[1]
+    F0, F1, F = np.empty((n, 9)), np.empty((n, 9)), np.empty((n, 9))
+    S0, S1, dE, along = np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6))
+    new = np.empty((n, NUMBERS))
+    psi0, psi1, work, squared, R, r = (np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n))
+    check = 0.0
+    for e in range(first, last):
+        w = weights[e]
+        set_deformations(q0, nodes, G, e, F0)
+        set_deformations(q1, nodes, G, e, F1)
+        check += set_states(F0, z[e], w, elastic, averaged, True, constants, points, S0, psi0, work, new)
+        check += set_states(F1, z[e], w, elastic, averaged, frozen, constants, points, S1, psi1, work, new)
+        set_increment(F0, F1, z[e], w, averaged, F, dE, along, squared)
+        set_corrections(S0, S1, dE, w, averaged, psi0, psi1, work, squared, R, r)
+        for g in range(n):
+            c = cell_of(g, averaged)
+            kappa = r[c] * R[c] / squared[c] if squared[c] > 0.0 else 0.0
+            mean = 0.5 * (sym3_at(S0[g], 0, 1) + sym3_at(S1[g], 0, 1))
+            set_at(S0[g], 0, 1, mean + kappa * sym3_at(along[g], 0, 1))
+        out[e] = 0.0
+        add_forces(F, S0, w, G, e, -1.0, out[e])
+    return check
+
+
+@kernel
+def write_after(q0, z, q1, nodes, G, weights, elastic, averaged, constants, points, frozen, new, lost, first, last):
+    """Set z [m, g, 7] at the end of an increment, and what elements [m] dissipate."""
+    n = G.shape[1]
+    F0, F1, F = np.empty((n, 9)), np.empty((n, 9)), np.empty((n, 9))
+    S0, S1, dE, along = np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6))
+    unused = np.empty((n, NUMBERS))
+    psi0, psi1, work, squared, R, r = (np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n))
+    check = 0.0
+    for e in range(first, last):
+        w = weights[e]
+        set_deformations(q0, nodes, G, e, F0)
+        set_deformations(q1, nodes, G, e, F1)
+        check += set_states(F0, z[e], w, elastic, averaged, True, constants, points, S0, psi0, work, unused)
+        check += set_states(F1, z[e], w, elastic, averaged, frozen, constants, points, S1, psi1, work, new[e])
+        set_increment(F0, F1, z[e], w, averaged, F, dE, along, squared)
+        set_corrections(S0, S1, dE, w, averaged, psi0, psi1, work, squared, R, r)
+        lost[e] = 0.0
+        for c in range(1 if averaged else n):
+            lost[e] += work[c] - (1.0 - r[c]) * R[c]
+    return check
+
+
+# -- tangents ---------------------------------------------------------------------------------------------------------
+
+
+@formula
+def set_slopes(F, G, e, g, B):
+    """Set the change of E [6, 3k], shear strains twice, of a point by the positions of the nodes."""
+    rows, columns = (0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)
+    for m in range(6):
+        first, second = rows[m], columns[m]
+        for a in range(G.shape[3]):
+            for i in range(3):
+                value = F[g, 3 * i + first] * G[e, g, second, a]
+                if m > 2:
+                    value += F[g, 3 * i + second] * G[e, g, first, a]
+                B[m, 3 * a + i] = value
+
+
+@formula
+def add_stiffness(B, B1, D, S, G, e, g, w, factor, part, K):
+    """Add factor w (Bᵀ D B1 + part ∇N·S ∇N 1) to K [3k, 3k]."""
+    k = G.shape[3]
+    row = np.empty(6)
+    for p in range(3 * k):
+        for n in range(6):
+            total = 0.0
+            for m in range(6):
+                total += B[m, p] * D[m, n]
+            row[n] = factor * w * total
+        for r in range(3 * k):
+            total = 0.0
+            for n in range(6):
+                total += row[n] * B1[n, r]
+            K[p, r] += total
+    for a in range(k):
+        x, y, z = G[e, g, 0, a], G[e, g, 1, a], G[e, g, 2, a]
+        t0, t1, t2 = S[0] * x + S[3] * y + S[4] * z, S[3] * x + S[1] * y + S[5] * z, S[4] * x + S[5] * y + S[2] * z
+        for b in range(k):
+            value = factor * part * w * (t0 * G[e, g, 0, b] + t1 * G[e, g, 1, b] + t2 * G[e, g, 2, b])
+            for i in range(3):
+                K[3 * a + i, 3 * b + i] += value
+
+
+@formula
+def add_along(B, S, w, out):
+    """Add w Bᵀ S to out [3k]."""
+    for p in range(len(out)):
+        total = 0.0
+        for m in range(6):
+            total += B[m, p] * S[m]
+        out[p] += w * total
+
+
+@kernel
+def write_tangents(q, z, nodes, G, weights, elastic, averaged, constants, points, frozen, factor, out, first, last):
+    """Set factor ∂(Σ w F S ∇N)/∂x [m, 3k, 3k] at the end of an increment."""
+    n, k = G.shape[1], G.shape[3]
+    F, S, new = np.empty((n, 9)), np.empty((n, 6)), np.empty((n, NUMBERS))
+    psi, work, D, u = np.empty(n), np.empty(n), np.empty((n, 6, 6)), np.empty((n, 6))
+    B, volume = np.empty((6, 3 * k)), np.empty(3 * k)
+    check = 0.0
+    for e in range(first, last):
+        w = weights[e]
+        set_deformations(q, nodes, G, e, F)
+        check += set_states(F, z[e], w, elastic, averaged, frozen, constants, points, S, psi, work, new)
+        coupling = set_elasticities(F, z[e], w, elastic, averaged, frozen, constants, points, D, u)
+        out[e] = 0.0
+        volume[:] = 0.0
+        for g in range(n):
+            set_slopes(F, G, e, g, B)
+            add_stiffness(B, B, D[g], S[g], G, e, g, w[g], factor, 1.0, out[e])
+            add_along(B, u[g], w[g], volume)
+        if averaged:
+            for p in range(3 * k):
+                for r in range(3 * k):
+                    out[e, p, r] += factor * coupling * volume[p] * volume[r]
+    return check
+
+
+@kernel
+def write_mean_tangents(
+    q0, z, q1, nodes, G, weights, elastic, averaged, constants, points, frozen, factor, out, first, last
+):
+    """Set factor ∂(Σ w F_m S* ∇N)/∂x1 [m, 3k, 3k] of an increment."""
+    n, k = G.shape[1], G.shape[3]
+    F0, F1, F = np.empty((n, 9)), np.empty((n, 9)), np.empty((n, 9))
+    S0, S1, dE, along = np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6))
+    new = np.empty((n, NUMBERS))
+    psi0, psi1, work, squared, R, r = (np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n))
+    D, u, B, B1, T = np.empty((n, 6, 6)), np.empty((n, 6)), np.empty((6, 3 * k)), np.empty((6, 3 * k)), np.empty(6)
+    left_u, right_u, left, right = np.empty(3 * k), np.empty(3 * k), np.empty(3 * k), np.empty(3 * k)
+    check = 0.0
+    for e in range(first, last):
+        w = weights[e]
+        set_deformations(q0, nodes, G, e, F0)
+        set_deformations(q1, nodes, G, e, F1)
+        check += set_states(F0, z[e], w, elastic, averaged, True, constants, points, S0, psi0, work, new)
+        check += set_states(F1, z[e], w, elastic, averaged, frozen, constants, points, S1, psi1, work, new)
+        set_increment(F0, F1, z[e], w, averaged, F, dE, along, squared)
+        set_corrections(S0, S1, dE, w, averaged, psi0, psi1, work, squared, R, r)
+        coupling = set_elasticities(F1, z[e], w, elastic, averaged, frozen, constants, points, D, u)
+        out[e] = 0.0
+        left_u[:] = 0.0
+        right_u[:] = 0.0
+        left[:] = 0.0
+        right[:] = 0.0
+        swept = 0.0  # Σ w u : ΔE
+        for g in range(n):
+            swept += w[g] * contracted(sym3_at(u[g], 0, 1), sym3_at(dE[g], 0, 1))
+        for g in range(n):
+            c = cell_of(g, averaged)
+            if not averaged:
+                left[:] = 0.0
+                right[:] = 0.0
+            kappa = r[c] * R[c] / squared[c] if squared[c] > 0.0 else 0.0
+            first_, second = 0.0, 0.0  # of what is next to ΔE ⊗
+            if squared[c] > 0.0:
+                first_, second = r[c] / squared[c], 2.0 * kappa * (1.0 - 2.0 * r[c]) / squared[c]
+            s0, s1 = sym3_at(S0[g], 0, 1), sym3_at(S1[g], 0, 1)
+            E, pushed = sym3_at(dE[g], 0, 1), sym3_at(along[g], 0, 1)
+            stress = 0.5 * (s0 + s1) + kappa * pushed
+            change = 0.5 * first_ * (s1 - s0) + second * pushed
+            change = change - (0.5 * first_ * coupling * swept) * sym3_at(u[g], 0, 1)
+            for m in range(6):
+                total = 0.0
+                for j in range(6):
+                    total += D[g, m, j] * (E[j] if j < 3 else 2.0 * E[j])
+                T[m] = change[m] - 0.5 * first_ * total
+            for m in range(6):
+                for j in range(6):
+                    D[g, m, j] *= 0.5
+            _add_both(kappa, sym3_at(z[e, g], 0, 1), D[g])
+            set_slopes(F, G, e, g, B)
+            set_slopes(F1, G, e, g, B1)
+            set_at(S0[g], 0, 1, stress)
+            add_stiffness(B, B1, D[g], S0[g], G, e, g, w[g], factor, 0.5, out[e])
+            add_along(B, along[g], w[g], left)
+            add_along(B1, T, w[g], right)
+            if averaged:
+                add_along(B, u[g], w[g], left_u)
+                add_along(B1, u[g], w[g], right_u)
+            else:  # of a cell: w ΔE ⊗ [ … ], the second factor being divided by n = w |ΔE|² as it stands
+                _add_product(factor, left, right, out[e])
+        if averaged:
+            _add_product(factor, left, right, out[e])
+            _add_product(0.5 * factor * coupling, left_u, right_u, out[e])
+    return check
+
+
+@inlined
+def _add_product(factor, u, v, K):
+    """Add factor u ⊗ v to K."""
+    for p in range(len(u)):
+        for r in range(len(v)):
+            K[p, r] += factor * u[p] * v[r]
+
+
+# -- for results ------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def write_stresses(q, z, nodes, G, weights, elastic, averaged, constants, points, out, first, last):
+    """Set Cauchy's stress F S Fᵀ/J [m, g, 6] at the points."""
+    n = G.shape[1]
+    F, S, new = np.empty((n, 9)), np.empty((n, 6)), np.empty((n, NUMBERS))
+    psi, work = np.empty(n), np.empty(n)
+    check = 0.0
+    for e in range(first, last):
+        set_deformations(q, nodes, G, e, F)
+        check += set_states(F, z[e], weights[e], elastic, averaged, True, constants, points, S, psi, work, new)
+        for g in range(n):
+            f = mat3_at(F[g], 0, 1)
+            T = f @ (sym3_at(S[g], 0, 1) @ transposed(f))
+            J = _determinant(f)
+            set_at(out[e, g], 0, 1, (1.0 / J) * Sym3(T[0][0], T[1][1], T[2][2], T[0][1], T[0][2], T[1][2]))
+    return check
