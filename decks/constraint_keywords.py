@@ -74,12 +74,12 @@ def _take_diameters(reading: Reading, block: Block) -> None:
 
 
 def _take_rigid(reading: Reading, block: Block) -> None:
-    sets = [(block.parameters[key], of) for key, of in _RIGID_SETS if key in block.parameters]
-    if not sets or "REFNODE" not in block.parameters:
+    given = [(key, of) for key, of in _RIGID_SETS if key in block.parameters]
+    if not given or "REFNODE" not in block.parameters:
         raise UnsupportedKeyword("a rigid body needs an NSET or ELSET, and a REF NODE")
-    for members, of in sets:
+    for key, of in given:
         turning = block.parameters.get("ROTNODE", "")
-        rigid = RigidGroup(members, of, block.parameters["REFNODE"], turning, (0, 1, 2))
+        rigid = RigidGroup(block.parameters[key], of, block.parameters["REFNODE"], turning, (0, 1, 2))
         reading.deck.rigid.append(rigid)
 
 
