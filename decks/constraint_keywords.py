@@ -74,13 +74,13 @@ def _take_diameters(reading: Reading, block: Block) -> None:
 
 
 def _take_rigid(reading: Reading, block: Block) -> None:
-    given = [(key, of) for key, of in _RIGID_SETS if key in block.parameters]
-    if not given or "REFNODE" not in block.parameters:
+    if not any(key in block.parameters for key, _ in _RIGID_SETS) or "REFNODE" not in block.parameters:
         raise UnsupportedKeyword("a rigid body needs an NSET or ELSET, and a REF NODE")
-    for key, of in given:
-        turning = block.parameters.get("ROTNODE", "")
-        rigid = RigidGroup(block.parameters[key], of, block.parameters["REFNODE"], turning, (0, 1, 2))
-        reading.deck.rigid.append(rigid)
+    for key, of in _RIGID_SETS:
+        if key in block.parameters:
+            turning = block.parameters.get("ROTNODE", "")
+            rigid = RigidGroup(block.parameters[key], of, block.parameters["REFNODE"], turning, (0, 1, 2))
+            reading.deck.rigid.append(rigid)
 
 
 def _take_coupling(reading: Reading, block: Block) -> None:
