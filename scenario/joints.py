@@ -197,7 +197,8 @@ class JointTable(Entry):
         if (stops := self.stops) is not None:
             law = JointSpring(joint, 0.0, stops.middle, stops.limits, stops.stiffness, coordinate=along)
             world.add(f"{self.name}_stops", law)
-        for key, coordinate in (("torque", "angle"), ("force", "displacement")):
+        driven: tuple[tuple[str, JointCoordinate], ...] = (("torque", "angle"), ("force", "displacement"))
+        for key, coordinate in driven:
             if (value := getattr(self, key)) is not None:
                 moment = value if self.history is None else factor(self.history, world.folder, size=value)
                 world.add(f"{self.name}_{key}", JointLoad(joint, moment, coordinate=coordinate))
