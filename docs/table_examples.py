@@ -37,6 +37,13 @@ section = { kind = "box", height = 0.1, width = 0.06, thickness = 0.004 }
 material = { young = 2.1e11, poisson = 0.3, density = 7850 }
 translate = [0, 4, 0]
 """,
+    "flap": """
+[[rigid_body]]
+name = "flap"
+mesh = { box = [0.4, 0.2, 0.02] }
+density = 1000
+translate = [0, 6, 0]
+""",
     "ball": """
 [[point_mass]]
 name = "ball"
@@ -613,6 +620,72 @@ scale = 1e-3
 up = [1, 2, 3]
 section = { kind = "circle", radius = 2e-3 }
 material = { young = 2.1e11, poisson = 0.3, density = 7850 }
+""",
+        ]
+    },
+    "joint": {
+        "": [
+            """
+[[joint]]
+name = "hinge"
+kind = "revolute"
+bodies = ["flap"]                # to the ground
+at = [0, 6, 0]
+axis = [0, 1, 0]
+spring = { stiffness = 20, rest = 0.1 }
+stops = { lowest = -0.5, highest = 0.5, stiffness = 2e3 }
+damping = 0.1
+friction = { resistance = 0.05, slip = 0.01 }
+torque = 2.0
+history = { kind = "half-sine", duration = 5e-4 }
+""",
+            """
+[[joint]]
+name = "mount"
+kind = "spherical"
+bodies = ["flap", "girder"]      # at a node of the beam
+at = [2, 4, 0]
+""",
+            """
+[[joint]]
+name = "drive"
+kind = "prismatic"
+bodies = ["flap"]
+at = [0, 6, 0]
+axis = [1, 0, 0]
+displacement = 1e-3
+history = { kind = "table", times = [0, 2e-4, 1e-3], factors = [0, 0, 1] }
+interpolation = "linear"
+""",
+            """
+[[joint]]
+name = "motor"
+kind = "revolute"
+bodies = ["flap"]
+at = [0, 6, 0]
+axis = [0, 0, 1]
+angle = 0.1
+history = { kind = "smooth-ramp", duration = 1e-3 }
+""",
+            """
+[[joint]]
+name = "sleeve"
+kind = "cylindrical"
+bodies = ["flap"]
+at = [0, 6, 0]
+axis = [1, 0, 0]
+coordinate = "displacement"
+spring = { stiffness = 1e4 }
+force = -3.0
+""",
+            """
+[[joint]]
+name = "cardan"
+kind = "universal"
+bodies = ["flap"]
+at = [0, 6, 0]
+axis = [1, 0, 0]
+second = [0, 0, 1]
 """,
         ]
     },

@@ -59,6 +59,8 @@ def check_report(problem: Problem) -> tuple[str, str]:
             rows.append((f"rigid '{name}'", f"{rigid_set.mass:.6g} kg, which moves freely"))
     if problem.n_rods:
         rows.append(("rods", f"{problem.n_rods:,}, which keep their lengths"))
+    for name, joint in system.joints.items():
+        rows.append((f"joint '{name}'", f"{joint.kind}, {len(joint.nodes)} conditions"))
     for name, contact in problem.body_contacts.items():
         rows.append((f"contact '{name}'", _body_contact(contact, problem.points_in_contact(name, problem.state.q))))
     if len(tables.body) > 1 and not problem.body_contacts:

@@ -35,6 +35,7 @@ from symplex.runs.tables import aligned, table
 from symplex.scenario.response import unlike_swings
 from symplex.scenario.rigid_motion import PIVOTS, RIGIDITY
 from symplex.scenario.scenario import Scenario
+from symplex.time.modes.framed import FramedMotions
 from symplex.time.modes.natural import Modes, natural_modes
 from symplex.time.modes.quadratic import ComplexArray, ComplexModes, complex_modes
 from symplex.time.modes.small_motions import SmallMotions
@@ -167,7 +168,10 @@ def find_modes(
     if about.system.frames and (damped or SmallMotions(about.system, about.state).is_gyroscopic):
         about = linearised(scenario, at, framed=False)  # which complex modes do not take yet
     if (frames := about.system.frames) is not None:  # of which few coordinates may be all
-        most = int(np.count_nonzero(~NodalCoordinates(about.system, frames).system.fixed))
+        if about.system.joints:
+            most = FramedMotions(SmallMotions(about.system, about.state)).n_moving
+        else:
+            most = int(np.count_nonzero(~NodalCoordinates(about.system, frames).system.fixed))
         if number > most:
             about.notes.append(f"there are no more than {most} modes")
         number = min(number, most)

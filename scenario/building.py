@@ -20,6 +20,7 @@ from symplex.fem.solids.plastic import solids_in
 from symplex.fem.solids.solid import Solid
 from symplex.fem.structures.beam import Beams
 from symplex.fem.structures.frames import Frames
+from symplex.fem.structures.joints import Joint
 from symplex.fem.system import Load, State, System
 from symplex.meshes.joining import join_nodes
 from symplex.meshes.mesh import Mesh, distinct, merge
@@ -89,7 +90,7 @@ class Builder:
         Beams by name, each in its own numbering of particles.
     on_surface : dict of str to (int32 [m], int32 [f, 3])
         Nodes that ties fix to a surface, and its triangles, by name.
-    energies, loads, inelastic : dict
+    energies, loads, inelastic, joints : dict
         What tables have added, by name.
     """
 
@@ -114,6 +115,7 @@ class Builder:
         self.energies: dict[str, Energy] = {}
         self.loads: dict[str, Load] = {}
         self.inelastic: dict[str, Inelastic] = {}
+        self.joints: dict[str, Joint] = {}
         self._added_by: list[tuple[Entry, str]] = []  # of which table each of them is
         self._adding: Entry | None = None
 
@@ -206,6 +208,7 @@ class Builder:
             moving=moving | driven,
             massless=self.inertia.massless,
             **({} if frames is None else {"frames": frames}),
+            **({"joints": self.joints} if self.joints else {}),
         )
 
     def _frames(

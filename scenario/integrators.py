@@ -103,7 +103,7 @@ def fitted_integrator(
     fitted = integrator_of(named, rods).fit(system, state, interval)
     _refuse_long(table, run)
     _refuse_short(fitted, table, run.duration)
-    if (issubclass(table.of, _PARTICULAR) or getattr(table, "given", None)) and not later:
+    if (issubclass(table.of, _PARTICULAR) or getattr(table, "given", None) or system.joints) and not later:
         _try_start(fitted, system, state)
     return fitted
 
@@ -157,9 +157,17 @@ def _try_start(integrator: Integrator, system: System, state: State) -> None:
     try:
         integrator.start(system, state)
     except InfeasibleStart as error:
-        message = str(error).partition(" Take project(")[0]
+        message = str(error)
+        if system.joints:
+            message = message.partition(" Put bodies")[0].partition(" Take symplex")[0]
+            raise ScenarioError(
+                f"{message} Give bodies the velocity and angular_velocity that their joints let them have, and what "
+                "is given as a function of time a history that begins with 0 (without a jump of its rate: "
+                '"smooth-ramp").'
+            ) from None
         raise ScenarioError(
-            f"{message} Give the bodies a velocity and angular_velocity that leave the lengths of rods as they are."
+            f"{message.partition(' Take project(')[0]} Give the bodies a velocity and angular_velocity that leave the "
+            "lengths of rods as they are."
         ) from None
 
 

@@ -6,12 +6,15 @@ from symplex.base.quantities import shown
 from symplex.scenario.actions import GRAVITY
 from symplex.scenario.friction import FrictionTable
 from symplex.scenario.integrators import reserved_columns
+from symplex.scenario.joints import FRAMED
 from symplex.scenario.messages import place, suggestion
 from symplex.scenario.response import wrong_places
 from symplex.scenario.rigid_motion import RIGIDITY
 from symplex.scenario.stages import TAKEN
 from symplex.scenario.table import BODY, TOUCHING
 from symplex.scenario.tables import Tables
+
+_FRAMED = "rigid body or beam"
 
 
 def wrong_names(tables: Tables) -> list[str]:
@@ -39,10 +42,12 @@ def wrong_names(tables: Tables) -> list[str]:
     if not known and not any(body.is_free for body in tables.rigid_body):
         lines.append("no [[rigid_body]] has a mass, so nothing can move; give one a mass or density.")
     touching = [*known, *(body.name for body in tables.rigid_body)]
+    framed = [body.name for body in (*tables.rigid_body, *tables.beam)]
     for here, item in tables.entries():
-        for what, names in ((BODY, known), (TOUCHING, touching)):
+        for what, called, names in ((BODY, "body", known), (TOUCHING, "body", touching), (FRAMED, _FRAMED, framed)):
             lines += [
-                f"{here}: there is no body {shown(name)}; {suggestion(name, names)}"
+                f"{here}: there is no {called} {shown(name)}; "
+                f"{suggestion(name, names) if names else 'there are none at all.'}"
                 for name in item.named(what)
                 if name not in names
             ]

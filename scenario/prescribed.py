@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-12  # of the time of a run
 
 
-def factor(history: History, folder: Path, begin: float = 0.0) -> Callable[[float], float] | tuple[Array, Array]:
+def factor(
+    history: History, folder: Path, begin: float = 0.0, size: float = 1.0
+) -> Callable[[float], float] | tuple[Array, Array]:
     """Return the factor of a load as a function of time, or as a table; files are looked for in a folder.
 
-    The history counts from a time in s.
+    The history counts from a time in s, and multiplies a size.
 
     Raises
     ------
@@ -38,9 +40,9 @@ def factor(history: History, folder: Path, begin: float = 0.0) -> Callable[[floa
         If a file cannot be read.
     """
     if history.kind != "table":
-        return _course(history).shifted(begin).value
+        return (_course(history) if size == 1.0 else _course(history).scaled(size)).shifted(begin).value
     times, factors = _record(history, folder)
-    return times + begin, factors
+    return times + begin, size * factors
 
 
 def support_motion(table: Support, nodes: ArrayLike, points: Array, folder: Path) -> SupportMotion:
@@ -86,7 +88,9 @@ def _zero(t: float) -> float:
     return 0.0
 
 
-def require_covered(motion: SupportMotion, end: float, begin: float = 0.0, whole_run: bool = True) -> None:
+def require_covered(
+    motion: SupportMotion | TimeFunction, end: float, begin: float = 0.0, whole_run: bool = True
+) -> None:
     """Check that a motion is known while it acts, from one time in s to another.
 
     Raises
@@ -106,12 +110,24 @@ def require_covered(motion: SupportMotion, end: float, begin: float = 0.0, whole
 
 def _motion(table: Support, history: History, folder: Path) -> TimeFunction:
     """Return the factor of a displacement, of a rotation, or of an acceleration integrated twice."""
+    if history.kind == "table" and table.acceleration is not None:
+        return TimeFunction.of_accelerations(*_record(history, folder))
+    return motion_over_time(history, folder, table.interpolation == "spline")
+
+
+def motion_over_time(history: History, folder: Path, spline: bool) -> TimeFunction:
+    """Return the factor of a motion, of a table by a spline or by lines; files are looked for in a folder.
+
+    Raises
+    ------
+    ScenarioError
+        If a file cannot be read.
+    InvalidSystem
+        If a table is not in order.
+    """
     if history.kind != "table":
         return _course(history)
-    times, factors = _record(history, folder)
-    if table.acceleration is not None:
-        return TimeFunction.of_accelerations(times, factors)
-    return TimeFunction.table(times, factors, smooth=table.interpolation == "spline")
+    return TimeFunction.table(*_record(history, folder), smooth=spline)
 
 
 def _course(history: History) -> TimeFunction:

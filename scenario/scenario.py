@@ -70,7 +70,7 @@ class Scenario:
         rows = [("file", str(self.path)), *([("title", tables.title)] if tables.title else [])]
         rows += [("integrator", names(dict.fromkeys(table.kind for table in tables.integrators)))]
         rows += [("duration", f"{self.times[-1]:.6g} s, {len(self.times) - 1:,} samples")]
-        for what in ("body", "truss", "beam", "rigid", "obstacle", "contact", "load", "support", "stage"):
+        for what in ("body", "truss", "beam", "rigid", "obstacle", "contact", "load", "support", "joint", "stage"):
             listed = [getattr(table, "name", None) or what for table in getattr(tables, what, ())]
             rows += [(what, names(listed))] if listed else []
         return rows

@@ -14,6 +14,7 @@ from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.energies.energy import IntArray
 from symplex.scenario.actions import Rod, Support, Timed
+from symplex.scenario.joints import JointTable
 from symplex.scenario.methods import IntegratorTable
 from symplex.scenario.sampling import Sampled, timeline
 
@@ -93,6 +94,11 @@ def wrong_times(tables: Tables) -> list[str]:
         lines += [
             f"{here}: the equilibrium of [start] knows of no rods; begin without [start], or from the result of a run."
             for here, _ in tables.entries(Rod)
+        ]
+    if tables.start is not None and tables.start.kind == "relative-equilibrium":
+        lines += [
+            f"{here}: the relative equilibrium of [start] knows of no joints; begin without it, with velocities."
+            for here, _ in tables.entries(JointTable)
         ]
     try:
         timeline(tables)

@@ -18,6 +18,7 @@ from symplex.scenario.bodies import Body
 from symplex.scenario.contacts import ContactTable
 from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
+from symplex.scenario.joints import JointTable
 from symplex.scenario.loads import LoadTable
 from symplex.scenario.messages import place
 from symplex.scenario.methods import IntegratorTable, Thermostat
@@ -130,6 +131,7 @@ class Tables:
     rigid_body: list[RigidBodyTable] = field(default_factory=list)
     support: list[Support] = field(default_factory=list)
     rod: list[Rod] = field(default_factory=list)
+    joint: list[JointTable] = field(default_factory=list)
     damping: list[DampingTable] = field(default_factory=list)
     dashpot: list[DashpotTable] = field(default_factory=list)
     drag: list[DragTable] = field(default_factory=list)

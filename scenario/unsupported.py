@@ -25,21 +25,25 @@ def unsupported(tables: Tables, acts: Callable[[Timed], bool]) -> list[str]:
             needed.add(need.trait)
             reported = need.next_to is None or need.next_to in method.takes
             if need.trait not in method.takes and reported and (not isinstance(table, Timed) or acts(table)):
-                others = _kinds(need.trait, method)
+                others = _kinds(need.trait, method, bool(tables.rod))
                 lines.append(f"{here}: {need.message.format(kind=kind, method=family, others=others)}")
-    if "constraints" in method.takes and not {"constraints", "frames"} & needed:
+    if "constraints" in method.takes and not {"constraints", "frames", "joints"} & needed:
         lines.append(
-            f"[integrator]: {kind} is for rods and beams, but there is no [[rod]] and no [[beam]]; "
+            f"[integrator]: {kind} is for rods, beams and joints, but there is no [[rod]], [[beam]] or [[joint]]; "
             'without them it is kind = "newmark", or with beta kind = "zhang-skeel".'
         )
     return [*lines, *_wrong_thermostat(tables, method, kind)]
 
 
-def _kinds(trait: Trait, method: Integrator) -> str:
-    """Return the first kinds of integrators that take something, and constraints if a method does."""
+def _kinds(trait: Trait, method: Integrator, rods: bool = True) -> str:
+    """Return the first kinds of integrators that take something, and constraints if a method does.
+
+    Where there are no rods, others will do if none of these does.
+    """
     constrained = "constraints" in method.takes or trait == "constraints"
     kinds = {kind: other.takes for kind, other in by_kind().items()}
-    found = [kind for kind, takes in kinds.items() if trait in takes and ("constraints" in takes) == constrained]
+    able = [kind for kind, takes in kinds.items() if trait in takes]
+    found = [kind for kind in able if ("constraints" in kinds[kind]) == constrained] or ([] if rods else able)
     return "kind = " + " or ".join(f'"{kind}"' for kind in found[:2]) if found else "one without rods"
 
 

@@ -277,9 +277,7 @@ class Joint(Constraint):
     @property
     def coordinates(self) -> tuple[str, ...]:
         """The relative motions that are reported: ``angle`` about the axis, ``displacement`` along it."""
-        return {"revolute": ("angle",), "cylindrical": ("angle", "displacement"), "prismatic": ("displacement",)}.get(
-            self.kind, ()
-        )
+        return coordinates_of(self.kind)
 
     def products_of(self, coordinate: str) -> Products:
         """Return the cosine and sine of the angle, or the displacement, as products of particles `nodes`."""
@@ -341,18 +339,30 @@ class Joint(Constraint):
 
     def columns(self, name: str) -> tuple[Column, ...]:
         """Return the columns of histories for a joint of this name: force, moment, angle and displacement."""
-        more = {"angle": Column(f"{name}_angle", "rad", "other", "joint angles", "end")}
-        more["displacement"] = Column(f"{name}_displacement", "m", "length", "joint displacements", "end")
-        return (
-            *vector_columns(f"{name}_force", "N", "force", "joint forces", "peak"),
-            *vector_columns(f"{name}_moment", "N m", "other", "joint moments", "peak"),
-            *(more[coordinate] for coordinate in self.coordinates),
-        )
+        return columns_of(self.kind, name)
 
     def observed(self, name: str, q: Array, reaction: JointReaction) -> dict[str, float]:
         """Return what these columns hold at positions q [n, 3]."""
         shown = components(f"{name}_force", reaction.force) | components(f"{name}_moment", reaction.moment)
         return shown | {f"{name}_{what}": getattr(self, what)(q) for what in self.coordinates}
+
+
+def coordinates_of(kind: JointKind) -> tuple[str, ...]:
+    """Return the relative motions of joints of a kind that are reported: ``angle``, ``displacement``."""
+    return {"revolute": ("angle",), "cylindrical": ("angle", "displacement"), "prismatic": ("displacement",)}.get(
+        kind, ()
+    )
+
+
+def columns_of(kind: JointKind, name: str) -> tuple[Column, ...]:
+    """Return the columns of histories for a joint of a kind and name."""
+    more = {"angle": Column(f"{name}_angle", "rad", "other", "joint angles", "end")}
+    more["displacement"] = Column(f"{name}_displacement", "m", "length", "joint displacements", "end")
+    return (
+        *vector_columns(f"{name}_force", "N", "force", "joint forces", "peak"),
+        *vector_columns(f"{name}_moment", "N m", "other", "joint moments", "peak"),
+        *(more[coordinate] for coordinate in coordinates_of(kind)),
+    )
 
 
 class _End:

@@ -1,43 +1,34 @@
-"""The examples of mechanisms keep what their method keeps, and agree with independent solutions."""
+"""The example of joints as a scenario: a linkage whose crank goes round."""
 
-import pytest
+from pathlib import Path
 
+import numpy as np
 
-@pytest.mark.slow
-def test_mechanisms(run_script, tmp_path):
-    """Against DOP853 in minimal coordinates; energy, redundant hinges, and the work of a motor."""
-    numbers = run_script("mechanisms.py", tmp_path)
-    pendulum, linkage = "double pendulum", "four-bar linkage"
-    assert numbers[f"{pendulum}: orders"] == pytest.approx([2.0, 2.0], abs=0.02)
-    assert numbers[f"{pendulum}: order of RATTLE composed"] == pytest.approx(4.0, abs=0.1)
-    assert max(numbers[f"{pendulum}: errors by RATTLE composed to fourth order, dt = 20, 10 ms"]) < 3e-6
-    assert numbers[f"{linkage}: free motions"] == 1
-    assert numbers[f"{linkage}: orders"] == pytest.approx([2.1, 2.0], abs=0.2)
-    assert numbers[f"{linkage}: joints whose forces are determined"] == 0
-    for name in (pendulum, linkage):
-        assert numbers[f"{name}: largest change of energy over the kinetic energy at the start"] < 1e-12
-        assert numbers[f"{name}: largest violation of a joint"] < 1e-13
-    for name in ("flexible", "stiff"):
-        label = f"slider-crank, {name} rod"
-        assert numbers[f"{label}: largest difference of energy and work over the work"] < 1e-10
-        assert numbers[f"{label}: largest violation of a joint"] < 1e-13
-        assert numbers[f"{label}: work of the motor in J"] > 0.5
-    bent = [
-        numbers[f"slider-crank, {name} rod: largest deflection of the rod's middle in mm"]
-        for name in ("flexible", "stiff")
-    ]
-    assert bent[0] > 50.0 * bent[1]
-    assert numbers["slider-crank, stiff rod: largest distance of the slider from that with a rigid rod in mm"] < 1e-3
-    assert (tmp_path / "mechanisms.png").stat().st_size > 10_000
+from reference.scenario_motions import motion_of
+from symplex.scenario.scenario import Scenario
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.mark.slow
-def test_the_squeezer(run_script, tmp_path):
-    """Angles at 30 ms as in the Test Set for IVP Solvers, to second order in the step."""
-    numbers = run_script("squeezer.py", tmp_path)
-    assert numbers["largest errors of angles in rad"][-1] < 5e-4
-    assert numbers["orders"][-1] == pytest.approx(2.0, abs=0.02)
-    assert numbers["error extrapolated from the last two"] < 1e-6
-    assert numbers["largest change of energy less work, over the work"] < 1e-12
-    assert numbers["largest violation of a joint"] < 1e-13
-    assert (tmp_path / "squeezer.png").stat().st_size > 10_000
+def test_a_four_bar_linkage_keeps_its_bars_and_its_balance():
+    scenario = Scenario.read(EXAMPLES / "four_bar.toml").with_values(
+        {"integrator.dt": 4e-3, "run.duration": 0.8, "run.frames": 2, "run.samples": 8}
+    )
+    times = np.linspace(0.0, 0.8, 9)
+    problem, states, energies = motion_of(scenario, times)
+    joints = problem.system.joints
+    crank, rocker = (np.unwrap([1.2 + joints[name].angle(state.q) for state in states]) for name in ("axle", "foot"))
+    # Between the ends of crank and rocker there is always the coupler (Freudenstein's equation).
+    pin = 0.3 * np.array([np.cos(crank), np.sin(crank)])
+    start = pin[:, 0]
+    d = np.hypot(0.8 - start[0], start[1])
+    e = (0.9**2 - 0.6**2 + d**2) / (2.0 * d)
+    f = np.sqrt(0.9**2 - e**2)
+    top = start + np.array([e * (0.8 - start[0]) + f * start[1], f * (0.8 - start[0]) - e * start[1]]) / d
+    turn = np.arctan2(top[1], top[0] - 0.8) + rocker - rocker[0]
+    end = np.array([0.8 + 0.6 * np.cos(turn), 0.6 * np.sin(turn)])
+    np.testing.assert_allclose(np.linalg.norm(end - pin, axis=0), 0.9, rtol=1e-12)
+    assert crank[-1] - crank[0] > 2.0
+    assert np.abs(joints.violations(states[-1].q)).max() < 1e-13
+    total = problem.system.energies_of(states[0])["total"]
+    assert abs(energies["balance"] - total) < 1e-12 * energies["work_axle_torque"]

@@ -416,7 +416,7 @@ ROD = HUNG.replace("to = [0.0, 0.0, 3.0]\n", "")
             'dt = 0.1\nexternal = ["block", "floor"]',
             "external names 'block', which has",
         ),
-        (BODY, "rattle", "dt = 0.1", "rattle is for rods and beams, but there is no [[rod]] and no [[beam]]"),
+        (BODY, "rattle", "dt = 0.1", "rattle is for rods, beams and joints, but there is no [[rod]], "),
         (HUNG, "midpoint", "dt = 0.1", "[[rod]] #1 'rods': midpoint does not keep rods; take kind = \"rattle\""),
         (HUNG.replace("mu = 1.0", "mu = 1e4"), "rattle", "dt = 0.1", "above the stability limit of Rattle (without"),
         (HUNG.replace("[0.1, 0.0, 0.0]", "[0, 0, 1]"), "rattle", "dt = 0.05", "leave the lengths of rods as they are"),
