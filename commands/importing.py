@@ -11,8 +11,7 @@ from symplex.commands.common import FAILED, add_command, reported
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Declare the command and its arguments."""
-    from symplex.decks.importing import LIMIT
-    from symplex.decks.units import UNITS
+    from symplex.decks.units import LIMIT, UNITS
 
     deck = add_command(
         commands, "import", _import, "write mesh and scenarios of an Abaqus or CalculiX deck to a folder"

@@ -25,7 +25,7 @@ from symplex.decks.shells import with_layers
 from symplex.decks.state import starts_loaded
 from symplex.decks.toml import as_toml
 from symplex.decks.trial import OutOfTime, reason_of_refusal, try_scenario
-from symplex.decks.units import UNITS, Units, units_named
+from symplex.decks.units import LIMIT, UNITS, Units, units_named
 from symplex.decks.writing import StepWriter
 from symplex.errors import InvalidArgument, MeshError, OutputError, ScenarioError
 from symplex.meshes.formats.abaqus import Numbered
@@ -42,7 +42,6 @@ from symplex.scenario.scenario import Problem
 _DENSITIES = 1e-3, 3e4  # kg/m³: of solids; the densest one, osmium, has 22 600
 _STIFFEST = 2e12  # Pa: diamond has 1.2e12
 _SPEEDS = 1.0, 2e4  # m/s: diamond has 18 000
-LIMIT = 60.0  # s in which a scenario is tried
 _MOST_MOVED = 0.01  # of the size of the mesh: displacements that are small
 _REPORT = "import.txt"
 

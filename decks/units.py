@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from symplex.errors import InvalidArgument
 
+LIMIT = 60.0  # s in which a scenario is tried, here so that the command line need not import more
 _POUND_FORCE, _INCH = 4.4482216152605, 0.0254
 
 

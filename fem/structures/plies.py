@@ -11,6 +11,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.quantities import positive
+from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.solids.materials import LameMaterial
@@ -100,8 +101,8 @@ class Ply:
 
 @checked
 @final
-@dataclass(frozen=True, eq=False)
-class ShellProperties:
+@dataclass(frozen=True, eq=False, repr=False)
+class ShellProperties(Summarized):
     """What a shell has for each unit of its area, with strains (ε₁₁, ε₂₂, 2ε₁₂) of the surface in its middle.
 
     Attributes

@@ -176,7 +176,7 @@ def test_a_failed_run_ends_with_1(tmp_path, capsys):
 def test_too_little_memory_ends_with_2(tmp_path, capsys, monkeypatch):
     path = tmp_path / "huge.toml"
     path.write_text(SCENARIO, encoding="utf-8")
-    monkeypatch.setattr("symplex.scenario.scenario.Scenario.build", lambda _, *given: np.zeros(10**15))
+    monkeypatch.setattr("symplex.scenario.scenario.Scenario.build", lambda *_, **given: np.zeros(10**15))
     status, error = error_of(capsys, "run", path, "--output", tmp_path / "out", "--quiet")
     assert status == 2
     assert error.startswith("there is not enough memory (unable to allocate ")

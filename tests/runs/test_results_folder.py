@@ -237,9 +237,9 @@ def test_results_of_an_earlier_version_open(finished, tmp_path):
 def test_two_that_begin_in_one_folder_do_not_remove_each_others_runs(tmp_path, monkeypatch):
     build, folder = Scenario.build, tmp_path / "out"
 
-    def while_another_runs(scenario, *how):
+    def while_another_runs(scenario, *how, **more):
         monkeypatch.setattr(Scenario, "build", build)
-        problem = build(scenario, *how)
+        problem = build(scenario, *how, **more)
         other = RunFolder(tmp_path / "other")
         with other.held():
             other.create(TEXT)
