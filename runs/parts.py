@@ -355,7 +355,9 @@ class ShellSkinPart(Part):
         weights, triangles = self._shell.structure.skin()
         columns = weights.indices.reshape(-1, 2) + np.int32(self._shell.first)
         points = np.asarray(weights @ self._shell.structure.points)
-        return Drawn(points, {"triangle": triangles}, columns.astype(np.int32), weights.data.reshape(-1, 2))
+        return Drawn(
+            points, {"triangle": triangles}, columns.astype(np.int32), np.asarray(weights.data, float).reshape(-1, 2)
+        )
 
 
 @final

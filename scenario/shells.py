@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.quantities import (
     ZERO,
@@ -42,6 +43,7 @@ from symplex.scenario.table import Entry, Need, Rotation, Table, one_of
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
 
+N = TypeVar("N", bound=np.generic)
 FACES = ("quad", "triangle")
 _MOST = 2**31 - 1
 
@@ -222,7 +224,7 @@ class ShellTable(Entry):
     @property
     def materials(self) -> list[ShellMaterial]:
         """Those of all layers."""
-        return [layer.material for layer in self.layers] or [self.material] if self.material or self.layers else []
+        return [layer.material for layer in self.layers] if self.material is None else [self.material]
 
     def properties(self) -> ShellProperties:
         """Return what it has for each unit of its area.
@@ -285,15 +287,15 @@ class Shell(Framed):
     @property
     def cells(self) -> dict[str, IntArray]:
         """The nodes of its elements by type, in the order of the mesh."""
-        return {kind: np.asarray(rows, np.int32) for kind, rows in self._in_order(self.structure.cells).items()}
+        return self._in_order(self.structure.cells)
 
     def of_elements(self, values: Mapping[str, Array]) -> Array:
         """Return values [m, …] by the names of its energies in the structure as those of its cells."""
         return np.concatenate(list(self._in_order(values).values()))
 
-    def _in_order(self, values: Mapping[str, Array]) -> dict[str, Array]:
+    def _in_order(self, values: Mapping[str, NDArray[N]]) -> dict[str, NDArray[N]]:
         """Return values of the elements of energies by type, in the order of the mesh."""
-        found: dict[str, Array] = {}
+        found: dict[str, NDArray[N]] = {}
         for face in FACES:
             some = [kind for kind in self.structure.elements if kind.removesuffix("_fold") == face]
             if some:
