@@ -38,9 +38,17 @@ OF_BEAMS = {
     "bending_moment_2": Field("bending moment about axis 2", "N m"),
     "torque": Field("torque", "N m"),
 }
+# Of shells, in the middle of each element, along its axes, for each unit of length.
+OF_SHELLS = {
+    "membrane_forces": Field("membrane force", "N/m", ("11", "22", "12")),
+    "bending_moments": Field("bending moment", "N", ("11", "22", "12")),
+    "transverse_force_1": Field("transverse shear force along axis 1", "N/m"),
+    "transverse_force_2": Field("transverse shear force along axis 2", "N/m"),
+}
 FIELDS = (
     OF_SOLIDS
     | OF_BEAMS
+    | OF_SHELLS
     | {
         "displacement": Field("displacement", "m", kind="length"),
         "position": Field("position", "m", kind="length"),

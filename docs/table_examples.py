@@ -546,6 +546,49 @@ interpolation = "spline"
 """,
         ]
     },
+    "shell": {
+        "": [
+            """
+[[shell]]
+name = "plate"
+mesh = { plate = [2.0, 1.0], cells = [8, 4] }
+thickness = 0.01
+material = { young = 2.1e11, poisson = 0.3, density = 7850 }
+rotate = { axis = [0, 1, 0], degrees = 10 }
+translate = [0, 0, 1]
+velocity = [1, 0, 0]
+angular_velocity = [0, 0, 2]
+""",
+            """
+[[shell]]
+name = "wing"
+mesh = { plate = [3.0, 0.5], cells = [12, 2], split = "triangles" }
+offset = 0.001
+direction = [0, 1, 0]
+fold = 20
+extent = 0.3
+
+[[shell.layers]]
+thickness = 0.001
+angle = 45
+material = { moduli = [1.4e11, 1e10], poisson = 0.3, shear_moduli = [5e9, 5e9, 3e9], density = 1600 }
+
+[[shell.layers]]
+thickness = 0.001
+angle = -45
+material = { moduli = [1.4e11, 1e10], poisson = 0.3, shear_moduli = [5e9, 5e9, 3e9], density = 1600 }
+""",
+            """
+[[shell]]
+name = "cover"
+mesh = { file = "skin.msh" }     # or mesh = "skin.msh"
+group = "top"
+scale = 1e-3
+thickness = 0.002
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+""",
+        ]
+    },
     "beam": {
         "": [
             """

@@ -28,13 +28,14 @@ class Shown:
         One for each body and obstacle.
     parts : Parts
     n_mesh : int
-        How many points are nodes of the mesh, the first ones: all of them but those of beams.
+        How many points are nodes of the mesh, the first ones: all of them but those of beams and shells.
     """
 
     def __init__(self, problem: Problem):
         mesh, rigid_sets = problem.mesh, problem.rigid_sets
-        # The nodes of beams are several particles each, which are not drawn.
-        n_mesh = min((beam.first for beam in problem.beams.values()), default=len(mesh.points))
+        # The nodes of beams and shells are several particles each, which are not drawn.
+        framed = (*problem.beams.values(), *problem.shells.values())
+        n_mesh = min((one.first for one in framed), default=len(mesh.points))
         self.parts, self.n_mesh = Parts.of(problem), n_mesh
         self.blocks = {part.name: Block.of(part.cells) for part in self.parts if part.cells}
         self._points_at = rigid_sets.points

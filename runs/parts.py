@@ -12,10 +12,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.columns import Column, Kind, components, vector_columns
-from symplex.base.fields import OF_BEAMS, OF_SOLIDS
+from symplex.base.fields import OF_BEAMS, OF_SHELLS, OF_SOLIDS
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
 from symplex.fem.energies.energy import Array, IntArray
@@ -35,13 +36,16 @@ from symplex.scenario.beams import Beam
 from symplex.scenario.joined_parts import contacts_in, joined_cells, joined_values, parts_by_body, points_of
 from symplex.scenario.rigid_nodes import Riders, RigidNodeSet
 from symplex.scenario.scenario import Problem
+from symplex.scenario.shells import Shell
 from symplex.scenario.tables import Tables
 from symplex.scenario.viscous import overstress_name
 
 _NOISE = 1e-9  # lengths and forces that are rounding
-SKIN = ".skin"  # ends the names of blocks that are surfaces of beams
+SKIN = ".skin"  # ends the names of blocks that are surfaces of beams and shells
 NODAL = "nodal_"  # begins the names of fields that are averaged at nodes
 _NONE: Mapping[str, Beam] = MappingProxyType({})
+_NO_SHELLS: Mapping[str, Shell] = MappingProxyType({})
+_OF_SHELLS = dict(zip(OF_SHELLS, (slice(0, 3), slice(3, 6), 6, 7), strict=True))  # of eight numbers
 _TOLD: tuple[tuple[str, str, Kind], ...] = (
     ("position", "m", "length"),
     ("velocity", "m/s", "other"),
@@ -218,7 +222,7 @@ class BeamPart(Part):
 
     def __init__(self, beam: Beam):
         super().__init__(beam.table.name)
-        self.beam = beam
+        self.beam = self.framed = beam
 
     @property
     def energies(self) -> tuple[str, ...]:
@@ -273,6 +277,87 @@ class SkinPart(Part):
         """Return what each quadrilateral has of its element."""
         values = self._of.field(name, state, parts)
         return None if values is None else values[self._skin.elements]
+
+
+@final
+class ShellPart(Part):
+    """The middle surface of shells."""
+
+    def __init__(self, shell: Shell):
+        super().__init__(shell.table.name)
+        self.shell = self.framed = shell
+
+    @property
+    def energies(self) -> tuple[str, ...]:
+        """The names of its energies."""
+        return tuple(self.shell.kinds.values())
+
+    def joined(self, values: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """Return values of elements by the names of energies in the order of its cells."""
+        return self.shell.of_elements({kind: values[name] for kind, name in self.shell.kinds.items()})
+
+    def drawn(self) -> Drawn:
+        """Return its nodes and faces."""
+        structure, particles = self.shell.structure, self.shell.particles
+        centers = structure.frames.centers(structure.points)
+        return Drawn(centers, self.shell.cells, particles, np.full(particles.shape, 0.25))
+
+    def field(self, name: str, state: State, parts: Parts) -> Array | None:
+        """Return forces or moments in the middle of elements."""
+        if name not in _OF_SHELLS:
+            return None
+        found = self.shell.of_elements(self.shell.structure.section_forces(self.shell.own(state.q)))
+        return found[:, _OF_SHELLS[name]]
+
+    @property
+    def elements(self) -> dict[str, int]:
+        """How many elements it has of each type."""
+        return {kind: len(rows) for kind, rows in self.shell.cells.items()}
+
+    def describe(self, mesh: Mesh, q: Array, system: System) -> list[tuple[str, str]]:
+        """Return size, elements, thickness and mass."""
+        structure = self.shell.structure
+        size = " × ".join(f"{length:.4g}" for length in np.ptp(structure.frames.centers(structure.points), axis=0))
+        thick = si(self.shell.table.properties().thickness, "m")
+        of = f"{elements({'': self.elements})}, {thick} thick, {structure.mass.sum():.6g} kg"
+        return [(f"shell '{self.name}'", f"{size} m, {of}")]
+
+
+@final
+class ShellSkinPart(Part):
+    """The surface of smooth shells, both sides and the edges, with the fields of their elements."""
+
+    def __init__(self, of: ShellPart):
+        super().__init__(f"{of.name}{SKIN}")
+        self._of, self._shell = of, of.shell
+
+    @cached_property
+    def _elements(self) -> IntArray:
+        """The element of each triangle: the one with all of its nodes, which on walls are those of a free edge."""
+        nodes, n = self._shell.structure.skin()[1] // 2, len(self._shell.structure.frames)
+        corners = [(int(row), int(node)) for row, three in enumerate(nodes) for node in {*three.tolist()}]
+        elements = [rows.tolist() for rows in self._shell.cells.values()]
+        of = [(k, node) for k, cell in enumerate(cell for rows in elements for cell in rows) for node in cell]
+        triangles, incidence = _incidence(corners, len(nodes), n), _incidence(of, of[-1][0] + 1, n)
+        shared = sp.coo_array(triangles @ incidence.T)
+        whole = shared.data == triangles.sum(axis=1)[shared.coords[0]]
+        found = np.zeros(len(nodes), np.int32)
+        found[shared.coords[0][whole]] = shared.coords[1][whole]
+        return found
+
+    def field(self, name: str, state: State, parts: Parts) -> Array | None:
+        """Return what each triangle has of its element."""
+        values = self._of.field(name, state, parts)
+        return None if values is None else values[self._elements]
+
+    def drawn(self) -> Drawn:
+        """Return its points and triangles."""
+        weights, triangles = self._shell.structure.skin()
+        columns = weights.indices.reshape(-1, 2) + np.int32(self._shell.first)
+        points = np.asarray(weights @ self._shell.structure.points)
+        return Drawn(
+            points, {"triangle": triangles}, columns.astype(np.int32), np.asarray(weights.data, float).reshape(-1, 2)
+        )
 
 
 @final
@@ -351,7 +436,7 @@ class Parts(Sequence[Part]):
         """Return the parts of a problem."""
         tables, rigid_sets = problem.scenario.tables, problem.rigid_sets
         masses = {one.name: int(problem.mesh.nodes_of(one.name)[0]) for one in tables.point_mass if one.has_nodes}
-        return cls.of_system(tables, problem.system, masses, rigid_sets, problem.beams)
+        return cls.of_system(tables, problem.system, masses, rigid_sets, problem.beams, problem.shells)
 
     @classmethod
     def of_system(
@@ -361,9 +446,11 @@ class Parts(Sequence[Part]):
         masses: Mapping[str, int],
         rigid_sets: Riders,
         beams: Mapping[str, Beam] = _NONE,
+        shells: Mapping[str, Shell] = _NO_SHELLS,
     ) -> Parts:
         """Return the parts of a system that has the energies of some tables, and nodes of point masses by name."""
         lines = [BeamPart(beam) for beam in beams.values()]
+        faces = [ShellPart(shell) for shell in shells.values()]
         solids = parts_by_body([body.name for body in tables.body], solids_in(system.energies, system.inelastic))
         trusses = {table.name for table in tables.truss}
         named = {table.name: system.energies.get(table.name) for table in (*tables.truss, *tables.spring)}
@@ -378,6 +465,8 @@ class Parts(Sequence[Part]):
             *(part for part in bars if part.cells),
             *lines,
             *(SkinPart(part) for part in lines),
+            *faces,
+            *(ShellSkinPart(part) for part in faces if part.shell.structure.frames.is_rod.all()),
             *(PointPart(name, node) for name, node in masses.items()),
             *(part for part in bars if not part.cells),
         ]
@@ -414,7 +503,8 @@ class Parts(Sequence[Part]):
     def cell_fields(self, state: State, requested: Collection[str]) -> dict[str, dict[str, Array]]:
         """Return the requested fields of cells, by name and part."""
         found = {}
-        names = ("von_mises", *(name for name in requested if name in OF_SOLIDS and name != "von_mises"), *OF_BEAMS)
+        of_solids = (name for name in requested if name in OF_SOLIDS and name != "von_mises")
+        names = ("von_mises", *of_solids, *OF_BEAMS, *OF_SHELLS)
         for name in (name for name in names if name in requested):
             values = {part.name: part.field(name, state, self) for part in self}
             if there := {part: value for part, value in values.items() if value is not None}:
@@ -422,12 +512,12 @@ class Parts(Sequence[Part]):
         return found
 
     def rotations(self, state: State, requested: Collection[str]) -> Iterator[tuple[str, Array]]:
-        """Yield the rotation vectors [n, 3] in rad of nodes of beams, if they are requested; zero at others."""
-        beams = [part.beam for part in self if isinstance(part, BeamPart)] if "rotation" in requested else []
-        if beams:
+        """Yield the rotation vectors [n, 3] in rad of nodes of beams and shells, if requested; zero at others."""
+        framed = [part.framed for part in self if isinstance(part, BeamPart | ShellPart)]
+        if framed and "rotation" in requested:
             out = np.zeros_like(state.q)
-            for beam in beams:
-                out[beam.particles] = beam.structure.frames.rotation_vectors(beam.own(state.q))[:, None]
+            for one in framed:
+                out[one.particles] = one.structure.frames.rotation_vectors(one.own(state.q))[:, None]
             yield "rotation", out
 
     def averaged(self, state: State, requested: Collection[str]) -> Iterator[tuple[str, Array]]:
@@ -472,6 +562,12 @@ class Parts(Sequence[Part]):
                 pressures[surface.vertices] = np.linalg.norm(forces[surface.vertices], axis=1) / surface.vertex_areas
             fields |= {"contact_pressure": pressures, "gap": gaps}
         return {name: values for name, values in fields.items() if name in requested}
+
+
+def _incidence(pairs: Sequence[tuple[int, int]], rows: int, columns: int) -> sp.csr_array:
+    """Return the matrix [rows, columns] with 1 at pairs of a row and a column."""
+    i, j = np.array(pairs).T
+    return sp.csr_array((np.ones(len(pairs)), (i, j)), shape=(rows, columns))
 
 
 def _size(mesh: Mesh, name: str) -> str:

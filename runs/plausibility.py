@@ -54,6 +54,10 @@ def _materials(problem: Problem) -> Iterator[str]:
         for one in (beam.material, *(part.material for part in beam.parts)):
             if one is not None:
                 yield from _odd(place("beam", k, beam.name), one.density, (one.young / one.density) ** 0.5, one.young)
+    for k, shell in enumerate(tables.shell):
+        for one in shell.materials:
+            speed = (one.stiffest / one.density) ** 0.5
+            yield from _odd(place("shell", k, shell.name), one.density, speed, one.stiffest)
 
 
 def _odd(of: str, density: float, speed: float, young: float) -> Iterator[str]:

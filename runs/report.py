@@ -18,6 +18,7 @@ from symplex.runs.tables import table
 from symplex.time.totals import BALANCE
 
 _COLUMNS_OF_PROBE = 6  # that are reported; all are in the summary
+_OF_SHELLS = {"quad": "quadrilaterals", "triangle": "triangles"}
 _UNITS = {
     "peak_contact_force": "N",
     "peak_contact_force_filtered": "N",
@@ -246,7 +247,6 @@ def _series_report(path: Path) -> str:
 
 def elements(of_bodies: Mapping[str, Mapping[str, int]]) -> str:
     """Return how many elements of each type bodies have."""
-    counts = {
-        element.plural: sum(kinds.get(element.kind, 0) for kinds in of_bodies.values()) for element in (*SOLIDS, LINE)
-    }
+    plurals = {element.kind: element.plural for element in (*SOLIDS, LINE)} | _OF_SHELLS
+    counts = {plural: sum(kinds.get(kind, 0) for kinds in of_bodies.values()) for kind, plural in plurals.items()}
     return ", ".join(f"{count:,} {plural}" for plural, count in counts.items() if count)

@@ -6,20 +6,20 @@ of all bodies has these particles as points, so that what names nodes of a beam 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symplex.base.quantities import ZERO, Text, Triple, between, listed, nonzero, numbers, positive, shown, vector
 from symplex.errors import ScenarioError
-from symplex.fem.energies.energy import Array, IntArray
+from symplex.fem.energies.energy import IntArray
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.structures.beam import Beams, Formulation, beams
 from symplex.fem.structures.outlines import Outline
 from symplex.fem.structures.sections import BeamProperties, Section
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.selections import group_in, node_at
+from symplex.scenario.framed import Framed
 from symplex.scenario.table import Need, Table, one_of
 from symplex.scenario.trusses import LinesTable
 
@@ -280,23 +280,18 @@ class BeamTable(LinesTable):
         world.add(self.name, beam.structure.energy.shifted(beam.first))
 
 
-class Beam(NamedTuple):
+@dataclass(frozen=True)
+class Beam(Framed):
     """Beams in the mesh of all bodies.
 
     Attributes
     ----------
-    table : BeamTable
-    structure : Beams
-        In its own numbering of particles.
-    first : int
-        The first particle in the mesh of all bodies.
     members : sequence of int32 [k]
         Which members each part of the table has.
     """
 
     table: BeamTable
     structure: Beams
-    first: int
     members: Sequence[IntArray]
 
     def outlines(self) -> tuple[list[Outline], IntArray]:
@@ -305,62 +300,3 @@ class Beam(NamedTuple):
         for k, rows in enumerate(self.members, start=1):
             which[rows] = k
         return self.table.outlines(), which
-
-    @property
-    def particles(self) -> IntArray:
-        """The particles [n, 4] of each node in the mesh of all bodies."""
-        return (self.structure.frames.nodes + self.first).astype(np.int32)
-
-    def own(self, values: Array) -> Array:
-        """Return values [n, …] of all nodes at its particles."""
-        return values[self.first : self.first + len(self.structure.points)]
-
-    def nodes_in(self, mesh: Mesh, group: str | None, at: Triple | None) -> IntArray:
-        """Return the particles of a group of its nodes, of the node at a place in m, or all.
-
-        Raises
-        ------
-        ScenarioError
-            If there is no such group, or no node at the place.
-        """
-        if at is None:
-            return mesh.nodes_of(group_in(mesh, self.table.name, group))
-        centers = self.structure.frames.centers(self.structure.points)
-        return self.particles[node_at(centers, self.table.name, at)]
-
-    def masses(self, n_nodes: int) -> Array:
-        """Return the nodal masses [n_nodes] in kg."""
-        mass = np.zeros(n_nodes)
-        mass[self.first : self.first + len(self.structure.mass)] = self.structure.mass
-        return mass
-
-
-def mesh_of_particles(mesh: Mesh, structure: Beams) -> Mesh:
-    """Return the mesh with the particles of beams as points, of those with nodes as points.
-
-    The first lines join the first particles of its nodes. Others join these with the rest of their nodes, so that the
-    cells of the mesh have all particles, and what is connected stays so.
-    """
-    frames = structure.frames.nodes
-    within = np.stack([np.repeat(frames[:, :1], frames.shape[1] - 1, axis=1), frames[:, 1:]], axis=2).reshape(-1, 2)
-    lines = np.concatenate([frames[mesh.cells["line"], 0], within])
-    nodes = {name: structure.particles(mesh.nodes_of(name)).ravel() for name in mesh.groups}
-    return Mesh(structure.points, {"line": lines}, mesh.cell_groups, nodes, unknown=mesh.unknown)
-
-
-def held_frames(particles: IntArray, held: list[tuple[IntArray, str, str]]) -> NDArray[np.bool_]:
-    """Return which displacements and rotations [f, 6] of frames are held.
-
-    Parameters
-    ----------
-    particles : int32 [f, 4]
-    held : list of (int32 [k], str, str)
-        Particles, with the letters of displacements and of rotations of theirs that are held.
-    """
-    found = np.zeros((len(particles), 6), bool)
-    for nodes, components, rotations in held:
-        rows = np.isin(particles[:, 0], nodes)
-        for first, letters in ((0, components), (3, rotations)):
-            for letter in letters:
-                found[rows, first + "xyz".index(letter)] = True
-    return found

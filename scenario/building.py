@@ -21,12 +21,14 @@ from symplex.fem.solids.solid import Solid
 from symplex.fem.structures.beam import Beams
 from symplex.fem.structures.frames import Frames
 from symplex.fem.structures.joints import Joint
+from symplex.fem.structures.shell import Shells
 from symplex.fem.system import Load, State, System
 from symplex.meshes.joining import join_nodes
 from symplex.meshes.mesh import Mesh, distinct, merge
 from symplex.scenario.actions import Rod, Support, Timed
-from symplex.scenario.beams import Beam, BeamTable, held_frames, mesh_of_particles
+from symplex.scenario.beams import Beam, BeamTable
 from symplex.scenario.contact_parts import ContactParts
+from symplex.scenario.framed import held_altogether, held_frames, mesh_of_particles
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
 from symplex.scenario.messages import mistakes, place
@@ -37,6 +39,7 @@ from symplex.scenario.rigid_nodes import Riders, rigid_sets_of
 from symplex.scenario.sampling import RunInterval, timeline
 from symplex.scenario.selections import group_in
 from symplex.scenario.separate import connected_parts, rotating_apart
+from symplex.scenario.shells import Shell, ShellTable
 from symplex.scenario.stages import of_supports, tables_of_stage
 from symplex.scenario.start import Beginning, Perturbation, RotationStart, Start
 from symplex.scenario.table import ADDED, Entry
@@ -61,6 +64,7 @@ class Built(NamedTuple):
     notes: tuple[str, ...]
     velocities: Array
     beams: dict[str, Beam]
+    shells: dict[str, Shell]
 
 
 class Builder:
@@ -86,8 +90,8 @@ class Builder:
         What is rigid.
     inertia : Inertia
         Masses, positions and velocities at the start.
-    structures : dict of str to Beams
-        Beams by name, each in its own numbering of particles.
+    structures : dict of str to Beams or Shells
+        Beams and shells by name, each in its own numbering of particles.
     on_surface : dict of str to (int32 [m], int32 [f, 3])
         Nodes that ties fix to a surface, and its triangles, by name.
     energies, loads, inelastic, joints : dict
@@ -110,7 +114,7 @@ class Builder:
         self._path, self._given, self._make_system, self._may_frame = path, start, make_system, framed
         self._lines: list[str] = []
         self._notes: list[str] = []
-        self.structures: dict[str, Beams] = {}
+        self.structures: dict[str, Beams | Shells] = {}
         self.on_surface: dict[str, tuple[IntArray, IntArray]] = {}
         self.energies: dict[str, Energy] = {}
         self.loads: dict[str, Load] = {}
@@ -174,7 +178,7 @@ class Builder:
         probes = self._probes(legs, systems, supports)
         notes = tuple(self._notes)
         built = self.mesh, systems[0], state, integrator, n_rods, self.rigid_sets, probes, notes, given
-        return Built(*built, self.inertia.beams)
+        return Built(*built, self.inertia.beams, self.inertia.shells)
 
     def _add_parts(self) -> None:
         """Let tables add energies and loads, in an order in which each finds what it needs."""
@@ -218,19 +222,19 @@ class Builder:
         first: float,
         last: float,
     ) -> Frames | None:
-        """Return nodes of beams and rigid bodies as frames; fix all coordinates [n, 3] of those held altogether."""
-        of_beams = [beam.particles for beam in self.inertia.beams.values()]
+        """Return nodes of beams, shells and rigid bodies as frames; fix coordinates [n, 3] of those held altogether."""
+        of_structures = [one.particles for one in self.inertia.framed.values()]
         of_bodies, pivoted = self.rigid_sets.frames()
-        if not (of_beams or len(of_bodies)):
+        if not (of_structures or len(of_bodies)):
             return None
-        particles = np.concatenate([*of_beams, np.empty((0, 4), np.int32)])
+        particles = np.concatenate([*of_structures, np.empty((0, 4), np.int32)])
         acting = [
             (nodes, *support.of_node)
             for support, nodes, motion in supports
             if motion is None and support.acts(first, last)
         ]
         held = held_frames(particles, acting)
-        whole = held.all(axis=1)
+        whole = held_altogether(Frames(particles, self.inertia.positions()), held) if len(held) else held.all(axis=1)
         fixed[particles.ravel()] = np.repeat(whole, particles.shape[1])[:, None]
         held[whole] = False  # their particles are fixed, for methods with constraints too
         return Frames(np.concatenate([particles, of_bodies]), self.inertia.positions(), np.concatenate([held, pivoted]))
@@ -244,7 +248,7 @@ class Builder:
         """Return what is looked at more often than frames are kept."""
         given = [(support, nodes) for support, nodes, _ in supports]
         of = self.tables, self.mesh, systems, self.rigid_sets
-        builder = ProbeBuilder(*of, given, legs, self.inertia.beams)
+        builder = ProbeBuilder(*of, given, legs, self.inertia.framed)
         found = [self._try(here, builder.built, table) for here, table in self.tables.entries(ProbeTable)]
         self._raise_mistakes()
         return tuple(probe for probe in found if probe is not None)
@@ -268,8 +272,8 @@ class Builder:
         if table.perturbation is not None:
             if self.structures:
                 self._lines.append(
-                    f"{place('start')}: a perturbation would bring the particles of beams out of place, as those of "
-                    f"'{next(iter(self.structures))}'; leave it out, and begin with a [[velocity]] instead."
+                    f"{place('start')}: a perturbation would bring the particles of nodes with rotations out of place, "
+                    f"as those of '{next(iter(self.structures))}'; leave it out, and begin with a [[velocity]] instead."
                 )
                 self._raise_mistakes()
             nodes = self._requested(place("start"), self._perturbed, table.perturbation)
@@ -343,7 +347,7 @@ class Builder:
         }
         self._raise_mistakes()
         found = {name: mesh for name, mesh in meshes.items() if mesh is not None}
-        for here, table in self.tables.entries(BeamTable):
+        for here, table in (*self.tables.entries(BeamTable), *self.tables.entries(ShellTable)):
             structure = self._try(here, table.structure, found[table.name])
             if structure is not None:
                 self.structures[table.name] = structure
@@ -381,11 +385,13 @@ class Builder:
             nodes = self.mesh.nodes_of(group)
             if support.rotations is not None and support.body not in self.structures:
                 self._lines.append(
-                    f"{here}: rotations are of nodes of beams, and '{support.body}' is none; leave the key out."
+                    f"{here}: rotations are of nodes of beams and shells, and '{support.body}' is none; leave the key "
+                    "out."
                 )
             if support.moves and support.body in self.structures and set(support.components) != set("xyz"):
                 self._lines.append(
-                    f"{here}: nodes of beams are moved altogether, with components = 'xyz', got '{support.components}'."
+                    f"{here}: nodes with rotations are moved altogether, with components = 'xyz', got "
+                    f"'{support.components}'."
                 )
             if not support.moves:
                 found.append((support, nodes, None))

@@ -1,4 +1,4 @@
-"""What of a scenario has mass: bodies, trusses, beams and point masses, where they are and how they begin to move."""
+"""What of a scenario has mass: bodies, trusses, beams, shells, point masses; where they are and how they move first."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from scipy.sparse import csr_array, diags_array
 from symplex.errors import ScenarioError
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.structures.beam import Beams
+from symplex.fem.structures.shell import Shells
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.beams import Beam
+from symplex.scenario.framed import Framed
 from symplex.scenario.messages import place
 from symplex.scenario.parts import Part, massless_nodes, moved_inward, parts_of
 from symplex.scenario.rigid_nodes import Riders, Try
+from symplex.scenario.shells import Shell
 from symplex.scenario.tables import Tables
 from symplex.scenario.trusses import MEMBERS, Truss
 
@@ -31,7 +34,7 @@ class Inertia:
     tables : Tables
     mesh : Mesh
         Of all bodies, trusses and point masses.
-    structures : mapping of str to Beams
+    structures : mapping of str to Beams or Shells
         By name, each in its own numbering.
     rigid_sets : Riders
         What is rigid and has its own nodes.
@@ -45,7 +48,7 @@ class Inertia:
         self,
         tables: Tables,
         mesh: Mesh,
-        structures: Mapping[str, Beams],
+        structures: Mapping[str, Beams | Shells],
         rigid_sets: Riders,
         attempt: Try,
         tell: Callable[[str], None],
@@ -72,12 +75,27 @@ class Inertia:
         return {
             table.name: Beam(
                 table,
-                self._structures[table.name],
+                one,
                 int(self._mesh.nodes_of(table.name)[0]),
                 [self._members(f"{table.name}.{part.group}", table.name) for part in table.parts],
             )
             for table in self._tables.beam
+            if isinstance(one := self._structures[table.name], Beams)
         }
+
+    @cached_property
+    def shells(self) -> dict[str, Shell]:
+        """The shells by name."""
+        return {
+            table.name: Shell(table, one, int(self._mesh.nodes_of(table.name)[0]))
+            for table in self._tables.shell
+            if isinstance(one := self._structures[table.name], Shells)
+        }
+
+    @property
+    def framed(self) -> dict[str, Framed]:
+        """Beams and shells by name, in the order of the mesh."""
+        return {**self.beams, **self.shells}
 
     def _members(self, group: str, name: str) -> IntArray:
         """Return which members of beams a group has, by their numbers in the beams."""
@@ -92,9 +110,9 @@ class Inertia:
             name: np.sum([part.lumped_mass(points, n) for part in parts], axis=0) for name, parts in self.parts.items()
         }
         found |= {name: truss.lumped_mass(points, n) for name, truss in self.trusses.items()}
-        found |= {name: beam.masses(n) for name, beam in self.beams.items()}
+        found |= {name: one.masses(n) for name, one in self.framed.items()}
         for k, table in enumerate(self._tables.point_mass):
-            mass = self._try(place("point_mass", k, table.name), table.masses, self._mesh, n, self.beams)
+            mass = self._try(place("point_mass", k, table.name), table.masses, self._mesh, n, self.framed)
             found[table.name] = np.zeros(n) if mass is None else mass
         return found
 
@@ -223,7 +241,7 @@ class Inertia:
             nodes = self._mesh.nodes_of(table.name)
             v[nodes] = table.velocity or 0.0
             given[nodes] = np.nan if table.velocity is None else table.velocity
-        for body in (*self._tables.body, *self._tables.truss, *self._tables.beam):
+        for body in (*self._tables.body, *self._tables.truss, *self._tables.beam, *self._tables.shell):
             nodes, mass = self._mesh.nodes_of(body.name), self.of_bodies[body.name]
             centre = mass @ points / mass.sum() if mass.any() else points[nodes].mean(axis=0)
             own = np.array(body.velocity) + np.cross(body.angular_velocity, points[nodes] - centre)
@@ -236,9 +254,9 @@ class Inertia:
             )
             given[nodes] = v[nodes] = own
         v += self._added(v.shape)
-        for beam in self.beams.values():  # whose nodes are rigid, however a field changes from place to place
-            frames, of_beam = beam.structure.frames, beam.own(v)
-            of_beam[...] = frames.rigid_velocities(beam.own(points), of_beam)
+        for one in self.framed.values():  # whose nodes are rigid, however a field changes from place to place
+            frames, own = one.structure.frames, one.own(v)
+            own[...] = frames.rigid_velocities(one.own(points), own)
         return v
 
     def _added(self, shape: tuple[int, ...]) -> Array:

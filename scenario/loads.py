@@ -84,7 +84,7 @@ class NodalLoadTable(_LoadTable):
     group: Annotated[Text | None, "Group of nodes; not of a point mass."] = None  # pyright: ignore[reportIncompatibleVariableOverride]
     force: Annotated[Triple | None, vector("N per node"), "Force on each node."] = None
     moment: Annotated[
-        Triple | None, vector("N m per node"), "Moment on each node of a beam, instead; its direction stays."
+        Triple | None, vector("N m per node"), "Moment on each node of a beam or shell, instead; its direction stays."
     ] = None
 
     def _check(self) -> None:
@@ -102,14 +102,25 @@ class NodalLoadTable(_LoadTable):
 
     def load(self, world: Builder, group: str, history: Factor | None) -> Energy | Load:
         """Return forces on nodes; on those that are several particles each has a part."""
-        nodes, beam = world.mesh.nodes_of(group), world.inertia.beams.get(self.body)
+        nodes, framed = world.mesh.nodes_of(group), world.inertia.framed.get(self.body)
         if self.moment is not None:
-            if beam is None:
-                raise ScenarioError(f"moments act on nodes of beams, and '{self.body}' is none; give forces.")
-            particles = beam.particles[np.isin(beam.particles[:, 0], nodes)]
-            mass = beam.masses(world.rigid_sets.n_nodes)
+            if framed is None:
+                raise ScenarioError(
+                    f"moments act on nodes of beams and shells, and '{self.body}' is none; give forces."
+                )
+            chosen = np.isin(framed.particles[:, 0], nodes)
+            particles, rods = framed.particles[chosen], framed.structure.frames.is_rod[chosen]
+            if rods.any() and not rods.all():
+                raise ScenarioError(
+                    f"a moment acts on nodes of one kind, and {int(rods.sum())} of {len(rods)} are on no fold; give "
+                    "one load for each kind, with groups of their nodes."
+                )
+            particles = particles[:, : 2 if rods.any() else 4]
+            mass = framed.masses(world.rigid_sets.n_nodes)
             return Moment(particles, mass, self.moment, 1.0 if history is None else history)
-        force = np.array(self.force) if beam is None else np.array(self.force) / beam.table.particles
+        force = np.array(self.force)
+        if framed is not None:
+            force = framed.shares(nodes)[:, None] * force
         return NodalForce(nodes, force) if history is None else NodalLoad(nodes, force, history)
 
     def amplitudes(self, mesh: Mesh, q: Array) -> Array:

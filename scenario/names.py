@@ -67,14 +67,15 @@ def _without_rotations(tables: Tables) -> list[str]:
             continue
         named = dict.fromkeys(name for what in (BODY, TOUCHING) for name in item.named(what) if name in rotating)
         lines += [
-            f"{here}: '{name}' is a beam, whose nodes have rotations, which {_called(here)} does not take yet; "
-            "name another body."
+            f"{here}: '{name}' is a {_called(rotating[name])}, whose nodes have rotations, which {_called(here)} does "
+            "not take yet; name another body."
             for name in named
         ]
         if getattr(item, "bodies", ()) is None:
             lines.append(
-                f"{here}: bodies is left out, so that all are meant, and {_called(here)} does not take beams yet, as "
-                f"'{next(iter(rotating))}' is one; give bodies, without beams."
+                f"{here}: bodies is left out, so that all are meant, and {_called(here)} does not take "
+                f"{_called(next(iter(rotating.values())))}s yet, as '{next(iter(rotating))}' is one; give bodies, "
+                f"without {_called(next(iter(rotating.values())))}s."
             )
     return lines
 

@@ -22,12 +22,14 @@ from symplex.fem.outputs.probe import NORM, Probe, Reduction
 from symplex.fem.outputs.solid_fields import SolidFields
 from symplex.fem.solids.plastic import solids_in
 from symplex.fem.solids.solid import Solid
+from symplex.fem.structures.beam import Beams
 from symplex.fem.structures.frames import Frames
 from symplex.fem.system import System
 from symplex.meshes.location import weights_in_cells
 from symplex.meshes.mesh import Mesh, rows_among
 from symplex.scenario.actions import Support
 from symplex.scenario.beams import Beam
+from symplex.scenario.framed import Framed
 from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.messages import suggestion
 from symplex.scenario.probes import ProbeTable
@@ -64,8 +66,8 @@ class ProbeBuilder:
         With their nodes.
     legs : sequence of Leg
         Those parts.
-    beams : mapping of str to Beam
-        By name.
+    framed : mapping of str to Framed
+        Beams and shells by name.
     """
 
     def __init__(
@@ -76,9 +78,10 @@ class ProbeBuilder:
         rigid_sets: Riders,
         supports: Sequence[tuple[Support, IntArray]],
         legs: Sequence[RunInterval],
-        beams: Mapping[str, Beam],
+        framed: Mapping[str, Framed],
     ):
-        self._beams = beams
+        self._framed = framed
+        self._beams = {name: one for name, one in framed.items() if isinstance(one, Beam)}
         self._tables, self._mesh, self._rigid_sets, self._supports, self._legs = (
             tables,
             mesh,
@@ -125,8 +128,10 @@ class ProbeBuilder:
         ).get(body, {})
         if of_solids and not solids:
             raise ScenarioError(f"{of_solids[0]} is of bodies, and '{body}' is none; it has {self._has(body)}.")
-        if beam is None and ROTATION in requested:
-            raise ScenarioError(f"{ROTATION} is of nodes of beams, and '{body}' is none; it has {self._has(body)}.")
+        if body not in self._framed and ROTATION in requested:
+            raise ScenarioError(
+                f"{ROTATION} is of nodes of beams and shells, and '{body}' is none; it has {self._has(body)}."
+            )
         if beam is None and of_beams:
             raise ScenarioError(f"{of_beams[0]} is of beams, and '{body}' is none; it has {self._has(body)}.")
         if beam is not None and (odd := [one for one in requested if one in OF_BARS and one not in OF_BEAMS]):
@@ -152,8 +157,8 @@ class ProbeBuilder:
                 reduce=self._reduce(table),
                 labels=labels,
             )
-        if beam is not None and ROTATION in of_motion:
-            yield self._of_rotation(table, beam)
+        if ROTATION in of_motion:
+            yield self._of_rotation(table, self._framed[body])
         if of_solids:
             yield self._of_solids(table, of_solids, solids)
         if of_bars and beam is not None:
@@ -167,6 +172,8 @@ class ProbeBuilder:
     def _has(self, body: str) -> str:
         if body in self._beams:
             return listed([*MOTIONS, ROTATION, *OF_BEAMS])
+        if body in self._framed:
+            return listed([*MOTIONS, ROTATION])
         if body in [b.name for b in self._tables.body]:
             return listed([*MOTIONS, *OF_SOLIDS])
         if body in [truss.name for truss in self._tables.truss]:
@@ -196,8 +203,8 @@ class ProbeBuilder:
     def _places(self, table: ProbeTable) -> tuple[IntArray | sp.csr_array, list[str] | None]:
         """Return nodes, or weights of nodes, and what they are called."""
         body, mesh = str(table.body), self._mesh
-        if body in self._beams:
-            return self._places_of_beam(table, self._beams[body])
+        if body in self._framed:
+            return self._places_of_frames(table, self._framed[body])
         if table.nodes is not None:
             own = mesh.nodes_of(body)
             if max(table.nodes) >= len(own):
@@ -213,9 +220,9 @@ class ProbeBuilder:
             return _nearest(mesh, body, np.array(table.points)), labels
         return mesh.nodes_of(group_in(mesh, body, table.group)), None
 
-    def _places_of_beam(self, table: ProbeTable, beam: Beam) -> tuple[sp.csr_array, list[str] | None]:
-        """Return weights of particles for nodes of a beam, and points between these, and what they are called."""
-        structure, particles = beam.structure, beam.particles
+    def _places_of_frames(self, table: ProbeTable, framed: Framed) -> tuple[sp.csr_array, list[str] | None]:
+        """Return weights of particles for nodes of a beam or shell and points between these, and their labels."""
+        structure, particles = framed.structure, framed.particles
         of_nodes = sp.csr_array(
             (np.full(particles.size, 0.25), (np.repeat(np.arange(len(particles)), 4), particles.ravel())),
             shape=(len(particles), self._system.n_nodes),
@@ -228,8 +235,11 @@ class ProbeBuilder:
                 )
             return sp.csr_array(of_nodes[table.nodes]), [str(node) for node in table.nodes]
         if table.points is not None:
-            lines = Mesh(structure.frames.centers(structure.points), {"line": structure.lines})
+            cells = {"line": structure.lines} if isinstance(structure, Beams) else {}
+            lines = Mesh(structure.frames.centers(structure.points), cells)
             labels = [str(k + 1) for k in range(len(table.points))]
+            if table.interpolate and not cells:
+                raise ScenarioError("points between the nodes of shells cannot be probed; give interpolate = false.")
             if table.interpolate:
                 return sp.csr_array(weights_in_cells(lines, table.points) @ of_nodes), labels
             lines = replace(lines, point_groups={str(table.body): np.arange(len(particles), dtype=np.int32)})
@@ -239,15 +249,15 @@ class ProbeBuilder:
         rows = np.flatnonzero(np.isin(particles[:, 0], nodes))
         return sp.csr_array(of_nodes[rows]), [str(row) for row in rows]
 
-    def _of_rotation(self, table: ProbeTable, beam: Beam) -> Probe:
+    def _of_rotation(self, table: ProbeTable, framed: Framed) -> Probe:
         if table.points is not None and table.interpolate:
             raise ScenarioError(f"{ROTATION} is of nodes; give interpolate = false, or name nodes.")
-        places, labels = self._places_of_beam(table, beam)
+        places, labels = self._places_of_frames(table, framed)
         # Each place is a node, of whose particles all have a weight.
-        nodes = sp.csr_array(places[:, beam.particles[:, 0]]).indices
+        nodes = sp.csr_array(places[:, framed.particles[:, 0]]).indices
         return RotationProbe(
             table.name,
-            Frames(beam.particles[nodes], self._reference),
+            Frames(framed.particles[nodes], self._reference),
             components=_those(table.components, ("x", "y", "z")),
             reduce=self._reduce(table),
             labels=labels,

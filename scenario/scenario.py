@@ -32,6 +32,7 @@ from symplex.scenario.joined_parts import contacts_in, points_of
 from symplex.scenario.probe_building import BuiltProbe
 from symplex.scenario.rigid_nodes import Riders
 from symplex.scenario.sampling import Timeline, timeline
+from symplex.scenario.shells import Shell
 from symplex.scenario.start import Start
 from symplex.scenario.tables import Tables
 from symplex.scenario.validation import read_tables
@@ -221,6 +222,7 @@ class Problem:
     velocities : float64 [n, 3], optional
         In m/s, as tables give them at t = 0, before supports and [start].
     beams : mapping of str to Beam
+    shells : mapping of str to Shell
         By name.
     """
 
@@ -235,6 +237,7 @@ class Problem:
     notes: Sequence[str] = ()
     velocities: Array | None = None
     beams: Mapping[str, Beam] = field(default_factory=dict)
+    shells: Mapping[str, Shell] = field(default_factory=dict)
 
     @property
     def stages(self) -> Sequence[Stage]:

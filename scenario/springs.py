@@ -20,8 +20,8 @@ from symplex.scenario.table import BodyName, Entry, one_of
 from symplex.scenario.trusses import LAW, LawName, law_of
 
 if TYPE_CHECKING:
-    from symplex.scenario.beams import Beam
     from symplex.scenario.building import Builder
+    from symplex.scenario.framed import Framed
     from symplex.scenario.tables import Tables
 
 _MOST_PAIRED = 2000  # nodes of two groups that are paired with each other
@@ -106,23 +106,25 @@ class PointMassTable(Entry):
         """Return its node."""
         return Mesh(np.array([self.position], float), {"vertex": np.zeros((1, 1), np.int32)})
 
-    def masses(self, mesh: Mesh, n_nodes: int, beams: Mapping[str, Beam]) -> Array:
-        """Return what it adds to the nodal masses [n_nodes] in kg; on nodes of beams the particles share it.
+    def masses(self, mesh: Mesh, n_nodes: int, framed: Mapping[str, Framed]) -> Array:
+        """Return what it adds to the nodal masses [n_nodes] in kg; on nodes that are several particles these share it.
 
         Raises
         ------
         ScenarioError
             If there is no such group, or no node at the place.
         """
-        each = 1
+        shares: Array | float = 1.0
         if self.has_nodes:
             nodes = mesh.nodes_of(self.name)
-        elif (beam := beams.get(self.body or "")) is not None:
-            nodes, each = beam.nodes_in(mesh, self.group, self.at), beam.table.particles
+        elif (one := framed.get(self.body or "")) is not None:
+            nodes = one.nodes_in(mesh, self.group, self.at)
+            shares = one.shares(nodes)
         else:
             nodes = nodes_in(mesh, nodes_named(self.body or "", self.group, self.at))
         result = np.zeros(n_nodes)
-        result[nodes] = self.mass / each if self.mass is not None else (self.total or 0.0) / len(nodes)
+        parts = np.broadcast_to(shares, nodes.shape)
+        result[nodes] = self.mass * parts if self.mass is not None else (self.total or 0.0) * parts / parts.sum()
         return result
 
 

@@ -30,6 +30,7 @@ from symplex.scenario.response import ResponseTable
 from symplex.scenario.rigid import RigidBodyTable, RigidTable, SurfaceTable
 from symplex.scenario.rotating import RotatingFrame
 from symplex.scenario.sampling import MOST_FRAMES, Run, Sampled
+from symplex.scenario.shells import ShellTable
 from symplex.scenario.springs import PointMassTable, SpringTable
 from symplex.scenario.stages import StageTable
 from symplex.scenario.start import StartTable
@@ -40,7 +41,7 @@ from symplex.scenario.velocities import VelocityTable
 
 E = TypeVar("E", bound=Entry)
 
-# Of bodies, trusses and beams; the last two where bodies touch each other.
+# Of bodies, trusses, beams and shells; the last two where bodies touch each other.
 UsualField = Literal[
     "velocity",
     "rotation",
@@ -51,6 +52,10 @@ UsualField = Literal[
     "bending_moment_1",
     "bending_moment_2",
     "torque",
+    "membrane_forces",
+    "bending_moments",
+    "transverse_force_1",
+    "transverse_force_2",
     "contact_force",
     "contact_pressure",
     "gap",
@@ -121,7 +126,9 @@ class Tables:
     body: list[Body] = field(default_factory=list)
     truss: list[TrussTable] = field(default_factory=list)
     point_mass: list[PointMassTable] = field(default_factory=list)
-    beam: list[BeamTable] = field(default_factory=list)  # whose nodes are the last ones of the mesh
+    # Those of which nodes are several particles are the last ones of the mesh.
+    beam: list[BeamTable] = field(default_factory=list)
+    shell: list[ShellTable] = field(default_factory=list)
     spring: list[SpringTable] = field(default_factory=list)
     tie: list[TieTable] = field(default_factory=list)
     constraint: list[ConstraintTable] = field(default_factory=list)

@@ -32,6 +32,13 @@ GIRDER = {
     "section": {"kind": "pipe", "radius": 0.02, "thickness": 0.002},
     "material": {"young": 1e8, "poisson": 0.3, "density": 1000},
 }
+PANEL = {
+    "name": "panel",
+    "mesh": {"plate": [0.5, 0.2], "cells": [2, 1]},
+    "thickness": 0.01,
+    "material": {"young": 1e8, "poisson": 0.3, "density": 1000},
+    "translate": [0, 3, 0],
+}
 MAST = {"name": "mast", "mesh": {"lattice": [0.1, 0.1, 0.2], "cells": [1, 1, 2]}, "section": 1e-4}
 MAST |= {"material": {"young": 1e6, "density": 1000}, "translate": [0, 0, 0.1]}
 FLOOR = {"name": "floor", "kind": "half-space", "point": [0, 0, -0.5], "normal": [0, 0, 1], "stiffness": 1e3}
@@ -117,6 +124,7 @@ def samples() -> dict[tuple[str, str], Data]:
         ("truss", ""): {"truss": [MAST]},
         ("truss", "consistent mass"): {"truss": [MAST | {"mass": "consistent"}]},
         ("beam", ""): {"beam": [GIRDER]},
+        ("shell", ""): {"shell": [PANEL]},
         ("point_mass", "free"): {"point_mass": [BALL]},
         ("point_mass", "on a body"): cube
         | {"point_mass": [{"name": "tip", "body": "cube", "at": [0, 0, 0], "mass": 1}]},

@@ -365,6 +365,7 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     yield bare | {"truss": [ring, given, files, line, read], "integrator": {"kind": "midpoint", "dt": 1e-3}}
     yield bare | {"truss": [ring], "integrator": {"kind": "graham-jelenic", "dt": 1e-3}}
     yield from beams(bare)
+    yield from shells(bare)
     yield bare | {"point_mass": [ball], "spring": [hook], "integrator": {"kind": "force-stepping", "grid": 1e-3}}
     halves = {"soft": [[0, 0, 0], [0.05, 0.1, 0.1]], "hard": [[0.05, 0, 0], [0.1, 0.1, 0.1]]}
     parts = {"mesh": {"box": [0.1, 0.1, 0.1], "cells": [2, 1, 1], "split": "hexahedra", "regions": halves}}
@@ -417,6 +418,27 @@ def beams(bare: Data) -> Iterator[Data]:
         | {"integrator": {"kind": "static", "dt": 1e-3}}
     )
     yield bare | {"beam": [read], "integrator": {"kind": "midpoint", "dt": 1e-3}}
+
+
+def shells(bare: Data) -> Iterator[Data]:
+    """Yield scenarios with shells, which have no other bodies."""
+    soft = {"young": 2e8, "poisson": 0.3, "density": 1000}
+    fibres = {"moduli": [2e8, 2e7], "poisson": 0.3, "shear_moduli": [1e7, 1e7, 1e7], "density": 1000}
+    layers = [{"thickness": 0.01, "angle": 45, "material": fibres}, {"thickness": 0.02, "material": soft}]
+    wing = {"name": "wing", "mesh": {"plate": [1.0, 0.5], "cells": [2, 1], "split": "triangles"}, "layers": layers}
+    wing |= {"rotate": {"axis": [0, 0, 1], "degrees": 10}, "translate": [0, 0, 0.1], "scale": 1.0}
+    wing |= {"offset": 0.001, "direction": [0, 1, 0], "fold": 20, "extent": 0.3}
+    wing |= {"velocity": [0.1, 0, 0], "angular_velocity": [0, 0, 1]}
+    plate = {"name": "plate", "mesh": {"plate": [1, 0.5], "cells": [2, 2]}, "thickness": 0.02, "material": soft}
+    read = {"name": "read", "mesh": "faces.msh", "group": "main", "thickness": 0.02, "material": soft}
+    clamp, line = {"body": "plate", "group": "x_min"}, {"body": "plate", "group": "x_max", "components": "z"}
+    twist = {"name": "twist", "kind": "nodal", "body": "plate", "group": "x_max", "moment": [0, 0.1, 0]}
+    turn = {"name": "turn", "body": "plate", "nodes": [2], "quantities": ["rotation"], "components": ["norm"]}
+    acting = {"support": [clamp, line | {"rotations": "x"}], "load": [twist], "probe": [turn]}
+    yield bare | {"shell": [plate, wing]} | acting | {"integrator": {"kind": "energy-momentum", "dt": 1e-3}}
+    yield bare | {"shell": [plate], "support": [clamp], "integrator": {"kind": "rattle", "dt": 1e-5}}
+    yield bare | {"shell": [plate]} | acting | {"integrator": {"kind": "static", "dt": 1e-3}}
+    yield bare | {"shell": [read], "integrator": {"kind": "midpoint", "dt": 1e-3}}
 
 
 def published_cases() -> Iterator[Data]:
@@ -631,6 +653,10 @@ def furnish(folder: Path) -> None:
     ends = np.array([[0, 1], [1, 2]], np.int32)
     bars = Mesh(np.eye(3), {"line": ends}, {"main": {"line": np.array([0, 1], np.int32)}})
     save_mesh(bars, folder / "bars.msh")
+    faces = Mesh(
+        np.eye(3), {"triangle": np.array([[0, 1, 2]], np.int32)}, {"main": {"triangle": np.zeros(1, np.int32)}}
+    )
+    save_mesh(faces, folder / "faces.msh")
     earlier = next(data for data in own_cases() if data.get("start", {}).get("kind") == "result")
     text = toml({key: value for key, value in earlier.items() if key != "start"})
     simulate(Scenario.parse(text, folder / "earlier.toml"), folder / "earlier", progress=False, pictures=False)

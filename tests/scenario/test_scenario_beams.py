@@ -308,7 +308,7 @@ LETTERS = "must be some letters of 'xyz', got"
         (f'{CLAMP}components = ""\n', f"[[support]] #1: components {LETTERS} ''."),
         (
             f'{CLAMP}name = "shake"\ncomponents = "z"\nvelocity = [0, 0, 1]\n',
-            "[[support]] #1 'shake': nodes of beams are moved altogether, with components = 'xyz', got 'z'.",
+            "[[support]] #1 'shake': nodes with rotations are moved altogether, with components = 'xyz', got 'z'.",
         ),
         (
             load("moment", [0, 0, 1]) + "force = [0, 0, 1]\n",
@@ -323,8 +323,8 @@ LETTERS = "must be some letters of 'xyz', got"
         (PROBE + "members = [8]\n", "[[probe]] #1 'p': members has 8, but 'bar' has 8 members, 0 to 7."),
         (
             '[start]\nkind = "static"\nperturbation = { of = "positions", amplitude = 1e-6, seed = 1 }\n',
-            "[start]: a perturbation would bring the particles of beams out of place, as those of 'bar'; leave it out, "
-            "and begin with a [[velocity]] instead.",
+            "[start]: a perturbation would bring the particles of nodes with rotations out of place, as those of "
+            "'bar'; leave it out, and begin with a [[velocity]] instead.",
         ),
     ],
 )
@@ -335,11 +335,11 @@ def test_what_beams_do_not_take(table, message):
 def test_moments_and_rotations_are_of_beams():
     truss = '[[truss]]\nname = "tr"\nmesh = { line = 1.0, bars = 2 }\nstiffness = 1e3\nmember_mass = 1.0\n'
     twist = load("moment", [0, 0, 1]).replace('"bar"', '"tr"').replace('"end"', '"x_max"')
-    assert "moments act on nodes of beams, and 'tr' is none; give forces." in lines(BAR + truss + twist + MOVING)[0]
+    (line,) = lines(BAR + truss + twist + MOVING)
+    assert "moments act on nodes of beams and shells, and 'tr' is none; give forces." in line
     held = '[[support]]\nbody = "tr"\ngroup = "x_min"\nrotations = "x"\n'
-    assert (
-        "rotations are of nodes of beams, and 'tr' is none; leave the key out." in lines(BAR + truss + held + MOVING)[0]
-    )
+    (line,) = lines(BAR + truss + held + MOVING)
+    assert "rotations are of nodes of beams and shells, and 'tr' is none; leave the key out." in line
 
 
 def test_a_run_goes_on_from_the_end_of_another(tmp_path):

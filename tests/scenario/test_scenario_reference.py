@@ -37,7 +37,7 @@ def scenario_with(example: str) -> str:
     if 'name = "seam"' in text:
         text += HOST["beam"] + HOST["block"] if 'name = "block"' not in text else ""
     given |= tomllib.loads(text)
-    moving = [table for key in ("body", "truss", "beam", "point_mass") for table in given.get(key, [])]
+    moving = [table for key in ("body", "truss", "beam", "shell", "point_mass") for table in given.get(key, [])]
     if not moving and not any(table.keys() & {"mass", "density"} for table in given.get("rigid_body", [])):
         text += HOST["beam"]
     needed = REST if "stage" not in given else {}
@@ -102,6 +102,7 @@ def test_examples_are_valid(key, word, tmp_path):
     (tmp_path / "record.csv").write_text("t (s),factor\n0,0\n1,1\n")
     (tmp_path / "part.msh").write_text(PART)
     (tmp_path / "frame.msh").write_text(FRAME)
+    (tmp_path / "skin.msh").write_text(FACES)
     for example in EXAMPLES[key][word]:
         text = scenario_with(example)
         try:
@@ -132,4 +133,5 @@ def inward_stl() -> str:
 HEAD = '$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n{dim} 1 "{name}"\n$EndPhysicalNames\n$Nodes\n4\n'
 HEAD += "1 0 0 0\n2 100 0 0\n3 0 100 0\n4 0 0 100\n$EndNodes\n$Elements\n"
 PART = HEAD.format(dim=3, name="volume") + "1\n1 4 2 1 1 1 2 3 4\n$EndElements\n"
+FACES = HEAD.format(dim=2, name="top") + "1\n1 2 2 1 1 1 2 3\n$EndElements\n"
 FRAME = HEAD.format(dim=1, name="edges") + "3\n1 1 2 1 1 1 2\n2 1 2 1 1 2 3\n3 1 2 1 1 3 4\n$EndElements\n"

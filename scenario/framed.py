@@ -1,0 +1,125 @@
+"""What beams and shells have in common in scenarios: nodes that are several particles of the mesh of all bodies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.base.quantities import Triple
+from symplex.fem.energies.energy import Array, IntArray
+from symplex.fem.structures.beam import Beams
+from symplex.fem.structures.frames import Frames
+from symplex.fem.structures.shell import Shells
+from symplex.meshes.mesh import Mesh
+from symplex.scenario.selections import group_in, node_at
+from symplex.scenario.table import Entry
+
+_ALONG = 1e-9  # sine of the angle between a rod and an axis, below which it is along it
+
+
+@dataclass(frozen=True)
+class Framed:
+    """Beams or shells in the mesh of all bodies.
+
+    Attributes
+    ----------
+    table : Entry
+        With a name.
+    structure : Beams or Shells
+        In its own numbering of particles.
+    first : int
+        The first particle in the mesh of all bodies.
+    """
+
+    table: Entry
+    structure: Beams | Shells
+    first: int
+
+    @property
+    def name(self) -> str:
+        """That of its table."""
+        return str(getattr(self.table, "name", ""))
+
+    @property
+    def particles(self) -> IntArray:
+        """The particles [n, 4] of each node in the mesh of all bodies; of rods two, each twice."""
+        return (self.structure.frames.nodes + self.first).astype(np.int32)
+
+    def own(self, values: Array) -> Array:
+        """Return values [n, …] of all nodes at its particles."""
+        return values[self.first : self.first + len(self.structure.points)]
+
+    def nodes_in(self, mesh: Mesh, group: str | None, at: Triple | None) -> IntArray:
+        """Return the particles of a group of its nodes, of the node at a place in m, or all.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such group, or no node at the place.
+        """
+        if at is None:
+            return mesh.nodes_of(group_in(mesh, self.name, group))
+        centers = self.structure.frames.centers(self.structure.points)
+        return np.unique(self.particles[node_at(centers, self.name, at)])
+
+    def shares(self, particles: IntArray) -> Array:
+        """Return which part [k] of its node each of some particles [k] is: a quarter, or half of a rod."""
+        frames = self.structure.frames
+        part = np.empty(len(self.structure.points))
+        part[frames.nodes] = np.where(frames.is_rod, 0.5, 0.25)[:, None]
+        return part[particles - self.first]
+
+    def masses(self, n_nodes: int) -> Array:
+        """Return the nodal masses [n_nodes] in kg."""
+        mass = np.zeros(n_nodes)
+        mass[self.first : self.first + len(self.structure.mass)] = self.structure.mass
+        return mass
+
+
+def mesh_of_particles(mesh: Mesh, structure: Beams | Shells) -> Mesh:
+    """Return the mesh with the particles of beams or shells as points, of those with nodes as points.
+
+    The first lines join the first particles of nodes along lines, or along the edges of faces. Others join these with
+    the rest of their nodes, so that the cells of the mesh have all particles, and what is connected stays so. Groups of
+    faces are groups of points then.
+    """
+    frames, groups = structure.frames.nodes, mesh.cell_groups
+    if isinstance(structure, Beams):
+        lines = mesh.cells["line"]
+    else:
+        edges = [np.stack([c, np.roll(c, -1, axis=1)], axis=2).reshape(-1, 2) for c in mesh.cells.values()]
+        lines, groups = np.unique(np.sort(np.concatenate(edges), axis=1), axis=0), {}
+    within = np.stack([np.repeat(frames[:, :1], frames.shape[1] - 1, axis=1), frames[:, 1:]], axis=2).reshape(-1, 2)
+    within = np.unique(within[within[:, 0] != within[:, 1]], axis=0)
+    nodes = {name: np.unique(frames[mesh.nodes_of(name)]) for name in mesh.groups}
+    cells = {"line": np.concatenate([frames[lines, 0], within]).astype(np.int32)}
+    return Mesh(structure.points, cells, groups, nodes, unknown=mesh.unknown)
+
+
+def held_frames(particles: IntArray, held: list[tuple[IntArray, str, str]]) -> NDArray[np.bool_]:
+    """Return which displacements and rotations [f, 6] of frames are held.
+
+    Parameters
+    ----------
+    particles : int32 [f, 4]
+    held : list of (int32 [k], str, str)
+        Particles, with the letters of displacements and of rotations of theirs that are held.
+    """
+    found = np.zeros((len(particles), 6), bool)
+    for nodes, components, rotations in held:
+        rows = np.isin(particles[:, 0], nodes)
+        for first, letters in ((0, components), (3, rotations)):
+            for letter in letters:
+                found[rows, first + "xyz".index(letter)] = True
+    return found
+
+
+def held_altogether(frames: Frames, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which frames [f] are held [f, 6] altogether; of a rod along an axis no rotation about this one is left."""
+    arms = frames.rest_arms[:, 0]
+    along = np.abs(arms) >= np.sqrt(1.0 - _ALONG**2) * np.linalg.norm(arms, axis=1)[:, None]
+    none = np.zeros_like(held)
+    none[:, 3:] = along & frames.is_rod[:, None]
+    return np.asarray((held | none).all(axis=1))

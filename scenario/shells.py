@@ -1,0 +1,335 @@
+"""The table of shells, and what it describes: faces of a mesh with a thickness, whose nodes are particles.
+
+A node of a smooth shell is a rod of two particles across it, one on a fold has four (`symplex.fem.structures`). The
+mesh of all bodies has these particles as points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.base.quantities import (
+    ZERO,
+    FilePath,
+    Name,
+    Quantity,
+    Text,
+    Triple,
+    between,
+    nonzero,
+    number,
+    numbers,
+    positive,
+    shown,
+    vector,
+    whole,
+)
+from symplex.errors import MeshError, ScenarioError
+from symplex.fem.energies.energy import Array, Energy, IntArray
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.structures.plies import Orthotropic, Ply, ShellProperties
+from symplex.fem.structures.shell import Shells, shells
+from symplex.meshes.formats.read import read_mesh
+from symplex.meshes.mesh import Mesh, distinct, take
+from symplex.scenario.framed import Framed
+from symplex.scenario.table import Entry, Need, Rotation, Table, one_of
+
+if TYPE_CHECKING:
+    from symplex.scenario.building import Builder
+
+N = TypeVar("N", bound=np.generic)
+FACES = ("quad", "triangle")
+_MOST = 2**31 - 1
+
+
+def _lengths(value: Any) -> tuple[float, float]:
+    x, y = numbers("m", 2).check(value)
+    if min(x, y) <= 0.0:
+        raise ValueError(f"is {shown(value)}, must be two lengths (m) above 0")
+    return x, y
+
+
+def _counts(value: Any) -> tuple[int, int]:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError(f"is {shown(value)}, must be two integers of at least 1")
+    x, y = (whole(1, _MOST).check(count) for count in value)
+    return x, y
+
+
+class FaceMesh(Table):
+    """Where the nodes and elements of a shell come from; a text alone is the name of a file."""
+
+    file: Annotated[FilePath | None, "Mesh file whose quadrilaterals and triangles are the elements."] = None
+    plate: Annotated[
+        tuple[float, float] | None,
+        Quantity(_lengths, "m", "two numbers", "> 0"),
+        "Edges of a rectangle in the plane z = 0 from the origin, along x and y, with its normal along z; with the "
+        "groups of nodes `x_min`, `x_max`, `y_min`, `y_max`.",
+    ] = None
+    cells: Annotated[
+        tuple[int, int] | None, Quantity(_counts, "", "two integers", "≥ 1"), "Of a plate, in each direction."
+    ] = None
+    split: Annotated[
+        Literal["quadrilaterals", "triangles"], "What cells of a plate are: one quadrilateral, or two triangles."
+    ] = "quadrilaterals"
+
+    @classmethod
+    def _prepared(cls, value: Any) -> Any:
+        return {"file": value} if isinstance(value, str) else value
+
+    def _check(self) -> None:
+        source = one_of(self, ["file", "plate"], "source")
+        if source == "plate" and self.cells is None:
+            raise ValueError("plate needs cells, the number of elements each way, such as cells = [8, 4]")
+        if source != "plate":
+            if self.cells is not None:
+                raise ValueError(f"cells goes with plate, not with {source}")
+            self.refuse_unused("split", goes_with=f"plate, not with {source}")
+
+
+class ShellMaterial(Table):
+    """The material of shells, by constants of small strains: isotropic, or a ply with fibres along its axis 1."""
+
+    young: Annotated[float | None, positive("Pa"), "Young's modulus E of an isotropic material."] = None
+    moduli: Annotated[tuple[float, float] | None, numbers("Pa", 2), "E₁ along the fibres and E₂ across, instead."] = (
+        None
+    )
+    shear_moduli: Annotated[tuple[float, float, float] | None, numbers("Pa", 3), "G₁₂, G₁₃ and G₂₃, with `moduli`."] = (
+        None
+    )
+    poisson: Annotated[float, number("1"), "ν, or ν₁₂: the contraction along 2 of a stretch along 1."]
+    density: Annotated[float, positive("kg/m³"), "ρ."]
+
+    def _check(self) -> None:
+        source = one_of(self, ["young", "moduli"], "stiffness")
+        if source == "young" and not -0.99 <= self.poisson <= 0.499:
+            raise ValueError(f"poisson is {self.poisson:g}, must be from -0.99 to 0.499")
+        if (source == "moduli") != (self.shear_moduli is not None):
+            raise ValueError("shear_moduli go with moduli, and moduli need them")
+
+    def material(self) -> NeoHookean | Orthotropic:
+        """Return it.
+
+        Raises
+        ------
+        InvalidSystem
+            If the constants are not those of a stable material.
+        """
+        if self.young is not None:
+            return NeoHookean.from_young(self.young, self.poisson, self.density)
+        assert self.moduli is not None
+        assert self.shear_moduli is not None
+        return Orthotropic(*self.moduli, self.poisson, *self.shear_moduli, self.density)
+
+    @property
+    def stiffest(self) -> float:
+        """The largest of Young's moduli in Pa."""
+        return self.young if self.young is not None else max(self.moduli or (0.0,))
+
+
+class LayerTable(Table):
+    """A layer of a shell."""
+
+    thickness: Annotated[float, positive("m"), "Of the layer."]
+    material: Annotated[ShellMaterial, "Of the layer."]
+    angle: Annotated[float, number("°"), "Of axis 1 of its material from that of elements, about the normal."] = 0.0
+
+
+class ShellTable(Entry):
+    """Shells: faces with a thickness that carry forces in their plane, bending and shear, with large rotations.
+
+    Faces that meet at an edge are joined rigidly. Each node has rotations besides its position, but none about the
+    direction across the shell: supports hold them, loads may be moments ([shells.md](../shells.md)).
+    """
+
+    adds_energy = True
+    starts_moving = True
+    brings_nodes = True
+    particles = 2
+    name: Annotated[Name, "Names its energy and its block."]
+    mesh: Annotated[FaceMesh, "Where its nodes and elements come from."]
+    group: Annotated[Text | None, "Of a file: only the faces of this group."] = None
+    scale: Annotated[float, positive("m per unit of the file"), "`1e-3` for a file in millimetres."] = 1.0
+    rotate: Annotated[Rotation | None, "About the mesh's origin, after scaling."] = None
+    translate: Annotated[Triple, vector("m"), "After rotating."] = ZERO
+    thickness: Annotated[float | None, positive("m"), "Of the shell, with `material`."] = None
+    material: Annotated[ShellMaterial | None, "Of the shell, with `thickness`."] = None
+    layers: Annotated[
+        list[LayerTable], "Instead of thickness and material: from below to above, which is where the normal is."
+    ] = []
+    offset: Annotated[
+        float, number("m"), "How far the middle of the thickness, where nodes are, is from the mesh along normals."
+    ] = 0.0
+    direction: Annotated[
+        Triple, nonzero(), "Its projection is axis 1 of elements: of angles of layers, and of forces in results."
+    ] = (1.0, 0.0, 0.0)
+    fold: Annotated[
+        float, between(1.0, 120.0, "°"), "Angle between neighbours from which on there is a fold, not a smooth shell."
+    ] = 35.0
+    extent: Annotated[
+        float,
+        between(0.0, 1.0),
+        "The least distance of particles from the middle, relative to the root of the area of a node; with 0.3 "
+        "explicit methods take far longer steps for thin shells, and frequencies are lower.",
+    ] = 0.0
+    velocity: Annotated[Triple, vector("m/s"), "At the start."] = ZERO
+    angular_velocity: Annotated[Triple, vector("rad/s"), "At the start, about the centre of mass."] = ZERO
+
+    def _check(self) -> None:
+        given = [key for key in ("thickness", "material") if getattr(self, key) is not None]
+        if self.layers and given:
+            raise ValueError(f"has layers besides {given[0]}; give layers, or thickness and material")
+        if not self.layers and len(given) < 2:
+            missing = [key for key in ("thickness", "material") if key not in given]
+            raise ValueError(f"needs {' and '.join(missing)}, or layers")
+
+    @property
+    def has_nodes(self) -> bool:
+        """Yes."""
+        return True
+
+    def within(self, bodies: set[str]) -> ShellTable | None:
+        """Return it, if it is one of them."""
+        return self if self.name in bodies else None
+
+    def needs(self) -> Iterable[Need]:
+        """Frames."""
+        yield Need("frames", "{kind} cannot keep the nodes of shells rigid; take another integrator, such as {others}.")
+
+    def own_mesh(self, folder: Path) -> Mesh:
+        """Return its faces in their place."""
+        mesh = self._faces(folder)
+        points = mesh.points * (1.0 if self.mesh.file is not None else self.scale)
+        if self.rotate is not None:
+            points = points @ self.rotate.matrix.T
+        points = np.ascontiguousarray(points + np.array(self.translate))
+        return Mesh(points, mesh.cells, mesh.cell_groups, mesh.point_groups, unknown=mesh.unknown)
+
+    def _faces(self, folder: Path) -> Mesh:
+        source = self.mesh
+        if source.file is not None:
+            return _read_faces(self, folder / source.file)
+        if self.group is not None:
+            raise ScenarioError("group is of a mesh file, and there is none.")
+        assert source.plate is not None
+        assert source.cells is not None
+        return _plate(source.plate, source.cells, source.split == "triangles")
+
+    @property
+    def materials(self) -> list[ShellMaterial]:
+        """Those of all layers."""
+        return [layer.material for layer in self.layers] if self.material is None else [self.material]
+
+    def properties(self) -> ShellProperties:
+        """Return what it has for each unit of its area.
+
+        Raises
+        ------
+        InvalidSystem
+            If a material is not stable.
+        """
+        if self.layers:
+            return ShellProperties.laminate(
+                [Ply(layer.thickness, layer.material.material(), layer.angle) for layer in self.layers]
+            )
+        assert self.thickness is not None
+        assert self.material is not None
+        return ShellProperties.uniform(self.thickness, self.material.material())
+
+    def structure(self, mesh: Mesh) -> Shells:
+        """Return the shells on the faces of a mesh.
+
+        Raises
+        ------
+        InvalidSystem, MeshError
+            If an element is degenerate, or a material is not stable.
+        """
+        return shells(
+            mesh,
+            self.properties(),
+            offset=self.offset,
+            direction=self.direction,
+            fold=self.fold,
+            extent=self.extent,
+        )
+
+    def add_stiffness(self, world: Builder) -> None:
+        """Add the energies of its elements: one for each kind of these, if there are several kinds."""
+        shell = world.inertia.shells[self.name]
+        for name, energy in shell.energies.items():
+            world.add(name, energy)
+
+
+@dataclass(frozen=True)
+class Shell(Framed):
+    """Shells in the mesh of all bodies."""
+
+    table: ShellTable
+    structure: Shells
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The names of its energies in the system, by what they are called in the structure."""
+        named = self.structure.energies
+        return {kind: self.table.name if len(named) == 1 else f"{self.table.name}.{kind}" for kind in named}
+
+    @property
+    def energies(self) -> dict[str, Energy]:
+        """Its energies by name, of the mesh of all bodies."""
+        return {name: self.structure.energies[kind].shifted(self.first) for kind, name in self.kinds.items()}
+
+    @property
+    def cells(self) -> dict[str, IntArray]:
+        """The nodes of its elements by type, in the order of the mesh."""
+        return self._in_order(self.structure.cells)
+
+    def of_elements(self, values: Mapping[str, Array]) -> Array:
+        """Return values [m, …] by the names of its energies in the structure as those of its cells."""
+        return np.concatenate(list(self._in_order(values).values()))
+
+    def _in_order(self, values: Mapping[str, NDArray[N]]) -> dict[str, NDArray[N]]:
+        """Return values of the elements of energies by type, in the order of the mesh."""
+        found: dict[str, NDArray[N]] = {}
+        for face in FACES:
+            some = [kind for kind in self.structure.elements if kind.removesuffix("_fold") == face]
+            if some:
+                order = np.argsort(np.concatenate([self.structure.elements[kind] for kind in some]))
+                found[face] = np.concatenate([values[kind] for kind in some])[order]
+        return found
+
+
+def _read_faces(table: ShellTable, path: Path) -> Mesh:
+    """Return the faces of a mesh file, all or those of a group, with their nodes only."""
+    mesh = read_mesh(path, scale=table.scale, require_volume=False)
+    if mesh.points.shape[1] != 3:
+        raise MeshError(f"{path.name} is not in space: its points have {mesh.points.shape[1]} coordinates.")
+    if table.group is not None and table.group not in mesh.groups:
+        raise MeshError(f"group '{table.group}' is not in {path.name}; it has: {', '.join(mesh.groups) or 'none'}.")
+    chosen = {kind: np.arange(len(mesh.cells_of(kind))) for kind in FACES if len(mesh.cells_of(kind))}
+    if table.group is not None:
+        chosen = {kind: mesh.cell_groups.get(table.group, {}).get(kind, np.empty(0, np.int32)) for kind in chosen}
+    chosen = {kind: rows for kind, rows in chosen.items() if len(rows)}
+    if not chosen:
+        whose = f"group '{table.group}' of {path.name}" if table.group is not None else path.name
+        raise MeshError(f"{whose} has no quadrilaterals or triangles of three or four nodes, of which shells are made.")
+    nodes = np.concatenate([mesh.cells[kind][rows].ravel() for kind, rows in chosen.items()])
+    return take(mesh, distinct(nodes, len(mesh.points)), chosen)
+
+
+def _plate(size: tuple[float, float], cells: tuple[int, int], triangles: bool) -> Mesh:
+    """Return a rectangle from the origin, of equal cells, with groups of the nodes of its edges."""
+    (lx, ly), (nx, ny) = size, cells
+    x, y = np.meshgrid(lx * (np.arange(nx + 1) / nx), ly * (np.arange(ny + 1) / ny), indexing="ij")
+    node = np.arange((nx + 1) * (ny + 1), dtype=np.int32).reshape(nx + 1, ny + 1)
+    quads = np.stack([node[:-1, :-1], node[1:, :-1], node[1:, 1:], node[:-1, 1:]], axis=-1).reshape(-1, 4)
+    halves = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+    edges = {"x_min": node[0], "x_max": node[-1], "y_min": node[:, 0], "y_max": node[:, -1]}
+    points = np.column_stack([x.ravel(), y.ravel(), np.zeros(x.size)])
+    of_faces = {"triangle": halves} if triangles else {"quad": quads}
+    return Mesh(points, of_faces, {}, {name: rows.copy() for name, rows in edges.items()})

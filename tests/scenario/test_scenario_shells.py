@@ -1,0 +1,329 @@
+"""Shells in scenarios: what is built is what Python builds, what results have of them, and what is refused."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import symplex as sx
+from symplex.errors import ScenarioError
+from symplex.fem.structures import Frames, Orthotropic, Ply, ShellProperties, shells
+from symplex.meshes.series.series import read_series
+from symplex.runs.check import check_report
+from symplex.runs.history import read_history
+from symplex.runs.probe_files import read_probes
+from symplex.runs.run import simulate
+from symplex.scenario.scenario import Scenario
+
+STEEL = "material = { young = 2.1e11, poisson = 0.3, density = 7850 }\n"
+PLATE = f'[[shell]]\nname = "plate"\nmesh = {{ plate = [2, 1], cells = [6, 3] }}\nthickness = 0.01\n{STEEL}'
+CLAMP = '[[support]]\nbody = "plate"\ngroup = "x_min"\n'
+STATIC = '[integrator]\nkind = "static"\ndt = 1.0\n[run]\nduration = 1.0\nframes = 1\n'
+MOVING = '[integrator]\nkind = "energy-momentum"\ndt = 1e-3\n[run]\nduration = 0.02\nframes = 2\n'
+EXPLICIT = MOVING.replace("energy-momentum", "rattle").replace("1e-3", "5e-6").replace("0.02", "0.001")
+OUTPUT = '\n[output]\npictures = false\nfilm = "none"\n'
+FREE = PLATE + "velocity = [0, 0, 1]\nangular_velocity = [1, 8, 0.5]\n"
+FOLDED = """$MeshFormat
+2.2 0 8
+$EndMeshFormat
+$PhysicalNames
+2
+2 1 "floor"
+2 2 "wall"
+$EndPhysicalNames
+$Nodes
+8
+1 0 0 0
+2 1 0 0
+3 1 1 0
+4 0 1 0
+5 1 0 1
+6 1 1 1
+7 2 0 0
+8 2 1 0
+$EndNodes
+$Elements
+4
+1 2 2 1 1 1 2 3
+2 2 2 1 1 1 3 4
+3 3 2 2 2 2 5 6 3
+4 1 2 1 1 7 8
+$EndElements
+"""
+
+
+def load(of, vector, group="x_max", history='history = { kind = "ramp", duration = 1.0 }'):
+    return f'[[load]]\nname = "load"\nkind = "nodal"\nbody = "plate"\ngroup = "{group}"\n{of} = {vector}\n{history}\n'
+
+
+def build(text):
+    return Scenario.parse(text, "test.toml").build()
+
+
+def lines(text, path="test.toml"):
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.parse(text, path).build()
+    return str(caught.value).splitlines()
+
+
+def python_plate(cells=(6, 3), size=(2.0, 1.0), properties=None, **keys):
+    """The same plate in Python."""
+    (nx, ny), (lx, ly) = cells, size
+    x, y = np.meshgrid(np.arange(nx + 1) * lx / nx, np.arange(ny + 1) * ly / ny, indexing="ij")
+    node = np.arange(x.size, dtype=np.int32).reshape(x.shape)
+    quads = np.stack([node[:-1, :-1], node[1:, :-1], node[1:, 1:], node[:-1, 1:]], axis=-1).reshape(-1, 4)
+    mesh = sx.Mesh(np.column_stack([x.ravel(), y.ravel(), np.zeros(x.size)]), {"quad": quads})
+    steel = sx.NeoHookean.from_young(2.1e11, 0.3, 7850.0)
+    return mesh.points, shells(mesh, properties or ShellProperties.uniform(0.01, steel), **keys)
+
+
+def solved(shell, held, energies, loads=None):
+    frames = Frames(shell.frames.nodes, shell.points, held)
+    system = sx.System(shell.mass, shell.energies | energies, frames=frames, loads=loads or {})
+    return sx.equilibria.static_equilibrium(system, shell.points).state.q
+
+
+# -- what they do -----------------------------------------------------------------------------------------------------
+
+
+def test_a_cantilever_bends_as_in_python(tmp_path):
+    """Under its weight, forces on the edge and a moment; results are the middle, section forces and the skin."""
+    probe = '[[probe]]\nname = "tip"\nbody = "plate"\ngroup = "x_max"\nquantities = ["displacement", "rotation"]\n'
+    probe += '[[probe]]\nname = "corner"\nbody = "plate"\npoints = [[2, 1, 0]]\ninterpolate = false\n'
+    probe += '[[probe]]\nname = "root"\nsupport = "1"\n'
+    weight = "[gravity]\nacceleration = [0, 0, -9.81]\n"
+    scenario = Scenario.parse(PLATE + CLAMP + weight + load("force", [0, 0, 10.0]) + probe + STATIC + OUTPUT, "t.toml")
+    simulate(scenario, tmp_path / "run")
+    found = read_probes(tmp_path / "run")
+
+    points, shell = python_plate()
+    edge = points[:, 0] == 2.0
+    forces = sx.actions.NodalForce(shell.particles(np.flatnonzero(edge)).ravel(), [0.0, 0.0, 5.0])
+    q = solved(
+        shell,
+        np.repeat(points[:, :1] == 0.0, 6, axis=1),
+        {"weight": sx.Gravity(shell.mass, (0.0, 0.0, -9.81)), "load": forces},
+    )
+    w = shell.frames.centers(q) - points
+    scale = np.abs(w).max()
+    assert scale > 0.01
+    assert_allclose(found["tip"]["displacement_z_mean"][-1], w[edge, 2].mean(), atol=1e-9 * scale)
+    assert_allclose(found["corner"]["displacement_z"][-1], w[-1, 2], atol=1e-9 * scale)
+    turned = shell.frames.rotation_vectors(q)[edge].mean(axis=0)
+    assert_allclose(found["tip"]["rotation_y_mean"][-1], turned[1], atol=1e-8)
+    # The nodes that are held carry a part of their weight themselves.
+    carried = 9.81 * shell.mass.sum() - 40.0
+    assert_allclose(found["root"]["reaction_z"][-1], carried, rtol=1e-8)
+
+    series = read_series(tmp_path / "run" / "motion.vtkhdf")
+    assert list(series.blocks) == ["plate", "plate.skin"]
+    last, skin = series.frame(1), series.blocks["plate.skin"]
+    assert_allclose(last.displacement[series.blocks["plate"].nodes], w, atol=1e-6 * scale)  # in float32
+    forces = shell.section_forces(q)["quad"]
+    assert_allclose(last.cell_data["bending_moments"]["plate"], forces[:, 3:6], atol=1e-5 * np.abs(forces).max())
+    assert_allclose(last.cell_data["transverse_force_1"]["plate"], forces[:, 6], atol=1e-5 * np.abs(forces).max())
+    centers = np.array([series.points[cell].mean(axis=0) for cell in _cells(skin)])
+    moments = last.cell_data["bending_moments"]["plate.skin"]
+    of_cells = last.cell_data["bending_moments"]["plate"]
+    element = 3 * np.minimum((centers[:, 0] * 3).astype(int), 5) + np.minimum((centers[:, 1] * 3).astype(int), 2)
+    assert_array_equal(moments, of_cells[element])
+
+
+def _cells(block):
+    """Yield the points of the cells of a block."""
+    return [row for rows in block.cells.values() for row in rows]
+
+
+def test_a_supported_plate_has_the_modes_of_python():
+    """Held on lines, whose rotations are free; the first frequency is that of thin plates but for 8 elements a side."""
+    text = PLATE.replace("[2, 1], cells = [6, 3]", "[1, 1], cells = [8, 8]")
+    for side in ("x_min", "x_max", "y_min", "y_max"):
+        text += f'[[support]]\nbody = "plate"\ngroup = "{side}"\ncomponents = "xyz"\nrotations = ""\n'
+    text = text.replace('rotations = ""\n', "")
+    problem = build(text + MOVING)
+    found = sx.modes.natural_modes(problem.system, problem.state, 4).frequencies
+    points, shell = python_plate((8, 8), (1.0, 1.0))
+    held = np.zeros((len(points), 6), bool)
+    held[((points == 0.0) | (points == 1.0))[:, :2].any(axis=1), :3] = True
+    system = sx.System(shell.mass, shell.energies, frames=Frames(shell.frames.nodes, shell.points, held))
+    expected = sx.modes.natural_modes(system, system.state(shell.points), 4).frequencies
+    assert_allclose(found, expected, rtol=1e-9)
+    D = 2.1e11 * 0.01**3 / (12.0 * (1.0 - 0.09))
+    assert_allclose(found[0], np.pi * np.sqrt(D / (7850 * 0.01)), rtol=0.015)
+
+
+def test_a_tumbling_plate_conserves_and_resume_is_bit_identical(tmp_path):
+    run = tmp_path / "run"
+    simulate(Scenario.parse(FREE + MOVING + OUTPUT, "test.toml"), run)
+    history = read_history(run / "history.csv")
+    total = np.asarray(history["total"])
+    assert np.ptp(total) < 1e-12 * total[0]
+    for axis in "xyz":
+        momentum = np.asarray(history[f"angular_momentum_{axis}"])
+        assert np.ptp(momentum) < 1e-11 * np.abs(history["angular_momentum_y"]).max()
+    problem = build(FREE + MOVING)
+    assert_allclose(problem.system.mass.sum(), 157.0)
+    whole = problem.integrator.start(problem.system, problem.state)
+    whole.advance(0.005)
+    kept = {name: array.copy() for name, array in whole.checkpoint().items()}
+    end = whole.advance(0.01)
+    again = build(FREE + MOVING)
+    other = again.integrator.resume(again.system, kept).advance(0.01)
+    assert_array_equal(other.q, end.q)
+    assert_array_equal(other.v, end.v)
+    assert np.abs(end.q - problem.state.q).max() > 0.05
+
+
+@pytest.mark.parametrize("kind", ["midpoint", "rattle"])
+def test_other_methods_move_a_clamped_plate_alike(kind):
+    weight = "[gravity]\nacceleration = [0, 0, -9.81]\n"
+    text = PLATE.replace("0.01\n", "0.1\n", 1) + "extent = 0.3\n" + CLAMP + weight
+    moving = MOVING.replace("1e-3", "1e-5").replace("0.02", "0.001")
+    q = []
+    for name in ("energy-momentum", kind):
+        problem = build(text + moving.replace("energy-momentum", name))
+        q.append(problem.integrator.start(problem.system, problem.state).advance(0.001).q)
+        assert problem.system.frames is not None
+        assert problem.system.frames.distortion(q[-1]) < 1e-12
+    moved = np.abs(q[0] - problem.state.q).max()
+    assert moved > 1e-6
+    assert np.abs(q[0] - q[1]).max() < 1e-3 * moved
+
+
+def test_keys_are_those_of_python():
+    ply = "moduli = [1.4e11, 1e10], poisson = 0.3, shear_moduli = [5e9, 5e9, 3e9], density = 1600"
+    text = PLATE.replace(f"thickness = 0.01\n{STEEL}", "").replace("[6, 3]", "[2, 2]")
+    text += "offset = 0.02\ndirection = [1, 1, 0]\nextent = 0.1\n"
+    for angle in (0, 45):
+        text += f"[[shell.layers]]\nthickness = 0.002\nangle = {angle}\nmaterial = {{ {ply} }}\n"
+    fibres = Orthotropic(1.4e11, 1e10, 0.3, 5e9, 5e9, 3e9, 1600.0)
+    layers = ShellProperties.laminate([Ply(0.002, fibres), Ply(0.002, fibres, 45.0)])
+    _, expected = python_plate((2, 2), (2.0, 1.0), layers, offset=0.02, direction=(1, 1, 0), extent=0.1)
+    problem = build(text + MOVING)
+    found = problem.shells["plate"].structure
+    assert_allclose(found.points, expected.points)
+    assert_allclose(found.mass, expected.mass)
+    x = expected.points + 1e-3 * np.random.default_rng(1).normal(size=expected.points.shape)
+    energy = expected.energies["quad"].total(x)
+    assert_allclose(problem.system.energies["plate"].total(x), energy, rtol=1e-12)
+    triangles = build(PLATE.replace("cells =", 'split = "triangles", cells =') + MOVING).shells["plate"]
+    assert [len(rows) for rows in triangles.cells.values()] == [36]
+
+
+def test_files_of_folded_shells(tmp_path):
+    """Nodes on the fold have four particles and share forces and masses as others do; there is no skin."""
+    (tmp_path / "angle.msh").write_text(FOLDED)
+    text = (
+        f'[[shell]]\nname = "plate"\nmesh = "angle.msh"\nthickness = 0.01\n{STEEL}scale = 2.0\ntranslate = [0, 0, 1]\n'
+    )
+    text += '[[point_mass]]\nname = "more"\ntotal = 6\nbody = "plate"\n'
+    text += load("force", [0, 0, 1.0], "wall", "")
+    problem = Scenario.parse(text + MOVING, tmp_path / "test.toml").build()
+    shell = problem.shells["plate"]
+    assert shell.structure.frames.is_rod.tolist() == [True, False, False, True, True, True]
+    assert {kind: len(rows) for kind, rows in shell.cells.items()} == {"quad": 1, "triangle": 2}
+    assert_allclose(problem.system.mass.sum(), 7850 * 0.01 * 8.0 + 6.0)
+    assert set(problem.system.energies) == {"plate.quad_fold", "plate.triangle_fold", "load"}
+    frames = problem.system.frames
+    assert frames is not None
+    assert_allclose(frames.centers(problem.state.q)[:, 2], [1, 1, 1, 1, 3, 3])
+    force = np.zeros_like(problem.state.q)
+    problem.system.energies["load"].add_gradient(problem.state.q, force)
+    force = -force
+    of_nodes = np.array([force[list({*row})].sum(axis=0) for row in frames.nodes.tolist()])
+    assert_allclose(of_nodes[:, 2], [0, 1, 1, 0, 1, 1])
+    simulate(Scenario.parse(text + MOVING + OUTPUT, tmp_path / "test.toml"), tmp_path / "run")
+    series = read_series(tmp_path / "run" / "motion.vtkhdf")
+    assert list(series.blocks) == ["plate"]
+    assert len(series.frame(1).cell_data["membrane_forces"]["plate"]) == 3
+    (line,) = lines(text.replace("force =", "moment =") + MOVING, tmp_path / "test.toml")
+    assert "a moment acts on nodes of one kind, and 2 of 4 are on no fold; give one load for each kind" in line
+    for group, what in (
+        ("roof", "group 'roof' is not in angle.msh; it has: "),
+        ("edge", "group 'edge' is not in angle.msh"),
+    ):
+        (line,) = lines(text.replace("scale", f'group = "{group}"\nscale') + MOVING, tmp_path / "test.toml")
+        assert what in line
+    wall = text.replace("scale", 'group = "wall"\nscale').replace(load("force", [0, 0, 1.0], "wall", ""), "")
+    assert len(Scenario.parse(wall + MOVING, tmp_path / "test.toml").build().shells["plate"].structure.frames) == 4
+    only_lines = (
+        FOLDED.replace("Elements\n4", "Elements\n1").split("1 2 2 1 1 1 2 3")[0] + "4 1 2 1 1 7 8\n$EndElements\n"
+    )
+    (tmp_path / "angle.msh").write_text(only_lines)
+    (line,) = lines(wall.replace('group = "wall"\n', "") + MOVING, tmp_path / "test.toml")
+    assert "angle.msh has no quadrilaterals or triangles" in line
+
+
+def test_shells_are_reported_as_they_are():
+    report, _ = check_report(build(PLATE + CLAMP + MOVING))
+    assert "28 nodes, 120 degrees of freedom" in report
+    assert "2 × 1 × 0 m, 18 quadrilaterals, 10 mm thick, 157 kg" in report
+
+
+def test_a_moment_bends_a_strip_to_an_arc():
+    """The drill of a rod needs nothing: an edge whose other rotations are held is clamped, for RATTLE as well."""
+    held = f'{CLAMP}components = "xyz"\nrotations = "xy"\n'
+    clamped, explicit = build(PLATE + CLAMP + MOVING), build(PLATE + held + EXPLICIT)
+    assert_array_equal(clamped.system.fixed, explicit.system.fixed)
+    assert clamped.system.fixed.any()
+    problem = build(PLATE + CLAMP + load("moment", [0, -100.0, 0], history="") + MOVING)
+    q = problem.state.q
+    (one,) = problem.system.loads.values()
+    force = one(0.0, q, 0.0 * q)
+    assert_allclose(force.sum(axis=0), 0.0, atol=1e-9)
+    assert_allclose(np.cross(q, force).sum(axis=0), [0, -400.0, 0], atol=1e-8)
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("thickness = 0.01\n", "", "needs thickness, or layers."),
+        (STEEL, "", "needs material, or layers."),
+        (", cells = [6, 3]", "", "mesh plate needs cells, the number of elements each way, such as cells = [8, 4]."),
+        ("plate = [2, 1], cells = [6, 3]", "", "mesh needs one source of file, plate; none is given."),
+        ("plate = [2, 1]", "plate = [2, -1]", "mesh.plate is [2, -1], must be two lengths (m) above 0."),
+        ("thickness", 'group = "a"\nthickness', "group is of a mesh file, and there is none."),
+        ("young = 2.1e11, poisson", "poisson", "material needs one stiffness of young, moduli; none is given."),
+        ("poisson = 0.3", "poisson = 0.6", "material poisson is 0.6, must be from -0.99 to 0.499."),
+        (
+            '"energy-momentum"',
+            '"graham-jelenic"',
+            "graham-jelenic cannot keep the nodes of shells rigid; take another integrator, such as kind = ",
+        ),
+    ],
+)
+def test_tables_of_shells_that_are_refused(old, new, message):
+    text = PLATE + CLAMP + MOVING
+    assert old in text
+    (line,) = lines(text.replace(old, new, 1))
+    assert line.startswith(f"test.toml: [[shell]] #1 'plate': {message}"), line
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            '[[load]]\nname = "p"\nkind = "pressure"\nbody = "plate"\ngroup = "x_max"\npressure = 1e3\n',
+            "[[load]] #1 'p': 'plate' is a shell, whose nodes have rotations, which load does not take yet; name "
+            "another body.",
+        ),
+        (
+            '[[support]]\nbody = "plate"\ngroup = "left"\n',
+            "[[support]] #1: body 'plate' has no group 'left'; it has: x_max, x_min, y_max, y_min.",
+        ),
+        (
+            '[[probe]]\nname = "p"\nbody = "plate"\nquantities = ["torque"]\n',
+            "[[probe]] #1 'p': torque is of beams, and 'plate' is none; it has displacement, position, velocity, "
+            "acceleration, rotation.",
+        ),
+        (
+            "[[damping]]\nalpha = 1.0\n",
+            "[[damping]] #1 'damping': bodies is left out, so that all are meant, and damping does not take shells "
+            "yet, as 'plate' is one; give bodies, without shells.",
+        ),
+    ],
+)
+def test_what_shells_do_not_take(table, message):
+    assert f"test.toml: {message}" in lines(PLATE + table + MOVING)
