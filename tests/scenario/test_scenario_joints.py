@@ -294,6 +294,8 @@ def test_methods_and_starts_that_cannot():
     refused(
         PENDULUM.replace("[-2.75, 0.45, 0]", "[-2.75, 1.45, 0]") + run(), "open joint 'knee' at", "angular_velocity"
     )
+    of_order_four = run().replace("dt = 0.005", "dt = 0.005\norder = 4")
+    refused(hinge() + of_order_four, here + "an energy keeps 'upper' rigid here", "orders above")
     jump = given.replace("smooth-ramp", "ramp")
     refused(hinge(jump) + run(), "open joint 'hinge' at", '"smooth-ramp"')
     turning = '[start]\nkind = "relative-equilibrium"\nangular_velocity = [0, 0, 1]\n'
