@@ -158,7 +158,7 @@ def _try_start(integrator: Integrator, system: System, state: State) -> None:
         integrator.start(system, state)
     except InfeasibleStart as error:
         message = str(error)
-        if system.joints:
+        if "joint '" in message:
             message = message.partition(" Put bodies")[0].partition(" Take symplex")[0]
             raise ScenarioError(
                 f"{message} Give bodies the velocity and angular_velocity that their joints let them have, and what "

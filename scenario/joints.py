@@ -228,7 +228,7 @@ class JointTable(Entry):
             )
         if not world.rigid_sets.framed:
             raise ScenarioError(
-                f"an energy keeps '{name}' rigid here, as it does on several ranks, for the response and for complex "
-                "modes; these do not take joints of rigid bodies yet."
+                f"an energy keeps '{name}' rigid here, to which no joint can be fixed yet; so it is with orders above "
+                "that of an implicit method, a thermostat, several ranks, the response and complex modes; do without."
             )
         return rigid.nodes

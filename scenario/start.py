@@ -269,20 +269,22 @@ class Beginning:
                 "folder of a run."
             )
         series = read_series(folder / name)
-        frames = self.system.frames
-        n = len(self.mesh.points) if frames is None else int(frames.nodes.min())  # those that are drawn as they are
+        n, of_beams = len(self.mesh.points), np.empty((0, 4), np.int32)
+        if (frames := self.system.frames) is not None:
+            of_beams = frames.nodes[(frames.nodes < n).all(axis=1)]  # others are rigid bodies, without points here
         size = float(np.linalg.norm(np.ptp(self.mesh.points, axis=0))) if n else 0.0  # of rigid bodies alone
+        n = int(of_beams.min(initial=n))  # those that are drawn as they are
         points = series.points[:n]
         away = np.abs(points - self.mesh.points[:n]).max(initial=0.0) if len(points) == n else np.inf
-        if frames is not None and len(series.points):
+        if len(of_beams) and len(series.points):
             from scipy.spatial import KDTree  # which takes long to import
 
-            away = max(away, KDTree(series.points).query(frames.centers(self.mesh.points))[0].max())
+            away = max(away, KDTree(series.points).query(self.mesh.points[of_beams].mean(axis=1))[0].max())
         if away > _SAME_POINT * size:
-            of_beams = "" if frames is None else f", and beams {len(frames):,} nodes"
+            and_beams = f", and beams {len(of_beams):,} nodes" if len(of_beams) else ""
             raise ScenarioError(
                 f"the run in '{table.folder}' is of another mesh: it has {len(series.points):,} points, and the bodies "
-                f"here have {n:,}{of_beams}"
+                f"here have {n:,}{and_beams}"
                 + (" of other places" if len(points) == n else "")
                 + ". Give the same bodies, "
                 "placed as they were there."
@@ -292,7 +294,7 @@ class Beginning:
         inner = "viscoelastic bodies" if part_with_history(self.system) is None else "metals that flow"
         for missing, there in (
             (f"internal variables of {inner}", len(self.system.inelastic) > 0),
-            ("rotations of beams to all digits", frames is not None),
+            ("rotations of beams to all digits", len(of_beams) > 0),
             ("nodes of what is rigid and moves freely", not self.system.fixed[n:].all()),
         ):
             if there:

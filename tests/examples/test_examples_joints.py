@@ -1,8 +1,9 @@
-"""The example of joints as a scenario: a linkage whose crank goes round."""
+"""The examples of joints: a linkage as a scenario, and mechanisms against independent and published solutions."""
 
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from reference.scenario_motions import motion_of
 from symplex.scenario.scenario import Scenario
@@ -32,3 +33,25 @@ def test_a_four_bar_linkage_keeps_its_bars_and_its_balance():
     assert np.abs(joints.violations(states[-1].q)).max() < 1e-13
     total = problem.system.energies_of(states[0])["total"]
     assert abs(energies["balance"] - total) < 1e-12 * energies["work_axle_torque"]
+
+
+@pytest.mark.slow
+def test_mechanisms_against_independent_solutions(run_script, tmp_path):
+    numbers = run_script("mechanisms.py", tmp_path)
+    np.testing.assert_allclose(numbers["double pendulum: orders"], 2.0, atol=0.01)
+    assert abs(numbers["double pendulum: order of RATTLE composed"] - 4.0) < 0.1
+    assert abs(numbers["four-bar linkage: orders"][-1] - 2.0) < 0.05
+    assert numbers["four-bar linkage: free motions"] == 1
+    for name in ("double pendulum", "four-bar linkage"):
+        assert numbers[f"{name}: largest change of energy over the kinetic energy at the start"] < 1e-12
+        assert numbers[f"{name}: largest violation of a joint"] < 1e-13
+    for rod in ("flexible", "stiff"):
+        assert numbers[f"slider-crank, {rod} rod: largest difference of energy and work over the work"] < 1e-10
+
+
+@pytest.mark.slow
+def test_andrews_squeezer_against_published_angles(run_script, tmp_path):
+    numbers = run_script("squeezer.py", tmp_path)
+    assert abs(numbers["orders"][-1] - 2.0) < 0.01
+    assert numbers["error extrapolated from the last two"] < 1e-6
+    assert numbers["largest violation of a joint"] < 1e-13

@@ -108,6 +108,8 @@ def samples() -> dict[tuple[str, str], Data]:
     upper = {"body": [CUBE, CUBE | {"name": "upper", "translate": [0, 0, 0.1]}]}
     terms = [{"body": "cube", "group": "z_max", "component": "x", "factor": 1.0}]
     top = {"name": "top", "mesh": {"sphere": 0.02, "refinements": 1}, "translate": [0.6, 0, 0], "mass": 1}
+    flap = {"name": "flap", "mesh": {"box": [0.2, 0.1, 0.02]}, "translate": [-0.6, 0, 0], "mass": 1}
+    hinge = {"name": "hinge", "kind": "revolute", "bodies": ["flap"], "at": [-0.7, 0, 0], "axis": [0, 1, 0]}
     air = {"name": "air", "body": "cube", "group": "z_max", "density": 1.2, "coefficient": 1.1, "area": 0.02}
     held = {"body": [CUBE], "support": [STILL]}
     stage = {"duration": 2 * DT, "frames": 1, "samples": 2}
@@ -155,6 +157,7 @@ def samples() -> dict[tuple[str, str], Data]:
         | {"support": [STILL | {"name": "table", "displacement": [0.001, 0, 0], "history": SINE}]},
         ("support", "for a while"): cube | {"support": [STILL | {"until": DT}]},
         ("rod", ""): cube | {"rod": [ROPES]},
+        ("joint", ""): {"rigid_body": [flap], "joint": [hinge]},
         ("damping", "rayleigh"): cube | {"damping": [{"name": "ground", "alpha": 1.0, "beta": 1e-5}]},
         ("damping", "strain-rate"): cube | {"damping": [{"name": "rate", "beta": 1e-6, "stiffness": "strain-rate"}]},
         ("dashpot", "anchored"): cube

@@ -366,6 +366,7 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     yield bare | {"truss": [ring], "integrator": {"kind": "graham-jelenic", "dt": 1e-3}}
     yield from beams(bare)
     yield from shells(bare)
+    yield from joints(bare)
     yield bare | {"point_mass": [ball], "spring": [hook], "integrator": {"kind": "force-stepping", "grid": 1e-3}}
     halves = {"soft": [[0, 0, 0], [0.05, 0.1, 0.1]], "hard": [[0.05, 0, 0], [0.1, 0.1, 0.1]]}
     parts = {"mesh": {"box": [0.1, 0.1, 0.1], "cells": [2, 1, 1], "split": "hexahedra", "regions": halves}}
@@ -439,6 +440,30 @@ def shells(bare: Data) -> Iterator[Data]:
     yield bare | {"shell": [plate], "support": [clamp], "integrator": {"kind": "rattle", "dt": 1e-5}}
     yield bare | {"shell": [plate]} | acting | {"integrator": {"kind": "static", "dt": 1e-3}}
     yield bare | {"shell": [read], "integrator": {"kind": "midpoint", "dt": 1e-3}}
+
+
+def joints(bare: Data) -> Iterator[Data]:
+    """Yield scenarios with joints between rigid bodies, a beam and the ground."""
+    flap = {"name": "flap", "mesh": {"box": [0.4, 0.2, 0.02]}, "density": 1000, "translate": [0.2, 0, 0]}
+    rod = {"name": "rod", "mesh": {"line": 0.5, "bars": 2}, "up": [0, 0, 1], "translate": [0.4, 0, 0]}
+    rod |= {"section": {"kind": "circle", "radius": 0.02}, "material": {"young": 2e8, "poisson": 0.3, "density": 1000}}
+    method = {"integrator": {"kind": "energy-momentum", "dt": 1e-3}}
+    hinge = {"name": "hinge", "kind": "revolute", "bodies": ["flap"], "at": [0, 0, 0], "axis": [0, 1, 0]}
+    laws = {"spring": {"stiffness": 2, "rest": 0.1}, "stops": {"lowest": -0.5, "highest": 0.5, "stiffness": 20}}
+    laws |= {"damping": 0.1, "friction": {"resistance": 0.05, "slip": 0.01}}
+    ball = {"name": "ball", "kind": "spherical", "bodies": ["rod", "flap"], "at": [0.4, 0, 0]}
+    yield (
+        bare
+        | {"rigid_body": [flap], "beam": [rod], "joint": [hinge | laws | {"torque": 0.1, "history": SINE}, ball]}
+        | method
+    )
+    table = {"kind": "table", "times": [0, 2e-3, 1.0], "factors": [0, 0, 1]}
+    given = {"history": table, "interpolation": "linear"}
+    yield bare | {"rigid_body": [flap], "joint": [hinge | {"angle": 0.5} | given]} | method
+    sleeve = hinge | {"kind": "cylindrical", "coordinate": "angle", "damping": 0.1}
+    yield bare | {"rigid_body": [flap], "joint": [sleeve | {"displacement": 0.01} | given]} | method
+    yield bare | {"rigid_body": [flap], "joint": [sleeve | {"force": 0.3}]} | method
+    yield bare | {"rigid_body": [flap], "joint": [hinge | {"kind": "universal", "second": [1, 0, 0]}]} | method
 
 
 def published_cases() -> Iterator[Data]:

@@ -174,6 +174,18 @@ def test_histories_have_reactions_and_angles_and_resume_with_the_same_bits(tmp_p
     assert np.abs(whole["knee_angle"]).max() > 0.1
 
 
+def test_a_run_goes_on_from_the_end_of_another(tmp_path):
+    """Of rigid bodies, beams and joints, as if it had never ended."""
+    text = CRANK.replace('history = { kind = "table", times = [0, 0.2, 0.4], factors = [0, 1, 0] }\n', "")
+    simulate(Scenario.parse(text + run(dt=1e-3, end=0.01)), tmp_path / "first", progress=False, pictures=False)
+    after = text + run(dt=1e-3, end=0.01) + '[start]\nkind = "result"\nfrom = "first"\n'
+    _, states, _ = motion_of(Scenario.parse(after, tmp_path / "after.toml"), [0.0, 0.01])
+    _, whole, _ = motion_of(Scenario.parse(text + run(dt=1e-3, end=0.02)), [0.01, 0.02])
+    for state, other in zip(states, whole, strict=True):
+        assert_allclose(state.q, other.q, atol=1e-13)
+        assert_allclose(state.v, other.v, atol=1e-10)
+
+
 def test_a_hinged_bar_swings_with_its_frequency():
     """A bar on a hinge at its end is a pendulum, ω² = m g l/J + k/J with a spring."""
     length, J = 0.2, (0.06**2 + 0.4**2) / 12.0 + 0.2**2  # of the mass
@@ -282,6 +294,8 @@ def test_methods_and_starts_that_cannot():
     refused(
         PENDULUM.replace("[-2.75, 0.45, 0]", "[-2.75, 1.45, 0]") + run(), "open joint 'knee' at", "angular_velocity"
     )
+    of_order_four = run().replace("dt = 0.005", "dt = 0.005\norder = 4")
+    refused(hinge() + of_order_four, here + "an energy keeps 'upper' rigid here", "orders above")
     jump = given.replace("smooth-ramp", "ramp")
     refused(hinge(jump) + run(), "open joint 'hinge' at", '"smooth-ramp"')
     turning = '[start]\nkind = "relative-equilibrium"\nangular_velocity = [0, 0, 1]\n'
