@@ -273,6 +273,20 @@ def test_a_moment_bends_a_strip_to_an_arc():
     assert_allclose(np.cross(q, force).sum(axis=0), [0, -400.0, 0], atol=1e-8)
 
 
+def test_a_rod_with_a_held_rotation_stays_in_its_plane():
+    """Held about x, an edge is a hinge about y, also under a moment that turns it far."""
+    hinge = '[[support]]\nbody = "plate"\ngroup = "x_min"\ncomponents = "xyz"\nrotations = "x"\n'
+    roll = load("moment", [0, -100.0, 0], history="")
+    turning = PLATE + "velocity = [0, 0, 5]\nangular_velocity = [0, -5, 0]\n"
+    problem = build(turning + hinge + roll + MOVING)
+    assert problem.system.frames is not None
+    assert_array_equal(problem.system.frames.held[:4], [[True, True, True, True, False, True]] * 4)
+    q = problem.integrator.start(problem.system, problem.state).advance(0.1).q
+    arms = problem.system.frames.arms(q)
+    assert np.abs(arms[:4, 0, 0]).max() > 0.4 * np.abs(arms[:4, 0]).max()
+    assert np.abs(arms[:4, 0, 1]).max() < 1e-12
+
+
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 
