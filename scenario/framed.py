@@ -62,7 +62,8 @@ class Framed:
         if at is None:
             return mesh.nodes_of(group_in(mesh, self.name, group))
         centers = self.structure.frames.centers(self.structure.points)
-        return np.unique(self.particles[node_at(centers, self.name, at)])
+        node = node_at(centers, self.name, at)
+        return self.particles[node, : 2 if self.structure.frames.is_rod[node] else 4]
 
     def shares(self, particles: IntArray) -> Array:
         """Return which part [k] of its node each of some particles [k] is: a quarter, or half of a rod."""

@@ -279,7 +279,7 @@ class Beginning:
 
             away = max(away, KDTree(series.points).query(frames.centers(self.mesh.points))[0].max())
         if away > _SAME_POINT * size:
-            of_beams = "" if frames is None else f", and beams {len(frames):,} nodes"
+            of_beams = "" if frames is None else f", and beams and shells {len(frames):,} nodes"
             raise ScenarioError(
                 f"the run in '{table.folder}' is of another mesh: it has {len(series.points):,} points, and the bodies "
                 f"here have {n:,}{of_beams}"
@@ -292,7 +292,7 @@ class Beginning:
         inner = "viscoelastic bodies" if part_with_history(self.system) is None else "metals that flow"
         for missing, there in (
             (f"internal variables of {inner}", len(self.system.inelastic) > 0),
-            ("rotations of beams to all digits", frames is not None),
+            ("rotations of beams and shells to all digits", frames is not None),
             ("nodes of what is rigid and moves freely", not self.system.fixed[n:].all()),
         ):
             if there:
