@@ -141,8 +141,8 @@ class Support(Timed):
     rotations: Annotated[
         str | None,
         _letters('"" for none'),
-        "Of nodes of beams: rotations about these axes that are held. By default all if `components` is left out "
-        "too, which is a clamp; else none, which is a hinge.",
+        "Of nodes of beams and shells: rotations about these axes that are held. By default all if `components` "
+        "is left out too, which is a clamp; else none, which is a hinge.",
     ] = None
     displacement: Annotated[Triple | None, vector("m"), "From the start, times the `history`."] = None
     rotation: Annotated[Turn | None, "The nodes turn as one rigid body, times the `history`."] = None

@@ -28,7 +28,7 @@ from symplex.meshes.mesh import Mesh, distinct, merge
 from symplex.scenario.actions import Rod, Support, Timed
 from symplex.scenario.beams import Beam, BeamTable
 from symplex.scenario.contact_parts import ContactParts
-from symplex.scenario.framed import held_altogether, held_frames, mesh_of_particles
+from symplex.scenario.framed import held_frames, mesh_of_particles, with_drills
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
 from symplex.scenario.messages import mistakes, place
@@ -234,7 +234,9 @@ class Builder:
             if motion is None and support.acts(first, last)
         ]
         held = held_frames(particles, acting)
-        whole = held_altogether(Frames(particles, self.inertia.positions()), held) if len(held) else held.all(axis=1)
+        if len(held):
+            held = with_drills(Frames(particles, self.inertia.positions()), held)
+        whole = held.all(axis=1)
         fixed[particles.ravel()] = np.repeat(whole, particles.shape[1])[:, None]
         held[whole] = False  # their particles are fixed, for methods with constraints too
         return Frames(np.concatenate([particles, of_bodies]), self.inertia.positions(), np.concatenate([held, pivoted]))

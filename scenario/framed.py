@@ -16,7 +16,7 @@ from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import group_in, node_at
 from symplex.scenario.table import Entry
 
-_ALONG = 1e-9  # sine of the angle between a rod and an axis, below which it is along it
+_ALONG = 1e-6  # sine of the angle between a rod and an axis, below which it is along it
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ class Framed:
         if at is None:
             return mesh.nodes_of(group_in(mesh, self.name, group))
         centers = self.structure.frames.centers(self.structure.points)
-        return np.unique(self.particles[node_at(centers, self.name, at)])
+        node = node_at(centers, self.name, at)
+        return self.particles[node, : 2 if self.structure.frames.is_rod[node] else 4]
 
     def shares(self, particles: IntArray) -> Array:
         """Return which part [k] of its node each of some particles [k] is: a quarter, or half of a rod."""
@@ -116,10 +117,14 @@ def held_frames(particles: IntArray, held: list[tuple[IntArray, str, str]]) -> N
     return found
 
 
-def held_altogether(frames: Frames, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which frames [f] are held [f, 6] altogether; of a rod along an axis no rotation about this one is left."""
+def with_drills(frames: Frames, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which displacements and rotations [f, 6] are held, with those of rods about themselves.
+
+    Where a rod is along an axis and another one of its rotations is held, that about this axis is held too. It does
+    nothing at the start, and the rod could leave the plane in which it turns by it later, with next to no lever.
+    """
     arms = frames.rest_arms[:, 0]
     along = np.abs(arms) >= np.sqrt(1.0 - _ALONG**2) * np.linalg.norm(arms, axis=1)[:, None]
-    none = np.zeros_like(held)
-    none[:, 3:] = along & frames.is_rod[:, None]
-    return np.asarray((held | none).all(axis=1))
+    out = held.copy()
+    out[:, 3:] |= along & (frames.is_rod & held[:, 3:].any(axis=1))[:, None]
+    return out

@@ -281,7 +281,7 @@ class Beginning:
 
             away = max(away, KDTree(series.points).query(self.mesh.points[of_beams].mean(axis=1))[0].max())
         if away > _SAME_POINT * size:
-            and_beams = f", and beams {len(of_beams):,} nodes" if len(of_beams) else ""
+            and_beams = f", and beams and shells {len(of_beams):,} nodes" if len(of_beams) else ""
             raise ScenarioError(
                 f"the run in '{table.folder}' is of another mesh: it has {len(series.points):,} points, and the bodies "
                 f"here have {n:,}{and_beams}"
@@ -294,7 +294,7 @@ class Beginning:
         inner = "viscoelastic bodies" if part_with_history(self.system) is None else "metals that flow"
         for missing, there in (
             (f"internal variables of {inner}", len(self.system.inelastic) > 0),
-            ("rotations of beams to all digits", len(of_beams) > 0),
+            ("rotations of beams and shells to all digits", len(of_beams) > 0),
             ("nodes of what is rigid and moves freely", not self.system.fixed[n:].all()),
         ):
             if there:

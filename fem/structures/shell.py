@@ -34,7 +34,6 @@ from typing import final
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.csgraph import connected_components
 
 from symplex.base.arguments import checked
 from symplex.base.representation import Summarized
@@ -481,6 +480,8 @@ class _Directors:
 
 def _corner_directors(parts: list[_Part], points: Array, given: ArrayLike | None, least: float) -> _Directors:
     """Return directors, by means over elements that meet at edges with less than a fold, whose cosine is given."""
+    from scipy.sparse.csgraph import connected_components  # which takes long to import
+
     cells = [part.cells for part in parts]
     nodes = np.concatenate([one.ravel() for one in cells])
     normals, angles, middle = [], [], []

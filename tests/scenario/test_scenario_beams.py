@@ -356,7 +356,7 @@ def test_a_run_goes_on_from_the_end_of_another(tmp_path):
         (
             'from = "one"\n',
             'from = "one"\ntime = 0.01\n',
-            "frames have no rotations of beams to all digits; leave time",
+            "frames have no rotations of beams and shells to all digits; leave time",
         ),
     ):
         other = (BAR + CLAMP + MOTOR + start + MOVING).replace(old, new)

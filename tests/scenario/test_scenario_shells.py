@@ -273,6 +273,20 @@ def test_a_moment_bends_a_strip_to_an_arc():
     assert_allclose(np.cross(q, force).sum(axis=0), [0, -400.0, 0], atol=1e-8)
 
 
+def test_a_rod_with_a_held_rotation_stays_in_its_plane():
+    """Held about x, an edge is a hinge about y, also under a moment that turns it far."""
+    hinge = '[[support]]\nbody = "plate"\ngroup = "x_min"\ncomponents = "xyz"\nrotations = "x"\n'
+    roll = load("moment", [0, -100.0, 0], history="")
+    turning = PLATE + "velocity = [0, 0, 5]\nangular_velocity = [0, -5, 0]\n"
+    problem = build(turning + hinge + roll + MOVING)
+    assert problem.system.frames is not None
+    assert_array_equal(problem.system.frames.held[:4], [[True, True, True, True, False, True]] * 4)
+    q = problem.integrator.start(problem.system, problem.state).advance(0.1).q
+    arms = problem.system.frames.arms(q)
+    assert np.abs(arms[:4, 0, 0]).max() > 0.4 * np.abs(arms[:4, 0]).max()
+    assert np.abs(arms[:4, 0, 1]).max() < 1e-12
+
+
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 
@@ -327,3 +341,19 @@ def test_tables_of_shells_that_are_refused(old, new, message):
 )
 def test_what_shells_do_not_take(table, message):
     assert f"test.toml: {message}" in lines(PLATE + table + MOVING)
+
+
+def test_a_run_goes_on_from_the_end_of_another(tmp_path):
+    simulate(Scenario.parse(FREE + MOVING + OUTPUT, tmp_path / "one.toml"), tmp_path / "one")
+    problem = build(FREE + MOVING)
+    end = problem.integrator.start(problem.system, problem.state).advance(0.02)
+    start = '[start]\nkind = "result"\nfrom = "one"\n'
+    after = Scenario.parse(PLATE + start + MOVING, tmp_path / "two.toml").build()
+    assert_array_equal(after.state.q, end.q)
+    assert_array_equal(after.state.v, end.v)
+
+
+def test_a_mass_at_a_node_is_shared_by_its_particles():
+    tip = '[[point_mass]]\nname = "tip"\nmass = 3\nbody = "plate"\nat = [2, 1, 0]\n'
+    bare, loaded = build(PLATE + MOVING).system.mass, build(PLATE + tip + MOVING).system.mass
+    assert_allclose(np.sort(loaded - bare)[-3:], [0.0, 1.5, 1.5], atol=1e-12)
