@@ -217,15 +217,9 @@ class JointTable(Entry):
         return motion.scaled(size)
 
     def _particles(self, world: Builder, name: str) -> IntArray:
-        """Return the particles [4] of a body, of a beam or shell those of its node at the joint."""
-        if (framed := world.inertia.framed.get(name)) is not None:
-            particles = framed.nodes_in(world.mesh, None, self.at)
-            if len(particles) != 4:
-                raise ScenarioError(
-                    f"'{name}' is a shell, to whose smooth nodes no joint can be fixed yet, as these do not turn about "
-                    "their normals; join it at a node of a fold."
-                )
-            return particles
+        """Return the particles [4] of a body, of a beam those of its node at the joint."""
+        if (beam := world.inertia.beams.get(name)) is not None:
+            return beam.nodes_in(world.mesh, None, self.at)
         rigid = world.rigid_sets.rigid_sets[name]
         if not rigid.table.is_free:
             raise ScenarioError(
