@@ -42,6 +42,20 @@ _ARITHMETIC = {"error_model": "numpy", "fastmath": {"contract"}}
 _BARE = {"_nrt": False, **_ARITHMETIC}
 
 
+class OverloadFiles(caching.IndexDataCacheFile):
+    """The files of a kernel's overloads, each with a name that follows from what it is for.
+
+    numba numbers them: two processes that compile two overloads at a time write both to one file, and the next process
+    finds the one in the place of the other.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Save what was compiled for a key, then that it is there."""
+        name = self._data_name(int(hashlib.sha256(repr(key).encode()).hexdigest()[:12], 16))
+        self._save_data(name, data)
+        self._save_index(self._load_index() | {key: name})
+
+
 class _CacheWhenCalled:
     """The cache of a kernel, made when it is first used: of hundreds that are imported, a run calls a few dozen.
 
@@ -53,7 +67,10 @@ class _CacheWhenCalled:
 
     @cached_property
     def _cache(self) -> caching.FunctionCache:
-        return caching.FunctionCache(self._function)
+        made: Any = caching.FunctionCache(self._function)
+        base, locator = made._impl.filename_base, made._impl.locator
+        made._cache_file = OverloadFiles(made._cache_path, base, locator.get_source_stamp())
+        return made
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cache, name)

@@ -11,6 +11,7 @@ import pytest
 
 import symplex.fem.compiled.kernel_cache as kernel_cache
 from symplex.errors import OutputError
+from symplex.fem.compiled.kernels import OverloadFiles
 
 ROOT = Path(__file__).parents[2]
 ROOMS = [path.parent for top in ROOT.glob("*/__init__.py") for path in top.parent.rglob("__init__.py")]
@@ -83,3 +84,17 @@ def test_where_nothing_can_be_written_a_sentence_tells_the_way_out(tmp_path, mon
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
     with pytest.raises(OutputError, match=r"no folder to keep compiled kernels in \(no such file or directory\)"):
         kernel_cache.provide_cache.__wrapped__()
+
+
+def test_overloads_that_two_processes_compile_at_a_time_have_files_of_their_own(tmp_path, monkeypatch):
+    """By numba's numbers both were in one file, and the later one was run in the place of the other: a KeyError."""
+    first, second, later = (OverloadFiles(str(tmp_path), "kernel", "stamp") for _ in range(3))
+    for one in (first, second):  # neither has seen what the other one has saved
+        monkeypatch.setattr(one, "_load_index", dict)
+    first.save("x", 1)
+    index = (tmp_path / "kernel.nbi").read_bytes()
+    second.save("y", 2)
+    assert later.load("y") == 2
+    (tmp_path / "kernel.nbi").write_bytes(index)  # as if the first one had been the last
+    assert later.load("x") == 1
+    assert later.load("y") is None
