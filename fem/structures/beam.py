@@ -43,6 +43,7 @@ _OTHERS = (
     *(((_DELTA + i, _D + j, 0.5), (_DELTA + j, _D + i, -0.5)) for _, i, j in _CYCLIC),
     *(((_DELTA + k, _DELTA + k, 1.0),) for k in range(3)),
 )
+_THIN = 1e-12  # second moments across relative to those along, below which round-off is too large
 _PARALLEL = 1e-6  # sine of the angle between up and the beam, below which it gives no direction
 
 Formulation = Literal["green", "reissner"]
@@ -225,6 +226,12 @@ def _nodal_masses(
         np.add.at(mass, lines[:, end], 0.5 * properties.mass * lengths)
         np.add.at(second, lines[:, end], of_line)
     moments, principal = np.linalg.eigh(second / mass[:, None, None])
+    thin = np.flatnonzero(~(moments[:, 0] > _THIN * moments[:, 2]))
+    if len(thin):
+        raise InvalidSystem(
+            f"beams: the section is too thin for the lines at node {thin[0]}, by a factor below 1e-6; take shorter "
+            "lines or a thicker section."
+        )
     return mass, np.einsum("ak,nk,nik->nai", CORNERS, np.sqrt(moments), principal)
 
 

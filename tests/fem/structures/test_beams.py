@@ -116,6 +116,7 @@ def test_forces_in_sections_are_those_of_a_stretched_and_twisted_beam():
         ([[0, 0, 0], [1, 0, 0], [2, 0, 0]], [[0, 1]], (0.0, 0.0, 1.0), MeshError, "point 2 is on none"),
         ([[0, 0], [1, 0]], [[0, 1]], (0.0, 0.0, 1.0), MeshError, "points must have three coordinates, got 2"),
         ([[0, 0, 0], [1, 0, 0]], np.empty((0, 2), int), (0.0, 0.0, 1.0), MeshError, "must have cells 'line', got none"),
+        ([[0, 0, 0], [1e18, 0, 0]], [[0, 1]], (0, 0, 1), InvalidSystem, "too thin for the lines at node 0"),
     ],
 )
 def test_what_is_wrong_is_refused(points, cells, up, error, message):
