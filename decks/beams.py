@@ -15,7 +15,7 @@ from symplex.decks.discrete import discrete_of
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.parts import BODY
 from symplex.decks.reading import UnsupportedKeyword
-from symplex.decks.state import Acting, Value, acting, starts_loaded
+from symplex.decks.state import Acting, Value, acting, require_static_start, starts_loaded
 from symplex.decks.stepping import run_of
 from symplex.decks.units import Units
 from symplex.errors import MeshError
@@ -138,9 +138,7 @@ class BeamStepWriter:
         """
         step = self._step
         if step.procedure == "static":
-            starts_loaded(self._deck, step)
-            if step.perturbation and step.number > 1:
-                raise UnsupportedKeyword("a static perturbation of an earlier step is not supported")
+            require_static_start(self._deck, step)
         title = self._deck.title or "imported deck"
         tables: Table = {"title": f"{title[:180]}, step {step.number}" if len(self._deck.steps) > 1 else title[:200]}
         tables["beam"] = [self._beam()]

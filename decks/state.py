@@ -164,6 +164,19 @@ def local_directions(deck: Deck, geometry: DeckGeometry) -> dict[int, NDArray[np
     return found
 
 
+def require_static_start(deck: Deck, step: Step) -> None:
+    """Check that a static step begins at what a scenario can begin at.
+
+    Raises
+    ------
+    UnsupportedKeyword
+        If it goes on from a motion, or is a perturbation of an earlier step.
+    """
+    starts_loaded(deck, step)
+    if step.perturbation and step.number > 1:
+        raise UnsupportedKeyword("a static perturbation of an earlier step is not supported")
+
+
 def starts_loaded(deck: Deck, step: Step) -> int:
     """Return the number of the last static step before a step that its state follows from; 0 if there is none.
 

@@ -17,7 +17,7 @@ from symplex.decks.geometry import DeckGeometry
 from symplex.decks.load_tables import LoadTables
 from symplex.decks.parts import Parts
 from symplex.decks.reading import UnsupportedKeyword
-from symplex.decks.state import Acting, Value, acting, local_directions, starts_loaded
+from symplex.decks.state import Acting, Value, acting, local_directions, require_static_start, starts_loaded
 from symplex.decks.stepping import run_of
 from symplex.decks.support_tables import SupportTables
 from symplex.decks.units import Units
@@ -74,9 +74,7 @@ class StepWriter:
         """
         step = self._step
         if step.procedure == "static":
-            starts_loaded(self._deck, step)
-            if step.perturbation and step.number > 1:
-                raise UnsupportedKeyword("a static perturbation of an earlier step is not supported")
+            require_static_start(self._deck, step)
         acts = self._acting()
         if self._preload and self._courses.moves:
             self._refuse_changes(acts)

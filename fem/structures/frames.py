@@ -225,7 +225,7 @@ class Frames(Copyable):
         """
         out, arms = v.copy(), self.arms(q)
         second = np.einsum("fai,faj->fij", arms, arms)
-        inertia = np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
+        inertia = inertia_of(second)
         moments = np.cross(arms, v[self.nodes]).sum(axis=1)
         omega = np.einsum("fij,fj->fi", np.linalg.pinv(inertia, hermitian=True), moments)  # of rods without a spin
         out[self.nodes] = self.centers(v)[:, None] + np.cross(omega[:, None], arms)
@@ -328,6 +328,11 @@ class Frames(Copyable):
         second = np.einsum("fa,fai,faj->fij", mass, arms, arms)
         across = np.where(self.is_rod, 0.0, 1.0)[:, None, None] * second
         return mass, arms, np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - across
+
+
+def inertia_of(second: Array) -> Array:
+    """Return the moments of inertia tr(S) 1 − S [f, 3, 3] of second moments S = Σ m ρ ρᵀ [f, 3, 3]."""
+    return np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
 
 
 def _any_across(directions: Array) -> Array:

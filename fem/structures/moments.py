@@ -13,6 +13,7 @@ from symplex.fem.actions.histories import History, factor_of
 from symplex.fem.assembly.nodes import Nodes, connectivity, require_nodes
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
+from symplex.fem.structures.frames import inertia_of
 
 
 @checked
@@ -98,7 +99,7 @@ class Moment(DifferentiableLoad):
         mass, x = self._mass, x - x[:, :1]
         arms = x - np.einsum("ka,kai->ki", mass, x)[:, None] / mass.sum(axis=1)[:, None, None]
         second = np.einsum("ka,kai,kaj->kij", mass, arms, arms)
-        inertia = np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
+        inertia = inertia_of(second)
         omega = np.linalg.solve(inertia, (self.factor(t) * self.moment)[:, :, None])[:, :, 0]
         return arms, omega, inertia
 

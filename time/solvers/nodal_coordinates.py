@@ -29,7 +29,7 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly.pattern import Array, IntArray, Pattern
 from symplex.fem.compiled.kernels import formula, kernel
 from symplex.fem.energies.contact_energy import ContactEnergy
-from symplex.fem.structures.frames import Frames
+from symplex.fem.structures.frames import Frames, inertia_of
 from symplex.fem.system import System
 from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.joint_border import JointBorder
@@ -148,7 +148,7 @@ class NodalCoordinates:
         mean = d.mean(axis=1, keepdims=True)
         x, d = x - x.mean(axis=1, keepdims=True) + 0.5 * (d - mean), d - mean
         second = np.einsum("fai,faj->fij", x, x)
-        matrices = np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
+        matrices = inertia_of(second)
         theta = np.linalg.pinv(matrices, rcond=_SINGULAR, hermitian=True) @ np.cross(x, d).sum(axis=1)[:, :, None]
         z[2 * moved], z[2 * moved + 1] = mean[:, 0], theta[:, :, 0]
         return z
