@@ -408,7 +408,7 @@ class Builder:
         try:
             methods = [integrator_of(tables_of_stage(self.tables, k)) for k in range(len(self.tables.sampled))]
         except (SymplexError, ValueError):
-            return False  # which is told where they are built
+            return False  # which is reported where they are built
         return all("frames" in method.takes for method in methods)
 
     def _rigidity(

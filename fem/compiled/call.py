@@ -146,7 +146,7 @@ def slots_at(typingctx, address, m, k):
     return types.int32[:, :, ::1](types.int64, types.int64, types.int64), codegen
 
 
-# By identity, as numba's types, of which equal ones are one object, compute their hashes anew each time. What is
+# By identity, as numba's types, of which equal ones are one object, compute their hashes at each call. What is
 # identified is kept.
 _ADDRESSES: dict[tuple[int, ...], tuple[int, Any]] = {}
 

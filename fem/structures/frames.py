@@ -332,7 +332,7 @@ class Frames(Copyable):
 
 def inertia_of(second: Array) -> Array:
     """Return the moments of inertia tr(S) 1 − S [f, 3, 3] of second moments S = Σ m ρ ρᵀ [f, 3, 3]."""
-    return np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second
+    return np.asarray(np.trace(second, axis1=1, axis2=2)[:, None, None] * np.eye(3) - second, float)
 
 
 def _any_across(directions: Array) -> Array:
