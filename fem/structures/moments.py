@@ -101,7 +101,7 @@ class Moment(DifferentiableLoad):
         second = np.einsum("ka,kai,kaj->kij", mass, arms, arms)
         inertia = inertia_of(second)
         omega = np.linalg.solve(inertia, (self.factor(t) * self.moment)[:, :, None])[:, :, 0]
-        return arms, omega, inertia
+        return arms, np.asarray(omega, float), inertia
 
 
 def _couple(moment: Array, apart: Array) -> Array:
