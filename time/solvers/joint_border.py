@@ -15,7 +15,7 @@ import numpy as np
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.system import System
 
-_DELTA = 1e-7  # δ as a part of the rate 1/s that makes masses a matrix
+DELTA = 1e-7  # δ as a part of the rate 1/s that makes masses a matrix
 _STIFF = 1e5  # how much stiffer than all else joints are where a matrix is looked at for positive pivots
 
 
@@ -48,7 +48,7 @@ class JointBorder:
         self._system, self._joints, self._first = system, joints, first
         self.n_nodes = -(-joints.size // 3)
         self.unused = (np.arange(3 * self.n_nodes) >= joints.size).reshape(-1, 3)
-        self._condition, self._side = np.nonzero(joints.frame >= 0)
+        self._condition, self._side = map(np.ascontiguousarray, np.nonzero(joints.frame >= 0))
         self._frame = joints.frame[self._condition, self._side]
         self._node, self._axis = first + self._condition // 3, self._condition % 3
         rows = 2 * self._frame[:, None] + [0, 1]  # [k, 2]
@@ -75,6 +75,33 @@ class JointBorder:
         self._first_of, self._second_of = pairs[:, 0], pairs[:, 1]
         rows, columns = self._rows[self._first_of], self._rows[self._second_of]
         self._between = np.searchsorted(keys, rows[:, :, None] * n + columns[:, None, :])
+
+    def tables(self) -> dict[str, np.ndarray]:
+        """Return what compiled iterations read and write to (`symplex.time.solvers.framed_newton`), by names there."""
+        joints, c, k = self._joints, self._joints.size, len(self._condition)
+        of, starts = joints.conditions, [part.start for part in joints.parts]
+        row, moving, weights, constants = joints.drives()
+        at_end = {f"{name}_at_end": getattr(of, name).copy() for name in ("right", "right_constant", "offset")}
+        return {
+            **{name: array.copy() for name, array in of._asdict().items()},
+            **at_end,
+            "driven": row,
+            "moving": moving,
+            "driven_weights": weights,
+            "driven_constants": constants,
+            "works": np.zeros(len(joints.moving)),
+            "joint": np.searchsorted(starts, np.arange(c), side="right") - 1,
+            "slots": self._system.joint_slots(),
+            "condition": self._condition,
+            "side": self._side,
+            "of_frame": self._frame,
+            "above": self._above.astype(np.int32),
+            "below": self._below.astype(np.int32),
+            "diagonal": self._diagonal,
+            **{name: np.zeros(c) for name in ("scale", "multipliers", "values")},
+            **{name: np.zeros((c, 8, 3)) for name in ("gradients", "gradients_at_end")},
+            **{name: np.zeros((k, 2, 3)) for name in ("acting", "seen")},
+        }
 
     def take_times(self, t0: float, t1: float) -> None:
         """Be those of an increment between two times, at the end of which conditions hold."""
@@ -126,7 +153,7 @@ class JointBorder:
                 out[self._above[:, j], i, self._axis] = acting[:, j, i]
                 out[self._below[:, j], self._axis, i] = seen[:, j, i]
         axis = np.arange(self._joints.size) % 3
-        out[self._diagonal, axis, axis] = -_DELTA * self._rate
+        out[self._diagonal, axis, axis] = -DELTA * self._rate
 
     def add_stiffness_of(self, q: Array, out: Array) -> None:
         """Add large stiffnesses along all conditions at positions q [n, 3] to out: definite then is so with joints."""

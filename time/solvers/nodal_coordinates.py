@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly.pattern import Array, IntArray, Pattern
-from symplex.fem.compiled.kernels import formula, kernel
+from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.energies.contact_energy import ContactEnergy
 from symplex.fem.structures.frames import Frames, inertia_of
 from symplex.fem.system import System
@@ -67,6 +67,12 @@ class NodalCoordinates:
         The particles of frames, and the nodes that are in none.
     system : System
         Of the nodes of z: their masses and, for those of θ, inertias of which norms are made, and what is held.
+    of_node : int32 [n, 2]
+        The coordinates u and θ that a particle moves with; −1: no rotation.
+    held : bool [f, 3]
+        Which rotations are.
+    rooms : float64 [2, n + 2, 3, 3]
+        What is written while a matrix is made.
     n_nodes : int
         How many are those of motions; multipliers follow.
     border : JointBorder or None
@@ -77,12 +83,13 @@ class NodalCoordinates:
         n, f = system.n_nodes, len(frames)
         self.frames = frames.nodes
         self.free = np.setdiff1d(np.arange(n, dtype=np.int32), frames.nodes).astype(np.int32)
-        self._of_node = np.empty((n, 2), np.int32)  # the coordinates u, θ that a node moves with; −1: no rotation
-        self._of_node[self.free] = np.column_stack([2 * f + np.arange(len(self.free)), np.full(len(self.free), -1)])
-        self._of_node[self.frames, 0] = 2 * np.arange(f, dtype=np.int32)[:, None]
-        self._of_node[self.frames, 1] = self._of_node[self.frames, 0] + 1
+        self.of_node = np.empty((n, 2), np.int32)
+        self.of_node[self.free] = np.column_stack([2 * f + np.arange(len(self.free)), np.full(len(self.free), -1)])
+        self.of_node[self.frames, 0] = 2 * np.arange(f, dtype=np.int32)[:, None]
+        self.of_node[self.frames, 1] = self.of_node[self.frames, 0] + 1
         mass, fixed = self._masses(system, frames), self._fixed(system, frames)
-        self._held, self._rods = fixed[1 : 2 * f : 2].copy(), np.flatnonzero(frames.is_rod)  # rotations that are held
+        self.held, self._rods = fixed[1 : 2 * f : 2].copy(), np.flatnonzero(frames.is_rod)
+        self.rooms = np.zeros((2, n + 2, 3, 3))
         self.n_nodes, self.border = len(mass), None
         if with_joints and system.joints:
             self.border = border = JointBorder(system, len(mass))
@@ -98,7 +105,7 @@ class NodalCoordinates:
         of_frames = (frames.shares[:, None] * mass[frames.nodes]).sum(axis=1)
         square = 2.0 / 3.0 * (frames.rest_arms**2).sum(axis=2).mean(axis=1)
         pattern = system.pattern
-        a, b = (self._of_node[nodes, 0] // 2 for nodes in (pattern.rows(), pattern.indices))
+        a, b = (self.of_node[nodes, 0] // 2 for nodes in (pattern.rows(), pattern.indices))
         coupled = (a != b) & (np.maximum(a, b) < len(frames))
         a, b = a[coupled], b[coupled]
         distances = ((frames.rest_centers[a] - frames.rest_centers[b]) ** 2).sum(axis=1)
@@ -114,7 +121,7 @@ class NodalCoordinates:
     def couplings(self, pattern: Pattern) -> tuple[Pattern, IntArray]:
         """Return the pattern of matrices of z for one of particles, and the places [nnz, 4] in it of blocks of that."""
         n = len(self.system.fixed)
-        pairs = self._of_node[np.column_stack([pattern.rows(), pattern.indices])]  # [nnz, 2, 2]
+        pairs = self.of_node[np.column_stack([pattern.rows(), pattern.indices])]  # [nnz, 2, 2]
         all_pairs = np.stack([pairs[:, 0, [0, 0, 1, 1]], pairs[:, 1, [0, 1, 0, 1]]], axis=2).reshape(-1, 2)
         present = (all_pairs >= 0).all(axis=1)
         of_joints = [] if self.border is None else [self.border.pairs]
@@ -134,7 +141,7 @@ class NodalCoordinates:
 
     def write_increment(self, q0: Array, z: Array, out: Array) -> None:
         """Write Δq [n, 3] for z from positions q0 [n, 3] to out."""
-        _write_increment(q0, z, self.frames, self.free, out)
+        write_increment(q0, z, self.frames, self.free, out)
 
     def increments(self, q0: Array, dq: Array) -> Array:
         """Return z [nodes, 3] of increments Δq [n, 3] from positions q0 [n, 3]; of frames those of the nearest motion.
@@ -155,7 +162,7 @@ class NodalCoordinates:
 
     def write_resultants(self, q: Array, forces: Array, out: Array) -> None:
         """Write P(q)ᵀ forces [nodes, 3] of nodal forces [n, 3] to out."""
-        _write_resultants(q, forces, self.frames, self.free, out)
+        write_resultants(q, forces, self.frames, self.free, out)
 
     def write_matrix(
         self, blocks: Array, ends: tuple[Array, Array], z: Array, forces: Array, weight: float, out: Array
@@ -175,7 +182,9 @@ class NodalCoordinates:
         """
         out[...] = 0.0
         rows, places = self.system.couplings
-        _add_matrix(blocks, *rows, places, self._of_node, self.frames, self._held, *ends, z, forces, weight, out)
+        add_matrix(
+            *(blocks, *rows, places, self.of_node, self.frames, self.held, *ends, z, forces, weight, self.rooms, out)
+        )
 
     def basis(self, q: Array) -> sp.csr_array:
         """Return the small motions that are free, in orthogonal columns [3·nodes, k] of coordinates z.
@@ -523,7 +532,7 @@ def _share(nodes):
 
 
 @kernel
-def _write_increment(q0, z, frames, free, out):
+def write_increment(q0, z, frames, free, out):
     for f in range(len(frames)):
         nodes = frames[f]
         cx, cy, cz = _center(q0, nodes, 0), _center(q0, nodes, 1), _center(q0, nodes, 2)
@@ -541,7 +550,7 @@ def _write_increment(q0, z, frames, free, out):
 
 
 @kernel
-def _write_resultants(q, forces, frames, free, out):
+def write_resultants(q, forces, frames, free, out):
     for f in range(len(frames)):
         nodes = frames[f]
         cx, cy, cz = _center(q, nodes, 0), _center(q, nodes, 1), _center(q, nodes, 2)
@@ -563,10 +572,11 @@ def _write_resultants(q, forces, frames, free, out):
 
 
 @kernel
-def _add_matrix(blocks, indptr, indices, places, of_node, frames, held, q, q1, z, forces, weight, out):
+def add_matrix(blocks, indptr, indices, places, of_node, frames, held, q, q1, z, forces, weight, rooms, out):
+    """Add the matrix of z to out; see `NodalCoordinates.write_matrix`."""
     n = len(q)
-    left, right = np.zeros((n, 3, 3)), np.zeros((n, 3, 3))  # −ρ̂ at q, and −ρ̂¹ T
-    T, on = np.empty((3, 3)), np.empty((3, 3))
+    left, right = rooms[0], rooms[1]  # −ρ̂ at q, and −ρ̂¹ T
+    T, on, by_rotation = left[n], right[n], left[n + 1]
     for f in range(len(frames)):
         nodes = frames[f]
         x, y, w = z[2 * f + 1, 0], z[2 * f + 1, 1], z[2 * f + 1, 2]
@@ -595,7 +605,6 @@ def _add_matrix(blocks, indptr, indices, places, of_node, frames, held, q, q1, z
         for i in range(3):
             for j in range(3):
                 out[place, i, j] += on[i, j]
-    by_rotation = np.empty((3, 3))
     for a in range(n):
         for s in range(indptr[a], indptr[a + 1]):
             b, K = indices[s], blocks[s]
@@ -625,29 +634,32 @@ def _add_matrix(blocks, indptr, indices, places, of_node, frames, held, q, q1, z
         if _share(nodes) < 1.0:
             a, b = nodes[0], nodes[1]
             place = _place(indptr, indices, places, a, 3)
-            _add_axis(q[a] - q[b], q1[a] - q1[b], z[2 * f + 1], held[f], out[place])
+            _add_axis(q, q1, a, b, z[2 * f + 1], held[f], out[place])
 
 
 @formula
-def _add_axis(d, d1, theta, held, block):
+def _add_axis(q, q1, a, b, theta, held, block):
     """Add s d d¹ᵀ T for the rotation of a rod about its axis, unless what is held of its rotations excludes it."""
     size, of_held, largest = 0.0, 0.0, 0.0
     for i in range(3):
         for j in range(3):
             largest = max(largest, abs(block[i, j]))
-        size += d[i] * d[i]
-        of_held += d[i] * d[i] if held[i] else 0.0
+        along = q[a, i] - q[b, i]
+        size += along * along
+        of_held += along * along if held[i] else 0.0
     if of_held > 1e-8 * size:
         return
     x, y, w = theta[0], theta[1], theta[2]
     s = largest / size * 4.0 / (4.0 + x * x + y * y + w * w)
-    tx = d1[0] + 0.5 * (d1[1] * w - d1[2] * y)
-    ty = d1[1] + 0.5 * (d1[2] * x - d1[0] * w)
-    tz = d1[2] + 0.5 * (d1[0] * y - d1[1] * x)
+    dx, dy, dw = q1[a, 0] - q1[b, 0], q1[a, 1] - q1[b, 1], q1[a, 2] - q1[b, 2]
+    tx = dx + 0.5 * (dy * w - dw * y)
+    ty = dy + 0.5 * (dw * x - dx * w)
+    tz = dw + 0.5 * (dx * y - dy * x)
     for i in range(3):
-        block[i, 0] += s * d[i] * tx
-        block[i, 1] += s * d[i] * ty
-        block[i, 2] += s * d[i] * tz
+        along = s * (q[a, i] - q[b, i])
+        block[i, 0] += along * tx
+        block[i, 1] += along * ty
+        block[i, 2] += along * tz
 
 
 @formula
