@@ -23,7 +23,7 @@ from symplex.fem.actions.looped_load import LoopedLoad
 from symplex.fem.assembly import forms
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.pattern import Array
-from symplex.fem.energies.energy import RIGID
+from symplex.fem.energies.energy import RIGID, Energy
 from symplex.fem.energies.kernel_energy import KernelEnergy
 from symplex.fem.structures import joint_law_loops as loops
 from symplex.fem.structures.joints import Joint, Products
@@ -127,6 +127,7 @@ class JointSpring(KernelEnergy):
     """
 
     kernels: ClassVar = forms.kernels_of(loops)
+    third = Energy.third  # it has none
 
     def __init__(
         self,
