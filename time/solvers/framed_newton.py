@@ -17,7 +17,6 @@ from symplex.fem.compiled.records import (
     Blocks,
     Counts,
     Indices,
-    Integer,
     Mask,
     Matrices,
     Nodes,
@@ -94,7 +93,6 @@ class _Framed(Record):
     vectors: Matrices
     blocks: Matrices
     rooms: Blocks
-    first: Integer
     nodes: Nodes
     left: Rows
     right: Rows
@@ -117,6 +115,8 @@ class _Framed(Record):
     of_frame: Counts
     above: Nodes
     below: Nodes
+    node: Counts
+    axis: Counts
     diagonal: Counts
     scale: Numbers
     multipliers: Numbers
@@ -157,7 +157,6 @@ def framed_newton(system: System, by_ends: bool) -> CompiledNewton | None:
         vectors=np.zeros((_PLACES + 1, n, 3)),
         blocks=pattern.zeros(3),
         rooms=np.zeros_like(coordinates.rooms),
-        first=coordinates.n_nodes,
         **(_no_joints() if border is None else border.tables()),
     )
     small, loads = found
@@ -168,7 +167,7 @@ def framed_newton(system: System, by_ends: bool) -> CompiledNewton | None:
 def _no_joints() -> dict[str, NDArray[Any]]:
     """Return the tables of a system without joints."""
     known = {name: (kind, dtype) for name, kind, dtype in _Framed._fields}
-    names = ["nodes", *list(known)[list(known).index("first") + 1 :]]
+    names = ["nodes", *list(known)[list(known).index("rooms") + 1 :]]
     return {name: np.zeros((0,) * known[name][0].ndim, known[name][1]) for name in names}
 
 
@@ -261,7 +260,7 @@ def _evaluate(p):
             particles[_END, i, k] = p.q[i, k] + particles[TRIAL, i, k]
     if joints:
         for c in range(joints):
-            r.multipliers[c] = z[TRIAL, r.first + c // 3, c % 3] * r.scale[c]
+            r.multipliers[c] = z[TRIAL, r.node[c], r.axis[c]] * r.scale[c]
         write_conditions(_acting(r), particles[_MIDDLE], r.values, r.gradients)
         add_joint_forces(r.nodes, r.gradients, r.multipliers, particles[TRIAL_FORCES])
         write_conditions(_at_end(r), particles[_END], r.values, r.gradients_at_end)
@@ -275,7 +274,7 @@ def _evaluate(p):
     write_resultants(particles[_MIDDLE], particles[_INNER], r.frames, r.free, forces)
     write_resultants(particles[_MIDDLE], p.momentum, r.frames, r.free, constant)
     for c in range(joints):
-        forces[r.first + c // 3, c % 3] = scheme.impulse * r.scale[c] * r.values[c]
+        forces[r.node[c], r.axis[c]] = scheme.impulse * r.scale[c] * r.values[c]
     return np.sqrt(residual(0.0, r.mass, z[TRIAL], 1.0, forces, constant, r.fixed, r.mass, z[TRIAL_RESIDUAL]))
 
 
@@ -326,7 +325,7 @@ def _add_border(r, scheme, z, particles, matrix):
     write_resultants_of(r.nodes, r.condition, r.side, r.gradients_at_end, particles[_END], r.seen)
     for k in range(len(r.condition)):
         c = r.condition[k]
-        axis, scale, rotation = c % 3, scheme.impulse * r.scale[c], 2 * r.of_frame[k] + 1
+        axis, scale, rotation = r.axis[c], scheme.impulse * r.scale[c], 2 * r.of_frame[k] + 1
         # r·(T δθ), T = 4/(4 + θ²) (1 + ½ θ̂): r becomes 4/(4 + θ²) (r + ½ r × θ).
         x, y, w = z[INCREMENT, rotation, 0], z[INCREMENT, rotation, 1], z[INCREMENT, rotation, 2]
         factor = 4.0 / (4.0 + x * x + y * y + w * w)
@@ -339,7 +338,7 @@ def _add_border(r, scheme, z, particles, matrix):
                 matrix[r.above[k, j], i, axis] = scale * r.acting[k, j, i]
                 matrix[r.below[k, j], axis, i] = scale * r.seen[k, j, i]
     for c in range(len(r.nodes)):
-        node, axis = r.first + c // 3, c % 3
+        node, axis = r.node[c], r.axis[c]
         matrix[r.diagonal[c], axis, axis] = -DELTA * scheme.inertia
         z[_PLACES, node, axis] = abs(z[INCREMENT, node, axis])
 
