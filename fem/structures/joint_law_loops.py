@@ -90,18 +90,36 @@ def _set_gradient(our, q, m, g, slope, n):
 
 
 @formula
-def _second(our, m, g, slope, n, a, i, b, j):
-    """Return a number of the second derivative of the coordinate."""
-    found = 0.0
-    if i == j:
-        for p in range(len(m)):
-            found += slope[p] * _curvature(our, p, a, b)
-    if len(m) == 2:  # the imaginary part of ∇²z/z − ∇z∇z/z², z = c + is
-        size = m[0] * m[0] + m[1] * m[1]
-        one = (m[0] * g[0, a, i] + m[1] * g[1, a, i]) / size
-        other = (m[0] * g[0, b, j] + m[1] * g[1, b, j]) / size
-        found -= n[a, i] * other + one * n[b, j]
-    return found
+def _set_part(m, g, out):
+    """Set the part p [k, 3] of the second derivative Σ slope A 1 − n pᵀ − p nᵀ: of an angle m ∇m/m², else none.
+
+    It is the imaginary part of ∇²z/z − ∇z∇z/z², z = c + is.
+    """
+    size = 0.0
+    for p in range(len(m)):
+        size += m[p] * m[p]
+    for a in range(len(out)):
+        for i in range(3):
+            out[a, i] = (m[0] * g[0, a, i] + m[1] * g[1, a, i]) / size if len(m) == 2 else 0.0
+
+
+@formula
+def _add_blocks(our, scale, slope, left, right, slots, out):
+    """Add scale Σ slope A 1 + Σ left rightᵀ [r, k, 3] to blocks; return a sum that is finite if all of it is."""
+    check, k = 0.0, our.nodes.shape[1]
+    for a in range(k):
+        for b in range(k):
+            same, block = 0.0, out[slots[0, a, b]]
+            for p in range(len(slope)):
+                same += scale * slope[p] * _curvature(our, p, a, b)
+            for i in range(3):
+                for j in range(3):
+                    value = same if i == j else 0.0
+                    for r in range(len(left)):
+                        value += left[r, a, i] * right[r, b, j]
+                    block[i, j] += value
+                    check += value
+    return check
 
 
 # -- springs and stops ----------------------------------------------------------------------------------------------
@@ -174,18 +192,14 @@ def add_hessian(q, our, slots, out, first, last):
     """Add ψ' ∇n + ψ'' n ⊗ n."""
     m, g, slope = _room(our)
     k = our.nodes.shape[1]
-    n = np.empty((k, 3))
+    left, right = np.empty((2, k, 3)), np.empty((2, k, 3))
+    n, part = left[0], left[1]
     _, force, rate = _law(our, _set_gradient(our, q, m, g, slope, n))
-    check = force + rate
+    _set_part(m, g, part)
     for a in range(k):
-        for b in range(k):
-            block = out[slots[0, a, b]]
-            for i in range(3):
-                for j in range(3):
-                    value = force * _second(our, m, g, slope, n, a, i, b, j) + rate * n[a, i] * n[b, j]
-                    block[i, j] += value
-                    check += value
-    return check
+        for i in range(3):
+            right[0, a, i], right[1, a, i] = rate * n[a, i] - force * part[a, i], -force * n[a, i]
+    return _add_blocks(our, force, slope, left, right, slots, out)
 
 
 @formula
@@ -249,21 +263,14 @@ def add_discrete_hessian(q0, q1, our, slots, out, first, last):
     _products(our, q1, q1, m1, at_end)
     _set_slope(m1, slope)
     _products(our, q0, q1, m0, g)
-    check, k = 0.0, our.nodes.shape[1]
-    for a in range(k):
-        for b in range(k):
-            block = out[slots[0, a, b]]
+    right, count = np.empty_like(g), len(D)
+    for p in range(count):
+        for a in range(g.shape[1]):
             for i in range(3):
-                for j in range(3):
-                    value = 0.0
-                    for p in range(len(D)):
-                        if i == j:
-                            value += 0.5 * force * D[p] * _curvature(our, p, a, b)
-                        for r in range(len(D)):
-                            value += g[p, a, i] * (force * by_end[p, r] + rate * D[p] * slope[r]) * at_end[r, b, j]
-                    block[i, j] += value
-                    check += value
-    return check
+                right[p, a, i] = 0.0
+                for r in range(count):
+                    right[p, a, i] += (force * by_end[p, r] + rate * D[p] * slope[r]) * at_end[r, a, i]
+    return _add_blocks(our, 0.5 * force, D, g, right, slots, out)
 
 
 # -- motors, dampers and friction: M − d α̇ − c α̇/√(α̇² + ε²) ---------------------------------------------------------
@@ -302,25 +309,25 @@ def add_force_derivatives(factor, q0, q1, q, v, by_q, by_v, our, slots, out, fir
     m, g, slope = _room(our)
     nodes = our.nodes[0]
     k = len(nodes)
-    n, bend = np.empty((k, 3)), np.zeros((k, 3))
+    left, right = np.empty((2, k, 3)), np.empty((2, k, 3))
+    n, part = left[0], left[1]
     _set_gradient(our, q, m, g, slope, n)
+    _set_part(m, g, part)
     moment, rate = _moment(our, factor, n, v)
+    along, of_part = 0.0, 0.0
     for a in range(k):
         for i in range(3):
-            for b in range(k):
-                for j in range(3):
-                    bend[a, i] += _second(our, m, g, slope, n, a, i, b, j) * v[nodes[b], j]
-    check = 0.0
+            along += n[a, i] * v[nodes[a], i]
+            of_part += part[a, i] * v[nodes[a], i]
     for a in range(k):
-        for b in range(k):
-            block = out[slots[0, a, b]]
-            for i in range(3):
-                for j in range(3):
-                    value = by_q * (moment * _second(our, m, g, slope, n, a, i, b, j) + rate * n[a, i] * bend[b, j])
-                    value += by_v * rate * n[a, i] * n[b, j]
-                    block[i, j] += value
-                    check += value
-    return check
+        for i in range(3):
+            bend = -n[a, i] * of_part - part[a, i] * along  # of ∇n v
+            for b in range(k):
+                for p in range(len(m)):
+                    bend += slope[p] * _curvature(our, p, a, b) * v[nodes[b], i]
+            right[0, a, i] = by_q * (rate * bend - moment * part[a, i]) + by_v * rate * n[a, i]
+            right[1, a, i] = -by_q * moment * n[a, i]
+    return _add_blocks(our, by_q * moment, slope, left, right, slots, out)
 
 
 LOADS = {"forces": add_forces, "force_derivatives": add_force_derivatives}

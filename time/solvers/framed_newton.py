@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.kernels import addressed_formula, uncounted_formula as formula, uncounted_inlined as inlined
 from symplex.fem.compiled.records import (
-    Blocks,
     Counts,
     Indices,
     Mask,
@@ -92,7 +91,10 @@ class _Framed(Record):
     places: Nodes
     vectors: Matrices
     blocks: Matrices
-    rooms: Blocks
+    arms: Matrices
+    columns: Indices
+    own: Indices
+    rooms: Matrices
     nodes: Nodes
     left: Rows
     right: Rows
@@ -139,6 +141,7 @@ def framed_newton(system: System, by_ends: bool) -> CompiledNewton | None:
     factors = small_factors(pattern, None if border is None else coordinates.n_nodes)
     if factors is None:
         return None
+    arms, columns, of_rotations, rooms = coordinates.rotations()
     n, mass = len(own.fixed), np.array(own.mass, float)
     record = _Framed(
         frames=coordinates.frames,
@@ -156,7 +159,10 @@ def framed_newton(system: System, by_ends: bool) -> CompiledNewton | None:
         places=places,
         vectors=np.zeros((_PLACES + 1, n, 3)),
         blocks=pattern.zeros(3),
-        rooms=np.zeros_like(coordinates.rooms),
+        arms=arms,
+        columns=columns,
+        own=of_rotations,
+        rooms=rooms,
         **(_no_joints() if border is None else border.tables()),
     )
     small, loads = found
@@ -300,7 +306,8 @@ def _linearise(p):
                 matrix[s, i, k] = 0.0
     of_particles = system.indptr, system.indices, r.places, r.of_node, r.frames, r.held_rotations
     ends = particles[_MIDDLE], particles[_END]
-    add_matrix(blocks, *of_particles, *ends, z[INCREMENT], particles[RESIDUAL], p.at, r.rooms, matrix)
+    of_rotations = r.arms, r.columns, r.own, r.rooms
+    add_matrix(blocks, *of_particles, *ends, z[INCREMENT], particles[RESIDUAL], p.at, *of_rotations, matrix)
     if len(r.nodes):
         _add_border(r, scheme, z, particles, matrix)
     largest = 0.0

@@ -27,7 +27,11 @@ from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly.pattern import Array, IntArray, Pattern
-from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.compiled.kernels import (
+    uncounted_formula as formula,
+    uncounted_inlined as inlined,
+    uncounted_kernel as kernel,
+)
 from symplex.fem.energies.contact_energy import ContactEnergy
 from symplex.fem.structures.frames import Frames, inertia_of
 from symplex.fem.system import System
@@ -71,8 +75,6 @@ class NodalCoordinates:
         The coordinates u and θ that a particle moves with; −1: no rotation.
     held : bool [f, 3]
         Which rotations are.
-    rooms : float64 [2, n + 2, 3, 3]
-        What is written while a matrix is made.
     n_nodes : int
         How many are those of motions; multipliers follow.
     border : JointBorder or None
@@ -89,7 +91,7 @@ class NodalCoordinates:
         self.of_node[self.frames, 1] = self.of_node[self.frames, 0] + 1
         mass, fixed = self._masses(system, frames), self._fixed(system, frames)
         self.held, self._rods = fixed[1 : 2 * f : 2].copy(), np.flatnonzero(frames.is_rod)
-        self.rooms = np.zeros((2, n + 2, 3, 3))
+        self._rotations: tuple[Pattern, tuple[Array, IntArray, IntArray, Array]] | None = None
         self.n_nodes, self.border = len(mass), None
         if with_joints and system.joints:
             self.border = border = JointBorder(system, len(mass))
@@ -182,9 +184,18 @@ class NodalCoordinates:
         """
         out[...] = 0.0
         rows, places = self.system.couplings
-        add_matrix(
-            *(blocks, *rows, places, self.of_node, self.frames, self.held, *ends, z, forces, weight, self.rooms, out)
-        )
+        given = blocks, *rows, places, self.of_node, self.frames, self.held, *ends, z, forces, weight
+        add_matrix(*given, *self.rotations(), out)
+
+    def rotations(self) -> tuple[Array, IntArray, IntArray, Array]:
+        """Return what `add_matrix` reads of the pattern and writes to: arms, columns, own and rooms."""
+        pattern, f = self.system.pattern, len(self.frames)
+        if self._rotations is None or self._rotations[0] is not pattern:
+            of_rotation = (pattern.indices < 2 * f) & (pattern.indices % 2 == 1)
+            columns = np.where(of_rotation, pattern.indices // 2, -1).astype(np.int32)
+            own = pattern.diagonal()[1 : 2 * f : 2].astype(np.int32)
+            self._rotations = pattern, (np.zeros((2, len(self.of_node), 3)), columns, own, np.zeros((f, 3, 3)))
+        return self._rotations[1]
 
     def basis(self, q: Array) -> sp.csr_array:
         """Return the small motions that are free, in orthogonal columns [3·nodes, k] of coordinates z.
@@ -572,69 +583,102 @@ def write_resultants(q, forces, frames, free, out):
 
 
 @kernel
-def add_matrix(blocks, indptr, indices, places, of_node, frames, held, q, q1, z, forces, weight, rooms, out):
-    """Add the matrix of z to out; see `NodalCoordinates.write_matrix`."""
-    n = len(q)
-    left, right = rooms[0], rooms[1]  # −ρ̂ at q, and −ρ̂¹ T
-    T, on, by_rotation = left[n], right[n], left[n + 1]
+def add_matrix(
+    blocks, indptr, indices, places, of_node, frames, held, q, q1, z, forces, weight, arms, columns, own, rooms, out
+):
+    """Add the matrix of z to out, which is zero; see `NodalCoordinates.write_matrix`.
+
+    All of it but T is added first: ρ × of columns of K, ρ¹ × of rows. Columns [nnz'] are the frames of columns that are
+    rotations, else −1; own [f] the places of rotations by themselves; arms [2, n, 3] and rooms [f, 3, 3] are written.
+    """
+    left, right = arms[0], arms[1]
     for f in range(len(frames)):
         nodes = frames[f]
-        x, y, w = z[2 * f + 1, 0], z[2 * f + 1, 1], z[2 * f + 1, 2]
-        c = 4.0 / (4.0 + x * x + y * y + w * w)
-        T[0, 0], T[0, 1], T[0, 2] = c, -0.5 * c * w, 0.5 * c * y
-        T[1, 0], T[1, 1], T[1, 2] = 0.5 * c * w, c, -0.5 * c * x
-        T[2, 0], T[2, 1], T[2, 2] = -0.5 * c * y, 0.5 * c * x, c
+        _set_turn(z[2 * f + 1, 0], z[2 * f + 1, 1], z[2 * f + 1, 2], rooms[f])
         cx, cy, cz = _center(q, nodes, 0), _center(q, nodes, 1), _center(q, nodes, 2)
         ex, ey, ez = _center(q1, nodes, 0), _center(q1, nodes, 1), _center(q1, nodes, 2)
-        on[...] = 0.0
-        part = weight * _share(nodes)
+        part, on = weight * _share(nodes), out[own[f]]
         for node in nodes:
-            _set_minus_cross(q[node, 0] - cx, q[node, 1] - cy, q[node, 2] - cz, left[node])
-            a, b, d = q1[node, 0] - ex, q1[node, 1] - ey, q1[node, 2] - ez
-            for j in range(3):  # −ρ × of a column of T, negated: ω × ρ
-                right[node, 0, j] = T[1, j] * d - T[2, j] * b
-                right[node, 1, j] = T[2, j] * a - T[0, j] * d
-                right[node, 2, j] = T[0, j] * b - T[1, j] * a
-            rx, ry, rz = part * forces[node, 0], part * forces[node, 1], part * forces[node, 2]
-            for j in range(3):  # (ω × ρ) × r
-                u, v, s = right[node, 0, j], right[node, 1, j], right[node, 2, j]
-                on[0, j] += v * rz - s * ry
-                on[1, j] += s * rx - u * rz
-                on[2, j] += u * ry - v * rx
-        place = _place(indptr, indices, places, nodes[0], 3)
-        for i in range(3):
-            for j in range(3):
-                out[place, i, j] += on[i, j]
-    for a in range(n):
+            left[node, 0], left[node, 1], left[node, 2] = q[node, 0] - cx, q[node, 1] - cy, q[node, 2] - cz
+            x, y, w = q1[node, 0] - ex, q1[node, 1] - ey, q1[node, 2] - ez
+            right[node, 0], right[node, 1], right[node, 2] = x, y, w
+            u, v, s = part * forces[node, 0], part * forces[node, 1], part * forces[node, 2]
+            along = x * u + y * v + w * s  # (ω × ρ) × r = ρ (ω·r) − ω (ρ·r)
+            on[0, 0] += x * u - along
+            on[0, 1] += x * v
+            on[0, 2] += x * s
+            on[1, 0] += y * u
+            on[1, 1] += y * v - along
+            on[1, 2] += y * s
+            on[2, 0] += w * u
+            on[2, 1] += w * v
+            on[2, 2] += w * s - along
+    for a in range(len(q)):
+        turns = of_node[a, 1] >= 0
         for s in range(indptr[a], indptr[a + 1]):
-            b, K = indices[s], blocks[s]
-            place = places[s]
+            _add_coupling(blocks[s], places[s], turns, left[a], of_node[indices[s], 1] >= 0, right[indices[s]], out)
+    for s in range(len(columns)):
+        if columns[s] >= 0:
+            block, T = out[s], rooms[columns[s]]
             for i in range(3):
+                x, y, w = block[i, 0], block[i, 1], block[i, 2]
                 for j in range(3):
-                    out[place[0], i, j] += K[i, j]
-            if of_node[b, 1] >= 0:
-                X = right[b]
-                for i in range(3):
-                    for j in range(3):
-                        by_rotation[i, j] = K[i, 0] * X[0, j] + K[i, 1] * X[1, j] + K[i, 2] * X[2, j]
-                        out[place[1], i, j] += by_rotation[i, j]
-            if of_node[a, 1] >= 0:
-                Y = left[a]
-                for i in range(3):
-                    for j in range(3):
-                        out[place[2], i, j] += Y[0, i] * K[0, j] + Y[1, i] * K[1, j] + Y[2, i] * K[2, j]
-                if of_node[b, 1] >= 0:
-                    for i in range(3):
-                        for j in range(3):
-                            out[place[3], i, j] += (
-                                Y[0, i] * by_rotation[0, j] + Y[1, i] * by_rotation[1, j] + Y[2, i] * by_rotation[2, j]
-                            )
+                    block[i, j] = x * T[0, j] + y * T[1, j] + w * T[2, j]
     for f in range(len(frames)):
         nodes = frames[f]
         if _share(nodes) < 1.0:
-            a, b = nodes[0], nodes[1]
-            place = _place(indptr, indices, places, a, 3)
-            _add_axis(q, q1, a, b, z[2 * f + 1], held[f], out[place])
+            _add_axis(q, q1, nodes[0], nodes[1], z[2 * f + 1], held[f], out[own[f]])
+
+
+@formula
+def _set_turn(x, y, w, T):
+    """Set T of a rotation θ."""
+    c = 4.0 / (4.0 + x * x + y * y + w * w)
+    T[0, 0], T[0, 1], T[0, 2] = c, -0.5 * c * w, 0.5 * c * y
+    T[1, 0], T[1, 1], T[1, 2] = 0.5 * c * w, c, -0.5 * c * x
+    T[2, 0], T[2, 1], T[2, 2] = -0.5 * c * y, 0.5 * c * x, c
+
+
+@inlined
+def _add_coupling(K, places, turns, arm, other_turns, other, out):
+    """Add a block of particles to those of their displacements and rotations."""
+    k00, k01, k02 = K[0, 0], K[0, 1], K[0, 2]
+    k10, k11, k12 = K[1, 0], K[1, 1], K[1, 2]
+    k20, k21, k22 = K[2, 0], K[2, 1], K[2, 2]
+    _add_block(k00, k01, k02, k10, k11, k12, k20, k21, k22, out[np.uint64(places[0])])
+    if other_turns:
+        x, y, w = other[0], other[1], other[2]
+        r00, r01, r02 = y * k02 - w * k01, w * k00 - x * k02, x * k01 - y * k00
+        r10, r11, r12 = y * k12 - w * k11, w * k10 - x * k12, x * k11 - y * k10
+        r20, r21, r22 = y * k22 - w * k21, w * k20 - x * k22, x * k21 - y * k20
+        _add_block(r00, r01, r02, r10, r11, r12, r20, r21, r22, out[np.uint64(places[1])])
+        if turns:
+            _add_moments(arm, r00, r01, r02, r10, r11, r12, r20, r21, r22, out[np.uint64(places[3])])
+    if turns:
+        _add_moments(arm, k00, k01, k02, k10, k11, k12, k20, k21, k22, out[np.uint64(places[2])])
+
+
+@inlined
+def _add_moments(arm, k00, k01, k02, k10, k11, k12, k20, k21, k22, out):
+    """Add ρ × of columns."""
+    x, y, w = arm[0], arm[1], arm[2]
+    first = y * k20 - w * k10, y * k21 - w * k11, y * k22 - w * k12
+    second = w * k00 - x * k20, w * k01 - x * k21, w * k02 - x * k22
+    third = x * k10 - y * k00, x * k11 - y * k01, x * k12 - y * k02
+    _add_block(*first, *second, *third, out)
+
+
+@inlined
+def _add_block(k00, k01, k02, k10, k11, k12, k20, k21, k22, out):
+    out[0, 0] += k00
+    out[0, 1] += k01
+    out[0, 2] += k02
+    out[1, 0] += k10
+    out[1, 1] += k11
+    out[1, 2] += k12
+    out[2, 0] += k20
+    out[2, 1] += k21
+    out[2, 2] += k22
 
 
 @formula
@@ -660,20 +704,3 @@ def _add_axis(q, q1, a, b, theta, held, block):
         block[i, 0] += along * tx
         block[i, 1] += along * ty
         block[i, 2] += along * tz
-
-
-@formula
-def _set_minus_cross(a, b, d, out):
-    """Set out to the matrix of ω → ω × (a, b, d)."""
-    out[0, 1], out[0, 2] = d, -b
-    out[1, 0], out[1, 2] = -d, a
-    out[2, 0], out[2, 1] = b, -a
-
-
-@formula
-def _place(indptr, indices, places, node, which):
-    """Return the place of a node's block on the diagonal of a kind."""
-    for s in range(indptr[node], indptr[node + 1]):
-        if indices[s] == node:
-            return places[s, which]
-    return -1
