@@ -80,7 +80,9 @@ SYSTEMS: dict[str, tuple[Callable[[], tuple[Any, ...]], float]] = {
 }
 
 
-def measured(integrator: sx.Integrator, system: sx.System, start: sx.State, dt: float, steps: int) -> tuple[float, float]:
+def measured(
+    integrator: sx.Integrator, system: sx.System, start: sx.State, dt: float, steps: int
+) -> tuple[float, float]:
     """Return the shortest processor time of a step in µs, and the corrections in a step."""
     motion: Any = integrator.start(system, start)
     motion.advance(2 * dt)  # compiles
@@ -113,7 +115,9 @@ def main() -> None:
             unknowns = 6 * len(system.frames) + (system.joints.size if system.joints else 0)
             row = {"unknowns": unknowns, "corrections": corrections, "general": slow, "compiled": fast}
             numbers.setdefault(method, {})[name] = row
-            print(f"| {name} | {unknowns} | {corrections:.1f} | {slow:.0f} | {fast:.3g} | {slow / fast:.0f} |", flush=True)
+            print(
+                f"| {name} | {unknowns} | {corrections:.1f} | {slow:.0f} | {fast:.3g} | {slow / fast:.0f} |", flush=True
+            )
     if arguments.output:
         arguments.output.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
 

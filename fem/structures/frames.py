@@ -223,13 +223,18 @@ class Frames(Copyable):
 
         That is with the same momentum and angular momentum of particles of equal mass.
         """
-        out, arms = v.copy(), self.arms(q)
-        second = np.einsum("fai,faj->fij", arms, arms)
-        inertia = inertia_of(second)
-        moments = np.cross(arms, v[self.nodes]).sum(axis=1)
-        omega = np.einsum("fij,fj->fi", np.linalg.pinv(inertia, hermitian=True), moments)  # of rods without a spin
-        out[self.nodes] = self.centers(v)[:, None] + np.cross(omega[:, None], arms)
-        return out
+        return self._nearest_rigid(q, v, np.ones(len(q)), np.zeros_like(self.held))
+
+    def _nearest_rigid(self, q: Array, v: Array, weights: Array, held: NDArray[np.bool_]) -> Array:
+        """Return v [n, 3] with those of frames made rigid ones with the same sums and moments of v times weights [n].
+
+        Less what is along motions that are held.
+        """
+        out, of_frames = weights[:, None] * v, np.unique(self.nodes)
+        write_rigid_forces(weights[:, None] * v, q, self.nodes, self.is_rod, held, weights, out)
+        rigid = v.copy()
+        rigid[of_frames] = out[of_frames] / weights[of_frames, None]
+        return rigid
 
     def accelerations(self, system: Masses, force: Array, q: Array, v: Array) -> Array:
         """Return accelerations [n, 3] in m/s² under forces [n, 3] in N, those of frames as of rigid bodies.
@@ -274,16 +279,13 @@ class Frames(Copyable):
 
         They keep their momenta, and the rates of these.
         """
-        of_frames = np.zeros(system.fixed.shape, bool)
-        of_frames[self.nodes] = True
-        of_frames &= ~system.fixed
 
         def made_rigid(x: Array) -> Array:
-            return system.accelerations(self.resultants(system, nodal_mass(system)[:, None] * x, q))
+            return np.where(system.fixed, x, self._nearest_rigid(q, x, nodal_mass(system), self.held))
 
-        rigid = np.where(of_frames, made_rigid(v), v)
+        rigid = made_rigid(v)
         inwards = self._inwards(system, q, rigid)
-        return rigid, np.where(of_frames, made_rigid(a - inwards) + inwards, a)
+        return rigid, np.where(system.fixed, a, made_rigid(a - inwards) + inwards)
 
     def _inwards(self, system: Masses, q: Array, v: Array) -> Array:
         """Return the accelerations ω × (ω × ρ) [n, 3] of frames that rotate about their centres; zero elsewhere."""

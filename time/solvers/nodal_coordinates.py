@@ -42,6 +42,7 @@ from symplex.time.solvers.step_equations import StepEquations
 
 _DENSE, _SPARSE = 30, 2000  # unknowns between which factors of the few couplings of lines take least
 _ALONG = 1e-4  # sine of an angle, below which a rotation is about the axis of a rod
+_ACROSS = 0.5  # cosine of the angle between a rod and an axis, below which it is nearly across
 _SINGULAR = 1e-12  # of moments of arms about an axis relative to the largest: there is no rotation about it
 _RIGID = 1e-9  # relative to arms and displacements: how far supports may be off a rigid motion of a frame
 _ROTATION = 1.0  # by which a correction of a balance of forces may rotate a frame about an axis
@@ -364,11 +365,35 @@ class FramedSolver:
         if self.coordinates.border is not None and equations.inertia == 0.0:
             z[self.coordinates.n_nodes :] = reduced.multipliers_at_start()
         self._solver.share_of = self._share_of if equations.inertia == 0.0 else None
-        count = self._solver.solve(reduced, reduced.places, z)
+        try:
+            count = self._solver.solve(reduced, reduced.places, z)
+        except StepFailed as error:
+            error.args = f"{error}{self._remark(q0)}", *error.args[1:]
+            raise
         reduced.at_increment(self._solver.increment)
         self.increment[...] = reduced.increment
         self._set_forces(equations)
         return count
+
+    def _remark(self, q: Array) -> str:
+        """Return what a failure may come from: a rod that is held against a rotation about an axis nearly across it.
+
+        It follows from a rotation about its own axis, which is none, unless the axis that is held is across it.
+        """
+        frames = self.system.frames
+        assert frames is not None, "it is for systems with frames"
+        one = np.flatnonzero(frames.is_rod & (frames.held[:, 3:].sum(axis=1) == 1))
+        d = q[frames.nodes[one, 0]] - q[frames.nodes[one, 1]]
+        along = np.abs(np.where(frames.held[one, 3:], d, 0.0).sum(axis=1)) / np.linalg.norm(d, axis=1)
+        near = np.flatnonzero((along > _ALONG) & (along < _ACROSS))
+        if not len(near):
+            return ""
+        rod = one[near[0]]
+        return (
+            f" The rod of particles {frames.nodes[rod, :2].tolist()} is held against rotations about one axis, "
+            f"{np.degrees(np.arccos(along[near[0]])):.4g}° from it: nearly across an axis, a rod can move only with "
+            "large rotations about itself, which are none. Hold two of its rotations, or none."
+        )
 
     def _begun(self, q0: Array, start: Array) -> Array:
         """Return the increment z to begin with for one of particles, of which supports give some."""
