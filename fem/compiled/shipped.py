@@ -20,7 +20,7 @@ from typing import Any
 
 import numba
 from llvmlite.binding import get_host_cpu_features
-from numba.core import config
+from numba.core.config import CPU_FEATURES, CPU_NAME  # pyright: ignore[reportAttributeAccessIssue]  # of variables
 
 FOLDER = Path(__file__).parent  # of the archives
 
@@ -47,7 +47,7 @@ def families_here() -> list[str]:
 
 def has_feature(name: str) -> bool:
     """Return whether kernels are compiled for a processor with a feature: this machine's, or what numba is told to."""
-    return name in (_families().get(config.CPU_NAME, frozenset()) if config.CPU_NAME else _features())
+    return name in (_families().get(CPU_NAME, frozenset()) if CPU_NAME else _features())
 
 
 def _families() -> dict[str, frozenset[str]]:
@@ -75,7 +75,7 @@ def find(base: str, stamp: Any, key: Any) -> Any:
     key : tuple
         numba's key of an overload: the signature, what it is compiled for, and digests of the function.
     """
-    if not _taken or config.CPU_NAME or config.CPU_FEATURES:
+    if not _taken or CPU_NAME or CPU_FEATURES:
         return None
     for archive, family, names in _archives():
         signature, (triple, *_), function = key

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-from numba.core import config
 
 from symplex.fem.compiled import shipped
 from symplex.fem.compiled.kernels import OverloadFiles
@@ -58,8 +57,8 @@ def test_a_kernel_of_the_family_of_the_processor_is_not_compiled(tmp_path):
 def test_a_kernel_of_other_sources_or_of_another_version_of_numba_is_another(tmp_path, monkeypatch):
     monkeypatch.setattr(shipped, "_features", lambda: frozenset({"of a family"}))
     monkeypatch.setattr(shipped, "_families", lambda: {"of-test": frozenset({"of a family"}), "other": {"more"}})
-    monkeypatch.setattr(config, "CPU_NAME", None)
-    monkeypatch.setattr(config, "CPU_FEATURES", None)
+    monkeypatch.setattr(shipped, "CPU_NAME", None)
+    monkeypatch.setattr(shipped, "CPU_FEATURES", None)
     monkeypatch.setattr(shipped, "FOLDER", tmp_path)
     cache = tmp_path / "cache"
     cache.mkdir()
