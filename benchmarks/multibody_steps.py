@@ -1,6 +1,6 @@
 """Microseconds per step of rigid bodies, mechanisms and beams: by the compiled loop, and by the general method.
 
-    OMP_NUM_THREADS=1 python benchmarks/multibody_steps.py [--systems NAME ...] [--methods NAME ...] [--output FILE.json]
+    OMP_NUM_THREADS=1 python benchmarks/multibody_steps.py [--systems NAME ...] [--methods NAME ...] [--output FILE]
 
 A body that tumbles alone, a heavy top, the double pendulum, the four-bar linkage, the slider-crank with a flexible rod
 and Andrews' squeezer of the examples, and the flying spaghetti in 5, 10 and 20 beams. All times are processor times of

@@ -14,7 +14,7 @@ _TURNED = 1e-3  # rad by which an angle may differ from what it was and has chan
 
 
 class CoordinateRecord(Record):
-    """Nodes [1, k] and products m, of which an angle has two: see `Products`; the displacement is less what it rests at.
+    """Nodes [1, k] and products m (`Products`), of which an angle has two; a displacement is less what it rests at.
 
     The numbers of a spring are k, both stops from rest, and K; those of a load M or 1, d, c and ε.
     """

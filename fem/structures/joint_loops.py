@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from symplex.fem.assembly.pattern import Array, IntArray
-from symplex.fem.compiled.kernels import uncounted_kernel as kernel
+from symplex.fem.compiled.kernels import uncounted_inlined as inlined, uncounted_kernel as kernel
+from symplex.fem.compiled.records import Nodes, Numbers, Record, Rows
 
 
 class Conditions(NamedTuple):
@@ -36,19 +37,69 @@ class Conditions(NamedTuple):
     offset: Array
 
 
+class ConditionsRecord(Record):
+    """The same for conditions of one joint, of k nodes."""
+
+    nodes: Nodes
+    left: Rows
+    right: Rows
+    left_constant: Rows
+    right_constant: Rows
+    totals: Rows
+    offset: Numbers
+
+
+@inlined
+def _components(of, q, c, i):
+    """Return a component of u and of v of a condition."""
+    nodes = of.nodes[c]
+    first = nodes[0]  # weights 1/4r of positions far from the origin would lose digits
+    u = of.totals[c, 0] * q[first, i] + of.left_constant[c, i]
+    v = of.totals[c, 1] * q[first, i] + of.right_constant[c, i]
+    for a in range(1, len(nodes)):
+        d = q[nodes[a], i] - q[first, i]
+        u += of.left[c, a] * d
+        v += of.right[c, a] * d
+    return u, v
+
+
+@kernel
+def write_joint_values(q, of, out, first, last):
+    """Write g [c] at positions q [n, 3]; return their sum."""
+    check = 0.0
+    for c in range(first, last):
+        total = 0.0
+        for i in range(3):
+            u, v = _components(of, q, c, i)
+            total += u * v
+        out[c] = total - of.offset[c]
+        check += out[c]
+    return check
+
+
+@kernel
+def add_joint_gradients(q, of, out, first, last):
+    """Add ∂g/∂x to rows [c·k, 3], one for each node of each condition; return a sum that is finite if they are."""
+    check, place = 0.0, 0
+    k = of.nodes.shape[1]
+    for c in range(first, last):
+        for i in range(3):
+            u, v = _components(of, q, c, i)
+            for a in range(k):
+                value = of.left[c, a] * v + of.right[c, a] * u
+                out[place + a, i] += value
+                check += value
+        place += k
+    return check
+
+
 @kernel
 def write_conditions(of, q, values, gradients):
     """Write g [c] and ∂g/∂x [c, 8, 3] at positions q [n, 3]."""
     for c in range(len(of.nodes)):
-        nodes, total = of.nodes[c], 0.0
-        first = nodes[0]  # weights 1/4r of positions far from the origin would lose digits
+        total = 0.0
         for i in range(3):
-            u = of.totals[c, 0] * q[first, i] + of.left_constant[c, i]
-            v = of.totals[c, 1] * q[first, i] + of.right_constant[c, i]
-            for a in range(1, 8):
-                d = q[nodes[a], i] - q[first, i]
-                u += of.left[c, a] * d
-                v += of.right[c, a] * d
+            u, v = _components(of, q, c, i)
             total += u * v
             for a in range(8):
                 gradients[c, a, i] = of.left[c, a] * v + of.right[c, a] * u

@@ -24,12 +24,18 @@ from symplex.base.columns import Column, components, vector_columns
 from symplex.base.representation import Summarized
 from symplex.errors import InfeasibleStart, InvalidSystem
 from symplex.fem.actions.time_function import TimeFunction
+from symplex.fem.assembly.calls import Call, whole
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks, scatter_vectors
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.structures.frames import Frames
-from symplex.fem.structures.joint_loops import Conditions
+from symplex.fem.structures.joint_loops import (
+    Conditions,
+    ConditionsRecord,
+    add_joint_gradients,
+    write_joint_values,
+)
 
 if TYPE_CHECKING:
     from symplex.fem.masses import Masses
@@ -275,6 +281,20 @@ class Joint(Constraint):
     def discrete_hessian(self, x0: Array, x1: Array) -> Array:
         """Return its derivative [c, 3k, 3k] with respect to x1."""
         return 0.5 * self.hessian(x1)
+
+    def condition_calls(self, dim: int) -> tuple[Call, Call] | None:
+        """Return the calls that write g and ∂g/∂x in space; None where a motion is given, which depends on time."""
+        if dim != 3 or self.given:
+            return None
+        of = self.products
+        record = ConditionsRecord(
+            nodes=np.ascontiguousarray(self.nodes),
+            **{"left": of.left, "right": of.right, "totals": np.hstack(of.totals), "offset": self.offset},
+            left_constant=of.left_constant,
+            right_constant=of.right_constant,
+        )
+        every = whole(len(self.nodes))
+        return Call(write_joint_values, record, every), Call(add_joint_gradients, record, every)
 
     # -- what it shows --------------------------------------------------------------------------------------------
 
