@@ -49,7 +49,7 @@ def test_pairs_of_bodies(kind, make):
 
 
 def chain():
-    """Three bodies that hang on hinges with springs, stops, dampers, friction and motors, and a free mass at a point."""
+    """Three bodies that hang on hinges with springs, stops, dampers, friction and motors, and on a rope."""
     bodies = Bodies()
     for k in range(3):
         bodies.add(1.0 + 0.3 * k, [0.2 + 0.4 * k, 0.0, 0.0], [0.1, 0.05, 0.08])
