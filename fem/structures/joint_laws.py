@@ -72,7 +72,11 @@ class _Coordinate(Copyable):
         constants = {"left_constant": of.left_constant, "right_constant": of.right_constant}
         weights = {"left": of.left, "right": of.right, "totals": np.hstack(of.totals)}
         return loops.CoordinateRecord(
-            nodes=self.nodes, **weights, **constants, rest=self.rest, numbers=np.array(numbers, float)
+            nodes=np.ascontiguousarray(self.nodes),
+            **weights,
+            **constants,
+            rest=self.rest,
+            numbers=np.array(numbers, float),
         )
 
     def value(self, x: Array) -> float:

@@ -69,7 +69,8 @@ class Moment(LoopedLoad):
     def record(self) -> moment_loops.MomentRecord:
         """What the kernels read."""
         size = self.factor.factor if isinstance(self.factor, Constant) else 1.0
-        return moment_loops.MomentRecord(nodes=self.nodes, masses=self._mass, moments=size * self.moment)
+        tables = {"nodes": self.nodes, "masses": self._mass, "moments": size * self.moment}
+        return moment_loops.MomentRecord(**{name: np.ascontiguousarray(table) for name, table in tables.items()})
 
     def require_dimension(self, dim: int) -> None:
         """Raise `InvalidSystem` if it is not in space."""
