@@ -26,8 +26,8 @@ from symplex.fem.structures import BeamProperties, Frames, Joint, beams, body_pa
 from symplex.time.solvers.newton import Newton
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
-from mechanisms import double_pendulum, four_bar, slider_crank
-from squeezer import squeezer
+from mechanisms import double_pendulum, four_bar, slider_crank  # pyright: ignore[reportMissingImports]
+from squeezer import squeezer  # pyright: ignore[reportMissingImports]
 
 RUNS = 3
 SOFT = BeamProperties(1e4, (1e4, 1e4), (500.0, 500.0), 500.0, 1.0, (10.0, 10.0))  # Simo and Vu-Quoc (1988)

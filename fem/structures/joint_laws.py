@@ -131,7 +131,7 @@ class JointSpring(KernelEnergy):
     """
 
     kernels: ClassVar = forms.kernels_of(loops)
-    third = Energy.third  # it has none
+    third = Energy.third  # it has none  # pyright: ignore[reportAssignmentType]
 
     def __init__(
         self,

@@ -34,6 +34,7 @@ from symplex.fem.structures.joint_loops import (
     Conditions,
     ConditionsRecord,
     add_joint_gradients,
+    write_conditions,
     write_joint_values,
 )
 
@@ -690,11 +691,17 @@ class Joints(Mapping[str, Joint]):
 
     def violations(self, q: Array) -> Array:
         """Return g [c] at positions q [n, 3] in m."""
-        return self.products.value(q[self.nodes]) - self.offset
+        return self._evaluated(q)[0]
 
     def gradients(self, q: Array) -> Array:
         """Return ∂g/∂x [c, 8, 3] at positions q [n, 3] in m."""
-        return self.products.gradient(q[self.nodes])
+        return self._evaluated(q)[1]
+
+    def _evaluated(self, q: Array) -> tuple[Array, Array]:
+        """Return both."""
+        values, gradients = np.empty(self.size), np.empty((self.size, 8, 3))
+        write_conditions(self.conditions, np.ascontiguousarray(q, float), values, gradients)
+        return values, gradients
 
     def rates(self, q: Array, v: Array) -> Array:
         """Return G v [c] at positions q for velocities v [n, 3]."""
