@@ -158,8 +158,7 @@ class ImplicitMotion(FixedStepMotion):
 
     def _found_loop(self) -> CompiledSteps | None:
         """Return what takes steps in compiled loops, looked for at the first: of many motions none is ever taken."""
-        carried = self._compensation is not None or (self.system.frames and self._own_a is not None)
-        if self._loop is None and not carried:
+        if self._loop is None and self._compensation is None:
             self._loop = CompiledSteps(self.system, self._newton, self._now.discrete)
             self._at_once = self._loop.at_once
         return self._loop or None

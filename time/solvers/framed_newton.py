@@ -25,7 +25,7 @@ from symplex.fem.compiled.records import (
     Rows,
     Truths,
 )
-from symplex.fem.structures.frames import write_rigid_forces
+from symplex.fem.structures.frames import make_rigid, write_rigid_forces
 from symplex.fem.structures.joint_loops import (
     Conditions,
     add_joint_forces,
@@ -382,6 +382,14 @@ def find_framed_increment(
                 product += r.gradients[c, a, i] * vectors[INCREMENT, r.nodes[c, a], i]
         r.works[r.moving[d]] -= r.multipliers[c] * product
     return True
+
+
+@addressed_formula
+def keep_rigid(system, q, v, own, vectors):
+    """Make velocities and accelerations that a method carries, both [n, 3], those of rigid motions of frames."""
+    r = system.frames
+    rooms = vectors[_MIDDLE], vectors[_END], vectors[_INNER]
+    make_rigid(q, v, own, r.frames, r.is_rod, r.held, system.mass, system.fixed, *rooms)
 
 
 @formula

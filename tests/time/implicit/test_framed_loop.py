@@ -15,6 +15,7 @@ from symplex.time.solvers.newton import Newton
 
 GENERAL = Newton(linear="sparse")
 METHODS = [sx.EnergyMomentum, sx.Midpoint]
+CARRYING = [sx.GeneralizedAlpha, sx.Newmark.trapezoidal]  # accelerations; without joints
 
 
 def compare(make, system, start, dt, steps, tolerance=1e-11):
@@ -102,7 +103,7 @@ def test_given_angles_do_their_work(make):
     assert system.joints["motor"].angle(end.q) == pytest.approx(np.sin(2.7) - 2.7, abs=1e-12)
 
 
-@pytest.mark.parametrize("make", METHODS)
+@pytest.mark.parametrize("make", METHODS + CARRYING)
 def test_beams_that_are_held_in_part_with_loads_that_change(make):
     built = spaghetti(4)
     held = np.zeros((5, 6), bool)
@@ -118,7 +119,7 @@ def test_beams_that_are_held_in_part_with_loads_that_change(make):
     compare(make, system, system.state(built.points), 0.05, 30, 1e-10)
 
 
-@pytest.mark.parametrize("make", METHODS)
+@pytest.mark.parametrize("make", METHODS + CARRYING)
 def test_rods_and_masses_that_are_free(make):
     """A rod on springs to two masses, next to a frame of four that they pull."""
     rod = np.array([[0.0, 0.0, 0.0], [0.3, 0.1, 0.2]])
