@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,11 @@ from symplex.meshes.mesh import Mesh, take
 
 _FLAT = 1e-6  # by how much directions of faces may differ that count as one
 _NOT_IN_NAMES = str.maketrans(dict.fromkeys('",=*$', "_"))
+
+ALONG, AGAINST = 1, 2  # sides of shells on which a pressure acts along, and against, the normal
+_SIDES_OF_SHELLS = {"SNEG": ALONG, "SPOS": AGAINST}
+_SIDES_OF_SOLIDS = {f"S{side}": side for side in range(1, 7)}
+_NO_PIECES: Mapping[int, list[int]] = MappingProxyType({})
 
 Face = tuple[int, ...]  # its nodes in the mesh
 
@@ -41,10 +47,23 @@ class DeckGeometry:
     numbers: NDArray[np.int64]
     _numbered: Numbered
     _groups: _Groups
+    _of_structures: bool = False
+    _pieces: Mapping[int, list[int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, numbered: Numbered, name: str, *, require_volume: bool = True) -> DeckGeometry:
+    def of(
+        cls,
+        numbered: Numbered,
+        name: str,
+        *,
+        require_volume: bool = True,
+        of_structures: bool = False,
+        pieces: Mapping[int, list[int]] = _NO_PIECES,
+    ) -> DeckGeometry:
         """Return the geometry of a deck, which must have volume cells if that is required.
+
+        Shells of structures have sides: on ``ALONG`` a pressure acts along the normal, on ``AGAINST`` against it.
+        Elements of the deck may have become several, ``pieces`` by their numbers.
 
         Raises
         ------
@@ -59,7 +78,7 @@ class DeckGeometry:
             point_groups={_writable(group): members for group, members in mesh.point_groups.items()},
             formulations={},
         )
-        return cls(mesh, numbered.ids, numbered, _Groups(mesh))
+        return cls(mesh, numbered.ids, numbered, _Groups(mesh), of_structures, pieces)
 
     # -- what a deck refers to ------------------------------------------------------------------------------------
 
@@ -82,15 +101,19 @@ class DeckGeometry:
         MeshError
             If there is no such set or surface, the surface is not one of numbered sides, or no side is named (None).
         """
-        if side is None:
+        if side is None and self._of_structures:
+            side = ALONG
+        elif side is None:
             raise MeshError(f"a load P, without the number of a side, is for shells, and '{who}' has others.")
-        sets = self._numbered.element_sets
+        elif side and self._of_structures:
+            raise MeshError(f"loads P{side} on beams and shells ('{who}') are not supported; give forces to nodes.")
         if side:
-            return [(number, side) for number in _members(sets, who).tolist()]
+            return [(number, side) for number in self._members_of(who).tolist()]
         surface = next((s for s in self._numbered.surfaces if s.name.upper() == who.upper()), None)
-        if surface is None or surface.of_nodes or any(label[:1] != "S" or not label[1:] for _, label in surface.items):
+        sides = _SIDES_OF_SHELLS if self._of_structures else _SIDES_OF_SOLIDS
+        if surface is None or surface.of_nodes or any(label not in sides for _, label in surface.items):
             raise MeshError(f"'{who}' is no surface of sides of elements.")
-        return [(number, int(label[1:])) for item, label in surface.items for number in _members(sets, item).tolist()]
+        return [(number, sides[label]) for item, label in surface.items for number in self._members_of(item).tolist()]
 
     def surface_nodes(self, who: str) -> NDArray[np.int64]:
         """Return the places of the nodes of a surface, of nodes or of sides of elements.
@@ -149,7 +172,13 @@ class DeckGeometry:
 
     def elements(self, sets: Iterable[str]) -> NDArray[np.int64]:
         """Return the numbers of some elements and of those of sets of elements."""
-        return np.concatenate([_members(self._numbered.element_sets, who) for who in sets])
+        return np.concatenate([self._members_of(who) for who in sets])
+
+    def _members_of(self, who: str) -> NDArray[np.int64]:
+        """Return the numbers of an element, which may be several pieces, or of the elements of a set."""
+        members = _members(self._numbered.element_sets, who)
+        pieces = self._pieces.get(int(members[0])) if is_number(who) else None
+        return members if pieces is None else np.array(pieces, np.int64)
 
     def faces(self, sides: Iterable[tuple[int, int]]) -> list[Face]:
         """Return the faces on sides of elements, outward.
@@ -242,11 +271,21 @@ class DeckGeometry:
         chosen = {kind: np.flatnonzero(np.isin(np.concatenate(parts), numbers)) for kind, parts in blocks.items()}
         return self._groups.of_cells({kind: index for kind, index in chosen.items() if len(index)}, _writable(name))
 
-    def line_group(self, numbers: Iterable[int], name: str) -> str:
-        """Return the name of a new group of lines with some numbers, named after ``name``."""
-        tables = [table[:, 0] for kind, table in self._numbered.elements if kind == "line"]
-        rows = np.flatnonzero(np.isin(np.concatenate(tables), np.fromiter(numbers, np.int64)))
-        return self._groups.of_cells({"line": rows}, name)
+    def cell_group(self, kinds: Collection[str], numbers: Iterable[int], name: str) -> str:
+        """Return the name of a new group of the cells of some kinds with some numbers, named after ``name``."""
+        chosen = np.fromiter(numbers, np.int64)
+        rows = {kind: np.flatnonzero(np.isin(own, chosen)) for kind, (own, _) in self.cells(kinds).items()}
+        return self._groups.of_cells({kind: index for kind, index in rows.items() if len(index)}, name)
+
+    def cells(self, kinds: Collection[str]) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Return the numbers [m] of the elements of some kinds of cells, and the places of their nodes [m, k]."""
+        found: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+        for kind in kinds:
+            tables = [table for cell, table in self._numbered.elements if cell == kind]
+            if tables:
+                table = np.concatenate(tables)
+                found[kind] = table[:, 0], self._numbered.nodes.places(table[:, 1:], f"a {kind} cell")
+        return found
 
     def group_of_nodes(self, nodes: NDArray[np.int64], name: str) -> str:
         """Return the name of a new group of the solid elements that have all their nodes among some."""

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -284,8 +284,8 @@ def shells(
     mesh: Mesh,
     properties: ShellProperties | Mapping[str, ShellProperties],
     *,
-    offset: float = 0.0,
-    direction: ArrayLike = (1.0, 0.0, 0.0),
+    offset: float | Mapping[str, float] = 0.0,
+    direction: ArrayLike | Mapping[str, ArrayLike] = (1.0, 0.0, 0.0),
     directors: ArrayLike | None = None,
     fold: float = 35.0,
     extent: float = 0.0,
@@ -302,12 +302,13 @@ def shells(
         In space, with cells ``quad`` of four or ``triangle`` of three nodes. All of its points must be on some.
     properties : ShellProperties, or mapping of str to ShellProperties
         Of all cells, or of those of groups, in which each must be once.
-    offset : float, default 0
-        How far the middle of the thickness is from the mesh in m, in the direction of normals. Nodes of the shell are
-        in the middle, and so are forces on them and supports.
-    direction : float64 [3], default (1, 0, 0)
+    offset : float, or mapping of str to float, default 0
+        How far the middle of the thickness is from the mesh in m, in the direction of normals; of groups of properties
+        each its own. Nodes of the shell are in the middle, where parts with different ones meet in the mean one by
+        mass, and so are forces on them and supports.
+    direction : float64 [3], or mapping of str to float64 [3], default (1, 0, 0)
         Its projection is axis 1 of elements, from which angles of plies are measured; where it is along the normal,
-        that of (0, 0, 1) or (1, 0, 0), whichever is not.
+        that of (0, 0, 1) or (1, 0, 0), whichever is not. Of groups of properties each may have its own.
     directors : float64 [n, 3], optional
         Directions across the shell at nodes that are on no fold; default: means of normals of elements by angles.
     fold : float, default 35
@@ -331,19 +332,20 @@ def shells(
         raise InvalidSystem(f"shells: extent must be between 0 and 1, got {extent:g}.")
     if not 0.0 < fold <= _MOST_FOLD:
         raise InvalidSystem(f"shells: fold must be above 0 and at most {_MOST_FOLD:g} degrees, got {fold:g}.")
-    if not np.isfinite(offset):
-        raise InvalidSystem(f"shells: offset must be finite, got {offset:g} m.")
-    along = np.asarray(direction, dtype=float)
-    if along.shape != (3,) or not 0.0 < np.linalg.norm(along) < np.inf:
+    offsets = np.array(_of_groups("offset", offset, properties), dtype=float)
+    if not np.isfinite(offsets).all():
+        raise InvalidSystem(f"shells: offset must be finite, got {offsets[~np.isfinite(offsets)][0]:g} m.")
+    along = [np.asarray(one, dtype=float) for one in _of_groups("direction", direction, properties)]
+    if any(one.shape != (3,) or not 0.0 < np.linalg.norm(one) < np.inf for one in along):
         raise InvalidSystem("shells: direction must have three finite components that are not all zero.")
-    parts = [part for kind in _KINDS for part in _parts(mesh, kind, properties, points, along)]
+    parts = [part for kind in _KINDS for part in _parts(mesh, kind, properties, points, np.array(along), offsets)]
     if not parts:
         raise MeshError("shells: the mesh must have cells 'quad' or 'triangle', got none.")
     alone = np.setdiff1d(np.arange(len(points)), np.concatenate([part.cells.ravel() for part in parts]))
     if len(alone):
         raise MeshError(f"shells: every point must be on a cell 'quad' or 'triangle'; point {alone[0]} is on none.")
     corners = _corner_directors(parts, points, directors, np.cos(np.deg2rad(fold)))
-    nodal = _NodalMasses(parts, corners, len(points), offset, extent)
+    nodal = _NodalMasses(parts, corners, len(points), extent)
     frames, positions, mass = nodal.frames(points)
     named: dict[str, _Part] = {}
     energies: dict[str, QuadraticMeasures] = {}
@@ -354,7 +356,7 @@ def shells(
         for name, some in ((part.kind.name, ~on_fold), (f"{part.kind.name}_fold", on_fold)):
             if some.any():
                 named[name], directors_of[name] = part.of(some), d[some]
-                middles = offset * d[some] - nodal.shift[part.cells[some]]
+                middles = part.offsets[some, None, None] * d[some] - nodal.shift[part.cells[some]]
                 energies[name], recovery[name] = _energy(named[name], frames, positions, d[some], middles)
     return Shells(
         positions,
@@ -370,6 +372,18 @@ def shells(
     )
 
 
+def _of_groups(
+    name: str, given: Any | Mapping[str, Any], properties: ShellProperties | Mapping[str, ShellProperties]
+) -> list[Any]:
+    """Return what each group of properties has of something that may be given by groups: of a mapping its values."""
+    groups = [""] if isinstance(properties, ShellProperties) else [*properties]
+    if not isinstance(given, Mapping):
+        return [given] * len(groups)
+    if isinstance(properties, ShellProperties) or given.keys() != properties.keys():
+        raise InvalidSystem(f"shells: {name} must have the groups of properties, got {', '.join(given) or 'none'}.")
+    return [given[group] for group in groups]
+
+
 @final
 @dataclass(frozen=True)
 class _Part:
@@ -381,6 +395,8 @@ class _Part:
         Axes in rows, and derivatives along the first two (rows) of natural coordinates (columns).
     areas : float64 [m, p]
         Determinants.
+    offsets : float64 [m]
+        How far the middle of the thickness is from the mesh, in m.
     """
 
     kind: _Kind
@@ -388,6 +404,7 @@ class _Part:
     elements: IntArray
     properties: tuple[ShellProperties, ...]
     which: IntArray
+    offsets: Array
     axes: Array
     inverse: Array
     areas: Array
@@ -395,10 +412,10 @@ class _Part:
 
     def of(self, some: NDArray[np.bool_]) -> _Part:
         """Return some of the elements."""
-        integers = {name: getattr(self, name)[some] for name in ("cells", "elements", "which")}
+        of_elements = {name: getattr(self, name)[some] for name in ("cells", "elements", "which", "offsets")}
         return replace(
             self,
-            **integers,
+            **of_elements,
             axes=self.axes[some],
             inverse=self.inverse[some],
             areas=self.areas[some],
@@ -411,9 +428,14 @@ class _Part:
 
 
 def _parts(
-    mesh: Mesh, kind: _Kind, properties: ShellProperties | Mapping[str, ShellProperties], points: Array, along: Array
+    mesh: Mesh,
+    kind: _Kind,
+    properties: ShellProperties | Mapping[str, ShellProperties],
+    points: Array,
+    along: Array,
+    offsets: Array,
 ) -> list[_Part]:
-    """Return the elements of a kind, if there are any."""
+    """Return the elements of a kind, if there are any; directions [g, 3] and offsets [g] are of groups."""
     cells = np.asarray(mesh.cells_of(kind.name))
     if not len(cells):
         return []
@@ -441,15 +463,16 @@ def _parts(
     bad = np.flatnonzero(~(flipped.min(axis=1) > _POSITIVE * areas.mean(axis=1)) | (areas.mean(axis=1) == 0.0))
     if len(bad):
         raise MeshError(f"shells: {kind.name} {bad[0]} is degenerate: its corners have no convex area.")
-    axes = _axes(normals, along)
+    axes = _axes(normals, along[which])
     inverse = np.linalg.inv(np.einsum("mpic,mpjc->mpij", tangents, axes[:, :, :2]))
-    return [_Part(kind, cells, np.arange(len(cells), dtype=np.int32), known, which, axes, inverse, areas, x)]
+    numbers = np.arange(len(cells), dtype=np.int32)
+    return [_Part(kind, cells, numbers, known, which, offsets[which], axes, inverse, areas, x)]
 
 
 def _axes(normals: Array, along: Array) -> Array:
-    """Return axes [m, p, 3, 3] across normals [m, p, 3], the first along a direction in all points of an element."""
+    """Return axes [m, p, 3, 3] across normals [m, p, 3], the first along a direction [m, 3] in all of an element."""
     out = np.empty((*normals.shape, 3))
-    middle, unit = normals[:, -1], along / np.linalg.norm(along)
+    middle, unit = normals[:, -1], along / np.linalg.norm(along, axis=1, keepdims=True)
     steep = np.linalg.norm(np.cross(middle, unit), axis=1) < _PARALLEL
     others = np.where((np.abs(middle[:, 2]) < 0.9)[:, None], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
     given = np.where(steep[:, None], others, unit)[:, None]
@@ -568,8 +591,8 @@ class _NodalMasses:
         From points of the mesh to the centres of mass of nodes, in m.
     """
 
-    def __init__(self, parts: list[_Part], directors: _Directors, n: int, offset: float, extent: float):
-        mass, area, moment, thickness, upward = (np.zeros(n) for _ in range(5))
+    def __init__(self, parts: list[_Part], directors: _Directors, n: int, extent: float):
+        mass, area, moment, thickness, upward, middle = (np.zeros(n) for _ in range(6))
         self._d = np.zeros((n, 3))  # of one side, on folds
         self._d[directors.nodes] = directors.of_sides
         self.shift = np.zeros((n, 3))
@@ -578,15 +601,17 @@ class _NodalMasses:
             np.add.at(area, part.cells, of_node)
             np.add.at(mass, part.cells, part.per_element("mass")[:, None] * of_node)
             np.add.at(moment, part.cells, part.per_element("moment")[:, None] * of_node)
-            np.add.at(upward, part.cells, np.einsum("mki,mki->mk", d, self._d[part.cells]) * of_node)
+            to_side = np.einsum("mki,mki->mk", d, self._d[part.cells])
+            np.add.at(upward, part.cells, to_side * of_node)
+            np.add.at(middle, part.cells, part.offsets[:, None] * to_side * of_node)
             np.add.at(thickness, part.cells, part.per_element("thickness")[:, None] * of_node)
-            height = part.per_element("mass") * (offset + part.per_element("center"))
+            height = part.per_element("mass") * (part.offsets + part.per_element("center"))
             np.add.at(self.shift, part.cells, (height[:, None] * of_node)[:, :, None] * d)
         self.shift /= mass[:, None]
-        self._thickness, self._offset, self._upward = thickness / area, offset, upward / area
+        self._thickness, self._middle = thickness / area, middle / area
         self._single = np.bincount(directors.nodes, minlength=n) == 1
-        mixed = np.flatnonzero(self._single & (np.abs(self._upward) < 0.999))
-        if offset and len(mixed):
+        mixed = np.flatnonzero(self._single & (np.abs(upward / area) < 0.999))
+        if any(part.offsets.any() for part in parts) and len(mixed):
             raise InvalidSystem(
                 f"shells: with an offset normals must be to one side; those of elements at node {mixed[0]} are to both."
                 " Reorder the nodes of cells."
@@ -595,7 +620,7 @@ class _NodalMasses:
 
     def sides(self) -> Array:
         """Return how far both sides of the shell are from centres of nodes, along the directors of sides [n, 2]."""
-        middle = self._upward * self._offset - np.einsum("ni,ni->n", self.shift, self._d)
+        middle = self._middle - np.einsum("ni,ni->n", self.shift, self._d)
         return middle[:, None] + 0.5 * self._thickness[:, None] * np.array([-1.0, 1.0])
 
     def frames(self, points: Array) -> tuple[Frames, Array, Array]:

@@ -1,0 +1,362 @@
+"""Decks of beams and shells as scenarios: elements of lines and faces with sections, whose nodes have rotations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.decks.beam_keywords import BEAMS
+from symplex.decks.beams import BeamTables
+from symplex.decks.courses import Courses
+from symplex.decks.deck import Deck, Spin, Step, Weight
+from symplex.decks.discrete import discrete_of
+from symplex.decks.geometry import AGAINST, DeckGeometry
+from symplex.decks.parts import BODY
+from symplex.decks.reading import UnsupportedKeyword
+from symplex.decks.shell_tables import FACES, ShellTables
+from symplex.decks.state import Acting, Value, acting, local_axes, local_directions, require_static_start, starts_loaded
+from symplex.decks.stepping import run_of
+from symplex.decks.units import Units
+
+Table = dict[str, Any]
+_AXES = "xyz"
+_PARALLEL = 1e-9  # how far a direction may be from an axis
+_MOST_LOADS = 2000
+REMARK = "beams and shells have large displacements and rotations in all steps, also without NLGEOM"
+
+
+class StructureStepWriter:
+    """Writes the tables of one step of a deck of beams and shells.
+
+    Parameters
+    ----------
+    deck : Deck
+    geometry : DeckGeometry
+        Is asked for groups, which have to be written with the mesh.
+    step : Step
+    units : Units
+    mesh : str
+        The file of the mesh.
+    """
+
+    loose: tuple[int, ...] = ()
+
+    def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str):
+        self._deck, self._geometry, self._step, self._units, self._file = deck, geometry, step, units, mesh
+        follows = step.procedure in ("dynamic", "modal-dynamic") or (
+            step.procedure == "frequency" and step.perturbation
+        )
+        self._preload = starts_loaded(deck, step) if follows else 0
+        self._courses = Courses(deck, step, units, self._preload)
+        self._local = local_directions(deck, geometry)
+        self._bodies = bodies_of(geometry)
+        self._refuse()
+        self._offsets = ShellTables(deck, geometry, step, units).offsets() if self._has("shell") else {}
+        if REMARK not in deck.remarks:
+            deck.remarks.append(REMARK)
+
+    def _has(self, kind: str) -> bool:
+        return any(of == kind for of, _ in self._bodies.values())
+
+    def _refuse(self) -> None:
+        """Raise UnsupportedKeyword if the deck has what beams and shells cannot be given."""
+        deck, step = self._deck, self._step
+        what = "shells" if self._has("shell") else "beams"
+        given = {
+            "*EQUATION": [*deck.equations, *deck.linked],
+            "*TIE": deck.ties,
+            "*RIGID BODY and *COUPLING": [*deck.rigid, *deck.distributed],
+            "*MPC": deck.multi_point,
+            "*CONTACT PAIR": deck.contacts,
+            "*SPRING": deck.springs,
+            "*DASHPOT": deck.dashpots,
+            "*INITIAL CONDITIONS, TYPE=VELOCITY": deck.velocities,
+            "*DAMPING": [m for m in deck.materials.values() if (m.alpha or m.beta) and self._courses.moves],
+        }
+        if names := [name for name, found in given.items() if found]:
+            raise UnsupportedKeyword(f"{names[0]} in a deck of {what} is not supported")
+        if step.procedure == "explicit":
+            raise UnsupportedKeyword(f"*DYNAMIC, EXPLICIT of {what} is not supported; take *DYNAMIC")
+
+    def tables(self) -> Table:
+        """Return the tables of the scenario.
+
+        Raises
+        ------
+        UnsupportedKeyword
+            If the step says what a scenario cannot.
+        MeshError
+            If it refers to what is not there.
+        """
+        step, given = self._step, (self._deck, self._geometry, self._step, self._units)
+        if step.procedure == "static":
+            require_static_start(self._deck, step)
+        title = self._deck.title or "imported deck"
+        tables: Table = {"title": f"{title[:180]}, step {step.number}" if len(self._deck.steps) > 1 else title[:200]}
+        for name, (kind, _) in self._bodies.items():
+            writer = ShellTables(*given) if kind == "shell" else BeamTables(*given)
+            tables[kind] = [writer.table(name, self._file)]
+        acts = self._acting()
+        tables["support"] = self._supports(acts)
+        tables["point_mass"] = self._masses()
+        tables["gravity"] = self._gravity(acts)
+        loads = self._loads(acts)
+        if len(loads) > _MOST_LOADS:
+            raise UnsupportedKeyword(
+                f"it has {len(loads)} different loads; more than {_MOST_LOADS} are too many tables"
+            )
+        tables["load"] = loads
+        if (step.procedure == "static" or self._preload) and acts.loaded:
+            tables["start"] = {"kind": "static"}
+        tables["integrator"], tables["run"] = run_of(step, self._units)
+        return {key: table for key, table in tables.items() if table}
+
+    def _acting(self) -> Acting:
+        """Return what acts; natural vibrations are about the state before, under the loads of that."""
+        step = self._step
+        if step.procedure != "frequency":
+            return acting(self._deck, self._geometry, step.number)
+        held = acting(self._deck, self._geometry, step.number).supports
+        if not self._preload:
+            return Acting(supports={key: Value(0.0, "", 0) for key in held})
+        acts = acting(self._deck, self._geometry, self._preload)
+        if {*held} != {*acts.supports}:
+            raise UnsupportedKeyword("other nodes are held than in the step before")
+        return acts
+
+    # -- where ------------------------------------------------------------------------------------------------------
+
+    def _places(self, nodes: Iterable[int], name: str) -> list[Table]:
+        """Return the keys ``body`` and ``group`` of nodes, of each body that has any.
+
+        Raises
+        ------
+        UnsupportedKeyword
+            If a node is on no element.
+        """
+        left, found = {*nodes}, list[Table]()
+        for body, (_, own) in self._bodies.items():
+            inside = sorted(left & own)
+            if inside:
+                found.append({"body": body, "group": self._geometry.point_group(inside, name)})
+                left -= own
+        if left:
+            raise UnsupportedKeyword(
+                f"node {self._geometry.numbers[min(left)]} is on no beam and no shell, but held or loaded"
+            )
+        return found
+
+    def _on_shell(self, node: int) -> bool:
+        """Return whether a node is on shells only."""
+        return next((kind == "shell" for kind, own in self._bodies.values() if node in own), False)
+
+    # -- supports ---------------------------------------------------------------------------------------------------
+
+    def _supports(self, acts: Acting) -> list[Table]:
+        by_node: dict[int, dict[int, Value]] = {}
+        for (node, component), value in acts.supports.items():
+            by_node.setdefault(node, {})[component] = value
+        alike: dict[tuple[str, str], list[int]] = {}
+        moved: dict[tuple[tuple[float, ...], str, int], list[int]] = {}
+        for node, given in by_node.items():
+            given = self._in_global_directions(node, given)
+            if self._offsets.get(node) and len(given) < 6:
+                raise UnsupportedKeyword(
+                    f"node {self._geometry.numbers[node]} of shells with an OFFSET, or not at the centre of mass of "
+                    "layers, is held in some of its displacements and rotations only; that is not supported"
+                )
+            if any(value.value for value in given.values()):
+                moved.setdefault(self._moved(node, given), []).append(node)
+                continue
+            letters = ["".join(_AXES[c - first] for c in sorted(given) if first <= c < first + 3) for first in (0, 3)]
+            alike.setdefault((letters[0], letters[1]), []).append(node)
+        tables: list[Table] = []
+        for (components, rotations), nodes in alike.items():
+            for place in self._places(nodes, "held"):
+                tables.append({**place, "components": components, "rotations": rotations})
+        for (vector, amplitude, number), nodes in moved.items():
+            motion = self._courses.motion(np.array(vector) * self._units.length, amplitude, number)
+            for place in self._places(nodes, "moved"):
+                tables.append({"name": f"motion_{len(tables) + 1}", **place, **motion})
+        return tables
+
+    def _moved(self, node: int, given: dict[int, Value]) -> tuple[tuple[float, ...], str, int]:
+        """Return the displacement [3], amplitude and step of a node all of whose coordinates are given."""
+        courses = {value[1:] for value in given.values() if value.value}
+        turns = any(given[c].value for c in given if c >= 3)
+        if len(given) < 6 or turns or len(courses) > 1 or (courses and next(iter(courses))[2]):
+            raise UnsupportedKeyword(
+                f"node {self._geometry.numbers[node]} of a beam or shell is moved by a support, which must then give "
+                "its three displacements with one amplitude, and hold its rotations"
+            )
+        ((amplitude, number, _),) = courses
+        return tuple(given[c].value for c in range(3)), amplitude, number
+
+    def _in_global_directions(self, node: int, given: dict[int, Value]) -> dict[int, Value]:
+        """Return what holds a node in a local system in global directions.
+
+        Raises
+        ------
+        UnsupportedKeyword
+            If that is oblique to the axes.
+        """
+        if node not in self._local:
+            return given
+        local, turned = local_axes(self._local, node), dict[int, Value]()
+        for first in (0, 3):
+            some = {c - first: value for c, value in given.items() if first <= c < first + 3}
+            if len(some) == 3 and not any(value.value for value in some.values()):
+                turned |= {first + c: value for c, value in some.items()}
+                continue
+            for component, value in some.items():
+                axis = int(np.abs(local[component]).argmax())
+                if abs(abs(local[component][axis]) - 1.0) > _PARALLEL:
+                    raise UnsupportedKeyword(
+                        f"node {self._geometry.numbers[node]} is held in a direction oblique to the axes (*TRANSFORM); "
+                        "of beams and shells that is not supported"
+                    )
+                turned[first + axis] = value._replace(value=value.value * float(np.sign(local[component][axis])))
+        return turned
+
+    # -- loads ------------------------------------------------------------------------------------------------------
+
+    def _loads(self, acts: Acting) -> list[Table]:
+        by_node: dict[tuple[str, int, str, bool], NDArray[np.float64]] = {}
+        for (node, component), values in acts.forces.items():
+            key, unit = ("force", self._units.force)
+            if component >= 3:
+                key, unit = "moment", self._units.force * self._units.length
+            axis = local_axes(self._local, node)[component % 3]
+            for value in values:
+                size, amplitude, changes = self._courses.course(value)
+                vector = by_node.setdefault((key, node, amplitude, changes), np.zeros(3))
+                vector += size * unit * axis
+        for (key, node, amplitude, changes), force in [*by_node.items()]:
+            if key == "force" and self._offsets.get(node):
+                if self._step.nonlinear:
+                    raise UnsupportedKeyword(
+                        "forces on nodes of shells with an OFFSET, or not at the centre of mass of layers, whose arms "
+                        "turn, are not supported with NLGEOM"
+                    )
+                moment = by_node.setdefault(("moment", node, amplitude, changes), np.zeros(3))
+                moment += np.cross(self._arm(node), force)
+        alike: dict[tuple[str, tuple[float, ...], str, bool, int], list[int]] = {}
+        for (key, node, amplitude, changes), vector in by_node.items():
+            if vector.any():
+                # Nodes on folds, which a deck does not name, cannot be given a moment together with others.
+                alone = node if key == "moment" and self._on_shell(node) else -1
+                alike.setdefault((key, tuple(vector.tolist()), amplitude, changes, alone), []).append(node)
+        tables: list[Table] = []
+        for (key, vector, amplitude, changes, _), nodes in alike.items():
+            for place in self._places(nodes, "loaded"):
+                table = {"name": f"{key}_{len(tables) + 1}", "kind": "nodal", **place, key: list(vector)}
+                history = self._courses.history(amplitude) if changes else None
+                tables.append(table | ({"history": history} if history else {}))
+        return tables + self._pressures(acts) + self._spins(acts)
+
+    def _arm(self, node: int) -> NDArray[np.float64]:
+        """Return the vector in m from the middle of a shell to the node, of the mean normal there."""
+        total = np.zeros(3)
+        for _, cells in self._geometry.cells(FACES).values():
+            x = self._geometry.mesh.points[cells[(cells == node).any(axis=1)]]
+            normals = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+            total += (normals / np.linalg.norm(normals, axis=1, keepdims=True)).sum(axis=0)
+        return -self._offsets[node] * self._units.length * total / np.linalg.norm(total)
+
+    def _pressures(self, acts: Acting) -> list[Table]:
+        if not acts.pressures:
+            return []
+        if not self._has("shell"):
+            raise UnsupportedKeyword("forces along beams (P1, P2 …) are not supported; give them to nodes")
+        alike: dict[tuple[float, str, bool], list[int]] = {}
+        by_element: dict[tuple[int, str, bool], float] = {}
+        for (number, side), values in acts.pressures.items():
+            for value in values:
+                size, amplitude, changes = self._courses.course(value)
+                key = number, amplitude, changes
+                by_element[key] = by_element.get(key, 0.0) + (-size if side == AGAINST else size) * self._units.stress
+        for (number, amplitude, changes), size in by_element.items():
+            if size:
+                alike.setdefault((size, amplitude, changes), []).append(number)
+        raise UnsupportedKeyword("pressures on shells are not supported yet")
+
+    def _all_of(self, name: str, elements: str) -> bool | None:
+        """Return whether elements are all of a body; None if they are none of it."""
+        kinds = FACES if self._bodies[name][0] == "shell" else ("line",)
+        own = np.concatenate([numbers for numbers, _ in self._geometry.cells(kinds).values()])
+        inside = np.isin(own, self._geometry.elements([elements]))
+        return bool(inside.all()) if inside.any() else None
+
+    def _gravity(self, acts: Acting) -> Table | None:
+        """Return the table ``[gravity]``, of a weight that acts on all."""
+        total = np.zeros(3)
+        for weight, value in acts.weights:
+            if isinstance(weight, Spin) or not self._is_gravity(weight, value):
+                continue
+            size, *_ = self._courses.course(value)
+            total += size * np.array(weight.acceleration) * self._units.acceleration
+        return {"acceleration": total.tolist()} if total.any() else None
+
+    def _is_gravity(self, weight: Weight, value: Value) -> bool:
+        every = {number for number, kind, _ in self._geometry.discrete() if kind == "MASS"}
+        masses = every <= {*self._geometry.elements([weight.elements]).tolist()}
+        changes = self._courses.course(value)[2]
+        return not changes and masses and all(self._all_of(name, weight.elements) for name in self._bodies)
+
+    def _spins(self, acts: Acting) -> list[Table]:
+        """Return weights of one of several bodies, those that change, and centrifugal forces."""
+        tables: list[Table] = []
+        for item, value in acts.weights:
+            if isinstance(item, Weight) and self._is_gravity(item, value):
+                continue
+            size, amplitude, changes = self._courses.course(value)
+            history = self._courses.history(amplitude) if changes else None
+            masses = [number for number, kind, _ in self._geometry.discrete() if kind == "MASS"]
+            if {*masses} & {*self._geometry.elements([item.elements]).tolist()}:
+                raise UnsupportedKeyword("weights that change, or centrifugal forces, of masses are not supported")
+            for name in self._bodies:
+                covered = self._all_of(name, item.elements)
+                if covered is None or not size:
+                    continue
+                if not covered:
+                    raise UnsupportedKeyword("a weight of a part of beams or shells is not supported")
+                table: Table = {"name": f"volume_{len(tables) + 1}", "body": name}
+                if isinstance(item, Spin):
+                    omega = np.sqrt(size) * np.array(item.angular_velocity) / self._units.time
+                    point = (np.array(item.point) * self._units.length).tolist()
+                    table |= {"kind": "centrifugal", "angular_velocity": omega.tolist(), "point": point}
+                    table |= {"follows": history is None and self._step.nonlinear}
+                else:
+                    acceleration = size * np.array(item.acceleration) * self._units.acceleration
+                    table |= {"kind": "gravity", "acceleration": acceleration.tolist()}
+                tables.append(table | ({"history": history} if history else {}))
+        return tables
+
+    def _masses(self) -> list[Table]:
+        discrete = discrete_of(self._deck, self._geometry, nonlinear=True)
+        return [
+            {
+                "name": f"mass_{k}" + (f"_{place['body']}" if len(self._bodies) > 1 else ""),
+                **place,
+                "mass": mass * self._units.mass,
+            }
+            for k, (on, mass) in enumerate(discrete.masses, start=1)
+            for place in self._places([node for node, _ in on], "heavy")
+        ]
+
+
+def bodies_of(geometry: DeckGeometry) -> dict[str, tuple[str, set[int]]]:
+    """Return the bodies of a deck of beams and shells by name: their kinds, and the places of their nodes."""
+    lines = {number for number, kind, _ in geometry.discrete() if kind in BEAMS}
+    found: dict[str, tuple[str, set[int]]] = {}
+    for kind, name, kinds in (("beam", "beams", ("line",)), ("shell", "shells", FACES)):
+        nodes = set[int]()
+        for numbers, cells in geometry.cells(kinds).values():
+            chosen = np.isin(numbers, [*lines]) if kind == "beam" else np.ones(len(numbers), bool)
+            nodes |= {*cells[chosen].ravel().tolist()}
+        if nodes:
+            found[name] = kind, nodes
+    return {BODY: next(iter(found.values()))} if len(found) == 1 else found
