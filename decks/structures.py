@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from symplex.decks.beam_keywords import BEAMS
 from symplex.decks.beams import BeamTables
+from symplex.decks.body_tables import MOST_VELOCITIES
 from symplex.decks.courses import Courses
 from symplex.decks.deck import Deck, Spin, Step, Weight
 from symplex.decks.discrete import discrete_of
@@ -22,6 +23,7 @@ from symplex.decks.stepping import run_of
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
+Course = tuple[str, bool]  # the name of an amplitude, and whether it changes in this step
 _AXES = "xyz"
 _PARALLEL = 1e-9  # how far a direction may be from an axis
 _MOST_LOADS = 2000
@@ -73,7 +75,6 @@ class StructureStepWriter:
             "*CONTACT PAIR": deck.contacts,
             "*SPRING": deck.springs,
             "*DASHPOT": deck.dashpots,
-            "*INITIAL CONDITIONS, TYPE=VELOCITY": deck.velocities,
             "*DAMPING": [m for m in deck.materials.values() if (m.alpha or m.beta) and self._courses.moves],
         }
         if names := [name for name, found in given.items() if found]:
@@ -109,6 +110,7 @@ class StructureStepWriter:
                 f"it has {len(loads)} different loads; more than {_MOST_LOADS} are too many tables"
             )
         tables["load"] = loads
+        tables["velocity"] = self._velocities() if self._courses.moves else []
         if (step.procedure == "static" or self._preload) and acts.loaded:
             tables["start"] = {"kind": "static"}
         tables["integrator"], tables["run"] = run_of(step, self._units)
@@ -267,21 +269,34 @@ class StructureStepWriter:
         return -self._offsets[node] * self._units.length * total / np.linalg.norm(total)
 
     def _pressures(self, acts: Acting) -> list[Table]:
-        if not acts.pressures:
-            return []
-        if not self._has("shell"):
-            raise UnsupportedKeyword("forces along beams (P1, P2 …) are not supported; give them to nodes")
-        alike: dict[tuple[float, str, bool], list[int]] = {}
-        by_element: dict[tuple[int, str, bool], float] = {}
+        """Return pressures on shells: a positive one acts along their normal, as one on their lower side."""
+        by_element: dict[tuple[int, Course], float] = {}
         for (number, side), values in acts.pressures.items():
             for value in values:
-                size, amplitude, changes = self._courses.course(value)
-                key = number, amplitude, changes
+                size, *course = self._courses.course(value)
+                key = number, (course[0], course[1])
                 by_element[key] = by_element.get(key, 0.0) + (-size if side == AGAINST else size) * self._units.stress
-        for (number, amplitude, changes), size in by_element.items():
+        alike: dict[tuple[float, Course], list[int]] = {}
+        for (number, course), size in by_element.items():
             if size:
-                alike.setdefault((size, amplitude, changes), []).append(number)
-        raise UnsupportedKeyword("pressures on shells are not supported yet")
+                alike.setdefault((size, course), []).append(number)
+        on_shells = {*np.concatenate([n for n, _ in self._geometry.cells(FACES).values()] or [[]]).tolist()}
+        tables: list[Table] = []
+        for (size, (amplitude, changes)), numbers in alike.items():
+            if not on_shells.issuperset(numbers):
+                raise UnsupportedKeyword("loads P along beams are not supported; give forces to nodes")
+            group = self._geometry.cell_group(FACES, numbers, "pressed")
+            table: Table = {"name": f"pressure_{len(tables) + 1}", "kind": "pressure", "body": self._shells}
+            table |= {"group": group, "pressure": abs(size), "side": "bottom" if size > 0.0 else "top"}
+            table |= {} if self._step.nonlinear else {"follower": False}
+            history = self._courses.history(amplitude) if changes else None
+            tables.append(table | ({"history": history} if history else {}))
+        return tables
+
+    @property
+    def _shells(self) -> str:
+        """The name of the body of shells."""
+        return next(name for name, (kind, _) in self._bodies.items() if kind == "shell")
 
     def _all_of(self, name: str, elements: str) -> bool | None:
         """Return whether elements are all of a body; None if they are none of it."""
@@ -334,6 +349,26 @@ class StructureStepWriter:
                     table |= {"kind": "gravity", "acceleration": acceleration.tolist()}
                 tables.append(table | ({"history": history} if history else {}))
         return tables
+
+    def _velocities(self) -> list[Table]:
+        """Return tables ``[[velocity]]`` of the start of a motion, one for all nodes with the same."""
+        by_node: dict[int, NDArray[np.float64]] = {}
+        for item in self._deck.velocities:
+            for node in self._geometry.nodes(item.nodes).tolist():
+                by_node.setdefault(node, np.zeros(3))[item.component] = item.value * self._units.velocity
+        alike: dict[tuple[float, ...], list[int]] = {}
+        for node, velocity in by_node.items():
+            if velocity.any():
+                alike.setdefault(tuple(velocity.tolist()), []).append(node)
+        if len(alike) > MOST_VELOCITIES:
+            raise UnsupportedKeyword(
+                f"it has {len(alike)} different initial velocities; {MOST_VELOCITIES} are the most"
+            )
+        return [
+            {**place, "velocity": list(velocity)}
+            for velocity, nodes in alike.items()
+            for place in self._places(nodes, "moving")
+        ]
 
     def _masses(self) -> list[Table]:
         discrete = discrete_of(self._deck, self._geometry, nonlinear=True)
