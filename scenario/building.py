@@ -116,6 +116,7 @@ class Builder:
         self._lines: list[str] = []
         self._notes: list[str] = []
         self.structures: dict[str, Beams | Shells] = {}
+        self._own_meshes: dict[str, Mesh] = {}  # before nodes of beams and shells are several particles
         self._skins: dict[str, tuple[sp.csr_array, IntArray, IntArray]] = {}
         self.on_surface: dict[str, tuple[IntArray, IntArray]] = {}
         self.energies: dict[str, Energy] = {}
@@ -168,7 +169,9 @@ class Builder:
         of = self.tables, len(self.mesh.points), self.folder
         self.rigid_sets = rigid_sets_of(*of, self._try, self._framed(), skins)
         self._raise_mistakes()
-        self.inertia = Inertia(self.tables, self.mesh, self.structures, self.rigid_sets, self._try, self._lines.append)
+        of_structures = self.structures, self._own_meshes
+        tell = self._try, self._lines.append
+        self.inertia = Inertia(self.tables, self.mesh, *of_structures, self.rigid_sets, *tell)
         supports = self._supports()
         driven = self.rigid_sets.given_motions(self.tables, self.mesh.points, self.folder, self._try)
         self._add_parts()
@@ -361,7 +364,7 @@ class Builder:
             structure = self._try(here, table.structure, found[table.name])
             if structure is None:
                 continue
-            self.structures[table.name] = structure
+            self.structures[table.name], self._own_meshes[table.name] = structure, found[table.name]
             if self.tables.contact or self.tables.obstacle:
                 self._skins[table.name] = table.skin(found[table.name], structure)
             found[table.name] = mesh_of_particles(found[table.name], structure)

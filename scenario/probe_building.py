@@ -223,10 +223,7 @@ class ProbeBuilder:
     def _places_of_frames(self, table: ProbeTable, framed: Framed) -> tuple[sp.csr_array, list[str] | None]:
         """Return weights of particles for nodes of a beam or shell and points between these, and their labels."""
         structure, particles = framed.structure, framed.particles
-        of_nodes = sp.csr_array(
-            (np.full(particles.size, 0.25), (np.repeat(np.arange(len(particles)), 4), particles.ravel())),
-            shape=(len(particles), self._system.n_nodes),
-        )
+        of_nodes = framed.centers(self._system.n_nodes).weights
         if table.nodes is not None:
             if max(table.nodes) >= len(particles):
                 raise ScenarioError(

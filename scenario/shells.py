@@ -24,6 +24,7 @@ from symplex.base.quantities import (
     Triple,
     between,
     lengths,
+    listed,
     nonzero,
     number,
     numbers,
@@ -301,10 +302,17 @@ class ShellTable(Entry):
 
 @dataclass(frozen=True)
 class Shell(Framed):
-    """Shells in the mesh of all bodies."""
+    """Shells in the mesh of all bodies.
+
+    Attributes
+    ----------
+    mesh : Mesh
+        Its own, of faces.
+    """
 
     table: ShellTable
     structure: Shells
+    mesh: Mesh
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -321,6 +329,31 @@ class Shell(Framed):
     def energies(self) -> dict[str, Energy]:
         """Its energies by name, of the mesh of all bodies."""
         return {name: self.structure.energies[kind].shifted(self.first) for kind, name in self.kinds.items()}
+
+    def faces_in(self, group: str | None) -> dict[str, IntArray]:
+        """Return the nodes of the elements of a group of its mesh by type, or of all.
+
+        Of a group of nodes alone these are the elements with all nodes in it.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such group, or no element in it.
+        """
+        cells, mesh = self.cells, self.mesh
+        if group is None:
+            return cells
+        if group not in mesh.groups:
+            raise ScenarioError(f"body '{self.name}' has no group {shown(group)}; it has: {listed(mesh.groups)}.")
+        if group in mesh.cell_groups:
+            rows = mesh.cell_groups[group]
+            found = {kind: all_of[rows[kind]] for kind, all_of in cells.items() if len(rows.get(kind, ()))}
+        else:
+            within = {kind: np.isin(one, mesh.nodes_of(group)).all(axis=1) for kind, one in cells.items()}
+            found = {kind: cells[kind][rows] for kind, rows in within.items() if rows.any()}
+        if not found:
+            raise ScenarioError(f"group {shown(group)} of '{self.name}' has no elements; leave it out to mean all.")
+        return found
 
     @property
     def cells(self) -> dict[str, IntArray]:
