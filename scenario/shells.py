@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.quantities import (
@@ -22,6 +23,7 @@ from symplex.base.quantities import (
     Text,
     Triple,
     between,
+    lengths,
     listed,
     nonzero,
     number,
@@ -33,10 +35,12 @@ from symplex.base.quantities import (
 )
 from symplex.errors import MeshError, ScenarioError
 from symplex.fem.energies.energy import Array, Energy, IntArray
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.structures.plies import Orthotropic, Ply, ShellProperties
 from symplex.fem.structures.shell import Shells, shells
 from symplex.meshes.formats.read import read_mesh
+from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh, distinct, take
 from symplex.scenario.framed import Framed
 from symplex.scenario.table import Entry, Need, Rotation, Table, one_of
@@ -56,11 +60,10 @@ def _lengths(value: Any) -> tuple[float, float]:
     return x, y
 
 
-def _counts(value: Any) -> tuple[int, int]:
-    if not isinstance(value, list | tuple) or len(value) != 2:
-        raise ValueError(f"is {shown(value)}, must be two integers of at least 1")
-    x, y = (whole(1, _MOST).check(count) for count in value)
-    return x, y
+def _counts(value: Any) -> tuple[int, ...]:
+    if not isinstance(value, list | tuple) or len(value) not in (2, 3):
+        raise ValueError(f"is {shown(value)}, must be two integers of at least 1, or three for a box")
+    return tuple(whole(1, _MOST).check(count) for count in value)
 
 
 class FaceMesh(Table):
@@ -73,25 +76,39 @@ class FaceMesh(Table):
         "Edges of a rectangle in the plane z = 0 from the origin, along x and y, with its normal along z; with the "
         "groups of nodes `x_min`, `x_max`, `y_min`, `y_max`.",
     ] = None
-    cells: Annotated[
-        tuple[int, int] | None, Quantity(_counts, "", "two integers", "≥ 1"), "Of a plate, in each direction."
+    box: Annotated[
+        Triple | None,
+        lengths("m"),
+        "Edges of a closed box from the origin along x, y and z instead, with normals outward; with the groups of "
+        "nodes of its sides, `x_min` to `z_max`.",
     ] = None
-    split: Annotated[
-        Literal["quadrilaterals", "triangles"], "What cells of a plate are: one quadrilateral, or two triangles."
-    ] = "quadrilaterals"
+    cells: Annotated[
+        tuple[int, ...] | None,
+        Quantity(_counts, "", "two integers, or three", "≥ 1"),
+        "Of a plate or box, in each direction.",
+    ] = None
+    split: Annotated[Literal["quadrilaterals", "triangles"], "What cells are: one quadrilateral, or two triangles."] = (
+        "quadrilaterals"
+    )
 
     @classmethod
     def _prepared(cls, value: Any) -> Any:
         return {"file": value} if isinstance(value, str) else value
 
     def _check(self) -> None:
-        source = one_of(self, ["file", "plate"], "source")
-        if source == "plate" and self.cells is None:
-            raise ValueError("plate needs cells, the number of elements each way, such as cells = [8, 4]")
-        if source != "plate":
+        source = one_of(self, ["file", "plate", "box"], "source")
+        if source == "file":
             if self.cells is not None:
-                raise ValueError(f"cells goes with plate, not with {source}")
-            self.refuse_unused("split", goes_with=f"plate, not with {source}")
+                raise ValueError(f"cells goes with plate or box, not with {source}")
+            self.refuse_unused("split", goes_with=f"plate or box, not with {source}")
+            return
+        count = 2 if source == "plate" else 3
+        if self.cells is None:
+            raise ValueError(
+                f"{source} needs cells, the number of elements each way, such as cells = {[8, 4, 4][:count]}"
+            )
+        if len(self.cells) != count:
+            raise ValueError(f"cells must be {count} integers with {source}, got {shown(list(self.cells))}")
 
 
 class ShellMaterial(Table):
@@ -127,6 +144,14 @@ class ShellMaterial(Table):
         assert self.moduli is not None
         assert self.shear_moduli is not None
         return Orthotropic(*self.moduli, self.poisson, *self.shear_moduli, self.density)
+
+    @property
+    def isotropic(self) -> Material:
+        """It, or an isotropic material of the least of its moduli."""
+        if self.young is not None:
+            return NeoHookean.from_young(self.young, self.poisson, self.density)
+        assert self.moduli is not None
+        return NeoHookean.from_young(min(self.moduli), 0.0, self.density)
 
     @property
     def stiffest(self) -> float:
@@ -241,9 +266,12 @@ class ShellTable(Entry):
             return _read_faces(self, folder / source.file)
         if self.group is not None:
             raise ScenarioError("group is of a mesh file, and there is none.")
-        assert source.plate is not None
         assert source.cells is not None
-        return _plate(source.plate, source.cells, source.split == "triangles")
+        triangles = source.split == "triangles"
+        if source.plate is not None:
+            return _plate(source.plate, source.cells, triangles)
+        assert source.box is not None
+        return _box(source.box, source.cells, triangles)
 
     @property
     def materials(self) -> list[ShellMaterial]:
@@ -323,6 +351,11 @@ class ShellTable(Entry):
             for k in range(len(self.parts) + 1)
         ]
 
+    def skin(self, mesh: Mesh, structure: Shells) -> tuple[sp.csr_array, IntArray, IntArray]:
+        """Return weights [k, p] of points of its surface, triangles, and which points are drawn: all."""
+        weights, triangles = structure.skin()
+        return weights, triangles, np.arange(weights.shape[0], dtype=np.int32)
+
     def add_stiffness(self, world: Builder) -> None:
         """Add the energies of its elements: one for each kind of these, if there are several kinds."""
         shell = world.inertia.shells[self.name]
@@ -332,10 +365,17 @@ class ShellTable(Entry):
 
 @dataclass(frozen=True)
 class Shell(Framed):
-    """Shells in the mesh of all bodies."""
+    """Shells in the mesh of all bodies.
+
+    Attributes
+    ----------
+    mesh : Mesh
+        Its own, of faces.
+    """
 
     table: ShellTable
     structure: Shells
+    mesh: Mesh
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -344,9 +384,39 @@ class Shell(Framed):
         return {kind: self.table.name if len(named) == 1 else f"{self.table.name}.{kind}" for kind in named}
 
     @property
+    def contact_material(self) -> Material:
+        """The softest of its materials, which says how stiff contact must be."""
+        return min((one.isotropic for one in self.table.materials), key=lambda material: material.young)
+
+    @property
     def energies(self) -> dict[str, Energy]:
         """Its energies by name, of the mesh of all bodies."""
         return {name: self.structure.energies[kind].shifted(self.first) for kind, name in self.kinds.items()}
+
+    def faces_in(self, group: str | None) -> dict[str, IntArray]:
+        """Return the nodes of the elements of a group of its mesh by type, or of all.
+
+        Of a group of nodes alone these are the elements with all nodes in it.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such group, or no element in it.
+        """
+        cells, mesh = self.cells, self.mesh
+        if group is None:
+            return cells
+        if group not in mesh.groups:
+            raise ScenarioError(f"body '{self.name}' has no group {shown(group)}; it has: {listed(mesh.groups)}.")
+        if group in mesh.cell_groups:
+            rows = mesh.cell_groups[group]
+            found = {kind: all_of[rows[kind]] for kind, all_of in cells.items() if len(rows.get(kind, ()))}
+        else:
+            within = {kind: np.isin(one, mesh.nodes_of(group)).all(axis=1) for kind, one in cells.items()}
+            found = {kind: cells[kind][rows] for kind, rows in within.items() if rows.any()}
+        if not found:
+            raise ScenarioError(f"group {shown(group)} of '{self.name}' has no elements; leave it out to mean all.")
+        return found
 
     @property
     def cells(self) -> dict[str, IntArray]:
@@ -386,7 +456,21 @@ def _read_faces(table: ShellTable, path: Path) -> Mesh:
     return take(mesh, distinct(nodes, len(mesh.points)), chosen)
 
 
-def _plate(size: tuple[float, float], cells: tuple[int, int], triangles: bool) -> Mesh:
+def _box(size: Triple, cells: tuple[int, ...], triangles: bool) -> Mesh:
+    """Return the sides of a box from the origin, of equal cells, with groups of the nodes of each."""
+    solid = box(size, cells, split="hexahedra")
+    nodes = distinct(solid.boundary_faces["quad"].ravel(), len(solid.points))
+    points, quads = solid.points[nodes], np.searchsorted(nodes, solid.boundary_faces["quad"]).astype(np.int32)
+    halves = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+    groups = {
+        f"{letter}_{end}": np.flatnonzero(np.abs(points[:, axis] - place) < 1e-9 * length).astype(np.int32)
+        for axis, (letter, length) in enumerate(zip("xyz", size, strict=True))
+        for end, place in (("min", 0.0), ("max", length))
+    }
+    return Mesh(points, {"triangle": halves} if triangles else {"quad": quads}, {}, groups)
+
+
+def _plate(size: tuple[float, float], cells: tuple[int, ...], triangles: bool) -> Mesh:
     """Return a rectangle from the origin, of equal cells, with groups of the nodes of its edges."""
     (lx, ly), (nx, ny) = size, cells
     x, y = np.meshgrid(lx * (np.arange(nx + 1) / nx), ly * (np.arange(ny + 1) / ny), indexing="ij")

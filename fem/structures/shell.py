@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -50,6 +51,8 @@ _BETA = {"quad": 0.01 / 3.5, "triangle": 0.1 / 3.5}
 _PARALLEL = 1e-3  # sine of the angle between direction and a normal, below which it gives none
 _POSITIVE = 1e-10  # part of the mean of an element's determinants that the least of them must have
 _MOST_FOLD = 120.0  # degrees
+_SHARP = 0.02  # squared sine of half of an angle, below which elements have one direction for mitres of skins
+_LONGEST = 3.0  # times half of the thickness, which a mitre is at most
 
 
 @final
@@ -198,6 +201,9 @@ class Shells(Summarized):
     directors: dict[str, Array]
     sides: Array
     _recovery: dict[str, Array]
+    _offsets: dict[str, Array]
+    _shift: Array
+    _thickness: Array
 
     def particles(self, nodes: Nodes) -> IntArray:
         """Return the particles [k, 2] of nodes of the mesh, or [k, 4] of nodes on folds.
@@ -226,46 +232,72 @@ class Shells(Summarized):
         return mask
 
     def skin(self) -> tuple[sp.csr_array, IntArray]:
-        """Return weights [2n, p] of points on both sides of the shell, and the triangles [f, 3] between them.
+        """Return weights [k, p] of points on both sides of the shell, and the triangles [f, 3] between them.
 
-        Of node i these are the points 2i and 2i + 1, means of particles by the weights. With them `Interpolation` makes
-        energies of points, such as those of contact, energies of the shell. The triangles enclose the shell, with walls
-        at its edges and normals to the outside.
-
-        Raises
-        ------
-        InvalidSystem
-            If the shell is folded: the sides of its parts pass through each other there.
+        Points are means of particles by the weights. With them `Interpolation` makes energies of points, such as those
+        of contact, energies of the shell. The triangles enclose the shell, with walls at its edges and normals to the
+        outside. Where it is folded, both sides meet in a mitre. Of node i these are the points 2i and 2i + 1; where
+        more than two elements meet at an edge, or parts at a point only, each part has its own surface, and a node has
+        two points for each.
         """
-        if not self.frames.is_rod.all():
-            raise InvalidSystem(
-                f"Shells: a shell with folds has no skin, and node {np.argmin(self.frames.is_rod)} is on one. "
-                "Round the fold off with elements."
-            )
-        n, rods = len(self.frames), self.frames.nodes[:, :2]
-        arms = self.frames.rest_arms[:, 1]
-        part = 0.5 * self.sides / np.linalg.norm(arms, axis=1)[:, None]
-        weights = np.stack([0.5 - part, 0.5 + part], axis=2)  # [n, side, particle]
-        columns = np.repeat(rods[:, None], 2, axis=1)
-        rows = np.repeat(np.arange(2 * n), 2)
-        shape = (2 * n, len(self.points))
-        matrix = sp.csr_array((weights.ravel(), (rows, columns.ravel())), shape=shape)
-        ends, tops = [], []
-        triangles = []
-        for name, cells in self.cells.items():
-            up = np.einsum("mki,mki->mk", self.directors[name], arms[cells]) > 0.0
-            top, below = 2 * cells + up, 2 * cells + ~up
-            for i in range(1, cells.shape[1] - 1):
-                triangles += [top[:, [0, i, i + 1]], below[:, [0, i + 1, i]]]
-            ends.append(np.stack([cells, np.roll(cells, -1, axis=1)], axis=2).reshape(-1, 2))
-            tops.append(np.stack([top, np.roll(top, -1, axis=1)], axis=2).reshape(-1, 2))
-        edges, upper = np.concatenate(ends), np.concatenate(tops)
-        _, at, counts = np.unique(np.sort(edges, axis=1), axis=0, return_index=True, return_counts=True)
-        free = at[counts == 1]
-        a, b = upper[free].T
-        c, d = (4 * (upper[free] // 2) + 1 - upper[free]).T  # on the other side
-        triangles += [np.stack([c, d, b], axis=1), np.stack([c, b, a], axis=1)]
-        return matrix, np.concatenate(triangles).astype(np.int32)
+        weights, triangles, _ = self._skin
+        return weights, triangles
+
+    def skin_elements(self) -> IntArray:
+        """Return which element each triangle [f] of the skin is of, counted in the order of `cells`."""
+        return self._skin[2]
+
+    @cached_property
+    def _skin(self) -> tuple[sp.csr_array, IntArray, IntArray]:
+        """The weights of points, triangles, and elements of these."""
+        cells, directors = list(self.cells.values()), [self.directors[name] for name in self.cells]
+        nodes, d = np.concatenate([one.ravel() for one in cells]), np.concatenate([d.reshape(-1, 3) for d in directors])
+        corners, ends, alone = _edges(cells)
+        fan, sign = _fans(nodes, corners[~alone], ends[~alone])
+        of_fan = np.zeros(fan.max() + 1, np.int32)
+        of_fan[fan] = nodes
+        weights = np.stack([self._weights_of_side(fan, sign, d, of_fan, side) for side in (-1.0, 1.0)], axis=1)
+        columns = np.repeat(self.frames.nodes[of_fan], 2, axis=0)
+        indptr = np.arange(0, columns.size + 1, 4)
+        matrix = sp.csr_array((weights.ravel(), columns.ravel(), indptr), shape=(len(columns), len(self.points)))
+        matrix.sum_duplicates()
+        up = 2 * fan + (sign > 0.0)  # of each corner, on the side of its element's normal, and on the other one
+        down = 2 * fan + (sign < 0.0)
+        triangles, elements, first, element = [], [], 0, 0
+        for one in cells:
+            at = first + np.arange(one.size).reshape(one.shape)
+            for i in range(1, one.shape[1] - 1):
+                triangles += [up[at[:, [0, i, i + 1]]], down[at[:, [0, i + 1, i]]]]
+                elements += [np.arange(element, element + len(one))] * 2
+            first, element = first + one.size, element + len(one)
+        a, b = corners[alone, 0].T  # of walls, from the first to the second corner around the element
+        triangles += [np.column_stack([down[a], down[b], up[b]]), np.column_stack([down[a], up[b], up[a]])]
+        of_corner = np.repeat(np.arange(element), np.concatenate([np.full(len(one), one.shape[1]) for one in cells]))
+        elements += [of_corner[a]] * 2
+        return matrix, np.concatenate(triangles).astype(np.int32), np.concatenate(elements).astype(np.int32)
+
+    def _weights_of_side(self, fan: IntArray, sign: Array, d: Array, of_fan: IntArray, side: float) -> Array:
+        """Return the weights [k, 4] of particles for the points of fans on one side of the shell, 1 or −1.
+
+        A point is at the same distance from the middle surfaces of all elements around it, p·d = ± h/2.
+        """
+        f, thickness, shift = len(of_fan), self._thickness[of_fan], self._shift[of_fan]
+        matrix, vector = np.zeros((f, 3, 3)), np.zeros((f, 3))
+        offsets = [np.repeat(self._offsets[name], one.shape[1]) for name, one in self.cells.items()]
+        height = sign * np.concatenate(offsets) + 0.5 * side * thickness[fan]
+        up = sign[:, None] * d
+        np.add.at(matrix, fan, up[:, :, None] * up[:, None, :])
+        np.add.at(vector, fan, height[:, None] * up)
+        values, axes = np.linalg.eigh(matrix)
+        inverse = np.where(values > _SHARP * values[:, -1:], 1.0 / np.maximum(values, 1e-300), 0.0)
+        place = np.einsum("fij,fj,fkj,fk->fi", axes, inverse, axes, vector)
+        most = np.zeros(f)
+        np.maximum.at(most, fan, np.abs(height))
+        size = np.linalg.norm(place, axis=1)
+        place *= np.minimum(1.0, _LONGEST * most / np.maximum(size, 1e-300))[:, None]
+        arms = self.frames.rest_arms[of_fan]
+        second = np.linalg.pinv(np.einsum("fai,faj->fij", arms, arms), rcond=1e-10, hermitian=True)
+        return np.asarray(0.25 + np.einsum("fai,fij,fj->fa", arms, second, place - shift), float)
 
     def section_forces(self, q: Array) -> dict[str, Array]:
         """Return N₁₁, N₂₂, N₁₂ in N/m, M₁₁, M₂₂, M₁₂ in N and Q₁, Q₂ in N/m [m, 8] in the middle of elements.
@@ -369,6 +401,9 @@ def shells(
         directors_of,
         nodal.sides(),
         recovery,
+        {name: part.offsets for name, part in named.items()},
+        nodal.shift,
+        nodal.thickness,
     )
 
 
@@ -503,8 +538,6 @@ class _Directors:
 
 def _corner_directors(parts: list[_Part], points: Array, given: ArrayLike | None, least: float) -> _Directors:
     """Return directors, by means over elements that meet at edges with less than a fold, whose cosine is given."""
-    from scipy.sparse.csgraph import connected_components  # which takes long to import
-
     cells = [part.cells for part in parts]
     nodes = np.concatenate([one.ravel() for one in cells])
     normals, angles, middle = [], [], []
@@ -518,10 +551,7 @@ def _corner_directors(parts: list[_Part], points: Array, given: ArrayLike | None
     normal, angle, of_element = np.concatenate(normals), np.concatenate(angles), np.concatenate(middle)
     links, signs = _links(cells, of_element, least)
     n = len(nodes)
-    to = np.where(signs > 0, links[:, 1], links[:, 1] + n), np.where(signs > 0, links[:, 1] + n, links[:, 1])
-    rows, columns = np.concatenate([links[:, 0], links[:, 0] + n]), np.concatenate(to)
-    graph = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(2 * n, 2 * n))
-    labels = connected_components(graph, directed=False)[1]
+    labels = _sided(links, signs, n)
     side = np.minimum(labels[:n], labels[n:])
     sign = np.where(labels[:n] == side, 1.0, -1.0)
     _, first, side = np.unique(side, return_index=True, return_inverse=True)
@@ -551,6 +581,60 @@ def _corner_directors(parts: list[_Part], points: Array, given: ArrayLike | None
 
 def _size(vectors: Array) -> Array:
     return np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
+
+
+def _edges(cells: list[IntArray]) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
+    """Return where elements meet, of their edges: corners, their numbers in the same order, and which meet no other.
+
+    Of edges with two elements these are the corners [e, 2, 2] of both elements at the first and at the second end; of
+    others there is a row for each of their elements, with its corners twice.
+    """
+    starts = np.cumsum([0, *(one.size for one in cells)])
+    ends, corners = [], []
+    for start, one in zip(starts, cells, strict=False):
+        at = start + np.arange(one.size).reshape(one.shape)
+        ends.append(np.stack([one, np.roll(one, -1, axis=1)], axis=2).reshape(-1, 2))
+        corners.append(np.stack([at, np.roll(at, -1, axis=1)], axis=2).reshape(-1, 2))
+    edges, at = np.concatenate(ends), np.concatenate(corners)
+    _, which, counts = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True, return_counts=True)
+    order = np.argsort(which, kind="stable")
+    pair = order[counts[which[order]] == 2].reshape(-1, 2)
+    single = np.flatnonzero(counts[which] != 2)
+    same = edges[pair[:, 0], 0] == edges[pair[:, 1], 0]  # both go around in one direction: normals to opposite sides
+    second = np.where(same[:, None], at[pair[:, 1]], at[pair[:, 1]][:, ::-1])
+    met = np.stack([at[pair[:, 0]], second], axis=1)
+    rows = np.concatenate([met, np.repeat(at[single][:, None], 2, axis=1)])
+    signs = np.concatenate([np.where(same, -1, 1), np.ones(len(single), int)])
+    return rows, signs, np.arange(len(rows)) >= len(pair)
+
+
+def _fans(nodes: IntArray, corners: IntArray, signs: IntArray) -> tuple[IntArray, Array]:
+    """Return by corner of which fan of elements around its node it is, in the order of nodes, and on which side ±1.
+
+    Elements are neighbours at edges with two of them, given by their corners [e, 2, 2], with the same side up or not.
+    """
+    n = len(nodes)
+    links, sign = corners.swapaxes(1, 2).reshape(-1, 2), np.repeat(signs, 2)
+    labels = _sided(links, sign, n)
+    side = np.minimum(labels[:n], labels[n:])
+    up = np.where(labels[:n] == side, 1.0, -1.0)
+    _, first, fan = np.unique(side, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int32)
+    rank[np.lexsort((first, nodes[first]))] = np.arange(len(first), dtype=np.int32)
+    return rank[fan].astype(np.int32), up
+
+
+def _sided(links: IntArray, signs: IntArray, n: int) -> IntArray:
+    """Return labels [2n] of what is connected by links [l, 2], of both sides of n things that are linked as signs say.
+
+    The second half are the other sides.
+    """
+    from scipy.sparse.csgraph import connected_components  # which takes long to import
+
+    to = np.where(signs > 0, links[:, 1], links[:, 1] + n), np.where(signs > 0, links[:, 1] + n, links[:, 1])
+    rows, columns = np.concatenate([links[:, 0], links[:, 0] + n]), np.concatenate(to)
+    graph = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(2 * n, 2 * n))
+    return connected_components(graph, directed=False)[1]
 
 
 def _links(cells: list[IntArray], normals: Array, least: float) -> tuple[IntArray, IntArray]:
@@ -589,6 +673,8 @@ class _NodalMasses:
     ----------
     shift : float64 [n, 3]
         From points of the mesh to the centres of mass of nodes, in m.
+    thickness : float64 [n]
+        The mean of elements at a node in m.
     """
 
     def __init__(self, parts: list[_Part], directors: _Directors, n: int, extent: float):
@@ -608,7 +694,7 @@ class _NodalMasses:
             height = part.per_element("mass") * (part.offsets + part.per_element("center"))
             np.add.at(self.shift, part.cells, (height[:, None] * of_node)[:, :, None] * d)
         self.shift /= mass[:, None]
-        self._thickness, self._middle = thickness / area, middle / area
+        self.thickness, self._middle = thickness / area, middle / area
         self._single = np.bincount(directors.nodes, minlength=n) == 1
         mixed = np.flatnonzero(self._single & (np.abs(upward / area) < 0.999))
         if any(part.offsets.any() for part in parts) and len(mixed):
@@ -621,7 +707,7 @@ class _NodalMasses:
     def sides(self) -> Array:
         """Return how far both sides of the shell are from centres of nodes, along the directors of sides [n, 2]."""
         middle = self._middle - np.einsum("ni,ni->n", self.shift, self._d)
-        return middle[:, None] + 0.5 * self._thickness[:, None] * np.array([-1.0, 1.0])
+        return middle[:, None] + 0.5 * self.thickness[:, None] * np.array([-1.0, 1.0])
 
     def frames(self, points: Array) -> tuple[Frames, Array, Array]:
         """Return frames of nodes at points [n, 3], and positions and masses of particles."""
