@@ -71,7 +71,9 @@ class DeckGeometry:
             If it has neither volume cells nor only springs, bars, dashpots and masses, or refers to what is not there.
         """
         solid = any(kind not in DISCRETE for kind in numbered.types)
-        mesh = mesh_of_raw(numbered.raw({}), name, require_volume=require_volume and solid)
+        # Faces of shells would be more shells.
+        told = [one for one in numbered.surfaces if one.of_nodes] if of_structures else numbered.surfaces
+        mesh = mesh_of_raw(numbered._replace(surfaces=told).raw({}), name, require_volume=require_volume and solid)
         mesh = replace(
             mesh,
             cell_groups={_writable(group): members for group, members in mesh.cell_groups.items()},

@@ -305,8 +305,8 @@ class ShellTable(Entry):
             raise ScenarioError(f"parts: the faces of '{named}' need a {missing}, as the shell is of layers.")
         return ShellProperties.uniform(thickness, material.material())
 
-    def structure(self, mesh: Mesh) -> Shells:
-        """Return the shells on the faces of a mesh.
+    def structure(self, mesh: Mesh, jointed: IntArray) -> Shells:
+        """Return the shells on the faces of a mesh, with frames of four particles at nodes that have joints.
 
         Raises
         ------
@@ -327,6 +327,7 @@ class ShellTable(Entry):
             direction=dict(zip(names, along, strict=True)),
             fold=self.fold,
             extent=self.extent,
+            framed=jointed,
         )
 
     def _faces_of_parts(self, mesh: Mesh) -> list[dict[str, IntArray]]:
@@ -361,21 +362,16 @@ class ShellTable(Entry):
         shell = world.inertia.shells[self.name]
         for name, energy in shell.energies.items():
             world.add(name, energy)
+        for k, energy in enumerate(shell.structure.drills, start=1):
+            world.add(f"{self.name}.drill_{k}", energy.shifted(shell.first))
 
 
 @dataclass(frozen=True)
 class Shell(Framed):
-    """Shells in the mesh of all bodies.
-
-    Attributes
-    ----------
-    mesh : Mesh
-        Its own, of faces.
-    """
+    """Shells in the mesh of all bodies."""
 
     table: ShellTable
     structure: Shells
-    mesh: Mesh
 
     @property
     def kinds(self) -> dict[str, str]:

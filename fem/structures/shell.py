@@ -27,6 +27,7 @@ the round-off of forces and the frequencies of directors, which otherwise grow w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -48,6 +49,7 @@ from symplex.fem.structures.rigidity import CORNERS
 from symplex.meshes.mesh import Mesh
 
 _BETA = {"quad": 0.01 / 3.5, "triangle": 0.1 / 3.5}
+_DRILL = 0.01  # of the stiffness in shear of the area of a node, that resists its rotation about the director
 _PARALLEL = 1e-3  # sine of the angle between direction and a normal, below which it gives none
 _POSITIVE = 1e-10  # part of the mean of an element's determinants that the least of them must have
 _MOST_FOLD = 120.0  # degrees
@@ -189,6 +191,9 @@ class Shells(Summarized):
     sides : float64 [n, 2]
         How far both sides of the shell are from the centres of nodes on no fold, along the rods from the first particle
         to the second one, in m.
+    drills : tuple of QuadraticMeasures
+        Of nodes that are ``framed`` where the shell is smooth: a little resistance to rotations about the director,
+        relative to the edges at the node.
     """
 
     points: Array
@@ -200,6 +205,7 @@ class Shells(Summarized):
     axes: dict[str, Array]
     directors: dict[str, Array]
     sides: Array
+    drills: tuple[QuadraticMeasures, ...]
     _recovery: dict[str, Array]
     _offsets: dict[str, Array]
     _shift: Array
@@ -321,6 +327,7 @@ def shells(
     directors: ArrayLike | None = None,
     fold: float = 35.0,
     extent: float = 0.0,
+    framed: Nodes = (),
 ) -> Shells:
     """Return the quadrilaterals and triangles of a mesh as shells.
 
@@ -349,6 +356,9 @@ def shells(
         The least distance of particles from the middle as a part of √A, with the area A of a node. Less than h/√12 has
         no effect. With 0.3 steps of explicit methods are not limited by the thickness of thin shells, but by waves in
         their plane; rotary inertia is larger then.
+    framed : int [k], default none
+        Nodes that have four particles also where the shell is smooth, as joints need it. They rotate about the
+        director too, to which the shell offers no resistance.
 
     Raises
     ------
@@ -377,7 +387,9 @@ def shells(
     if len(alone):
         raise MeshError(f"shells: every point must be on a cell 'quad' or 'triangle'; point {alone[0]} is on none.")
     corners = _corner_directors(parts, points, directors, np.cos(np.deg2rad(fold)))
-    nodal = _NodalMasses(parts, corners, len(points), extent)
+    given = distinct_nodes("shells", framed) if np.size(framed) else np.empty(0, np.int32)
+    require_nodes("shells", given, len(points))
+    nodal = _NodalMasses(parts, corners, len(points), extent, given)
     frames, positions, mass = nodal.frames(points)
     named: dict[str, _Part] = {}
     energies: dict[str, QuadraticMeasures] = {}
@@ -400,6 +412,7 @@ def shells(
         {name: part.axes[:, -1] for name, part in named.items()},
         directors_of,
         nodal.sides(),
+        _drills(parts, corners.of_parts, given, nodal, frames, positions),
         recovery,
         {name: part.offsets for name, part in named.items()},
         nodal.shift,
@@ -675,10 +688,14 @@ class _NodalMasses:
         From points of the mesh to the centres of mass of nodes, in m.
     thickness : float64 [n]
         The mean of elements at a node in m.
+    smooth : bool [n]
+        Which nodes are on no fold.
+    shear : float64 [n]
+        The stiffness of all elements in the plane, N₁₂/2ε₁₂, times the area of a node, in N m.
     """
 
-    def __init__(self, parts: list[_Part], directors: _Directors, n: int, extent: float):
-        mass, area, moment, thickness, upward, middle = (np.zeros(n) for _ in range(6))
+    def __init__(self, parts: list[_Part], directors: _Directors, n: int, extent: float, framed: IntArray):
+        mass, area, moment, thickness, upward, middle, shear = (np.zeros(n) for _ in range(7))
         self._d = np.zeros((n, 3))  # of one side, on folds
         self._d[directors.nodes] = directors.of_sides
         self.shift = np.zeros((n, 3))
@@ -686,6 +703,7 @@ class _NodalMasses:
             of_node = np.einsum("mp,p,pk->mk", part.areas, part.kind.weights, part.kind.shapes)
             np.add.at(area, part.cells, of_node)
             np.add.at(mass, part.cells, part.per_element("mass")[:, None] * of_node)
+            np.add.at(shear, part.cells, part.per_element("membrane")[:, 2, 2, None] * of_node)
             np.add.at(moment, part.cells, part.per_element("moment")[:, None] * of_node)
             to_side = np.einsum("mki,mki->mk", d, self._d[part.cells])
             np.add.at(upward, part.cells, to_side * of_node)
@@ -695,13 +713,16 @@ class _NodalMasses:
             np.add.at(self.shift, part.cells, (height[:, None] * of_node)[:, :, None] * d)
         self.shift /= mass[:, None]
         self.thickness, self._middle = thickness / area, middle / area
-        self._single = np.bincount(directors.nodes, minlength=n) == 1
+        self.smooth = np.bincount(directors.nodes, minlength=n) == 1
+        self._single = self.smooth.copy()
         mixed = np.flatnonzero(self._single & (np.abs(upward / area) < 0.999))
         if any(part.offsets.any() for part in parts) and len(mixed):
             raise InvalidSystem(
                 f"shells: with an offset normals must be to one side; those of elements at node {mixed[0]} are to both."
                 " Reorder the nodes of cells."
             )
+        self._single[framed] = False
+        self.shear = shear
         self._mass, self._radii = mass, np.maximum(np.sqrt(moment / mass), extent * np.sqrt(area))
 
     def sides(self) -> Array:
@@ -756,6 +777,51 @@ def _energy(
     for i, terms in enumerate(kind.measures):
         rest[:, i] = sum(c * (vectors[:, r] * vectors[:, s]).sum(axis=1) for r, s, c in terms)
     return QuadraticMeasures(nodes, weights, kind.measures, rest, stiffness, couplings=couplings), recovery
+
+
+def _drills(
+    parts: list[_Part],
+    directors: list[Array],
+    framed: IntArray,
+    nodal: _NodalMasses,
+    frames: Frames,
+    positions: Array,
+) -> tuple[QuadraticMeasures, ...]:
+    """Return what resists rotations of framed nodes about the directors of a smooth shell.
+
+    Of a node a with the edge to b it is ½ k (t·(c_b − c_a)/L)², with t fixed in the frame, across edge and director: k
+    is a small part of the stiffness in shear of the area of a node, shared by its edges.
+    """
+    chosen, edges = {*framed[nodal.smooth[framed]].tolist()}, dict[tuple[int, int], Array]()
+    for part, d in zip(parts, directors, strict=True):
+        for cell, across in zip(part.cells.tolist(), d, strict=True):
+            for k, node in enumerate(cell):
+                if node in chosen:
+                    edges |= {(node, other): across[k] for other in (cell[k - 1], cell[(k + 1) % len(cell)])}
+    centers = frames.centers(positions)
+    counts = Counter(node for node, _ in edges)
+    found = []
+    for n_particles in (2, 4):
+        some = [(a, b) for a, b in edges if bool(frames.is_rod[b]) == (n_particles == 2)]
+        if not some:
+            continue
+        a, b = np.array(some).T
+        edge = centers[b] - centers[a]
+        length = np.linalg.norm(edge, axis=1, keepdims=True)
+        t = np.cross(np.array([edges[pair] for pair in some]), edge)
+        t /= np.linalg.norm(t, axis=1, keepdims=True)
+        arms = frames.rest_arms[a]
+        of_t = np.einsum("mai,mij,mj->ma", arms, np.linalg.inv(np.einsum("mai,maj->mij", arms, arms)), t)
+        weights = np.zeros((len(some), 2, 4 + n_particles))
+        weights[:, 0, :4] = of_t - of_t.mean(axis=1, keepdims=True)
+        weights[:, 1, :4], weights[:, 1, 4:] = -0.25 / length, 1.0 / (n_particles * length)
+        nodes = np.concatenate([frames.nodes[a], frames.nodes[b][:, :n_particles]], axis=1)
+        stiffness = _DRILL * nodal.shear[a] / np.array([counts[node] for node in a.tolist()])
+        x = positions[nodes]
+        p = weights @ (x - x[:, :1])
+        rest = np.einsum("mi,mi->m", p[:, 0], p[:, 1])[:, None]
+        found.append(QuadraticMeasures(nodes, weights, [[(0, 1, 1.0)]], rest, stiffness[:, None]))
+    return tuple(found)
 
 
 def _stiffness(part: _Part) -> tuple[Array, Array]:

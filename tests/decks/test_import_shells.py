@@ -262,3 +262,42 @@ def test_shells_with_what_only_solids_take_are_solids(tmp_path):
     found = imported(tmp_path, text + step("*CLOAD", on_edge(weights, 3, 1.0)))
     assert found.layers
     assert "shells are solid elements here, and not [[shell]], as *EQUATION in a deck of shells" in found.report()
+
+
+@pytest.mark.parametrize(
+    ("load", "side"),
+    [
+        ("*DLOAD\nALL, P, 10.\n", 1.0),
+        ("*SURFACE, NAME=UNDER\nALL, SNEG\n*DSLOAD\nUNDER, P, 10.\n", 1.0),
+        ("*SURFACE, NAME=OVER\nALL, SPOS\n*DSLOAD\nOVER, P, 10.\n", -1.0),
+        ("*DLOAD\n" + "".join(f"{k}, P, 10.\n" for k in range(1, 17)), 1.0),
+    ],
+)
+def test_pressures_act_along_normals(tmp_path, load, side):
+    """A positive one along them, on surfaces against their side: p B L⁴/8EI and the shear p B L²/2kGA."""
+    text, weights = strip("S8R")
+    surface, _, rest = load.rpartition("*D")
+    u, *_ = at_rest(tmp_path, text + surface + step(f"*D{rest}"))
+    exact = 10.0 * WIDTH * (LENGTH**4 / (8.0 * E * INERTIA) + LENGTH**2 / (2.0 * 5.0 / 6.0 * 0.5 * E * WIDTH * THICK))
+    assert_allclose(tip(u, weights)[2], side * exact, rtol=1e-3)
+
+
+def test_a_pressure_follows_the_surface_with_nlgeom_only(tmp_path):
+    text, weights = strip("S4")
+    force = 6.0 * E * INERTIA / LENGTH**3 / WIDTH  # a pressure that bends it far
+    for nlgeom in (False, True):
+        found = imported(tmp_path, text + step("*DLOAD", f"ALL, P, {force!r}", nlgeom=nlgeom), limit=0.0)
+        (load,) = Scenario.read(found.scenarios[1]).tables.load
+        assert load.follower == nlgeom
+        assert load.side == "bottom"
+
+
+def test_strips_that_start_moving(tmp_path):
+    text, _ = strip("S4", (4, 1))
+    text += "*INITIAL CONDITIONS, TYPE=VELOCITY\nRIGHT, 3, 2.\n"
+    found = imported(tmp_path, text + "*STEP, NLGEOM\n*DYNAMIC\n1e-3, 1e-2\n*END STEP\n")
+    assert not found.missed, found.report()
+    problem = Scenario.read(found.scenarios[1]).build()
+    shell = problem.shells["part"].structure
+    v = shell.frames.centers(problem.state.v)
+    assert_allclose(v[:, 2], np.where(np.isclose(shell.frames.centers(shell.points)[:, 0], LENGTH), 2.0, 0.0))
