@@ -236,7 +236,8 @@ class Sector(NamedTuple):
 class RigidGroup(NamedTuple):
     """Nodes of a set, a surface or elements, that move as a rigid body with a reference node in some directions.
 
-    Its rotation is the displacement of a node, if it is named.
+    Its rotation is the displacement of a node, if it is named. Nodes with rotations have those of the body in some
+    directions, ``turns``, too.
     """
 
     nodes: str
@@ -245,6 +246,7 @@ class RigidGroup(NamedTuple):
     rotation: str
     components: tuple[int, ...]
     axes: str = ""
+    turns: tuple[int, ...] = (0, 1, 2)
 
 
 class ShellNode(NamedTuple):
@@ -256,7 +258,7 @@ class ShellNode(NamedTuple):
 
 
 class MultiPoint(NamedTuple):
-    """A constraint of a kind: BEAM, two nodes keep their distance; MEANROT, a node has the mean rotation of others."""
+    """A constraint of a kind: BEAM, PIN, TIE of pairs of nodes; MEANROT, a node has the mean rotation of others."""
 
     kind: str
     nodes: tuple[str, ...]
@@ -268,6 +270,15 @@ class Spring(NamedTuple):
     elements: str
     directions: tuple[int, ...]
     stiffness: float
+    where: Where
+
+
+class Connector(NamedTuple):
+    """Connections of the nodes of elements, by their basic kinds, with the orientations of both ends by name."""
+
+    elements: str
+    kinds: tuple[str, ...]
+    orientations: tuple[str, str]
     where: Where
 
 
@@ -403,6 +414,7 @@ class Deck:
     contacts: list[ContactPair] = field(default_factory=list)
     springs: list[Spring] = field(default_factory=list)
     dashpots: list[Dashpot] = field(default_factory=list)
+    connectors: list[Connector] = field(default_factory=list)
     masses: list[LumpedMass] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     heated: Where | None = None  # where temperatures are given
@@ -419,6 +431,7 @@ class Deck:
         ]
         axes = [name for section in self.sections for name in section.orientations]
         axes += [one.axes for one in (*self.rigid, *self.distributed)]
+        axes += [name for one in self.connectors for name in one.orientations]
         return {
             "material": {
                 *(name.upper() for section in self.sections for name in section.materials),

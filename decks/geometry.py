@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,9 +11,10 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.discrete_keywords import DISCRETE
+from symplex.decks.discrete_keywords import CONNECTOR, DISCRETE
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus import Numbered
+from symplex.meshes.formats.abaqus_sets import Surface
 from symplex.meshes.formats.collapsed import expand_collapsed
 from symplex.meshes.formats.numbering import is_number
 from symplex.meshes.formats.read import mesh_of_raw
@@ -71,9 +73,14 @@ class DeckGeometry:
             If it has neither volume cells nor only springs, bars, dashpots and masses, or refers to what is not there.
         """
         solid = any(kind not in DISCRETE for kind in numbered.types)
-        # Faces of shells would be more shells.
-        told = [one for one in numbered.surfaces if one.of_nodes] if of_structures else numbered.surfaces
-        mesh = mesh_of_raw(numbered._replace(surfaces=told).raw({}), name, require_volume=require_volume and solid)
+        # Surfaces of shells would be more shells, and connectors more beams.
+        drawn = numbered
+        if of_structures:
+            blocks = [(t, e) for t, e in zip(numbered.types, numbered.elements, strict=True) if t != CONNECTOR]
+            surfaces = [one for one in numbered.surfaces if one.of_nodes]
+            types, elements = [t for t, _ in blocks], [e for _, e in blocks]
+            drawn = numbered._replace(surfaces=surfaces, types=types, elements=elements)
+        mesh = mesh_of_raw(drawn.raw({}), name, require_volume=require_volume and solid)
         mesh = replace(
             mesh,
             cell_groups={_writable(group): members for group, members in mesh.cell_groups.items()},
@@ -130,10 +137,29 @@ class DeckGeometry:
             raise MeshError(f"there is no surface '{who}'.")
         if surface.of_nodes:
             return self._numbered.nodes.places(surface.nodes(self._numbered.node_sets), f"'{who}'")
+        if self._of_structures:
+            return self._nodes_of_items(surface)
         faces = self.faces(self.sides(who, 0))
         if not faces:
             raise MeshError(f"the surface '{who}' has no faces of solid elements.")
         return np.unique(np.concatenate([np.array(face) for face in faces]))
+
+    def _nodes_of_items(self, surface: Surface) -> NDArray[np.int64]:
+        """Return the places of the nodes of a surface of beams, of shells, or of edges of these."""
+        found: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+        for item, label in surface.items:
+            members = self._members_of(item)
+            edge = int(label[1:]) if re.fullmatch(r"E[1-4]", label) else 0
+            if not edge and label and label not in _SIDES_OF_SHELLS:
+                raise MeshError(f"the surface '{surface.name}' has a side '{label}', which beams and shells have not.")
+            if edge and any(number in self._pieces for number in members.tolist()):
+                raise MeshError(f"the surface '{surface.name}' has edges of quadratic shells; give it by nodes.")
+            for numbers, cells in self.cells(("line", "quad", "triangle")).values():
+                rows = cells[np.isin(numbers, members)]
+                if edge and len(rows) and edge > rows.shape[1]:
+                    raise MeshError(f"the surface '{surface.name}' has a side '{label}', which its elements have not.")
+                found.append((rows[:, [edge - 1, edge % rows.shape[1]]] if edge else rows).ravel())
+        return np.unique(np.concatenate(found))
 
     def faces_of_surface(self, who: str) -> list[Face]:
         """Return the faces of a surface, none of one of nodes."""
@@ -283,7 +309,8 @@ class DeckGeometry:
         """Return the numbers [m] of the elements of some kinds of cells, and the places of their nodes [m, k]."""
         found: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         for kind in kinds:
-            tables = [table for cell, table in self._numbered.elements if cell == kind]
+            blocks = zip(self._numbered.types, self._numbered.elements, strict=True)
+            tables = [table for name, (cell, table) in blocks if cell == kind and name != CONNECTOR]
             if tables:
                 table = np.concatenate(tables)
                 found[kind] = table[:, 0], self._numbered.nodes.places(table[:, 1:], f"a {kind} cell")

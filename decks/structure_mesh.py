@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from symplex.decks.beam_keywords import BEAMS
 from symplex.decks.deck import Deck
+from symplex.decks.discrete_keywords import CONNECTOR
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.mesh_keywords import SHELLS
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus import Numbered
 from symplex.meshes.formats.numbering import Numbering
 
-WITHOUT_FORM = ("MASS",)  # elements that may be next to beams and shells
+WITHOUT_FORM = ("MASS", CONNECTOR)  # elements that may be next to beams and shells
 _BENT = 0.5  # of the length of an element of three nodes, by which the second one may be off the middle
 _MIDDLE = np.array([-0.25] * 4 + [0.5] * 4)  # the functions of the nodes of a quadratic quadrilateral in its middle
 

@@ -20,6 +20,7 @@ from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.shell_tables import FACES, ShellTables
 from symplex.decks.state import Acting, Value, acting, local_axes, local_directions, require_static_start, starts_loaded
 from symplex.decks.stepping import run_of
+from symplex.decks.structure_joints import StructureJoints, shares_of
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
@@ -44,8 +45,6 @@ class StructureStepWriter:
         The file of the mesh.
     """
 
-    loose: tuple[int, ...] = ()
-
     def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str):
         self._deck, self._geometry, self._step, self._units, self._file = deck, geometry, step, units, mesh
         follows = step.procedure in ("dynamic", "modal-dynamic") or (
@@ -56,9 +55,17 @@ class StructureStepWriter:
         self._local = local_directions(deck, geometry)
         self._bodies = bodies_of(geometry)
         self._refuse()
+        self._joints = StructureJoints(deck, geometry, self._bodies, units)
+        self._distributed = [shares_of(coupling, geometry) for coupling in deck.distributed]
         self._offsets = ShellTables(deck, geometry, step, units).offsets() if self._has("shell") else {}
         if REMARK not in deck.remarks:
             deck.remarks.append(REMARK)
+
+    @property
+    def loose(self) -> list[int]:
+        """What the deck calls the reference nodes of no element."""
+        nodes = [*self._joints.on, *self._joints.turning, *(shares.reference for shares in self._distributed)]
+        return self._geometry.numbers[nodes].tolist()
 
     def _has(self, kind: str) -> bool:
         return any(of == kind for of, _ in self._bodies.values())
@@ -70,8 +77,6 @@ class StructureStepWriter:
         given = {
             "*EQUATION": [*deck.equations, *deck.linked],
             "*TIE": deck.ties,
-            "*RIGID BODY and *COUPLING": [*deck.rigid, *deck.distributed],
-            "*MPC": deck.multi_point,
             "*CONTACT PAIR": deck.contacts,
             "*SPRING": deck.springs,
             "*DASHPOT": deck.dashpots,
@@ -101,7 +106,8 @@ class StructureStepWriter:
             writer = ShellTables(*given) if kind == "shell" else BeamTables(*given)
             tables[kind] = [writer.table(name, self._file)]
         acts = self._acting()
-        tables["support"] = self._supports(acts)
+        tables["support"], to_ground = self._supports(acts)
+        tables["joint"] = [*self._joints.tables, *to_ground]
         tables["point_mass"] = self._masses()
         tables["gravity"] = self._gravity(acts)
         loads = self._loads(acts)
@@ -147,7 +153,7 @@ class StructureStepWriter:
                 left -= own
         if left:
             raise UnsupportedKeyword(
-                f"node {self._geometry.numbers[min(left)]} is on no beam and no shell, but held or loaded"
+                f"node {self._geometry.numbers[min(left)]} is on no beam and no shell, but held, loaded or heavy"
             )
         return found
 
@@ -157,24 +163,36 @@ class StructureStepWriter:
 
     # -- supports ---------------------------------------------------------------------------------------------------
 
-    def _supports(self, acts: Acting) -> list[Table]:
+    def _supports(self, acts: Acting) -> tuple[list[Table], list[Table]]:
+        """Return supports, and joints to the ground where these are oblique or of points at a distance from nodes."""
         by_node: dict[int, dict[int, Value]] = {}
         for (node, component), value in acts.supports.items():
-            by_node.setdefault(node, {})[component] = value
+            by_node.setdefault(self._joints.turning.get(node, node), {})[
+                component + 3 if node in self._joints.turning and component < 3 else component
+            ] = value
         alike: dict[tuple[str, str], list[int]] = {}
         moved: dict[tuple[tuple[float, ...], str, int], list[int]] = {}
+        joints: list[Table] = []
         for node, given in by_node.items():
-            given = self._in_global_directions(node, given)
-            if self._offsets.get(node) and len(given) < 6:
+            on = self._joints.on.get(node, node)
+            turned = self._in_global_directions(node, given)
+            away = on != node or bool(self._offsets.get(on))
+            whole = len(given) == 6
+            moves = any(value.value for value in given.values())
+            if moves and (turned is None or away):
                 raise UnsupportedKeyword(
-                    f"node {self._geometry.numbers[node]} of shells with an OFFSET, or not at the centre of mass of "
-                    "layers, is held in some of its displacements and rotations only; that is not supported"
+                    f"node {self._geometry.numbers[node]} is moved in directions oblique to the axes, or at a distance "
+                    "from the node of a beam or shell; that is not supported"
                 )
-            if any(value.value for value in given.values()):
-                moved.setdefault(self._moved(node, given), []).append(node)
+            if moves and turned is not None:
+                moved.setdefault(self._moved(node, turned), []).append(node)
                 continue
-            letters = ["".join(_AXES[c - first] for c in sorted(given) if first <= c < first + 3) for first in (0, 3)]
-            alike.setdefault((letters[0], letters[1]), []).append(node)
+            if turned is None or (away and not whole):
+                place, axes = self._geometry.mesh.points[node], local_axes(self._local, node)
+                joints.append(self._joints.hold(on, place, axes, given))
+                continue
+            letters = ["".join(_AXES[c - first] for c in sorted(turned) if first <= c < first + 3) for first in (0, 3)]
+            alike.setdefault((letters[0], letters[1]), []).append(on)
         tables: list[Table] = []
         for (components, rotations), nodes in alike.items():
             for place in self._places(nodes, "held"):
@@ -183,7 +201,7 @@ class StructureStepWriter:
             motion = self._courses.motion(np.array(vector) * self._units.length, amplitude, number)
             for place in self._places(nodes, "moved"):
                 tables.append({"name": f"motion_{len(tables) + 1}", **place, **motion})
-        return tables
+        return tables, joints
 
     def _moved(self, node: int, given: dict[int, Value]) -> tuple[tuple[float, ...], str, int]:
         """Return the displacement [3], amplitude and step of a node all of whose coordinates are given."""
@@ -197,14 +215,8 @@ class StructureStepWriter:
         ((amplitude, number, _),) = courses
         return tuple(given[c].value for c in range(3)), amplitude, number
 
-    def _in_global_directions(self, node: int, given: dict[int, Value]) -> dict[int, Value]:
-        """Return what holds a node in a local system in global directions.
-
-        Raises
-        ------
-        UnsupportedKeyword
-            If that is oblique to the axes.
-        """
+    def _in_global_directions(self, node: int, given: dict[int, Value]) -> dict[int, Value] | None:
+        """Return what holds a node in a local system in global directions; None if that is oblique to the axes."""
         if node not in self._local:
             return given
         local, turned = local_axes(self._local, node), dict[int, Value]()
@@ -216,35 +228,30 @@ class StructureStepWriter:
             for component, value in some.items():
                 axis = int(np.abs(local[component]).argmax())
                 if abs(abs(local[component][axis]) - 1.0) > _PARALLEL:
-                    raise UnsupportedKeyword(
-                        f"node {self._geometry.numbers[node]} is held in a direction oblique to the axes (*TRANSFORM); "
-                        "of beams and shells that is not supported"
-                    )
+                    return None
                 turned[first + axis] = value._replace(value=value.value * float(np.sign(local[component][axis])))
         return turned
 
     # -- loads ------------------------------------------------------------------------------------------------------
 
     def _loads(self, acts: Acting) -> list[Table]:
-        by_node: dict[tuple[str, int, str, bool], NDArray[np.float64]] = {}
+        # Force and moment [6] of each node and course, in the units of the deck, about the node where it acts.
+        given: dict[tuple[int, str, bool], NDArray[np.float64]] = {}
         for (node, component), values in acts.forces.items():
-            key, unit = ("force", self._units.force)
-            if component >= 3:
-                key, unit = "moment", self._units.force * self._units.length
+            turns = component >= 3 or node in self._joints.turning
             axis = local_axes(self._local, node)[component % 3]
             for value in values:
-                size, amplitude, changes = self._courses.course(value)
-                vector = by_node.setdefault((key, node, amplitude, changes), np.zeros(3))
-                vector += size * unit * axis
-        for (key, node, amplitude, changes), force in [*by_node.items()]:
-            if key == "force" and self._offsets.get(node):
-                if self._step.nonlinear:
-                    raise UnsupportedKeyword(
-                        "forces on nodes of shells with an OFFSET, or not at the centre of mass of layers, whose arms "
-                        "turn, are not supported with NLGEOM"
-                    )
-                moment = by_node.setdefault(("moment", node, amplitude, changes), np.zeros(3))
-                moment += np.cross(self._arm(node), force)
+                size, *course = self._courses.course(value)
+                key = self._joints.turning.get(node, node), course[0], course[1]
+                given.setdefault(key, np.zeros(6))[3 * turns : 3 * turns + 3] += size * axis
+        by_node: dict[tuple[str, int, str, bool], NDArray[np.float64]] = {}
+        for (node, *course), wrench in given.items():
+            for on, force, moment in self._on_nodes(node, wrench):
+                for key, vector, unit in (
+                    ("force", force, self._units.force),
+                    ("moment", moment, self._units.force * self._units.length),
+                ):
+                    by_node.setdefault((key, on, course[0], course[1]), np.zeros(3))[:] += vector * unit
         alike: dict[tuple[str, tuple[float, ...], str, bool, int], list[int]] = {}
         for (key, node, amplitude, changes), vector in by_node.items():
             if vector.any():
@@ -259,14 +266,52 @@ class StructureStepWriter:
                 tables.append(table | ({"history": history} if history else {}))
         return tables + self._pressures(acts) + self._spins(acts)
 
+    def _on_nodes(
+        self, node: int, wrench: NDArray[np.float64]
+    ) -> list[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
+        """Return the nodes, with forces and moments [3] of each, that a force and moment [6] on a node act on.
+
+        Raises
+        ------
+        UnsupportedKeyword
+            If arms turn with large rotations.
+        """
+        shares = next((shares for shares in self._distributed if shares.reference == node), None)
+        if shares is not None and np.abs(shares.lost @ wrench).max(initial=0.0) > _PARALLEL * np.abs(wrench).max():
+            raise UnsupportedKeyword(
+                f"a force or moment on node {self._geometry.numbers[node]} turns nodes on a line about this, which a "
+                "coupling that distributes forces cannot do"
+            )
+        found = (
+            [(node, wrench)]
+            if shares is None
+            else [(on, np.append(m @ wrench, np.zeros(3))) for on, m in shares.of_nodes.items()]
+        )
+        follows = shares is not None and bool(wrench[3:].any())
+        out: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
+        for at, forces in found:
+            on = self._joints.on.get(at, at)
+            arm = self._geometry.mesh.points[at] - self._geometry.mesh.points[on]
+            if self._offsets.get(on):
+                arm = arm + self._arm(on)
+            turning = np.cross(arm, forces[:3])
+            follows |= bool(turning.any())
+            out.append((on, forces[:3], forces[3:] + turning))
+        if follows and self._step.nonlinear:
+            raise UnsupportedKeyword(
+                f"forces on node {self._geometry.numbers[node]}, whose arms turn, are not supported with NLGEOM: it is "
+                "at a distance from the nodes of beams or shells on which they act"
+            )
+        return out
+
     def _arm(self, node: int) -> NDArray[np.float64]:
-        """Return the vector in m from the middle of a shell to the node, of the mean normal there."""
+        """Return the vector from the middle of a shell to the node, of the mean normal there."""
         total = np.zeros(3)
         for _, cells in self._geometry.cells(FACES).values():
             x = self._geometry.mesh.points[cells[(cells == node).any(axis=1)]]
             normals = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
             total += (normals / np.linalg.norm(normals, axis=1, keepdims=True)).sum(axis=0)
-        return -self._offsets[node] * self._units.length * total / np.linalg.norm(total)
+        return -self._offsets[node] * total / np.linalg.norm(total)
 
     def _pressures(self, acts: Acting) -> list[Table]:
         """Return pressures on shells: a positive one acts along their normal, as one on their lower side."""

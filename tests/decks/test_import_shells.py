@@ -283,7 +283,7 @@ def test_pressures_act_along_normals(tmp_path, load, side):
 
 
 def test_a_pressure_follows_the_surface_with_nlgeom_only(tmp_path):
-    text, weights = strip("S4")
+    text, _ = strip("S4")
     force = 6.0 * E * INERTIA / LENGTH**3 / WIDTH  # a pressure that bends it far
     for nlgeom in (False, True):
         found = imported(tmp_path, text + step("*DLOAD", f"ALL, P, {force!r}", nlgeom=nlgeom), limit=0.0)

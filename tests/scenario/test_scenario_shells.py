@@ -264,9 +264,7 @@ def test_files_of_folded_shells(tmp_path):
 def test_parts_have_thicknesses_layers_directions_and_offsets_of_their_own(tmp_path):
     (tmp_path / "folded.msh").write_text(FOLDED)
     plies = [{"thickness": 0.004, "angle": 30, "material": FIBRES}, {"thickness": 0.002, "material": FIBRES}]
-    rows = "".join(
-        "[[shell.parts.layers]]\n" + "".join(f"{k} = {_toml(v)}\n" for k, v in ply.items()) for ply in plies
-    )
+    rows = "".join("[[shell.parts.layers]]\n" + "".join(f"{k} = {_toml(v)}\n" for k, v in ply.items()) for ply in plies)
     part = '[[shell.parts]]\ngroup = "wall"\ndirection = [0, 1, 0]\noffset = 0.002\n' + rows
     text = PLATE.replace("{ plate = [2, 1], cells = [6, 3] }", '"folded.msh"') + "offset = 0.001\n" + part + MOVING
     built = Scenario.parse(text, tmp_path / "test.toml").build()
