@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.quantities import Triple
+from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.structures.beam import Beams
 from symplex.fem.structures.frames import Frames
@@ -31,11 +33,14 @@ class Framed:
         In its own numbering of particles.
     first : int
         The first particle in the mesh of all bodies.
+    mesh : Mesh
+        Its own, of lines or faces.
     """
 
     table: Entry
     structure: Beams | Shells
     first: int
+    mesh: Mesh
 
     @property
     def name(self) -> str:
@@ -64,6 +69,13 @@ class Framed:
         centers = self.structure.frames.centers(self.structure.points)
         node = node_at(centers, self.name, at)
         return self.particles[node, : 2 if self.structure.frames.is_rod[node] else 4]
+
+    def centers(self, n_nodes: int) -> Interpolation:
+        """Return how the centres of its nodes follow all nodes."""
+        particles = self.particles
+        rows = np.repeat(np.arange(len(particles)), 4)
+        shape = (len(particles), n_nodes)
+        return Interpolation(sp.csr_array((np.full(particles.size, 0.25), (rows, particles.ravel())), shape=shape))
 
     def shares(self, particles: IntArray) -> Array:
         """Return which part [k] of its node each of some particles [k] is: a quarter, or half of a rod."""

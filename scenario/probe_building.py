@@ -223,10 +223,7 @@ class ProbeBuilder:
     def _places_of_frames(self, table: ProbeTable, framed: Framed) -> tuple[sp.csr_array, list[str] | None]:
         """Return weights of particles for nodes of a beam or shell and points between these, and their labels."""
         structure, particles = framed.structure, framed.particles
-        of_nodes = sp.csr_array(
-            (np.full(particles.size, 0.25), (np.repeat(np.arange(len(particles)), 4), particles.ravel())),
-            shape=(len(particles), self._system.n_nodes),
-        )
+        of_nodes = framed.centers(self._system.n_nodes).weights
         if table.nodes is not None:
             if max(table.nodes) >= len(particles):
                 raise ScenarioError(
@@ -387,7 +384,7 @@ class ProbeBuilder:
         names, requested = [item.name for item in tables.obstacle], str(table.obstacle)
         if requested not in (*names, _ALL) or not names:
             raise ScenarioError(f"there is no obstacle {shown(requested)}; {suggestion(requested, [*names, _ALL])}")
-        touching = self._touching
+        touching = self._tables.touching
         frictions = {item.name: item.frictions(touching) for item in tables.surfaces}
         frictions |= {item.name: [f"friction_{item.name}"] for item in tables.shaped}
         for name in names if requested == _ALL else [requested]:
@@ -403,17 +400,13 @@ class ProbeBuilder:
         if requested not in (*contacts, _ALL) or not contacts:
             raise ScenarioError(f"there is no contact {shown(requested)}; {suggestion(requested, [*contacts, _ALL])}")
         chosen = list(contacts.values()) if requested == _ALL else [contacts[requested]]
-        touching = self._touching
+        touching = self._tables.touching
         acting = [item.name for item in chosen]
         acting += [one for item in chosen for one in item.frictions(touching) if one in self._names]
         bodies = dict.fromkeys(name for item in chosen for pair in item.pairs(touching) for name in pair)
         rigid_sets = self._rigid_sets.rigid_sets
         nodes = {name: rigid_sets[name].nodes if name in rigid_sets else self._mesh.nodes_of(name) for name in bodies}
         yield ForceProbe(table.name, acting, nodes, about=table.about)
-
-    @property
-    def _touching(self) -> list[str]:
-        return [*(body.name for body in self._tables.body), *(body.name for body in self._tables.rigid_body)]
 
 
 def _those(requested: Sequence[str] | None, known: Sequence[str]) -> list[str] | None:

@@ -202,7 +202,7 @@ class Tables:
     @property
     def touching(self) -> list[str]:
         """The names of the bodies that may touch each other, and of rigid ones."""
-        return [*(body.name for body in self.body), *(body.name for body in self.rigid_body)]
+        return [table.name for table in (*self.body, *self.beam, *self.shell, *self.rigid_body)]
 
 
 class Kind(NamedTuple):

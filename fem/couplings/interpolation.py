@@ -18,9 +18,10 @@ from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.forms import Form, OptionalFunction
 from symplex.fem.assembly.nodes import require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray
-from symplex.fem.couplings.interpolated_load import InterpolatedLoad
+from symplex.fem.couplings.interpolated_load import InterpolatedLoad, LoadOfPoints
 from symplex.fem.couplings.interpolation_loops import add_matrix, count_nodes, gather_nodes, product
 from symplex.fem.energies.contact_energy import ContactEnergy, contact_of
+from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.energies.energy import Energy, Invariance, LatticeFunctions
 from symplex.fem.energies.neighbour_list import NeighbourListEnergy
 from symplex.fem.state import State
@@ -110,6 +111,17 @@ class Interpolation(Copyable):
         if isinstance(energy, NeighbourListEnergy):
             return ChangingInterpolatedEnergy(energy, self)
         return InterpolatedEnergy(energy, self)
+
+    def of_load(self, load: DifferentiableLoad) -> LoadOfPoints:
+        """Return a load of points, such as a pressure, as one of the nodes; see `LoadOfPoints`.
+
+        Raises
+        ------
+        InvalidSystem
+            If the load refers to points that there are none of.
+        """
+        require_nodes(f"a {type(load).__name__} of points", load.nodes, self.n_points)
+        return LoadOfPoints(load, self)
 
     def stencils(self, of_points: IntArray) -> tuple[IntArray, Array]:
         """Return the nodes [m, K] that stencils of points [m, k] follow, and the weights [m, k, K] of these.
