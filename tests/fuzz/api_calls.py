@@ -619,6 +619,24 @@ def calls() -> dict[str, Call]:
             reduce=["max"],
             labels=None,
         ),
+        "ShellProbe": _call(
+            sx.outputs.ShellProbe,
+            ignore,
+            name="p",
+            shells=sx.structures.shells(
+                sx.Mesh(
+                    np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]),
+                    {"quad": np.arange(4, dtype=np.int32)[None]},
+                ),
+                sx.structures.ShellProperties.uniform(0.1, RUBBER),
+            ),
+            quantities=["bending_moments", "transverse_force_1"],
+            elements=[0],
+            first=0,
+            components=["11", "norm"],
+            reduce=["max"],
+            labels=["a"],
+        ),
         "BeamProbe": _call(
             sx.outputs.BeamProbe,
             ignore,

@@ -334,7 +334,20 @@ def test_tables_of_shells_that_are_refused(old, new, message):
         (
             '[[probe]]\nname = "p"\nbody = "plate"\nquantities = ["torque"]\n',
             "[[probe]] #1 'p': torque is of beams, and 'plate' is none; it has displacement, position, velocity, "
-            "acceleration, rotation.",
+            "acceleration, rotation, membrane_forces, bending_moments, transverse_force_1, transverse_force_2.",
+        ),
+        (
+            '[[probe]]\nname = "p"\nbody = "plate"\nmembers = [18]\n',
+            "[[probe]] #1 'p': members has 18, but 'plate' has 18 elements, 0 to 17.",
+        ),
+        (
+            '[[probe]]\nname = "p"\nbody = "plate"\npoints = [[1, 3, 0]]\nquantities = ["bending_moments"]\n',
+            "[[probe]] #1 'p': points: [1.0, 3.0, 0.0] m must be within an element of 'plate', got a distance of 2 m "
+            "to the nearest. Move the point, or name members.",
+        ),
+        (
+            '[[probe]]\nname = "p"\nbody = "plate"\nnodes = [1]\nquantities = ["bending_moments"]\n',
+            "[[probe]] #1 'p': bending_moments is of elements; name these, members = [0], points, or a group of them.",
         ),
         (
             "[[damping]]\nalpha = 1.0\n",
@@ -416,6 +429,26 @@ def test_tractions_on_groups_of_folded_shells(tmp_path):
         force = np.zeros_like(problem.state.q)
         problem.system.energies["push"].add_gradient(problem.state.q, force)
         assert_allclose(np.abs(force.sum(axis=0)), np.abs(expected), atol=1e-12)
+
+
+def test_probes_of_section_forces(tmp_path):
+    """Of a strip under a force at its end: M₁₁ = F (L − x) for each unit of width, and Q₁ = F."""
+    strip = PLATE.replace("poisson = 0.3", "poisson = 0.0").replace("cells = [6, 3]", "cells = [8, 1]")
+    text = strip + CLAMP + load("force", [0, 0, -4.0])
+    of = '[[probe]]\nname = "{}"\nbody = "plate"\nquantities = ["bending_moments", "transverse_force_1"]\n{}\n'
+    text += of.format("numbers", "members = [0, 5]")
+    text += of.format("places", 'points = [[0.1, 0.2, 0], [1.4, 0.9, 0.01]]\ncomponents = ["11"]')
+    text += of.format("all", 'reduce = ["max"]')
+    simulate(Scenario.parse(text + STATIC + OUTPUT, tmp_path / "test.toml"), tmp_path / "run")
+    probes = read_probes(tmp_path / "run")
+    one, places = probes["numbers"], probes["places"]
+    for at, x in (("0", 0.125), ("5", 1.375)):
+        assert_allclose(np.abs(one[f"bending_moments_11_{at}"][-1]), 8.0 * (2.0 - x), rtol=1e-3)
+        assert_allclose(np.abs(one[f"transverse_force_1_{at}"][-1]), 8.0, rtol=1e-3)
+    assert_array_equal(places["bending_moments_11_1"], one["bending_moments_11_0"])
+    assert_array_equal(places["bending_moments_11_2"], one["bending_moments_11_5"])
+    assert "bending_moments_22_1" not in places
+    assert_allclose(probes["all"]["transverse_force_1_max"][-1], one["transverse_force_1_0"][-1], rtol=1e-2)
 
 
 # -- contact ----------------------------------------------------------------------------------------------------------
