@@ -42,7 +42,7 @@ from symplex.fem.structures.shell import Shells, shells
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh, distinct, take
-from symplex.scenario.framed import Framed
+from symplex.scenario.framed import Framed, Viscous
 from symplex.scenario.table import Entry, Need, Rotation, Table, one_of
 
 if TYPE_CHECKING:
@@ -329,6 +329,12 @@ class Shell(Framed):
     def energies(self) -> dict[str, Energy]:
         """Its energies by name, of the mesh of all bodies."""
         return {name: self.structure.energies[kind].shifted(self.first) for kind, name in self.kinds.items()}
+
+    @property
+    def viscous(self) -> dict[str, Viscous]:
+        """Its energies by name, whose stiffness is that against rates as well."""
+        energies = {name: self.structure.energies[kind].shifted(self.first) for kind, name in self.kinds.items()}
+        return {name: Viscous(energy, energy.stiffness) for name, energy in energies.items()}
 
     def faces_in(self, group: str | None) -> dict[str, IntArray]:
         """Return the nodes of the elements of a group of its mesh by type, or of all; see `rows_in`."""
