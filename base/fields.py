@@ -45,6 +45,8 @@ OF_SHELLS = {
     "transverse_force_1": Field("transverse shear force along axis 1", "N/m"),
     "transverse_force_2": Field("transverse shear force along axis 2", "N/m"),
 }
+# Where these are among eight numbers of each element.
+PLACES_OF_SHELLS = dict(zip(OF_SHELLS, (slice(0, 3), slice(3, 6), 6, 7), strict=True))
 FIELDS = (
     OF_SOLIDS
     | OF_BEAMS

@@ -600,6 +600,13 @@ direction = [0, 1, 0]
 thickness = 0.001
 material = { moduli = [1.4e11, 1e10], poisson = 0.3, shear_moduli = [5e9, 5e9, 3e9], density = 1600 }
 """,
+            """
+[[shell]]
+name = "can"
+mesh = { box = [0.4, 0.3, 0.2], cells = [4, 3, 2] }
+thickness = 0.002
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+""",
         ]
     },
     "beam": {
@@ -946,7 +953,22 @@ pressure = 1e5
 history = { kind = "table", times = [0, 1e-3], factors = [0, 1] }
 from = 0
 until = 9e-4
-"""
+""",
+            """
+[[load]]
+name = "inside"
+kind = "pressure"
+body = "can"
+pressure = 1e4
+side = "bottom"    # of a shell, whose normal is on the top
+follower = false
+
+[[shell]]
+name = "can"
+mesh = { box = [0.4, 0.3, 0.2], cells = [4, 3, 2] }
+thickness = 0.002
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+""",
         ],
         "gravity": [
             """

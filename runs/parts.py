@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.columns import Column, Kind, components, vector_columns
-from symplex.base.fields import OF_BEAMS, OF_SHELLS, OF_SOLIDS
+from symplex.base.fields import OF_BEAMS, OF_SHELLS, OF_SOLIDS, PLACES_OF_SHELLS
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
 from symplex.fem.couplings.interpolation import Interpolation
@@ -45,7 +45,6 @@ SKIN = ".skin"  # ends the names of blocks that are surfaces of beams and shells
 NODAL = "nodal_"  # begins the names of fields that are averaged at nodes
 _NONE: Mapping[str, Beam] = MappingProxyType({})
 _NO_SHELLS: Mapping[str, Shell] = MappingProxyType({})
-_OF_SHELLS = dict(zip(OF_SHELLS, (slice(0, 3), slice(3, 6), 6, 7), strict=True))  # of eight numbers
 _TOLD: tuple[tuple[str, str, Kind], ...] = (
     ("position", "m", "length"),
     ("velocity", "m/s", "other"),
@@ -304,10 +303,10 @@ class ShellPart(Part):
 
     def field(self, name: str, state: State, parts: Parts) -> Array | None:
         """Return forces or moments in the middle of elements."""
-        if name not in _OF_SHELLS:
+        if name not in PLACES_OF_SHELLS:
             return None
         found = self.shell.of_elements(self.shell.structure.section_forces(self.shell.own(state.q)))
-        return found[:, _OF_SHELLS[name]]
+        return found[:, PLACES_OF_SHELLS[name]]
 
     @property
     def elements(self) -> dict[str, int]:
@@ -335,10 +334,7 @@ class ShellSkinPart(Part):
     @cached_property
     def _elements(self) -> IntArray:
         """The element of each triangle, in the order of the cells of the shell."""
-        structure = self._shell.structure
-        ends = np.cumsum([0, *map(len, structure.cells.values())])
-        numbers = {kind: np.arange(i, j) for kind, i, j in zip(structure.cells, ends[:-1], ends[1:], strict=True)}
-        return np.argsort(self._shell.of_elements(numbers))[structure.skin_elements()].astype(np.int32)
+        return np.argsort(self._shell.numbers)[self._shell.structure.skin_elements()].astype(np.int32)
 
     def field(self, name: str, state: State, parts: Parts) -> Array | None:
         """Return what each triangle has of its element."""

@@ -477,6 +477,12 @@ def calls() -> dict[str, Call]:
             slip=0.1,
             coordinate="angle",
         ),
+        "ViscousMeasures": _call(
+            sx.structures.ViscousMeasures,
+            lambda made: finite(made(0.0, np.eye(2, 3), np.ones((2, 3)))),
+            energy=sx.structures.QuadraticMeasures([[0, 1]], [[[-1.0, 1.0]]], [[(0, 0, 0.5)]], [[0.5]], [[2.0]]),
+            viscosity=[[[0.1]]],
+        ),
         "Moment": _call(sx.structures.Moment, apply, particles=CELLS, mass=MASS, moment=[1.0, 2.0, 3.0], history=1.0),
         "Section": _call(sx.structures.Section, ignore, area=0.1, I1=1e-3, I2=2e-3, J=1e-3, k1=0.8, k2=0.9),
         "Section.rectangle": _call(sx.structures.Section.rectangle, ignore, height=0.1, width=0.2),
@@ -618,6 +624,24 @@ def calls() -> dict[str, Call]:
             components=["x", "norm"],
             reduce=["max"],
             labels=None,
+        ),
+        "ShellProbe": _call(
+            sx.outputs.ShellProbe,
+            ignore,
+            name="p",
+            shells=sx.structures.shells(
+                sx.Mesh(
+                    np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]),
+                    {"quad": np.arange(4, dtype=np.int32)[None]},
+                ),
+                sx.structures.ShellProperties.uniform(0.1, RUBBER),
+            ),
+            quantities=["bending_moments", "transverse_force_1"],
+            elements=[0],
+            first=0,
+            components=["11", "norm"],
+            reduce=["max"],
+            labels=["a"],
         ),
         "BeamProbe": _call(
             sx.outputs.BeamProbe,
