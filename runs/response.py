@@ -160,7 +160,7 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
         raise ScenarioError(
             f"{scenario.path.name}: there is no [response] table, which says at which frequencies and where."
         )
-    about = linearised(scenario, at, framed=False)
+    about = linearised(scenario, at)
     problem, tables = about.problem, scenario.tables
     try:
         requested = {item.name: nodes_in(problem.mesh, item) for item in table.at if not isinstance(item, ProbePlace)}
