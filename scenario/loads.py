@@ -16,7 +16,6 @@ from symplex.fem.actions.mass import nodal_masses
 from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.structures.moments import Moment
 from symplex.fem.system import Load
-from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import History, Timed
 from symplex.scenario.prescribed import factor
 from symplex.scenario.selections import group_in
@@ -123,12 +122,6 @@ class NodalLoadTable(_LoadTable):
             force = framed.shares(nodes)[:, None] * force
         return NodalForce(nodes, force) if history is None else NodalLoad(nodes, force, history)
 
-    def amplitudes(self, mesh: Mesh, q: Array) -> Array:
-        """Return the forces [n, 3] in N at positions [n, 3] where its factor is 1."""
-        out = np.zeros_like(q)
-        out[mesh.nodes_of(group_in(mesh, self.body, self.group))] = self.force
-        return out
-
 
 class TractionTable(_LoadTable):
     """A force per undeformed area of faces, of constant direction."""
@@ -141,13 +134,6 @@ class TractionTable(_LoadTable):
         faces = world.mesh.faces_of(group)
         load = SurfaceTraction(world.mesh.points, faces, self.traction, 1.0 if history is None else history)
         return NodalForce(load.nodes, load.forces) if history is None else load
-
-    def amplitudes(self, mesh: Mesh, q: Array) -> Array:
-        """Return the forces [n, 3] in N at positions [n, 3] where its factor is 1."""
-        traction = SurfaceTraction(mesh.points, mesh.faces_of(group_in(mesh, self.body, self.group)), self.traction)
-        out = np.zeros_like(q)
-        out[traction.nodes] = traction.forces
-        return out
 
 
 class PressureTable(_LoadTable):
@@ -164,11 +150,6 @@ class PressureTable(_LoadTable):
     def load(self, world: Builder, group: str, history: Factor | None) -> Energy | Load:
         """Return the pressure on faces."""
         return Pressure(world.mesh.faces_of(group), self.pressure, 1.0 if history is None else history)
-
-    def amplitudes(self, mesh: Mesh, q: Array) -> Array:
-        """Return the forces [n, 3] in N at positions [n, 3] where its factor is 1."""
-        faces = mesh.faces_of(group_in(mesh, self.body, self.group))
-        return Pressure(faces, self.pressure)(0.0, q, np.zeros_like(q))
 
 
 class _BodyForceTable(_LoadTable):
