@@ -55,3 +55,22 @@ def test_andrews_squeezer_against_published_angles(run_script, tmp_path):
     assert abs(numbers["orders"][-1] - 2.0) < 0.01
     assert numbers["error extrapolated from the last two"] < 1e-6
     assert numbers["largest violation of a joint"] < 1e-13
+
+
+@pytest.mark.slow
+def test_a_rotor_against_theory_and_published_tables(run_script, tmp_path):
+    numbers = run_script("rotor.py", tmp_path, "--turns", "3")
+    for speed in ("3", "6", "12"):
+        found, published = (numbers[f"clamped, speed {speed}: {what}"] for what in ("frequencies", "published"))
+        np.testing.assert_allclose(found, published, rtol=2e-3)
+        np.testing.assert_allclose(numbers[f"clamped, speed {speed}: theory"], published, atol=1e-4)
+    first, second = numbers["hinged: largest relative difference of the first and second frequency"]
+    assert first < 2e-4
+    assert second < 3e-3
+    np.testing.assert_allclose(
+        numbers["rigid blade: lag and flap over the speed"], numbers["rigid blade: exact"], rtol=1e-6
+    )
+    assert abs(numbers["rotor: the same, relative to the mode"] - 1.0) < 1e-3
+    assert numbers["rotor: work of the dampers in J"] < 0.0
+    assert numbers["rotor: largest difference of energy and work over the kinetic energy"] < 1e-13
+    assert numbers["rotor: largest violation of a joint"] < 1e-12
