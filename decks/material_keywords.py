@@ -88,6 +88,30 @@ def _constants(reading: Reading, block: Block, count: int) -> list[float]:
     return rows[0][:count]
 
 
+def _take_plastic(reading: Reading, block: Block) -> None:
+    kind = block.parameters.get("HARDENING", "ISOTROPIC").upper().replace(" ", "")
+    if kind != "ISOTROPIC":
+        raise UnsupportedKeyword(f"hardening with HARDENING='{kind}' is not supported")
+    reading.material_of().yields = _hardening(block)
+
+
+def _hardening(block: Block) -> tuple[tuple[float, float], ...]:
+    """Return plastic strains and yield stresses of a table, of the first temperature if there are several."""
+    rows: list[tuple[float, float]] = []
+    temperatures: set[str] = set()
+    for line in block.lines:
+        stress, strain, temperature, *more = *fields(line, 4), ""
+        if any(more):
+            raise UnsupportedKeyword("yield stresses that depend on the rate or on fields are not supported")
+        temperatures.add(temperature)
+        rows.append((real(strain) if strain else 0.0, real(stress)))
+    if len(temperatures) > 1:
+        raise UnsupportedKeyword("yield stresses that depend on temperature are not supported")
+    if not rows:
+        raise ValueError(f"a *{block.keyword} has no yield stress")
+    return tuple(rows)
+
+
 def _take_expansion(reading: Reading, block: Block) -> None:
     reading.account.add_without_meaning(block.path, block.line, block.last)
     reading.material_of().expands = True
@@ -208,6 +232,14 @@ MATERIAL_KEYWORDS = {
     ),
     "DENSITY": Keyword(
         _take_density, (), "constant, as those of `*ELASTIC`", _MODEL, Once("density", owner="material")
+    ),
+    "PLASTIC": Keyword(
+        _take_plastic,
+        ("HARDENING", "DATATYPE", "NUMBERBACKSTRESSES", "RATE"),
+        "`yield_table`: a metal of J2 plasticity; static steps become motions of kind `static` through all earlier "
+        "ones",
+        _MODEL,
+        Once("plasticity", owner="material"),
     ),
     "EXPANSION": Keyword(
         _take_expansion,

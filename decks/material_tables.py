@@ -12,7 +12,7 @@ Table = dict[str, Any]
 _ANY_DENSITY = 1000.0  # kg/m³, where only a static equilibrium is requested, which has nothing to do with it
 
 
-def material_table(material: MaterialData, axes: Axes | None, units: Units, large: bool) -> Table:
+def material_table(material: MaterialData, axes: Axes | None, units: Units, large: bool, flows: bool) -> Table:
     """Return the table of a material.
 
     Parameters
@@ -24,6 +24,8 @@ def material_table(material: MaterialData, axes: Axes | None, units: Units, larg
     units : Units
     large : bool
         Whether displacements may be large.
+    flows : bool
+        Whether metals flow; in vibrations they are elastic.
 
     Raises
     ------
@@ -31,6 +33,8 @@ def material_table(material: MaterialData, axes: Axes | None, units: Units, larg
         If it has no elasticity.
     """
     density = _ANY_DENSITY if material.density is None else material.density * units.density
+    if material.yields and (material.formula or material.stiffness or material.engineering):
+        raise UnsupportedKeyword(f"the material '{material.name}' flows, so its elasticity must be isotropic")
     if material.formula:
         constants = {
             # D are one over a pressure.
@@ -42,6 +46,14 @@ def material_table(material: MaterialData, axes: Axes | None, units: Units, larg
         return _anisotropic(material, axes, units, large) | {"density": density}
     if material.young is None:
         raise UnsupportedKeyword(f"the material '{material.name}' has no elasticity")
+    if material.yields and flows:
+        table = [[strain, stress * units.stress] for strain, stress in material.yields]
+        return {
+            "young": material.young * units.stress,
+            "poisson": material.poisson,
+            "density": density,
+            "yield_table": table,
+        }
     law = "saint-venant-kirchhoff" if large else "linear-elastic"
     return {"law": law, "young": material.young * units.stress, "poisson": material.poisson, "density": density}
 

@@ -106,7 +106,7 @@ class SupportTables:
 
     def _final(self, value: Value) -> float:
         """Return where a support that has an equation is."""
-        if value.value and (self._courses.moves or value.is_velocity):
+        if value.value and (self._courses.changes or value.is_velocity):
             raise UnsupportedKeyword(
                 "a support that moves in a direction oblique to the axes, or of a shell, is not supported"
             )
@@ -134,8 +134,8 @@ class SupportTables:
 
     def _motion(self, vector: tuple[float, ...], amplitude: str, number: int) -> Table:
         displacement = np.array(vector) * self._units.length
-        duration = self._step.period * self._units.time
-        if not self._courses.moves or number < self._step.number:
+        duration = self._courses.duration * self._units.time
+        if not self._courses.changes or number < self._step.number:
             displacement = displacement * self._courses.final(amplitude, number)
             history = {"kind": "table", "times": [0.0, duration], "factors": [1.0, 1.0]}
             return {"displacement": displacement.tolist(), "history": history, "interpolation": "linear"}

@@ -57,6 +57,7 @@ from symplex.fem.solids.plastic_points import (
 )
 
 _SMALLEST = 2e-7  # δ: mean |ΔE| of a cell below which its stress is the mean of both ends
+_YIELDING = 1e-10  # of the stress: by how much a point yields that has the tangent of one
 NUMBERS = 7  # of the internal variables of a point: Cp⁻¹ (11, 22, 33, 12, 13, 23) and α
 
 
@@ -176,7 +177,7 @@ def set_elasticities(F, z, w, elastic, averaged, frozen, constants, points, D, u
         if not frozen:
             x, slope = flow(np.sqrt(1.5) * size, z[g, 6], mu, constants, points)
         q, mu_t = 1.0, mu
-        if x > 0.0:
+        if 3.0 * mu * x > _YIELDING * size:  # what merely rounds to yielding unloads with the elastic tangent
             q, mu_t = 1.0 - 3.0 * mu * x / (np.sqrt(1.5) * size), mu * slope / (3.0 * mu + slope)
         theta = strains[0] + strains[1] + strains[2]
         stresses = (q * s[0] + bulk * theta, q * s[1] + bulk * theta, q * s[2] + bulk * theta)
