@@ -65,6 +65,7 @@ class MaterialData:
     formula: str = ""
     constants: dict[str, float] = field(default_factory=dict)
     yields: tuple[tuple[float, float], ...] = ()  # plastic strains and yield stresses of a metal that flows
+    metal: dict[str, float] = field(default_factory=dict)  # the keys of a scenario that go with them
     density: float | None = None
     expands: bool = False
     by_temperature: Where | None = None  # where constants are given for several temperatures

@@ -47,15 +47,20 @@ def material_table(material: MaterialData, axes: Axes | None, units: Units, larg
     if material.young is None:
         raise UnsupportedKeyword(f"the material '{material.name}' has no elasticity")
     if material.yields and flows:
-        table = [[strain, stress * units.stress] for strain, stress in material.yields]
-        return {
-            "young": material.young * units.stress,
-            "poisson": material.poisson,
-            "density": density,
-            "yield_table": table,
-        }
+        return _metal(material, material.young, units) | {"poisson": material.poisson, "density": density}
     law = "saint-venant-kirchhoff" if large else "linear-elastic"
     return {"law": law, "young": material.young * units.stress, "poisson": material.poisson, "density": density}
+
+
+def _metal(material: MaterialData, young: float, units: Units) -> Table:
+    """Return what makes a material a metal that flows."""
+    scales = dict.fromkeys(("power_modulus", "back_modulus", "saturation_stress"), units.stress)
+    scales["reference_rate"] = 1.0 / units.time
+    keys = {key: value * scales.get(key, 1.0) for key, value in material.metal.items()}
+    table = {"young": young * units.stress}
+    if {"power_modulus", "saturation_stress"} & {*keys}:
+        return table | {"yield_stress": material.yields[0][1] * units.stress} | keys
+    return table | {"yield_table": [[strain, stress * units.stress] for strain, stress in material.yields]} | keys
 
 
 def _anisotropic(material: MaterialData, axes: Axes | None, units: Units, large: bool) -> Table:

@@ -59,7 +59,7 @@ class SolidFields(Copyable):
     are those of the averaged stress.
 
     Of metals that flow there is ``plastic_strain``, the equivalent plastic strain, which is zero in all others,
-    ``temperature``, zero where nothing is heated, and ``back_stress``, the deviatoric one of the Kirchhoff stress; their
+    ``temperature``, zero where nothing is heated, and ``back_stress``, deviatoric and of the Kirchhoff stress; their
     energy density is what they store. The Cauchy stress is that of the law and of Maxwell elements; of
     Rayleigh's and viscous damping it has nothing.
     Tensors have the components xx, yy, zz, xy, yz, xz (VTK's order). ``strain`` is Green's and Lagrange's,

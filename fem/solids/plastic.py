@@ -59,8 +59,8 @@ class Plastic(Inelastic):
     change the momenta.
 
     The hardening may add a rate, a back stress and heating; the flow stress is then that of the temperature at the
-    start of an increment. An increment dissipates ∫ σ dα ≥ 0, the plastic work less what a back stress stores, of which a
-    real metal turns some 90 % into heat. With a rate or softening, by which metals flow on where nothing is deformed,
+    start of an increment. An increment dissipates ∫ σ dα ≥ 0, the plastic work less what a back stress stores, of which
+    a real metal turns some 90 % into heat. With a rate or softening, by which metals flow on where nothing is deformed,
     the dissipation is what work and stored energy leave: then it is no less than zero only in increments of small
     strains. In methods with discrete gradients work, stored energy and dissipation balance to round-off. The return is
     of first order in time.

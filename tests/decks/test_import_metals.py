@@ -85,7 +85,12 @@ def test_motions_of_metals_begin_at_rest(tmp_path):
 @pytest.mark.parametrize(
     ("metal", "steps", "why"),
     [
-        ("*PLASTIC, HARDENING=JOHNSON COOK\n240.,1220.,.66,0.77\n", pulled(0.1), "JOHNSONCOOK"),
+        ("*PLASTIC, HARDENING=JOHNSON COOK\n2e8,1e9,.66,0.77,1500.,300.\n", pulled(0.1), "softening by temperature"),
+        ("*PLASTIC, HARDENING=USER\n4e8, 0.\n", pulled(0.1), "HARDENING='USER'"),
+        ("*PLASTIC, HARDENING=KINEMATIC\n4e8, 0.\n5e8, .1\n5e8, .2\n", pulled(0.1), "more than two points"),
+        ("*PLASTIC, HARDENING=COMBINED, NUMBER BACKSTRESSES=2\n4e8, 0.\n", pulled(0.1), "several back stresses"),
+        ("*PLASTIC, RATE=1.0\n4e8, 0.\n", pulled(0.1), "one of several rates"),
+        (METAL + "*RATE DEPENDENT, TYPE=YIELD RATIO\n1., 0.\n", pulled(0.1), "TYPE='YIELDRATIO'"),
         ("*PLASTIC\n4e8, 0., 20.\n3e8, 0., 100.\n", pulled(0.1), "depend on temperature"),
         ("*PLASTIC\n4e8, 0., 20., 3.\n", pulled(0.1), "depend on the rate"),
         ("*PLASTIC\n4e8, 0.\n3e8, 0.1\n", pulled(0.1), "softening depends on the mesh"),
@@ -105,3 +110,50 @@ def test_a_metal_whose_elasticity_differs_by_direction_is_refused(tmp_path):
     lines[at : at + 2] = ["*ELASTIC, TYPE=ENGINEERING CONSTANTS", "2e11,2e11,2e11,.3,.3,.3,8e10,8e10,", "8e10"]
     imported = import_deck(write(tmp_path, "\n".join(lines)), tmp_path / "out")
     assert any("elasticity must be isotropic" in one for one in missed(imported))
+
+
+@pytest.mark.parametrize(
+    ("metal", "keys"),
+    [
+        ("*PLASTIC, HARDENING=KINEMATIC\n4e8, 0.\n5e8, .1\n", {"yield_table": [[0.0, 4e8]], "back_modulus": 1e9}),
+        (
+            "*PLASTIC, HARDENING=COMBINED\n4e8, 0.\n5e8, .1\n*CYCLIC HARDENING\n4e8, 0.\n6e8, .5\n",
+            {"yield_table": [[0.0, 4e8], [0.5, 6e8]], "back_modulus": 1e9},
+        ),
+        (
+            "*PLASTIC, HARDENING=COMBINED, DATA TYPE=PARAMETERS, NUMBER BACKSTRESSES=1\n4e8, 2e10, 300.\n"
+            "*CYCLIC HARDENING, PARAMETERS\n4e8, 1e8, 9.\n",
+            {
+                "yield_stress": 4e8,
+                "saturation_stress": 5e8,
+                "saturation_rate": 9.0,
+                "back_modulus": 2e10,
+                "recovery": 300.0,
+            },
+        ),
+        (
+            "*PLASTIC, HARDENING=JOHNSON COOK\n2e8,1e9,.66,0.77\n*RATE DEPENDENT, TYPE=JOHNSON COOK\n0.03,1.\n",
+            {"yield_stress": 2e8, "power_modulus": 1e9, "power": 0.66, "reference_rate": 1.0, "rate_factor": 0.03},
+        ),
+        (
+            METAL + "*RATE DEPENDENT\n40., 5.\n",
+            {"yield_table": [[0.0, Y], [1.0, Y + H]], "reference_rate": 40.0, "rate_exponent": 0.2},
+        ),
+    ],
+)
+def test_hardening_of_all_kinds(tmp_path, metal, keys):
+    imported = import_deck(write(tmp_path, bar((1, 1, 1), model=metal) + pulled(0.02)), tmp_path / "out")
+    assert not imported.missed
+    material = tables_of(imported)["body"][0]["material"]
+    assert {key: value for key, value in material.items() if key not in ("young", "poisson", "density")} == keys
+
+
+def test_a_back_stress_is_that_of_the_table_in_both_directions(tmp_path):
+    metal = "*PLASTIC, HARDENING=KINEMATIC\n4e8, 0.\n6e8, .1\n"
+    text = bar((1, 1, 1), model=metal) + pulled(0.08) + pulled(0.04)
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    problem, end = end_of(imported, 2)
+    part, z = problem.system.inelastic["part"], end.internal["part"]
+    J = np.linalg.det(part.solid.deformation_gradients(end.q))
+    plastic = np.log1p(0.01) - part.cauchy(end.q, z)[0, 0, 0] * J[0] / E
+    assert part.cauchy(end.q, z)[0, 0, 0] * J[0] == pytest.approx(2e9 * plastic - 4e8, rel=1e-6)
