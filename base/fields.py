@@ -27,6 +27,8 @@ OF_SOLIDS = {
     "principal_stresses": Field("principal stresses", "Pa", ("1", "2", "3")),
     "von_mises": Field("von Mises stress", "Pa"),
     "plastic_strain": Field("equivalent plastic strain", ""),
+    "temperature": Field("temperature", "K"),
+    "back_stress": Field("back stress", "Pa", COMPONENTS),
     "energy_density": Field("energy density", "J/m³"),
 }
 # Of beams, in the middle of each element, along and about the axes of its section.

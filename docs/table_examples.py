@@ -88,6 +88,11 @@ _MATERIALS = (
     "young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }, { ratio = 0.1, time = 1 }]",
     "young = 1e7, poisson = 0.4, density = 1000, viscous = [{ modulus = 1e6, time = 0.01 }]",
     "young = 117e9, poisson = 0.35, density = 8930, yield_stress = 0.4e9, hardening = 0.1e9",
+    "young = 124e9, poisson = 0.34, density = 8960, yield_stress = 9e7, power_modulus = 2.92e8, power = 0.31, "
+    "reference_rate = 1.0, rate_factor = 0.025, heat_capacity = 383, heat_fraction = 0.9, temperature = 293.15, "
+    "melting_temperature = 1356, reference_temperature = 293.15, softening_exponent = 1.09",
+    "young = 200e9, poisson = 0.3, density = 7850, yield_stress = 2.5e8, back_modulus = 2e10, recovery = 100.0",
+    "young = 200e9, poisson = 0.3, density = 7850, yield_stress = 2.5e8, reference_rate = 40.4, rate_exponent = 0.2",
     "young = 70e9, poisson = 0.33, density = 2700, yield_stress = 2.4e8, saturation_stress = 3e8, saturation_rate = 9",
     "young = 210e9, poisson = 0.3, density = 7850, yield_table = [[0, 2.5e8], [0.05, 3.5e8], [0.2, 4.5e8]]",
     'law = "mooney-rivlin", c10 = 3e5, c01 = 1e5, bulk = 1e8, density = 1100',

@@ -695,6 +695,19 @@ def calls() -> dict[str, Call]:
         "Hardening": _call(
             sx.Hardening, harden, yield_stress=1.0, modulus=0.1, saturation_stress=2.0, saturation_rate=3.0
         ),
+        **{
+            f"Hardening.{name}": _call(method, harden, **values)
+            for name, method, values in (
+                ("with_rate", sx.Hardening(1.0).with_rate, {"reference": 1.0, "factor": 0.02}),
+                ("with_back_stress", sx.Hardening(1.0).with_back_stress, {"modulus": 2.0, "recovery": 3.0}),
+                ("with_heating", sx.Hardening(1.0).with_heating, {"heat_capacity": 400.0, "fraction": 0.9}),
+                (
+                    "with_softening",
+                    sx.Hardening(1.0).with_heating(400.0).with_softening,
+                    {"melting": 1300.0, "exponent": 1.1},
+                ),
+            )
+        },
         "Hardening.table": _call(sx.Hardening.table, harden, strains=[0.0, 0.1], stresses=[1.0, 1.5]),
         "Viscoelastic": _call(sx.Viscoelastic, relax, solid=ELASTIC, moduli=[10.0, 5.0], times=[0.1, 1.0]),
         "Viscoelastic.prony": _call(sx.Viscoelastic.prony, relax, solid=ELASTIC, ratios=[0.3, 0.2], times=[0.1, 1.0]),
