@@ -45,8 +45,14 @@ OF_SHELLS = {
     "transverse_force_1": Field("transverse shear force along axis 1", "N/m"),
     "transverse_force_2": Field("transverse shear force along axis 2", "N/m"),
 }
+# Of bonds, in each of them: the part of the fracture energy that is dissipated, and how far it is open.
+OF_BONDS = {
+    "damage": Field("damage", ""),
+    "opening": Field("opening", "m", kind="length"),
+}
 FIELDS = (
     OF_SOLIDS
+    | OF_BONDS
     | OF_BEAMS
     | OF_SHELLS
     | {

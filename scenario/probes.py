@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from symplex.base.quantities import ZERO, Name, Text, Triple, vector, whole
 from symplex.fem.outputs.field_probes import Motion
 from symplex.fem.outputs.force_probes import OfBars, OfBeams
+from symplex.fem.outputs.inelastic_probe import OfBonds
 from symplex.fem.outputs.probe import Reduction
 from symplex.fem.outputs.solid_fields import Quantity
 from symplex.scenario.messages import place
@@ -20,7 +21,7 @@ Event = Literal["onset", "peak"]
 if TYPE_CHECKING:
     _Quantity = str
 else:
-    _Quantity = Literal[Motion, "rotation", Quantity, OfBars, OfBeams]
+    _Quantity = Literal[Motion, "rotation", Quantity, OfBars, OfBonds, OfBeams]
 _COMPONENTS = Literal["x", "y", "z", "xx", "yy", "zz", "xy", "yz", "xz", "1", "2", "3", "norm"]
 _MOST_PLACES = 1000
 
@@ -47,7 +48,7 @@ class ProbeTable(Entry):
     ] = None
     group: Annotated[Text | None, "Group of its mesh."] = None
     members: Annotated[
-        list[Annotated[int, whole(0, 2**31 - 1)]] | None, "Of trusses, beams and springs: numbers from 0."
+        list[Annotated[int, whole(0, 2**31 - 1)]] | None, "Of trusses, beams, springs and cohesive faces: numbers from 0."
     ] = None
     support: Annotated[
         Text | None,
@@ -61,8 +62,9 @@ class ProbeTable(Entry):
     ] = None
     quantities: Annotated[
         list[_Quantity] | None,
-        'By default `["displacement"]`, of members and springs `["axial_force"]`; `axial_stress` and `elongation` are '
-        "of trusses and springs, forces, moments and torque of members of beams, along and about the axes of their "
+        'By default `["displacement"]`, of members and springs `["axial_force"]`, of cohesive faces `["damage"]`; '
+        "`axial_stress` and `elongation` are of trusses and springs, `plastic_strain` also of members that yield, "
+        "`damage` and `opening` of bonds that break, forces, moments and torque of members of beams, along and about the axes of their "
         "section, `rotation` of their nodes.",
     ] = None
     components: Annotated[

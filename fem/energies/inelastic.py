@@ -50,6 +50,18 @@ class Inelastic(Copyable, ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} has no energy of an increment.")
 
+    def fields(self, q: Array, z: Array) -> dict[str, Array]:
+        """Return what probes and results show of the stencils, numbers [m] by name: here nothing.
+
+        Parameters
+        ----------
+        q : float64 [n, dim]
+            Positions in m.
+        z : float64
+            Internal variables there.
+        """
+        return {}
+
     @abstractmethod
     def stored(self, q: Array, z: Array) -> float:
         """Return ψ in J."""
