@@ -27,7 +27,7 @@ from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.fem.measures.separation import BreakingBar
 from symplex.fem.outputs.forces import Acting
 from symplex.fem.outputs.solid_fields import SolidFields
-from symplex.fem.solids.plastic import Plastic, solids_in
+from symplex.fem.solids.plastic import Flowing, solids_in
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.structures.outlines import skin_of
@@ -648,7 +648,7 @@ def _material(name: str, solid: Solid, system: System) -> str:
     moduli = f", E = {si(material.young, 'Pa')}, ν = {material.poisson:.3f}" if material.isotropic else ", fibres"
     waves = f"waves {material.wave_speed:.5g} m/s"
     flowing = system.inelastic.get(name)
-    if isinstance(flowing, Plastic):
+    if isinstance(flowing, Flowing):
         moduli += f", yields at {si(float(flowing.hardening.yield_stress(0.0)), 'Pa')}"
     if isinstance(relaxing, Viscoelastic):
         # The overstress is deviatoric: λ + 2 μ of the law becomes λ + 2 μ + 4/3 Σ μ_i.

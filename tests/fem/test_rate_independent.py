@@ -20,6 +20,7 @@ from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.equilibria.quasi_static import Static
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.midpoint import Midpoint
+from symplex.time.solvers.newton import Newton
 
 E, SIGMA, H, C, AREA = 200e9, 2e8, 5e9, 1e10, 1e-4
 EPS = np.finfo(float).eps
@@ -267,7 +268,9 @@ def test_methods_agree_and_resume_to_the_last_bit(name):
     system, state = moving(name)
     dt, duration = MOTIONS[name]
     works = []
-    for method in (EnergyMomentum(dt / 4), Midpoint(dt / 4), Newmark(dt / 32)):
+    # A discrete gradient over a kink has the round-off of energies, divided by the increment.
+    loose = Newton(tolerance=1e-9)
+    for method in (EnergyMomentum(dt / 4, newton=loose), Midpoint(dt / 4), Newmark(dt / 32)):
         motion = method.start(system, state)
         middle = motion.advance(duration / 4)
         resumed = method.resume(system, motion.checkpoint())
