@@ -45,6 +45,7 @@ OF_SHELLS = {
     "transverse_force_1": Field("transverse shear force along axis 1", "N/m"),
     "transverse_force_2": Field("transverse shear force along axis 2", "N/m"),
 }
+GONE = "gone"  # 1 of elements that have eroded, which pictures leave out
 # Of bonds, in each of them: the part of the fracture energy that is dissipated, and how far it is open.
 OF_BONDS = {
     "damage": Field("damage", ""),
@@ -53,6 +54,7 @@ OF_BONDS = {
 FIELDS = (
     OF_SOLIDS
     | OF_BONDS
+    | {GONE: Field("eroded elements", "")}
     | OF_BEAMS
     | OF_SHELLS
     | {

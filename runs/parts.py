@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.columns import Column, Kind, components, vector_columns
-from symplex.base.fields import OF_BEAMS, OF_BONDS, OF_SHELLS, OF_SOLIDS
+from symplex.base.fields import GONE, OF_BEAMS, OF_BONDS, OF_SHELLS, OF_SOLIDS
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
 from symplex.fem.couplings.cohesive import CohesiveFaces
@@ -27,6 +27,7 @@ from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.fem.measures.separation import BreakingBar
 from symplex.fem.outputs.forces import Acting
 from symplex.fem.outputs.solid_fields import SolidFields
+from symplex.fem.solids.eroding import Eroding
 from symplex.fem.solids.plastic import Flowing, solids_in
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscoelastic import Viscoelastic
@@ -160,11 +161,24 @@ class BodyPart(Part):
         return joined_values(self.solids, values)
 
     def field(self, name: str, state: State, parts: Parts) -> Array | None:
-        """Return a quantity of stress or strain."""
+        """Return a quantity of stress or strain, or, where some may go, which elements are gone."""
+        if name == GONE:
+            return self._gone(state, parts.eroding)
         if name not in OF_SOLIDS:
             return None
         fields = parts.solid_fields
         return self.joined({key: fields.of_elements(name, state, key) for key in self.solids})
+
+    def _gone(self, state: State, eroding: Mapping[str, Eroding]) -> Array | None:
+        """Return 1 for each element that is gone, 0 for others; None if none of the body may go."""
+        if not eroding.keys() & self.solids.keys():
+            return None
+        return self.joined(
+            {
+                key: eroding[key].gone(state.internal[key]).astype(float) if key in eroding else np.zeros(len(solid.nodes))
+                for key, solid in self.solids.items()
+            }
+        )
 
     @property
     def elements(self) -> dict[str, int]:
@@ -550,12 +564,17 @@ class Parts(Sequence[Part]):
         """Return the requested fields of cells, by name and part."""
         found = {}
         of_solids = (name for name in requested if name in OF_SOLIDS and name != "von_mises")
-        names = ("von_mises", *of_solids, *OF_BONDS, *OF_BEAMS, *OF_SHELLS)
+        names = ("von_mises", *of_solids, GONE, *OF_BONDS, *OF_BEAMS, *OF_SHELLS)
         for name in (name for name in names if name in requested):
             values = {part.name: part.field(name, state, self) for part in self}
             if there := {part: value for part, value in values.items() if value is not None}:
                 found[name] = there
         return found
+
+    @cached_property
+    def eroding(self) -> dict[str, Eroding]:
+        """The bodies' parts of which elements may go, by name."""
+        return {name: part for name, part in self._system.inelastic.items() if isinstance(part, Eroding)}
 
     def rotations(self, state: State, requested: Collection[str]) -> Iterator[tuple[str, Array]]:
         """Yield the rotation vectors [n, 3] in rad of nodes of beams and shells, if requested; zero at others."""
@@ -649,7 +668,8 @@ def _material(name: str, solid: Solid, system: System) -> str:
     waves = f"waves {material.wave_speed:.5g} m/s"
     flowing = system.inelastic.get(name)
     if isinstance(flowing, Flowing):
-        moduli += f", yields at {si(float(flowing.hardening.yield_stress(0.0)), 'Pa')}"
+        limit = f", goes at a plastic strain of {flowing.failure_strain:g}" if isinstance(flowing, Eroding) else ""
+        moduli += f", yields at {si(float(flowing.hardening.yield_stress(0.0)), 'Pa')}{limit}"
     if isinstance(relaxing, Viscoelastic):
         # The overstress is deviatoric: λ + 2 μ of the law becomes λ + 2 μ + 4/3 Σ μ_i.
         at_once = sqrt(material.wave_speed**2 + 4.0 / 3.0 * relaxing.moduli.sum() / material.density)

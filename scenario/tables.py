@@ -62,6 +62,7 @@ UsualField = Literal[
     "gap",
     "damage",
     "opening",
+    "gone",
 ]
 # Of bodies, in each element; with ``nodal_`` before it averaged at nodes.
 _OF_SOLIDS = (*(name for name in OF_SOLIDS if name != "von_mises"), *(f"nodal_{name}" for name in OF_SOLIDS))
