@@ -88,6 +88,7 @@ _MATERIALS = (
     "young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }, { ratio = 0.1, time = 1 }]",
     "young = 1e7, poisson = 0.4, density = 1000, viscous = [{ modulus = 1e6, time = 0.01 }]",
     "young = 117e9, poisson = 0.35, density = 8930, yield_stress = 0.4e9, hardening = 0.1e9",
+    "young = 70e9, poisson = 0.33, density = 2700, yield_stress = 2.4e8, failure_strain = 0.5",
     "young = 70e9, poisson = 0.33, density = 2700, yield_stress = 2.4e8, saturation_stress = 3e8, saturation_rate = 9",
     "young = 210e9, poisson = 0.3, density = 7850, yield_table = [[0, 2.5e8], [0.05, 3.5e8], [0.2, 4.5e8]]",
     'law = "mooney-rivlin", c10 = 3e5, c01 = 1e5, bulk = 1e8, density = 1100',
@@ -185,6 +186,22 @@ mass = "consistent"
 """,
             """
 [[truss]]
+name = "brace"
+mesh = { line = 2.0, bars = 1 }
+section = 1e-4
+material = { young = 210e9, density = 7850, yield_stress = 2.5e8, hardening = 1e9, back_stress_modulus = 2e9 }
+""",
+            """
+[[truss]]
+name = "net"
+mesh = { ring = 0.3, bars = 24 }
+stiffness = 1e6
+member_mass = 0.01
+strength = 2e3
+fracture_energy = 10
+""",
+            """
+[[truss]]
 name = "rope"
 mesh = { line = 10.0, bars = 20 }
 stiffness = 2e4
@@ -262,6 +279,8 @@ at = [1, 0, 0.1]
 to_body = "block"
 to_at = [0.9, 0, 0.2]
 stiffness = 1e4
+strength = 50
+fracture_energy = 1
 """,
             """
 [[spring]]
@@ -271,6 +290,32 @@ group = "x_max"
 to_body = "block"
 to_group = "z_max"
 stiffness = 1e4
+""",
+        ]
+    },
+    "cohesive": {
+        "": [
+            """
+[[cohesive]]
+name = "glue"
+body = "block"
+group = "z_min"
+to = "beam"
+to_group = "z_max"
+strength = 5e6
+fracture_energy = 300
+stiffness = 1e12
+shear_ratio = 0.8
+tolerance = 1e-6
+""",
+            """
+[[cohesive]]
+name = "weld"
+body = "block"
+to = "beam"
+strength = 2e8
+fracture_energy = 5e3
+law = "exponential"
 """,
         ]
     },
