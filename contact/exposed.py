@@ -55,10 +55,7 @@ class ExposedSurface(Copyable):
         """
         known = {} if internal is None else internal
         return Surface.join(
-            [
-                body if isinstance(body, Surface) else self._of(name, body, known)
-                for name, body in self._bodies.items()
-            ]
+            [body if isinstance(body, Surface) else self._of(name, body, known) for name, body in self._bodies.items()]
         )
 
     def _of(self, name: str, parts: Mapping[str, Eroding | Solid], internal: Mapping[str, Array]) -> Surface:

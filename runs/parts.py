@@ -175,7 +175,9 @@ class BodyPart(Part):
             return None
         return self.joined(
             {
-                key: eroding[key].gone(state.internal[key]).astype(float) if key in eroding else np.zeros(len(solid.nodes))
+                key: eroding[key].gone(state.internal[key]).astype(float)
+                if key in eroding
+                else np.zeros(len(solid.nodes))
                 for key, solid in self.solids.items()
             }
         )
@@ -247,7 +249,9 @@ class BondsPart(Part):
         super().__init__(name)
         self._bonds = bonds
         half = bonds.nodes.shape[1] // 2
-        self._kind = next(kind for kind, shape in SHAPE_FUNCTIONS.items() if kind in _FACES and len(shape.nodes) == half)
+        self._kind = next(
+            kind for kind, shape in SHAPE_FUNCTIONS.items() if kind in _FACES and len(shape.nodes) == half
+        )
 
     @property
     def energies(self) -> tuple[str, ...]:

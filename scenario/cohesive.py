@@ -43,7 +43,8 @@ class CohesiveTable(Entry):
     stiffness: Annotated[
         float | None,
         positive("Pa/m"),
-        "Of intact bonds of a bilinear law; by default 10 T0²/Gc: damage begins at a twentieth of the opening at failure.",
+        "Of intact bonds of a bilinear law; by default 10 T0²/Gc: damage begins at a twentieth of the opening at "
+        "failure.",
     ] = None
     law: Annotated[
         Literal["bilinear", "exponential"],
@@ -114,8 +115,8 @@ def bonded_faces(table: CohesiveTable, mesh: Mesh) -> tuple[IntArray, IntArray]:
         k = int(np.argmin(away))
         at = ", ".join(f"{x:.6g}" for x in mesh.points[nodes[k]])
         raise ScenarioError(
-            f"no face of '{table.body}' lies on a face of '{table.to}' with the same nodes within {tolerance:.3g} m; the "
-            f"nearest nodes, at ({at}) m, are {away[k]:.3g} m apart. Move a body, give both the same mesh there, or a "
+            f"no face of '{table.body}' lies on a face of '{table.to}' with the same nodes within {tolerance:.3g} m; "
+            f"the nearest nodes, at ({at}) m, are {away[k]:.3g} m apart. Move a body, give both the same mesh there, or a "
             "larger tolerance."
         )
     if len(found) > 1:

@@ -190,7 +190,11 @@ class Touching(NamedTuple):
 
 
 def touching_body(
-    mesh: Mesh, name: str, parts: Mapping[str, Solid], v: Array, inelastic: Mapping[str, Inelastic] = MappingProxyType({})
+    mesh: Mesh,
+    name: str,
+    parts: Mapping[str, Solid],
+    v: Array,
+    inelastic: Mapping[str, Inelastic] = MappingProxyType({}),
 ) -> Touching:
     """Return what a body is for contact, given the mesh and velocities [n, 3] of all, and the strain energies of it."""
     surface = partial(_surface_of, mesh, name, parts)
@@ -256,8 +260,8 @@ def body_contact(
         if eroding:
             if table.begins == "touch":
                 raise ScenarioError(
-                    f'begins = "touch" is not supported with failure_strain, which \'{eroding[0]}\' has: the gap at rest '
-                    "of faces that open later is not known. Leave a gap between the bodies instead."
+                    f"begins = \"touch\" is not supported with failure_strain, which '{eroding[0]}' has: the gap at "
+                    "rest of faces that open later is not known. Leave a gap between the bodies instead."
                 )
             bodies = {name: touching[name].erodes or surface for name, surface in surfaces.items()}
             contact.exposes(ExposedSurface(points, bodies))

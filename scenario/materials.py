@@ -140,7 +140,8 @@ class MaterialTable(PlasticKeys, ViscousKeys):
     failure_strain: Annotated[
         float | None,
         positive("1"),
-        "Of a metal that flows: elements whose equivalent plastic strain reaches it go ([bonds.md](../bonds.md#erosion)).",
+        "Of a metal that flows: elements whose equivalent plastic strain reaches it go "
+        "([bonds.md](../bonds.md#erosion)).",
     ] = None
     constants: Annotated[dict[str, Annotated[float, number("")]], Key()] = {}  # each is a key of the material
     fibres: Annotated[

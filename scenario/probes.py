@@ -48,7 +48,8 @@ class ProbeTable(Entry):
     ] = None
     group: Annotated[Text | None, "Group of its mesh."] = None
     members: Annotated[
-        list[Annotated[int, whole(0, 2**31 - 1)]] | None, "Of trusses, beams, springs and cohesive faces: numbers from 0."
+        list[Annotated[int, whole(0, 2**31 - 1)]] | None,
+        "Of trusses, beams, springs and cohesive faces: numbers from 0.",
     ] = None
     support: Annotated[
         Text | None,
@@ -64,8 +65,8 @@ class ProbeTable(Entry):
         list[_Quantity] | None,
         'By default `["displacement"]`, of members and springs `["axial_force"]`, of cohesive faces `["damage"]`; '
         "`axial_stress` and `elongation` are of trusses and springs, `plastic_strain` also of members that yield, "
-        "`damage` and `opening` of bonds that break, forces, moments and torque of members of beams, along and about the axes of their "
-        "section, `rotation` of their nodes.",
+        "`damage` and `opening` of bonds that break, forces, moments and torque of members of beams, along and about "
+        "the axes of their section, `rotation` of their nodes.",
     ] = None
     components: Annotated[
         list[_COMPONENTS] | None,

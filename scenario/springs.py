@@ -18,7 +18,7 @@ from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import Nodes, nodes_in, nodes_named
 from symplex.scenario.table import BodyName, Entry, Need, one_of
-from symplex.scenario.trusses import LAW, BreakingKeys, LawName, breaking_bar, law_of
+from symplex.scenario.trusses import BreakingKeys, breaking_bar, law_of
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
@@ -43,7 +43,6 @@ class SpringTable(Nodes, BreakingKeys):
     to_at: Annotated[Triple | None, vector("m"), "Place of the node of that, instead of a group."] = None
     stiffness: Annotated[float, positive("N/m of each spring"), "k."]
     length: Annotated[float | None, not_negative("m"), "Natural length L; by default that of the start."] = None
-    law: Annotated[LawName, LAW] = "engineering-strain"
 
     def _check(self) -> None:
         one_of(self, ["to", "to_body"], "other end")

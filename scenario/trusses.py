@@ -194,8 +194,9 @@ class BarMaterial(PlasticKeys):
 
 
 class BreakingKeys(Entry):
-    """The keys that make bars or springs break."""
+    """The law of bars or springs, and the keys that make them break."""
 
+    law: Annotated[LawName, LAW] = "engineering-strain"
     strength: Annotated[
         float | None,
         positive("N of each"),
@@ -213,9 +214,8 @@ class BreakingKeys(Entry):
         if (self.strength is None) != (self.fracture_energy is None):
             given = "strength" if self.fracture_energy is None else "fracture_energy"
             raise ValueError(f"has {given} alone; what breaks needs strength (N) and fracture_energy (J)")
-        law = getattr(self, "law")
-        if self.breaks and law != "engineering-strain":
-            raise ValueError(f'has strength, which goes with law = "engineering-strain", not "{law}"')
+        if self.breaks and self.law != "engineering-strain":
+            raise ValueError(f'has strength, which goes with law = "engineering-strain", not "{self.law}"')
 
     def _needs_of_history(self, what: str) -> Iterable[Need]:
         message = f"{what}, which {{kind}} does not take; take another integrator, such as {{others}}."
@@ -266,7 +266,6 @@ class TrussTable(LinesTable, BreakingKeys):
     member_mass: Annotated[
         float | None, positive("kg of each member"), "Nodes without any mass need a `[[point_mass]]`."
     ] = None
-    law: Annotated[LawName, LAW] = "engineering-strain"
     prestrain: Annotated[
         float, between(-0.9, 9.0), "ε of all members at the start, of natural lengths L = l/(1 + ε)."
     ] = 0.0
@@ -286,7 +285,9 @@ class TrussTable(LinesTable, BreakingKeys):
         if self.breaks and self.stiffness is None:
             raise ValueError("has strength, which goes with stiffness (N/m), not with section and material")
         if self.yields and self.law != "engineering-strain":
-            raise ValueError(f'has a material that yields, which goes with law = "engineering-strain", not "{self.law}"')
+            raise ValueError(
+                f'has a material that yields, which goes with law = "engineering-strain", not "{self.law}"'
+            )
 
     @property
     def yields(self) -> bool:

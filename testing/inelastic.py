@@ -1,4 +1,4 @@
-"""What inelastic parts promise: the balance of an increment, no dissipation below zero, derivatives, repeated updates."""
+"""What inelastic parts promise: balance, dissipation that is not negative, derivatives, repeated updates."""
 
 from __future__ import annotations
 

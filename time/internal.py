@@ -75,7 +75,6 @@ class InternalVariables:
             dissipated.append(lost)
         return dissipated
 
-
     def expose(self, q: Array) -> list[float]:
         """Let energies follow elements that are gone, at positions q [n, dim]; return what of theirs is lost in J.
 

@@ -168,7 +168,7 @@ class InelasticBars(RateIndependent):
         self.shape = law.initial(len(self.nodes)).shape
         if not len(self.shape) or self.shape[0] != len(self.nodes):
             raise InvalidSystem(
-                f"InelasticBars: initial of {type(law).__name__} has shape {self.shape}, expected ({len(self.nodes)}, …)."
+                f"InelasticBars: {type(law).__name__}.initial has shape {self.shape}, expected ({len(self.nodes)}, …)."
             )
 
     def initial(self) -> Array:

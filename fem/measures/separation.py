@@ -23,7 +23,9 @@ from symplex.fem.assembly.pattern import Array
 from symplex.fem.measures.inelastic_bars import LengthLaw
 
 _DEFAULT = 20.0  # κf/κ0
-_GONE = 12.0  # κ/κc at which an exponential bond has 2e-4 of its strength left: there it fails, and what it stores is lost
+_GONE = (
+    12.0  # κ/κc at which an exponential bond has 2e-4 of its strength left: there it fails, and what it stores is lost
+)
 
 
 @checked

@@ -113,7 +113,10 @@ class Numbers:
         self._reduce, self._weights = tuple(reduce), weights
         self._all = self._chosen == list(range(len(parts))) and not self._has_norm
         self._double = parts == COMPONENTS
-        declared, names = FIELDS.get(quantity, Field(quantity.replace("_", " "), "")), [""] if self._single else [f"_{c}" for c in requested]
+        declared, names = (
+            FIELDS.get(quantity, Field(quantity.replace("_", " "), "")),
+            [""] if self._single else [f"_{c}" for c in requested],
+        )
         split = not self._single and max(len(labels), len(reduce)) > 1  # into a plot for each place
         places = [f"_{how}" for how in reduce] or ([""] if len(labels) == 1 else [f"_{label}" for label in labels])
         self.columns = tuple(

@@ -1,4 +1,4 @@
-"""Beams and shells of frames, groups of rigid particles: sections, plies, joints, moments; bars that yield, cohesive faces."""
+"""Beams, shells and joints of frames, groups of rigid particles; bars that yield, cohesive faces."""
 
 from symplex.base.lazy import public
 

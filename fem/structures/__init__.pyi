@@ -1,4 +1,4 @@
-"""Beams and shells of frames, groups of rigid particles: sections, plies, joints, moments; bars that yield, cohesive faces."""
+"""Beams, shells and joints of frames, groups of rigid particles; bars that yield, cohesive faces."""
 
 # Made by tests/write_stubs.py.
 from symplex.fem.couplings.cohesive import CohesiveFaces as CohesiveFaces

@@ -208,7 +208,7 @@ def test_the_area_under_a_separation_law_is_its_fracture_energy(shape):
     law = TractionSeparation(2e6, 150.0, shape=shape)
     kappa = np.linspace(0.0, law.failure, 200001)
     traction = law.secant(kappa) * kappa
-    area = np.trapezoid(traction, kappa) if hasattr(np, "trapezoid") else np.trapz(traction, kappa)
+    area = np.sum(0.5 * (traction[1:] + traction[:-1]) * np.diff(kappa))
     assert area == pytest.approx(150.0, rel=1e-6)
     assert traction.max() == pytest.approx(2e6, rel=2e-4)
     assert law.dissipated(np.array([law.failure])) == pytest.approx(150.0, rel=1e-12)

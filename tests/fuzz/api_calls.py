@@ -217,7 +217,7 @@ def relax(part: Any) -> None:
 
 
 def strain(part: Any) -> None:
-    """Take an inelastic part on the usual nodes into a system, and look at its forces and energy where it is strained."""
+    """Take an inelastic part into the usual system, and look at its forces and energy where it is strained."""
     strained = system(inelastic={"part": part})
     state = strained.state(1.01 * POINTS, V)
     finite(state.a)
@@ -681,9 +681,7 @@ def calls() -> dict[str, Call]:
         "ViscousStress": _call(sx.ViscousStress, apply, solid=ELASTIC, viscosity=0.1, bulk=0.2),
         "ViscousStress.proportional": _call(sx.ViscousStress.proportional, apply, solid=ELASTIC, time=0.01),
         "Plastic": _call(sx.Plastic, flow, solid=BRICK, hardening=sx.Hardening(0.01)),
-        "Eroding": _call(
-            sx.solids.Eroding, flow, part=sx.Plastic(BRICK, sx.Hardening(0.01)), failure_strain=0.5
-        ),
+        "Eroding": _call(sx.solids.Eroding, flow, part=sx.Plastic(BRICK, sx.Hardening(0.01)), failure_strain=0.5),
         "ExposedSurface": _call(
             sx.contact.ExposedSurface,
             lambda made: finite(made.surface().vertex_areas),
@@ -691,7 +689,11 @@ def calls() -> dict[str, Call]:
             bodies={"brick": {"brick": sx.solids.Eroding(sx.Plastic(BRICK, sx.Hardening(0.01)), 0.5)}},
         ),
         "InelasticBars": _call(
-            sx.InelasticBars, strain, pairs=PAIRS, law=sx.structures.YieldingBar(10.0, 0.1, 1.0, sx.Hardening(0.1)), dim=3
+            sx.InelasticBars,
+            strain,
+            pairs=PAIRS,
+            law=sx.structures.YieldingBar(10.0, 0.1, 1.0, sx.Hardening(0.1)),
+            dim=3,
         ),
         "YieldingBar": _call(
             sx.structures.YieldingBar,

@@ -29,8 +29,11 @@ EPS = np.finfo(float).eps
 
 def plate_and_shot(limit=0.15):
     """A plate of 4 × 4 × 2 elements, and a shot of one that flies at it."""
-    plate, shot = box((0.02, 0.02, 0.004), (4, 4, 2), split="hexahedra"), box((0.006, 0.006, 0.009), (1, 1, 1), split="hexahedra")
-    points = np.concatenate([plate.points, shot.points + [0.0065, 0.0075, 0.0043]])
+    plate, shot = (
+        box((0.02, 0.02, 0.004), (4, 4, 2), split="hexahedra"),
+        box((0.006, 0.006, 0.009), (1, 1, 1), split="hexahedra"),
+    )
+    points = np.concatenate([plate.points, np.add(shot.points, (0.0065, 0.0075, 0.0043))])
     of_plate, of_shot = plate.cells["hexahedron"], shot.cells["hexahedron"] + len(plate.points)
     solid = Solid(points, of_plate, ALUMINIUM, formulation="mean-dilatation")
     part = Eroding(Plastic(solid, Hardening(2.5e8, modulus=2e8)), limit)
