@@ -55,7 +55,7 @@ _FAMILY_OF = {
     "explicit": ("Newmark",),
     "fem": ("Energy", "System", "State"),
     "implicit": ("Midpoint", "GeneralizedAlpha", "HilberHughesTaylor"),
-    "measures": ("Bars", "Penalty"),
+    "measures": ("Bars", "InelasticBars", "Penalty"),
     "meshes": (
         "Mesh",
         "read_mesh",

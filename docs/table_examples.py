@@ -93,6 +93,7 @@ _MATERIALS = (
     "melting_temperature = 1356, reference_temperature = 293.15, softening_exponent = 1.09",
     "young = 200e9, poisson = 0.3, density = 7850, yield_stress = 2.5e8, back_modulus = 2e10, recovery = 100.0",
     "young = 200e9, poisson = 0.3, density = 7850, yield_stress = 2.5e8, reference_rate = 40.4, rate_exponent = 0.2",
+    "young = 70e9, poisson = 0.33, density = 2700, yield_stress = 2.4e8, failure_strain = 0.5",
     "young = 70e9, poisson = 0.33, density = 2700, yield_stress = 2.4e8, saturation_stress = 3e8, saturation_rate = 9",
     "young = 210e9, poisson = 0.3, density = 7850, yield_table = [[0, 2.5e8], [0.05, 3.5e8], [0.2, 4.5e8]]",
     'law = "mooney-rivlin", c10 = 3e5, c01 = 1e5, bulk = 1e8, density = 1100',
@@ -190,6 +191,22 @@ mass = "consistent"
 """,
             """
 [[truss]]
+name = "brace"
+mesh = { line = 2.0, bars = 1 }
+section = 1e-4
+material = { young = 210e9, density = 7850, yield_stress = 2.5e8, hardening = 1e9, back_stress_modulus = 2e9 }
+""",
+            """
+[[truss]]
+name = "net"
+mesh = { ring = 0.3, bars = 24 }
+stiffness = 1e6
+member_mass = 0.01
+strength = 2e3
+fracture_energy = 10
+""",
+            """
+[[truss]]
 name = "rope"
 mesh = { line = 10.0, bars = 20 }
 stiffness = 2e4
@@ -267,6 +284,8 @@ at = [1, 0, 0.1]
 to_body = "block"
 to_at = [0.9, 0, 0.2]
 stiffness = 1e4
+strength = 50
+fracture_energy = 1
 """,
             """
 [[spring]]
@@ -276,6 +295,32 @@ group = "x_max"
 to_body = "block"
 to_group = "z_max"
 stiffness = 1e4
+""",
+        ]
+    },
+    "cohesive": {
+        "": [
+            """
+[[cohesive]]
+name = "glue"
+body = "block"
+group = "z_min"
+to = "beam"
+to_group = "z_max"
+strength = 5e6
+fracture_energy = 300
+stiffness = 1e12
+shear_ratio = 0.8
+tolerance = 1e-6
+""",
+            """
+[[cohesive]]
+name = "weld"
+body = "block"
+to = "beam"
+strength = 2e8
+fracture_energy = 5e3
+law = "exponential"
 """,
         ]
     },

@@ -15,6 +15,7 @@ from symplex.base.quantities import FolderPath, not_negative, whole
 from symplex.scenario.actions import Gravity, Rod, Support
 from symplex.scenario.beams import BeamTable
 from symplex.scenario.bodies import Body
+from symplex.scenario.cohesive import CohesiveTable
 from symplex.scenario.contacts import ContactTable
 from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
@@ -59,6 +60,9 @@ UsualField = Literal[
     "contact_force",
     "contact_pressure",
     "gap",
+    "damage",
+    "opening",
+    "gone",
 ]
 # Of bodies, in each element; with ``nodal_`` before it averaged at nodes.
 _OF_SOLIDS = (*(name for name in OF_SOLIDS if name != "von_mises"), *(f"nodal_{name}" for name in OF_SOLIDS))
@@ -131,6 +135,7 @@ class Tables:
     shell: list[ShellTable] = field(default_factory=list)
     spring: list[SpringTable] = field(default_factory=list)
     tie: list[TieTable] = field(default_factory=list)
+    cohesive: list[CohesiveTable] = field(default_factory=list)
     constraint: list[ConstraintTable] = field(default_factory=list)
     velocity: list[VelocityTable] = field(default_factory=list)
     contact: list[ContactTable] = field(default_factory=list)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Self, TypeVar, final, overload
 
 import numpy as np
@@ -463,6 +463,18 @@ class ChangingInterpolatedEnergy(_Interpolated[NeighbourListEnergy], NeighbourLi
             self.version += 1
             self._follow()
         return changed
+
+    def follows(self, internal: Mapping[str, Array]) -> bool:
+        """Return whether elements are gone that the points are of (see `Energy.follows`)."""
+        return self.energy.follows(internal)
+
+    def follow(self, internal: Mapping[str, Array]) -> None:
+        """Take which elements there are."""
+        if self.energy.follows(internal):
+            self.energy.follow(internal)
+            self.list_positions, self._covered = self.list_positions[:0], ()
+            self.version += 1
+            self._follow()
 
     def add_listed(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None) -> None:
         """Add a form of the stencils in the list."""

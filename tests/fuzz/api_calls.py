@@ -27,6 +27,11 @@ BRICK = sx.Solid(
     None,
     "mean-dilatation",
 )
+YIELDING = sx.System(
+    MASS,
+    {},
+    inelastic={"bars": sx.InelasticBars(PAIRS, sx.structures.YieldingBar(10.0, 0.1, 1.0, sx.Hardening(0.1)))},
+)
 WALL = sx.HalfSpace((0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
 ROD = sx.measures.RigidBars.between(POINTS, [[0, 1]])
 RISE = sx.actions.TimeFunction.steady(0.1)
@@ -207,6 +212,14 @@ def relax(part: Any) -> None:
     """Take an inelastic part into a system, and look at its forces and its energy where it has been strained."""
     strained = system(inelastic={"part": part})
     state = strained.state(1.01 * POINTS, V, internal={"part": part.unstrained()})
+    finite(state.a)
+    finite(list(strained.energies_of(state).values()))
+
+
+def strain(part: Any) -> None:
+    """Take an inelastic part into the usual system, and look at its forces and energy where it is strained."""
+    strained = system(inelastic={"part": part})
+    state = strained.state(1.01 * POINTS, V)
     finite(state.a)
     finite(list(strained.energies_of(state).values()))
 
@@ -692,6 +705,65 @@ def calls() -> dict[str, Call]:
         "ViscousStress": _call(sx.ViscousStress, apply, solid=ELASTIC, viscosity=0.1, bulk=0.2),
         "ViscousStress.proportional": _call(sx.ViscousStress.proportional, apply, solid=ELASTIC, time=0.01),
         "Plastic": _call(sx.Plastic, flow, solid=BRICK, hardening=sx.Hardening(0.01)),
+        "Eroding": _call(sx.solids.Eroding, flow, part=sx.Plastic(BRICK, sx.Hardening(0.01)), failure_strain=0.5),
+        "ExposedSurface": _call(
+            sx.contact.ExposedSurface,
+            lambda made: finite(made.surface().vertex_areas),
+            points=BRICK.points,
+            bodies={"brick": {"brick": sx.solids.Eroding(sx.Plastic(BRICK, sx.Hardening(0.01)), 0.5)}},
+        ),
+        "InelasticBars": _call(
+            sx.InelasticBars,
+            strain,
+            pairs=PAIRS,
+            law=sx.structures.YieldingBar(10.0, 0.1, 1.0, sx.Hardening(0.1)),
+            dim=3,
+        ),
+        "YieldingBar": _call(
+            sx.structures.YieldingBar,
+            lambda law: strain(sx.InelasticBars(PAIRS, law)),
+            young=10.0,
+            section=0.1,
+            length=1.0,
+            hardening=sx.Hardening(0.1),
+            kinematic=1.0,
+        ),
+        "TractionSeparation": _call(
+            sx.measures.TractionSeparation,
+            lambda law: finite(law.secant(np.array([0.0, 0.1, 2.0]))),
+            strength=2.0,
+            fracture_energy=1.0,
+            stiffness=40.0,
+            shape="bilinear",
+        ),
+        "BreakingBar": _call(
+            sx.measures.BreakingBar,
+            lambda law: strain(sx.InelasticBars(PAIRS, law)),
+            law=sx.measures.TractionSeparation(2.0, 1.0),
+            length=1.0,
+        ),
+        "CohesiveFaces": _call(
+            sx.structures.CohesiveFaces,
+            strain,
+            faces=[[0, 1, 2]],
+            opposite=[[0, 1, 3]],
+            points=POINTS,
+            law=sx.measures.TractionSeparation(2.0, 1.0),
+            shear_ratio=0.9,
+        ),
+        "InelasticProbe": _call(
+            sx.outputs.InelasticProbe,
+            lambda made: look(made, YIELDING),
+            name="p",
+            system=YIELDING,
+            part="bars",
+            quantities=["plastic_strain"],
+            stencils=[0, 2],
+            reduce=["max"],
+        ),
+        "check_inelastic": _call(
+            sx.testing.check_inelastic, part=YIELDING.inelastic["bars"], q0=POINTS, q1=1.3 * POINTS, duration=1.0
+        ),
         "Hardening": _call(
             sx.Hardening, harden, yield_stress=1.0, modulus=0.1, saturation_stress=2.0, saturation_rate=3.0
         ),
