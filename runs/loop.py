@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, final
@@ -70,6 +70,8 @@ class Run:
         self._times = problem.scenario.times
         self._inputs = inputs_of(problem)
         self._saved = perf_counter()  # the time of the last checkpoint
+        self._happened: Mapping[str, float] = {}  # events, and the one that has ended the run
+        self._stopped = ""
         self._started: tuple[Motion, State] | None = None
         self._resumed: tuple[Motion, int] | None = None
 
@@ -95,6 +97,11 @@ class Run:
                 raise OutputError(too_early(self._problem.scenario, float(past[-1])))
             self._clock.before = checkpoint.wall_time
             motion = self._set_in_motion(lambda method, system: method.resume(system, checkpoint.motion))
+            self._happened = motion.happened
+            if motion.stopped:  # killed after its last sample: nothing is computed, or written, any more
+                self._samples.statistics = motion.statistics()
+                self._resumed = motion, checkpoint.sample
+                return
             self._samples.resume(checkpoint, motion)
             self._shown.say(f"resuming at t = {float(self._times[checkpoint.sample]):.6g} s")
             self._resumed = motion, checkpoint.sample
@@ -105,13 +112,17 @@ class Run:
             with self._clock.part("prepare"):
                 motion, first = self._resumed or self._begun()
             last = len(self._times) - 1
+            self._report_events(motion)
             for k in range(first + 1, last + 1):
+                if motion.stopped:
+                    break
                 self._approach(k, motion, stop)
                 with self._clock.part("stepping"):
                     state = self._advanced(motion, k)
                 with self._clock.part("output"), stop.noted():
                     self._record(k, state, motion)
-                    if k == last or self._is_due or stop.signal:
+                    self._report_events(motion)
+                    if motion.stopped or k == last or self._is_due or stop.signal:
                         self._save(k, motion)
                 if k < last:
                     stop.raise_if_asked()
@@ -152,7 +163,8 @@ class Run:
     def _advanced(self, motion: Motion, k: int) -> State:
         """Return the state at sample k, with the time as it was asked for: steps hit it but for rounding."""
         t = float(self._times[k])
-        return motion.advance(t).timed(t)
+        state = motion.advance(t)
+        return state if motion.stopped else state.timed(t)
 
     def _approach(self, k: int, motion: Motion, stop: Stop) -> None:
         """Let the motion go on to sample k, with checkpoints on the way if it takes long."""
@@ -173,6 +185,12 @@ class Run:
             self._save(k - 1, motion)
             raise
 
+    def _report_events(self, motion: Motion) -> None:
+        """Show which events have happened since the last time."""
+        for name, t in list(motion.happened.items())[len(self._happened) :]:
+            self._shown.say(f"t = {t:.9g} s: '{name}' holds{', which ends the run' if name == motion.stopped else ''}")
+        self._happened, self._stopped = motion.happened, motion.stopped
+
     @property
     def _is_due(self) -> bool:
         """Whether the last checkpoint is old."""
@@ -188,6 +206,12 @@ class Run:
     def _summarize(self, status: str, reason: str) -> dict[str, Any]:
         summary = summarize(self._problem, self._folder, self._clock, status, reason, self._samples.statistics)
         summary["inputs"] = self._inputs
+        if self._happened:
+            summary["events"] = [{"name": name, "t": t} for name, t in self._happened.items()]
+        if self._stopped:
+            summary["stopped_by"] = self._stopped
+            if status == "finished":
+                summary["reason"] = f"'{self._stopped}' held at t = {self._happened[self._stopped]:.9g} s"
         if self._ranks is not None:
             summary["ranks"] = self._ranks.size
         if device := device_of(self._problem.scenario):

@@ -60,8 +60,9 @@ class ProbesOfRun(Reporter):
     def look(self, sample: Sample) -> None:
         """Look at a sample; an event keeps a frame of it."""
         k = sample.number
-        waiting = [one for one in self._waiting if k % one.every == 0]
-        due = [probe for probe in self._at_once if k % probe.every == 0]
+        last = bool(sample.motion.stopped)  # of which all have a row
+        waiting = [one for one in self._waiting if last or k % one.every == 0]
+        due = [probe for probe in self._at_once if last or k % probe.every == 0]
         if not (waiting or due):
             return
         seen = Observation(sample.motion.system, sample.state, sample.acting, sample.motion.constraint_forces)

@@ -117,7 +117,8 @@ class SamplesOfRun:
         """Report sample k."""
         assert self._rows is not None, "it has begun"
         of_run = self._problem.scenario
-        requested = {"is_row": bool(of_run.is_row[k]), "is_frame": bool(of_run.is_frame[k])}
+        stopped = bool(motion.stopped)
+        requested = {"is_row": stopped or bool(of_run.is_row[k]), "is_frame": stopped or bool(of_run.is_frame[k])}
         sample = Sample(k, state, motion, self._rows, self._background, **requested)
         if sample.is_row:
             _ = sample.row  # before anything of the sample is written

@@ -15,6 +15,7 @@ from symplex.base.quantities import FolderPath, not_negative, whole
 from symplex.scenario.actions import Gravity, Rod, Support
 from symplex.scenario.beams import BeamTable
 from symplex.scenario.bodies import Body
+from symplex.scenario.conditions import WhenTable
 from symplex.scenario.contacts import ContactTable
 from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
@@ -151,6 +152,7 @@ class Tables:
     response: ResponseTable | None = None
     stage: list[StageTable] = field(default_factory=list)
     probe: list[ProbeTable] = field(default_factory=list)
+    when: list[WhenTable] = field(default_factory=list)
 
     def entries(self, of: type[E] = Entry) -> Iterator[tuple[str, E]]:
         """Yield all tables, or those of a class, each with what messages call it."""
