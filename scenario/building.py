@@ -29,7 +29,7 @@ from symplex.meshes.mesh import Mesh, distinct, merge
 from symplex.scenario.actions import Rod, Support, Timed
 from symplex.scenario.beams import Beam, BeamTable
 from symplex.scenario.contact_parts import ContactParts
-from symplex.scenario.event_building import events_of, first_stage
+from symplex.scenario.event_building import changes_of, events_of, first_stage
 from symplex.scenario.framed import held_frames, mesh_of_particles, with_drills
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
@@ -38,7 +38,7 @@ from symplex.scenario.prescribed import require_covered, support_motion
 from symplex.scenario.probe_building import BuiltProbe, ProbeBuilder
 from symplex.scenario.probes import ProbeTable
 from symplex.scenario.rigid_nodes import Riders, rigid_sets_of
-from symplex.scenario.sampling import RunInterval, timeline
+from symplex.scenario.sampling import RunInterval, changed_timeline, timeline
 from symplex.scenario.selections import group_in
 from symplex.scenario.separate import connected_parts, rotating_apart
 from symplex.scenario.shells import Shell, ShellTable
@@ -178,7 +178,9 @@ class Builder:
         probes = self._probes(legs, systems, supports)
         integrator = self._integrator(legs, systems, state, rods)
         if self.tables.when:
-            integrator = self._requested("[[when]]", self._with_events, integrator, systems[0], legs, acting, rods, probes)
+            integrator = self._requested(
+                "[[when]]", self._with_events, integrator, systems[0], legs, acting, rods, probes
+            )
         n_rods = sum(len(rod.nodes) for rod in rods.values())
         notes = tuple(self._notes)
         built = self.mesh, systems[0], state, integrator, n_rods, self.rigid_sets, probes, notes, given
@@ -369,10 +371,11 @@ class Builder:
 
         def following(happened: Mapping[str, float]) -> list[Stage]:
             now, first = max(happened.values()), first_stage(self.tables, happened)
-            later = [k for k, leg in enumerate(legs) if leg.end > now and leg.stage >= first] or [len(legs) - 1]
+            line = changed_timeline(timeline(self.tables), changes_of(self.tables, happened)).legs
+            later = [k for k, leg in enumerate(line) if leg.end > now and leg.stage >= first] or [len(line) - 1]
             found = []
             for k in later:
-                leg, stage = legs[k], stages[k]
+                leg, stage = line[k], stages[k]
                 of_stage = tables_of_stage(self.tables, leg.stage)
                 acts, method, interval = acting(max(leg.start, now), leg.end, happened), stage.integrator, None
                 if getattr(of_stage.integrator, "dt", None) == "auto":

@@ -12,6 +12,7 @@ from symplex.scenario.actions import Timed
 from symplex.scenario.conditions import WhenTable
 from symplex.scenario.messages import place, suggestion
 from symplex.scenario.probe_building import BuiltProbe
+from symplex.scenario.sampling import Change
 from symplex.time.event import Event, Following, Quantity
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def events_of(
     ScenarioError
         If there is no such column or energy.
     """
-    acting = {name for _, item in tables.entries(Timed) for name in (item.begin_event, item.until_event)}
+    acting = _named(tables)
     built = {probe.table.name: probe for probe in probes}
     events = []
     for k, when in enumerate(tables.when):
@@ -65,7 +66,9 @@ def _of_probe(when: WhenTable, built: BuiltProbe) -> Quantity:
     known = [name for *_, name in columns]
     requested = known[0] if when.column is None else when.column
     if requested not in known:
-        raise ScenarioError(f"the probe '{when.probe}' has no column {shown(requested)}; {suggestion(requested, known)}")
+        raise ScenarioError(
+            f"the probe '{when.probe}' has no column {shown(requested)}; {suggestion(requested, known)}"
+        )
     probe, k, _ = columns[known.index(requested)]
 
     def value(motion: Motion, state: State) -> float:
@@ -85,7 +88,22 @@ def _of_energy(name: str, energies: Sequence[str]) -> Quantity:
     return value
 
 
+def changes_of(tables: Tables, happened: Mapping[str, float]) -> list[Change]:
+    """Return what the conditions that have held change of a run, given their times in s; some change nothing."""
+    whens, acting = {when.name: when for when in tables.when}, _named(tables)
+    stages = [stage.name for stage in tables.stage]
+    return [
+        Change(t, stages.index(when.stage) if when.stage else None, when.stop)
+        for name, t in happened.items()
+        if (when := whens[name]).stop or when.stage is not None or name in acting
+    ]
+
+
 def first_stage(tables: Tables, happened: Mapping[str, float]) -> int:
     """Return the number of the stage to which the conditions that have held have come."""
-    stages = [stage.name for stage in tables.stage]
-    return max((stages.index(when.stage) for when in tables.when if when.stage and when.name in happened), default=0)
+    return max((change.stage or 0 for change in changes_of(tables, happened)), default=0)
+
+
+def _named(tables: Tables) -> set[str | None]:
+    """Return the conditions at which something begins or ends to act."""
+    return {name for _, item in tables.entries(Timed) for name in (item.begin_event, item.until_event)}

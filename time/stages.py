@@ -24,7 +24,7 @@ from symplex.time.work import work_columns
 
 SWITCHES = work_column("work_switches")
 _STAGE, _INNER = "stage", "motion."  # in checkpoints
-_EVENTS, _BRIDGE, _SEEN = "events", "bridge", "seen"
+_EVENTS, _BRIDGE, _SEEN, _PENDING = "events", "bridge", "seen", "pending"
 _SAME = 1e-9  # times that differ by this part of a stage, or of a step, are one
 _ROUNDING = 4e-16  # the same relative to a time
 
@@ -209,6 +209,7 @@ class StagedMotion(Motion):
         self._done = dict.fromkeys(self._names.works, 0.0)  # in the stages before the present one
         self._counts: dict[str, float] = dict.fromkeys(self._names.counts, 0.0)
         self._happened: dict[str, float] = {}
+        self._pending: Event | None = None  # that has happened at the present time, which other stages follow
         self._bridge: float | None = None  # the time to which steps are fitted after an event
         self._seen: State | None = None  # at which events were evaluated last
         self._before = 0.0  # the total energy in J at the end of the motion before
@@ -259,6 +260,8 @@ class StagedMotion(Motion):
     def approach(self, t: float, seconds: float) -> bool:
         """Move towards the time t in s for about so many seconds of wall time; return whether it is reached.
 
+        It also stops where an event has happened that other stages follow: `advance` to its time returns the state.
+
         Raises
         ------
         StepFailed
@@ -272,14 +275,18 @@ class StagedMotion(Motion):
         clock = perf_counter()
         try:
             while not self.stopped:
-                is_after, n = self._is_after(t), len(self._happened)
+                if self._pending is not None:
+                    if t <= self._happened[self._pending.name]:
+                        break
+                    self._follow(self._pending, t)
+                is_after = self._is_after(t)
                 goal = self._stages[self._at].end if is_after else t
                 target = goal if self._bridge is None else min(goal, self._bridge)
                 left = max(seconds - (perf_counter() - clock), 0.0)
                 if not (self._watch if self._armed() else self._reach)(target, left):
-                    if len(self._happened) > n:
+                    if self._pending is not None and seconds == np.inf:
                         continue
-                    return False
+                    return bool(self.stopped)
                 if target < goal:
                     self._open(self._close(target), target)
                 elif is_after:
@@ -349,13 +356,13 @@ class StagedMotion(Motion):
         clock = perf_counter()
         if self._seen is None:
             self._seen = self._motion.advance(self._t).timed(self._t)
-            if not self._evaluate(t, self._seen, None):
+            if not self._evaluate(self._seen, None):
                 return False
         while self._seen.t < t:
             if not (armed := self._armed()):
                 return self._reach(t, max(seconds - (perf_counter() - clock), 0.0))
             before, look = self._motion.checkpoint(), self._next_look(armed, t)
-            if not self._evaluate(t, self._motion.advance(look).timed(look), before):
+            if not self._evaluate(self._motion.advance(look).timed(look), before):
                 return False
             if self._seen.t < t and perf_counter() - clock >= seconds:
                 return False
@@ -369,10 +376,10 @@ class StagedMotion(Motion):
         look = motion.t0 + (motion.n + min(event.every for event in armed)) * motion.dt
         return look if look < t - 0.5 * motion.dt else t
 
-    def _evaluate(self, goal: float, state: State, before: Mapping[str, np.ndarray] | None) -> bool:
-        """Find what has happened up to a state on the way to a time in s; return whether the motion goes on from there.
+    def _evaluate(self, state: State, before: Mapping[str, np.ndarray] | None) -> bool:
+        """Find what has happened up to a state; return whether the motion goes on from there as before.
 
-        Before it are the checkpoint at the last state, and that; events that hold at the first state happen there.
+        Before it is the checkpoint at the last state; events that hold at the first state happen there.
         """
         found: list[tuple[float, int, Event]] = []
         for k, event in enumerate(self._armed()):
@@ -385,8 +392,7 @@ class StagedMotion(Motion):
                 continue
             if before is not None and t < state.t:
                 self._shorten(before, t)
-            if event.then != "stop":
-                self._follow(event, t, goal)
+            self._pending = event if event.then != "stop" else None
             return False
         self._seen = state
         return True
@@ -418,9 +424,10 @@ class StagedMotion(Motion):
         self._bridge = bridge
         self._motion.advance(t)
 
-    def _follow(self, event: Event, t: float, goal: float) -> None:
-        """Go on with the stages that follow an event at a time in s, on the way to an output time in s."""
-        state = self._close(t)
+    def _follow(self, event: Event, goal: float) -> None:
+        """Go on with the stages that follow the event of the present time, on the way to an output time in s."""
+        t = self._happened[event.name]
+        state, self._pending = self._close(t), None
         self._stages = self._method.following(event, self.happened)
         later = [k for k, stage in enumerate(self._stages) if stage.end > t + _ROUNDING * abs(t)]
         if not later:
@@ -491,18 +498,20 @@ class StagedMotion(Motion):
             return kept
         seen = self._t if self._seen is None else self._seen.t
         bridge = np.nan if self._bridge is None else self._bridge
-        happened = as_array(self._happened, self._method.events)
-        return kept | {_EVENTS: happened, _BRIDGE: np.array(bridge), _SEEN: np.array(seen)}
+        happened, pending = as_array(self._happened, self._method.events), np.array(self._pending is not None)
+        return kept | {_EVENTS: happened, _BRIDGE: np.array(bridge), _SEEN: np.array(seen), _PENDING: pending}
 
     def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
         events = self._method.events
-        if events and not {_EVENTS, _BRIDGE, _SEEN} <= checkpoint.keys():
+        if events and not {_EVENTS, _BRIDGE, _SEEN, _PENDING} <= checkpoint.keys():
             raise InvalidSystem("the checkpoint does not belong to a motion with these events.")
         if events:
             bridge, self._t = float(checkpoint[_BRIDGE]), float(checkpoint[_SEEN])
             self._bridge = None if np.isnan(bridge) else bridge
             by_name, times = {event.name: event for event in events}, from_array(checkpoint[_EVENTS], events)
             leading = [k for k, name in enumerate(times) if not isinstance(by_name[name].then, str)]
+            if bool(checkpoint[_PENDING]):
+                self._pending = by_name[list(times)[leading.pop()]]
             if leading:
                 past = dict(list(times.items())[: leading[-1] + 1])
                 self._stages = self._method.following(by_name[list(past)[-1]], past)

@@ -1093,7 +1093,21 @@ def calls() -> dict[str, Call]:
         "Stage": _call(
             sx.time.Stage, system=system(), integrator=sx.Midpoint(1e-3), end=1.0, name="first", interval=0.1
         ),
-        "Stages": _call(sx.time.Stages, stages=[sx.time.Stage(system(), sx.Midpoint(1e-3), 1.0)]),
+        "Stages": _call(
+            sx.time.Stages,
+            stages=[sx.time.Stage(system(), sx.Midpoint(1e-3), 1.0)],
+            events=[sx.time.Event("late", "time", above=0.5)],
+        ),
+        "Event": _call(
+            sx.time.Event,
+            name="fast",
+            value=lambda motion, state: float(state.v.max()),
+            above=1.0,
+            below=None,
+            then="record",
+            after=["late"],
+            every=2,
+        ),
         "save_mesh": _call(sx.save_mesh, mesh=MESH, path="saved.vtu"),
         "plot_history": _call(
             sx.plot_history,
