@@ -1150,7 +1150,7 @@ stop = true
 
 [[when]]
 name = "late"
-time = 0.01
+time = 5e-4
 """,
             """
 [[stage]]

@@ -87,7 +87,7 @@ class Timed(Entry):
         """Whether it acts in the equilibrium of the start alone."""
         return self.until == 0.0
 
-    def at(self, happened: Mapping[str, float]) -> Self | None:
+    def resolved(self, happened: Mapping[str, float]) -> Self | None:
         """Return it with the times in s of the conditions that have held so far, or None if it is not to begin yet."""
         begin, until = self.begin_event, self.until_event
         if begin is None and (until is None or until not in happened):
@@ -102,7 +102,7 @@ class Timed(Entry):
     def acts(self, first: float, last: float) -> bool:
         """Return whether it acts between two times in s, or at one; not if it does within rounding of these only.
 
-        What begins at a condition does not act yet; see `at`.
+        What begins at a condition does not act yet; see `resolved`.
         """
         if self.begin_event is not None:
             return False

@@ -205,7 +205,7 @@ class Builder:
         happened: Mapping[str, float] = MappingProxyType({}),
     ) -> System:
         """Return the system with what acts between two times in s, or at one, given when conditions have held."""
-        timed = [(table.at(happened), name) for table, name in self._added_by if isinstance(table, Timed)]
+        timed = [(table.resolved(happened), name) for table, name in self._added_by if isinstance(table, Timed)]
         without = {name for table, name in timed if table is None or not table.acts(first, last)}
         energies, loads = self._begun(happened)
         supports = [found for one in supports if (found := self._support_at(*one, happened)) is not None]
@@ -228,7 +228,7 @@ class Builder:
     def _begun(self, happened: Mapping[str, float]) -> tuple[dict[str, Energy], dict[str, Load]]:
         """Return the energies and loads of tables that have begun at a condition: their histories count from then."""
         begun = {id(table): table for table, _ in self._added_by if isinstance(table, Timed) and table.begin_event}
-        now = [found for table in begun.values() if (found := table.at(happened)) is not None]
+        now = [found for table in begun.values() if (found := table.resolved(happened)) is not None]
         if not now:
             return {}, {}
         known = self.energies, self.loads, self.inelastic, self._added_by
@@ -248,7 +248,7 @@ class Builder:
         self, support: Support, nodes: IntArray, motion: SupportMotion | None, happened: Mapping[str, float]
     ) -> tuple[Support, IntArray, SupportMotion | None] | None:
         """Return a support, its nodes and its motion with the times of conditions, or None if it is not to begin yet."""
-        found = support.at(happened)
+        found = support.resolved(happened)
         if found is None or motion is None or support.begin_event is None:
             return None if found is None else (found, nodes, motion)
         return found, nodes, self._motion(found, nodes)

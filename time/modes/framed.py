@@ -78,6 +78,28 @@ class FramedMotions:
         values = rows[condition, side].ravel()
         return sp.csr_array((values, (np.repeat(condition, 6), columns.ravel())), shape=(joints.size, size))
 
+    @property
+    def stiffness(self) -> sp.csr_array:
+        """K [free, free]."""
+        return self._K
+
+    def resultants(self, forces: Array) -> Array:
+        """Return the forces and moments [free] of nodal forces [n, 3] in N."""
+        out = np.zeros(self._fixed.shape)
+        self._coordinates.write_resultants(self._q, forces, out)
+        return self._basis.T @ out.ravel()
+
+    def nodal(self, vectors: Array) -> Array:
+        """Return the small motions [k, n, 3] of nodes of vectors [free, k]."""
+        z = (self._basis @ vectors).T
+        return np.array([self._coordinates.motions(self._q, one.reshape(-1, 3)) for one in z])
+
+    def moved(self, vector: Array) -> Array:
+        """Return the positions [n, 3] in m of nodes after finite translations and rotations [free]."""
+        out = np.zeros_like(self._q)
+        self._coordinates.write_increment(self._q, (self._basis @ vector).reshape(-1, 3), out)
+        return self._q + out
+
     def lowest(self, n: int) -> tuple[Array, Array]:
         """Return the n lowest ω² [n] in 1/s², ascending, and their shapes [n, nodes, 3] with uᵀ M u = 1."""
         if not 1 <= n <= self.n_moving:
@@ -85,8 +107,7 @@ class FramedMotions:
                 f"natural_modes: n must be from 1 to {self.n_moving}, how many coordinates are free, got {n}."
             )
         squares, vectors = self._pairs(n)
-        z = (self._basis @ vectors).T
-        return squares, np.array([self._coordinates.motions(self._q, one.reshape(-1, 3)) for one in z])
+        return squares, self.nodal(vectors)
 
     @cached_property
     def n_moving(self) -> int:
