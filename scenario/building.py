@@ -247,7 +247,7 @@ class Builder:
     def _support_at(
         self, support: Support, nodes: IntArray, motion: SupportMotion | None, happened: Mapping[str, float]
     ) -> tuple[Support, IntArray, SupportMotion | None] | None:
-        """Return a support, its nodes and its motion with the times of conditions, or None if it is not to begin yet."""
+        """Return a support with the times of conditions, its nodes and motion, or None if it is not to begin yet."""
         found = support.resolved(happened)
         if found is None or motion is None or support.begin_event is None:
             return None if found is None else (found, nodes, motion)

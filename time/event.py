@@ -37,9 +37,9 @@ class Event:
 
     It is evaluated at the start, and after each ``every`` steps; of methods without steps of one size, at the times to
     which the motion is advanced. Where it holds, the time at which it began to is located to 1e-10 of what lies
-    between: the motion is stepped again from the state before by shorter steps of its method (`Integrator.fit`), so that the
-    state there is one that the method has computed, and each step is one of a fixed size. What holds for less than that
-    is not seen. Each event happens once.
+    between: the motion is stepped again from the state before by shorter steps of its method (`Integrator.fit`), so
+    that the state there is one that the method has computed, and each step is one of a fixed size. What holds for less
+    than that is not seen. Each event happens once.
 
     Parameters
     ----------

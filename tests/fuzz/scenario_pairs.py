@@ -201,7 +201,7 @@ def samples() -> dict[tuple[str, str], Data]:
         ("stage", ""): {"stage": stages},
         ("stage", "static"): held | {"stage": [stage | {"integrator": {"kind": "static", "dt": DT}}, *stages]},
         ("when", ""): held
-        | {"probe": [{"name": "base", "support": "all"}], "gravity": GRAVITY | {"from": "pulled"}}
+        | {"probe": [{"name": "base", "support": "all"}], "gravity": {"acceleration": [0, 0, -9.81], "from": "pulled"}}
         | {
             "when": [
                 {"name": "pulled", "probe": "base", "column": "reaction_z", "above": 1e-6},

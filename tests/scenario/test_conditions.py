@@ -80,7 +80,8 @@ def run(folder, text=TEXT, **options):
 def test_a_support_is_released_and_a_load_begins_there(tmp_path):
     summary = run(tmp_path / "run")
     t = {event["name"]: event["t"] for event in summary["events"]}
-    assert list(t) == ["torn", "later", "fast"] and summary["stopped_by"] == "fast"
+    assert list(t) == ["torn", "later", "fast"]
+    assert summary["stopped_by"] == "fast"
     assert t["later"] == pytest.approx(t["torn"] + 1e-3, rel=1e-9)
     rows = read_history(tmp_path / "run" / "history.csv")
     assert rows["t"][-1] == t["fast"] == summary["t_end"]

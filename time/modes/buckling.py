@@ -21,7 +21,6 @@ from symplex.time.modes.small_motions import SmallMotions
 _DENSE = 300  # coordinates, up to which all factors are computed at once
 _FIRST, _PART = 1e-4, 0.03  # displacements at the ends of differences, of the size; then of the first factor found
 _NOTHING = 1e-12  # of the stiffness: a change below is rounding
-_ZERO = 1e-10  # of the largest 1/λ: factors beyond are infinite
 
 
 @final
@@ -104,7 +103,7 @@ def linear_buckling(
                 "linear_buckling: the stiffness does not depend on the load; a material with law = 'linear-elastic' "
                 "does not buckle: take 'saint-venant-kirchhoff'."
             )
-        factors, vectors = _lowest(base.stiffness, change, n)
+        factors, vectors = _lowest(base.stiffness, change, n, size / largest)
         step = _PART * float(factors[0])
     shapes = base.nodal(vectors)
     shapes /= np.abs(shapes).max(axis=(1, 2), keepdims=True)
@@ -113,8 +112,8 @@ def linear_buckling(
     return Buckling(factors, shapes, response.displacement)
 
 
-def _lowest(K: sp.csr_array, change: sp.csr_array, n: int) -> tuple[Array, Array]:
-    """Return the lowest positive λ [k] of (K + λ K') u = 0, and u [free, k].
+def _lowest(K: sp.csr_array, change: sp.csr_array, n: int, most: float) -> tuple[Array, Array]:
+    """Return the lowest positive λ [k] of (K + λ K') u = 0 up to a largest one, and u [free, k].
 
     They are 1/μ of the largest μ of −K' u = μ K u.
     """
@@ -141,9 +140,12 @@ def _lowest(K: sp.csr_array, change: sp.csr_array, n: int) -> tuple[Array, Array
             mu, found = eigsh(-change, n, K, Minv=inverse, which="LA", v0=start, ncv=max(2 * n + 1, 40))
         except (ArpackError, RuntimeError) as error:
             raise NoEquilibrium(f"linear_buckling: no factors were found: {str(error).rstrip('.')}.") from error
-    order = [k for k in np.argsort(-mu) if mu[k] > _ZERO * np.abs(mu).max()][:n]
+    order = [k for k in np.argsort(-mu) if mu[k] * most > 1.0][:n]
     if not order:
-        raise NoEquilibrium("linear_buckling: no positive factor: the load stiffens; turn it round, or take another.")
+        raise NoEquilibrium(
+            f"linear_buckling: no positive factor up to {most:.3g}, where displacements are as large as the body: the "
+            "load stiffens; turn it round, or take another."
+        )
     return 1.0 / mu[order], found[:, order]
 
 

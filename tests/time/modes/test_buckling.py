@@ -15,9 +15,7 @@ EULER = np.pi**2 * E * np.array([B * H**3, H * B**3]) / 12.0 / (4.0 * L**2)  # o
 
 def column(cells=(20, 2, 2), law=sx.SaintVenantKirchhoff, extra=None, moving=None, loads=None):
     mesh = sx.box((L, B, H), cells, split="hexahedra")
-    solid = sx.Solid(
-        mesh.points, mesh.cells["hexahedron"], law.from_young(E, 0.0, 1000.0), formulation="stabilized"
-    )
+    solid = sx.Solid(mesh.points, mesh.cells["hexahedron"], law.from_young(E, 0.0, 1000.0), formulation="stabilized")
     end = np.flatnonzero(mesh.points[:, 0] == L)
     fixed = np.repeat(mesh.points[:, :1] == 0.0, 3, axis=1)
     push = sx.actions.NodalForce(end, [-1.0 / len(end), 0.0, 0.0])
@@ -93,7 +91,7 @@ def plate(n, pulled=0.0):
 
 
 def test_a_plate_on_four_edges():
-    """k = 4 of Bryan, of second order in the size of elements; then k = 6.25, two half waves."""
+    """K = 4 of Bryan, of second order in the size of elements; then k = 6.25, two half waves."""
     found = []
     for n in (8, 16):
         system, state, loads, exact = plate(n)
@@ -126,7 +124,7 @@ def test_what_has_no_factor_is_refused():
     free = sx.System(system.mass, system.energies)
     with pytest.raises(NoEquilibrium, match="the state is not stable without the load"):
         sx.modes.linear_buckling(free, free.state(state.q), ["push"])
+    nothing = {"nothing": sx.actions.NodalForce(end, [0.0, 0.0, 0.0])}
+    system, state, _ = column((20, 1, 1), extra=nothing)
     with pytest.raises(InvalidSystem, match="nothing is displaced by nothing"):
-        nothing = {"nothing": sx.actions.NodalForce(end, [0.0, 0.0, 0.0])}
-        system, state, _ = column((20, 1, 1), extra=nothing)
         sx.modes.linear_buckling(system, state, ["nothing"])
