@@ -1197,6 +1197,70 @@ group = "x_min"
 """
         ]
     },
+    "when": {
+        "": [
+            """
+[[probe]]
+name = "pull"
+support = "grip"
+
+[[support]]
+name = "grip"
+body = "beam"
+group = "x_min"
+until = "torn"
+
+[[load]]
+name = "push"
+kind = "nodal"
+body = "beam"
+group = "x_max"
+force = [0, 0, 100]
+history = { kind = "ramp", duration = 1e-3 }
+from = "torn"
+
+[[when]]
+name = "torn"
+probe = "pull"
+column = "reaction_z"
+below = -1e3
+every = 2
+
+[[when]]
+name = "fast"
+energy = "kinetic"
+above = 1.0
+after = ["torn"]
+stop = true
+
+[[when]]
+name = "late"
+time = 5e-4
+""",
+            """
+[[stage]]
+duration = 0.05
+frames = 10
+samples = 10
+integrator = { kind = "static", dt = 5e-3 }
+
+[[stage]]
+name = "impact"
+duration = 2e-3
+frames = 40
+integrator = { kind = "newmark" }
+
+[[support]]
+body = "beam"
+group = "x_min"
+
+[[when]]
+name = "soon"
+time = 0.02
+stage = "impact"
+""",
+        ]
+    },
     "probe": {
         "": [
             """

@@ -457,7 +457,8 @@ class ProbeBuilder:
         held: dict[str, NDArray[np.bool_]] = {}
         taken = np.zeros((self._system.n_nodes, 3), bool)
         for k, (support, nodes) in enumerate(self._supports):
-            acts = support.acts(leg.start, leg.end)
+            # What conditions begin and end holds nothing while it does not act: the system then has no reactions there.
+            acts = support.begin_event is not None or support.acts(leg.start, leg.end)
             name = support.name or str(k + 1)
             if support.body in self._beams and not support.moves and support.of_node != ("xyz", "xyz"):
                 if requested in (_ALL, name):

@@ -16,6 +16,7 @@ from symplex.scenario.actions import Gravity, Rod, Support
 from symplex.scenario.beams import BeamTable
 from symplex.scenario.bodies import Body
 from symplex.scenario.cohesive import CohesiveTable
+from symplex.scenario.conditions import WhenTable
 from symplex.scenario.contacts import ContactTable
 from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
@@ -156,6 +157,7 @@ class Tables:
     response: ResponseTable | None = None
     stage: list[StageTable] = field(default_factory=list)
     probe: list[ProbeTable] = field(default_factory=list)
+    when: list[WhenTable] = field(default_factory=list)
 
     def entries(self, of: type[E] = Entry) -> Iterator[tuple[str, E]]:
         """Yield all tables, or those of a class, each with what messages call it."""

@@ -4,6 +4,7 @@
 from symplex.time.composition import Composition as Composition
 from symplex.time.dense_output import Interpolant as Interpolant
 from symplex.time.dense_output import locate as locate
+from symplex.time.event import Event as Event
 from symplex.time.integrator import Integrator as Integrator
 from symplex.time.langevin import Langevin as Langevin
 from symplex.time.langevin import kinetic_temperature as kinetic_temperature

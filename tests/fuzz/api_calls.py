@@ -77,6 +77,21 @@ samples = 1
 [output]
 pictures = false
 """
+PRESSED = (
+    SCENARIO
+    + """
+[[support]]
+body = "cube"
+group = "z_min"
+[[load]]
+kind = "nodal"
+name = "push"
+body = "cube"
+group = "z_max"
+force = [0, 0, -1]
+"""
+)
+COLUMN = np.array([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 0.0, 0.0]])
 SHAKEN = (
     SCENARIO
     + """
@@ -92,6 +107,15 @@ at = [{ name = "top", body = "cube", group = "z_max" }]
 """
 )
 PLANAR = np.array([[1.0, 0.0], [-1.0, 0.2]])
+
+
+def pressed_column() -> sx.System:
+    """Return two rods in a line, held across by a spring at their joint, with a force along them at the end."""
+    rods = sx.Bars([[0, 1], [1, 2]], sx.measures.EngineeringStrain(1e3, 0.5))
+    aside = sx.measures.Anchors([1], [0.5, 1.0, 0.0], sx.measures.EngineeringStrain(10.0, 1.0))
+    push = sx.actions.NodalForce([2], [-1.0, 0.0, 0.0])
+    fixed = np.array([[True, True, True], [False, False, True], [False, True, True]])
+    return sx.System(np.ones(3), {"rods": rods, "aside": aside, "push": push}, fixed=fixed)
 
 
 def system(energies: Any = None, **keys: Any) -> sx.System:
@@ -1078,6 +1102,29 @@ def calls() -> dict[str, Call]:
             angular_velocity=(0.0, 0.0, 1.0),
             point=(0.0, 0.1, 0.0),
         ),
+        "linear_buckling": _call(
+            sx.modes.linear_buckling,
+            lambda made: finite(made.factors),
+            system=pressed_column(),
+            state=pressed_column().state(COLUMN),
+            loads=["push"],
+            n=1,
+        ),
+        "find_buckling": _call(
+            sx.runs.find_buckling,
+            lambda made: finite(made.buckling.factors),
+            scenario=sx.Scenario.parse(PRESSED),
+            number=2,
+            loads=["push"],
+        ),
+        "save_buckling": _call(
+            sx.runs.save_buckling,
+            found=sx.runs.find_buckling(sx.Scenario.parse(PRESSED), 1),
+            output="buckling",
+            overwrite=True,
+            pictures=False,
+            say=ignore,
+        ),
         "find_modes": _call(
             sx.runs.find_modes,
             lambda made: finite(made.natural.frequencies),
@@ -1202,7 +1249,21 @@ def calls() -> dict[str, Call]:
         "Stage": _call(
             sx.time.Stage, system=system(), integrator=sx.Midpoint(1e-3), end=1.0, name="first", interval=0.1
         ),
-        "Stages": _call(sx.time.Stages, stages=[sx.time.Stage(system(), sx.Midpoint(1e-3), 1.0)]),
+        "Stages": _call(
+            sx.time.Stages,
+            stages=[sx.time.Stage(system(), sx.Midpoint(1e-3), 1.0)],
+            events=[sx.time.Event("late", "time", above=0.5)],
+        ),
+        "Event": _call(
+            sx.time.Event,
+            name="fast",
+            value=lambda motion, state: float(state.v.max()),
+            above=1.0,
+            below=None,
+            then="record",
+            after=["late"],
+            every=2,
+        ),
         "save_mesh": _call(sx.save_mesh, mesh=MESH, path="saved.vtu"),
         "plot_history": _call(
             sx.plot_history,

@@ -247,6 +247,20 @@ def cases_of_starts_and_stages(dt: float) -> Iterator[Data]:
     stages = {"stage": [press, {"duration": 0.005, "frames": 1, "integrator": newmark}], "run": {"checkpoint": 5}}
     cube = {"name": "cube", "mesh": BOX, "material": SOFT}
     yield stages | {"body": [cube], "support": [STILL], "load": [pull | {"until": 0.012}]}
+    slow_one = {"name": "slow", "energy": "kinetic", "below": 1e-3, "after": ["soon"], "every": 2, "stop": True}
+    soon = {"name": "soon", "time": 0.004, "stop": False}
+    seen = {"name": "base", "support": "all"}
+    first = {"name": "pulled", "probe": "base", "column": "reaction_z", "above": 0.1}
+    yield case(
+        newmark,
+        support=[STILL | {"until": "pulled"}],
+        load=[PULL | {"from": "soon"}],
+        probe=[seen],
+        when=[soon, first, slow_one],
+    )
+    later = stages["stage"][1] | {"name": "later"}
+    jump = soon | {"stage": "later"}
+    yield stages | {"stage": [press, later], "body": [cube], "support": [STILL], "when": [jump]}
 
 
 def cases_of_small_motions(dt: float) -> Iterator[Data]:
