@@ -30,7 +30,10 @@ from symplex.time.integrator import FixedStepIntegrator, Integrator
 from symplex.time.motion import FixedStepMotion
 from symplex.time.trajectory import common_divisor
 
-_METHODS = "EnergyMomentum, Midpoint, Newmark, HilberHughesTaylor, GeneralizedAlpha, and compositions of these"
+_METHODS = (
+    "EnergyMomentum, Midpoint, VariationalMidpoint, Newmark, HilberHughesTaylor, GeneralizedAlpha, and compositions of "
+    "these"
+)
 
 
 class DifferentiableRun:

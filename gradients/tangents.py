@@ -80,7 +80,8 @@ def tangent(
     parameters : float64 [k]
         p where derivatives are taken.
     integrator : Integrator
-        `EnergyMomentum`, `Midpoint`, `Newmark`, `HilberHughesTaylor`, `GeneralizedAlpha`, or a `Composition` of one.
+        `EnergyMomentum`, `Midpoint`, `VariationalMidpoint`, `Newmark`, `HilberHughesTaylor`, `GeneralizedAlpha`, or a
+        `Composition` of one.
     times : float64 [T]
         In s, ascending.
     observe : callable, optional

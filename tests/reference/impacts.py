@@ -1,4 +1,4 @@
-"""A small block that is thrown at a floor, built of numbers: a run whose derivatives are known by differences."""
+"""Small systems that are built of numbers, and methods whose runs have derivatives by these."""
 
 import numpy as np
 
@@ -9,6 +9,20 @@ CELLS = MESH.cells["tetra"]
 # Young's modulus, Poisson's ratio, density, stiffness of the floor, friction, gravity, spin, damping
 PARAMETERS = np.array([1e5, 0.3, 1000.0, 2e3, 0.3, 9.81, 6.0, 2e-4])
 NAMES = ("young", "poisson", "density", "floor", "friction", "gravity", "spin", "damping")
+
+METHODS = {
+    "energy-momentum": sx.EnergyMomentum(4e-4),
+    "midpoint": sx.Midpoint(4e-4),
+    "backward": sx.Midpoint(4e-4, alpha=0.7),
+    "trapezoidal": sx.Newmark.trapezoidal(4e-4),
+    "damped Newmark": sx.Newmark(4e-4, beta=0.36, gamma=0.7),
+    "hht": sx.HilberHughesTaylor(4e-4, alpha=-0.2),
+    "generalized-alpha": sx.GeneralizedAlpha(4e-4, rho_inf=0.5),
+    "variational": sx.VariationalMidpoint(4e-4),
+    "explicit": sx.Newmark(2e-4),
+    "composition": sx.Composition(sx.EnergyMomentum(1e-3), 4),
+    "explicit composition": sx.Composition(sx.Newmark(4e-4), 4),
+}
 
 
 def thrown(p):
@@ -34,3 +48,14 @@ def differences(function, p, j, relative):
     h = relative * abs(p[j])
     e = h * np.eye(len(p))[j]
     return (function(p + e) - function(p - e)) / (2.0 * h)
+
+
+def truss(p):
+    """Two bars in a plane that a mass hangs from, of a stiffness, in drag."""
+    bars = sx.Bars([[0, 1], [1, 2]], sx.measures.GreenStrain(p[0], p[1]), dim=2)
+    mass = np.array([1.0, p[2], 1.0])
+    fixed = np.array([[True] * 2, [False] * 2, [True] * 2])
+    energies = {"bars": bars, "gravity": sx.Gravity(mass, (0.0, -9.81))}
+    loads = {"drag": sx.actions.Drag(mass, p[3]), "push": sx.actions.NodalLoad([1], (p[4], 0.0), lambda t: t)}
+    system = sx.System(mass, energies, dim=2, fixed=fixed, loads=loads)
+    return system, system.state([[-1.0, 0.0], [0.0, -p[5]], [1.0, 0.0]])
