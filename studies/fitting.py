@@ -122,7 +122,7 @@ class FitFound(Study):
             ]
             left = Panel(curve.name, curve.unit, "time (s)", shown)
             residuals = [Curve(t, curve.residuals, colour=colour, style="", mark=".")]
-            found.append([left, Panel(f"{curve.name}: residuals / deviation", "1", "time (s)", residuals)])
+            found.append([left, Panel(f"{curve.name}: residuals / deviation", "", "time (s)", residuals)])
         return found
 
     @property

@@ -91,7 +91,7 @@ class Sensitivity(Study):
 
         unit = self.units.get(name, "")
         what = f"change of {name} = {self.numbers[name]:.6g}{unit and ' '}{unit}"
-        return Panel(name, x=f"{what}{unit and f' ({unit})'}", draw=bars, height=0.4 + 0.15 * len(rows))
+        return Panel(name, x=what, draw=bars, height=0.4 + 0.15 * len(rows))
 
     def _listed(self) -> dict[str, str]:
         return {name: name.replace("_", " ") for name in _COLUMNS}
