@@ -1175,6 +1175,30 @@ body = "beam"
 """,
         ]
     },
+    "fit": {
+        "": [
+            """
+[fit]
+parameters = [
+  { key = "body.beam.material.young", start = 1.9e11, range = [1e11, 3e11] },
+  { key = "body.beam.material.density", scale = 100 },
+]
+curves = [
+  { data = "slow.csv", of = "top.displacement_z", deviation = 1e-4, test = "slow" },
+  { data = "fast.csv", of = "kinetic", test = "fast" },
+]
+tests = [
+  { name = "slow", values = { "body.beam.material.poisson" = 0.3 } },
+  { name = "fast", values = { "body.beam.material.poisson" = 0.31 } },
+]
+windows = [0.01, 0.02]
+
+[[probe]]
+name = "top"
+body = "beam"
+""",
+        ]
+    },
     "stage": {
         "": [
             """

@@ -20,6 +20,7 @@ from symplex.scenario.conditions import WhenTable
 from symplex.scenario.contacts import ContactTable
 from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
+from symplex.scenario.fit import FitTable
 from symplex.scenario.joints import JointTable
 from symplex.scenario.loads import LoadTable
 from symplex.scenario.messages import place
@@ -155,6 +156,7 @@ class Tables:
     output: Output = field(default_factory=lambda: Output())  # pyright: ignore[reportCallIssue]
     start: StartTable | None = None
     response: ResponseTable | None = None
+    fit: FitTable | None = None
     stage: list[StageTable] = field(default_factory=list)
     probe: list[ProbeTable] = field(default_factory=list)
     when: list[WhenTable] = field(default_factory=list)

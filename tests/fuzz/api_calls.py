@@ -1345,6 +1345,28 @@ def calls() -> dict[str, Call]:
             pictures=False,
             progress=False,
         ),
+        "tangent": _call(
+            sx.tangent,
+            lambda found: finite(found.jacobian),
+            build=_pulled,
+            parameters=[10.0, 1.2],
+            integrator=sx.EnergyMomentum(0.01),
+            times=[0.01, 0.02],
+            observe=_first_position,
+            scales=[1.0, 0.1],
+        ),
+        "gradient": _call(
+            sx.gradient,
+            lambda found: finite(found.parameters),
+            build=_pulled,
+            parameters=[10.0, 1.2],
+            integrator=sx.Newmark(0.01),
+            times=[0.01, 0.02],
+            cost=_half_square,
+            scales=[1.0, 0.1],
+            factors=["springs"],
+            budget=1e3,
+        ),
         "converge": _call(
             sx.converge,
             scenario="drop.toml",
@@ -1373,6 +1395,21 @@ def calls() -> dict[str, Call]:
         "State": _call(sx.State, go_on, t=0.0, q=POINTS, v=V, a=np.zeros((4, 3)), internal={}),
     }
     return found
+
+
+def _pulled(p: Any) -> Any:
+    """Return springs of a stiffness and length, and where they begin."""
+    springs = sx.Bars(PAIRS, sx.measures.GreenStrain(float(p[0]), float(p[1])))
+    system = sx.System(MASS, {"springs": springs})
+    return system, system.state(POINTS, V)
+
+
+def _first_position(system: Any, state: Any) -> Any:
+    return state.q[0]
+
+
+def _half_square(state: Any) -> Any:
+    return 0.5 * float(np.sum(state.q**2)), state.q, np.zeros_like(state.q)
 
 
 def _keep_study(folder: Path) -> None:
