@@ -547,7 +547,7 @@ def refuse_frames(system: Masses, required_by: str) -> None:
     if frames := getattr(system, "frames", None):
         raise InvalidSystem(
             f"{required_by} is for systems without frames, of which this one has {len(frames)}. Energy-momentum, the "
-            "midpoint rule, generalised-α, RATTLE, static_equilibrium and natural_modes take them."
+            "midpoint rule, generalised-α, RATTLE, static_equilibrium, modes and responses take them."
         )
 
 

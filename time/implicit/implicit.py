@@ -47,9 +47,16 @@ class ImplicitMotion(FixedStepMotion):
         Number of steps already taken.
     compensated : bool, default False
         Whether positions carry the digits that rounding cuts off; with discrete gradients.
+
+    Attributes
+    ----------
+    watched : callable, optional
+        Called with the beginning and the size in s of each step, or part of a step that was cut back, that is solved
+        outside of compiled loops, before the motion moves by it.
     """
 
     filters_steps = True
+    watched: Callable[[float, float], None] | None = None
     inertia: float
     impulse: float
 
@@ -167,6 +174,8 @@ class ImplicitMotion(FixedStepMotion):
         """Move by a step, or by none if its equations cannot be solved."""
         self.system.agreed(lambda: self._set_up(t, h))
         self._solve(h)
+        if self.watched is not None:
+            self.watched(t, h)
         self._end_step(h, self._solver.increment, self._solver.forces)
 
     def _set_up(self, t: float, h: float) -> float:

@@ -36,11 +36,17 @@ from symplex.fem.energies.contact_energy import ContactEnergy
 from symplex.fem.structures.frames import Frames, inertia_of
 from symplex.fem.system import System
 from symplex.time.solvers.direct import SparseSolver
+from symplex.time.solvers.fill import fill_of, minimum_degree_order
 from symplex.time.solvers.joint_border import JointBorder
+from symplex.time.solvers.linear import linear_solver
+from symplex.time.solvers.linear_solver import LinearSolver, take_out
 from symplex.time.solvers.newton import Newton, NewtonSolver, masses_of_norms
 from symplex.time.solvers.step_equations import StepEquations
 
 _DENSE, _SPARSE = 30, 2000  # unknowns between which factors of the few couplings of lines take least
+_FACTORS = (
+    2e7  # numbers in factors, up to which these take less than iterations: matrices of shells are ill-conditioned
+)
 _ALONG = 1e-4  # sine of an angle, below which a rotation is about the axis of a rod
 _ACROSS = 0.5  # cosine of the angle between a rod and an axis, below which it is nearly across
 _SINGULAR = 1e-12  # of moments of arms about an axis relative to the largest: there is no rotation about it
@@ -51,6 +57,16 @@ _ROTATION = 1.0  # by which a correction of a balance of forces may rotate a fra
 def newton_solver(system: System, settings: Newton) -> NewtonSolver | FramedSolver:
     """Return Newton's method for a system: for the positions of its nodes, or for those and rotations of frames."""
     return FramedSolver(system, settings) if system.frames else NewtonSolver(system, settings)
+
+
+def _direct(pattern: Pattern, dim: int) -> LinearSolver:
+    """Return a solver with sparse factors, unless these would hold too much."""
+    if pattern.n_nodes * dim <= _SPARSE:
+        return SparseSolver(pattern, dim)
+    order = minimum_degree_order(pattern)
+    if fill_of(pattern, dim, order, _FACTORS) is None:
+        return linear_solver("auto", pattern, dim)
+    return SparseSolver(pattern, dim, nodes=order)
 
 
 @final
@@ -198,6 +214,25 @@ class NodalCoordinates:
             self._rotations = pattern, (np.zeros((2, len(self.of_node), 3)), columns, own, np.zeros((f, 3, 3)))
         return self._rotations[1]
 
+    def stiffness(self, blocks: Array, q: Array, forces: Array, symmetric: bool) -> Array:
+        """Return the matrix [nnz, 3, 3] of small motions z of a body at rest, on the pattern of `system`.
+
+        Parameters
+        ----------
+        blocks : float64 [nnz, 3, 3]
+            K on the pattern of particles.
+        q, forces : float64 [n, 3]
+            Positions, and the forces ∇V − f there, those within frames included.
+        symmetric : bool
+            Whether to return its symmetric part, which it is where forces are balanced, if K is symmetric.
+        """
+        pattern = self.system.pattern
+        out = pattern.zeros(3)
+        self.write_matrix(blocks, (q, q), np.zeros(self.system.fixed.shape), forces, 1.0, out)
+        if symmetric:
+            out = 0.5 * (out + out[np.lexsort((pattern.rows(), pattern.indices))].transpose(0, 2, 1))
+        return out
+
     def basis(self, q: Array) -> sp.csr_array:
         """Return the small motions that are free, in orthogonal columns [3·nodes, k] of coordinates z.
 
@@ -299,8 +334,10 @@ class FramedSolver:
                 f"joints need a direct linear solver, got {settings.linear!r}. Take 'auto', 'dense' or 'sparse'."
             )
         unknowns = self.coordinates.system.fixed.size
-        banded = settings.linear == "auto" and unknowns > _DENSE and (unknowns <= _SPARSE or border is not None)
-        self._solver = NewtonSolver(self.coordinates.system, settings, SparseSolver if banded else None)
+        solver = (
+            None if settings.linear != "auto" or unknowns <= _DENSE else _direct if border is None else SparseSolver
+        )
+        self._solver = NewtonSolver(self.coordinates.system, settings, solver)
         self._equations = _Equations(system, self.coordinates)
         self._solver.positions_at = self._equations.positions_at
         self.increment, self.forces = np.zeros(system.fixed.shape), np.zeros(system.fixed.shape)
@@ -328,21 +365,16 @@ class FramedSolver:
         A symmetric one has where it is positive definite.
         """
         equations, coordinates = self._equations, self.coordinates
-        pattern, zero = coordinates.system.pattern, np.zeros(coordinates.system.fixed.shape)
-        blocks = pattern.zeros(3)
-        coordinates.write_matrix(*equations.matrix_of(self.increment), zero, equations.residual, 1.0, blocks)
-        if equations.of_symmetric:
-            blocks = 0.5 * (blocks + blocks[np.lexsort((pattern.rows(), pattern.indices))].transpose(0, 2, 1))
+        pattern = coordinates.system.pattern
+        blocks, (end, _) = equations.matrix_of(self.increment)
+        blocks = coordinates.stiffness(blocks, end, equations.residual, equations.of_symmetric)
         fixed = coordinates.system.fixed.copy()
         if coordinates.border is not None:
             coordinates.border.add_stiffness_of(equations.end, blocks)
             fixed[coordinates.n_nodes :] = True
-        stiffness = float(np.abs(blocks).max(initial=0.0)) or 1.0
-        blocks[pattern.held(fixed)] = 0.0
-        node, axis = np.nonzero(fixed)
-        blocks[pattern.diagonal()[node], axis, axis] = stiffness
+        take_out(pattern, fixed, blocks)
         linear = SparseSolver(pattern, 3)
-        linear.update(blocks, equations.of_symmetric, zero)
+        linear.update(blocks, equations.of_symmetric, np.zeros(fixed.shape))
         return linear.definite
 
     def solve(self, equations: StepEquations, q0: Array, start: Array | float = 0.0, follow: bool = False) -> int:
