@@ -37,6 +37,7 @@ from symplex.time.solvers.compiled_newton import (
     FORCES,
     INCREMENT,
     LOAD,
+    MOST_PRODUCTS,
     RESIDUAL,
     TRIAL,
     TRIAL_FORCES,
@@ -132,6 +133,8 @@ class _Framed(Record):
 def framed_newton(system: System, by_ends: bool) -> CompiledNewton | None:
     """Return what compiled iterations take of a system with frames, if it is for them; see `compiled_newton`."""
     assert system.frames is not None, "it is for systems with frames"
+    if len(system.pattern.indices) > 4 * MOST_PRODUCTS:  # of which coordinates have a fourth at least
+        return None
     found = compiled_system(system, by_ends)
     if found is None:
         return None
