@@ -527,6 +527,21 @@ def test_a_box_of_shells_bounces_from_a_floor():
     assert problem.system.momentum(end)[2] > problem.system.momentum(problem.state)[2] + 1.0
 
 
+def test_results_show_contact_on_the_skin(tmp_path):
+    """The forces on its points are those of the probe of the floor."""
+    move = "rotate = { axis = [1, -1, 0], degrees = 30 }\ntranslate = [0, 0, 0.01]\nvelocity = [0, 0, -5]\n"
+    probe = '[[probe]]\nname = "floor"\nobstacle = "floor"\n'
+    text = BOX + move + FLOOR + probe + FAST.replace("0.002", "0.001") + OUTPUT
+    simulate(Scenario.parse(text, tmp_path / "test.toml"), tmp_path / "run")
+    series, probes = read_series(tmp_path / "run" / "motion.vtkhdf"), read_probes(tmp_path / "run")["floor"]
+    assert list(series.blocks) == ["floor", "plate", "plate.skin"]
+    force = series.frame(len(series.times) - 1).point_data["contact_force"]
+    on_skin = force[series.blocks["plate.skin"].nodes].sum(axis=0)
+    assert on_skin[2] > 100.0
+    assert_allclose(on_skin[2], probes["force_z"][-1], rtol=1e-6)  # in single precision
+    assert not force[series.blocks["plate"].nodes].any()
+
+
 def test_shells_collide_with_each_other_and_with_solids():
     ball = (
         '[[body]]\nname = "cube"\nmaterial = { young = 2e9, poisson = 0.3, density = 1000 }\n'
