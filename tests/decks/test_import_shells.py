@@ -241,7 +241,7 @@ def test_folded_shells_carry_moments_around_the_fold(tmp_path):
 @pytest.mark.parametrize(
     ("section", "lines", "reported"),
     [
-        (SECTION.replace("STEEL", "STEEL, OFFSET=0.5"), ["*BOUNDARY", "RIGHT, 3, 3"], "shells with an OFFSET, or not"),
+        (SECTION.replace("STEEL", "STEEL, OFFSET=0.5"), ["*BOUNDARY", "RIGHT, 3, 3"], "or at a distance, of which no joint"),
         ("*SHELL GENERAL SECTION, ELSET=ALL\n1., 2.\n", [], "shells by numbers of their stiffness are not supported"),
         ("*SHELL SECTION, ELSET=ALL, COMPOSITE\n0.01, 3, WOOD\n", [], "line 72: there is no material 'WOOD'"),
         ("*SHELL SECTION, ELSET=ALL, COMPOSITE\n", [], "it has no layers"),
