@@ -52,6 +52,8 @@ class StepWriter:
         self._rows = rows_of(deck, geometry, self._local, large, diameter_of(deck, step))
         self._local |= self._rows.local
         discrete = discrete_of(deck, geometry, large)
+        if deck.connectors:
+            raise UnsupportedKeyword("connectors (CONN3D2) are supported between beams and shells only")
         self._parts = Parts.of(deck, geometry)
         self._contact = ContactTables(deck, geometry, step, units, self._parts)
         self._constraints = ConstraintTables(self._rows, discrete, geometry, units, self._parts)

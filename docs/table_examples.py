@@ -586,6 +586,19 @@ group = "top"
 scale = 1e-3
 thickness = 0.002
 material = { young = 7e10, poisson = 0.33, density = 2700 }
+
+[[shell.parts]]
+group = "rim"
+thickness = 0.004
+offset = 0.001
+
+[[shell.parts]]
+group = "patch"
+direction = [0, 1, 0]
+
+[[shell.parts.layers]]
+thickness = 0.001
+material = { moduli = [1.4e11, 1e10], poisson = 0.3, shear_moduli = [5e9, 5e9, 3e9], density = 1600 }
 """,
             """
 [[shell]]

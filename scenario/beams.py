@@ -233,8 +233,8 @@ class BeamTable(LinesTable):
             taken[rows] = k
         return [np.flatnonzero(taken == k).astype(np.int32) for k in range(len(self.parts))]
 
-    def structure(self, mesh: Mesh) -> Beams:
-        """Return the beams along the lines of a mesh.
+    def structure(self, mesh: Mesh, jointed: IntArray) -> Beams:
+        """Return the beams along the lines of a mesh; all of their nodes can have joints.
 
         Raises
         ------

@@ -32,6 +32,7 @@ from symplex.scenario.contact_parts import ContactParts
 from symplex.scenario.framed import held_frames, mesh_of_particles, with_drills
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
+from symplex.scenario.joints import JointTable, node_of_joint
 from symplex.scenario.messages import mistakes, place
 from symplex.scenario.prescribed import require_covered, support_motion
 from symplex.scenario.probe_building import BuiltProbe, ProbeBuilder
@@ -351,6 +352,16 @@ class Builder:
 
     # -- bodies, trusses, point masses ------------------------------------------------------------------------
 
+    def _jointed(self, body: str, mesh: Mesh) -> IntArray:
+        """Return the nodes of beams or shells that joints are at."""
+        found = [
+            self._try(here, node_of_joint, joint, k, mesh)
+            for here, joint in self.tables.entries(JointTable)
+            for k, name in enumerate(joint.bodies)
+            if name == body
+        ]
+        return np.unique(np.array([node for node in found if node is not None], np.int32))
+
     def _merged(self) -> Mesh:
         """Return all that has nodes in one mesh; those that it is made of are no longer needed then."""
         meshes = {
@@ -361,7 +372,8 @@ class Builder:
         self._raise_mistakes()
         found = {name: mesh for name, mesh in meshes.items() if mesh is not None}
         for here, table in (*self.tables.entries(BeamTable), *self.tables.entries(ShellTable)):
-            structure = self._try(here, table.structure, found[table.name])
+            jointed = self._jointed(table.name, found[table.name])
+            structure = self._try(here, table.structure, found[table.name], jointed)
             if structure is None:
                 continue
             self.structures[table.name], self._own_meshes[table.name] = structure, found[table.name]

@@ -43,11 +43,14 @@ class Framed:
         In its own numbering of particles.
     first : int
         The first particle in the mesh of all bodies.
+    mesh : Mesh
+        Its own, of lines or faces.
     """
 
     table: Entry
     structure: Beams | Shells
     first: int
+    mesh: Mesh
 
     @property
     def name(self) -> str:

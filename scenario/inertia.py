@@ -80,6 +80,7 @@ class Inertia:
                 table,
                 one,
                 int(self._mesh.nodes_of(table.name)[0]),
+                self._own_meshes[table.name],
                 [self._members(f"{table.name}.{part.group}", table.name) for part in table.parts],
             )
             for table in self._tables.beam

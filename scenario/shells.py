@@ -7,7 +7,7 @@ mesh of all bodies has these particles as points.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -167,6 +167,31 @@ class LayerTable(Table):
     angle: Annotated[float, number("°"), "Of axis 1 of its material from that of elements, about the normal."] = 0.0
 
 
+def _check_stiffness(table: ShellTable | ShellPartTable, needed: bool) -> None:
+    given = [key for key in ("thickness", "material") if getattr(table, key) is not None]
+    if table.layers and given:
+        raise ValueError(f"has layers besides {given[0]}; give layers, or thickness and material")
+    if needed and not table.layers and len(given) < 2:
+        missing = [key for key in ("thickness", "material") if key not in given]
+        raise ValueError(f"needs {' and '.join(missing)}, or layers")
+
+
+class ShellPartTable(Table):
+    """Faces of shells with a thickness, material, layers, direction or offset of their own."""
+
+    group: Annotated[Text, "Group of faces of the mesh."]
+    thickness: Annotated[float | None, positive("m"), "Instead of that of the shell."] = None
+    material: Annotated[ShellMaterial | None, "Instead of that of the shell."] = None
+    layers: Annotated[list[LayerTable], "Instead of thickness and material, or the layers of the shell."] = []
+    offset: Annotated[float | None, number("m"), "Instead of that of the shell."] = None
+    direction: Annotated[Triple | None, nonzero(), "Instead of that of the shell."] = None
+
+    def _check(self) -> None:
+        _check_stiffness(self, needed=False)
+        if not self.layers and not {"thickness", "material", "offset", "direction"} & self.given_keys:
+            raise ValueError("needs thickness, material, layers, offset or direction, by which its faces differ")
+
+
 class ShellTable(Entry):
     """Shells: faces with a thickness that carry forces in their plane, bending and shear, with large rotations.
 
@@ -195,6 +220,9 @@ class ShellTable(Entry):
     direction: Annotated[
         Triple, nonzero(), "Its projection is axis 1 of elements: of angles of layers, and of forces in results."
     ] = (1.0, 0.0, 0.0)
+    parts: Annotated[
+        list[ShellPartTable], "Faces with another thickness, material, … than the others, by groups of the mesh."
+    ] = []
     fold: Annotated[
         float, between(1.0, 120.0, "°"), "Angle between neighbours from which on there is a fold, not a smooth shell."
     ] = 35.0
@@ -208,12 +236,7 @@ class ShellTable(Entry):
     angular_velocity: Annotated[Triple, vector("rad/s"), "At the start, about the centre of mass."] = ZERO
 
     def _check(self) -> None:
-        given = [key for key in ("thickness", "material") if getattr(self, key) is not None]
-        if self.layers and given:
-            raise ValueError(f"has layers besides {given[0]}; give layers, or thickness and material")
-        if not self.layers and len(given) < 2:
-            missing = [key for key in ("thickness", "material") if key not in given]
-            raise ValueError(f"needs {' and '.join(missing)}, or layers")
+        _check_stiffness(self, needed=True)
 
     @property
     def has_nodes(self) -> bool:
@@ -253,40 +276,81 @@ class ShellTable(Entry):
     @property
     def materials(self) -> list[ShellMaterial]:
         """Those of all layers."""
-        return [layer.material for layer in self.layers] if self.material is None else [self.material]
+        of_layers = [layer.material for table in (self, *self.parts) for layer in table.layers]
+        return of_layers + [table.material for table in (self, *self.parts) if table.material is not None]
 
-    def properties(self) -> ShellProperties:
-        """Return what it has for each unit of its area.
+    def properties(self) -> list[ShellProperties]:
+        """Return what it, and then each of its parts, has for each unit of its area.
 
         Raises
         ------
         InvalidSystem
             If a material is not stable.
+        ScenarioError
+            If a part has a thickness without a material, or the other way round, as a shell of layers has none.
         """
-        if self.layers:
-            return ShellProperties.laminate(
-                [Ply(layer.thickness, layer.material.material(), layer.angle) for layer in self.layers]
-            )
-        assert self.thickness is not None
-        assert self.material is not None
-        return ShellProperties.uniform(self.thickness, self.material.material())
+        return [self._properties(self), *(self._properties(part) for part in self.parts)]
 
-    def structure(self, mesh: Mesh) -> Shells:
-        """Return the shells on the faces of a mesh.
+    def _properties(self, part: ShellTable | ShellPartTable) -> ShellProperties:
+        """Return what it, or a part of it, has for each unit of its area."""
+        own = part.layers or part.thickness is not None or part.material is not None
+        layers = part.layers if own else self.layers
+        if layers:
+            return ShellProperties.laminate(
+                [Ply(layer.thickness, layer.material.material(), layer.angle) for layer in layers]
+            )
+        thickness, material = part.thickness or self.thickness, part.material or self.material
+        if thickness is None or material is None:
+            missing, named = "material" if material is None else "thickness", getattr(part, "group", "")
+            raise ScenarioError(f"parts: the faces of '{named}' need a {missing}, as the shell is of layers.")
+        return ShellProperties.uniform(thickness, material.material())
+
+    def structure(self, mesh: Mesh, jointed: IntArray) -> Shells:
+        """Return the shells on the faces of a mesh, with frames of four particles at nodes that have joints.
 
         Raises
         ------
         InvalidSystem, MeshError
             If an element is degenerate, or a material is not stable.
+        ScenarioError
+            If a part has no faces, or some that another one has.
         """
+        tables = (self, *self.parts)
+        names = [str(k) for k in range(len(tables))]
+        properties = dict(zip(names, self.properties(), strict=True))
+        offsets = [self.offset if table.offset is None else table.offset for table in tables]
+        along = [self.direction if table.direction is None else table.direction for table in tables]
         return shells(
-            mesh,
-            self.properties(),
-            offset=self.offset,
-            direction=self.direction,
+            replace(mesh, cell_groups=dict(zip(names, self._faces_of_parts(mesh), strict=True))),
+            properties,
+            offset=dict(zip(names, offsets, strict=True)),
+            direction=dict(zip(names, along, strict=True)),
             fold=self.fold,
             extent=self.extent,
+            framed=jointed,
         )
+
+    def _faces_of_parts(self, mesh: Mesh) -> list[dict[str, IntArray]]:
+        """Return the faces of a mesh by kind that no part has, and then those of each part."""
+        of_part = {kind: np.zeros(len(cells), np.int32) for kind, cells in mesh.cells.items() if kind in FACES}
+        for k, part in enumerate(self.parts, start=1):
+            if part.group not in mesh.groups:
+                raise ScenarioError(
+                    f"parts: there is no group {shown(part.group)}; its mesh has: {listed(mesh.groups)}."
+                )
+            faces = {kind: rows for kind, rows in mesh.cell_groups.get(part.group, {}).items() if kind in FACES}
+            if not any(len(rows) for rows in faces.values()):
+                raise ScenarioError(f"parts: group '{part.group}' has no faces, only nodes.")
+            for kind, rows in faces.items():
+                taken = of_part[kind][rows]
+                if taken.any():
+                    other = self.parts[int(taken.max()) - 1].group
+                    raise ScenarioError(f"parts: the groups '{other}' and '{part.group}' have faces together.")
+                of_part[kind][rows] = k
+        return [
+            {kind: np.flatnonzero(which == k).astype(np.int32) for kind, which in of_part.items()}
+            for k in range(len(self.parts) + 1)
+        ]
 
     def skin(self, mesh: Mesh, structure: Shells) -> tuple[sp.csr_array, IntArray, IntArray]:
         """Return weights [k, p] of points of its surface, triangles, and which points are drawn: all."""
@@ -298,21 +362,16 @@ class ShellTable(Entry):
         shell = world.inertia.shells[self.name]
         for name, energy in shell.energies.items():
             world.add(name, energy)
+        for k, energy in enumerate(shell.structure.drills, start=1):
+            world.add(f"{self.name}.drill_{k}", energy.shifted(shell.first))
 
 
 @dataclass(frozen=True)
 class Shell(Framed):
-    """Shells in the mesh of all bodies.
-
-    Attributes
-    ----------
-    mesh : Mesh
-        Its own, of faces.
-    """
+    """Shells in the mesh of all bodies."""
 
     table: ShellTable
     structure: Shells
-    mesh: Mesh
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -330,7 +389,7 @@ class Shell(Framed):
         ends = [np.stack([one, np.roll(one, 1, axis=1)]) for one in self.structure.cells.values()]
         centers = self.structure.frames.centers(self.structure.points)
         edges = np.concatenate([np.linalg.norm(centers[a] - centers[b], axis=2).ravel() for a, b in ends])
-        part = min(1.0, self.table.properties().thickness / float(edges.mean()))
+        part = min(1.0, min(one.thickness for one in self.table.properties()) / float(edges.mean()))
         softest = min((one.isotropic for one in self.table.materials), key=lambda one: one.young)
         return NeoHookean.from_young(part * softest.young, softest.poisson, part * softest.density)
 

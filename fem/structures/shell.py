@@ -27,10 +27,11 @@ the round-off of forces and the frequencies of directors, which otherwise grow w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -48,6 +49,7 @@ from symplex.fem.structures.rigidity import CORNERS
 from symplex.meshes.mesh import Mesh
 
 _BETA = {"quad": 0.01 / 3.5, "triangle": 0.1 / 3.5}
+_DRILL = 0.01  # of the stiffness in shear of the area of a node, that resists its rotation about the director
 _PARALLEL = 1e-3  # sine of the angle between direction and a normal, below which it gives none
 _POSITIVE = 1e-10  # part of the mean of an element's determinants that the least of them must have
 _MOST_FOLD = 120.0  # degrees
@@ -189,6 +191,9 @@ class Shells(Summarized):
     sides : float64 [n, 2]
         How far both sides of the shell are from the centres of nodes on no fold, along the rods from the first particle
         to the second one, in m.
+    drills : tuple of QuadraticMeasures
+        Of nodes that are ``framed`` where the shell is smooth: a little resistance to rotations about the director,
+        relative to the edges at the node.
     """
 
     points: Array
@@ -200,8 +205,9 @@ class Shells(Summarized):
     axes: dict[str, Array]
     directors: dict[str, Array]
     sides: Array
+    drills: tuple[QuadraticMeasures, ...]
     _recovery: dict[str, Array]
-    _offset: float
+    _offsets: dict[str, Array]
     _shift: Array
     _thickness: Array
 
@@ -283,7 +289,8 @@ class Shells(Summarized):
         """
         f, thickness, shift = len(of_fan), self._thickness[of_fan], self._shift[of_fan]
         matrix, vector = np.zeros((f, 3, 3)), np.zeros((f, 3))
-        height = sign * self._offset + 0.5 * side * thickness[fan]
+        offsets = [np.repeat(self._offsets[name], one.shape[1]) for name, one in self.cells.items()]
+        height = sign * np.concatenate(offsets) + 0.5 * side * thickness[fan]
         up = sign[:, None] * d
         np.add.at(matrix, fan, up[:, :, None] * up[:, None, :])
         np.add.at(vector, fan, height[:, None] * up)
@@ -315,11 +322,12 @@ def shells(
     mesh: Mesh,
     properties: ShellProperties | Mapping[str, ShellProperties],
     *,
-    offset: float = 0.0,
-    direction: ArrayLike = (1.0, 0.0, 0.0),
+    offset: float | Mapping[str, float] = 0.0,
+    direction: ArrayLike | Mapping[str, ArrayLike] = (1.0, 0.0, 0.0),
     directors: ArrayLike | None = None,
     fold: float = 35.0,
     extent: float = 0.0,
+    framed: Nodes = (),
 ) -> Shells:
     """Return the quadrilaterals and triangles of a mesh as shells.
 
@@ -333,12 +341,13 @@ def shells(
         In space, with cells ``quad`` of four or ``triangle`` of three nodes. All of its points must be on some.
     properties : ShellProperties, or mapping of str to ShellProperties
         Of all cells, or of those of groups, in which each must be once.
-    offset : float, default 0
-        How far the middle of the thickness is from the mesh in m, in the direction of normals. Nodes of the shell are
-        in the middle, and so are forces on them and supports.
-    direction : float64 [3], default (1, 0, 0)
+    offset : float, or mapping of str to float, default 0
+        How far the middle of the thickness is from the mesh in m, in the direction of normals; of groups of properties
+        each its own. Nodes of the shell are in the middle, where parts with different ones meet in the mean one by
+        mass, and so are forces on them and supports.
+    direction : float64 [3], or mapping of str to float64 [3], default (1, 0, 0)
         Its projection is axis 1 of elements, from which angles of plies are measured; where it is along the normal,
-        that of (0, 0, 1) or (1, 0, 0), whichever is not.
+        that of (0, 0, 1) or (1, 0, 0), whichever is not. Of groups of properties each may have its own.
     directors : float64 [n, 3], optional
         Directions across the shell at nodes that are on no fold; default: means of normals of elements by angles.
     fold : float, default 35
@@ -347,6 +356,9 @@ def shells(
         The least distance of particles from the middle as a part of √A, with the area A of a node. Less than h/√12 has
         no effect. With 0.3 steps of explicit methods are not limited by the thickness of thin shells, but by waves in
         their plane; rotary inertia is larger then.
+    framed : int [k], default none
+        Nodes that have four particles also where the shell is smooth, as joints need it. They rotate about the
+        director too, to which the shell offers no resistance.
 
     Raises
     ------
@@ -362,19 +374,22 @@ def shells(
         raise InvalidSystem(f"shells: extent must be between 0 and 1, got {extent:g}.")
     if not 0.0 < fold <= _MOST_FOLD:
         raise InvalidSystem(f"shells: fold must be above 0 and at most {_MOST_FOLD:g} degrees, got {fold:g}.")
-    if not np.isfinite(offset):
-        raise InvalidSystem(f"shells: offset must be finite, got {offset:g} m.")
-    along = np.asarray(direction, dtype=float)
-    if along.shape != (3,) or not 0.0 < np.linalg.norm(along) < np.inf:
+    offsets = np.array(_of_groups("offset", offset, properties), dtype=float)
+    if not np.isfinite(offsets).all():
+        raise InvalidSystem(f"shells: offset must be finite, got {offsets[~np.isfinite(offsets)][0]:g} m.")
+    along = [np.asarray(one, dtype=float) for one in _of_groups("direction", direction, properties)]
+    if any(one.shape != (3,) or not 0.0 < np.linalg.norm(one) < np.inf for one in along):
         raise InvalidSystem("shells: direction must have three finite components that are not all zero.")
-    parts = [part for kind in _KINDS for part in _parts(mesh, kind, properties, points, along)]
+    parts = [part for kind in _KINDS for part in _parts(mesh, kind, properties, points, np.array(along), offsets)]
     if not parts:
         raise MeshError("shells: the mesh must have cells 'quad' or 'triangle', got none.")
     alone = np.setdiff1d(np.arange(len(points)), np.concatenate([part.cells.ravel() for part in parts]))
     if len(alone):
         raise MeshError(f"shells: every point must be on a cell 'quad' or 'triangle'; point {alone[0]} is on none.")
     corners = _corner_directors(parts, points, directors, np.cos(np.deg2rad(fold)))
-    nodal = _NodalMasses(parts, corners, len(points), offset, extent)
+    given = distinct_nodes("shells", framed) if np.size(framed) else np.empty(0, np.int32)
+    require_nodes("shells", given, len(points))
+    nodal = _NodalMasses(parts, corners, len(points), extent, given)
     frames, positions, mass = nodal.frames(points)
     named: dict[str, _Part] = {}
     energies: dict[str, QuadraticMeasures] = {}
@@ -385,7 +400,7 @@ def shells(
         for name, some in ((part.kind.name, ~on_fold), (f"{part.kind.name}_fold", on_fold)):
             if some.any():
                 named[name], directors_of[name] = part.of(some), d[some]
-                middles = offset * d[some] - nodal.shift[part.cells[some]]
+                middles = part.offsets[some, None, None] * d[some] - nodal.shift[part.cells[some]]
                 energies[name], recovery[name] = _energy(named[name], frames, positions, d[some], middles)
     return Shells(
         positions,
@@ -397,11 +412,24 @@ def shells(
         {name: part.axes[:, -1] for name, part in named.items()},
         directors_of,
         nodal.sides(),
+        _drills(parts, corners.of_parts, given, nodal, frames, positions),
         recovery,
-        offset,
+        {name: part.offsets for name, part in named.items()},
         nodal.shift,
         nodal.thickness,
     )
+
+
+def _of_groups(
+    name: str, given: Any | Mapping[str, Any], properties: ShellProperties | Mapping[str, ShellProperties]
+) -> list[Any]:
+    """Return what each group of properties has of something that may be given by groups: of a mapping its values."""
+    groups = [""] if isinstance(properties, ShellProperties) else [*properties]
+    if not isinstance(given, Mapping):
+        return [given] * len(groups)
+    if isinstance(properties, ShellProperties) or given.keys() != properties.keys():
+        raise InvalidSystem(f"shells: {name} must have the groups of properties, got {', '.join(given) or 'none'}.")
+    return [given[group] for group in groups]
 
 
 @final
@@ -415,6 +443,8 @@ class _Part:
         Axes in rows, and derivatives along the first two (rows) of natural coordinates (columns).
     areas : float64 [m, p]
         Determinants.
+    offsets : float64 [m]
+        How far the middle of the thickness is from the mesh, in m.
     """
 
     kind: _Kind
@@ -422,6 +452,7 @@ class _Part:
     elements: IntArray
     properties: tuple[ShellProperties, ...]
     which: IntArray
+    offsets: Array
     axes: Array
     inverse: Array
     areas: Array
@@ -429,10 +460,10 @@ class _Part:
 
     def of(self, some: NDArray[np.bool_]) -> _Part:
         """Return some of the elements."""
-        integers = {name: getattr(self, name)[some] for name in ("cells", "elements", "which")}
+        of_elements = {name: getattr(self, name)[some] for name in ("cells", "elements", "which", "offsets")}
         return replace(
             self,
-            **integers,
+            **of_elements,
             axes=self.axes[some],
             inverse=self.inverse[some],
             areas=self.areas[some],
@@ -445,9 +476,14 @@ class _Part:
 
 
 def _parts(
-    mesh: Mesh, kind: _Kind, properties: ShellProperties | Mapping[str, ShellProperties], points: Array, along: Array
+    mesh: Mesh,
+    kind: _Kind,
+    properties: ShellProperties | Mapping[str, ShellProperties],
+    points: Array,
+    along: Array,
+    offsets: Array,
 ) -> list[_Part]:
-    """Return the elements of a kind, if there are any."""
+    """Return the elements of a kind, if there are any; directions [g, 3] and offsets [g] are of groups."""
     cells = np.asarray(mesh.cells_of(kind.name))
     if not len(cells):
         return []
@@ -475,15 +511,16 @@ def _parts(
     bad = np.flatnonzero(~(flipped.min(axis=1) > _POSITIVE * areas.mean(axis=1)) | (areas.mean(axis=1) == 0.0))
     if len(bad):
         raise MeshError(f"shells: {kind.name} {bad[0]} is degenerate: its corners have no convex area.")
-    axes = _axes(normals, along)
+    axes = _axes(normals, along[which])
     inverse = np.linalg.inv(np.einsum("mpic,mpjc->mpij", tangents, axes[:, :, :2]))
-    return [_Part(kind, cells, np.arange(len(cells), dtype=np.int32), known, which, axes, inverse, areas, x)]
+    numbers = np.arange(len(cells), dtype=np.int32)
+    return [_Part(kind, cells, numbers, known, which, offsets[which], axes, inverse, areas, x)]
 
 
 def _axes(normals: Array, along: Array) -> Array:
-    """Return axes [m, p, 3, 3] across normals [m, p, 3], the first along a direction in all points of an element."""
+    """Return axes [m, p, 3, 3] across normals [m, p, 3], the first along a direction [m, 3] in all of an element."""
     out = np.empty((*normals.shape, 3))
-    middle, unit = normals[:, -1], along / np.linalg.norm(along)
+    middle, unit = normals[:, -1], along / np.linalg.norm(along, axis=1, keepdims=True)
     steep = np.linalg.norm(np.cross(middle, unit), axis=1) < _PARALLEL
     others = np.where((np.abs(middle[:, 2]) < 0.9)[:, None], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
     given = np.where(steep[:, None], others, unit)[:, None]
@@ -651,10 +688,14 @@ class _NodalMasses:
         From points of the mesh to the centres of mass of nodes, in m.
     thickness : float64 [n]
         The mean of elements at a node in m.
+    smooth : bool [n]
+        Which nodes are on no fold.
+    shear : float64 [n]
+        The stiffness of all elements in the plane, N₁₂/2ε₁₂, times the area of a node, in N m.
     """
 
-    def __init__(self, parts: list[_Part], directors: _Directors, n: int, offset: float, extent: float):
-        mass, area, moment, thickness, upward = (np.zeros(n) for _ in range(5))
+    def __init__(self, parts: list[_Part], directors: _Directors, n: int, extent: float, framed: IntArray):
+        mass, area, moment, thickness, upward, middle, shear = (np.zeros(n) for _ in range(7))
         self._d = np.zeros((n, 3))  # of one side, on folds
         self._d[directors.nodes] = directors.of_sides
         self.shift = np.zeros((n, 3))
@@ -662,25 +703,31 @@ class _NodalMasses:
             of_node = np.einsum("mp,p,pk->mk", part.areas, part.kind.weights, part.kind.shapes)
             np.add.at(area, part.cells, of_node)
             np.add.at(mass, part.cells, part.per_element("mass")[:, None] * of_node)
+            np.add.at(shear, part.cells, part.per_element("membrane")[:, 2, 2, None] * of_node)
             np.add.at(moment, part.cells, part.per_element("moment")[:, None] * of_node)
-            np.add.at(upward, part.cells, np.einsum("mki,mki->mk", d, self._d[part.cells]) * of_node)
+            to_side = np.einsum("mki,mki->mk", d, self._d[part.cells])
+            np.add.at(upward, part.cells, to_side * of_node)
+            np.add.at(middle, part.cells, part.offsets[:, None] * to_side * of_node)
             np.add.at(thickness, part.cells, part.per_element("thickness")[:, None] * of_node)
-            height = part.per_element("mass") * (offset + part.per_element("center"))
+            height = part.per_element("mass") * (part.offsets + part.per_element("center"))
             np.add.at(self.shift, part.cells, (height[:, None] * of_node)[:, :, None] * d)
         self.shift /= mass[:, None]
-        self.thickness, self._offset, self._upward = thickness / area, offset, upward / area
-        self._single = np.bincount(directors.nodes, minlength=n) == 1
-        mixed = np.flatnonzero(self._single & (np.abs(self._upward) < 0.999))
-        if offset and len(mixed):
+        self.thickness, self._middle = thickness / area, middle / area
+        self.smooth = np.bincount(directors.nodes, minlength=n) == 1
+        self._single = self.smooth.copy()
+        mixed = np.flatnonzero(self._single & (np.abs(upward / area) < 0.999))
+        if any(part.offsets.any() for part in parts) and len(mixed):
             raise InvalidSystem(
                 f"shells: with an offset normals must be to one side; those of elements at node {mixed[0]} are to both."
                 " Reorder the nodes of cells."
             )
+        self._single[framed] = False
+        self.shear = shear
         self._mass, self._radii = mass, np.maximum(np.sqrt(moment / mass), extent * np.sqrt(area))
 
     def sides(self) -> Array:
         """Return how far both sides of the shell are from centres of nodes, along the directors of sides [n, 2]."""
-        middle = self._upward * self._offset - np.einsum("ni,ni->n", self.shift, self._d)
+        middle = self._middle - np.einsum("ni,ni->n", self.shift, self._d)
         return middle[:, None] + 0.5 * self.thickness[:, None] * np.array([-1.0, 1.0])
 
     def frames(self, points: Array) -> tuple[Frames, Array, Array]:
@@ -730,6 +777,51 @@ def _energy(
     for i, terms in enumerate(kind.measures):
         rest[:, i] = sum(c * (vectors[:, r] * vectors[:, s]).sum(axis=1) for r, s, c in terms)
     return QuadraticMeasures(nodes, weights, kind.measures, rest, stiffness, couplings=couplings), recovery
+
+
+def _drills(
+    parts: list[_Part],
+    directors: list[Array],
+    framed: IntArray,
+    nodal: _NodalMasses,
+    frames: Frames,
+    positions: Array,
+) -> tuple[QuadraticMeasures, ...]:
+    """Return what resists rotations of framed nodes about the directors of a smooth shell.
+
+    Of a node a with the edge to b it is ½ k (t·(c_b − c_a)/L)², with t fixed in the frame, across edge and director: k
+    is a small part of the stiffness in shear of the area of a node, shared by its edges.
+    """
+    chosen, edges = {*framed[nodal.smooth[framed]].tolist()}, dict[tuple[int, int], Array]()
+    for part, d in zip(parts, directors, strict=True):
+        for cell, across in zip(part.cells.tolist(), d, strict=True):
+            for k, node in enumerate(cell):
+                if node in chosen:
+                    edges |= {(node, other): across[k] for other in (cell[k - 1], cell[(k + 1) % len(cell)])}
+    centers = frames.centers(positions)
+    counts = Counter(node for node, _ in edges)
+    found = []
+    for n_particles in (2, 4):
+        some = [(a, b) for a, b in edges if bool(frames.is_rod[b]) == (n_particles == 2)]
+        if not some:
+            continue
+        a, b = np.array(some).T
+        edge = centers[b] - centers[a]
+        length = np.linalg.norm(edge, axis=1, keepdims=True)
+        t = np.cross(np.array([edges[pair] for pair in some]), edge)
+        t /= np.linalg.norm(t, axis=1, keepdims=True)
+        arms = frames.rest_arms[a]
+        of_t = np.einsum("mai,mij,mj->ma", arms, np.linalg.inv(np.einsum("mai,maj->mij", arms, arms)), t)
+        weights = np.zeros((len(some), 2, 4 + n_particles))
+        weights[:, 0, :4] = of_t - of_t.mean(axis=1, keepdims=True)
+        weights[:, 1, :4], weights[:, 1, 4:] = -0.25 / length, 1.0 / (n_particles * length)
+        nodes = np.concatenate([frames.nodes[a], frames.nodes[b][:, :n_particles]], axis=1)
+        stiffness = _DRILL * nodal.shear[a] / np.array([counts[node] for node in a.tolist()])
+        x = positions[nodes]
+        p = weights @ (x - x[:, :1])
+        rest = np.einsum("mi,mi->m", p[:, 0], p[:, 1])[:, None]
+        found.append(QuadraticMeasures(nodes, weights, [[(0, 1, 1.0)]], rest, stiffness[:, None]))
+    return tuple(found)
 
 
 def _stiffness(part: _Part) -> tuple[Array, Array]:

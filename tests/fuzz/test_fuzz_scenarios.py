@@ -432,6 +432,8 @@ def shells(bare: Data) -> Iterator[Data]:
     wing |= {"velocity": [0.1, 0, 0], "angular_velocity": [0, 0, 1]}
     plate = {"name": "plate", "mesh": {"plate": [1, 0.5], "cells": [2, 2]}, "thickness": 0.02, "material": soft}
     read = {"name": "read", "mesh": "faces.msh", "group": "main", "thickness": 0.02, "material": soft}
+    parted = {**read, "parts": [{"group": "main", "thickness": 0.03, "offset": 0.01, "material": soft}]}
+    layered = {**read, "parts": [{"group": "main", "direction": [0, 1, 0], "layers": layers}]}
     clamp, line = {"body": "plate", "group": "x_min"}, {"body": "plate", "group": "x_max", "components": "z"}
     twist = {"name": "twist", "kind": "nodal", "body": "plate", "group": "x_max", "moment": [0, 0.1, 0]}
     turn = {"name": "turn", "body": "plate", "nodes": [2], "quantities": ["rotation"], "components": ["norm"]}
@@ -462,6 +464,8 @@ def shells(bare: Data) -> Iterator[Data]:
     touching = {"shell": [can | {"translate": [0.3, 0.3, 0.2]}, wing], "contact": [{"speed": 1.0}], "obstacle": [floor]}
     pressed = {"load": [inside, wind, shear], "damping": [{"alpha": 0.1, "beta": 1e-4}], "probe": [section]}
     yield bare | touching | pressed | {"integrator": {"kind": "energy-momentum", "dt": 1e-4}}
+    yield bare | {"shell": [parted], "integrator": {"kind": "midpoint", "dt": 1e-3}}
+    yield bare | {"shell": [layered], "integrator": {"kind": "midpoint", "dt": 1e-3}}
 
 
 def joints(bare: Data) -> Iterator[Data]:

@@ -56,6 +56,13 @@ def load(of, vector, group="x_max", history='history = { kind = "ramp", duration
     return f'[[load]]\nname = "load"\nkind = "nodal"\nbody = "plate"\ngroup = "{group}"\n{of} = {vector}\n{history}\n'
 
 
+FIBRES = {"moduli": [1e11, 1e10], "poisson": 0.3, "shear_moduli": [5e9, 5e9, 3e9], "density": 1600}
+
+
+def _toml(value):
+    return "{ " + ", ".join(f"{k} = {v}" for k, v in value.items()) + " }" if isinstance(value, dict) else str(value)
+
+
 def build(text):
     return Scenario.parse(text, "test.toml").build()
 
@@ -252,6 +259,50 @@ def test_files_of_folded_shells(tmp_path):
     (tmp_path / "angle.msh").write_text(only_lines)
     (line,) = lines(wall.replace('group = "wall"\n', "") + MOVING, tmp_path / "test.toml")
     assert "angle.msh has no quadrilaterals or triangles" in line
+
+
+def test_parts_have_thicknesses_layers_directions_and_offsets_of_their_own(tmp_path):
+    (tmp_path / "folded.msh").write_text(FOLDED)
+    plies = [{"thickness": 0.004, "angle": 30, "material": FIBRES}, {"thickness": 0.002, "material": FIBRES}]
+    rows = "".join("[[shell.parts.layers]]\n" + "".join(f"{k} = {_toml(v)}\n" for k, v in ply.items()) for ply in plies)
+    part = '[[shell.parts]]\ngroup = "wall"\ndirection = [0, 1, 0]\noffset = 0.002\n' + rows
+    text = PLATE.replace("{ plate = [2, 1], cells = [6, 3] }", '"folded.msh"') + "offset = 0.001\n" + part + MOVING
+    built = Scenario.parse(text, tmp_path / "test.toml").build()
+    structure = built.shells["plate"].structure
+    mesh = built.shells["plate"].table.own_mesh(tmp_path)
+    steel = ShellProperties.uniform(0.01, sx.NeoHookean.from_young(2.1e11, 0.3, 7850.0))
+    own = Orthotropic(*FIBRES["moduli"], FIBRES["poisson"], *FIBRES["shear_moduli"], FIBRES["density"])
+    plies = ShellProperties.laminate([Ply(0.004, own, 30.0), Ply(0.002, own)])
+    python = shells(
+        mesh,
+        {"floor": steel, "wall": plies},
+        offset={"floor": 0.001, "wall": 0.002},
+        direction={"floor": (1, 0, 0), "wall": (0, 1, 0)},
+    )
+    assert_array_equal(structure.points, python.points)
+    assert_array_equal(structure.mass, python.mass)
+    q = structure.points + 1e-3 * np.sin(np.arange(structure.points.size)).reshape(-1, 3)
+    assert structure.energies.keys() == python.energies.keys()
+    for name, energy in structure.energies.items():
+        x = q[energy.nodes]
+        assert_allclose(energy.value(x), python.energies[name].value(x), rtol=1e-12)
+    assert "6 mm to 10 mm thick" in check_report(built)[0]
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ('group = "wall"', "by which its faces differ"),
+        ('group = "no"\nthickness = 0.1', "parts: there is no group 'no'"),
+        ('group = "wall"\nthickness = 0.1\n[[shell.parts]]\ngroup = "wall"\noffset = 0.1', "have faces together"),
+        ('group = "wall"\nthickness = 0.1\nlayers = [{ thickness = 1, ' + STEEL.strip() + " }]", "layers besides"),
+    ],
+)
+def test_parts_that_are_refused(tmp_path, part, message):
+    (tmp_path / "folded.msh").write_text(FOLDED)
+    text = PLATE.replace("{ plate = [2, 1], cells = [6, 3] }", '"folded.msh"') + f"[[shell.parts]]\n{part}\n" + MOVING
+    with pytest.raises(ScenarioError, match=message):
+        Scenario.parse(text, tmp_path / "test.toml").build()
 
 
 def test_shells_are_reported_as_they_are():
