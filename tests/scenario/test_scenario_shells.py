@@ -578,6 +578,33 @@ def test_a_box_of_shells_bounces_from_a_floor():
     assert problem.system.momentum(end)[2] > problem.system.momentum(problem.state)[2] + 1.0
 
 
+def test_a_plate_a_beam_a_rigid_body_and_an_obstacle_with_mass_collide():
+    """All at once: energy and both momenta are those before."""
+    aluminium = "material = { young = 7e10, poisson = 0.33, density = 2700 }\n"
+    text = (
+        f'[[shell]]\nname = "plate"\nmesh = {{ plate = [0.4, 0.4], cells = [4, 4] }}\nthickness = 0.004\n{aluminium}'
+        f'[[beam]]\nname = "bar"\nmesh = {{ line = 0.3, bars = 2 }}\nup = [0, 0, 1]\n{aluminium}'
+        'section = { kind = "rectangle", height = 0.01, width = 0.01 }\n'
+        "translate = [0.05, 0.3, 0.008]\nvelocity = [0, 0, -5]\n"
+        '[[rigid_body]]\nname = "brick"\nmesh = { box = [0.1, 0.1, 0.05] }\ndensity = 2000\n'
+        "translate = [0.1, 0.1, 0.028]\nvelocity = [0, 0, -5]\n"
+        '[[obstacle]]\nname = "ball"\nkind = "sphere"\ncenter = [0.3, 0.2, -0.053]\nradius = 0.05\nmass = 0.5\n'
+        'velocity = [0, 0, 10]\nstiffness = 1e7\nbodies = ["plate"]\n'
+        "[[contact]]\nspeed = 5\n"
+    )
+    problem = build(text + FAST)
+    system, start = problem.system, problem.state
+    end = conserved(problem, 8e-4, energy=1e-11)
+    change = system.angular_momentum(end) - system.angular_momentum(start)
+    assert np.abs(change).max() < 1e-11 * np.abs(system.angular_momentum(start)).max()
+    for name in ("plate", "bar"):
+        own = problem.beams.get(name) or problem.shells[name]
+        assert np.abs(own.own(end.v - start.v)).max() > 1.0
+    for name in ("brick", "ball"):
+        nodes = problem.rigid_sets.rigid_sets[name].nodes
+        assert np.abs((end.v - start.v)[nodes]).max() > 0.1
+
+
 def test_results_show_contact_on_the_skin(tmp_path):
     """The forces on its points are those of the probe of the floor."""
     move = "rotate = { axis = [1, -1, 0], degrees = 30 }\ntranslate = [0, 0, 0.01]\nvelocity = [0, 0, -5]\n"
