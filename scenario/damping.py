@@ -27,6 +27,7 @@ from symplex.fem.actions.dampers import MeanDashpot, QuadraticDrag
 from symplex.fem.actions.damping import Dashpots, Drag, StiffnessDamping
 from symplex.fem.actions.loads import SurfaceTraction
 from symplex.fem.energies.energy import Array, Energy, IntArray
+from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.fem.solids.viscous_stress import ViscousStress
 from symplex.fem.structures.viscous_measures import ViscousMeasures
 from symplex.fem.system import Load
@@ -166,14 +167,20 @@ class DampingTable(_Damper):
             solids = {} if body in world.inertia.trusses else world.solids(body)
             for name in solids or [body]:
                 if self.stiffness == "initial":
-                    load = StiffnessDamping(world.energies[name], points, beta)
+                    load = StiffnessDamping(_elastic(world, name), points, beta)
                 elif name not in solids:
-                    bars = world.energies[name]
+                    bars = _elastic(world, name)
                     load = Dashpots(bars.nodes, beta * axial_stiffness(bars, points))
                 else:
                     require_finite_strains(solids[name], body, "beta", 'stiffness = "strain-rate" is')
                     load = ViscousStress.proportional(solids[name], beta)
                 world.add(f"{self.name}_stiffness_{name}", load)
+
+
+def _elastic(world: Builder, name: str) -> Energy:
+    """Return the energy of a part of a body or truss, of bars that yield or break that of intact ones."""
+    part = world.inelastic.get(name)
+    return part.frozen(part.initial()) if isinstance(part, InelasticBars) else world.energies[name]
 
 
 def axial_stiffness(bars: Energy, points: Array) -> Array:

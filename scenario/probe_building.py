@@ -9,15 +9,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from symplex.base.fields import COMPONENTS, OF_BEAMS, OF_SHELLS, OF_SOLIDS
+from symplex.base.fields import COMPONENTS, OF_BEAMS, OF_BONDS, OF_SHELLS, OF_SOLIDS
 from symplex.base.quantities import listed, shown
 from symplex.errors import ScenarioError
 from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.energies.energy import Array, IntArray
+from symplex.fem.energies.inelastic import Inelastic
+from symplex.fem.energies.rate_independent import RateIndependent
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
+from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.fem.outputs.field_probes import MOTIONS, NodalProbe, RotationProbe, SolidProbe
 from symplex.fem.outputs.force_probes import OF_BARS, BarProbe, BeamProbe, ForceProbe, ReactionProbe, ShellProbe
+from symplex.fem.outputs.inelastic_probe import InelasticProbe
 from symplex.fem.outputs.probe import NORM, Probe, Reduction
 from symplex.fem.outputs.solid_fields import SolidFields
 from symplex.fem.solids.plastic import solids_in
@@ -41,6 +45,7 @@ from symplex.scenario.tables import Tables
 
 _ALL = "all"
 ROTATION = "rotation"
+_OF_LINES = (*OF_BARS, *OF_BONDS)
 _SAME_PLACE = 1e-6  # of the size of a body: how near to a point of a mass its node must be
 
 
@@ -113,17 +118,21 @@ class ProbeBuilder:
 
     def _of_body(self, table: ProbeTable) -> Iterator[Probe]:
         body, tables = str(table.body), self._tables
-        springs = [spring.name for spring in tables.spring]
+        springs = [table.name for table in (*tables.spring, *tables.cohesive)]
         trusses = [truss.name for truss in tables.truss]
         known = [*tables.names, *springs]
         if body not in known:
             raise ScenarioError(f"there is no body {shown(body)}; {suggestion(body, known)}")
+        bonds = [glue.name for glue in tables.cohesive]
         of_members = "membrane_forces" if body in self._shells else "axial_force"
-        requested = table.quantities or ([of_members] if body in springs or table.members else ["displacement"])
+        usual = "damage" if body in bonds else of_members if body in springs or table.members else "displacement"
+        requested = table.quantities or [usual]
+        has_history = isinstance(self._system.inelastic.get(body), RateIndependent)
         of_motion = [one for one in requested if one in (*MOTIONS, ROTATION)]
-        of_solids = [one for one in requested if one in OF_SOLIDS]
+        of_solids = [one for one in requested if one in OF_SOLIDS and not has_history]
         beam = self._beams.get(body)
-        of_bars = [one for one in requested if one in (OF_BARS if beam is None else OF_BEAMS)]
+        of_bars = [one for one in requested if one in (_OF_LINES if beam is None else OF_BEAMS)]
+        of_bars += [one for one in requested if has_history and one in OF_SOLIDS]
         of_beams = [one for one in requested if one in OF_BEAMS and one not in OF_BARS]
         of_shells = [one for one in requested if one in OF_SHELLS]
         if of_shells and body not in self._shells:
@@ -143,7 +152,7 @@ class ProbeBuilder:
         if beam is not None and (odd := [one for one in requested if one in OF_BARS and one not in OF_BEAMS]):
             raise ScenarioError(f"{odd[0]} is of trusses and springs, and '{body}' is none; it has {self._has(body)}.")
         if of_bars and beam is None and body not in (*springs, *trusses):
-            what = f"{of_bars[0]} is of trusses and springs"
+            what = f"{of_bars[0]} is of trusses, springs and bonds"
             raise ScenarioError(f"{what}, and '{body}' is none; it has {self._has(body)}.")
         if (of_motion or table.points or table.nodes or table.group) and body in springs:
             raise ScenarioError(f"'{body}' is a spring, which has no additional nodes; it has {self._has(body)}.")
@@ -176,7 +185,7 @@ class ProbeBuilder:
         if of_bars and beam is not None:
             yield self._of_beam(table, of_bars, beam)
         elif of_bars:
-            yield self._of_bars(table, of_bars)
+            yield from self._of_bars(table, of_bars)
 
     def _of_members(self, body: str) -> str:
         if body in self._shells:
@@ -192,6 +201,8 @@ class ProbeBuilder:
             return listed([*MOTIONS, *OF_SOLIDS])
         if body in [truss.name for truss in self._tables.truss]:
             return listed([*MOTIONS, *OF_BARS])
+        if body in [glue.name for glue in self._tables.cohesive]:
+            return listed(OF_BONDS)
         return listed(OF_BARS if body in [s.name for s in self._tables.spring] else MOTIONS)
 
     def _require_components(
@@ -377,10 +388,9 @@ class ProbeBuilder:
             table.name, fields, quantities, components=components, reduce=self._reduce(table), elements=chosen
         )
 
-    def _of_bars(self, table: ProbeTable, quantities: Sequence[str]) -> Probe:
+    def _of_bars(self, table: ProbeTable, quantities: Sequence[str]) -> Iterator[Probe]:
         body, mesh = str(table.body), self._mesh
-        bars = self._system.energies[body]
-        assert isinstance(bars, Bars | Anchors), "trusses and springs are"
+        bars = self._system.energies.get(body) or self._system.inelastic[body]
         members, m = table.members, len(bars.nodes)
         if members is not None and max(members) >= m:
             raise ScenarioError(f"members has {max(members)}, but '{body}' has {m:,} members, 0 to {m - 1:,}.")
@@ -390,10 +400,15 @@ class ProbeBuilder:
             if not members:
                 raise ScenarioError(f"group '{table.group}' of '{body}' has no members, only nodes.")
         section = next((truss.section for truss in self._tables.truss if truss.name == body), None)
+        reduce = table.reduce if table.reduce is not None else [] if table.members or m == 1 else ["mean"]
+        if not isinstance(bars, Bars | Anchors):
+            yield from self._of_inelastic(table, quantities, bars, members, reduce)
+            return
+        if odd := [one for one in quantities if one not in OF_BARS]:
+            raise ScenarioError(f"'{body}' has no {odd[0]}; it has {listed(OF_BARS)}.")
         if "axial_stress" in quantities and section is None:
             raise ScenarioError(f"axial_stress needs a section, which '{body}' has not.")
-        reduce = table.reduce if table.reduce is not None else [] if table.members or m == 1 else ["mean"]
-        return BarProbe(
+        yield BarProbe(
             table.name,
             bars,
             quantities,
@@ -402,6 +417,27 @@ class ProbeBuilder:
             reference=self._reference,
             reduce=reduce,
         )
+
+    def _of_inelastic(
+        self,
+        table: ProbeTable,
+        quantities: Sequence[str],
+        part: Inelastic,
+        members: Sequence[int] | None,
+        reduce: Sequence[Reduction],
+    ) -> Iterator[Probe]:
+        """Yield probes of what members that yield or break, or cohesive faces, show."""
+        body = str(table.body)
+        shown_by = part.fields(self._reference, part.relaxed(self._reference))
+        if "elongation" in quantities and isinstance(part, InelasticBars):
+            quantities = [one for one in quantities if one != "elongation"]
+            lengths = part.frozen(part.initial())
+            reference = self._reference
+            yield BarProbe(table.name, lengths, ["elongation"], members=members, reference=reference, reduce=reduce)
+        if odd := [one for one in quantities if one not in shown_by]:
+            raise ScenarioError(f"'{body}' has no {odd[0]}; it has {listed(shown_by)}.")
+        if quantities:
+            yield InelasticProbe(table.name, self._system, body, quantities, stencils=members, reduce=reduce)
 
     # -- supports, obstacles, contact ---------------------------------------------------------------------------
 
@@ -421,7 +457,8 @@ class ProbeBuilder:
         held: dict[str, NDArray[np.bool_]] = {}
         taken = np.zeros((self._system.n_nodes, 3), bool)
         for k, (support, nodes) in enumerate(self._supports):
-            acts = support.acts(leg.start, leg.end)
+            # What conditions begin and end holds nothing while it does not act: the system then has no reactions there.
+            acts = support.begin_event is not None or support.acts(leg.start, leg.end)
             name = support.name or str(k + 1)
             if support.body in self._beams and not support.moves and support.of_node != ("xyz", "xyz"):
                 if requested in (_ALL, name):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
 import symplex as sx
 from symplex.fem.structures import BeamProperties, Beams, Frames, Moment, Section, beams
 from verification_manual.problem import Row, problem
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))  # stories of the examples are checked here as well
+import rotor
 
 BEAMS = "Beams"
 CLAMPED = [True] * 6
@@ -169,3 +174,24 @@ def flying_spaghetti() -> Iterator[Row]:
     for name, momentum in (("momentum", free.momentum), ("angular momentum", free.angular_momentum)):
         change = np.linalg.norm(momentum(end) - momentum(start)) / np.linalg.norm(momentum(start))
         yield Row("energy-momentum", name, 0.0, float(change), scale=1.0)
+
+
+@problem(
+    BEAMS,
+    "Rotating blades: clamped, and on a hinge away from the axis",
+    source="Wright, Smith, Thresher and Wang, J. Appl. Mech. 49 (1982) 197; Galerkin's method with 14 polynomials",
+    within=4e-3,
+)
+def rotating_blades() -> Iterator[Row]:
+    """Ω and ω in units of √(EI/ρA)/L²: complex modes in the frame that rotates, 48 elements, lumped masses."""
+    thin = BeamProperties(1e7, (1e7, 1e7), (1000.0, 1.0), 1.0, 1.0, (1e-7, 1e-7))
+    for speed, published in rotor.PUBLISHED.items():
+        found = rotor.flap_of_blade(speed, 48, thin, 1.0, 0.0, hinged=False)
+        for k, target in enumerate(published):
+            yield Row("complex modes", f"clamped, Ω = {speed:g}: flap {k + 1}", target, float(found[k]))
+    for speed in (6.0, 12.0):
+        found = rotor.flap_of_blade(speed, 48, thin, 1.0, 0.1, hinged=True)
+        for k, target in enumerate(rotor.rotating_beam(speed, 0.1, hinged=True)):
+            yield Row(
+                "complex modes", f"on a hinge at 0.1 L, Ω = {speed:g}: flap {k + 1}", float(target), float(found[k])
+            )
