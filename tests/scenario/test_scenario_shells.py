@@ -462,6 +462,23 @@ def test_loads_of_points_have_the_derivatives_of_their_forces():
     check_load(problem.system.loads["push"], turned, 0.0 * turned)
 
 
+def test_dead_pressure_on_a_solid():
+    """It is an energy whose forces stay where they were: p A, along the normal of the undeformed face."""
+    cube = (
+        '[[body]]\nname = "plate"\nmesh = { box = [0.1, 0.2, 0.3], cells = [1, 1, 1] }\n'
+        "material = { young = 1e7, poisson = 0.3, density = 1000 }\n"
+    )
+    problem = build(cube + pressure(1e3, 'group = "x_max"\nfollower = false') + MOVING)
+    for q in (problem.state.q, problem.state.q @ np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])):
+        force = np.zeros_like(q)
+        problem.system.energies["push"].add_gradient(q, force)
+        assert_allclose(-force.sum(axis=0), [-60.0, 0.0, 0.0], atol=1e-12)
+    (line,) = lines(cube + pressure(1e3, 'group = "x_max"\nside = "top"') + MOVING)
+    assert line == "test.toml: [[load]] #1 'push': side is of shells, and 'plate' is none; leave the key out."
+    (line,) = lines(cube + pressure(1e3) + MOVING)
+    assert line == "test.toml: [[load]] #1 'push': group is required, of faces, elements or points."
+
+
 def test_tractions_on_groups_of_folded_shells(tmp_path):
     (tmp_path / "angle.msh").write_text(FOLDED)
     text = f'[[shell]]\nname = "plate"\nmesh = "angle.msh"\nthickness = 0.01\n{STEEL}'
