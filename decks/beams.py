@@ -122,11 +122,11 @@ def _shape(kind: str, values: list[float]) -> Table:
     UnsupportedKeyword
         If it is none that a scenario has.
     """
-    least = {"RECT": 2, "CIRC": 1, "PIPE": 2, "BOX": 6, "I": 7}[kind]
+    least = {"RECT": 1, "CIRC": 1, "PIPE": 2, "BOX": 6, "I": 7}[kind]
     if len(values) < least:
         raise UnsupportedKeyword(f"a section {kind} has {len(values)} dimensions, must have {least}")
     if kind == "RECT":
-        return {"kind": "rectangle", "height": values[0], "width": values[1]}
+        return {"kind": "rectangle", "height": values[0], "width": (values[1:2] or values)[0]}  # of one number a square
     if kind == "PIPE":
         return {"kind": "pipe", "radius": values[0], "thickness": values[1]}
     if kind == "CIRC":

@@ -273,7 +273,7 @@ def _imported(
         _write(scenario, texts[number], overwrite)
         say(f"{scenario}: step {number}")
     for number, scenario in [*written.items()] if limit else ():
-        if not _try(deck, deck.steps[number - 1], texts[number], scenario, limit, say):
+        if not _try(deck, deck.steps[number - 1], texts[number], scenario, limit, attempt.of_structures, say):
             del written[number]
     if attempt.of_structures:
         own = {name: geometry.numbers[sorted(nodes)] for name, (_, nodes) in bodies_of(geometry).items()}
@@ -336,11 +336,19 @@ def _write_mesh(mesh: Mesh, path: Path, overwrite: bool, say: Callable[[str], No
     say(f"{path}: {len(mesh.points)} nodes")
 
 
-def _try(deck: Deck, step: Step, text: str, scenario: Path, limit: float, say: Callable[[str], None]) -> bool:
+def _try(
+    deck: Deck, step: Step, text: str, scenario: Path, limit: float, of_structures: bool, say: Callable[[str], None]
+) -> bool:
     """Return whether a scenario may be used, and note what speaks against it."""
     try:
         problem = try_scenario(text, scenario, limit, lambda more: say(f"{scenario.name}: tried for {more}"))
         _check_preload(deck, step, problem)
+        moved = _moved(problem) if of_structures and step.procedure == "static" and not step.nonlinear else 0.0
+        if moved > _MOST_MOVED:
+            deck.remarks.append(
+                f"the static step {step.number} is linear, but moves nodes by {moved:.2g} of the size of all: here "
+                "rotations of beams and shells are large, so that displacements differ from those of a linear analysis"
+            )
     except OutOfTime:
         deck.remarks.append(
             f"{scenario.name} was not tried to its end within {limit:g} s (--limit); the first run may refuse it"
@@ -458,13 +466,17 @@ def _check_preload(deck: Deck, step: Step, problem: Problem) -> None:
     before = starts_loaded(deck, step) if step.procedure == "frequency" and step.perturbation else 0
     if not before or deck.steps[before - 1].nonlinear:
         return
-    points = problem.mesh.points
-    moved = float(np.abs(problem.state.q[: len(points)] - points).max() / np.ptp(points, axis=0).max())
-    if moved > _MOST_MOVED:
+    if (moved := _moved(problem)) > _MOST_MOVED:
         raise UnsupportedKeyword(
             f"the static step {before} is linear, but moves nodes by {moved:.2g} of the size of all: vibrations of a "
             "deck are about the undeformed shape, those of a scenario about the equilibrium; give that step NLGEOM"
         )
+
+
+def _moved(problem: Problem) -> float:
+    """Return how far nodes have moved at the start, as a part of the size of all."""
+    points = problem.mesh.points
+    return float(np.abs(problem.state.q[: len(points)] - points).max() / np.ptp(points, axis=0).max())
 
 
 def _make(folder: Path) -> None:

@@ -405,7 +405,7 @@ class ShellSkinPart(Part):
     def drawn(self) -> Drawn:
         """Return its points and triangles."""
         weights, triangles = self._shell.structure.skin()
-        nodes, parts = Interpolation(weights).stencils(np.arange(weights.shape[0], dtype=np.int32)[:, None])
+        nodes, parts = Interpolation(weights).stencils(np.arange(len(weights.indptr) - 1, dtype=np.int32)[:, None])
         points = np.asarray(weights @ self._shell.structure.points)
         return Drawn(points, {"triangle": triangles}, nodes + np.int32(self._shell.first), parts[:, 0])
 

@@ -241,7 +241,11 @@ def test_folded_shells_carry_moments_around_the_fold(tmp_path):
 @pytest.mark.parametrize(
     ("section", "lines", "reported"),
     [
-        (SECTION.replace("STEEL", "STEEL, OFFSET=0.5"), ["*BOUNDARY", "RIGHT, 3, 3"], "shells with an OFFSET, or not"),
+        (
+            SECTION.replace("STEEL", "STEEL, OFFSET=0.5"),
+            ["*BOUNDARY", "RIGHT, 3, 3"],
+            "or at a distance, of which no joint",
+        ),
         ("*SHELL GENERAL SECTION, ELSET=ALL\n1., 2.\n", [], "shells by numbers of their stiffness are not supported"),
         ("*SHELL SECTION, ELSET=ALL, COMPOSITE\n0.01, 3, WOOD\n", [], "line 72: there is no material 'WOOD'"),
         ("*SHELL SECTION, ELSET=ALL, COMPOSITE\n", [], "it has no layers"),
@@ -290,6 +294,13 @@ def test_a_pressure_follows_the_surface_with_nlgeom_only(tmp_path):
         (load,) = Scenario.read(found.scenarios[1]).tables.load
         assert load.follower == nlgeom
         assert load.side == "bottom"
+
+
+def test_linear_steps_that_move_far_are_noted(tmp_path):
+    text, weights = strip("S4", (4, 1))
+    loads = on_edge(weights, 3, 0.3 * E * INERTIA / LENGTH**2)
+    assert "is linear, but moves nodes by" in imported(tmp_path, text + step("*CLOAD", loads)).report()
+    assert "is linear, but" not in imported(tmp_path, text + step("*CLOAD", loads, nlgeom=True)).report()
 
 
 def test_strips_that_start_moving(tmp_path):

@@ -467,6 +467,28 @@ def shells(bare: Data) -> Iterator[Data]:
     yield bare | {"shell": [plate], "support": [clamp], "integrator": {"kind": "rattle", "dt": 1e-5}}
     yield bare | {"shell": [plate]} | acting | {"integrator": {"kind": "static", "dt": 1e-3}}
     yield bare | {"shell": [read], "integrator": {"kind": "midpoint", "dt": 1e-3}}
+    can = {"name": "can", "mesh": {"box": [0.2, 0.2, 0.1], "cells": [1, 2, 1]}, "thickness": 0.01, "material": soft}
+    inside = {
+        "name": "inside",
+        "kind": "pressure",
+        "body": "can",
+        "pressure": 10.0,
+        "side": "bottom",
+        "follower": False,
+    }
+    wind = {
+        "name": "wind",
+        "kind": "pressure",
+        "body": "wing",
+        "pressure": 5.0,
+        "history": {"kind": "ramp", "duration": 1},
+    }
+    shear = {"name": "shear", "kind": "traction", "body": "wing", "traction": [1.0, 0, 0]}
+    floor = {"name": "floor", "kind": "half-space", "point": [0, 0, -0.2], "normal": [0, 0, 1], "stiffness": 1e3}
+    section = {"name": "section", "body": "wing", "points": [[0.5, 0.2, 0.1]], "quantities": ["bending_moments"]}
+    touching = {"shell": [can | {"translate": [0.3, 0.3, 0.2]}, wing], "contact": [{"speed": 1.0}], "obstacle": [floor]}
+    pressed = {"load": [inside, wind, shear], "damping": [{"alpha": 0.1, "beta": 1e-4}], "probe": [section]}
+    yield bare | touching | pressed | {"integrator": {"kind": "energy-momentum", "dt": 1e-4}}
     yield bare | {"shell": [parted], "integrator": {"kind": "midpoint", "dt": 1e-3}}
     yield bare | {"shell": [layered], "integrator": {"kind": "midpoint", "dt": 1e-3}}
 
