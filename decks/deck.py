@@ -65,6 +65,8 @@ class MaterialData:
     lamina: tuple[float, ...] = ()  # of one in plane stress, E1, E2, nu12, G12, G13, G23
     formula: str = ""
     constants: dict[str, float] = field(default_factory=dict)
+    yields: tuple[tuple[float, float], ...] = ()  # plastic strains and yield stresses of a metal that flows
+    metal: dict[str, float] = field(default_factory=dict)  # the keys of a scenario that go with them
     density: float | None = None
     expands: bool = False
     by_temperature: Where | None = None  # where constants are given for several temperatures
@@ -441,6 +443,12 @@ class Deck:
             "amplitude": {*given, *(name.partition(DELAYED)[0] for name in given)},
             "surface interaction": {pair.interaction for pair in self.contacts},
         }
+
+    @property
+    def flows(self) -> bool:
+        """Whether a material that is in use is a metal that flows."""
+        used = self.used()["material"]
+        return any(one.yields for name, one in self.materials.items() if name in used)
 
     def is_tied(self, pair: ContactPair) -> bool:
         """Return whether surfaces in contact cannot part."""

@@ -95,6 +95,92 @@ def _constants(reading: Reading, block: Block, count: int) -> list[float]:
     return rows[0][:count]
 
 
+def _take_plastic(reading: Reading, block: Block) -> None:
+    kind = block.parameters.get("HARDENING", "ISOTROPIC").upper().replace(" ", "")
+    material = reading.material_of()
+    if "RATE" in block.parameters:
+        raise UnsupportedKeyword("a table for one of several rates is not supported")
+    if kind == "ISOTROPIC":
+        material.yields = _hardening(block)
+    elif kind == "JOHNSONCOOK":
+        values = [real(word) if word else 0.0 for word in fields(single_line(block), 6)]
+        if values[4]:
+            raise UnsupportedKeyword("softening by temperature is not supported; leave its melting temperature out")
+        material.yields = ((0.0, values[0]),)
+        if values[1]:
+            material.metal |= {"power_modulus": values[1], "power": values[2]}
+    elif kind in ("KINEMATIC", "COMBINED"):
+        _take_back_stress(material, block, kind)
+    else:
+        raise UnsupportedKeyword(f"hardening with HARDENING='{kind}' is not supported")
+
+
+def _take_back_stress(material: MaterialData, block: Block, kind: str) -> None:
+    """Take a back stress: by parameters, or linear by a table of two points."""
+    if int(real(block.parameters.get("NUMBERBACKSTRESSES") or "1")) != 1:
+        raise UnsupportedKeyword("several back stresses are not supported")
+    data = block.parameters.get("DATATYPE", "HALFCYCLE").upper().replace(" ", "")
+    if data == "PARAMETERS" and kind == "COMBINED":
+        stress, modulus, recovery = one_line(block, 3)
+        material.yields = ((0.0, stress),)
+        if modulus:
+            material.metal |= {"back_modulus": modulus, "recovery": recovery}
+        return
+    if data != "HALFCYCLE":
+        raise UnsupportedKeyword(f"a back stress with DATA TYPE='{data}' is not supported")
+    rows = _hardening(block)
+    if len(rows) > 2:
+        raise UnsupportedKeyword("a back stress by a table of more than two points is not supported")
+    material.yields = rows[:1]
+    if len(rows) == 2 and rows[1][1] != rows[0][1]:
+        material.metal["back_modulus"] = (rows[1][1] - rows[0][1]) / (rows[1][0] - rows[0][0])
+
+
+def _take_cyclic_hardening(reading: Reading, block: Block) -> None:
+    material = reading.material_of()
+    if not material.yields:
+        raise UnsupportedKeyword("it must follow a *PLASTIC with HARDENING=COMBINED")
+    if "PARAMETERS" not in block.parameters:
+        material.yields = _hardening(block)
+        return
+    stress, more, rate = one_line(block, 3)
+    material.yields = ((0.0, stress),)
+    if more:
+        material.metal |= {"saturation_stress": stress + more, "saturation_rate": rate}
+
+
+def _take_rate_dependent(reading: Reading, block: Block) -> None:
+    kind = block.parameters.get("TYPE", "POWERLAW").upper().replace(" ", "")
+    material = reading.material_of()
+    if not material.yields:
+        raise UnsupportedKeyword("it must follow a *PLASTIC")
+    if kind == "JOHNSONCOOK":
+        factor, reference = one_line(block, 2)
+        material.metal |= {"reference_rate": reference, "rate_factor": factor}
+    elif kind == "POWERLAW":
+        reference, power = one_line(block, 2)
+        material.metal |= {"reference_rate": reference, "rate_exponent": 1.0 / power}
+    else:
+        raise UnsupportedKeyword(f"a rate with TYPE='{kind}' is not supported")
+
+
+def _hardening(block: Block) -> tuple[tuple[float, float], ...]:
+    """Return plastic strains and yield stresses of a table, of the first temperature if there are several."""
+    rows: list[tuple[float, float]] = []
+    temperatures: set[str] = set()
+    for line in block.lines:
+        stress, strain, temperature, *more = *fields(line, 4), ""
+        if any(more):
+            raise UnsupportedKeyword("yield stresses that depend on the rate or on fields are not supported")
+        temperatures.add(temperature)
+        rows.append((real(strain) if strain else 0.0, real(stress)))
+    if len(temperatures) > 1:
+        raise UnsupportedKeyword("yield stresses that depend on temperature are not supported")
+    if not rows:
+        raise ValueError(f"a *{block.keyword} has no yield stress")
+    return tuple(rows)
+
+
 def _take_expansion(reading: Reading, block: Block) -> None:
     reading.account.add_without_meaning(block.path, block.line, block.last)
     reading.material_of().expands = True
@@ -253,6 +339,29 @@ MATERIAL_KEYWORDS = {
     ),
     "DENSITY": Keyword(
         _take_density, (), "constant, as those of `*ELASTIC`", _MODEL, Once("density", owner="material")
+    ),
+    "PLASTIC": Keyword(
+        _take_plastic,
+        ("HARDENING", "DATATYPE", "NUMBERBACKSTRESSES", "RATE"),
+        "`yield_table`, or `yield_stress` with `power_modulus` (`JOHNSON COOK`, without temperatures), a back stress "
+        "by two points (`KINEMATIC`, `COMBINED`; linear beyond the second) or C and γ (`PARAMETERS`); static steps "
+        "become motions of kind `static` through all earlier ones",
+        _MODEL,
+        Once("plasticity", owner="material"),
+    ),
+    "CYCLICHARDENING": Keyword(
+        _take_cyclic_hardening,
+        ("PARAMETERS",),
+        "the isotropic part of `COMBINED`: a table, or the saturation σ0 + Q with b",
+        _MODEL,
+        Once("cyclic hardening", owner="material"),
+    ),
+    "RATEDEPENDENT": Keyword(
+        _take_rate_dependent,
+        ("TYPE",),
+        "`rate_factor` (`JOHNSON COOK`), or `rate_exponent`, 1/n (`POWER LAW`)",
+        _MODEL,
+        Once("rate dependence", owner="material"),
     ),
     "EXPANSION": Keyword(
         _take_expansion,

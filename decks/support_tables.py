@@ -106,7 +106,7 @@ class SupportTables:
 
     def _final(self, value: Value) -> float:
         """Return where a support that has an equation is."""
-        if value.value and (self._courses.moves or value.is_velocity):
+        if value.value and (self._courses.changes or value.is_velocity):
             raise UnsupportedKeyword(
                 "a support that moves in a direction oblique to the axes, or of a shell, is not supported"
             )

@@ -21,7 +21,7 @@ from symplex.fem.structures.beam import Beams, Formulation, beams
 from symplex.fem.structures.outlines import Outline, skin_of
 from symplex.fem.structures.sections import BeamProperties, Section
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.framed import Framed
+from symplex.scenario.framed import Framed, Viscous
 from symplex.scenario.table import Need, Table, one_of
 from symplex.scenario.trusses import LinesTable
 
@@ -320,6 +320,11 @@ class Beam(Framed):
     table: BeamTable
     structure: Beams
     members: Sequence[IntArray]
+
+    @property
+    def viscous(self) -> dict[str, Viscous]:
+        """Its energy by name, with its stiffness against rates."""
+        return {self.name: Viscous(self.structure.energy.shifted(self.first), self.structure.viscous_stiffness)}
 
     @property
     def contact_material(self) -> Material:

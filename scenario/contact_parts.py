@@ -61,7 +61,8 @@ class ContactParts:
         parts = parts_by_body(
             [body.name for body in self._tables.body], solids_in(self._world.energies, self._world.inelastic)
         )
-        found = {name: touching_body(self._mesh, name, of, v) for name, of in parts.items()}
+        own = self._world.inelastic
+        found = {name: touching_body(self._mesh, name, of, v, own) for name, of in parts.items()}
         moving = self._rigid_sets.points(v)
         for name in self._rigid_sets.skinned:
             own, material = moving[self._rigid_sets.points_of(name)], self._world.inertia.framed[name].contact_material
@@ -93,11 +94,17 @@ class ContactParts:
         of_bodies = [self._mesh.nodes_of(name) for name in names if name in of_mesh]
         rigid = [self._rigid_sets.points_of(name) for name in names if name not in of_mesh]
         touching = np.concatenate([np.empty(0, np.int32), *of_bodies])
-        nodes = np.concatenate([np.intersect1d(self._on_surface, touching), *rigid])
+        nodes = np.concatenate([np.intersect1d(self._open_to_obstacles, touching), *rigid])
         contact = self._rigid_sets.obstacle_contact(table, nodes)
         if len(nodes) and not table.allow_initial_penetration:
             self._refuse_penetration(contact)
         return contact
+
+    @cached_property
+    def _open_to_obstacles(self) -> IntArray:
+        """The nodes that obstacles may touch: those inside a body too if its elements may go."""
+        eroding = [part.nodes.ravel() for part in self._world.inelastic.values() if part.erodes]
+        return np.unique(np.concatenate([self._on_surface, *eroding])).astype(np.int32)
 
     def _refuse_penetration(self, contact: ObstacleContact) -> None:
         points = self._points

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,12 +14,20 @@ from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.structures.beam import Beams
 from symplex.fem.structures.frames import Frames
+from symplex.fem.structures.quadratic_measures import QuadraticMeasures
 from symplex.fem.structures.shell import Shells
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import group_in, node_at
 from symplex.scenario.table import Entry
 
 _ALONG = 1e-6  # sine of the angle between a rod and an axis, below which it is along it
+
+
+class Viscous(NamedTuple):
+    """An energy of a beam or shell in the mesh of all bodies, and its stiffness [m, i, i] against rates of measures."""
+
+    energy: QuadraticMeasures
+    stiffness: Array
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,11 @@ class Framed:
     def particles(self) -> IntArray:
         """The particles [n, 4] of each node in the mesh of all bodies; of rods two, each twice."""
         return (self.structure.frames.nodes + self.first).astype(np.int32)
+
+    @property
+    def viscous(self) -> dict[str, Viscous]:
+        """Its energies by name, with what damping in proportion to stiffness is in proportion to."""
+        raise NotImplementedError
 
     def own(self, values: Array) -> Array:
         """Return values [n, …] of all nodes at its particles."""

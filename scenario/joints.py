@@ -254,7 +254,7 @@ class JointTable(Entry):
         if not world.rigid_sets.framed:
             raise ScenarioError(
                 f"an energy keeps '{name}' rigid here, to which no joint can be fixed yet; so it is with orders above "
-                "that of an implicit method, a thermostat, several ranks, the response and complex modes; do without."
+                "that of an implicit method, a thermostat and several ranks; do without."
             )
         return rigid.nodes
 

@@ -17,7 +17,6 @@ from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.structures.moments import Moment
 from symplex.fem.system import Load
-from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import History, Timed
 from symplex.scenario.prescribed import factor
 from symplex.scenario.selections import group_in
@@ -124,12 +123,6 @@ class NodalLoadTable(_LoadTable):
             force = framed.shares(nodes)[:, None] * force
         return NodalForce(nodes, force) if history is None else NodalLoad(nodes, force, history)
 
-    def amplitudes(self, mesh: Mesh, q: Array) -> Array:
-        """Return the forces [n, 3] in N at positions [n, 3] where its factor is 1."""
-        out = np.zeros_like(q)
-        out[mesh.nodes_of(group_in(mesh, self.body, self.group))] = self.force
-        return out
-
 
 class _FaceLoadTable(_LoadTable):
     """A load on faces, of shells as well."""
@@ -172,13 +165,6 @@ class TractionTable(_FaceLoadTable):
             return _dead(follow.forces(_spread(load.nodes, load.forces, len(points))), history)
         return NodalForce(load.nodes, load.forces) if history is None else load
 
-    def amplitudes(self, mesh: Mesh, q: Array) -> Array:
-        """Return the forces [n, 3] in N at positions [n, 3] where its factor is 1."""
-        traction = SurfaceTraction(mesh.points, mesh.faces_of(group_in(mesh, self.body, self.group)), self.traction)
-        out = np.zeros_like(q)
-        out[traction.nodes] = traction.forces
-        return out
-
 
 class PressureTable(_FaceLoadTable):
     """A pressure on faces, normal to them as they move; of shells on one of their sides."""
@@ -212,11 +198,6 @@ class PressureTable(_FaceLoadTable):
             return _dead(forces if follow is None else follow.forces(forces), history)
         load = Pressure(faces, size, 1.0 if history is None else history)
         return load if follow is None else follow.of_load(load)
-
-    def amplitudes(self, mesh: Mesh, q: Array) -> Array:
-        """Return the forces [n, 3] in N at positions [n, 3] where its factor is 1."""
-        faces = mesh.faces_of(group_in(mesh, self.body, self.group))
-        return Pressure(faces, self.pressure)(0.0, q, np.zeros_like(q))
 
 
 def _spread(nodes: IntArray, forces: Array, n: int) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from symplex.base.quantities import shown
 from symplex.scenario.actions import GRAVITY
+from symplex.scenario.fit import wrong_curves
 from symplex.scenario.friction import FrictionTable
 from symplex.scenario.integrators import reserved_columns
 from symplex.scenario.joints import FRAMED
@@ -54,6 +55,8 @@ def wrong_names(tables: Tables) -> list[str]:
     lines += _without_rotations(tables)
     if tables.response is not None:
         lines += wrong_places(tables.response, tables.probe)
+    if tables.fit is not None:
+        lines += wrong_curves(tables.fit, tables.probe)
     lines += _wrong_contacts(tables, tables.touching)
     return lines
 

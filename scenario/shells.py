@@ -42,7 +42,7 @@ from symplex.fem.structures.shell import Shells, shells
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh, distinct, take
-from symplex.scenario.framed import Framed
+from symplex.scenario.framed import Framed, Viscous
 from symplex.scenario.table import Entry, Need, Rotation, Table, one_of
 
 if TYPE_CHECKING:
@@ -389,8 +389,28 @@ class Shell(Framed):
         """Its energies by name, of the mesh of all bodies."""
         return {name: self.structure.energies[kind].shifted(self.first) for kind, name in self.kinds.items()}
 
+    @property
+    def viscous(self) -> dict[str, Viscous]:
+        """Its energies by name, whose stiffness is that against rates as well."""
+        energies = {name: self.structure.energies[kind].shifted(self.first) for kind, name in self.kinds.items()}
+        return {name: Viscous(energy, energy.stiffness) for name, energy in energies.items()}
+
     def faces_in(self, group: str | None) -> dict[str, IntArray]:
-        """Return the nodes of the elements of a group of its mesh by type, or of all.
+        """Return the nodes of the elements of a group of its mesh by type, or of all; see `rows_in`."""
+        cells = self.cells
+        return {kind: cells[kind][rows] for kind, rows in self.rows_in(group).items()}
+
+    @property
+    def numbers(self) -> IntArray:
+        """Where each of its elements, in the order of its cells, is among those of its energies."""
+        own, first, found = self.structure.cells, 0, {}
+        for kind, rows in own.items():
+            found[kind] = np.arange(first, first + len(rows), dtype=np.int32)
+            first += len(rows)
+        return np.asarray(self.of_elements(found), np.int32)
+
+    def rows_in(self, group: str | None) -> dict[str, IntArray]:
+        """Return which elements a group of its mesh has by type, or all.
 
         Of a group of nodes alone these are the elements with all nodes in it.
 
@@ -401,15 +421,14 @@ class Shell(Framed):
         """
         cells, mesh = self.cells, self.mesh
         if group is None:
-            return cells
+            return {kind: np.arange(len(one), dtype=np.int32) for kind, one in cells.items()}
         if group not in mesh.groups:
             raise ScenarioError(f"body '{self.name}' has no group {shown(group)}; it has: {listed(mesh.groups)}.")
         if group in mesh.cell_groups:
-            rows = mesh.cell_groups[group]
-            found = {kind: all_of[rows[kind]] for kind, all_of in cells.items() if len(rows.get(kind, ()))}
+            found = {kind: rows for kind, rows in mesh.cell_groups[group].items() if kind in cells and len(rows)}
         else:
             within = {kind: np.isin(one, mesh.nodes_of(group)).all(axis=1) for kind, one in cells.items()}
-            found = {kind: cells[kind][rows] for kind, rows in within.items() if rows.any()}
+            found = {kind: np.flatnonzero(rows).astype(np.int32) for kind, rows in within.items() if rows.any()}
         if not found:
             raise ScenarioError(f"group {shown(group)} of '{self.name}' has no elements; leave it out to mean all.")
         return found

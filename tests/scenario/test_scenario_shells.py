@@ -385,12 +385,20 @@ def test_tables_of_shells_that_are_refused(old, new, message):
         (
             '[[probe]]\nname = "p"\nbody = "plate"\nquantities = ["torque"]\n',
             "[[probe]] #1 'p': torque is of beams, and 'plate' is none; it has displacement, position, velocity, "
-            "acceleration, rotation.",
+            "acceleration, rotation, membrane_forces, bending_moments, transverse_force_1, transverse_force_2.",
         ),
         (
-            "[[damping]]\nalpha = 1.0\n",
-            "[[damping]] #1 'damping': bodies is left out, so that all are meant, and damping does not take shells "
-            "yet, as 'plate' is one; give bodies, without shells.",
+            '[[probe]]\nname = "p"\nbody = "plate"\nmembers = [18]\n',
+            "[[probe]] #1 'p': members has 18, but 'plate' has 18 elements, 0 to 17.",
+        ),
+        (
+            '[[probe]]\nname = "p"\nbody = "plate"\npoints = [[1, 3, 0]]\nquantities = ["bending_moments"]\n',
+            "[[probe]] #1 'p': points: [1.0, 3.0, 0.0] m must be within an element of 'plate', got a distance of 2 m "
+            "to the nearest. Move the point, or name members.",
+        ),
+        (
+            '[[probe]]\nname = "p"\nbody = "plate"\nnodes = [1]\nquantities = ["bending_moments"]\n',
+            "[[probe]] #1 'p': bending_moments is of elements; name these, members = [0], points, or a group of them.",
         ),
     ],
 )
@@ -467,6 +475,75 @@ def test_tractions_on_groups_of_folded_shells(tmp_path):
         force = np.zeros_like(problem.state.q)
         problem.system.energies["push"].add_gradient(problem.state.q, force)
         assert_allclose(np.abs(force.sum(axis=0)), np.abs(expected), atol=1e-12)
+
+
+# -- damping ----------------------------------------------------------------------------------------------------------
+
+BAR = (
+    '[[beam]]\nname = "plate"\nmesh = { line = 2.0, bars = 6 }\nup = [0, 1, 0]\n'
+    f'section = {{ kind = "rectangle", height = 1.0, width = 0.01 }}\n{STEEL}'
+)
+
+
+@pytest.mark.parametrize("structure", [PLATE.replace("[6, 3]", "[6, 1]"), BAR], ids=["shell", "beam"])
+@pytest.mark.parametrize("damping", ["alpha = 1.2", "beta = 3e-3", 'beta = 3e-3\nstiffness = "initial"'])
+def test_rayleigh_damping_of_the_first_mode(structure, damping):
+    """Its energy decays by exp(−(α + β ω²) t), as the smallest root of K and M has it."""
+    text = structure + CLAMP + MOVING.replace("1e-3", "4e-3").replace("0.02", "1.0")
+    bare, problem = build(text), build(text + f"[[damping]]\n{damping}\n")
+    mode = sx.modes.natural_modes(bare.system, bare.state, 1)
+    shape, omega = mode.shapes[0], 2.0 * np.pi * mode.frequencies[0]
+    start = problem.system.state(problem.state.q, 1e-4 * shape / np.abs(shape).max())
+    motion = problem.integrator.start(problem.system, start)
+    duration = 1.2
+    energy = problem.system.energies_of(start)["total"]
+    after = problem.system.energies_of(motion.advance(duration))["total"]
+    rate = 1.2 if "alpha" in damping else 3e-3 * omega**2
+    h = 4e-3
+    slowed = 2.0 / h * np.arctan(0.5 * h * omega) / omega  # as steps see the frequency
+    assert 0.2 < rate * duration < 3.0
+    assert slowed > 0.99
+    assert_allclose(np.log(energy / after), rate * duration, rtol=0.03)
+
+
+@pytest.mark.parametrize("structure", [PLATE, BAR], ids=["shell", "beam"])
+def test_damping_by_strain_rates_does_not_feel_rotations(structure):
+    turning = "velocity = [0, 0, 1]\nangular_velocity = [1, 8, 0.5]\n"
+    problem = build(structure + turning + "[[damping]]\nbeta = 1e-3\n" + MOVING)
+    system, start = problem.system, problem.state
+    end = problem.integrator.start(system, start).advance(0.1)
+    size = np.abs(system.angular_momentum(start)).max()
+    assert_allclose(system.momentum(end), system.momentum(start), atol=1e-11 * np.abs(system.momentum(start)).max())
+    assert_allclose(system.angular_momentum(end), system.angular_momentum(start), atol=1e-11 * size)
+    lost = system.energies_of(start)["total"] - system.energies_of(end)["total"]
+    assert 0.0 <= lost < 2e-3 * system.energies_of(start)["total"]
+    for load in system.loads.values():
+        v = np.array([0.0, 0.0, 1.0]) + np.cross([1.0, 8.0, 0.5], start.q)
+        f = load(0.0, start.q, v)
+        stretched = load(0.0, start.q, 1e-3 * start.q)
+        assert np.abs(f).max() < 1e-9 * np.abs(stretched).max()
+        rng = np.random.default_rng(0)
+        check_load(load, start.q + 1e-3 * rng.standard_normal(f.shape), rng.standard_normal(f.shape))
+
+
+def test_probes_of_section_forces(tmp_path):
+    """Of a strip under a force at its end: M₁₁ = F (L − x) for each unit of width, and Q₁ = F."""
+    strip = PLATE.replace("poisson = 0.3", "poisson = 0.0").replace("cells = [6, 3]", "cells = [8, 1]")
+    text = strip + CLAMP + load("force", [0, 0, -4.0])
+    of = '[[probe]]\nname = "{}"\nbody = "plate"\nquantities = ["bending_moments", "transverse_force_1"]\n{}\n'
+    text += of.format("numbers", "members = [0, 5]")
+    text += of.format("places", 'points = [[0.1, 0.2, 0], [1.4, 0.9, 0.01]]\ncomponents = ["11"]')
+    text += of.format("all", 'reduce = ["max"]')
+    simulate(Scenario.parse(text + STATIC + OUTPUT, tmp_path / "test.toml"), tmp_path / "run")
+    probes = read_probes(tmp_path / "run")
+    one, places = probes["numbers"], probes["places"]
+    for at, x in (("0", 0.125), ("5", 1.375)):
+        assert_allclose(np.abs(one[f"bending_moments_11_{at}"][-1]), 8.0 * (2.0 - x), rtol=1e-3)
+        assert_allclose(np.abs(one[f"transverse_force_1_{at}"][-1]), 8.0, rtol=1e-3)
+    assert_array_equal(places["bending_moments_11_1"], one["bending_moments_11_0"])
+    assert_array_equal(places["bending_moments_11_2"], one["bending_moments_11_5"])
+    assert "bending_moments_22_1" not in places
+    assert_allclose(probes["all"]["transverse_force_1_max"][-1], one["transverse_force_1_0"][-1], rtol=1e-2)
 
 
 # -- contact ----------------------------------------------------------------------------------------------------------
