@@ -243,7 +243,7 @@ def test_folded_shells_carry_moments_around_the_fold(tmp_path):
     [
         (
             SECTION.replace("STEEL", "STEEL, OFFSET=0.5"),
-            ["*BOUNDARY", "RIGHT, 3, 3"],
+            ["*BOUNDARY", "RIGHT, 3, 4"],
             "or at a distance, of which no joint",
         ),
         ("*SHELL GENERAL SECTION, ELSET=ALL\n1., 2.\n", [], "shells by numbers of their stiffness are not supported"),
