@@ -104,7 +104,7 @@ class BeamTables:
             if section.material.upper() not in self._deck.materials:
                 raise UnsupportedKeyword(f"there is no material '{section.material}'")
             material = self._deck.materials[section.material.upper()]
-            if material.young is None:
+            if material.young is None or material.yields:
                 raise UnsupportedKeyword(f"the material '{material.name}' of beams must be isotropic and elastic")
             young, poisson, density = material.young, material.poisson, material.density
             called = f"the material '{material.name}'"

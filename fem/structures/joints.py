@@ -41,9 +41,11 @@ from symplex.fem.structures.joint_loops import (
 if TYPE_CHECKING:
     from symplex.fem.masses import Masses
 
-JointKind = Literal["spherical", "revolute", "universal", "cylindrical", "prismatic", "planar", "rigid"]
+JointKind = Literal[
+    "spherical", "revolute", "universal", "cylindrical", "prismatic", "planar", "inline", "inplane", "rigid"
+]
 KINDS: tuple[JointKind, ...] = get_args(JointKind)
-_BY_AXIS = ("revolute", "cylindrical", "prismatic", "planar")
+_BY_AXIS = ("revolute", "cylindrical", "prismatic", "planar", "inline", "inplane")
 _RIGHT_ANGLE = 1e-9  # cosine of the angle between the axes of a universal joint, at most
 _UNDETERMINED = 1e-9  # least eigenvalue of the scaled matrix of multipliers below which conditions are redundant
 _TAKES_PART = 1e-6  # of a combination of multipliers that is not determined
@@ -146,6 +148,8 @@ class Joint(Constraint):
     cylindrical  the axis                               4: rotations about and shifts along it are left
     prismatic    the axis, and no rotation              5: shifts along the axis are left
     planar       the plane normal to the axis           3
+    inline       a point of the first on an axis        2: all rotations, and shifts along it, are left
+    inplane      a point of the first in a plane        1: all but shifts along its normal, the axis, is left
     rigid        everything                             6
     ===========  =====================================  ===========================
 
@@ -257,6 +261,8 @@ class Joint(Constraint):
             "cylindrical": [*across, *parallel],
             "prismatic": [*across, *parallel, no_rotation],
             "planar": [(a.directions[2], between), *parallel],
+            "inline": [(b.directions[k], between) for k in (0, 1)],
+            "inplane": [(b.directions[2], between)],
             "rigid": [*same, *parallel, no_rotation],
         }[self.kind]
 
@@ -374,9 +380,13 @@ class Joint(Constraint):
 
 def coordinates_of(kind: JointKind) -> tuple[str, ...]:
     """Return the relative motions of joints of a kind that are reported: ``angle``, ``displacement``."""
-    return {"revolute": ("angle",), "cylindrical": ("angle", "displacement"), "prismatic": ("displacement",)}.get(
-        kind, ()
-    )
+    of_kinds: dict[str, tuple[str, ...]] = {
+        "revolute": ("angle",),
+        "cylindrical": ("angle", "displacement"),
+        "prismatic": ("displacement",),
+        "inline": ("displacement",),
+    }
+    return of_kinds.get(kind, ())
 
 
 def columns_of(kind: JointKind, name: str) -> tuple[Column, ...]:
