@@ -16,6 +16,7 @@ from symplex.errors import ScenarioError
 from symplex.fem.energies.energy import IntArray
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.structures.beam import Beams, Formulation, beams
+from symplex.fem.structures.measure_damping import MeasureDamping
 from symplex.fem.structures.outlines import Outline
 from symplex.fem.structures.sections import BeamProperties, Section
 from symplex.meshes.mesh import Mesh
@@ -293,6 +294,10 @@ class Beam(Framed):
     table: BeamTable
     structure: Beams
     members: Sequence[IntArray]
+
+    def damping(self, time: float) -> dict[str, MeasureDamping]:
+        """Return viscous stresses with β in s, in the mesh of all bodies, by the name of its energy."""
+        return {self.name: self.structure.damping(time).shifted(self.first)}
 
     def outlines(self) -> tuple[list[Outline], IntArray]:
         """Return what its sections look like, and the number of that of each member."""

@@ -29,7 +29,6 @@ from symplex.fem.actions.loads import SurfaceTraction
 from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.solids.viscous_stress import ViscousStress
 from symplex.fem.system import Load
-from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import Timed
 from symplex.scenario.selections import Nodes, group_in, nodes_in, nodes_named
 from symplex.scenario.table import BodyName, Need
@@ -64,13 +63,17 @@ class _Damper(Timed):
 class DampingTable(_Damper):
     """Rayleigh damping in proportion to mass and stiffness, α M + β K.
 
-    The history has its work, ``work_NAME_mass`` and ``work_NAME_stiffness_BODY``. With explicit Newmark it makes the
+    The history has its work, ``work_NAME_mass`` and ``work_NAME_stiffness_BODY``. Of beams and shells β is of viscous
+    stresses. With explicit Newmark it makes the
     stable step smaller ([damping.md](../damping.md)).
     """
 
+    takes_rotations = True
     name: Annotated[Name, "Names its work."] = "damping"
     bodies: Annotated[
-        tuple[BodyName, ...] | None, names(least=1), "Bodies and trusses that it damps; by default all."
+        tuple[BodyName, ...] | None,
+        names(least=1),
+        "Bodies, trusses, beams and shells that it damps; by default all.",
     ] = None
     alpha: Annotated[
         float | None, not_negative("1/s"), "α; a mode of frequency ω has α/(2ω) + βω/2 of critical damping."
@@ -124,7 +127,8 @@ class DampingTable(_Damper):
 
     def columns(self, tables: Tables) -> Iterable[str]:
         """Its parts, and their works."""
-        parts = [f"stiffness_{table.name}" for table in (*tables.body, *tables.truss)]
+        damped = (*tables.body, *tables.truss, *tables.beam, *tables.shell)
+        parts = [f"stiffness_{table.name}" for table in damped]
         return [f"{before}{self.name}_{part}" for part in ("mass", *parts) for before in ("", "work_")]
 
     @property
@@ -163,6 +167,15 @@ class DampingTable(_Damper):
                     require_finite_strains(solids[name], body, "beta", 'stiffness = "strain-rate" is')
                     load = ViscousStress.proportional(solids[name], beta)
                 world.add(f"{self.name}_stiffness_{name}", load)
+        for body, one in world.inertia.framed.items():
+            if beta > 0.0 and body in damped:
+                if self.stiffness == "initial":
+                    raise ScenarioError(
+                        f"stiffness = \"initial\" is of bodies and trusses, and '{body}' is a beam or shell; leave "
+                        "it out."
+                    )
+                for name, load in one.damping(beta).items():
+                    world.add(f"{self.name}_stiffness_{name}", load)
 
 
 def axial_stiffness(bars: Energy, points: Array) -> Array:
@@ -179,19 +192,20 @@ class _Named(_Damper):
     does_work = True
     name: Annotated[Name, "Names the column `work_NAME` of its work."]
 
-    def load(self, mesh: Mesh) -> Load:
+    def load(self, world: Builder) -> Load:
         """Return it, between groups of the mesh of all bodies."""
         raise NotImplementedError
 
     def add_damping(self, world: Builder) -> None:
         """Add it."""
-        world.add(self.name, self.load(world.mesh))
+        world.add(self.name, self.load(world))
 
 
 class DashpotTable(_Named):
     """A damper c |w|^p on the rate w of the distance between the means of two groups, or of one and a fixed point."""
 
     joins = True
+    takes_rotations = True
     between: Annotated[
         tuple[Nodes, Nodes] | None,
         'Two ends: `[{ body = "a", group = "x_max" }, { body = "b", at = [x, y, z] }]`, of at most 300 nodes together.',
@@ -229,9 +243,10 @@ class DashpotTable(_Named):
             return list(self.between)
         return [nodes_named(str(self.body), self.group, self.at)]
 
-    def load(self, mesh: Mesh) -> MeanDashpot:
+    def load(self, world: Builder) -> MeanDashpot:
         """Return the dashpot, if its ends are two places and have few nodes."""
-        ends: Sequence[IntArray] = [nodes_in(mesh, end) for end in self.ends]
+        mesh = world.mesh
+        ends: Sequence[IntArray] = [_particles(world, end) for end in self.ends]
         joined = sum(map(len, ends))
         if joined > _MOST_JOINED:
             raise ScenarioError(
@@ -246,6 +261,21 @@ class DashpotTable(_Named):
         return MeanDashpot(ends[0], ends[1], self.viscosity, self.exponent)
 
 
+def _particles(world: Builder, end: Nodes) -> IntArray:
+    """Return the nodes of an end, of beams and shells all particles of these."""
+    framed = world.inertia.framed.get(end.body)
+    if framed is None:
+        return nodes_in(world.mesh, end)
+    chosen = framed.nodes_in(world.mesh, end.group, end.at)
+    rods = framed.structure.frames.is_rod[np.isin(framed.particles[:, 0], chosen)]
+    if rods.any() and not rods.all():
+        raise ScenarioError(
+            f"a dashpot acts on the mean of nodes of one kind, and {int(rods.sum())} of {len(rods)} of '{end.body}' "
+            "are on no fold; name groups of one kind, or single nodes."
+        )
+    return chosen
+
+
 class DragTable(_Named):
     """The drag −½ ρ c A |v − u| (v − u) of a fluid, shared by the nodes of a surface."""
 
@@ -258,8 +288,9 @@ class DragTable(_Named):
     ] = None
     velocity: Annotated[Triple, vector("m/s"), "u of the fluid."] = ZERO
 
-    def load(self, mesh: Mesh) -> QuadraticDrag:
+    def load(self, world: Builder) -> QuadraticDrag:
         """Return the drag; nodes have shares of the area as by the faces, without faces equal ones."""
+        mesh = world.mesh
         group = group_in(mesh, self.body, self.group)
         try:
             faces = mesh.faces_of(group)

@@ -11,6 +11,7 @@ from symplex.base.quantities import Triple
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.structures.beam import Beams
 from symplex.fem.structures.frames import Frames
+from symplex.fem.structures.measure_damping import MeasureDamping
 from symplex.fem.structures.shell import Shells
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import group_in, node_at
@@ -64,6 +65,10 @@ class Framed:
         centers = self.structure.frames.centers(self.structure.points)
         node = node_at(centers, self.name, at)
         return self.particles[node, : 2 if self.structure.frames.is_rod[node] else 4]
+
+    def damping(self, time: float) -> dict[str, MeasureDamping]:
+        """Return viscous stresses with β in s, in the mesh of all bodies, by the names of the energies they go with."""
+        raise NotImplementedError
 
     def shares(self, particles: IntArray) -> Array:
         """Return which part [k] of its node each of some particles [k] is: a quarter, or half of a rod."""

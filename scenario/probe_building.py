@@ -13,9 +13,8 @@ from symplex.base.fields import COMPONENTS, OF_BEAMS, OF_SOLIDS
 from symplex.base.quantities import listed, shown
 from symplex.errors import ScenarioError
 from symplex.fem.actions.supports import fixed_mask
+from symplex.fem.couplings.interpolated_bars import springs_of
 from symplex.fem.energies.energy import Array, IntArray
-from symplex.fem.measures.anchors import Anchors
-from symplex.fem.measures.bars import Bars
 from symplex.fem.outputs.field_probes import MOTIONS, NodalProbe, RotationProbe, SolidProbe
 from symplex.fem.outputs.force_probes import OF_BARS, BarProbe, BeamProbe, ForceProbe, ReactionProbe
 from symplex.fem.outputs.probe import NORM, Probe, Reduction
@@ -324,8 +323,8 @@ class ProbeBuilder:
 
     def _of_bars(self, table: ProbeTable, quantities: Sequence[str]) -> Probe:
         body, mesh = str(table.body), self._mesh
-        bars = self._system.energies[body]
-        assert isinstance(bars, Bars | Anchors), "trusses and springs are"
+        bars = springs_of(self._system.energies[body])
+        assert bars is not None, "trusses and springs are"
         members, m = table.members, len(bars.nodes)
         if members is not None and max(members) >= m:
             raise ScenarioError(f"members has {max(members)}, but '{body}' has {m:,} members, 0 to {m - 1:,}.")

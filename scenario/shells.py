@@ -33,6 +33,7 @@ from symplex.base.quantities import (
 from symplex.errors import MeshError, ScenarioError
 from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.structures.measure_damping import MeasureDamping
 from symplex.fem.structures.plies import Orthotropic, Ply, ShellProperties
 from symplex.fem.structures.shell import Shells, shells
 from symplex.meshes.formats.read import read_mesh
@@ -283,6 +284,11 @@ class Shell(Framed):
     def energies(self) -> dict[str, Energy]:
         """Its energies by name, of the mesh of all bodies."""
         return {name: self.structure.energies[kind].shifted(self.first) for kind, name in self.kinds.items()}
+
+    def damping(self, time: float) -> dict[str, MeasureDamping]:
+        """Return viscous stresses with β in s, in the mesh of all bodies, by the names of its energies."""
+        found = self.structure.damping(time)
+        return {name: found[kind].shifted(self.first) for kind, name in self.kinds.items()}
 
     @property
     def cells(self) -> dict[str, IntArray]:

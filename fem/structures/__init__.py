@@ -9,6 +9,7 @@ __all__, __getattr__, __dir__ = public(
         ".frames": ("Frames",),
         ".joint_laws": ("JointLoad", "JointSpring"),
         ".joints": ("Joint", "JointReaction"),
+        ".measure_damping": ("MeasureDamping",),
         ".moments": ("Moment",),
         ".plies": ("Orthotropic", "Ply", "ShellProperties"),
         ".quadratic_measures": ("QuadraticMeasures",),

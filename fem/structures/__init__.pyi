@@ -8,6 +8,7 @@ from symplex.fem.structures.joint_laws import JointLoad as JointLoad
 from symplex.fem.structures.joint_laws import JointSpring as JointSpring
 from symplex.fem.structures.joints import Joint as Joint
 from symplex.fem.structures.joints import JointReaction as JointReaction
+from symplex.fem.structures.measure_damping import MeasureDamping as MeasureDamping
 from symplex.fem.structures.moments import Moment as Moment
 from symplex.fem.structures.plies import Orthotropic as Orthotropic
 from symplex.fem.structures.plies import Ply as Ply

@@ -115,6 +115,25 @@ class QuadraticMeasures(KernelEnergy):
         measures = self._terms, self.rest, self.stiffness, self.stress
         return QuadraticMeasures(self.nodes + np.int32(first), self.weights, *measures)
 
+    def slopes(self, x: Array) -> Array:
+        """Return ∂ε_i/∂x = A_i x [m, i, k, 3] at the positions x [m, k, 3] in m; they are linear in these."""
+        p = self.weights[:, :, 1:] @ (x[:, 1:] - x[:, :1])
+        out = np.zeros((len(x), len(self._terms), *x.shape[1:]))
+        for i, measure in enumerate(self._terms):
+            for r, s, c in measure:
+                out[:, i] += c * self.weights[:, r, :, None] * p[:, s, None]
+                out[:, i] += c * self.weights[:, s, :, None] * p[:, r, None]
+        return out
+
+    def matrices(self, stresses: Array) -> Array:
+        """Return Σ σ_i A_i [m, k, k] of stresses σ [m, i]."""
+        by_vectors = np.zeros((len(stresses), self.weights.shape[1], self.weights.shape[1]))
+        for i, measure in enumerate(self._terms):
+            for r, s, c in measure:
+                by_vectors[:, r, s] += c * stresses[:, i]
+                by_vectors[:, s, r] += c * stresses[:, i]
+        return np.asarray(self.weights.swapaxes(1, 2) @ by_vectors @ self.weights)
+
     def strains(self, x: Array) -> Array:
         """Return the measures ε [m, i] at the positions x [m, k, 3] in m."""
         return self._products(x, self.weights) - self.rest

@@ -29,18 +29,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Annotated, final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
+from symplex.base.quantities import not_negative
 from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.structures.frames import Frames
+from symplex.fem.structures.measure_damping import MeasureDamping
 from symplex.fem.structures.plies import ShellProperties
 from symplex.fem.structures.quadratic_measures import QuadraticMeasures
 from symplex.fem.structures.rigidity import CORNERS
@@ -266,6 +268,19 @@ class Shells(Summarized):
         c, d = (4 * (upper[free] // 2) + 1 - upper[free]).T  # on the other side
         triangles += [np.stack([c, d, b], axis=1), np.stack([c, b, a], axis=1)]
         return matrix, np.concatenate(triangles).astype(np.int32)
+
+    @checked
+    def damping(self, time: Annotated[float, not_negative("s")]) -> dict[str, MeasureDamping]:
+        """Return viscous stresses in proportion to the rates of strains and curvatures, β K of Rayleigh's damping.
+
+        By the names of energies. Rigid motions are not damped, however large.
+
+        Parameters
+        ----------
+        time : float
+            β in s: a mode of the frequency ω has the damping ratio β ω/2.
+        """
+        return {name: MeasureDamping(energy, time * energy.stiffness) for name, energy in self.energies.items()}
 
     def section_forces(self, q: Array) -> dict[str, Array]:
         """Return N₁₁, N₂₂, N₁₂ in N/m, M₁₁, M₂₂, M₁₂ in N and Q₁, Q₂ in N/m [m, 8] in the middle of elements.

@@ -32,6 +32,7 @@ ROD = sx.measures.RigidBars.between(POINTS, [[0, 1]])
 RISE = sx.actions.TimeFunction.steady(0.1)
 MESH = sx.Mesh(POINTS, {"tetra": CELLS})
 LINE = sx.Mesh(POINTS[:3], {"line": np.array([[0, 1], [0, 2]], np.int32)})
+OF_BEAM = sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0])
 TWO = sx.Mesh(np.vstack([POINTS, POINTS + np.array([1.05, 0.0, 0.0])]), {"tetra": np.vstack([CELLS, CELLS + 4])})
 SURFACE = sx.contact.Surface.of(TWO)
 TOUCHING = sx.contact.BodyContact(SURFACE, 10.0, distance=0.1)
@@ -477,6 +478,13 @@ def calls() -> dict[str, Call]:
             slip=0.1,
             coordinate="angle",
         ),
+        "MeasureDamping": _call(
+            sx.structures.MeasureDamping,
+            lambda load: finite(load(0.0, OF_BEAM.points, 0.1 * OF_BEAM.points)),
+            energy=OF_BEAM.energy,
+            viscosity=np.abs(OF_BEAM.energy.stiffness),
+        ),
+        "Beams.damping": _call(OF_BEAM.damping, ignore, time=0.1),
         "Moment": _call(sx.structures.Moment, apply, particles=CELLS, mass=MASS, moment=[1.0, 2.0, 3.0], history=1.0),
         "Section": _call(sx.structures.Section, ignore, area=0.1, I1=1e-3, I2=2e-3, J=1e-3, k1=0.8, k2=0.9),
         "Section.rectangle": _call(sx.structures.Section.rectangle, ignore, height=0.1, width=0.2),
@@ -614,7 +622,7 @@ def calls() -> dict[str, Call]:
             sx.outputs.RotationProbe,
             ignore,
             name="p",
-            frames=sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0]).frames,
+            frames=OF_BEAM.frames,
             components=["x", "norm"],
             reduce=["max"],
             labels=None,
@@ -623,7 +631,7 @@ def calls() -> dict[str, Call]:
             sx.outputs.BeamProbe,
             ignore,
             name="p",
-            beams=sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0]),
+            beams=OF_BEAM,
             quantities=["axial_force", "torque"],
             members=[0],
             first=0,
