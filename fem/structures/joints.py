@@ -710,6 +710,10 @@ class Joints(Mapping[str, Joint]):
         self.add_forces(self.gradients(q), multipliers, forces)
         return a - self._of_joints().accelerations(system, forces, q, np.zeros_like(v))
 
+    def velocities(self, system: Masses, q: Array, v: Array) -> Array:
+        """Return the velocities [n, 3] that are nearest to rigid ones v by mass and open no joint, none being given."""
+        return self.accelerations(system, q, np.zeros_like(v), v)
+
     def balance(self, system: Masses, q: Array, forces: Array) -> Array:
         """Return the multipliers [c] that balance as much of forces ∇V − f [n, 3] as they can, at rest; add theirs."""
         rest = np.zeros_like(q)
