@@ -10,7 +10,7 @@ from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.couplings.interpolation import InterpolatedEnergy
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
-from symplex.fem.measures.pair_laws import CompiledLaw
+from symplex.fem.measures.pair_laws import CompiledLaw, PairLaw
 
 
 @final
@@ -36,7 +36,7 @@ class InterpolatedBars:
         self.nodes: IntArray = energy.nodes
 
     @property
-    def law(self) -> CompiledLaw:
+    def law(self) -> PairLaw | CompiledLaw:
         """That of the springs."""
         return self.bars.law
 
@@ -48,7 +48,7 @@ class InterpolatedBars:
         """Return the forces [m] in N along the springs, positive where they pull."""
         return self.bars.tensions(self.energy.interpolation.points(q))
 
-    def ends(self) -> tuple[Array, IntArray, Array, Array]:
+    def ends(self) -> tuple[Array, IntArray, IntArray, Array]:
         """Return fixed points [f, 3], lines [m, 2] of points, and the nodes and weights [p, K] these follow.
 
         Fixed points are the last; their weights are zero.
