@@ -589,8 +589,8 @@ def page(found: dict[str, Any], versions: str) -> str:
         "Both solve with Newton's method in each step and joints by multipliers; Exudyn's steps are generalised-α with "
         "index 3, or the trapezoidal rule with index 2, modified Newton, its default tolerances and dense matrices. "
         "Times are processor times of steps without output. Energy: largest change of energy less work, over the "
-        "largest kinetic energy; of Exudyn's beams it is computed from outputs of nodes and elements with consistent "
-        "masses, as momenta are.",
+        "largest kinetic energy. Energy and angular momentum of Exudyn's free beam are computed from outputs of nodes "
+        "and elements with consistent masses, which are its own to about 1e-2 only: changes below that are not seen.",
         "",
         "![Errors over time](../pictures/mechanisms_exudyn.png)",
     ]
