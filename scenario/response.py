@@ -240,7 +240,8 @@ def excitation(
 
 def _acts_at(item: Timed, t: float) -> bool:
     """Return whether it acts at a time in s; what begins then does not act yet, but for the start of a run."""
-    return (item.begin < t or item.begin == 0.0) and (item.until is None or t <= item.until)
+    begun = item.begin_event is None and (item.begin < t or item.begin == 0.0)
+    return begun and (item.until is None or t <= item.until)
 
 
 def _add_force(out: Excitation, load: Load, q: Array) -> None:

@@ -16,10 +16,11 @@ from symplex.fem.couplings.interpolation import InterpolatedEnergy, Interpolatio
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
+from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import Nodes, nodes_in, nodes_named
-from symplex.scenario.table import BodyName, Entry, one_of
-from symplex.scenario.trusses import LAW, LawName, law_of
+from symplex.scenario.table import BodyName, Entry, Need, one_of
+from symplex.scenario.trusses import BreakingKeys, breaking_bar, law_of
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _MOST_PAIRED = 2000  # nodes of two groups that are paired with each other
 
 
-class SpringTable(Nodes, Entry):
+class SpringTable(Nodes, BreakingKeys):
     """Springs from nodes of a body to nodes of a body, or to a fixed point; in a block with a line for each.
 
     From one node springs go to all on the other side; of groups of one size each node has one, to its neighbour.
@@ -45,7 +46,6 @@ class SpringTable(Nodes, Entry):
     to_at: Annotated[Triple | None, vector("m"), "Place of the node of that, instead of a group."] = None
     stiffness: Annotated[float, positive("N/m of each spring"), "k."]
     length: Annotated[float | None, not_negative("m"), "Natural length L; by default that of the start."] = None
-    law: Annotated[LawName, LAW] = "engineering-strain"
 
     def _check(self) -> None:
         one_of(self, ["to", "to_body"], "other end")
@@ -55,6 +55,18 @@ class SpringTable(Nodes, Entry):
             raise ValueError("has to_group and to_at; give the name of a group, or the place of one node")
         if self.law == "green-strain" and self.length == 0.0:
             raise ValueError('law "green-strain" needs a natural length above 0')
+        if self.breaks and (self.to is not None or self.length == 0.0):
+            why = "a fixed point (to)" if self.to is not None else "length = 0"
+            raise ValueError(f"has strength, which goes with to_body and a length above 0, not with {why}")
+
+    def needs(self) -> Iterable[Need]:
+        """Those of springs that break."""
+        if self.breaks:
+            yield from self._needs_of_history("its springs break")
+
+    def columns(self, tables: Tables) -> Iterable[str]:
+        """Return what its springs store and dissipate if they break."""
+        return [f"stored_{self.name}", f"work_{self.name}"] if self.breaks else []
 
     @property
     def without_secant(self) -> list[str]:
@@ -131,7 +143,7 @@ class PointMassTable(Entry):
         return result
 
 
-Spring = Bars | Anchors | InterpolatedEnergy
+Spring = Bars | Anchors | InelasticBars | InterpolatedEnergy
 
 
 def spring_of(table: SpringTable, mesh: Mesh, framed: Mapping[str, Framed]) -> Spring:
@@ -151,13 +163,17 @@ def spring_of(table: SpringTable, mesh: Mesh, framed: Mapping[str, Framed]) -> S
         selected.append(nodes_named(table.to_body, table.to_group, table.to_at))
     if not any(end.body in framed for end in selected):
         return _springs(table, mesh.points, [nodes_in(mesh, end) for end in selected])
+    if table.breaks:
+        raise ScenarioError("springs that break go between bodies whose nodes have no rotations; leave strength out.")
     particles = [_particles(mesh, end, framed.get(end.body)) for end in selected]  # [k, 4] each
     rows, numbers = np.unique(np.concatenate(particles), axis=0, return_inverse=True)
     points = np.repeat(np.arange(len(rows)), 4)
     weights = sp.csr_array((np.full(rows.size, 0.25), (points, rows.ravel())), shape=(len(rows), len(mesh.points)))
     centers = Interpolation(weights)
     ends = np.split(numbers.ravel().astype(np.int32), [len(particles[0])])[: len(selected)]
-    return InterpolatedEnergy(_springs(table, centers.points(mesh.points), ends), centers)
+    springs = _springs(table, centers.points(mesh.points), ends)
+    assert isinstance(springs, Bars | Anchors), "they do not break"
+    return InterpolatedEnergy(springs, centers)
 
 
 def _particles(mesh: Mesh, end: Nodes, framed: Framed | None) -> IntArray:
@@ -168,7 +184,7 @@ def _particles(mesh: Mesh, end: Nodes, framed: Framed | None) -> IntArray:
     return framed.particles[np.isin(framed.particles[:, 0], chosen)]
 
 
-def _springs(table: SpringTable, points: Array, ends: list[IntArray]) -> Bars | Anchors:
+def _springs(table: SpringTable, points: Array, ends: list[IntArray]) -> Bars | Anchors | InelasticBars:
     """Return springs between points [p, 3] in m, or from such to a fixed one."""
     if table.to is not None:
         lengths = np.linalg.norm(points[ends[0]] - table.to, axis=1)
@@ -179,6 +195,10 @@ def _springs(table: SpringTable, points: Array, ends: list[IntArray]) -> Bars | 
         at = ", ".join(f"{x:.6g}" for x in points[pairs[same[0], 0]])
         raise ScenarioError(f"a spring would join the node at ({at}) m with itself; name two groups without it.")
     lengths = np.linalg.norm(points[pairs[:, 1]] - points[pairs[:, 0]], axis=1)
+    if table.breaks:
+        if table.length is None and not lengths.min() > 0.0:
+            raise ScenarioError("a spring that breaks has no length at the start; give its natural length.")
+        return InelasticBars(pairs, breaking_bar(table, table.stiffness, _natural(table, lengths)))
     return Bars(pairs, law_of(table.law, table.stiffness, _natural(table, lengths)))
 
 

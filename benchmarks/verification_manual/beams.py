@@ -61,6 +61,33 @@ def roll_up() -> Iterator[Row]:
 
 @problem(
     BEAMS,
+    "Deep arch that snaps through",
+    source="DaDeppo and Schmidt (1975), J. Appl. Mech. 42, 309: P R²/EI = 8.97 of an arch that does not stretch",
+    within=6e-3,
+)
+def deep_arch() -> Iterator[Row]:
+    """R = 100, 215°, one end clamped and one hinged, EI = 1e6, EA = 1e8, a force on its crown: by arc length."""
+    for n in (16, 32, 64):
+        t = np.deg2rad(215.0) * np.linspace(-0.5, 0.5, n + 1)
+        beam = beams(
+            line(100.0 * np.column_stack([np.sin(t), 0.0 * t, np.cos(t)])),
+            BeamProperties(1e8, (5e7, 5e7), (1e6, 1e6), 1e6, 1.0, (0.01, 0.01)),
+            (0.0, 1.0, 0.0),
+        )
+        held = np.zeros((n + 1, 6), bool)
+        held[:, [1, 3, 5]] = held[0] = held[n, :3] = True
+        force = sx.actions.NodalForce(beam.particles([n // 2])[0], [0.0, 0.0, -250.0])
+        path = sx.equilibria.equilibrium_path(
+            system(beam, held, energies={"load": force}), beam.points, step=0.03, points=90
+        )
+        top = int(np.argmax(path.part))
+        yield Row(
+            f"{n} elements", "limit load", 897.0, 1000.0 * float(path.part[top]), within=2e-2 if n == 16 else None
+        )
+
+
+@problem(
+    BEAMS,
     "Bend of 45° pulled out of its plane",
     source="Simo and Vu-Quoc (1986), 8 elements: tip at (47.23, 15.79, 53.37); Bathe and Bolourchi (1979)",
     within=8e-3,

@@ -17,19 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple, final
+from typing import Literal, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
-from symplex.base.quantities import not_negative
 from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.structures.frames import Frames
-from symplex.fem.structures.measure_damping import MeasureDamping
 from symplex.fem.structures.quadratic_measures import QuadraticMeasures
 from symplex.fem.structures.rigidity import CORNERS
 from symplex.fem.structures.sections import BeamProperties
@@ -99,22 +97,17 @@ class Beams(Summarized):
         mask[self.particles(nodes)] = True
         return mask
 
-    @checked
-    def damping(self, time: Annotated[float, not_negative("s")]) -> MeasureDamping:
-        """Return viscous stresses in proportion to the rates of strains and curvatures: β K of Rayleigh's damping.
+    @property
+    def viscous_stiffness(self) -> Array:
+        """The stiffness [m, 9, 9] in N m against rates of measures, for damping in proportion to it.
 
-        Rigid motions are not damped, however large; for small deformations forces are −β K v.
-
-        Parameters
-        ----------
-        time : float
-            β in s: a mode of the frequency ω has the damping ratio β ω/2.
+        Next to the straight shape it is that of the energy, which has that of bending and torsion in other measures.
         """
-        stiffness = np.einsum("mii->mi", self.energy.stiffness)
-        of_measures = np.zeros_like(stiffness)
-        of_measures[:, :3] = stiffness[:, :3]
-        of_measures[:, 3:6] = -3.0 * stiffness[:, 3:6]  # B/L of the sines κ of curvatures; −⅓ of it is in the energy
-        return MeasureDamping(self.energy, time * of_measures)
+        out = np.zeros_like(self.energy.stiffness)
+        at = np.arange(3)
+        out[:, at, at] = self.energy.stiffness[:, at, at]
+        out[:, at + 3, at + 3] = -3.0 * self.energy.stiffness[:, at + 3, at + 3]
+        return out
 
     def section_forces(self, q: Array) -> Array:
         """Return N, Q₁, Q₂ in N and M₁, M₂, M₃ in N m [m, 6] in the middle of elements, at positions q [4n, 3] in m.

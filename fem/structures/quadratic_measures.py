@@ -97,7 +97,7 @@ class QuadraticMeasures(KernelEnergy):
             if any(not 0 <= i <= j < n for i, j in coupled):
                 raise InvalidSystem(f"QuadraticMeasures: couplings must be pairs i ≤ j of {n} measures.")
         stressed = tuple(np.flatnonzero(stresses).tolist())
-        self._terms = terms
+        self.terms = terms
         structure = Structure(k, vectors, terms, coupled, stressed)
         numbers = np.concatenate(
             [
@@ -112,27 +112,8 @@ class QuadraticMeasures(KernelEnergy):
 
     def shifted(self, first: int) -> QuadraticMeasures:
         """Return the same energy of nodes whose numbers are greater by ``first``."""
-        measures = self._terms, self.rest, self.stiffness, self.stress
+        measures = self.terms, self.rest, self.stiffness, self.stress
         return QuadraticMeasures(self.nodes + np.int32(first), self.weights, *measures)
-
-    def slopes(self, x: Array) -> Array:
-        """Return ∂ε_i/∂x = A_i x [m, i, k, 3] at the positions x [m, k, 3] in m; they are linear in these."""
-        p = self.weights[:, :, 1:] @ (x[:, 1:] - x[:, :1])
-        out = np.zeros((len(x), len(self._terms), *x.shape[1:]))
-        for i, measure in enumerate(self._terms):
-            for r, s, c in measure:
-                out[:, i] += c * self.weights[:, r, :, None] * p[:, s, None]
-                out[:, i] += c * self.weights[:, s, :, None] * p[:, r, None]
-        return out
-
-    def matrices(self, stresses: Array) -> Array:
-        """Return Σ σ_i A_i [m, k, k] of stresses σ [m, i]."""
-        by_vectors = np.zeros((len(stresses), self.weights.shape[1], self.weights.shape[1]))
-        for i, measure in enumerate(self._terms):
-            for r, s, c in measure:
-                by_vectors[:, r, s] += c * stresses[:, i]
-                by_vectors[:, s, r] += c * stresses[:, i]
-        return np.asarray(self.weights.swapaxes(1, 2) @ by_vectors @ self.weights)
 
     def strains(self, x: Array) -> Array:
         """Return the measures ε [m, i] at the positions x [m, k, 3] in m."""
@@ -172,7 +153,7 @@ class QuadraticMeasures(KernelEnergy):
         """Return Σ c p_r·p_s [m, i]."""
         p = weights[:, :, 1:] @ (x[:, 1:] - x[:, :1])
         return np.stack(
-            [sum(c * np.einsum("mi,mi->m", p[:, r], p[:, s]) for r, s, c in measure) for measure in self._terms], axis=1
+            [sum(c * np.einsum("mi,mi->m", p[:, r], p[:, s]) for r, s, c in measure) for measure in self.terms], axis=1
         )
 
 

@@ -346,9 +346,8 @@ LETTERS = "must be some letters of 'xyz', got"
             "another body.",
         ),
         (
-            '[[damping]]\nbeta = 1.0\nstiffness = "initial"\n',
-            "[[damping]] #1 'damping': stiffness = \"initial\" is of bodies and trusses, and 'bar' is a beam or shell; "
-            "leave it out.",
+            '[[load]]\nname = "p"\nkind = "pressure"\nbody = "bar"\npressure = 1e3\n',
+            "[[load]] #1 'p': 'bar' is a beam, which has no faces; give forces on its nodes.",
         ),
         (f'{CLAMP}rotations = "w"\n', f"[[support]] #1: rotations {LETTERS} 'w'."),
         (f'{CLAMP}components = ""\n', f"[[support]] #1: components {LETTERS} ''."),

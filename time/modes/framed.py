@@ -45,6 +45,7 @@ class FramedMotions:
         assert system.frames is not None, "it is for systems with frames"
         self._motions = motions
         coordinates, joints = NodalCoordinates(system, system.frames), system.joints.at(motions.t)
+        self._coordinates = coordinates
         self._P, self._free = _rigid(system.frames, coordinates.free, q), coordinates.basis(q)
         self.basis = sp.csr_array(self._P @ self._free)
         self._forces = system.gradient(q)
@@ -96,6 +97,18 @@ class FramedMotions:
     def n_moving(self) -> int:
         """How many independent motions there are."""
         return self.equations.n_moving
+
+    def stiffness_among(self, other: FramedMotions) -> sp.csr_array:
+        """Return K in the coordinates of another's near by: rotations across rods are about any two axes."""
+        turned = sp.csr_array(self._free.T @ other._free)
+        return sp.csr_array(turned.T @ self.equations.stiffness @ turned)
+
+    def moved(self, vector: Array) -> Array:
+        """Return the positions [n, 3] in m of nodes after finite translations and rotations [k]."""
+        q = self._motions.q
+        out = np.zeros_like(q)
+        self._coordinates.write_increment(q, (self._free @ vector).reshape(-1, 3), out)
+        return q + out
 
     def lowest(self, n: int) -> tuple[Array, Array]:
         """Return the n lowest ω² [n] in 1/s², ascending, and their shapes [n, nodes, 3] with uᵀ M u = 1."""

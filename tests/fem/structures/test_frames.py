@@ -158,7 +158,6 @@ def test_what_is_wrong_is_refused(make, message):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda s, q: sx.equilibria.equilibrium_path(s, q),
         lambda s, q: sx.equilibria.relative_equilibrium(s, q, [0.0, 0.0, 1.0]),
     ],
 )
