@@ -37,6 +37,7 @@ ROD = sx.measures.RigidBars.between(POINTS, [[0, 1]])
 RISE = sx.actions.TimeFunction.steady(0.1)
 MESH = sx.Mesh(POINTS, {"tetra": CELLS})
 LINE = sx.Mesh(POINTS[:3], {"line": np.array([[0, 1], [0, 2]], np.int32)})
+OF_BEAM = sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0])
 TWO = sx.Mesh(np.vstack([POINTS, POINTS + np.array([1.05, 0.0, 0.0])]), {"tetra": np.vstack([CELLS, CELLS + 4])})
 SURFACE = sx.contact.Surface.of(TWO)
 TOUCHING = sx.contact.BodyContact(SURFACE, 10.0, distance=0.1)
@@ -657,7 +658,7 @@ def calls() -> dict[str, Call]:
             sx.outputs.RotationProbe,
             ignore,
             name="p",
-            frames=sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0]).frames,
+            frames=OF_BEAM.frames,
             components=["x", "norm"],
             reduce=["max"],
             labels=None,
@@ -684,7 +685,7 @@ def calls() -> dict[str, Call]:
             sx.outputs.BeamProbe,
             ignore,
             name="p",
-            beams=sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0]),
+            beams=OF_BEAM,
             quantities=["axial_force", "torque"],
             members=[0],
             first=0,
