@@ -298,8 +298,8 @@ MATERIAL_KEYWORDS = {
     "PLASTIC": Keyword(
         _take_plastic,
         ("HARDENING", "DATATYPE", "NUMBERBACKSTRESSES", "RATE"),
-        "`yield_table`, or `yield_stress` with `power_modulus` (`JOHNSON COOK`, without temperatures), a back stress by "
-        "two points (`KINEMATIC`, `COMBINED`; linear beyond the second) or C and γ (`PARAMETERS`); static steps "
+        "`yield_table`, or `yield_stress` with `power_modulus` (`JOHNSON COOK`, without temperatures), a back stress "
+        "by two points (`KINEMATIC`, `COMBINED`; linear beyond the second) or C and γ (`PARAMETERS`); static steps "
         "become motions of kind `static` through all earlier ones",
         _MODEL,
         Once("plasticity", owner="material"),

@@ -124,6 +124,12 @@ class Plastic(Inelastic):
         """Return the internal variables of a body that was brought to the positions q [n, 3] by one increment."""
         return self.after(self.solid.points_at(np.arange(len(q))), self.unstrained(), q, np.inf)[0]
 
+    def steepness(self, q: Array) -> float:
+        """Return the largest Σ|∇N|² of an element in 1/m² at the positions q [n, 3]."""
+        out = np.empty(len(self.nodes))
+        self.run(plastic_loops.write_steepness, (q,), (q,), (out,))
+        return float(out.max(initial=0.0))
+
     def stored(self, q: Array, z: Array) -> float:
         """Return the stored energy ψ in J, of elastic strains and back stresses."""
         return float(self.energies(q, z).sum())

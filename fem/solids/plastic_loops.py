@@ -572,6 +572,29 @@ def _add_product(factor, u, v, K):
 
 
 @kernel
+def write_steepness(q, nodes, G, weights, elastic, averaged, constants, points, out, first, last):
+    """Set the largest Σ|F⁻ᵀ∇N|² of the points of elements [m]."""
+    n, k = G.shape[1], G.shape[3]
+    F = np.empty((n, 9))
+    check = 0.0
+    for e in range(first, last):
+        set_deformations(q, nodes, G, e, F)
+        out[e] = 0.0
+        for g in range(n):
+            f = mat3_at(F[g], 0, 1)
+            J = _determinant(f)
+            A = cofactors(f)
+            total = 0.0
+            for a in range(k):
+                for i in range(3):
+                    slope = A[i][0] * G[e, g, 0, a] + A[i][1] * G[e, g, 1, a] + A[i][2] * G[e, g, 2, a]
+                    total += slope * slope
+            out[e] = max(out[e], total / (J * J) if J > 0.0 else np.nan)
+            check += total / (J * J) if J > 0.0 else np.nan
+    return check
+
+
+@kernel
 def write_stresses(q, z, nodes, G, weights, elastic, averaged, constants, points, out, first, last):
     """Set Cauchy's stress F S Fᵀ/J [m, g, 6] at the points."""
     n = G.shape[1]

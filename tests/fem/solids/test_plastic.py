@@ -265,6 +265,26 @@ def test_a_resumed_motion_is_bit_identical(method):
     assert motion.energies(end) == resumed.energies(again)
 
 
+def test_explicit_steps_are_divided_as_a_foot_becomes_thin():
+    part = Plastic(solid_of("hexahedron", (1, 1, 3), (0.01, 0.01, 0.03)), LINE)
+    X = part.solid.points
+    system = system_of(part, fixed=np.abs(X) < 1e-9)
+    state = system.state(X, np.broadcast_to([0.0, 0.0, -300.0], X.shape))
+    motion = Newmark("auto").fit(system, state, 4e-5).start(system, state)
+    start = motion.energies(state)["balance"]
+    found = motion.advance(4e-5)
+    assert motion.checkpoint()["limit"][2] >= 2.0
+    assert motion.energies(found)["balance"] == pytest.approx(start, rel=0.1)
+    fine = Newmark(motion.dt / 6).start(system, state)
+    end = fine.advance(4e-5)
+    assert fine.checkpoint()["limit"][2] == 1.0
+    resumed = Newmark("auto").fit(system, state, 4e-5).start(system, state)
+    resumed.advance(15 * resumed.dt)
+    resumed = Newmark("auto").resume(system, resumed.checkpoint())
+    assert np.array_equal(resumed.advance(4e-5).q, found.q)
+    assert np.ptp(found.q[:, 2]) == pytest.approx(np.ptp(end.q[:, 2]), rel=2e-3)
+
+
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 
