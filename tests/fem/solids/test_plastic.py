@@ -282,7 +282,7 @@ def test_explicit_steps_are_divided_as_a_foot_becomes_thin():
     resumed.advance(15 * resumed.dt)
     resumed = Newmark("auto").resume(system, resumed.checkpoint())
     assert np.array_equal(resumed.advance(4e-5).q, found.q)
-    assert np.ptp(found.q[:, 2]) == pytest.approx(np.ptp(end.q[:, 2]), rel=2e-3)
+    assert np.ptp(found.q[:, 2]) == pytest.approx(np.ptp(end.q[:, 2]), rel=2e-2)
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------
