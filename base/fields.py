@@ -47,8 +47,18 @@ OF_SHELLS = {
     "transverse_force_1": Field("transverse shear force along axis 1", "N/m"),
     "transverse_force_2": Field("transverse shear force along axis 2", "N/m"),
 }
+# Where these are among eight numbers of each element.
+PLACES_OF_SHELLS = dict(zip(OF_SHELLS, (slice(0, 3), slice(3, 6), 6, 7), strict=True))
+GONE = "gone"  # 1 of elements that have eroded, which pictures leave out
+# Of bonds, in each of them: the part of the fracture energy that is dissipated, and how far it is open.
+OF_BONDS = {
+    "damage": Field("damage", ""),
+    "opening": Field("opening", "m", kind="length"),
+}
 FIELDS = (
     OF_SOLIDS
+    | OF_BONDS
+    | {GONE: Field("eroded elements", "")}
     | OF_BEAMS
     | OF_SHELLS
     | {

@@ -16,7 +16,7 @@ from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
-_MOST_VELOCITIES = 300  # tables
+MOST_VELOCITIES = 300  # tables
 # Of hybrid elements under laws of small strains, which have no mean dilatation: others that do not lock, if there are.
 _OF_SMALL_STRAINS = {"C3D8H": "stabilized", "C3D20H": "reduced"}
 
@@ -182,9 +182,9 @@ class BodyTables:
             nodes[self._geometry.nodes(item.nodes), item.component] = item.value * self._units.velocity
         used = np.flatnonzero(self._geometry.in_elements)
         values, which = np.unique(nodes[used], axis=0, return_inverse=True)
-        if len(values) > _MOST_VELOCITIES:
+        if len(values) > MOST_VELOCITIES:
             raise UnsupportedKeyword(
-                f"it has {len(values)} different initial velocities; {_MOST_VELOCITIES} are the most"
+                f"it has {len(values)} different initial velocities; {MOST_VELOCITIES} are the most"
             )
         tables: list[Table] = []
         for k, value in enumerate(values):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.decks.deck import Amplitude, Deck, Step
 from symplex.decks.paths import Path
@@ -96,3 +97,24 @@ class Courses:
         if not self.changes or value.step < self._step.number:
             return value.value * self.final(value.amplitude, value.step), "", False
         return value.value, value.amplitude, bool(value.amplitude or self._step.ramps or self._preload)
+
+    def motion(self, displacement: NDArray[np.float64], amplitude: str, number: int) -> Table:
+        """Return the keys of a support that moves by a displacement [3] in m, as a step says.
+
+        Raises
+        ------
+        UnsupportedKeyword
+            If it jumps at the start of a motion.
+        """
+        duration = self.duration * self._units.time
+        if not self.changes or number < self._step.number:
+            displacement = displacement * self.final(amplitude, number)
+            history: Table | None = {"kind": "table", "times": [0.0, duration], "factors": [1.0, 1.0]}
+            return {"displacement": displacement.tolist(), "history": history, "interpolation": "linear"}
+        history = self.history(amplitude)
+        if not history:
+            raise UnsupportedKeyword("a support jumps at the start of the step; give it an amplitude")
+        times, factors = history["times"], history["factors"]
+        if times[-1] < duration:
+            history = {**history, "times": [*times, duration], "factors": [*factors, factors[-1]]}
+        return {"displacement": displacement.tolist(), "history": history, "interpolation": "linear"}

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from symplex.decks.deck import Axes, MaterialData, Section
+from symplex.decks.deck import Axes, Layer, MaterialData, Section
 from symplex.decks.reading import (
     Keyword,
     Once,
@@ -35,6 +35,12 @@ _HYPERELASTIC = {
 }
 
 
+_CONSTANTS = {
+    "ORTHO": 9, "ORTHOTROPIC": 9, "ENGINEERINGCONSTANTS": 9, "ANISO": 21, "ANISOTROPIC": 21, "LAMINA": 6,
+}  # fmt: skip
+_SIDES = {"SPOS": 0.5, "SNEG": -0.5}
+
+
 def _take_material(reading: Reading, block: Block) -> None:
     name = block.parameter("NAME")
     reading.material = MaterialData(name, reading.where(block))
@@ -45,7 +51,7 @@ def _take_elastic(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "ISO").upper().replace(" ", "")
     material = reading.material_of()
     if not kind.startswith("ISO"):
-        count = {"ORTHO": 9, "ORTHOTROPIC": 9, "ENGINEERINGCONSTANTS": 9, "ANISO": 21, "ANISOTROPIC": 21}.get(kind)
+        count = _CONSTANTS.get(kind)
         if count is None:
             raise UnsupportedKeyword(f"elasticity with TYPE='{kind}' is not supported")
         values = [real(word) for line in block.lines for word in words(line.rstrip().rstrip(",")) if word]
@@ -54,8 +60,9 @@ def _take_elastic(reading: Reading, block: Block) -> None:
         if len(values) > count + 1:  # the last one is a temperature
             raise UnsupportedKeyword("constants that depend on temperature or other fields are not supported")
         given = tuple(values[:count])
-        material.stiffness, material.engineering = (), ()
-        if kind.startswith("ENG"):
+        if kind == "LAMINA":
+            material.lamina = given
+        elif kind.startswith("ENG"):
             material.engineering = given
         else:
             material.stiffness = given
@@ -214,25 +221,59 @@ def _take_section(reading: Reading, block: Block) -> None:
 
 
 def _take_shell_section(reading: Reading, block: Block) -> None:
-    if reals(block.parameters.get("OFFSET") or "0")[0]:
-        raise UnsupportedKeyword("shells with an OFFSET from the surface of their nodes are not supported")
+    given = block.parameters.get("OFFSET", "").upper() or "0"
+    offset = _SIDES[given] if given in _SIDES else real(given)
+    if "COMPOSITE" in block.parameters:
+        layers = [_layer(line) for line in block.lines]
+        if not layers:
+            raise ValueError("it has no layers")
+        layers += layers[::-1] if "SYMMETRIC" in block.parameters else []
+        _add_section(reading, block, "", of_shell=True, layers=tuple(layers), offset=offset)
+        return
+    if "SYMMETRIC" in block.parameters:
+        raise UnsupportedKeyword("the parameter SYMMETRIC goes with COMPOSITE")
+    if not block.parameters.get("MATERIAL"):
+        raise UnsupportedKeyword(
+            "shells by numbers of their stiffness are not supported; give a MATERIAL and a thickness, or COMPOSITE"
+        )
     thickness, _ = fields(single_line(block), 2)  # and the number of points across it
-    _add_section(reading, block, thickness, of_shell=True)
+    _add_section(reading, block, thickness, of_shell=True, offset=offset)
 
 
-def _add_section(reading: Reading, block: Block, thickness: str, *, of_shell: bool = False) -> None:
+def _layer(line: str) -> Layer:
+    """Return a layer: thickness, number of points, material, orientation or angle, name of the ply."""
+    thickness, _, material, axes, _ = fields(line, 5)
+    if not thickness or not material:
+        raise ValueError("a layer must have a thickness and a material")
+    try:
+        return Layer(real(thickness), material, "", real(axes) if axes else 0.0)
+    except ValueError:
+        return Layer(real(thickness), material, axes.strip('"').upper(), 0.0)
+
+
+def _add_section(
+    reading: Reading,
+    block: Block,
+    thickness: str,
+    *,
+    of_shell: bool = False,
+    layers: tuple[Layer, ...] = (),
+    offset: float = 0.0,
+) -> None:
     elements = block.parameter("ELSET")
     if block.placement is not None:
         elements = of_instance(elements, block.placement)
     reading.deck.sections.append(
         Section(
             elements,
-            block.parameter("MATERIAL"),
-            real(thickness) if thickness else None,
+            "" if layers else block.parameter("MATERIAL"),
+            sum(layer.thickness for layer in layers) if layers else real(thickness) if thickness else None,
             reading.where(block),
             block.parameters.get("ORIENTATION", "").upper(),
             "NODALTHICKNESS" in block.parameters,
             of_shell,
+            layers,
+            offset,
         )
     )
 
@@ -258,9 +299,10 @@ def _take_orientation(reading: Reading, block: Block) -> None:
     axes = Axes((values[0], values[1], values[2]), (values[3], values[4], values[5]), kind.startswith("C"))
     if len(block.lines) > 1:
         axis, degrees = fields(block.lines[1], 2)
-        if axis not in ("1", "2", "3") or axes.cylindrical:
+        turn = real(degrees) if degrees else 0.0
+        if axis not in ("1", "2", "3") or (axes.cylindrical and turn):
             raise UnsupportedKeyword("only orientations that are turned about one of their axes 1, 2, 3 are known")
-        axes = _turned(axes, int(axis) - 1, real(degrees) if degrees else 0.0)
+        axes = (_turned(axes, int(axis) - 1, turn) if turn else axes)._replace(normal=int(axis) - 1)
     reading.deck.orientations[block.parameter("NAME").upper()] = axes
 
 
@@ -280,6 +322,9 @@ def _turned(axes: Axes, axis: int, degrees: float) -> Axes:
 _MODEL = "before steps"
 _ELASTICITY = Once("elasticity", owner="material")
 _SECTION = Once("section", "ELSET")
+_OF_SHELLS = (
+    "ELSET", "MATERIAL", "NODALTHICKNESS", "OFFSET", "COMPOSITE", "ORIENTATION", "SYMMETRIC", "SECTIONINTEGRATION",
+)  # fmt: skip
 
 MATERIAL_KEYWORDS = {
     "MATERIAL": Keyword(_take_material, ("NAME",), "a material", _MODEL, Once("material", "NAME"), has_data=False),
@@ -287,8 +332,8 @@ MATERIAL_KEYWORDS = {
         _take_elastic,
         ("TYPE",),
         'isotropic: `law = "linear-elastic"`, and with `NLGEOM` `"saint-venant-kirchhoff"`; `ORTHO`, '
-        '`ENGINEERING CONSTANTS`, `ANISO`: `"linear-anisotropic"` and `"anisotropic"`; of several temperatures '
-        "the first ones, if the deck gives no temperature",
+        '`ENGINEERING CONSTANTS`, `ANISO`: `"linear-anisotropic"` and `"anisotropic"`; `LAMINA` of shells; of several '
+        "temperatures the first ones, if the deck gives no temperature",
         _MODEL,
         _ELASTICITY,
     ),
@@ -351,8 +396,15 @@ MATERIAL_KEYWORDS = {
     ),
     "SHELLSECTION": Keyword(
         _take_shell_section,
-        ("ELSET", "MATERIAL", "NODALTHICKNESS", "OFFSET"),
-        "material and thickness of shells, nodes at mid-surface",
+        _OF_SHELLS,
+        "material and thickness, or layers (`COMPOSITE`), of `[[shell]]`, with an `OFFSET` of its nodes",
+        _MODEL,
+        _SECTION,
+    ),
+    "SHELLGENERALSECTION": Keyword(
+        _take_shell_section,
+        _OF_SHELLS,
+        "the same; refused by numbers of the stiffness",
         _MODEL,
         _SECTION,
     ),

@@ -44,6 +44,8 @@ def material_table(material: MaterialData, axes: Axes | None, units: Units, larg
         return {"law": material.formula, **constants, "density": density}
     if material.stiffness or material.engineering:
         return _anisotropic(material, axes, units, large) | {"density": density}
+    if material.lamina:
+        raise UnsupportedKeyword(f"the material '{material.name}' of type LAMINA is for shells only")
     if material.young is None:
         raise UnsupportedKeyword(f"the material '{material.name}' has no elasticity")
     if material.yields and flows:

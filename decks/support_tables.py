@@ -72,7 +72,7 @@ class SupportTables:
                     motion = (
                         self._steady(vector, amplitude, number)
                         if is_velocity
-                        else self._motion(vector, amplitude, number)
+                        else self._courses.motion(np.array(vector) * self._units.length, amplitude, number)
                     )
                     table = {"name": f"motion_{len(tables) + 1}", **table, **motion}
                 tables.append(table)
@@ -131,18 +131,3 @@ class SupportTables:
         if not self._courses.moves or amplitude or number < self._step.number or self._step.ramps:
             raise UnsupportedKeyword("velocities of supports are known in motions only, constant from their start")
         return {"velocity": (np.array(vector) * self._units.velocity).tolist()}
-
-    def _motion(self, vector: tuple[float, ...], amplitude: str, number: int) -> Table:
-        displacement = np.array(vector) * self._units.length
-        duration = self._courses.duration * self._units.time
-        if not self._courses.changes or number < self._step.number:
-            displacement = displacement * self._courses.final(amplitude, number)
-            history = {"kind": "table", "times": [0.0, duration], "factors": [1.0, 1.0]}
-            return {"displacement": displacement.tolist(), "history": history, "interpolation": "linear"}
-        history = self._courses.history(amplitude)
-        if not history:
-            raise UnsupportedKeyword("a support jumps at the start of the step; give it an amplitude")
-        times, factors = history["times"], history["factors"]
-        if times[-1] < duration:
-            history = {**history, "times": [*times, duration], "factors": [*factors, factors[-1]]}
-        return {"displacement": displacement.tolist(), "history": history, "interpolation": "linear"}

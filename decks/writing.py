@@ -60,6 +60,8 @@ class StepWriter:
         self._path = Path(deck, step.number, self._acting_to) if flows and step.procedure == "static" else None
         self._courses = Courses(deck, step, units, self._preload, self._path)
         discrete = discrete_of(deck, geometry, large)
+        if deck.connectors:
+            raise UnsupportedKeyword("connectors (CONN3D2) are supported between beams and shells only")
         self._parts = Parts.of(deck, geometry)
         self._contact = ContactTables(deck, geometry, step, units, self._parts)
         self._constraints = ConstraintTables(self._rows, discrete, geometry, units, self._parts)

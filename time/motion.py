@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from time import perf_counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
@@ -38,9 +39,15 @@ class Motion(ABC):
     Attributes
     ----------
     system : System
+    stopped : str
+        The name of the event at which it has stopped for good (`symplex.time.Event`); empty if it goes on.
+    happened : mapping of str to float
+        The times in s of the events that have happened, by name and in this order.
     """
 
     system: System
+    stopped: str = ""
+    happened: Mapping[str, float] = MappingProxyType({})
     _method: Integrator  # that has started it, or gone on with it
 
     def __repr__(self) -> str:
@@ -255,8 +262,11 @@ class FixedStepMotion(Motion):
             if taken < requested:
                 self.substep(self.t, self.dt)
                 self.n += 1
-        if not n_steps:
-            return
+        if n_steps:
+            self._observe_state()
+
+    def _observe_state(self) -> None:
+        """Set what belongs to the state after a step."""
         try:
             self.observe(self.t)
         except StepFailed as error:  # as the next step would meet it: how many are taken at once must not be reported
@@ -324,20 +334,37 @@ class FixedStepMotion(Motion):
         The system may have been with another motion since; what it lists then is of this one again.
         """
         system = self.system
+        system.follow(self._internal.values)
         system.list_positions = self._list_positions
         q = self.arrays()["q"]
         before = np.empty_like(q) if system.collision_checked and not self.filters_steps else None
         for _ in range(n_steps):
             if system.update_neighbours(q):
                 self.stencils_changed()
-            if before is not None:
-                np.copyto(before, q)
-            self._run(1)
-            q = self.arrays()["q"]
-            if before is not None:
-                self._require_no_crossing(before, q)
-            system.settle(q)
+            parts = self._parts_of_step()
+            for k in range(parts):
+                if k and system.update_neighbours(q):
+                    self.stencils_changed()
+                if before is not None:
+                    np.copyto(before, q)
+                if parts == 1:
+                    self._run(1)
+                else:
+                    self.substep(self.t + k / parts * self.dt, self.dt / parts)
+                q = self.arrays()["q"]
+                if before is not None:
+                    self._require_no_crossing(before, q)
+                system.settle(q)
+                if self._internal:
+                    self._work.add_dissipated(self._internal.expose(q))
+            if parts > 1:
+                self.n += 1
+                self._observe_state()
         self._list_positions = system.list_positions
+
+    def _parts_of_step(self) -> int:
+        """Return into how many steps of equal size the next one is divided."""
+        return 1
 
     def stencils_changed(self) -> None:
         """Drop what was made for the stencils before: they were found again between steps."""
@@ -418,6 +445,7 @@ class FixedStepMotion(Motion):
                     f"expected {array.shape}."
                 )
             array[...] = stored
+        self.system.follow(self._internal.values)
         stored = {name: checkpoint.get(LISTED_AT + name) for name in self._list_positions}
         self._list_positions |= {name: q for name, q in stored.items() if q is not None}
         if self.system.moving:

@@ -8,6 +8,7 @@ __all__, __getattr__, __dir__ = public(
         ".anchors": ("Anchors",),
         ".bars": ("Bars", "all_pairs"),
         ".constraints": ("Constraint", "OnCylinder", "OnPlane", "OnSphere", "RigidBars"),
+        ".inelastic_bars": ("InelasticBars", "LengthLaw"),
         ".pair_laws": (
             "CompressionOnly",
             "EngineeringStrain",
@@ -19,6 +20,7 @@ __all__, __getattr__, __dir__ = public(
             "TensionOnly",
         ),
         ".penalty": ("Penalty",),
+        ".separation": ("BreakingBar", "TractionSeparation"),
         ".short_range": ("ShortRangeLennardJones",),
     },
 )

@@ -18,7 +18,7 @@ from symplex.fem.assembly.nodes import node_indices
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.outputs import tensors
 from symplex.fem.outputs.points import SolidPoints
-from symplex.fem.solids.plastic import Plastic, solids_in
+from symplex.fem.solids.plastic import Flowing, solids_in
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.system import State, System
@@ -43,7 +43,7 @@ class _Part(NamedTuple):
     points: SolidPoints
     chosen: IntArray | None  # the elements that are meant, if not all
     overstress: Mapping[str, Viscoelastic]
-    flow: Plastic | None  # of the name of the solid
+    flow: Flowing | None  # of the name of the solid
 
 
 @checked
@@ -104,10 +104,10 @@ class SolidFields(Copyable):
                 solid = solid.restrict(chosen)
                 overstress = {key: Viscoelastic(solid, one.moduli, one.times) for key, one in overstress.items()}
             flow = system.inelastic.get(name)
-            if not isinstance(flow, Plastic):
+            if not isinstance(flow, Flowing):
                 flow = None
             elif chosen is not None:
-                flow = Plastic(solid, flow.hardening)
+                flow = flow.on(solid)
             self._parts[name] = _Part(solid, SolidPoints(solid), chosen, overstress, flow)
         self._known: tuple[State | None, dict[object, Array]] = (None, {})
 
@@ -264,7 +264,7 @@ def _repeated(part: _Part, nodes: IntArray, count: int) -> _Part:
         solid.formulation,
     )
     overstress = {key: Viscoelastic(many, one.moduli, one.times) for key, one in part.overstress.items()}
-    flow = None if part.flow is None else Plastic(many, part.flow.hardening)
+    flow = None if part.flow is None else part.flow.on(many)
     return _Part(many, SolidPoints(many), None, overstress, flow)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 
@@ -40,9 +41,51 @@ _ADVICE = {  # by element and formulation, why not and what instead
 _LINEAR = frozenset({"hexahedron", "wedge", "pyramid"})  # with mean dilatation; others as their shape functions say
 
 
+class Flowing(Inelastic):
+    """The whole law of a solid whose metal flows, as fields and pictures ask it.
+
+    Attributes
+    ----------
+    solid : Solid
+    hardening : Hardening
+    """
+
+    history = True
+    solid: Solid
+    hardening: Hardening
+
+    @abstractmethod
+    def on(self, solid: Solid) -> Self:
+        """Return the same law of another solid."""
+
+    @abstractmethod
+    def energies(self, q: Array, z: Array) -> Array:
+        """Return the elastic energies [m] in J of the elements at the positions q [n, 3]."""
+
+    @abstractmethod
+    def cauchy(self, q: Array, z: Array) -> Array:
+        """Return the Cauchy stress [m, 3, 3] in Pa at the positions q [n, 3], its mean over the deformed element."""
+
+    @abstractmethod
+    def cauchy_at_points(self, q: Array, z: Array) -> Array:
+        """Return the Cauchy stress [m, g, 3, 3] in Pa at the points of quadrature, at the positions q [n, 3]."""
+
+    @abstractmethod
+    def plastic_strain(self, z: Array) -> Array:
+        """Return the equivalent plastic strain α [m], its mean over the undeformed element."""
+
+    @abstractmethod
+    def at_points(self, quantity: str, q: Array, z: Array) -> Array | None:
+        """Return a quantity at the points of quadrature: None if the metal has none.
+
+        ``plastic_strain`` is the equivalent plastic strain [m, g, 1], ``temperature`` [m, g, 1] in K, ``back_stress``
+        [m, g, 3, 3] in Pa that of the Kirchhoff stress, in the deformed body.
+        """
+
+
 @checked
 @final
-class Plastic(Inelastic):
+class Plastic(Flowing):
     """A body of metal that flows: J2 plasticity at finite strains.
 
     It is the whole law of the body, elastic strains included: a system has it *instead of* the energy of the solid,
@@ -76,8 +119,6 @@ class Plastic(Inelastic):
     InvalidSystem
         If the elements would lock, or the material is not isotropic or one of small strains.
     """
-
-    history = True
 
     def __init__(self, solid: Solid, hardening: Hardening):
         material = solid.material
@@ -125,6 +166,10 @@ class Plastic(Inelastic):
 
     def __repr__(self) -> str:
         return f"Plastic({self.solid!r}, {self.hardening!r})"
+
+    def on(self, solid: Solid) -> Plastic:
+        """Return the same law of another solid."""
+        return Plastic(solid, self.hardening)
 
     def unstrained(self) -> Array:
         """Return the internal variables [m, g, k] of a body that has not flowed: Cp⁻¹ = 1, α = 0 and others."""
@@ -207,11 +252,7 @@ class Plastic(Inelastic):
         return (self._weights * z[..., 6]).sum(axis=1) / self._weights.sum(axis=1)
 
     def at_points(self, quantity: str, q: Array, z: Array) -> Array | None:
-        """Return a quantity at the points of quadrature: None if the metal has none.
-
-        ``plastic_strain`` is the equivalent plastic strain [m, g, 1], ``temperature`` [m, g, 1] in K, ``back_stress``
-        [m, g, 3, 3] in Pa that of the Kirchhoff stress, in the deformed body.
-        """
+        """Return a quantity at the points of quadrature: None if the metal has none (see `Flowing`)."""
         if quantity == "plastic_strain":
             return z[..., 6:7]
         if quantity == "temperature":
@@ -284,5 +325,5 @@ class _Increment(Energy):
 
 def solids_in(energies: Mapping[str, Energy], inelastic: Mapping[str, Inelastic]) -> dict[str, Solid]:
     """Return the solids of a system, those of bodies that flow included, by name."""
-    flowing = {name: part.solid for name, part in inelastic.items() if isinstance(part, Plastic)}
+    flowing = {name: part.solid for name, part in inelastic.items() if isinstance(part, Flowing)}
     return solids_of(energies) | flowing

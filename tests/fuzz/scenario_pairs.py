@@ -134,6 +134,17 @@ def samples() -> dict[tuple[str, str], Data]:
         ("spring", "between"): cube
         | {"point_mass": [BALL]}
         | {"spring": [{"name": "cord", "body": "ball", "to_body": "cube", "to_at": [0, 0, 0.1], "stiffness": 10}]},
+        ("truss", "yields"): {"truss": [MAST | {"material": MAST["material"] | {"yield_stress": 1e3}}]},
+        ("spring", "breaks"): cube
+        | {"point_mass": [BALL]}
+        | {
+            "spring": [
+                {"name": "cord", "body": "ball", "to_body": "cube", "to_at": [0, 0, 0.1], "stiffness": 10}
+                | {"strength": 1, "fracture_energy": 0.1}
+            ]
+        },
+        ("cohesive", ""): upper
+        | {"cohesive": [{"name": "bond", "body": "upper", "to": "cube", "strength": 1e3, "fracture_energy": 0.1}]},
         ("tie", "nodes"): upper | {"tie": [glue | {"kind": "nodes"}]},
         ("tie", "surface"): upper | {"tie": [glue | {"kind": "surface"}]},
         ("constraint", ""): cube | {"constraint": [{"name": "flat", "equations": [terms]}]},
@@ -200,6 +211,15 @@ def samples() -> dict[tuple[str, str], Data]:
         | {"response": {"frequencies": [3.0, 8.0], "at": [{"name": "tip", "body": "cube", "group": "z_max"}]}},
         ("stage", ""): {"stage": stages},
         ("stage", "static"): held | {"stage": [stage | {"integrator": {"kind": "static", "dt": DT}}, *stages]},
+        ("when", ""): held
+        | {"probe": [{"name": "base", "support": "all"}], "gravity": {"acceleration": [0, 0, -9.81], "from": "pulled"}}
+        | {
+            "when": [
+                {"name": "pulled", "probe": "base", "column": "reaction_z", "above": 1e-6},
+                {"name": "late", "time": 0.3 * DT, "after": ["pulled"]},
+            ]
+        },
+        ("when", "stop"): cube | {"when": [{"name": "early", "time": 1.5 * DT, "stop": True}]},
         ("probe", "body"): cube
         | {"probe": [{"name": "seen", "body": "cube", "group": "z_max", "quantities": ["velocity", "stress"]}]},
         ("probe", "support"): held | {"probe": [{"name": "base", "support": "all", "frame_on": "onset"}]},

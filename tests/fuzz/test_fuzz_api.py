@@ -32,6 +32,7 @@ NOT_CALLED = {
     *("BodyState", "ContactLaw", "Recorder", "RelativeEquilibrium", "RelativePath", "RelaxedState", "SphereState"),
     *("EquilibriumPath", "StaticEquilibrium"),
     *("Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
+    *("LengthLaw", "RateIndependent"),
     *("Imported", "Modes", "ComplexModes", "FrequencyResponse", "ModesFound", "ResponseFound", "Study"),
     *("Observation", "Probe", "write_page", "Beams", "Shells", "JointReaction", "Reporter", "Sample"),
     "Ranks",  # of processes that mpiexec starts

@@ -123,7 +123,7 @@ def own_cases() -> Iterator[Data]:
     named["run"] |= {"until": "=1.5*T"}
     yield case({"kind": "newmark", "dt": "=T/20"}, body={"velocity": ["=speed", 0, "=-twice*cos(pi)"]}, **named)
     yield case(
-        {"kind": "newmark", "dt": "auto", "safety": 0.5, "contact_safety": 0.3, "device": "cpu"},
+        {"kind": "newmark", "dt": "auto", "safety": 0.5, "contact_safety": 0.3, "contact_steps": 1, "device": "cpu"},
         body=moving,
         obstacle=[FLOOR | {"bodies": ["cube"], "normalize": True, "allow_initial_penetration": True}, BALL],
         gravity=GRAVITY,
@@ -247,6 +247,20 @@ def cases_of_starts_and_stages(dt: float) -> Iterator[Data]:
     stages = {"stage": [press, {"duration": 0.005, "frames": 1, "integrator": newmark}], "run": {"checkpoint": 5}}
     cube = {"name": "cube", "mesh": BOX, "material": SOFT}
     yield stages | {"body": [cube], "support": [STILL], "load": [pull | {"until": 0.012}]}
+    slow_one = {"name": "slow", "energy": "kinetic", "below": 1e-3, "after": ["soon"], "every": 2, "stop": True}
+    soon = {"name": "soon", "time": 0.004, "stop": False}
+    seen = {"name": "base", "support": "all"}
+    first = {"name": "pulled", "probe": "base", "column": "reaction_z", "above": 0.1}
+    yield case(
+        newmark,
+        support=[STILL | {"until": "pulled"}],
+        load=[PULL | {"from": "soon"}],
+        probe=[seen],
+        when=[soon, first, slow_one],
+    )
+    later = stages["stage"][1] | {"name": "later"}
+    jump = soon | {"stage": "later"}
+    yield stages | {"stage": [press, later], "body": [cube], "support": [STILL], "when": [jump]}
 
 
 def cases_of_small_motions(dt: float) -> Iterator[Data]:
@@ -381,6 +395,17 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     upper = glued["body"][0] | {"name": "upper", "translate": [0, 0, 0.1], "mesh": BOX | {"cells": [2, 2, 1]}}
     glued["body"].append(upper)
     yield glued
+    bond = {"name": "bond", "body": "upper", "group": "z_min", "to": "cube", "to_group": "z_max", "strength": 1e3}
+    bond |= {"fracture_energy": 1.0, "stiffness": 1e6, "law": "bilinear", "shear_ratio": 0.8, "tolerance": 1e-6}
+    bonded = case({"kind": "energy-momentum", "dt": 5e-4}, cohesive=[bond])
+    bonded["body"].append(bonded["body"][0] | {"name": "upper", "translate": [0, 0, 0.1]})
+    yield bonded
+    yields = steel | {"yield_stress": 1e3, "hardening": 1e4, "back_stress_modulus": 1e4}
+    brace = given | {"name": "brace", "material": yields}
+    net = ring | {"name": "net", "strength": 1.0, "fracture_energy": 1e-2}
+    cord = {"name": "cord", "body": "brace", "at": [0, 1, 0], "to_body": "brace", "to_at": [0, 0, 0], "stiffness": 10}
+    cord |= {"strength": 1.0, "fracture_energy": 1.0}
+    yield bare | {"truss": [brace, net], "spring": [cord], "integrator": {"kind": "midpoint", "dt": 1e-3}}
     first = {"body": "cube", "group": "z_max", "component": "x", "factor": 0.5}
     terms = [first, {"body": "cube", "at": [0, 0, 0], "component": "y", "factor": -1}]
     flat = {"name": "flat", "equations": [terms, [first]], "values": [0.0, 1e-3], "stiffness": 1e4}
@@ -432,6 +457,8 @@ def shells(bare: Data) -> Iterator[Data]:
     wing |= {"velocity": [0.1, 0, 0], "angular_velocity": [0, 0, 1]}
     plate = {"name": "plate", "mesh": {"plate": [1, 0.5], "cells": [2, 2]}, "thickness": 0.02, "material": soft}
     read = {"name": "read", "mesh": "faces.msh", "group": "main", "thickness": 0.02, "material": soft}
+    parted = {**read, "parts": [{"group": "main", "thickness": 0.03, "offset": 0.01, "material": soft}]}
+    layered = {**read, "parts": [{"group": "main", "direction": [0, 1, 0], "layers": layers}]}
     clamp, line = {"body": "plate", "group": "x_min"}, {"body": "plate", "group": "x_max", "components": "z"}
     twist = {"name": "twist", "kind": "nodal", "body": "plate", "group": "x_max", "moment": [0, 0.1, 0]}
     turn = {"name": "turn", "body": "plate", "nodes": [2], "quantities": ["rotation"], "components": ["norm"]}
@@ -440,6 +467,8 @@ def shells(bare: Data) -> Iterator[Data]:
     yield bare | {"shell": [plate], "support": [clamp], "integrator": {"kind": "rattle", "dt": 1e-5}}
     yield bare | {"shell": [plate]} | acting | {"integrator": {"kind": "static", "dt": 1e-3}}
     yield bare | {"shell": [read], "integrator": {"kind": "midpoint", "dt": 1e-3}}
+    yield bare | {"shell": [parted], "integrator": {"kind": "midpoint", "dt": 1e-3}}
+    yield bare | {"shell": [layered], "integrator": {"kind": "midpoint", "dt": 1e-3}}
 
 
 def joints(bare: Data) -> Iterator[Data]:
