@@ -157,15 +157,15 @@ def set_trial_hourglass(z, K_, Q, w, mu, size, T):
 @formula
 def add_hourglass_stiffness(L, e, B, B1, C, T, factor, part, K):
     """Add factor (Bᵀ C B1 + part Σ T ∂²Q/∂x∂x) to K [24, 24]."""
-    for p in range(24):
+    row = np.empty(24)
+    for k in range(12):
         for r in range(24):
-            total = 0.0
-            for k in range(12):
-                row = 0.0
-                for m in range(12):
-                    row += C[k, m] * B1[m, r]
-                total += B[k, p] * row
-            K[p, r] += factor * total
+            row[r] = 0.0
+            for m in range(12):
+                row[r] += C[k, m] * B1[m, r]
+        for p in range(24):
+            for r in range(24):
+                K[p, r] += factor * B[k, p] * row[r]
     for a in range(8):
         for c in range(8):
             total = 0.0
