@@ -269,3 +269,50 @@ frames = 3
     frame = read_series(tmp_path / "run" / "motion.vtkhdf").frame(3)
     assert frame.cell_data["gone"]["bar"].sum() == gone[-1]
     assert np.abs(frame.cell_data["von_mises"]["bar"][frame.cell_data["gone"]["bar"] > 0.5]).max() == 0.0
+
+
+# -- stages -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_bonds_and_members_have_suffered_goes_on_in_the_next_stage(tmp_path):
+    """Pulled by statics until glue and brace have suffered, let go, and moved on by energy-momentum."""
+    text = (
+        BLOCKS.replace("velocity = [0, 0, 8]\n", "")
+        + GLUE
+        + """
+[[support]]
+body = "lower"
+group = "z_min"
+[[support]]
+name = "pull"
+body = "upper"
+group = "z_max"
+displacement = [0, 0, 1.4e-4]
+history = { kind = "ramp", duration = 1.0 }
+until = 1.0
+[[probe]]
+name = "glue"
+body = "glue"
+[[stage]]
+name = "pulled"
+duration = 1.0
+frames = 1
+samples = 2
+integrator = { kind = "static", dt = 0.1 }
+[[stage]]
+name = "free"
+duration = 2e-4
+frames = 2
+samples = 4
+integrator = { kind = "energy-momentum", dt = 2e-6 }
+"""
+        + OUTPUT
+    )
+    simulate(Scenario.parse(text), tmp_path / "run", progress=False)
+    probe, history = (read_history(tmp_path / "run" / name) for name in ("probe-glue.csv", "history.csv"))
+    damage = probe["damage_mean"]
+    pulled = int(np.argmin(np.abs(probe["t"] - 1.0)))
+    assert 0.1 < damage[pulled] < 0.9
+    assert (np.diff(damage) >= 0.0).all()
+    free = history["t"] >= 1.0
+    assert -history["work_glue"][free] == pytest.approx(100.0 * 4e-4 * damage[probe["t"] >= 1.0], rel=1e-9)
