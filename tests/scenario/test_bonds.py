@@ -316,3 +316,19 @@ integrator = { kind = "energy-momentum", dt = 2e-6 }
     assert (np.diff(damage) >= 0.0).all()
     free = history["t"] >= 1.0
     assert -history["work_glue"][free] == pytest.approx(100.0 * 4e-4 * damage[probe["t"] >= 1.0], rel=1e-9)
+
+
+@pytest.mark.parametrize("stiffness", ["initial", "strain-rate"])
+def test_stiffness_damping_is_that_of_what_is_intact(stiffness):
+    """Of members that yield and of metal as well: β K at the start."""
+    metal = '[[body]]\nname = "bar"\nmesh = { box = [0.1, 0.1, 0.3], cells = [1, 1, 3], split = "hexahedra" }\n'
+    metal += "translate = [2, 0, 0]\n"
+    metal += "material = { young = 1e9, poisson = 0.3, density = 1000, yield_stress = 1e9 }\n"
+    damped = f'[[damping]]\nname = "damping"\nbeta = 1e-4\nstiffness = "{stiffness}"\n'
+    system = build(BRACE + metal + damped + run()).system
+    load, part = system.loads["damping_stiffness_brace"], system.inelastic["brace"]
+    q, v = np.zeros((system.n_nodes, 3)), np.zeros((system.n_nodes, 3))
+    q[part.nodes[0, 1], 0] = 1.0
+    v[part.nodes[0, 1], 0] = 1.0
+    assert load(0.0, q, v)[part.nodes[0, 1], 0] == pytest.approx(-1e-4 * 200e9 * 1e-4, rel=1e-9)
+    assert "damping_stiffness_bar" in system.loads
