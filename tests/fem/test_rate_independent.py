@@ -10,6 +10,8 @@ from symplex.fem.energies.energy import RIGID
 from symplex.fem.energies.rate_independent import RateIndependent
 from symplex.fem.measures.inelastic_bars import InelasticBars, LengthLaw
 from symplex.fem.measures.separation import BreakingBar, TractionSeparation
+from symplex.fem.outputs.force_probes import ForceProbe
+from symplex.fem.outputs.forces import force_on, reactions
 from symplex.fem.outputs.inelastic_probe import InelasticProbe
 from symplex.fem.solids.hardening import Hardening
 from symplex.fem.structures.yielding import YieldingBar
@@ -293,8 +295,21 @@ def test_a_bond_peeled_by_statics_dissipates_its_fracture_energy():
     found = motion.energies(end)
     assert part.damage(end.internal["glue"]) == pytest.approx([1.0])
     assert -found["work_glue"] == pytest.approx(part.areas.sum(), rel=1e-12)  # Gc = 1
+    half = motion_half(system)
+    force, _ = force_on(system, half, "glue", [4, 5, 6, 7])
+    pulled, _ = reactions(system, half, [4, 5, 6, 7])
+    assert force[2] < -0.1
+    assert force == pytest.approx(-pulled, abs=1e-12)
+    acting = ForceProbe("glue", ["glue"], [4, 5, 6, 7])
+    assert acting.of(system, half)["force_z"] == pytest.approx(force[2], rel=1e-12)
     probe = InelasticProbe("damage", system, "glue", ["damage", "opening"])
     assert list(probe.of(system, end).values()) == pytest.approx([1.0, 2.0 * part.law.failure], rel=2e-2)
+
+
+def motion_half(system):
+    """Return the state at which the bond is open by a fifth of the opening at failure."""
+    points = cohesive()[1]
+    return Static(0.02).start(system, system.state(points, np.zeros((8, 3)))).advance(0.1)
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------
