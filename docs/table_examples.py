@@ -88,6 +88,11 @@ _MATERIALS = (
     "young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }, { ratio = 0.1, time = 1 }]",
     "young = 1e7, poisson = 0.4, density = 1000, viscous = [{ modulus = 1e6, time = 0.01 }]",
     "young = 117e9, poisson = 0.35, density = 8930, yield_stress = 0.4e9, hardening = 0.1e9",
+    "young = 124e9, poisson = 0.34, density = 8960, yield_stress = 9e7, power_modulus = 2.92e8, power = 0.31, "
+    "reference_rate = 1.0, rate_factor = 0.025, heat_capacity = 383, heat_fraction = 0.9, temperature = 293.15, "
+    "melting_temperature = 1356, reference_temperature = 293.15, softening_exponent = 1.09",
+    "young = 200e9, poisson = 0.3, density = 7850, yield_stress = 2.5e8, back_modulus = 2e10, recovery = 100.0",
+    "young = 200e9, poisson = 0.3, density = 7850, yield_stress = 2.5e8, reference_rate = 40.4, rate_exponent = 0.2",
     "young = 70e9, poisson = 0.33, density = 2700, yield_stress = 2.4e8, failure_strain = 0.5",
     "young = 70e9, poisson = 0.33, density = 2700, yield_stress = 2.4e8, saturation_stress = 3e8, saturation_rate = 9",
     "young = 210e9, poisson = 0.3, density = 7850, yield_table = [[0, 2.5e8], [0.05, 3.5e8], [0.2, 4.5e8]]",
@@ -643,6 +648,26 @@ group = "top"
 scale = 1e-3
 thickness = 0.002
 material = { young = 7e10, poisson = 0.33, density = 2700 }
+
+[[shell.parts]]
+group = "rim"
+thickness = 0.004
+offset = 0.001
+
+[[shell.parts]]
+group = "patch"
+direction = [0, 1, 0]
+
+[[shell.parts.layers]]
+thickness = 0.001
+material = { moduli = [1.4e11, 1e10], poisson = 0.3, shear_moduli = [5e9, 5e9, 3e9], density = 1600 }
+""",
+            """
+[[shell]]
+name = "can"
+mesh = { box = [0.4, 0.3, 0.2], cells = [4, 3, 2] }
+thickness = 0.002
+material = { young = 7e10, poisson = 0.33, density = 2700 }
 """,
         ]
     },
@@ -990,7 +1015,22 @@ pressure = 1e5
 history = { kind = "table", times = [0, 1e-3], factors = [0, 1] }
 from = 0
 until = 9e-4
-"""
+""",
+            """
+[[load]]
+name = "inside"
+kind = "pressure"
+body = "can"
+pressure = 1e4
+side = "bottom"    # of a shell, whose normal is on the top
+follower = false
+
+[[shell]]
+name = "can"
+mesh = { box = [0.4, 0.3, 0.2], cells = [4, 3, 2] }
+thickness = 0.002
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+""",
         ],
         "gravity": [
             """
@@ -1147,6 +1187,30 @@ body = "beam"
 """,
         ]
     },
+    "fit": {
+        "": [
+            """
+[fit]
+parameters = [
+  { key = "body.beam.material.young", start = 1.9e11, range = [1e11, 3e11] },
+  { key = "body.beam.material.density", scale = 100 },
+]
+curves = [
+  { data = "slow.csv", of = "top.displacement_z", deviation = 1e-4, test = "slow" },
+  { data = "fast.csv", of = "kinetic", test = "fast" },
+]
+tests = [
+  { name = "slow", values = { "body.beam.material.poisson" = 0.3 } },
+  { name = "fast", values = { "body.beam.material.poisson" = 0.31 } },
+]
+windows = [0.01, 0.02]
+
+[[probe]]
+name = "top"
+body = "beam"
+""",
+        ]
+    },
     "stage": {
         "": [
             """
@@ -1167,6 +1231,70 @@ integrator = { kind = "newmark" }
 body = "beam"
 group = "x_min"
 """
+        ]
+    },
+    "when": {
+        "": [
+            """
+[[probe]]
+name = "pull"
+support = "grip"
+
+[[support]]
+name = "grip"
+body = "beam"
+group = "x_min"
+until = "torn"
+
+[[load]]
+name = "push"
+kind = "nodal"
+body = "beam"
+group = "x_max"
+force = [0, 0, 100]
+history = { kind = "ramp", duration = 1e-3 }
+from = "torn"
+
+[[when]]
+name = "torn"
+probe = "pull"
+column = "reaction_z"
+below = -1e3
+every = 2
+
+[[when]]
+name = "fast"
+energy = "kinetic"
+above = 1.0
+after = ["torn"]
+stop = true
+
+[[when]]
+name = "late"
+time = 5e-4
+""",
+            """
+[[stage]]
+duration = 0.05
+frames = 10
+samples = 10
+integrator = { kind = "static", dt = 5e-3 }
+
+[[stage]]
+name = "impact"
+duration = 2e-3
+frames = 40
+integrator = { kind = "newmark" }
+
+[[support]]
+body = "beam"
+group = "x_min"
+
+[[when]]
+name = "soon"
+time = 0.02
+stage = "impact"
+""",
         ]
     },
     "probe": {

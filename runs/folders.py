@@ -22,9 +22,12 @@ MANIFEST, LOCK = "manifest.json", ".lock"
 WHAT_IS_OF = {
     "run": "a run",
     "modes": "the modes of a scenario",
+    "buckling": "the buckling of a scenario",
     "response": "the response of a scenario",
     "study": "a study",
     "comparison": "a comparison of two results",
+    "fit": "a fit",
+    "sensitivity": "sensitivities",
 }
 _FORMAT = 1
 _LONGEST = 200  # letters of the name of a file

@@ -12,14 +12,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.columns import Column, Kind, components, vector_columns
-from symplex.base.fields import GONE, OF_BEAMS, OF_BONDS, OF_SHELLS, OF_SOLIDS
+from symplex.base.fields import GONE, OF_BEAMS, OF_BONDS, OF_SHELLS, OF_SOLIDS, PLACES_OF_SHELLS
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
 from symplex.fem.couplings.cohesive import CohesiveFaces
+from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
@@ -52,7 +52,6 @@ SKIN = ".skin"  # ends the names of blocks that are surfaces of beams and shells
 NODAL = "nodal_"  # begins the names of fields that are averaged at nodes
 _NONE: Mapping[str, Beam] = MappingProxyType({})
 _NO_SHELLS: Mapping[str, Shell] = MappingProxyType({})
-_OF_SHELLS = dict(zip(OF_SHELLS, (slice(0, 3), slice(3, 6), 6, 7), strict=True))  # of eight numbers
 _TOLD: tuple[tuple[str, str, Kind], ...] = (
     ("position", "m", "length"),
     ("velocity", "m/s", "other"),
@@ -365,10 +364,10 @@ class ShellPart(Part):
 
     def field(self, name: str, state: State, parts: Parts) -> Array | None:
         """Return forces or moments in the middle of elements."""
-        if name not in _OF_SHELLS:
+        if name not in PLACES_OF_SHELLS:
             return None
         found = self.shell.of_elements(self.shell.structure.section_forces(self.shell.own(state.q)))
-        return found[:, _OF_SHELLS[name]]
+        return found[:, PLACES_OF_SHELLS[name]]
 
     @property
     def elements(self) -> dict[str, int]:
@@ -379,14 +378,15 @@ class ShellPart(Part):
         """Return size, elements, thickness and mass."""
         structure = self.shell.structure
         size = " × ".join(f"{length:.4g}" for length in np.ptp(structure.frames.centers(structure.points), axis=0))
-        thick = si(self.shell.table.properties().thickness, "m")
+        sizes = [one.thickness for one in self.shell.table.properties()]
+        thick = " to ".join(si(size, "m") for size in dict.fromkeys([min(sizes), max(sizes)]))
         of = f"{elements({'': self.elements})}, {thick} thick, {structure.mass.sum():.6g} kg"
         return [(f"shell '{self.name}'", f"{size} m, {of}")]
 
 
 @final
 class ShellSkinPart(Part):
-    """The surface of smooth shells, both sides and the edges, with the fields of their elements."""
+    """The surface of shells, both sides and the edges, with the fields of their elements."""
 
     def __init__(self, of: ShellPart):
         super().__init__(f"{of.name}{SKIN}")
@@ -394,17 +394,8 @@ class ShellSkinPart(Part):
 
     @cached_property
     def _elements(self) -> IntArray:
-        """The element of each triangle: the one with all of its nodes, which on walls are those of a free edge."""
-        nodes, n = self._shell.structure.skin()[1] // 2, len(self._shell.structure.frames)
-        corners = [(int(row), int(node)) for row, three in enumerate(nodes) for node in {*three.tolist()}]
-        elements = [rows.tolist() for rows in self._shell.cells.values()]
-        of = [(k, node) for k, cell in enumerate(cell for rows in elements for cell in rows) for node in cell]
-        triangles, incidence = _incidence(corners, len(nodes), n), _incidence(of, of[-1][0] + 1, n)
-        shared = sp.coo_array(triangles @ incidence.T)
-        whole = shared.data == triangles.sum(axis=1)[shared.coords[0]]
-        found = np.zeros(len(nodes), np.int32)
-        found[shared.coords[0][whole]] = shared.coords[1][whole]
-        return found
+        """The element of each triangle, in the order of the cells of the shell."""
+        return np.argsort(self._shell.numbers)[self._shell.structure.skin_elements()].astype(np.int32)
 
     def field(self, name: str, state: State, parts: Parts) -> Array | None:
         """Return what each triangle has of its element."""
@@ -414,11 +405,9 @@ class ShellSkinPart(Part):
     def drawn(self) -> Drawn:
         """Return its points and triangles."""
         weights, triangles = self._shell.structure.skin()
-        columns = weights.indices.reshape(-1, 2) + np.int32(self._shell.first)
+        nodes, parts = Interpolation(weights).stencils(np.arange(weights.shape[0], dtype=np.int32)[:, None])
         points = np.asarray(weights @ self._shell.structure.points)
-        return Drawn(
-            points, {"triangle": triangles}, columns.astype(np.int32), np.asarray(weights.data, float).reshape(-1, 2)
-        )
+        return Drawn(points, {"triangle": triangles}, nodes + np.int32(self._shell.first), parts[:, 0])
 
 
 @final
@@ -530,7 +519,7 @@ class Parts(Sequence[Part]):
             *lines,
             *(SkinPart(part) for part in lines),
             *faces,
-            *(ShellSkinPart(part) for part in faces if part.shell.structure.frames.is_rod.all()),
+            *(ShellSkinPart(part) for part in faces),
             *(PointPart(name, node) for name, node in masses.items()),
             *(part for part in bars if not part.cells),
         ]
@@ -631,12 +620,6 @@ class Parts(Sequence[Part]):
                 pressures[surface.vertices] = np.linalg.norm(forces[surface.vertices], axis=1) / surface.vertex_areas
             fields |= {"contact_pressure": pressures, "gap": gaps}
         return {name: values for name, values in fields.items() if name in requested}
-
-
-def _incidence(pairs: Sequence[tuple[int, int]], rows: int, columns: int) -> sp.csr_array:
-    """Return the matrix [rows, columns] with 1 at pairs of a row and a column."""
-    i, j = np.array(pairs).T
-    return sp.csr_array((np.ones(len(pairs)), (i, j)), shape=(rows, columns))
 
 
 def _size(mesh: Mesh, name: str) -> str:

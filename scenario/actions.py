@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from symplex.base.quantities import (
     Quantity,
     Text,
     Triple,
+    check_name,
     nonzero,
     not_negative,
     number,
@@ -37,20 +38,47 @@ SAME_TIME = 1e-9  # of a part of a run, by which two times may differ that are m
 _LINES = ("line", "line3")  # of which the first two nodes are the ends
 
 
+def _time_or_name() -> Quantity:
+    """A time in s, or the name of a condition."""
+    time = not_negative("s")
+
+    def check(value: Any) -> float | str:
+        return check_name(value) if isinstance(value, str) else time.check(value)
+
+    return Quantity(check, "s", "number, or name of a `[[when]]`", time.range)
+
+
 class Timed(Entry):
     """What acts for a part of the run only: after the time ``from``, to the time ``until``.
 
     With ``until`` = 0 it acts in the static equilibrium of the start alone.
+
+    Attributes
+    ----------
+    begin_event, until_event : str, optional
+        The conditions at which it begins and ends to act, where these are given instead of times.
     """
 
+    begin_event: ClassVar[str | None] = None
+    until_event: ClassVar[str | None] = None
     begin: Annotated[
-        float, not_negative("s"), "Time from which it acts; its `history` counts from there.", Key("from")
+        float,
+        _time_or_name(),
+        "Time from which it acts, or the name of a `[[when]]`; its `history` counts from there.",
+        Key("from"),
     ] = 0.0
     until: Annotated[
-        float | None, not_negative("s"), "Time until which it acts; 0: in the equilibrium of `[start]` alone."
+        float | None,
+        _time_or_name(),
+        "Time until which it acts, or the name of a `[[when]]`; 0: in the equilibrium of `[start]` alone.",
     ] = None
 
     def _check_times(self) -> None:
+        # The names of conditions are kept apart, so that times are numbers.
+        if isinstance(self.begin, str):
+            self.__dict__.update(begin_event=self.begin, begin=0.0)
+        if isinstance(self.until, str):
+            self.__dict__.update(until_event=self.until, until=None)
         if self.until is not None and not (self.until > self.begin or self.until == self.begin == 0.0):
             raise ValueError(f"until must be after from = {self.begin:g} s, got {self.until:g} s")
 
@@ -59,8 +87,25 @@ class Timed(Entry):
         """Whether it acts in the equilibrium of the start alone."""
         return self.until == 0.0
 
+    def resolved(self, happened: Mapping[str, float]) -> Self | None:
+        """Return it with the times in s of the conditions that have held so far, or None if it is not to begin yet."""
+        begin, until = self.begin_event, self.until_event
+        if begin is None and (until is None or until not in happened):
+            return self
+        if begin is not None and begin not in happened:
+            return None
+        times = {} if begin is None else {"begin": happened[begin], "begin_event": None}
+        if until is not None and until in happened:
+            times |= {"until": happened[until], "until_event": None}
+        return self.replaced(**times)
+
     def acts(self, first: float, last: float) -> bool:
-        """Return whether it acts between two times in s, or at one; not if it does within rounding of these only."""
+        """Return whether it acts between two times in s, or at one; not if it does within rounding of these only.
+
+        What begins at a condition does not act yet; see `resolved`.
+        """
+        if self.begin_event is not None:
+            return False
         if first == last:
             return self.begin <= first and (self.until is None or first <= self.until)
         rounding = SAME_TIME * (last - first)
@@ -192,7 +237,7 @@ class Support(Timed):
         self.refuse_unused("rotations", goes_with="supports at rest, and not with those that move")
         if self.name is None:
             raise ValueError("moves, so it needs a name, by which its work is reported")
-        if self.rotation is not None and self.begin > 0.0:
+        if self.rotation is not None and (self.begin > 0.0 or self.begin_event is not None):
             raise ValueError("with rotation turns what it holds at the start of the run, so from must be 0")
         stands = self.only_at_start and self.history is None and motion in ("displacement", "rotation")
         if (self.history is None) != (motion == "velocity") and not stands:

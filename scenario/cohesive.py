@@ -117,7 +117,7 @@ def bonded_faces(table: CohesiveTable, mesh: Mesh) -> tuple[IntArray, IntArray]:
         raise ScenarioError(
             f"no face of '{table.body}' lies on a face of '{table.to}' with the same nodes within {tolerance:.3g} m; "
             f"the nearest nodes, at ({at}) m, are {away[k]:.3g} m apart. Move a body, give both the same mesh there, "
-            "or a larger tolerance."
+            "or take a larger tolerance."
         )
     if len(found) > 1:
         raise ScenarioError(

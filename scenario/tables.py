@@ -16,9 +16,11 @@ from symplex.scenario.actions import Gravity, Rod, Support
 from symplex.scenario.beams import BeamTable
 from symplex.scenario.bodies import Body
 from symplex.scenario.cohesive import CohesiveTable
+from symplex.scenario.conditions import WhenTable
 from symplex.scenario.contacts import ContactTable
 from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
+from symplex.scenario.fit import FitTable
 from symplex.scenario.joints import JointTable
 from symplex.scenario.loads import LoadTable
 from symplex.scenario.messages import place
@@ -154,8 +156,10 @@ class Tables:
     output: Output = field(default_factory=lambda: Output())  # pyright: ignore[reportCallIssue]
     start: StartTable | None = None
     response: ResponseTable | None = None
+    fit: FitTable | None = None
     stage: list[StageTable] = field(default_factory=list)
     probe: list[ProbeTable] = field(default_factory=list)
+    when: list[WhenTable] = field(default_factory=list)
 
     def entries(self, of: type[E] = Entry) -> Iterator[tuple[str, E]]:
         """Yield all tables, or those of a class, each with what messages call it."""
@@ -207,7 +211,7 @@ class Tables:
     @property
     def touching(self) -> list[str]:
         """The names of the bodies that may touch each other, and of rigid ones."""
-        return [*(body.name for body in self.body), *(body.name for body in self.rigid_body)]
+        return [table.name for table in (*self.body, *self.beam, *self.shell, *self.rigid_body)]
 
 
 class Kind(NamedTuple):

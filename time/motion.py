@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from time import perf_counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
@@ -38,9 +39,15 @@ class Motion(ABC):
     Attributes
     ----------
     system : System
+    stopped : str
+        The name of the event at which it has stopped for good (`symplex.time.Event`); empty if it goes on.
+    happened : mapping of str to float
+        The times in s of the events that have happened, by name and in this order.
     """
 
     system: System
+    stopped: str = ""
+    happened: Mapping[str, float] = MappingProxyType({})
     _method: Integrator  # that has started it, or gone on with it
 
     def __repr__(self) -> str:

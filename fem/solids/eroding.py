@@ -185,7 +185,15 @@ class Eroding(Flowing):
         """Return the equivalent plastic strain α [m], of elements that are gone the last one."""
         return self.part.plastic_strain(z[..., :-_MORE])
 
-    def _of_all(self, z: Array, shape: tuple[int, ...], evaluate: Callable[[Plastic, Array], Array]) -> Array:
+    def at_points(self, quantity: str, q: Array, z: Array) -> Array | None:
+        """Return a quantity at points, or None: of elements that are gone the last one, but no back stress."""
+        if quantity != "back_stress":
+            return self.part.at_points(quantity, q, z[..., :-_MORE])
+        if not self.hardening.has_back_stress:
+            return None
+        return self._of_all(z, (z.shape[1], 3, 3), lambda some, own: some.at_points(quantity, q, own))
+
+    def _of_all(self, z: Array, shape: tuple[int, ...], evaluate: Callable[[Plastic, Array], Array | None]) -> Array:
         """Return values of all elements [m, shape], zero of those that are gone."""
         there, some, own = self._present(z)
         out = np.zeros((len(z), *shape))

@@ -16,6 +16,7 @@ __all__, __getattr__, __dir__ = public(
         ".rigidity": ("body_particles",),
         ".sections": ("BeamProperties", "Section"),
         ".shell": ("Shells", "shells"),
+        ".viscous_measures": ("ViscousMeasures",),
         ".yielding": ("YieldingBar",),
     },
 )

@@ -77,6 +77,21 @@ samples = 1
 [output]
 pictures = false
 """
+PRESSED = (
+    SCENARIO
+    + """
+[[support]]
+body = "cube"
+group = "z_min"
+[[load]]
+kind = "nodal"
+name = "push"
+body = "cube"
+group = "z_max"
+force = [0, 0, -1]
+"""
+)
+COLUMN = np.array([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 0.0, 0.0]])
 SHAKEN = (
     SCENARIO
     + """
@@ -92,6 +107,15 @@ at = [{ name = "top", body = "cube", group = "z_max" }]
 """
 )
 PLANAR = np.array([[1.0, 0.0], [-1.0, 0.2]])
+
+
+def pressed_column() -> sx.System:
+    """Return two rods in a line, held across by a spring at their joint, with a force along them at the end."""
+    rods = sx.Bars([[0, 1], [1, 2]], sx.measures.EngineeringStrain(1e3, 0.5))
+    aside = sx.measures.Anchors([1], [0.5, 1.0, 0.0], sx.measures.EngineeringStrain(10.0, 1.0))
+    push = sx.actions.NodalForce([2], [-1.0, 0.0, 0.0])
+    fixed = np.array([[True, True, True], [False, False, True], [False, True, True]])
+    return sx.System(np.ones(3), {"rods": rods, "aside": aside, "push": push}, fixed=fixed)
 
 
 def system(energies: Any = None, **keys: Any) -> sx.System:
@@ -490,6 +514,12 @@ def calls() -> dict[str, Call]:
             slip=0.1,
             coordinate="angle",
         ),
+        "ViscousMeasures": _call(
+            sx.structures.ViscousMeasures,
+            lambda made: finite(made(0.0, np.eye(2, 3), np.ones((2, 3)))),
+            energy=sx.structures.QuadraticMeasures([[0, 1]], [[[-1.0, 1.0]]], [[(0, 0, 0.5)]], [[0.5]], [[2.0]]),
+            viscosity=[[[0.1]]],
+        ),
         "Moment": _call(sx.structures.Moment, apply, particles=CELLS, mass=MASS, moment=[1.0, 2.0, 3.0], history=1.0),
         "Section": _call(sx.structures.Section, ignore, area=0.1, I1=1e-3, I2=2e-3, J=1e-3, k1=0.8, k2=0.9),
         "Section.rectangle": _call(sx.structures.Section.rectangle, ignore, height=0.1, width=0.2),
@@ -632,6 +662,24 @@ def calls() -> dict[str, Call]:
             reduce=["max"],
             labels=None,
         ),
+        "ShellProbe": _call(
+            sx.outputs.ShellProbe,
+            ignore,
+            name="p",
+            shells=sx.structures.shells(
+                sx.Mesh(
+                    np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]),
+                    {"quad": np.arange(4, dtype=np.int32)[None]},
+                ),
+                sx.structures.ShellProperties.uniform(0.1, RUBBER),
+            ),
+            quantities=["bending_moments", "transverse_force_1"],
+            elements=[0],
+            first=0,
+            components=["11", "norm"],
+            reduce=["max"],
+            labels=["a"],
+        ),
         "BeamProbe": _call(
             sx.outputs.BeamProbe,
             ignore,
@@ -743,6 +791,19 @@ def calls() -> dict[str, Call]:
         "Hardening": _call(
             sx.Hardening, harden, yield_stress=1.0, modulus=0.1, saturation_stress=2.0, saturation_rate=3.0
         ),
+        **{
+            f"Hardening.{name}": _call(method, harden, **values)
+            for name, method, values in (
+                ("with_rate", sx.Hardening(1.0).with_rate, {"reference": 1.0, "factor": 0.02}),
+                ("with_back_stress", sx.Hardening(1.0).with_back_stress, {"modulus": 2.0, "recovery": 3.0}),
+                ("with_heating", sx.Hardening(1.0).with_heating, {"heat_capacity": 400.0, "fraction": 0.9}),
+                (
+                    "with_softening",
+                    sx.Hardening(1.0).with_heating(400.0).with_softening,
+                    {"melting": 1300.0, "exponent": 1.1},
+                ),
+            )
+        },
         "Hardening.table": _call(sx.Hardening.table, harden, strains=[0.0, 0.1], stresses=[1.0, 1.5]),
         "Viscoelastic": _call(sx.Viscoelastic, relax, solid=ELASTIC, moduli=[10.0, 5.0], times=[0.1, 1.0]),
         "Viscoelastic.prony": _call(sx.Viscoelastic.prony, relax, solid=ELASTIC, ratios=[0.3, 0.2], times=[0.1, 1.0]),
@@ -1041,6 +1102,29 @@ def calls() -> dict[str, Call]:
             angular_velocity=(0.0, 0.0, 1.0),
             point=(0.0, 0.1, 0.0),
         ),
+        "linear_buckling": _call(
+            sx.modes.linear_buckling,
+            lambda made: finite(made.factors),
+            system=pressed_column(),
+            state=pressed_column().state(COLUMN),
+            loads=["push"],
+            n=1,
+        ),
+        "find_buckling": _call(
+            sx.runs.find_buckling,
+            lambda made: finite(made.buckling.factors),
+            scenario=sx.Scenario.parse(PRESSED),
+            number=2,
+            loads=["push"],
+        ),
+        "save_buckling": _call(
+            sx.runs.save_buckling,
+            found=sx.runs.find_buckling(sx.Scenario.parse(PRESSED), 1),
+            output="buckling",
+            overwrite=True,
+            pictures=False,
+            say=ignore,
+        ),
         "find_modes": _call(
             sx.runs.find_modes,
             lambda made: finite(made.natural.frequencies),
@@ -1165,7 +1249,21 @@ def calls() -> dict[str, Call]:
         "Stage": _call(
             sx.time.Stage, system=system(), integrator=sx.Midpoint(1e-3), end=1.0, name="first", interval=0.1
         ),
-        "Stages": _call(sx.time.Stages, stages=[sx.time.Stage(system(), sx.Midpoint(1e-3), 1.0)]),
+        "Stages": _call(
+            sx.time.Stages,
+            stages=[sx.time.Stage(system(), sx.Midpoint(1e-3), 1.0)],
+            events=[sx.time.Event("late", "time", above=0.5)],
+        ),
+        "Event": _call(
+            sx.time.Event,
+            name="fast",
+            value=lambda motion, state: float(state.v.max()),
+            above=1.0,
+            below=None,
+            then="record",
+            after=["late"],
+            every=2,
+        ),
         "save_mesh": _call(sx.save_mesh, mesh=MESH, path="saved.vtu"),
         "plot_history": _call(
             sx.plot_history,
@@ -1247,6 +1345,28 @@ def calls() -> dict[str, Call]:
             pictures=False,
             progress=False,
         ),
+        "tangent": _call(
+            sx.tangent,
+            lambda found: finite(found.jacobian),
+            build=_pulled,
+            parameters=[10.0, 1.2],
+            integrator=sx.EnergyMomentum(0.01),
+            times=[0.01, 0.02],
+            observe=_first_position,
+            scales=[1.0, 0.1],
+        ),
+        "gradient": _call(
+            sx.gradient,
+            lambda found: finite(found.parameters),
+            build=_pulled,
+            parameters=[10.0, 1.2],
+            integrator=sx.Newmark(0.01),
+            times=[0.01, 0.02],
+            cost=_half_square,
+            scales=[1.0, 0.1],
+            factors=["springs"],
+            budget=1e3,
+        ),
         "converge": _call(
             sx.converge,
             scenario="drop.toml",
@@ -1275,6 +1395,21 @@ def calls() -> dict[str, Call]:
         "State": _call(sx.State, go_on, t=0.0, q=POINTS, v=V, a=np.zeros((4, 3)), internal={}),
     }
     return found
+
+
+def _pulled(p: Any) -> Any:
+    """Return springs of a stiffness and length, and where they begin."""
+    springs = sx.Bars(PAIRS, sx.measures.GreenStrain(float(p[0]), float(p[1])))
+    system = sx.System(MASS, {"springs": springs})
+    return system, system.state(POINTS, V)
+
+
+def _first_position(system: Any, state: Any) -> Any:
+    return state.q[0]
+
+
+def _half_square(state: Any) -> Any:
+    return 0.5 * float(np.sum(state.q**2)), state.q, np.zeros_like(state.q)
 
 
 def _keep_study(folder: Path) -> None:

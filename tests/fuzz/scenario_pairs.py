@@ -211,6 +211,15 @@ def samples() -> dict[tuple[str, str], Data]:
         | {"response": {"frequencies": [3.0, 8.0], "at": [{"name": "tip", "body": "cube", "group": "z_max"}]}},
         ("stage", ""): {"stage": stages},
         ("stage", "static"): held | {"stage": [stage | {"integrator": {"kind": "static", "dt": DT}}, *stages]},
+        ("when", ""): held
+        | {"probe": [{"name": "base", "support": "all"}], "gravity": {"acceleration": [0, 0, -9.81], "from": "pulled"}}
+        | {
+            "when": [
+                {"name": "pulled", "probe": "base", "column": "reaction_z", "above": 1e-6},
+                {"name": "late", "time": 0.3 * DT, "after": ["pulled"]},
+            ]
+        },
+        ("when", "stop"): cube | {"when": [{"name": "early", "time": 1.5 * DT, "stop": True}]},
         ("probe", "body"): cube
         | {"probe": [{"name": "seen", "body": "cube", "group": "z_max", "quantities": ["velocity", "stress"]}]},
         ("probe", "support"): held | {"probe": [{"name": "base", "support": "all", "frame_on": "onset"}]},

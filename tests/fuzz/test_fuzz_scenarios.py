@@ -247,6 +247,20 @@ def cases_of_starts_and_stages(dt: float) -> Iterator[Data]:
     stages = {"stage": [press, {"duration": 0.005, "frames": 1, "integrator": newmark}], "run": {"checkpoint": 5}}
     cube = {"name": "cube", "mesh": BOX, "material": SOFT}
     yield stages | {"body": [cube], "support": [STILL], "load": [pull | {"until": 0.012}]}
+    slow_one = {"name": "slow", "energy": "kinetic", "below": 1e-3, "after": ["soon"], "every": 2, "stop": True}
+    soon = {"name": "soon", "time": 0.004, "stop": False}
+    seen = {"name": "base", "support": "all"}
+    first = {"name": "pulled", "probe": "base", "column": "reaction_z", "above": 0.1}
+    yield case(
+        newmark,
+        support=[STILL | {"until": "pulled"}],
+        load=[PULL | {"from": "soon"}],
+        probe=[seen],
+        when=[soon, first, slow_one],
+    )
+    later = stages["stage"][1] | {"name": "later"}
+    jump = soon | {"stage": "later"}
+    yield stages | {"stage": [press, later], "body": [cube], "support": [STILL], "when": [jump]}
 
 
 def cases_of_small_motions(dt: float) -> Iterator[Data]:
@@ -443,6 +457,8 @@ def shells(bare: Data) -> Iterator[Data]:
     wing |= {"velocity": [0.1, 0, 0], "angular_velocity": [0, 0, 1]}
     plate = {"name": "plate", "mesh": {"plate": [1, 0.5], "cells": [2, 2]}, "thickness": 0.02, "material": soft}
     read = {"name": "read", "mesh": "faces.msh", "group": "main", "thickness": 0.02, "material": soft}
+    parted = {**read, "parts": [{"group": "main", "thickness": 0.03, "offset": 0.01, "material": soft}]}
+    layered = {**read, "parts": [{"group": "main", "direction": [0, 1, 0], "layers": layers}]}
     clamp, line = {"body": "plate", "group": "x_min"}, {"body": "plate", "group": "x_max", "components": "z"}
     twist = {"name": "twist", "kind": "nodal", "body": "plate", "group": "x_max", "moment": [0, 0.1, 0]}
     turn = {"name": "turn", "body": "plate", "nodes": [2], "quantities": ["rotation"], "components": ["norm"]}
@@ -451,6 +467,8 @@ def shells(bare: Data) -> Iterator[Data]:
     yield bare | {"shell": [plate], "support": [clamp], "integrator": {"kind": "rattle", "dt": 1e-5}}
     yield bare | {"shell": [plate]} | acting | {"integrator": {"kind": "static", "dt": 1e-3}}
     yield bare | {"shell": [read], "integrator": {"kind": "midpoint", "dt": 1e-3}}
+    yield bare | {"shell": [parted], "integrator": {"kind": "midpoint", "dt": 1e-3}}
+    yield bare | {"shell": [layered], "integrator": {"kind": "midpoint", "dt": 1e-3}}
 
 
 def joints(bare: Data) -> Iterator[Data]:
