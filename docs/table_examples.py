@@ -194,7 +194,7 @@ mass = "consistent"
 name = "brace"
 mesh = { line = 2.0, bars = 1 }
 section = 1e-4
-material = { young = 210e9, density = 7850, yield_stress = 2.5e8, hardening = 1e9, back_stress_modulus = 2e9 }
+material = { young = 210e9, density = 7850, yield_stress = 2.5e8, hardening = 1e9, back_modulus = 2e9 }
 """,
             """
 [[truss]]

@@ -36,7 +36,8 @@ def frame():
 def yielding(hardening=None):
     points, lines = frame()
     lengths = np.linalg.norm(points[lines[:, 1]] - points[lines[:, 0]], axis=1)
-    law = YieldingBar(E, AREA, lengths, Hardening(SIGMA, modulus=H) if hardening is None else hardening, C)
+    hardening = Hardening(SIGMA, modulus=H) if hardening is None else hardening
+    law = YieldingBar(E, AREA, lengths, hardening.with_back_stress(C))
     return InelasticBars(lines, law), points, 0.02
 
 
@@ -163,7 +164,7 @@ def test_wrong_parts_are_found():
 def test_a_cyclic_bar_follows_its_closed_form(hardening):
     """σ and p of bilinear kinematic and isotropic hardening between turning points, each in closed form."""
     slope = hardening.constants[1]
-    law, z = YieldingBar(E, AREA, 2.0, hardening, C), np.zeros((1, 2))
+    law, z = YieldingBar(E, AREA, 2.0, hardening.with_back_stress(C)), np.zeros((1, 2))
     hard = C + slope
     p, alpha = 0.0, 0.0
     for strain in (0.01, -0.02, 0.03, -0.005):
@@ -321,6 +322,11 @@ def motion_half(system):
         (lambda: TractionSeparation(2.0, 1.0, 1.9), MaterialError, "must be above T0²/\\(2 Gc\\) = 2"),
         (lambda: TractionSeparation(2.0, 1.0, 9.0, "exponential"), MaterialError, "Leave it out"),
         (lambda: BreakingBar(TractionSeparation(2.0, 1.0), 0.0), MaterialError, "natural length must be positive"),
+        (
+            lambda: YieldingBar(E, 1.0, 1.0, Hardening(SIGMA).with_rate(1.0, factor=0.1)),
+            MaterialError,
+            "bars have no rate",
+        ),
         (lambda: YieldingBar(E, 0.0, 1.0, Hardening(SIGMA)), MaterialError, "section must be positive"),
         (
             lambda: CohesiveFaces([[0, 1]], [[2, 3]], np.zeros((4, 3)), TractionSeparation(2.0, 1.0)),

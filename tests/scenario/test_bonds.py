@@ -23,7 +23,7 @@ BRACE = """
 name = "brace"
 mesh = { nodes = [[0, 0, 0], [1, 0, 0]], members = [[0, 1]], groups = { foot = [0], head = [1] } }
 section = 1e-4
-material = { young = 200e9, density = 8000, yield_stress = 2e8, hardening = 1e9, back_stress_modulus = 2e9 }
+material = { young = 200e9, density = 8000, yield_stress = 2e8, hardening = 1e9, back_modulus = 2e9 }
 """
 PULLED = """
 [[support]]
@@ -160,7 +160,7 @@ fracture_energy = 2
     [
         (
             BRACE.replace("yield_stress = 2e8, hardening = 1e9, ", ""),
-            "has back_stress_modulus, which needs yield_stress",
+            "has back_modulus, which needs yield_stress",
         ),
         (BRACE + 'law = "tension-only"\n', 'has a material that yields, which goes with law = "engineering-strain"'),
         (BRACE + "strength = 5\nfracture_energy = 1\n", "has strength, which goes with stiffness"),
