@@ -166,7 +166,7 @@ class DampingTable(_Damper):
             solids = {} if body in world.inertia.trusses else world.solids(body)
             for name in solids or [body]:
                 if self.stiffness == "initial":
-                    load = StiffnessDamping(_elastic(world, name), points, beta)
+                    load = StiffnessDamping(solids[name] if solids else _elastic(world, name), points, beta)
                 elif name not in solids:
                     bars = _elastic(world, name)
                     load = Dashpots(bars.nodes, beta * axial_stiffness(bars, points))
@@ -177,7 +177,7 @@ class DampingTable(_Damper):
 
 
 def _elastic(world: Builder, name: str) -> Energy:
-    """Return the energy of a part of a body or truss, of bars that yield or break that of intact ones."""
+    """Return the energy of a truss, of bars that yield or break that of intact ones."""
     part = world.inelastic.get(name)
     return part.frozen(part.initial()) if isinstance(part, InelasticBars) else world.energies[name]
 

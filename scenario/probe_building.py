@@ -402,10 +402,12 @@ class ProbeBuilder:
             if not members:
                 raise ScenarioError(f"group '{table.group}' of '{body}' has no members, only nodes.")
         section = next((truss.section for truss in self._tables.truss if truss.name == body), None)
-        reduce = table.reduce if table.reduce is not None else [] if table.members or m == 1 else ["mean"]
-        if not isinstance(bars, Bars | Anchors | InterpolatedBars):
+        usual: list[Reduction] = [] if table.members or m == 1 else ["mean"]
+        reduce = usual if table.reduce is None else table.reduce
+        if isinstance(bars, Inelastic):
             yield from self._of_inelastic(table, quantities, bars, members, reduce)
             return
+        assert isinstance(bars, Bars | Anchors | InterpolatedBars), "trusses and springs are"
         if odd := [one for one in quantities if one not in OF_BARS]:
             raise ScenarioError(f"'{body}' has no {odd[0]}; it has {listed(OF_BARS)}.")
         if "axial_stress" in quantities and section is None:

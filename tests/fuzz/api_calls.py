@@ -750,8 +750,7 @@ def calls() -> dict[str, Call]:
             young=10.0,
             section=0.1,
             length=1.0,
-            hardening=sx.Hardening(0.1),
-            kinematic=1.0,
+            hardening=sx.Hardening(0.1).with_back_stress(1.0),
         ),
         "TractionSeparation": _call(
             sx.measures.TractionSeparation,

@@ -400,7 +400,7 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     bonded = case({"kind": "energy-momentum", "dt": 5e-4}, cohesive=[bond])
     bonded["body"].append(bonded["body"][0] | {"name": "upper", "translate": [0, 0, 0.1]})
     yield bonded
-    yields = steel | {"yield_stress": 1e3, "hardening": 1e4, "back_stress_modulus": 1e4}
+    yields = steel | {"yield_stress": 1e3, "hardening": 1e4, "back_modulus": 1e4}
     brace = given | {"name": "brace", "material": yields}
     net = ring | {"name": "net", "strength": 1.0, "fracture_energy": 1e-2}
     cord = {"name": "cord", "body": "brace", "at": [0, 1, 0], "to_body": "brace", "to_at": [0, 0, 0], "stiffness": 10}
