@@ -137,7 +137,7 @@ class BeamStepWriter:
             If it refers to what is not there.
         """
         step = self._step
-        if step.procedure == "static":
+        if step.is_static:
             require_static_start(self._deck, step)
         title = self._deck.title or "imported deck"
         tables: Table = {"title": f"{title[:180]}, step {step.number}" if len(self._deck.steps) > 1 else title[:200]}
@@ -228,7 +228,7 @@ class BeamStepWriter:
                 raise UnsupportedKeyword(f"the material '{material.name}' of beams must be isotropic and elastic")
             young, poisson, density = material.young, material.poisson, material.density
             called = f"the material '{material.name}'"
-        if density is None and self._step.procedure != "static":
+        if density is None and not self._step.is_static:
             raise UnsupportedKeyword(f"{called} has no density")
         given = _WITHOUT_DENSITY if density is None else density * units.density
         return {"section": table, "material": {"young": young * stress, "poisson": poisson, "density": given}}

@@ -77,6 +77,8 @@ class ContactTables:
     def _keys(self, pair: ContactPair) -> Table:
         interaction = self._interaction(pair)
         step = self._step
+        if step.procedure == "buckle":
+            raise UnsupportedKeyword("buckling of bodies in contact is not supported")
         if step.procedure in ("frequency", "modal-dynamic"):
             raise UnsupportedKeyword("vibrations of bodies in contact are not supported")
         static_before = any(s.procedure == "static" for s in self._deck.steps[: step.number - 1])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 Vector = tuple[float, float, float]
-Procedure = Literal["static", "dynamic", "explicit", "frequency", "modal-dynamic"]
+Procedure = Literal["static", "dynamic", "explicit", "frequency", "modal-dynamic", "buckle"]
 
 
 class Where(NamedTuple):
@@ -343,9 +343,14 @@ class Step(Conditions):
     is_heat: bool = False
 
     @property
+    def is_static(self) -> bool:
+        """Whether masses and the way of the loads have no part in it."""
+        return self.procedure in ("static", "buckle")
+
+    @property
     def ramps(self) -> bool:
         """Whether loads without an amplitude grow over the step."""
-        return self.procedure == "static" if self.ramped is None else self.ramped
+        return self.is_static if self.ramped is None else self.ramped
 
 
 @dataclass

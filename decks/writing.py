@@ -59,7 +59,7 @@ class StepWriter:
             step, geometry, units, self._courses, self._constraints, self._parts, self._local, self._rows.means
         )
         # Vibrations are small, but those about a loaded state are of a law that has its stresses.
-        law = step.nonlinear or (step.procedure == "frequency" and self._preload > 0)
+        law = step.nonlinear or step.procedure == "buckle" or (step.procedure == "frequency" and self._preload > 0)
         self._body = BodyTables(deck, geometry, step, units, mesh, law, self._parts)
 
     def tables(self) -> Table:
@@ -73,7 +73,7 @@ class StepWriter:
             If it refers to what is not there.
         """
         step = self._step
-        if step.procedure == "static":
+        if step.is_static:
             require_static_start(self._deck, step)
         acts = self._acting()
         if self._preload and self._courses.moves:
@@ -97,9 +97,9 @@ class StepWriter:
             supports += [{**table, "body": IMAGE} for table in supports]
         if self._constraints.loose and step.procedure == "explicit":
             raise UnsupportedKeyword("nodes of no element have no mass, which explicit steps need")
-        tables["point_mass"] = self._constraints.masses(None if step.procedure == "static" else self._body.density)
+        tables["point_mass"] = self._constraints.masses(None if step.is_static else self._body.density)
         tables["spring"] = self._constraints.springs()
-        tables["constraint"] = self._constraints.tables(self._body.stiffest, step.procedure == "static")
+        tables["constraint"] = self._constraints.tables(self._body.stiffest, step.is_static)
         tables["support"] = supports + self._constraints.held(acts.supports, self._courses.moves)
         tables["damping"] = self._damping()
         tables["dashpot"] = self._constraints.dashpots() if self._courses.moves else []
