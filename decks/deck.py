@@ -236,12 +236,16 @@ class MultiPoint(NamedTuple):
 
 
 class Spring(NamedTuple):
-    """The stiffness of springs between two nodes: along their line, or in directions (0, 1, 2) of the first, second."""
+    """The stiffness of springs between two nodes: along their line, or in directions (0, 1, 2) of the first, second.
+
+    Those that are not linear have a table of elongations and forces.
+    """
 
     elements: str
     directions: tuple[int, ...]
     stiffness: float
     where: Where
+    table: tuple[tuple[float, float], ...] = ()
 
 
 class Dashpot(NamedTuple):

@@ -176,8 +176,8 @@ def require_static_start(deck: Deck, step: Step) -> None:
     if step.procedure == "buckle":
         if before:
             raise UnsupportedKeyword(
-                f"buckling about the state under the loads of step {before} is not supported; put it first, or name the "
-                "loads: symplex buckling --load"
+                f"buckling about the state under the loads of step {before} is not supported; put it first, or name "
+                "the loads: symplex buckling --load"
             )
         return
     if step.perturbation and step.number > 1:

@@ -265,6 +265,15 @@ stiffness = 1e4
 """,
             """
 [[spring]]
+name = "snubber"
+body = "beam"
+group = "x_max"
+to = [2, 0, 0]
+elongations = [-0.02, -0.01, 0.0, 0.01]
+forces = [-500, -50, 0, 20]
+""",
+            """
+[[spring]]
 name = "pads"
 body = "beam"
 group = "x_max"
