@@ -764,6 +764,11 @@ until = 5e-4
 """,
             """
 [[support]]
+body = "beam"
+symmetry = "y=0"
+""",
+            """
+[[support]]
 name = "table"
 body = "beam"
 group = "x_min"

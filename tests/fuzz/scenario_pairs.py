@@ -207,6 +207,7 @@ def samples() -> dict[tuple[str, str], Data]:
         | {"response": {"frequencies": [3.0, 8.0], "at": [{"name": "tip", "body": "cube", "group": "z_max"}]}},
         ("stage", ""): {"stage": stages},
         ("stage", "static"): held | {"stage": [stage | {"integrator": {"kind": "static", "dt": DT}}, *stages]},
+        ("support", "symmetry"): cube | {"support": [{"body": "cube", "symmetry": "x=0.0"}]},
         ("when", ""): held
         | {"probe": [{"name": "base", "support": "all"}], "gravity": {"acceleration": [0, 0, -9.81], "from": "pulled"}}
         | {

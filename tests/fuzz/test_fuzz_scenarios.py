@@ -259,6 +259,7 @@ def cases_of_starts_and_stages(dt: float) -> Iterator[Data]:
         when=[soon, first, slow_one],
     )
     later = stages["stage"][1] | {"name": "later"}
+    yield case(newmark, support=[{"body": "cube", "symmetry": "z"}, {"body": "cube", "symmetry": "x=0"}])
     jump = soon | {"stage": "later"}
     yield stages | {"stage": [press, later], "body": [cube], "support": [STILL], "when": [jump]}
 
