@@ -96,6 +96,7 @@ def static_equilibrium(
     t: float = 0.0,
     since: float | None = None,
     newton: Newton | None = None,
+    slip: tuple[ArrayLike, float] | None = None,
 ) -> StaticEquilibrium:
     """Return the equilibrium that a system has under its loads, and supports, at a time.
 
@@ -103,8 +104,8 @@ def static_equilibrium(
     given shape is taken away in steps, and supports move along. Equilibria that are not stable are not taken, but where
     bodies touch each other. Where a path ends – the load is more than the system can carry before it snaps through – it
     is followed by arc length; where that does not lead to a stable equilibrium, or something is held by nothing until
-    it touches an obstacle, the system comes to rest in strongly damped motion. Friction, which does not act at rest,
-    and damping are left out. A free body on which nothing acts stays as it is.
+    it touches an obstacle, the system comes to rest in strongly damped motion. Damping is left out, and so is friction,
+    which does not act at rest, without ``slip``. A free body on which nothing acts stays as it is.
 
     Parameters
     ----------
@@ -118,6 +119,9 @@ def static_equilibrium(
         displacements count.
     newton : Newton, optional
         How the equations are solved.
+    slip : (float [n, dim], float), optional
+        Positions in m from which nodes slip to the equilibrium, and the time in s that it takes: friction acts against
+        their mean velocity.
 
     Raises
     ------
@@ -131,7 +135,7 @@ def static_equilibrium(
     Arc length after E. Riks, An incremental approach to the solution of snapping and buckling problems, Int. J. Solids
     Struct. 15 (1979), 529-551.
     """
-    start, balance = _begun(system, q, t, since)
+    start, balance = _begun(system, q, t, since, slip)
     if not (balance.unbalanced.any() or balance.way.any()):
         return _found(system, balance, start, "load steps", 0, 0, None)
     return _Search(system, balance, start, newton or DEFAULT).run()
@@ -188,7 +192,9 @@ def equilibrium_path(
     return EquilibriumPath(np.array(parts), np.array(shapes), np.array(stable))
 
 
-def _begun(system: System, q: ArrayLike, t: float, since: float | None) -> tuple[Array, StaticBalance]:
+def _begun(
+    system: System, q: ArrayLike, t: float, since: float | None, slip: tuple[ArrayLike, float] | None = None
+) -> tuple[Array, StaticBalance]:
     """Return the positions [n, dim] at which a search begins, checked, and the balance to search for."""
     refuse_history(system, "a static equilibrium")
     start = system.state(np.asarray(q, dtype=float), t=t).q
@@ -196,7 +202,8 @@ def _begun(system: System, q: ArrayLike, t: float, since: float | None) -> tuple
     if system.joints:
         system.joints.at(t).require_closed(system, start, np.zeros_like(start), "static_equilibrium")
     system.update_neighbours(start)
-    return start, StaticBalance(system, t, start, _way(system, t, since))
+    before = None if slip is None else (np.asarray(slip[0], dtype=float), float(slip[1]))
+    return start, StaticBalance(system, t, start, _way(system, t, since), before)
 
 
 def _way(system: System, t: float, since: float | None) -> Array:
@@ -240,6 +247,8 @@ class _Search:
 
     def _searched(self) -> StaticEquilibrium:
         loose = self._load_steps()
+        if loose:
+            self._system.update_neighbours(self._start)  # an attempt may have gone far
         if loose and self._balance.is_at_rest(self._start):
             return self._result("load steps")
         if self._part == 1.0:
