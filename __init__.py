@@ -22,6 +22,7 @@ _FAMILIES = {
     "events": "symplex.time.events",
     "explicit": "symplex.time.explicit",
     "fem": "symplex.fem",
+    "gradients": "symplex.gradients",
     "grid": "symplex.fem.grid",
     "implicit": "symplex.time.implicit",
     "manifolds": "symplex.time.manifolds",
@@ -54,8 +55,9 @@ _FAMILY_OF = {
     "events": ("ForceStepping",),
     "explicit": ("Newmark",),
     "fem": ("Energy", "System", "State"),
+    "gradients": ("tangent", "gradient"),
     "implicit": ("Midpoint", "GeneralizedAlpha", "HilberHughesTaylor"),
-    "measures": ("Bars", "Penalty"),
+    "measures": ("Bars", "InelasticBars", "Penalty"),
     "meshes": (
         "Mesh",
         "read_mesh",

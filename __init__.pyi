@@ -9,6 +9,7 @@ from symplex import decks as decks
 from symplex import device as device
 from symplex import errors as errors
 from symplex import fem as fem
+from symplex import gradients as gradients
 from symplex import meshes as meshes
 from symplex import parallel as parallel
 from symplex import runs as runs
@@ -33,6 +34,7 @@ from symplex.fem.actions.mass import lumped_mass as lumped_mass
 from symplex.fem.actions.supports import fixed_mask as fixed_mask
 from symplex.fem.energies.energy import Energy as Energy
 from symplex.fem.measures.bars import Bars as Bars
+from symplex.fem.measures.inelastic_bars import InelasticBars as InelasticBars
 from symplex.fem.measures.penalty import Penalty as Penalty
 from symplex.fem.outputs.forces import reactions as reactions
 from symplex.fem.outputs.solid_fields import nodal_stress as nodal_stress
@@ -51,6 +53,8 @@ from symplex.fem.solids.viscoelastic import Viscoelastic as Viscoelastic
 from symplex.fem.solids.viscous_stress import ViscousStress as ViscousStress
 from symplex.fem.state import State as State
 from symplex.fem.system import System as System
+from symplex.gradients.adjoint import gradient as gradient
+from symplex.gradients.tangents import tangent as tangent
 from symplex.meshes.bundled_meshes import bundled as bundled
 from symplex.meshes.formats.read import read_mesh as read_mesh
 from symplex.meshes.formats.save import save_mesh as save_mesh

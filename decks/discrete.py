@@ -107,6 +107,8 @@ def discrete_of(deck: Deck, geometry: DeckGeometry, nonlinear: bool) -> Discrete
     for coupling in deck.distributed:
         if coupling.of_element:
             list(_elements(geometry, coupling.reference, "DISTRIBUTING COUPLING", reported))
+    for connector in deck.connectors:
+        list(_elements(geometry, connector.elements, "CONNECTOR SECTION", reported))
     for number, kind, _ in geometry.discrete():
         if kind in DISCRETE and number not in reported:
             raise UnsupportedKeyword(f"element {number} of type {kind} has no *{DISCRETE[kind]}")

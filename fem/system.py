@@ -366,6 +366,7 @@ class System(Masses):
             total_column("total"),
             *MOMENTA,
             *reported.values(),
+            *(column for name, part in self.inelastic.items() for column in part.columns(name)),
             *(column for name, joint in self.joints.items() for column in joint.columns(name)),
         )
 
@@ -385,6 +386,8 @@ class System(Masses):
         """
         parts = {name: part for name, part in self.energies.items() if part.columns}
         found = self.reports_of({name: part.observed(state, gradient(part, state)) for name, part in parts.items()})
+        for name, part in self.inelastic.items():
+            found |= part.observed(name, state.internal[name]) if part.columns(name) else {}
         for name, reaction in self.joint_reactions(state).items():
             found |= self.joints[name].observed(name, state.q, reaction)
         return found

@@ -26,6 +26,8 @@ WHAT_IS_OF = {
     "response": "the response of a scenario",
     "study": "a study",
     "comparison": "a comparison of two results",
+    "fit": "a fit",
+    "sensitivity": "sensitivities",
 }
 _FORMAT = 1
 _LONGEST = 200  # letters of the name of a file

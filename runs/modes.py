@@ -35,7 +35,6 @@ from symplex.time.modes.natural import Modes, natural_modes
 from symplex.time.modes.quadratic import ComplexArray, ComplexModes, complex_modes
 from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.solvers.linear import LinearOfModes
-from symplex.time.solvers.nodal_coordinates import NodalCoordinates
 
 Film = Literal["none", "gif", "mp4"]
 
@@ -157,13 +156,8 @@ def find_modes(
         If the scenario is not valid, its state is not found, or its modes are not.
     """
     about = linearised(scenario, at)
-    if about.system.frames and (damped or SmallMotions(about.system, about.state).is_gyroscopic):
-        about = linearised(scenario, at, framed=False)  # which complex modes do not take yet
-    if (frames := about.system.frames) is not None:  # of which few coordinates may be all
-        if about.system.joints:
-            most = FramedMotions(SmallMotions(about.system, about.state)).n_moving
-        else:
-            most = int(np.count_nonzero(~NodalCoordinates(about.system, frames).system.fixed))
+    if about.system.frames:  # of which few coordinates may be all
+        most = FramedMotions(SmallMotions(about.system, about.state)).n_moving
         if number > most:
             about.notes.append(f"there are no more than {most} modes")
         number = min(number, most)

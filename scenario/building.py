@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.errors import ScenarioError, SymplexError
@@ -33,11 +34,12 @@ from symplex.scenario.event_building import changes_of, events_of, first_stage
 from symplex.scenario.framed import held_frames, mesh_of_particles, with_drills
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
+from symplex.scenario.joints import JointTable, node_of_joint
 from symplex.scenario.messages import mistakes, place
 from symplex.scenario.prescribed import require_covered, support_motion
 from symplex.scenario.probe_building import BuiltProbe, ProbeBuilder
 from symplex.scenario.probes import ProbeTable
-from symplex.scenario.rigid_nodes import Riders, rigid_sets_of
+from symplex.scenario.rigid_nodes import FollowingSurface, Riders, rigid_sets_of
 from symplex.scenario.sampling import RunInterval, changed_timeline, timeline
 from symplex.scenario.selections import group_in
 from symplex.scenario.separate import connected_parts, rotating_apart
@@ -117,6 +119,8 @@ class Builder:
         self._lines: list[str] = []
         self._notes: list[str] = []
         self.structures: dict[str, Beams | Shells] = {}
+        self._own_meshes: dict[str, Mesh] = {}  # before nodes of beams and shells are several particles
+        self._skins: dict[str, tuple[sp.csr_array, IntArray, IntArray]] = {}
         self.on_surface: dict[str, tuple[IntArray, IntArray]] = {}
         self.energies: dict[str, Energy] = {}
         self.loads: dict[str, Load] = {}
@@ -160,9 +164,17 @@ class Builder:
         """
         self.mesh = self._tied(self._merged())
         self._raise_mistakes()
-        self.rigid_sets = rigid_sets_of(self.tables, len(self.mesh.points), self.folder, self._try, self._framed())
+        skins = {
+            name: FollowingSurface(weights, int(self.mesh.nodes_of(name)[0]), weights @ one.points, triangles, drawn)
+            for name, one in self.structures.items()
+            for weights, triangles, drawn in ([self._skins[name]] if name in self._skins else [])
+        }
+        of = self.tables, len(self.mesh.points), self.folder
+        self.rigid_sets = rigid_sets_of(*of, self._try, self._framed(), skins)
         self._raise_mistakes()
-        self.inertia = Inertia(self.tables, self.mesh, self.structures, self.rigid_sets, self._try, self._lines.append)
+        of_structures = self.structures, self._own_meshes
+        tell = self._try, self._lines.append
+        self.inertia = Inertia(self.tables, self.mesh, *of_structures, self.rigid_sets, *tell)
         supports = self._supports()
         driven = self.rigid_sets.given_motions(self.tables, self.mesh.points, self.folder, self._try)
         self._add_parts()
@@ -409,6 +421,16 @@ class Builder:
 
     # -- bodies, trusses, point masses ------------------------------------------------------------------------
 
+    def _jointed(self, body: str, mesh: Mesh) -> IntArray:
+        """Return the nodes of beams or shells that joints are at."""
+        found = [
+            self._try(here, node_of_joint, joint, k, mesh)
+            for here, joint in self.tables.entries(JointTable)
+            for k, name in enumerate(joint.bodies)
+            if name == body
+        ]
+        return np.unique(np.array([node for node in found if node is not None], np.int32))
+
     def _merged(self) -> Mesh:
         """Return all that has nodes in one mesh; those that it is made of are no longer needed then."""
         meshes = {
@@ -419,10 +441,14 @@ class Builder:
         self._raise_mistakes()
         found = {name: mesh for name, mesh in meshes.items() if mesh is not None}
         for here, table in (*self.tables.entries(BeamTable), *self.tables.entries(ShellTable)):
-            structure = self._try(here, table.structure, found[table.name])
-            if structure is not None:
-                self.structures[table.name] = structure
-                found[table.name] = mesh_of_particles(found[table.name], structure)
+            jointed = self._jointed(table.name, found[table.name])
+            structure = self._try(here, table.structure, found[table.name], jointed)
+            if structure is None:
+                continue
+            self.structures[table.name], self._own_meshes[table.name] = structure, found[table.name]
+            if self.tables.contact or self.tables.obstacle:
+                self._skins[table.name] = table.skin(found[table.name], structure)
+            found[table.name] = mesh_of_particles(found[table.name], structure)
         self._raise_mistakes()
         return merge(found) if found else Mesh(np.empty((0, 3)), {})
 

@@ -27,7 +27,9 @@ from symplex.fem.actions.dampers import MeanDashpot, QuadraticDrag
 from symplex.fem.actions.damping import Dashpots, Drag, StiffnessDamping
 from symplex.fem.actions.loads import SurfaceTraction
 from symplex.fem.energies.energy import Array, Energy, IntArray
+from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.fem.solids.viscous_stress import ViscousStress
+from symplex.fem.structures.viscous_measures import ViscousMeasures
 from symplex.fem.system import Load
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import Timed
@@ -68,9 +70,10 @@ class DampingTable(_Damper):
     stable step smaller ([damping.md](../damping.md)).
     """
 
+    takes_rotations = True
     name: Annotated[Name, "Names its work."] = "damping"
     bodies: Annotated[
-        tuple[BodyName, ...] | None, names(least=1), "Bodies and trusses that it damps; by default all."
+        tuple[BodyName, ...] | None, names(least=1), "Bodies, trusses, beams and shells that it damps; by default all."
     ] = None
     alpha: Annotated[
         float | None, not_negative("1/s"), "α; a mode of frequency ω has α/(2ω) + βω/2 of critical damping."
@@ -124,7 +127,7 @@ class DampingTable(_Damper):
 
     def columns(self, tables: Tables) -> Iterable[str]:
         """Its parts, and their works."""
-        parts = [f"stiffness_{table.name}" for table in (*tables.body, *tables.truss)]
+        parts = [f"stiffness_{table.name}" for table in (*tables.body, *tables.truss, *tables.beam, *tables.shell)]
         return [f"{before}{self.name}_{part}" for part in ("mass", *parts) for before in ("", "work_")]
 
     @property
@@ -151,18 +154,33 @@ class DampingTable(_Damper):
         if alpha > 0.0:
             world.add(f"{self.name}_mass", Drag(np.sum([masses[name] for name in damped], axis=0), alpha))
         points = world.inertia.positions()
+        for name in (name for name in world.inertia.framed if beta > 0.0 and name in damped):
+            for energy, of in world.inertia.framed[name].viscous.items():
+                initial = self.stiffness == "initial"
+                load = (
+                    StiffnessDamping(of.energy, points, beta)
+                    if initial
+                    else ViscousMeasures(of.energy, beta * of.stiffness)
+                )
+                world.add(f"{self.name}_stiffness_{energy}", load)
         for body in (name for name in (*world.inertia.parts, *world.inertia.trusses) if beta > 0.0 and name in damped):
             solids = {} if body in world.inertia.trusses else world.solids(body)
             for name in solids or [body]:
                 if self.stiffness == "initial":
-                    load = StiffnessDamping(world.energies[name], points, beta)
+                    load = StiffnessDamping(_elastic(world, name), points, beta)
                 elif name not in solids:
-                    bars = world.energies[name]
+                    bars = _elastic(world, name)
                     load = Dashpots(bars.nodes, beta * axial_stiffness(bars, points))
                 else:
                     require_finite_strains(solids[name], body, "beta", 'stiffness = "strain-rate" is')
                     load = ViscousStress.proportional(solids[name], beta)
                 world.add(f"{self.name}_stiffness_{name}", load)
+
+
+def _elastic(world: Builder, name: str) -> Energy:
+    """Return the energy of a part of a body or truss, of bars that yield or break that of intact ones."""
+    part = world.inelastic.get(name)
+    return part.frozen(part.initial()) if isinstance(part, InelasticBars) else world.energies[name]
 
 
 def axial_stiffness(bars: Energy, points: Array) -> Array:

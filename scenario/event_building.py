@@ -13,7 +13,7 @@ from symplex.scenario.conditions import WhenTable
 from symplex.scenario.messages import place, suggestion
 from symplex.scenario.probe_building import BuiltProbe
 from symplex.scenario.sampling import Change
-from symplex.time.event import Event, Following, Quantity
+from symplex.time.stage_event import Event, Following, Quantity
 
 if TYPE_CHECKING:
     from symplex.fem.system import State

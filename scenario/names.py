@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from symplex.base.quantities import shown
 from symplex.scenario.actions import GRAVITY
+from symplex.scenario.fit import wrong_curves
 from symplex.scenario.friction import FrictionTable
 from symplex.scenario.integrators import reserved_columns
 from symplex.scenario.joints import FRAMED
@@ -14,7 +15,7 @@ from symplex.scenario.stages import TAKEN
 from symplex.scenario.table import BODY, TOUCHING
 from symplex.scenario.tables import Tables
 
-_FRAMED = "rigid body or beam"
+_FRAMED = "rigid body, beam or shell"
 
 
 def wrong_names(tables: Tables) -> list[str]:
@@ -42,7 +43,7 @@ def wrong_names(tables: Tables) -> list[str]:
     if not known and not any(body.is_free for body in tables.rigid_body):
         lines.append("no [[rigid_body]] has a mass, so nothing can move; give one a mass or density.")
     touching = [*known, *(body.name for body in tables.rigid_body)]
-    framed = [body.name for body in (*tables.rigid_body, *tables.beam)]
+    framed = [body.name for body in (*tables.rigid_body, *tables.beam, *tables.shell)]
     for here, item in tables.entries():
         for what, called, names in ((BODY, "body", known), (TOUCHING, "body", touching), (FRAMED, _FRAMED, framed)):
             lines += [
@@ -54,6 +55,8 @@ def wrong_names(tables: Tables) -> list[str]:
     lines += _without_rotations(tables)
     if tables.response is not None:
         lines += wrong_places(tables.response, tables.probe)
+    if tables.fit is not None:
+        lines += wrong_curves(tables.fit, tables.probe)
     lines += _wrong_contacts(tables, tables.touching)
     return lines
 

@@ -16,11 +16,12 @@ from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.force_table import ForceTable
+from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.fem.measures.pair_laws import PairLaw
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import Nodes, nodes_in, nodes_named
-from symplex.scenario.table import BodyName, Entry, one_of
-from symplex.scenario.trusses import LAW, LawName, law_of
+from symplex.scenario.table import BodyName, Entry, Need, one_of
+from symplex.scenario.trusses import BreakingKeys, breaking_bar, law_of
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _MOST_PAIRED = 2000  # nodes of two groups that are paired with each other
 
 
-class SpringTable(Nodes, Entry):
+class SpringTable(Nodes, BreakingKeys):
     """Springs from nodes of a body to nodes of a body, or to a fixed point; in a block with a line for each.
 
     From one node springs go to all on the other side; of groups of one size each node has one, to its neighbour.
@@ -53,12 +54,11 @@ class SpringTable(Nodes, Entry):
         "At these, positive where it pulls; linear between them, constant beyond.",
     ] = None
     length: Annotated[float | None, not_negative("m"), "Natural length L; by default that of the start."] = None
-    law: Annotated[LawName, LAW] = "engineering-strain"
 
     def _check(self) -> None:
         one_of(self, ["to", "to_body"], "other end")
         if one_of(self, ["stiffness", "forces"], "law") == "forces":
-            self.refuse_unused("law", goes_with="a stiffness, not with forces")
+            self.refuse_unused("law", "strength", "fracture_energy", goes_with="a stiffness, not with forces")
             if self.elongations is None or len(self.elongations) != len(self.forces or ()) or len(self.elongations) < 2:
                 raise ValueError("needs as many elongations as forces, two at least")
             if any(b <= a for a, b in pairwise(self.elongations)):
@@ -71,6 +71,18 @@ class SpringTable(Nodes, Entry):
             raise ValueError("has to_group and to_at; give the name of a group, or the place of one node")
         if self.law == "green-strain" and self.length == 0.0:
             raise ValueError('law "green-strain" needs a natural length above 0')
+        if self.breaks and (self.to is not None or self.length == 0.0):
+            why = "a fixed point (to)" if self.to is not None else "length = 0"
+            raise ValueError(f"has strength, which goes with to_body and a length above 0, not with {why}")
+
+    def needs(self) -> Iterable[Need]:
+        """Those of springs that break."""
+        if self.breaks:
+            yield from self._needs_of_history("its springs break")
+
+    def columns(self, tables: Tables) -> Iterable[str]:
+        """Return what its springs store and dissipate if they break."""
+        return [f"stored_{self.name}", f"work_{self.name}"] if self.breaks else []
 
     @property
     def without_secant(self) -> list[str]:
@@ -147,7 +159,7 @@ class PointMassTable(Entry):
         return result
 
 
-Spring = Bars | Anchors
+Spring = Bars | Anchors | InelasticBars
 
 
 def spring_of(table: SpringTable, mesh: Mesh) -> Spring:
@@ -173,6 +185,10 @@ def spring_of(table: SpringTable, mesh: Mesh) -> Spring:
         at = ", ".join(f"{x:.6g}" for x in mesh.points[pairs[same[0], 0]])
         raise ScenarioError(f"a spring would join the node at ({at}) m with itself; name two groups without it.")
     lengths = np.linalg.norm(mesh.points[pairs[:, 1]] - mesh.points[pairs[:, 0]], axis=1)
+    if table.breaks:
+        if table.length is None and not lengths.min() > 0.0:
+            raise ScenarioError("a spring that breaks has no length at the start; give its natural length.")
+        return InelasticBars(pairs, breaking_bar(table, table.stiffness or 0.0, _natural(table, lengths)))
     return Bars(pairs, _law(table, lengths))
 
 

@@ -7,7 +7,9 @@ __all__, __getattr__, __dir__ = public(
     {
         ".comparison": ("compare", "read_comparison", "Comparison"),
         ".convergence": ("converge", "read_convergence", "Convergence"),
+        ".fitting": ("fit", "FitFound"),
         ".members": ("Sweep", "read_sweep"),
+        ".sensitivities": ("sensitivity", "Sensitivity"),
         ".sweeping": ("sweep",),
     },
 )

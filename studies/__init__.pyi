@@ -7,6 +7,10 @@ from symplex.studies.comparison import read_comparison as read_comparison
 from symplex.studies.convergence import Convergence as Convergence
 from symplex.studies.convergence import converge as converge
 from symplex.studies.convergence import read_convergence as read_convergence
+from symplex.studies.fitting import FitFound as FitFound
+from symplex.studies.fitting import fit as fit
 from symplex.studies.members import Sweep as Sweep
 from symplex.studies.members import read_sweep as read_sweep
+from symplex.studies.sensitivities import Sensitivity as Sensitivity
+from symplex.studies.sensitivities import sensitivity as sensitivity
 from symplex.studies.sweeping import sweep as sweep

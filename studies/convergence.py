@@ -286,13 +286,13 @@ def _coarsest(scenario: Scenario, key: str) -> tuple[Scenario, Any]:
     A step is made to divide the time between samples, so that all steps are exact parts of it.
     """
     if key != _STEP or scenario.tables.stage:
-        return scenario, _value_at(scenario, key)
+        return scenario, value_at(scenario, key)
     run, step = scenario.tables.run, step_of(scenario.build().integrator)
-    step = _value_at(scenario, key) if step is None else step
+    step = value_at(scenario, key) if step is None else step
     return scenario.with_values({"run.frames": run.frames, "run.samples": run.n_samples, key: step}), step
 
 
-def _value_at(scenario: Scenario, key: str) -> Any:
+def value_at(scenario: Scenario, key: str) -> Any:
     """Return the value of a key, with numbers in place of expressions."""
     data = read_toml(scenario.text)
     lines: list[str] = []
@@ -304,7 +304,7 @@ def _value_at(scenario: Scenario, key: str) -> Any:
         value = found[last]
     except (KeyError, TypeError, ValueError):
         raise ScenarioError(
-            f"{scenario.path.name}: there is no {shown(key)} to refine; name a key that is given."
+            f"{scenario.path.name}: there is no {shown(key)} to change; name a key that is given."
         ) from None
     numbers = value if isinstance(value, list) else [value]
     if numbers and all(is_real(one) for one in numbers):

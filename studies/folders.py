@@ -15,7 +15,9 @@ from symplex.runs.study import Study, report_about
 from symplex.runs.tables import reported_as_table, table
 from symplex.studies.comparison import DIFFERENCES_PLOT, read_comparison
 from symplex.studies.convergence import read_convergence
+from symplex.studies.fitting import fit_report
 from symplex.studies.members import read_sweep
+from symplex.studies.sensitivities import sensitivity_report
 from symplex.studies.study_file import CONVERGENCE, TABLE
 
 _MOST_TOLD = 30  # rows of a table
@@ -100,4 +102,6 @@ _KINDS: dict[str, tuple[str, Callable[[Path, Mapping[str, Any]], str]]] = {
     "response": (SUMMARY, _response),
     "study": (STUDY, _study),
     "comparison": (COMPARISON, _comparison),
+    "fit": (SUMMARY, fit_report),
+    "sensitivity": (SUMMARY, sensitivity_report),
 }

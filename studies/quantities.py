@@ -68,7 +68,11 @@ class RunQuantity:
         if not self.reduction:
             return self._in_summary(result)
         history, name = self._history(result)
-        return float(_REDUCED[self.reduction](history["t"], history[name]))
+        return self.reduced(history["t"], history[name])
+
+    def reduced(self, t: Array, x: Array) -> float:
+        """Return the number of a column x [rows] at the times t [rows] in s."""
+        return float(_REDUCED[self.reduction](t, x))
 
     def unit(self, result: Result) -> str:
         """Return its unit, empty where it is not known or there is none."""

@@ -337,6 +337,7 @@ class FixedStepMotion(Motion):
         The system may have been with another motion since; what it lists then is of this one again.
         """
         system = self.system
+        system.follow(self._internal.values)
         system.list_positions = self._list_positions
         q = self.arrays()["q"]
         before = np.empty_like(q) if system.collision_checked and not self.filters_steps else None
@@ -357,6 +358,8 @@ class FixedStepMotion(Motion):
                 if before is not None:
                     self._require_no_crossing(before, q)
                 system.settle(q)
+                if self._internal:
+                    self._work.add_dissipated(self._internal.expose(q))
             if parts > 1:
                 self.n += 1
                 self._observe_state()
@@ -445,6 +448,7 @@ class FixedStepMotion(Motion):
                     f"expected {array.shape}."
                 )
             array[...] = stored
+        self.system.follow(self._internal.values)
         stored = {name: checkpoint.get(LISTED_AT + name) for name in self._list_positions}
         self._list_positions |= {name: q for name, q in stored.items() if q is not None}
         if self.system.moving:

@@ -15,9 +15,9 @@ from symplex.base.columns import Column, work_column
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.system import State, System
-from symplex.time.event import Event, as_array, from_array, where_it_holds
 from symplex.time.integrator import Integrator
 from symplex.time.motion import FixedStepMotion, Motion, require_time, with_context
+from symplex.time.stage_event import Event, as_array, from_array, where_it_holds
 from symplex.time.totals import BALANCE
 from symplex.time.traits import FEATURES, Trait
 from symplex.time.work import work_columns

@@ -194,10 +194,10 @@ def _lacks(method: Integrator, name: str, energy: Energy, form: OptionalFunction
 
 
 def _that_run(method: Integrator, system: System) -> str:
-    """Return the names of methods that run on a system: of those with constraints, if a method has them."""
+    """Return the names of methods that run on a system: of those with constraints, if the method has some."""
     from symplex.time.catalogue import catalogue  # which imports all methods
 
-    constrained = "constraints" in method.takes
+    constrained = bool(getattr(method, "constraints", {}))
     names = [
         name
         for name, other in catalogue().items()

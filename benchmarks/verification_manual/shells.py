@@ -310,6 +310,56 @@ def cylinder_pulled() -> Iterator[Row]:
         yield Row(f"force {4e4 * part:g}", "deflection under a force", deflection, u[top, 2])
 
 
+@problem(
+    SHELLS,
+    "Snap-through of a hinged roof",
+    source=f"{SZE}, by PENGoLINS, of B-splines: 0.693 at 0.0877 of the load; limit loads: 16 elements a side",
+    within=0.025,
+)
+def roof_snaps_through() -> Iterator[Row]:
+    """R = 2540, 508 long, ±0.1 rad, E = 3102.75, ν = 0.3, h = 12.7 and 6.35, hinged along its straight edges, a force
+    of up to 3000 in its middle; a quarter in n × n elements, by arc length. The thin one snaps back as well. Limit
+    loads of 8 elements a side are next to those of 16.
+    """
+    for h in (12.7, 6.35):
+        found = {n: _roof_path(h, n) for n in (8, 16)}
+        if h == 12.7:
+            for n, (part, w) in found.items():
+                at = float(np.interp(0.0877, part[:8], w[:8]))
+                yield Row(f"h = {h}, {n} a side", "deflection at 0.0877 of the load", 0.693, at)
+        for what, value, fine in zip(("upper", "lower"), *(_limits(*found[n]) for n in (8, 16)), strict=True):
+            yield Row(f"h = {h}, 8 a side", f"{what} limit load", fine, value)
+
+
+def _roof_path(h: float, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return parts of the load, and deflections in the middle, along the path of the hinged roof."""
+    angle, R = 0.1, 2540.0
+    mesh = surface(n, n, lambda x, y: (R * np.sin(angle * x), 254.0 * y, R * (np.cos(angle * x) - np.cos(angle))))
+    p = mesh.points
+    shell = shells(mesh, sheet(h, 3102.75, 0.3), directors=p * [1.0, 0.0, 1.0] + [0.0, 0.0, R * np.cos(angle)])
+    held = np.zeros((len(p), 6), bool)
+    for axis in range(2):
+        held[near(p[:, axis], 0.0)] |= ACROSS[axis]
+    held[near(p[:, 0], R * np.sin(angle)), :3] = True
+    top = node(p, 0.0, 0.0, R * (1.0 - np.cos(angle)))
+    loaded = system(shell, held, {top: [0.0, 0.0, -750.0]})
+    path = sx.equilibria.equilibrium_path(loaded, shell.points, step=0.002, points=200)
+    return path.part, np.array([p[top, 2] - shell.frames.centers(q)[top, 2] for q in path.q])
+
+
+def _limits(part: np.ndarray, w: np.ndarray) -> list[float]:
+    """Return the loads at which a path turns back, of parabolas through three points."""
+    turns = [k for k in range(1, len(part) - 1) if (part[k] - part[k - 1]) * (part[k + 1] - part[k]) < 0.0]
+    found = []
+    for k in turns:
+        s = np.array(
+            [-np.hypot(w[k] - w[k - 1], part[k] - part[k - 1]), 0.0, np.hypot(w[k + 1] - w[k], part[k + 1] - part[k])]
+        )
+        a, b, c = np.polyfit(s, part[k - 1 : k + 2], 2)
+        found.append(3000.0 * float(c - b * b / (4.0 * a)))
+    return found
+
+
 @problem(SHELLS, "Plate in free flight", source="laws of conservation", within=1e-12)
 def free_plate() -> Iterator[Row]:
     """A square of 1 m in 4 × 4 distorted elements, 3 cm thick, E = 10 MPa, that spins by 6 rad/s and is bent by its

@@ -32,6 +32,7 @@ TITLES = {
     "events": "Force-stepping",
     "explicit": "Explicit methods",
     "fem": "Systems, states and energies",
+    "gradients": "Gradients of runs",
     "grid": "Lattices of force-stepping",
     "implicit": "Implicit methods",
     "manifolds": "Systems on manifolds",
@@ -65,7 +66,17 @@ _ORDER = (
         "explicit",
         "implicit",
     ),
-    *("conserving", "events", "variational", "constraints", "reductions", "manifolds", "equilibria", "modes"),
+    *(
+        "conserving",
+        "events",
+        "variational",
+        "constraints",
+        "reductions",
+        "manifolds",
+        "equilibria",
+        "modes",
+        "gradients",
+    ),
     *("solvers", "outputs", "scenario", "decks", "runs", "studies", "testing", "parallel", "device", "errors"),
 )
 

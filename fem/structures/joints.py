@@ -8,6 +8,7 @@ both frames, these forces have no resultant and no moment.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,11 +24,18 @@ from symplex.base.columns import Column, components, vector_columns
 from symplex.base.representation import Summarized
 from symplex.errors import InfeasibleStart, InvalidSystem
 from symplex.fem.actions.time_function import TimeFunction
+from symplex.fem.assembly.calls import Call, whole
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks, scatter_vectors
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.structures.frames import Frames
+from symplex.fem.structures.joint_loops import (
+    Conditions,
+    ConditionsRecord,
+    add_joint_gradients,
+    write_joint_values,
+)
 
 if TYPE_CHECKING:
     from symplex.fem.masses import Masses
@@ -65,18 +73,20 @@ class Products(Copyable):
         l and r, whose sums are 0 or 1.
     left_constant, right_constant : float64 [c, 3]
         u₀ and v₀.
+    totals : (float64 [c, 1], float64 [c, 1])
+        The sums of l and of r.
     """
 
     def __init__(self, pairs: Sequence[tuple[_Term, _Term]]):
         self.left, self.right = (np.array([pair[side][0] for pair in pairs]) for side in (0, 1))
         self.left_constant, self.right_constant = (np.array([pair[side][1] for pair in pairs]) for side in (0, 1))
-        self._totals = np.round(self.left.sum(axis=1))[:, None], np.round(self.right.sum(axis=1))[:, None]
+        self.totals = np.round(self.left.sum(axis=1))[:, None], np.round(self.right.sum(axis=1))[:, None]
 
     def vectors(self, x: Array) -> tuple[Array, Array]:
         """Return u and v [c, 3] at positions x [c, k, 3]."""
         x0, x = x[:, 0], x - x[:, :1]  # weights 1/4r of positions far from the origin would lose digits
-        u = (self.left[:, None] @ x)[:, 0] + (self._totals[0] * x0 + self.left_constant)
-        v = (self.right[:, None] @ x)[:, 0] + (self._totals[1] * x0 + self.right_constant)
+        u = (self.left[:, None] @ x)[:, 0] + (self.totals[0] * x0 + self.left_constant)
+        v = (self.right[:, None] @ x)[:, 0] + (self.totals[1] * x0 + self.right_constant)
         return u, v
 
     def value(self, x: Array) -> Array:
@@ -272,6 +282,20 @@ class Joint(Constraint):
         """Return its derivative [c, 3k, 3k] with respect to x1."""
         return 0.5 * self.hessian(x1)
 
+    def condition_calls(self, dim: int) -> tuple[Call, Call] | None:
+        """Return the calls that write g and ∂g/∂x in space; None where a motion is given, which depends on time."""
+        if dim != 3 or self.given:
+            return None
+        of = self.products
+        record = ConditionsRecord(
+            nodes=np.ascontiguousarray(self.nodes),
+            **{"left": of.left, "right": of.right, "totals": np.hstack(of.totals), "offset": self.offset},
+            left_constant=of.left_constant,
+            right_constant=of.right_constant,
+        )
+        every = whole(len(self.nodes))
+        return Call(write_joint_values, record, every), Call(add_joint_gradients, record, every)
+
     # -- what it shows --------------------------------------------------------------------------------------------
 
     @property
@@ -444,19 +468,28 @@ class _Drive:
     """
 
     def __init__(self, row: int, coordinate: str, function: TimeFunction, pairs: list[tuple[_Term, _Term]]):
-        self.row, self._function, self._pairs, self._is_angle = row, function, pairs, coordinate == "angle"
+        self.row, self._function, self._is_angle = row, function, coordinate == "angle"
+
+        u, c = pairs[0]
+        s = pairs[1][1] if self._is_angle else (0.0 * c[0], 0.0 * c[1])
+        self._u, self.parts = u, (c, s)  # of v: v = cosine v_c + sine v_s
+
+    def numbers(self, times: tuple[float, ...]) -> tuple[float, float, float]:
+        """Return the factors of v_c and v_s, and what is taken off the product, in the mean of times."""
+        values = [self._function.value(t) for t in times]
+        if not self._is_angle:
+            return 1.0, 0.0, float(np.mean(values))
+        return -float(np.mean(np.sin(values))), float(np.mean(np.cos(values))), 0.0
 
     def _turned(self, cosine: float, sine: float) -> tuple[_Term, _Term]:
         """Return u and cosine v_c + sine v_s."""
-        (u, c), (_, s) = self._pairs
-        return u, (cosine * c[0] + sine * s[0], cosine * c[1] + sine * s[1])
+        c, s = self.parts
+        return self._u, (cosine * c[0] + sine * s[0], cosine * c[1] + sine * s[1])
 
     def condition(self, times: tuple[float, ...]) -> tuple[tuple[_Term, _Term], float]:
         """Return u and v, and what is taken off their product, in the mean of times."""
-        values = [self._function.value(t) for t in times]
-        if not self._is_angle:
-            return self._pairs[0], float(np.mean(values))
-        return self._turned(-float(np.mean(np.sin(values))), float(np.mean(np.cos(values)))), 0.0
+        cosine, sine, offset = self.numbers(times)
+        return self._turned(cosine, sine), offset
 
     def rates(self, t: float, x: Array, v: Array) -> tuple[float, float]:
         """Return ∂g/∂t, and what d²g/dt² has in addition at velocities v [8, 3], as g depends on time."""
@@ -547,6 +580,32 @@ class Joints(Mapping[str, Joint]):
         found.products, found.offset, found._time = Products(pairs), offset, times[-1]
         return found
 
+    def drives(self) -> tuple[IntArray, IntArray, Array, Array]:
+        """Return conditions [d] of what is given, the numbers [d] of their joints among `moving`, and parts of v.
+
+        These are the weights [2, d, 8] and constants [2, d, 3] of v_c and v_s.
+        """
+        rows, numbers = [drive.row for drive in self._drives], []
+        for number, name in enumerate(self.moving):
+            numbers += [number] * len(self[name].given)
+        weights, constants = np.zeros((2, len(rows), 8)), np.zeros((2, len(rows), 3))
+        for d, drive in enumerate(self._drives):
+            for part, (weight, constant) in enumerate(drive.parts):
+                weights[part, d], constants[part, d] = weight, constant
+        return np.array(rows, np.int32), np.array(numbers, np.int32), weights, constants
+
+    def given_at(self, starts: Array, ends: Array) -> Array:
+        """Return the numbers [s, 6d] of what is given in the mean of both ends of steps, and at their ends.
+
+        For each the factors of v_c and v_s, and what is taken off the product. Of steps up to the first one for which
+        a function of time fails; the step that needs it will report it.
+        """
+        found: list[list[float]] = []
+        with suppress(Exception):  # whatever a user's function raises
+            for t0, t1 in zip(starts.tolist(), ends.tolist(), strict=True):
+                found.append([x for drive in self._drives for times in ((t0, t1), (t1,)) for x in drive.numbers(times)])
+        return np.array(found, float).reshape(-1, 6 * len(self._drives))
+
     def works(self, gradients: Array, multipliers: Array, dq: Array) -> list[float]:
         """Return the work in J on an increment Δq [n, 3] of what keeps each motion that is given as it is."""
         of_rows = -multipliers * np.einsum("cai,cai->c", gradients, dq[self.nodes])
@@ -569,6 +628,13 @@ class Joints(Mapping[str, Joint]):
 
     def __len__(self) -> int:
         return len(self._joints)
+
+    @property
+    def conditions(self) -> Conditions:
+        """What compiled loops read of all conditions."""
+        of = self.products
+        constants = of.left_constant, of.right_constant
+        return Conditions(self.nodes, of.left, of.right, *constants, np.hstack(of.totals), self.offset)
 
     @property
     def stencils(self) -> IntArray:

@@ -41,6 +41,24 @@ def test_the_tumbling_plate(run_script, tmp_path):
 
 @pytest.mark.usefixtures("drawing")
 @pytest.mark.slow
+def test_the_shell_box(tmp_path):
+    """Energy, momentum along the floor, and the impulse of the floor and the weight across it."""
+    scenario, run = EXAMPLES / "shell_box.toml", tmp_path / "run"
+    assert main(["run", str(scenario), "--output", str(run), "--quiet"]) == 0
+    history, floor = read_history(run / "history.csv"), read_probes(run)["floor"]
+    assert np.ptp(history["total"]) < 1e-11 * history["total"].max()
+    for axis in "xy":
+        assert np.ptp(history[f"momentum_{axis}"]) < 1e-13 * abs(history["momentum_z"][0])
+    mass, dt = 2700.0 * 0.002 * 2.0 * (0.12 + 0.08 + 0.06), history["t"][1]
+    change = history["momentum_z"][-1] - history["momentum_z"][0] + 9.81 * mass * history["t"][-1]
+    assert change == pytest.approx(dt * floor["force_z"].sum(), rel=2e-3)  # forces at samples only
+    assert history["momentum_z"][-1] > 0.0  # it has bounced
+    assert (history["box.quad"] + history["box.quad_fold"]).max() > 0.1 * history["total"][0]
+    assert (run / "snapshots.png").stat().st_size > 20_000
+
+
+@pytest.mark.usefixtures("drawing")
+@pytest.mark.slow
 def test_the_right_angle_cantilever(tmp_path):
     """From the command line: the tip swings by 8 to 10 m to both sides, with the energy that the push has left."""
     scenario, run = EXAMPLES / "right_angle_cantilever.toml", tmp_path / "run"

@@ -27,6 +27,11 @@ BRICK = sx.Solid(
     None,
     "mean-dilatation",
 )
+YIELDING = sx.System(
+    MASS,
+    {},
+    inelastic={"bars": sx.InelasticBars(PAIRS, sx.structures.YieldingBar(10.0, 0.1, 1.0, sx.Hardening(0.1)))},
+)
 WALL = sx.HalfSpace((0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
 ROD = sx.measures.RigidBars.between(POINTS, [[0, 1]])
 RISE = sx.actions.TimeFunction.steady(0.1)
@@ -231,6 +236,14 @@ def relax(part: Any) -> None:
     """Take an inelastic part into a system, and look at its forces and its energy where it has been strained."""
     strained = system(inelastic={"part": part})
     state = strained.state(1.01 * POINTS, V, internal={"part": part.unstrained()})
+    finite(state.a)
+    finite(list(strained.energies_of(state).values()))
+
+
+def strain(part: Any) -> None:
+    """Take an inelastic part into the usual system, and look at its forces and energy where it is strained."""
+    strained = system(inelastic={"part": part})
+    state = strained.state(1.01 * POINTS, V)
     finite(state.a)
     finite(list(strained.energies_of(state).values()))
 
@@ -501,6 +514,12 @@ def calls() -> dict[str, Call]:
             slip=0.1,
             coordinate="angle",
         ),
+        "ViscousMeasures": _call(
+            sx.structures.ViscousMeasures,
+            lambda made: finite(made(0.0, np.eye(2, 3), np.ones((2, 3)))),
+            energy=sx.structures.QuadraticMeasures([[0, 1]], [[[-1.0, 1.0]]], [[(0, 0, 0.5)]], [[0.5]], [[2.0]]),
+            viscosity=[[[0.1]]],
+        ),
         "Moment": _call(sx.structures.Moment, apply, particles=CELLS, mass=MASS, moment=[1.0, 2.0, 3.0], history=1.0),
         "Section": _call(sx.structures.Section, ignore, area=0.1, I1=1e-3, I2=2e-3, J=1e-3, k1=0.8, k2=0.9),
         "Section.rectangle": _call(sx.structures.Section.rectangle, ignore, height=0.1, width=0.2),
@@ -643,6 +662,24 @@ def calls() -> dict[str, Call]:
             reduce=["max"],
             labels=None,
         ),
+        "ShellProbe": _call(
+            sx.outputs.ShellProbe,
+            ignore,
+            name="p",
+            shells=sx.structures.shells(
+                sx.Mesh(
+                    np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]),
+                    {"quad": np.arange(4, dtype=np.int32)[None]},
+                ),
+                sx.structures.ShellProperties.uniform(0.1, RUBBER),
+            ),
+            quantities=["bending_moments", "transverse_force_1"],
+            elements=[0],
+            first=0,
+            components=["11", "norm"],
+            reduce=["max"],
+            labels=["a"],
+        ),
         "BeamProbe": _call(
             sx.outputs.BeamProbe,
             ignore,
@@ -692,9 +729,81 @@ def calls() -> dict[str, Call]:
         "ViscousStress": _call(sx.ViscousStress, apply, solid=ELASTIC, viscosity=0.1, bulk=0.2),
         "ViscousStress.proportional": _call(sx.ViscousStress.proportional, apply, solid=ELASTIC, time=0.01),
         "Plastic": _call(sx.Plastic, flow, solid=BRICK, hardening=sx.Hardening(0.01)),
+        "Eroding": _call(sx.solids.Eroding, flow, part=sx.Plastic(BRICK, sx.Hardening(0.01)), failure_strain=0.5),
+        "ExposedSurface": _call(
+            sx.contact.ExposedSurface,
+            lambda made: finite(made.surface().vertex_areas),
+            points=BRICK.points,
+            bodies={"brick": {"brick": sx.solids.Eroding(sx.Plastic(BRICK, sx.Hardening(0.01)), 0.5)}},
+        ),
+        "InelasticBars": _call(
+            sx.InelasticBars,
+            strain,
+            pairs=PAIRS,
+            law=sx.structures.YieldingBar(10.0, 0.1, 1.0, sx.Hardening(0.1)),
+            dim=3,
+        ),
+        "YieldingBar": _call(
+            sx.structures.YieldingBar,
+            lambda law: strain(sx.InelasticBars(PAIRS, law)),
+            young=10.0,
+            section=0.1,
+            length=1.0,
+            hardening=sx.Hardening(0.1),
+            kinematic=1.0,
+        ),
+        "TractionSeparation": _call(
+            sx.measures.TractionSeparation,
+            lambda law: finite(law.secant(np.array([0.0, 0.1, 2.0]))),
+            strength=2.0,
+            fracture_energy=1.0,
+            stiffness=40.0,
+            shape="bilinear",
+        ),
+        "BreakingBar": _call(
+            sx.measures.BreakingBar,
+            lambda law: strain(sx.InelasticBars(PAIRS, law)),
+            law=sx.measures.TractionSeparation(2.0, 1.0),
+            length=1.0,
+        ),
+        "CohesiveFaces": _call(
+            sx.structures.CohesiveFaces,
+            strain,
+            faces=[[0, 1, 2]],
+            opposite=[[0, 1, 3]],
+            points=POINTS,
+            law=sx.measures.TractionSeparation(2.0, 1.0),
+            shear_ratio=0.9,
+        ),
+        "InelasticProbe": _call(
+            sx.outputs.InelasticProbe,
+            lambda made: look(made, YIELDING),
+            name="p",
+            system=YIELDING,
+            part="bars",
+            quantities=["plastic_strain"],
+            stencils=[0, 2],
+            reduce=["max"],
+        ),
+        "check_inelastic": _call(
+            sx.testing.check_inelastic, part=YIELDING.inelastic["bars"], q0=POINTS, q1=1.3 * POINTS, duration=1.0
+        ),
         "Hardening": _call(
             sx.Hardening, harden, yield_stress=1.0, modulus=0.1, saturation_stress=2.0, saturation_rate=3.0
         ),
+        **{
+            f"Hardening.{name}": _call(method, harden, **values)
+            for name, method, values in (
+                ("with_rate", sx.Hardening(1.0).with_rate, {"reference": 1.0, "factor": 0.02}),
+                ("with_back_stress", sx.Hardening(1.0).with_back_stress, {"modulus": 2.0, "recovery": 3.0}),
+                ("with_heating", sx.Hardening(1.0).with_heating, {"heat_capacity": 400.0, "fraction": 0.9}),
+                (
+                    "with_softening",
+                    sx.Hardening(1.0).with_heating(400.0).with_softening,
+                    {"melting": 1300.0, "exponent": 1.1},
+                ),
+            )
+        },
         "Hardening.table": _call(sx.Hardening.table, harden, strains=[0.0, 0.1], stresses=[1.0, 1.5]),
         "Viscoelastic": _call(sx.Viscoelastic, relax, solid=ELASTIC, moduli=[10.0, 5.0], times=[0.1, 1.0]),
         "Viscoelastic.prony": _call(sx.Viscoelastic.prony, relax, solid=ELASTIC, ratios=[0.3, 0.2], times=[0.1, 1.0]),
@@ -1243,6 +1352,28 @@ def calls() -> dict[str, Call]:
             pictures=False,
             progress=False,
         ),
+        "tangent": _call(
+            sx.tangent,
+            lambda found: finite(found.jacobian),
+            build=_pulled,
+            parameters=[10.0, 1.2],
+            integrator=sx.EnergyMomentum(0.01),
+            times=[0.01, 0.02],
+            observe=_first_position,
+            scales=[1.0, 0.1],
+        ),
+        "gradient": _call(
+            sx.gradient,
+            lambda found: finite(found.parameters),
+            build=_pulled,
+            parameters=[10.0, 1.2],
+            integrator=sx.Newmark(0.01),
+            times=[0.01, 0.02],
+            cost=_half_square,
+            scales=[1.0, 0.1],
+            factors=["springs"],
+            budget=1e3,
+        ),
         "converge": _call(
             sx.converge,
             scenario="drop.toml",
@@ -1271,6 +1402,21 @@ def calls() -> dict[str, Call]:
         "State": _call(sx.State, go_on, t=0.0, q=POINTS, v=V, a=np.zeros((4, 3)), internal={}),
     }
     return found
+
+
+def _pulled(p: Any) -> Any:
+    """Return springs of a stiffness and length, and where they begin."""
+    springs = sx.Bars(PAIRS, sx.measures.GreenStrain(float(p[0]), float(p[1])))
+    system = sx.System(MASS, {"springs": springs})
+    return system, system.state(POINTS, V)
+
+
+def _first_position(system: Any, state: Any) -> Any:
+    return state.q[0]
+
+
+def _half_square(state: Any) -> Any:
+    return 0.5 * float(np.sum(state.q**2)), state.q, np.zeros_like(state.q)
 
 
 def _keep_study(folder: Path) -> None:

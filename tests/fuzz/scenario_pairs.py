@@ -141,6 +141,17 @@ def samples() -> dict[tuple[str, str], Data]:
         ("spring", "between"): cube
         | {"point_mass": [BALL]}
         | {"spring": [{"name": "cord", "body": "ball", "to_body": "cube", "to_at": [0, 0, 0.1], "stiffness": 10}]},
+        ("truss", "yields"): {"truss": [MAST | {"material": MAST["material"] | {"yield_stress": 1e3}}]},
+        ("spring", "breaks"): cube
+        | {"point_mass": [BALL]}
+        | {
+            "spring": [
+                {"name": "cord", "body": "ball", "to_body": "cube", "to_at": [0, 0, 0.1], "stiffness": 10}
+                | {"strength": 1, "fracture_energy": 0.1}
+            ]
+        },
+        ("cohesive", ""): upper
+        | {"cohesive": [{"name": "bond", "body": "upper", "to": "cube", "strength": 1e3, "fracture_energy": 0.1}]},
         ("tie", "nodes"): upper | {"tie": [glue | {"kind": "nodes"}]},
         ("tie", "surface"): upper | {"tie": [glue | {"kind": "surface"}]},
         ("constraint", ""): cube | {"constraint": [{"name": "flat", "equations": [terms]}]},

@@ -32,6 +32,7 @@ NOT_CALLED = {
     *("BodyState", "ContactLaw", "Recorder", "RelativeEquilibrium", "RelativePath", "RelaxedState", "SphereState"),
     *("EquilibriumPath", "StaticEquilibrium"),
     *("Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
+    *("LengthLaw", "RateIndependent"),
     *(
         "Imported",
         "Modes",

@@ -398,6 +398,17 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     upper = glued["body"][0] | {"name": "upper", "translate": [0, 0, 0.1], "mesh": BOX | {"cells": [2, 2, 1]}}
     glued["body"].append(upper)
     yield glued
+    bond = {"name": "bond", "body": "upper", "group": "z_min", "to": "cube", "to_group": "z_max", "strength": 1e3}
+    bond |= {"fracture_energy": 1.0, "stiffness": 1e6, "law": "bilinear", "shear_ratio": 0.8, "tolerance": 1e-6}
+    bonded = case({"kind": "energy-momentum", "dt": 5e-4}, cohesive=[bond])
+    bonded["body"].append(bonded["body"][0] | {"name": "upper", "translate": [0, 0, 0.1]})
+    yield bonded
+    yields = steel | {"yield_stress": 1e3, "hardening": 1e4, "back_stress_modulus": 1e4}
+    brace = given | {"name": "brace", "material": yields}
+    net = ring | {"name": "net", "strength": 1.0, "fracture_energy": 1e-2}
+    cord = {"name": "cord", "body": "brace", "at": [0, 1, 0], "to_body": "brace", "to_at": [0, 0, 0], "stiffness": 10}
+    cord |= {"strength": 1.0, "fracture_energy": 1.0}
+    yield bare | {"truss": [brace, net], "spring": [cord], "integrator": {"kind": "midpoint", "dt": 1e-3}}
     first = {"body": "cube", "group": "z_max", "component": "x", "factor": 0.5}
     terms = [first, {"body": "cube", "at": [0, 0, 0], "component": "y", "factor": -1}]
     flat = {"name": "flat", "equations": [terms, [first]], "values": [0.0, 1e-3], "stiffness": 1e4}
@@ -449,6 +460,8 @@ def shells(bare: Data) -> Iterator[Data]:
     wing |= {"velocity": [0.1, 0, 0], "angular_velocity": [0, 0, 1]}
     plate = {"name": "plate", "mesh": {"plate": [1, 0.5], "cells": [2, 2]}, "thickness": 0.02, "material": soft}
     read = {"name": "read", "mesh": "faces.msh", "group": "main", "thickness": 0.02, "material": soft}
+    parted = {**read, "parts": [{"group": "main", "thickness": 0.03, "offset": 0.01, "material": soft}]}
+    layered = {**read, "parts": [{"group": "main", "direction": [0, 1, 0], "layers": layers}]}
     clamp, line = {"body": "plate", "group": "x_min"}, {"body": "plate", "group": "x_max", "components": "z"}
     twist = {"name": "twist", "kind": "nodal", "body": "plate", "group": "x_max", "moment": [0, 0.1, 0]}
     turn = {"name": "turn", "body": "plate", "nodes": [2], "quantities": ["rotation"], "components": ["norm"]}
@@ -457,6 +470,8 @@ def shells(bare: Data) -> Iterator[Data]:
     yield bare | {"shell": [plate], "support": [clamp], "integrator": {"kind": "rattle", "dt": 1e-5}}
     yield bare | {"shell": [plate]} | acting | {"integrator": {"kind": "static", "dt": 1e-3}}
     yield bare | {"shell": [read], "integrator": {"kind": "midpoint", "dt": 1e-3}}
+    yield bare | {"shell": [parted], "integrator": {"kind": "midpoint", "dt": 1e-3}}
+    yield bare | {"shell": [layered], "integrator": {"kind": "midpoint", "dt": 1e-3}}
 
 
 def joints(bare: Data) -> Iterator[Data]:

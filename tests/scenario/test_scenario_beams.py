@@ -300,9 +300,8 @@ LETTERS = "must be some letters of 'xyz', got"
             "another body.",
         ),
         (
-            "[[damping]]\nalpha = 1.0\n",
-            "[[damping]] #1 'damping': bodies is left out, so that all are meant, and damping does not take beams yet, "
-            "as 'bar' is one; give bodies, without beams.",
+            '[[load]]\nname = "p"\nkind = "pressure"\nbody = "bar"\npressure = 1e3\n',
+            "[[load]] #1 'p': 'bar' is a beam, which has no faces; give forces on its nodes.",
         ),
         (f'{CLAMP}rotations = "w"\n', f"[[support]] #1: rotations {LETTERS} 'w'."),
         (f'{CLAMP}components = ""\n', f"[[support]] #1: components {LETTERS} ''."),

@@ -258,7 +258,9 @@ def refused(text, *parts):
 
 def test_bodies_that_cannot_be_joined():
     here = "test.toml: [[joint]] #1 'hinge': "
-    refused(hinge(bodies='"uper"') + run(), here + "there is no rigid body or beam 'uper'; did you mean 'upper'?")
+    refused(
+        hinge(bodies='"uper"') + run(), here + "there is no rigid body, beam or shell 'uper'; did you mean 'upper'?"
+    )
     refused(hinge(bodies='"upper", "upper"') + run(), here + "joins 'upper' to itself")
     refused(hinge(bodies="") + run(), here + "bodies must be one or two names, got 0")
     wall = '[[rigid_body]]\nname = "wall"\nmesh = { box = [0.1, 0.1, 0.1] }\n'

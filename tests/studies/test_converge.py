@@ -142,8 +142,8 @@ def test_orders_of_numbers():
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"key": "run.name"}, "there is no 'run.name' to refine; name a key that is given"),
-        ({"key": "truss.bar.law"}, "there is no 'truss.bar.law' to refine"),
+        ({"key": "run.name"}, "there is no 'run.name' to change; name a key that is given"),
+        ({"key": "truss.bar.law"}, "there is no 'truss.bar.law' to change"),
         ({"key": "truss.bar.name"}, r"truss.bar.name is 'bar', must be a number, or several, to be refined"),
         ({"key": "truss.bar.mesh.bars", "factor": 0.5}, "truss.bar.mesh.bars: 1 times 0.5 is not an integer"),
         ({"refinements": 0}, "there are to be 0 refinements, must be from 1 to 12"),

@@ -12,6 +12,7 @@ from symplex.fem.energies.energy import Array
 from symplex.fem.energies.neighbour_list import IncompleteStencils
 from symplex.fem.system import Load, System
 from symplex.time.solvers.direct import SparseSolver
+from symplex.time.solvers.linear_solver import take_out
 from symplex.time.solvers.newton import EPS, FLOOR, masses_of_norms
 
 _TINY = float(np.finfo(float).tiny)
@@ -105,7 +106,7 @@ class StaticBalance:
             return True
         forces = np.zeros_like(q)
         self.write_forces(q, forces)
-        return self._norm(residual) <= self._round_off(q, forces, self._stiffness(q))
+        return self._norm(residual) <= self._round_off(q, forces, self.stiffness_of_all(q))
 
     def _norm(self, forces: Array) -> float:
         """Return |M^(−1/2) forces| in N/√kg."""
@@ -160,14 +161,15 @@ class StaticBalance:
     def stiffness(self, q: Array) -> tuple[Array, Array]:
         """Return the blocks [nnz, dim, dim] in N/m, fixed coordinates taken out, and the derivative [n, dim] by λ."""
         system = self.system
-        blocks = self._stiffness(q)
+        blocks = self.stiffness_of_all(q)
         by_part = self.unbalanced.copy()
         if self.way.any():
             by_part += (system.pattern.matrix(blocks) @ self.way.reshape(-1)).reshape(q.shape)
         by_part[system.fixed] = 0.0
-        return self._supported(blocks), by_part
+        take_out(system.pattern, system.fixed, blocks)
+        return blocks, by_part
 
-    def _stiffness(self, q: Array) -> Array:
+    def stiffness_of_all(self, q: Array) -> Array:
         """Return the blocks [nnz, dim, dim] in N/m at the positions q, supports not yet taken out."""
         system = self.system
         blocks = system.pattern.zeros(system.dim)
@@ -201,15 +203,6 @@ class StaticBalance:
         except StepFailed:
             return None
         return None if solver.definite else False
-
-    def _supported(self, blocks: Array) -> Array:
-        """Return blocks with rows and columns of the unit matrix, times a stiffness, where fixed."""
-        pattern, fixed = self.system.pattern, self.system.fixed
-        stiffness = max(float(np.abs(blocks).max(initial=0.0)), _TINY)
-        blocks[pattern.held(fixed)] = 0.0
-        node, axis = np.nonzero(fixed)
-        blocks[pattern.diagonal()[node], axis, axis] = stiffness
-        return blocks
 
 
 def works_of_slip(system: System, t: float, before: Array, q: Array, dt: float) -> list[float]:

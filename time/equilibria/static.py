@@ -10,13 +10,12 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.base.representation import Summarized
-from symplex.errors import NoEquilibrium, StepFailed
+from symplex.errors import InvalidSystem, NoEquilibrium, StepFailed
 from symplex.fem.energies.energy import Array
 from symplex.fem.energies.inelastic import refuse_history
 from symplex.fem.solids.zero_energy import has_reduced, zero_energy_reason
-from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import State, System
-from symplex.time.equilibria.arc_length import arc_length_path
+from symplex.time.equilibria.arc_length import arc_length_path, between
 from symplex.time.equilibria.balance import StaticBalance
 from symplex.time.equilibria.relaxation import relaxed, way_of_supports
 from symplex.time.solvers.linear import linear_solver
@@ -32,6 +31,7 @@ _ATTEMPTS = 200
 _POINTS = 2000  # on a path by arc length
 _STEP = 0.02  # of the size of the system, from point to point
 _LOST = 1e-3  # of the forces of any energy, above which some act from outside
+_STRAIGHT = 1e-9  # by which ways of the particles of a frame may differ that is moved without a rotation
 _PUSHES = (0.01, 0.05, 0.2)  # of the size of a system, to leave an equilibrium that is not stable
 _ITERATIONS, _EXACT = 6, 1e-6  # for the motion along which that is done
 
@@ -178,8 +178,9 @@ def equilibrium_path(
     NoEquilibrium
         If there is no path from the start, as where something is loose.
     """
-    refuse_frames(system, "equilibrium_path")
     start, balance = _begun(system, q, t, since)
+    if (reason := _why_no_path(balance)) is not None:
+        raise InvalidSystem(f"equilibrium_path is for systems without {reason}. Take static_equilibrium.")
     parts, shapes, stable = [0.0], [start], [True]
     for point in arc_length_path(balance, start, 0.0, (newton or Newton()).linear, step):
         parts.append(point.part)
@@ -190,6 +191,18 @@ def equilibrium_path(
     if len(parts) == 1:
         raise NoEquilibrium("no path of equilibria leads on from the given shape: the tangent is singular there.")
     return EquilibriumPath(np.array(parts), np.array(shapes), np.array(stable))
+
+
+def _why_no_path(balance: StaticBalance) -> str | None:
+    """Return why paths by arc length cannot be followed, if they cannot."""
+    system = balance.system
+    if system.joints:
+        return "joints, whose conditions it does not keep"
+    if system.frames:
+        way = balance.way[system.frames.nodes]
+        if np.abs(way - way[:, :1]).max(initial=0.0) > _STRAIGHT * np.abs(way).max(initial=0.0):
+            return "supports that rotate frames, of whose motion there is no part"
+    return None
 
 
 def _begun(
@@ -253,7 +266,7 @@ class _Search:
             return self._result("load steps")
         if self._part == 1.0:
             return self._result("load steps")
-        if not (loose or self._system.changing or self._system.frames) and self._arc_length():
+        if not (loose or self._system.changing or _why_no_path(self._balance)) and self._arc_length():
             return self._result("arc length")
         self._relax()
         return self._result("relaxation")
@@ -327,15 +340,15 @@ class _Search:
             self._corrections += point.corrections
             if before < 1.0 <= point.part:
                 share = (1.0 - before) / (point.part - before)
-                between = q0 + share * (point.q - q0)
+                q = between(balance, q0, point.q, share)
                 self._part = 1.0
                 try:
-                    if self._attempt(1.0, between):
+                    if self._attempt(1.0, q):
                         return True
                 except StepFailed:
                     pass
                 self._part = 1.0
-                self._q = between
+                self._q = q
             before, q0 = point.part, point.q
         return False
 

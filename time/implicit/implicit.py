@@ -47,9 +47,16 @@ class ImplicitMotion(FixedStepMotion):
         Number of steps already taken.
     compensated : bool, default False
         Whether positions carry the digits that rounding cuts off; with discrete gradients.
+
+    Attributes
+    ----------
+    watched : callable, optional
+        Called with the beginning and the size in s of each step, or part of a step that was cut back, that is solved
+        outside of compiled loops, before the motion moves by it.
     """
 
     filters_steps = True
+    watched: Callable[[float, float], None] | None = None
     inertia: float
     impulse: float
 
@@ -148,7 +155,7 @@ class ImplicitMotion(FixedStepMotion):
             return 0
         schemes = [self._scheme(float(h)) for h in steps.sizes]
         before = small.counts.copy()
-        works = self._work.buffers()[1][: len(self._work.loads)]
+        works = self._work.buffers()[1]  # of loads and joints: there is nothing else that does any
         accelerations = None if self._own_a is None else (self._a, self._own_a)
         taken = small.take(n, steps, schemes, self._q, self._v, accelerations, works)
         corrections, factorisations = small.counts - before
@@ -158,7 +165,8 @@ class ImplicitMotion(FixedStepMotion):
 
     def _found_loop(self) -> CompiledSteps | None:
         """Return what takes steps in compiled loops, looked for at the first: of many motions none is ever taken."""
-        if self._loop is None and self._compensation is None and not self.system.frames:
+        carried = self._compensation is not None or (self.system.frames and self._own_a is not None)
+        if self._loop is None and not carried:
             self._loop = CompiledSteps(self.system, self._newton, self._now.discrete)
             self._at_once = self._loop.at_once
         return self._loop or None
@@ -167,6 +175,8 @@ class ImplicitMotion(FixedStepMotion):
         """Move by a step, or by none if its equations cannot be solved."""
         self.system.agreed(lambda: self._set_up(t, h))
         self._solve(h)
+        if self.watched is not None:
+            self.watched(t, h)
         self._end_step(h, self._solver.increment, self._solver.forces)
 
     def _set_up(self, t: float, h: float) -> float:

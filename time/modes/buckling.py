@@ -96,7 +96,7 @@ def linear_buckling(
         raise InvalidSystem(f"linear_buckling: nothing is displaced by {listed(loads)}; give loads with a force.")
     step, factors, vectors = _FIRST * size / largest, np.empty(0), np.empty((0, 0))
     for _ in range(2):  # the second time with a part of the factor that was found
-        ends = [path.motions(s, response.at(s)).stiffness for s in (step, -step)]
+        ends = [path.motions(s, response.at(s)).stiffness_among(base) for s in (step, -step)]
         change = sp.csr_array(ends[0] - ends[1]) / (2.0 * step)
         if abs(change).max() * step <= _NOTHING * abs(base.stiffness).max():
             raise InvalidSystem(
@@ -224,14 +224,20 @@ class _Motions:
         self._motions = motions
         self._framed = FramedMotions(motions) if motions.system.frames is not None else None
         self._all = motions.matrix(motions.symmetric_stiffness)
-        self.stiffness = motions.among_free(self._all) if self._framed is None else self._framed.stiffness
+        self.stiffness = motions.among_free(self._all) if self._framed is None else self._framed.equations.stiffness
+
+    def stiffness_among(self, other: _Motions) -> sp.csr_array:
+        """Return the stiffness among the coordinates of others near by."""
+        if self._framed is None or other._framed is None:
+            return self.stiffness
+        return self._framed.stiffness_among(other._framed)
 
     def response(self, force: Array, prescribed: Array) -> _Response:
         """Return the response to a force [n, dim] in N, and to displacements [n, dim] in m of supports."""
         from scipy.sparse.linalg import splu
 
         if self._framed is not None:
-            b = self._framed.resultants(force)
+            b = self._framed.basis.T @ force.ravel()
         else:
             b = (force.ravel() - self._all @ prescribed.ravel())[self._motions.free]
         try:
@@ -244,7 +250,9 @@ class _Motions:
 
     def nodal(self, vectors: Array) -> Array:
         """Return small motions [k, n, dim] of vectors [free, k]."""
-        return self._motions.nodal(vectors) if self._framed is None else self._framed.nodal(vectors)
+        if self._framed is None:
+            return self._motions.nodal(vectors)
+        return self._framed.equations.nodal(vectors).reshape(-1, *self._motions.q.shape)
 
     def moved(self, z: Array) -> Array:
         """Return positions [n, dim] in m after finite motions z [free]."""

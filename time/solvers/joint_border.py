@@ -15,7 +15,7 @@ import numpy as np
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.system import System
 
-_DELTA = 1e-7  # δ as a part of the rate 1/s that makes masses a matrix
+DELTA = 1e-7  # δ as a part of the rate 1/s that makes masses a matrix
 _STIFF = 1e5  # how much stiffer than all else joints are where a matrix is looked at for positive pivots
 
 
@@ -46,11 +46,17 @@ class JointBorder:
     def __init__(self, system: System, first: int):
         joints = system.joints
         self._system, self._joints, self._first = system, joints, first
-        self.n_nodes = -(-joints.size // 3)
-        self.unused = (np.arange(3 * self.n_nodes) >= joints.size).reshape(-1, 3)
-        self._condition, self._side = np.nonzero(joints.frame >= 0)
+        # Nodes are of one joint each, so that none couples bodies of several joints.
+        within = [np.arange(part.stop - part.start) for part in joints.parts]
+        starts = np.cumsum([0, *(-(-len(numbers) // 3) for numbers in within)])
+        self.n_nodes = int(starts[-1])
+        node = np.concatenate([start + numbers // 3 for start, numbers in zip(starts, within, strict=False)])
+        self._at = node, np.concatenate(within) % 3  # the place of each condition among unknowns
+        self.unused = np.ones((self.n_nodes, 3), bool)
+        self.unused[self._at] = False
+        self._condition, self._side = map(np.ascontiguousarray, np.nonzero(joints.frame >= 0))
         self._frame = joints.frame[self._condition, self._side]
-        self._node, self._axis = first + self._condition // 3, self._condition % 3
+        self._node, self._axis = first + self._at[0][self._condition], self._at[1][self._condition]
         rows = 2 * self._frame[:, None] + [0, 1]  # [k, 2]
         own = np.arange(first, first + self.n_nodes)
         self._rows = rows
@@ -67,7 +73,7 @@ class JointBorder:
         node = self._node[:, None]
         self._above = np.searchsorted(keys, self._rows * n + node)
         self._below = np.searchsorted(keys, node * n + self._rows)
-        own = self._first + np.arange(self._joints.size) // 3
+        own = self._first + self._at[0]
         self._diagonal = np.searchsorted(keys, own * n + own)
         # Of pairs of frames of the same condition, for `add_stiffness_of`
         both = [np.flatnonzero(self._condition == c) for c in range(self._joints.size)]
@@ -75,6 +81,35 @@ class JointBorder:
         self._first_of, self._second_of = pairs[:, 0], pairs[:, 1]
         rows, columns = self._rows[self._first_of], self._rows[self._second_of]
         self._between = np.searchsorted(keys, rows[:, :, None] * n + columns[:, None, :])
+
+    def tables(self) -> dict[str, np.ndarray]:
+        """Return what compiled iterations read and write to (`symplex.time.solvers.framed_newton`), by names there."""
+        joints, c, k = self._joints, self._joints.size, len(self._condition)
+        of, starts = joints.conditions, [part.start for part in joints.parts]
+        row, moving, weights, constants = joints.drives()
+        at_end = {f"{name}_at_end": getattr(of, name).copy() for name in ("right", "right_constant", "offset")}
+        return {
+            **{name: array.copy() for name, array in of._asdict().items()},
+            **at_end,
+            "driven": row,
+            "moving": moving,
+            "driven_weights": weights,
+            "driven_constants": constants,
+            "works": np.zeros(len(joints.moving)),
+            "joint": np.searchsorted(starts, np.arange(c), side="right") - 1,
+            "slots": self._system.joint_slots(),
+            "condition": self._condition,
+            "side": self._side,
+            "of_frame": self._frame,
+            "above": self._above.astype(np.int32),
+            "below": self._below.astype(np.int32),
+            "node": self._first + self._at[0],
+            "axis": self._at[1],
+            "diagonal": self._diagonal,
+            **{name: np.zeros(c) for name in ("scale", "multipliers", "values")},
+            **{name: np.zeros((c, 8, 3)) for name in ("gradients", "gradients_at_end")},
+            **{name: np.zeros((k, 2, 3)) for name in ("acting", "seen")},
+        }
 
     def take_times(self, t0: float, t1: float) -> None:
         """Be those of an increment between two times, at the end of which conditions hold."""
@@ -93,12 +128,12 @@ class JointBorder:
     def unknowns(self, multipliers: Array) -> Array:
         """Return μ [nodes, 3] of multipliers λ [c]."""
         out = np.zeros(self.unused.shape)
-        out.ravel()[: self._joints.size] = multipliers / self._scale
+        out[self._at] = multipliers / self._scale
         return out
 
     def at_increment(self, mu: Array, middle: Array, end: Array, forces: Array) -> None:
         """Take the multipliers μ [nodes, 3], and add their forces to those [n, 3] at the positions ``middle``."""
-        np.multiply(mu.ravel()[: self._joints.size], self._scale, out=self.multipliers)
+        np.multiply(mu[self._at], self._scale, out=self.multipliers)
         self._middle, self._end = middle, end
         self._gradients = self._acting.gradients(middle)
         self._joints.add_forces(self._gradients, self.multipliers, forces)
@@ -106,7 +141,7 @@ class JointBorder:
     def write_values(self, out: Array) -> None:
         """Write the equations of conditions [nodes, 3] to out."""
         values = self.at_end.violations(self._end)
-        out.ravel()[: self._joints.size] = self._impulse * self._scale * values
+        out[self._at] = self._impulse * self._scale * values
 
     def add_stiffness(self, weight: float, blocks: Array) -> None:
         """Add w Σ λ ∇²g to blocks of particles, in N/m."""
@@ -125,8 +160,8 @@ class JointBorder:
             for i in range(3):
                 out[self._above[:, j], i, self._axis] = acting[:, j, i]
                 out[self._below[:, j], self._axis, i] = seen[:, j, i]
-        axis = np.arange(self._joints.size) % 3
-        out[self._diagonal, axis, axis] = -_DELTA * self._rate
+        axis = self._at[1]
+        out[self._diagonal, axis, axis] = -DELTA * self._rate
 
     def add_stiffness_of(self, q: Array, out: Array) -> None:
         """Add large stiffnesses along all conditions at positions q [n, 3] to out: definite then is so with joints."""
@@ -142,5 +177,5 @@ class JointBorder:
 
     def node_of(self, node: int) -> tuple[int, str]:
         """Return a particle of a joint of the multipliers of a node, and the joint's name."""
-        condition = min(3 * (node - self._first), self._joints.size - 1)
+        condition = int(np.argmax(self._at[0] == node - self._first))
         return int(self._joints.nodes[condition, 0]), self._joints.name_of(condition)

@@ -4,17 +4,32 @@ import numpy as np
 import pytest
 from scipy.sparse import bsr_array
 
+from reference.metal_bodies import (
+    COPPER,
+    DENSITY,
+    LINE,
+    MU,
+    NU,
+    E,
+    K,
+    deformed,
+    flowed,
+    metrics,
+    ring,
+    rotation,
+    solid_of,
+    spinning,
+    system_of,
+)
 from symplex.errors import InvalidSystem, InvertedElement, MaterialError
-from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.actions.support_motion import SupportTranslation
 from symplex.fem.actions.time_function import TimeFunction
 from symplex.fem.outputs.solid_fields import SolidFields, nodal_stress, stress
 from symplex.fem.pictures import blocks_of
 from symplex.fem.solids.hardening import Hardening
-from symplex.fem.solids.materials import LinearElastic, NeoHookean
+from symplex.fem.solids.materials import LinearElastic
 from symplex.fem.solids.plastic import Plastic
 from symplex.fem.solids.solid import Solid
-from symplex.fem.system import System
 from symplex.meshes.generate import box
 from symplex.meshes.midside_nodes import quadratic
 from symplex.time.composition import Composition
@@ -26,54 +41,10 @@ from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.modes.natural import natural_modes
 
-E, NU, DENSITY = 117e9, 0.35, 8930.0
-COPPER = NeoHookean.from_young(E=E, nu=NU, density=DENSITY)
-MU, K = E / (2 * (1 + NU)), E / (3 * (1 - 2 * NU))
-LINE = Hardening(4e8, modulus=1e8)
 VOCE = Hardening(4e8, modulus=1e7, saturation_stress=6e8, saturation_rate=20.0)
 TABLE = Hardening.table([0.0, 0.01, 0.1], [4e8, 5e8, 6e8])
 KINDS = ["hexahedron", "wedge", "tetra10", "hexahedron20"]
 LAWS = {"line": LINE, "Voce": VOCE, "table": TABLE}
-
-
-def solid_of(kind, cells=(2, 1, 1), size=(0.04, 0.02, 0.02)):
-    split = {"hexahedron": "hexahedra", "wedge": "wedges", "tetra10": "6", "hexahedron20": "hexahedra"}[kind]
-    if kind == "wedge":  # a hexahedron of a grid is two of them
-        mesh = box(size, cells, split="hexahedra")
-        c = mesh.cells["hexahedron"]
-        halves = np.concatenate([c[:, [0, 1, 2, 4, 5, 6]], c[:, [0, 2, 3, 4, 6, 7]]])
-        return Solid(mesh.points, halves, COPPER, formulation="mean-dilatation")
-    mesh = box(size, cells, split=split)
-    mesh = quadratic(mesh) if kind in ("tetra10", "hexahedron20") else mesh
-    return Solid(mesh.points, mesh.cells[kind], COPPER, formulation="mean-dilatation" if kind == "hexahedron" else None)
-
-
-def system_of(part, **options):
-    solid = part.solid
-    return System(
-        lumped_mass(solid.points, solid.nodes, DENSITY, len(solid.points)), {}, inelastic={"bar": part}, **options
-    )
-
-
-def deformed(q, size, seed):
-    return q + size * np.random.default_rng(seed).standard_normal(q.shape)
-
-
-def flowed(part, size=4e-4):
-    """Positions and internal variables of a body that has flowed, and positions at which it flows on."""
-    q0 = deformed(part.solid.points, size, 1)
-    z0, _ = part.after(part.solid.points, part.unstrained(), q0, 1.0)
-    return q0, z0, deformed(q0, size, 2)
-
-
-def metrics(z):
-    return z[..., :6][..., ((0, 3, 4), (3, 1, 5), (4, 5, 2))]
-
-
-def rotation(angle):
-    k = np.array([2.0, -1.0, 2.0]) / 3.0
-    cross = np.array([[0, -k[2], k[1]], [k[2], 0, -k[0]], [-k[1], k[0], 0]])
-    return np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
 
 
 # -- hardening --------------------------------------------------------------------------------------------------------
@@ -247,25 +218,6 @@ def test_cyclic_shear_flows_at_the_yield_stress():
 
 
 # -- motions ----------------------------------------------------------------------------------------------------------
-
-
-def ring(n=12):
-    """A ring of square hexahedra, mean radius 20 mm."""
-    angles = 2 * np.pi * np.arange(n) / n
-    corners = [(0.017, -0.003), (0.023, -0.003), (0.023, 0.003), (0.017, 0.003)]
-    points = np.array([[r * np.cos(a), r * np.sin(a), z] for a in angles for r, z in corners])
-    first, after = 4 * np.arange(n)[:, None], 4 * ((np.arange(n) + 1) % n)[:, None]
-    corner = np.arange(4)
-    cells = np.concatenate([first + corner, after + corner], axis=1)
-    if np.linalg.det(points[cells[0, [1, 3, 4]]] - points[cells[0, 0]]) < 0:
-        cells = cells[:, [4, 5, 6, 7, 0, 1, 2, 3]]
-    return Plastic(Solid(points, cells, COPPER, formulation="mean-dilatation"), LINE)
-
-
-def spinning(part, speed=14000.0):
-    system = system_of(part)
-    v = np.cross([0.0, 0.0, speed], part.solid.points)
-    return system, system.state(part.solid.points, v)
 
 
 def test_a_spinning_ring_that_flows_conserves_what_it_should():

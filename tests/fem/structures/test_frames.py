@@ -158,10 +158,7 @@ def test_what_is_wrong_is_refused(make, message):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda s, q: sx.equilibria.equilibrium_path(s, q),
         lambda s, q: sx.equilibria.relative_equilibrium(s, q, [0.0, 0.0, 1.0]),
-        lambda s, q: sx.modes.complex_modes(s, s.state(q), 2),
-        lambda s, q: sx.modes.frequency_response(s, s.state(q), [1.0]),
     ],
 )
 def test_what_cannot_keep_frames_rigid_refuses_them(call):

@@ -1,0 +1,11 @@
+"""Gradients: how much the results of a run change with what it depends on."""
+
+from symplex.base.lazy import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        ".adjoint": ("gradient", "RunGradient"),
+        ".tangents": ("tangent", "RunTangent"),
+    },
+)

@@ -1,0 +1,7 @@
+"""Gradients: how much the results of a run change with what it depends on."""
+
+# Made by tests/write_stubs.py.
+from symplex.gradients.adjoint import RunGradient as RunGradient
+from symplex.gradients.adjoint import gradient as gradient
+from symplex.gradients.tangents import RunTangent as RunTangent
+from symplex.gradients.tangents import tangent as tangent

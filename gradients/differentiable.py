@@ -1,0 +1,204 @@
+"""Which runs have derivatives, and the steps that they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
+from symplex.fem.actions.increment_load import IncrementLoad
+from symplex.fem.actions.loads import ProportionalLoad
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.energies.differentiable_load import DifferentiableLoad
+from symplex.fem.system import State, System
+from symplex.gradients.linear_steps import (
+    ExplicitLinearStep,
+    ForcesAtPoint,
+    ForcesOnStep,
+    ImplicitLinearStep,
+    LinearStep,
+    Solvers,
+    Step,
+    StepForces,
+)
+from symplex.time.composition import Composition, substeps
+from symplex.time.explicit.newmark import Newmark
+from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
+from symplex.time.integrator import FixedStepIntegrator, Integrator
+from symplex.time.motion import FixedStepMotion
+from symplex.time.trajectory import common_divisor
+
+_METHODS = (
+    "EnergyMomentum, Midpoint, VariationalMidpoint, Newmark, HilberHughesTaylor, GeneralizedAlpha, and compositions of "
+    "these"
+)
+
+
+class DifferentiableRun:
+    """A run whose steps can be linearised.
+
+    Parameters
+    ----------
+    who : str
+        For messages.
+    system : System
+    state : State
+        Where it begins.
+    method : Integrator
+    times : float64 [T]
+        In s, of the samples.
+
+    Attributes
+    ----------
+    method : FixedStepIntegrator
+        With the step that divides the times.
+    carries : bool
+        Whether accelerations are carried by the method, rather than those of positions and velocities.
+
+    Raises
+    ------
+    InvalidArgument
+        If the times do not ascend.
+    InvalidSystem
+        If the method or a part of the system is not differentiable.
+    """
+
+    def __init__(self, who: str, system: System, state: State, method: Integrator, times: Array):
+        self.system, self._who, self._solvers = system, who, Solvers(system)
+        if times.ndim != 1 or not len(times) or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
+            raise InvalidArgument(f"{who}: times must be finite numbers in ascending order.")
+        if times[0] < state.t:
+            raise InvalidArgument(f"{who}: times must not be before the start at {state.t:g} s, got {times[0]:g} s.")
+        self.times, self._start = times, state
+        inner = method.integrator if isinstance(method, Composition) else method
+        require_differentiable(who, system, method, inner)
+        interval = common_divisor(times, state.t)
+        self.method: Any = method if interval is None else method.fit(system, state, interval)
+        self._parts = substeps(method.order, method.scheme) if isinstance(method, Composition) else [1.0]
+        inner = self.method.integrator if isinstance(method, Composition) else self.method
+        self._scheme = None if isinstance(inner, Newmark) and inner.explicit else inner.scheme
+        self.carries = self._scheme is None or self._scheme(1.0).carries
+
+    def begin(self) -> FixedStepMotion:
+        """Return the motion at its start."""
+        return self.method.start(self.system, self._start)
+
+    def resume(self, checkpoint: Mapping[str, np.ndarray]) -> FixedStepMotion:
+        """Return the motion at a checkpoint."""
+        return self.method.resume(self.system, checkpoint)
+
+    def samples(self, motion: FixedStepMotion) -> list[int]:
+        """Return the numbers [T] of the steps after which the samples are.
+
+        Raises
+        ------
+        StepFailed
+            If a time is no whole number of steps away.
+        """
+        steps = (self.times - motion.t0) / motion.dt
+        numbers = np.rint(steps)
+        off = np.flatnonzero(np.abs(steps - numbers) > 1e-6)
+        if len(off):
+            raise StepFailed(
+                f"{self._who}: t = {self.times[off[0]]:.9g} s is {steps[off[0]]:.9g} steps of dt = {motion.dt:.6g} s "
+                "after the start, not an integer. Take times that divide evenly."
+            )
+        return numbers.astype(int).tolist()
+
+    def steps(self, motion: FixedStepMotion) -> Iterator[Sequence[Step]]:
+        """Take one step of the motion after the other, and yield the parts of each, by composition or cutback."""
+        parts = self._parts
+        inner = getattr(motion, "inner", motion)
+        begun: list[tuple[float, float, dict[str, Array]]] = []
+
+        def watch(t: float, h: float) -> None:
+            begun.append((t, h, _moving(inner)))
+
+        if isinstance(inner, ImplicitMotion):
+            inner.watched = watch
+        while True:
+            t, h, taken, start = motion.t, motion.dt, [], 0.0
+            for part in parts:
+                before = _moving(inner)
+                begun.clear()
+                if len(parts) == 1:
+                    motion.advance(motion.t0 + (motion.n + 1) * h)
+                else:
+                    inner.substep(t + start * h, part * h)
+                solved = begun or [(t + start * h, part * h, before)]
+                ends = [one for _, _, one in solved[1:]] + [_moving(inner)]
+                taken += [self._step(*one, end) for one, end in zip(solved, ends, strict=True)]
+                start += part
+            if len(parts) > 1:
+                motion.n += 1
+                motion.observe(motion.t)
+            yield taken
+
+    def _step(self, t: float, h: float, before: Mapping[str, Array], after: Mapping[str, Array]) -> Step:
+        """Return a step between two sets of arrays."""
+        dq, own = after["q"] - before["q"], before.get("own_a", before["a"])
+        a1 = after["a"] if self.carries else self._end_acceleration(h, dq, before)
+        return Step(t, h, before["q"], before["v"], before["a"], own, after["q"], a1)
+
+    def _end_acceleration(self, h: float, dq: Array, before: Mapping[str, Array]) -> Array:
+        """Return −M⁻¹F of an implicit step, by its equations."""
+        assert self._scheme is not None, "it is implicit"
+        scheme = self._scheme(h)
+        by = scheme.by_v * before["v"] + scheme.by_a * before["a"] + scheme.by_own * before.get("own_a", before["a"])
+        return np.where(self.system.fixed, 0.0, (scheme.inertia * dq - by) / scheme.impulse)
+
+    def linearised(self, step: Step) -> tuple[LinearStep, StepForces]:
+        """Return a step, linearised, and its forces as a function of a system."""
+        if self._scheme is None:
+            seen = step.v0 + step.h * step.a0
+            return ExplicitLinearStep(self.system, step), ForcesAtPoint(step.t + step.h, step.q1, seen)
+        scheme = self._scheme(step.h)
+        return ImplicitLinearStep(self.system, self._solvers, scheme, step), ForcesOnStep(scheme, step)
+
+
+def _moving(motion: FixedStepMotion) -> dict[str, Array]:
+    """Return copies of the arrays of a motion that steps depend on."""
+    return {name: array.copy() for name, array in motion.arrays().items() if name in ("q", "v", "a", "own_a")}
+
+
+def require_differentiable(who: str, system: System, method: Integrator, inner: Integrator) -> None:
+    """Check that a method has steps with derivatives, and that all parts of a system have.
+
+    Raises
+    ------
+    InvalidSystem
+        If one has not; with its name.
+    """
+    name = type(method).__name__
+    of_newmark = isinstance(inner, Newmark)
+    if not (of_newmark or isinstance(inner, ImplicitIntegrator)) or not isinstance(method, FixedStepIntegrator):
+        raise InvalidSystem(f"{who}: {name} has no derivatives here. Use one of {_METHODS}.")
+    if not (of_newmark and inner.explicit) and inner.scheme(1.0).impulse == 0.0:  # pyright: ignore[reportAttributeAccessIssue]
+        raise InvalidSystem(f"{who}: Midpoint with alpha = 1 has no derivatives here. Take alpha = 0.5.")
+    if isinstance(method, Composition):
+        if method.scheme == "blanes-moan":
+            raise InvalidSystem(f"{who}: the scheme 'blanes-moan' has no derivatives here. Take 'kahan-li'.")
+        if system.changing:
+            found = next(iter(system.changing))
+            raise InvalidSystem(
+                f"{who}: a Composition has no derivatives where stencils change, as those of energy '{found}'. Use "
+                f"{inner.name}."
+            )
+    if system.frames is not None:
+        raise InvalidSystem(
+            f"{who}: runs with frames (beams, shells, rigid bodies as frames), of which the system has "
+            f"{len(system.frames)}, have no derivatives."
+        )
+    if system.inelastic:
+        found = next(iter(system.inelastic))
+        raise InvalidSystem(f"{who}: the internal variables of '{found}' have no derivatives.")
+    if system.massless.any():
+        raise InvalidSystem(f"{who}: nodes without mass, {int(system.massless.sum())} here, have no derivatives.")
+    for name, load in system.loads.items():
+        if not isinstance(load, DifferentiableLoad | IncrementLoad | ProportionalLoad):
+            raise InvalidSystem(
+                f"{who}: load '{name}' ({type(load).__name__}) has no derivatives. Make it a DifferentiableLoad, or a "
+                "NodalLoad if it depends on time only."
+            )

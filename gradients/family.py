@@ -1,0 +1,191 @@
+"""Systems that depend on parameters: those at neighbouring parameters, and derivatives of what they compute.
+
+A parameter is whatever the function that builds a system makes of a number. Derivatives of forces, masses and starts by
+parameters are differences *of single evaluations at one state*, never of runs: with systems at p ± δ and p ± 2δ
+
+    ∂g/∂p ≈ [g(p − 2δ) − 8 g(p − δ) + 8 g(p + δ) − g(p + 2δ)]/(12 δ),
+
+exact but for rounding where g is a polynomial in p of degree four or less, as forces are in moduli, densities, damping
+and penalty stiffness, and in error by δ⁴ otherwise. Only the parts of a system that depend on p are evaluated.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from symplex.base.arguments import described
+from symplex.errors import InvalidArgument, InvalidSystem
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.system import State, System
+
+# What a function returns for parameters p [k].
+Build = Callable[[Array], tuple[System, State]]
+
+STEP = 3e-4  # δ of a parameter of scale 1: truncation some 1e-14 of smooth functions, rounding some 1e-12
+WEIGHTS = ((-2.0, 1.0 / 12.0), (-1.0, -8.0 / 12.0), (1.0, 8.0 / 12.0), (2.0, -1.0 / 12.0))
+
+
+@dataclass(frozen=True)
+class Changed:
+    """The names of the parts of a system that depend on a parameter.
+
+    Attributes
+    ----------
+    energies, loads : frozenset of str
+    """
+
+    energies: frozenset[str]
+    loads: frozenset[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.energies or self.loads)
+
+
+class Family:
+    """The systems and starts that a function builds of parameters, at given ones and next to them.
+
+    Parameters
+    ----------
+    build : callable
+        Returns a system and a state for parameters p [k].
+    p : float64 [k]
+    scales : float64 [k], optional
+        How much of each parameter is a considerable change; default: its size.
+    who : str
+        For messages.
+
+    Attributes
+    ----------
+    p, scales : float64 [k]
+    system : System
+    state : State
+    dq, dv : float64 [n, dim, k]
+        Derivatives of the start.
+    masses : float64 [n, k] or None
+        Derivatives of lumped masses, if any depend on a parameter.
+
+    Raises
+    ------
+    InvalidArgument
+        If parameters or scales are no numbers, or the function builds something else.
+    InvalidSystem
+        If a parameter changes how many nodes there are, which coordinates are fixed, or the motion of a support.
+    """
+
+    def __init__(self, build: Build, p: ArrayLike, scales: ArrayLike | None = None, who: str = "tangent"):
+        self._build, self._who = build, who
+        self.p = _numbers(who, "parameters", p)
+        self.scales = np.abs(self.p) if scales is None else _numbers(who, "scales", scales)
+        if self.scales.shape != self.p.shape:
+            raise InvalidArgument(f"{who}: scales must have shape {self.p.shape}, got {self.scales.shape}.")
+        for j, scale in enumerate(self.scales):
+            if not scale > 0.0:
+                raise InvalidArgument(
+                    f"{who}: the scale of parameter {j} must be positive, got {scale:g}. Give scales: how much of each "
+                    "parameter is a considerable change."
+                )
+        self.system, self.state = self._built(self.p)
+        self.deltas = STEP * self.scales
+        self.neighbours: list[list[tuple[float, System, State]]] = []
+        self.changed: list[Changed] = []
+        parts = _pickles(self.system)
+        for j, delta in enumerate(self.deltas):
+            self.neighbours.append([])
+            energies: set[str] = set()
+            loads: set[str] = set()
+            for at, weight in WEIGHTS:
+                p = self.p.copy()
+                p[j] += at * delta
+                system, state = self._built(p)
+                self._require_alike(j, system, state)
+                self.neighbours[j].append((weight / delta, system, state))
+                for (kind, name), part in _pickles(system).items():
+                    if part is None or part != parts.get((kind, name)):
+                        (energies if kind == "energy" else loads).add(name)
+            self.changed.append(Changed(frozenset(energies), frozenset(loads)))
+        shape = (*self.state.q.shape, len(self.p))
+        self.dq, self.dv = np.zeros(shape), np.zeros(shape)
+        masses = np.zeros((self.system.n_nodes, len(self.p)))
+        for j, some in enumerate(self.neighbours):
+            for weight, system, state in some:
+                self.dq[..., j] += weight * (state.q - self.state.q)
+                self.dv[..., j] += weight * (state.v - self.state.v)
+                if system.is_lumped:
+                    masses[:, j] += weight * (np.asarray(system.mass) - np.asarray(self.system.mass))
+        self.masses = masses if masses.any() else None
+
+    def __len__(self) -> int:
+        return len(self.p)
+
+    def _built(self, p: Array) -> tuple[System, State]:
+        built: Any = self._build(p.copy())
+        if not (
+            isinstance(built, tuple)
+            and len(built) == 2
+            and isinstance(built[0], System)
+            and isinstance(built[1], State)
+        ):
+            raise InvalidArgument(
+                f"{self._who}: build must return a System and a State for parameters; it returns {described(built)}."
+            )
+        return built
+
+    def _require_alike(self, j: int, system: System, state: State) -> None:
+        """Check that only what can be differentiated depends on parameter j."""
+        here = self.system
+        if state.q.shape != self.state.q.shape:
+            what = f"the number of nodes, {len(self.state.q)} or {len(state.q)}"
+        elif not np.array_equal(system.fixed, here.fixed):
+            what = "which coordinates are fixed"
+        elif system.energies.keys() != here.energies.keys() or system.loads.keys() != here.loads.keys():
+            what = "which energies and loads there are"
+        elif _pickled(dict(system.moving.motions)) != _pickled(dict(here.moving.motions)):
+            what = "the motion of a support"
+        elif not system.is_lumped and (system.mass != here.mass).nnz:
+            what = "a consistent mass; take lumped masses"
+        elif state.t != self.state.t:
+            what = "the time of the start"
+        else:
+            return
+        raise InvalidSystem(f"{self._who}: parameter {j} changes {what}; there is no derivative by it.")
+
+    def slope(self, j: int, evaluate: Callable[[System], Array]) -> Array:
+        """Return the derivative by parameter j of what a function of a system returns."""
+        total: Array | float = 0.0
+        for weight, system, _ in self.neighbours[j]:
+            if system.changing:
+                system.list_positions = self.system.list_positions
+            found: list[Array] = []
+            system.covering(lambda system=system, found=found: found.append(evaluate(system)))
+            total = total + weight * found[-1]
+        return np.asarray(total)
+
+
+def _numbers(who: str, what: str, given: ArrayLike) -> Array:
+    """Return numbers [k] as an array."""
+    try:
+        found = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidArgument(f"{who}: {what} must be numbers, got {described(given)}.") from None
+    if found.ndim != 1 or not len(found) or not np.isfinite(found).all():
+        raise InvalidArgument(f"{who}: {what} must be finite numbers in a row, got {described(given)}.")
+    return found
+
+
+def _pickles(system: System) -> Mapping[tuple[str, str], bytes | None]:
+    """Return what the energies and loads of a system are made of, by kind and name; None of what cannot be told."""
+    found = {("energy", name): _pickled(energy) for name, energy in system.energies.items()}
+    return found | {("load", name): _pickled(load) for name, load in system.loads.items()}
+
+
+def _pickled(part: object) -> bytes | None:
+    try:
+        return pickle.dumps(part, 4)
+    except Exception:  # whatever a user's own part raises: it counts as one that depends on the parameter
+        return None

@@ -1,0 +1,354 @@
+"""Steps of integrators, linearised: how small changes of state and forces go through a step, forwards and backwards.
+
+An implicit step by its `Scheme`, of any member of the families, is for changes δ of its start
+
+    K δΔ = M w − impulse (B δq0 + g),  w = by_v δv0 + by_a δa0 + by_own δα0,
+    K = inertia M + impulse ∂F/∂q1,    B = ∂F/∂q0 + ∂F/∂q1,
+    δa1 = (inertia δΔ − w)/impulse
+
+with Δ = q1 − q0, F the forces of the step, g what parameters change of them at fixed positions (with δM a1), and δα1,
+δv1 as the scheme has them. Backwards the transposes are taken in the opposite order.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+import scipy.sparse as sp
+
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.pattern import Array, Pattern
+from symplex.fem.system import System
+from symplex.time.implicit.scheme import Scheme, own_at_end
+from symplex.time.solvers.linear import linear_solver
+from symplex.time.solvers.linear_solver import LinearSolver
+
+_TOLERANCE = 1e-13  # of linear solutions by iterations
+
+
+class Variation(NamedTuple):
+    """Changes of a state, or derivatives by it: of positions, velocities, accelerations and those of the method itself.
+
+    Each is float64 [n, dim, k] for k directions, or numbers that are differentiated.
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    own: Array
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step that was taken.
+
+    Attributes
+    ----------
+    t, h : float
+        Where it begins, and its size, in s.
+    q0, v0, own0, q1, a1 : float64 [n, dim]
+        Positions, velocities and accelerations that the method carries at its start; positions at its end, and the
+        accelerations M⁻¹F there, in m, m/s, m/s².
+    a0 : float64 [n, dim]
+        The accelerations at its start.
+    """
+
+    t: float
+    h: float
+    q0: Array
+    v0: Array
+    a0: Array
+    own0: Array
+    q1: Array
+    a1: Array
+
+
+class Solvers:
+    """Linear solvers for matrices of a system, and transposed ones, kept as long as its pattern stays."""
+
+    def __init__(self, system: System):
+        self._system = system
+        self._pattern: Pattern | None = None
+
+    def _take_pattern(self) -> Pattern:
+        pattern = self._system.pattern
+        if pattern is not self._pattern:
+            self._pattern, self._solvers = pattern, {}
+            size = len(pattern.indices)
+            numbers = sp.csr_array((np.arange(size) + 1, pattern.indices, pattern.indptr), shape=(pattern.n_nodes,) * 2)
+            transposed = sp.csr_array(numbers.T)
+            transposed.sort_indices()
+            self._transposed = transposed.data - 1  # the place of block (b, a) for each (a, b)
+        return pattern
+
+    def transposed(self, blocks: Array) -> Array:
+        """Return the blocks [nnz, dim, dim] of the transposed matrix."""
+        self._take_pattern()
+        return np.ascontiguousarray(blocks[self._transposed].swapaxes(1, 2))
+
+    def solve(self, blocks: Array, b: Array, q: Array, transposed: bool) -> Array:
+        """Return the solutions [n, dim, k] of the matrix with blocks [nnz, dim, dim], or its transpose."""
+        pattern, dim = self._take_pattern(), blocks.shape[1]
+        if "one" not in self._solvers:
+            self._solvers["one"] = linear_solver("auto", pattern, dim)
+        solver: LinearSolver = self._solvers["one"]
+        solver.begin()
+        solver.update(self.transposed(blocks) if transposed else blocks, False, q)
+        return np.stack([solver.solve(np.ascontiguousarray(b[..., j]), _TOLERANCE) for j in range(b.shape[2])], axis=2)
+
+
+class LinearStep(ABC):
+    """A step, linearised at what it was."""
+
+    @abstractmethod
+    def forward(self, d: Variation, g: Array) -> Variation:
+        """Return the changes at its end for those d at its start, and changes g [n, dim, k] in N of its forces.
+
+        The forces are ∇V − f, and δM a1.
+        """
+
+    @abstractmethod
+    def backward(self, adjoint: Variation) -> tuple[Variation, Array]:
+        """Return the derivatives by the start from those by the end, and those by changes g of its forces."""
+
+
+def applied(system: System, x: Array) -> Array:
+    """Return M x [n, dim, k]."""
+    if system.is_lumped:
+        return np.asarray(system.mass)[:, None, None] * x
+    return (system.mass @ x.reshape(len(x), -1)).reshape(x.shape)
+
+
+def accelerated(system: System, force: Array) -> Array:
+    """Return M⁻¹ force [n, dim, k], zero at fixed coordinates."""
+    force = np.where(system.fixed[..., None], 0.0, force)
+    return np.stack([system.accelerations(np.ascontiguousarray(force[..., j])) for j in range(force.shape[2])], axis=2)
+
+
+class _Matrix:
+    """A matrix on the pattern of a system, and its products with [n, dim, k]."""
+
+    def __init__(self, system: System, blocks: Array):
+        self.blocks = blocks
+        self._matrix = system.pattern.matrix(blocks)
+
+    def times(self, x: Array) -> Array:
+        return (self._matrix @ x.reshape(-1, x.shape[2])).reshape(x.shape)
+
+    def transposed_times(self, x: Array) -> Array:
+        return (self._matrix.T @ x.reshape(-1, x.shape[2])).reshape(x.shape)
+
+
+class StepForces(ABC):
+    """The forces ∇V − f of a step as a function of a system, at the positions and velocities of the step."""
+
+    @abstractmethod
+    def of(self, system: System, energies: Container[str], loads: Container[str]) -> Array:
+        """Return those [n, dim] in N of some energies and loads of a system."""
+
+    @abstractmethod
+    def local(self, system: System, energy: str) -> Array:
+        """Return those [m, k, dim] in N of the local energies of one energy."""
+
+
+@final
+class ForcesAtPoint(StepForces):
+    """Forces at one time, positions and velocities [n, dim]."""
+
+    def __init__(self, t: float, q: Array, v: Array):
+        self._t, self._q, self._v = t, q, v
+
+    def of(self, system: System, energies: Container[str], loads: Container[str]) -> Array:
+        """Return ∇V − f [n, dim]."""
+        out = system.assembled(forms.GRADIENT, self._q, among=energies)
+        for name, load in system.loads.items():
+            if name in loads:
+                out -= load(self._t, self._q, self._v)
+        return out
+
+    def local(self, system: System, energy: str) -> Array:
+        """Return ∂φ/∂x [m, k, dim]."""
+        part = system.energies[energy]
+        return part.gradient(self._q[part.nodes])
+
+
+@final
+class ForcesOnStep(StepForces):
+    """Forces of an implicit step, by its scheme."""
+
+    def __init__(self, scheme: Scheme, step: Step):
+        self._scheme, self._step = scheme, step
+        self.seen = seen_by_loads(scheme, step)
+
+    def of(self, system: System, energies: Container[str], loads: Container[str]) -> Array:
+        """Return G − f [n, dim]."""
+        scheme, step = self._scheme, self._step
+        if scheme.discrete:
+            out = system.assembled(forms.DISCRETE_GRADIENT, step.q0, step.q1, among=energies)
+        else:
+            out = system.assembled(forms.GRADIENT, step.q0 + scheme.alpha * (step.q1 - step.q0), among=energies)
+        t, q, v = self.seen
+        for name, load in system.loads.items():
+            if name in loads:
+                out -= system.load_over(load, t, (step.q0, step.q1), v) if scheme.discrete else load(t, q, v)
+        return out
+
+    def local(self, system: System, energy: str) -> Array:
+        """Return ∂φ/∂x, or the discrete gradients, [m, k, dim]."""
+        scheme, step, part = self._scheme, self._step, system.energies[energy]
+        x0, x1 = step.q0[part.nodes], step.q1[part.nodes]
+        return part.discrete_gradient(x0, x1) if scheme.discrete else part.gradient(x0 + scheme.alpha * (x1 - x0))
+
+
+def seen_by_loads(scheme: Scheme, step: Step) -> tuple[float, Array, Array]:
+    """Return the time, positions and velocities at which an implicit step evaluates loads."""
+    dq = step.q1 - step.q0
+    v = scheme.rate * dq
+    if scheme.carries:
+        v += scheme.seen_v * step.v0 + scheme.seen_own * step.own0
+    return step.t + scheme.seen * scheme.h, step.q0 + scheme.seen * dq, v
+
+
+@final
+class ImplicitLinearStep(LinearStep):
+    """A step of an implicit method, which its scheme describes."""
+
+    def __init__(self, system: System, solvers: Solvers, scheme: Scheme, step: Step):
+        self._system, self._solvers, self._scheme, self._step = system, solvers, scheme, step
+        self._free = ~system.fixed[..., None]
+        system.covering(self._assemble)
+
+    def _assemble(self) -> None:
+        system, scheme, step = self._system, self._scheme, self._step
+        if scheme.discrete:
+            by_end = system.discrete_hessian_blocks(step.q0, step.q1)
+            by_start = system.discrete_hessian_blocks(step.q1, step.q0)
+        else:
+            hessian = system.hessian_blocks(step.q0 + scheme.alpha * (step.q1 - step.q0))
+            by_end, by_start = scheme.alpha * hessian, (1.0 - scheme.alpha) * hessian
+        self._by_v: _Matrix | None = None
+        if system.differentiable_loads:
+            t, q, v = seen_by_loads(scheme, step)
+            ends = (step.q0, step.q1) if scheme.discrete else None
+            swapped = (step.q1, step.q0) if scheme.discrete else None
+            system.add_load_derivatives(t, q, v, -scheme.seen, -scheme.rate, by_end, ends)
+            system.add_load_derivatives(t, q, v, scheme.seen - 1.0, scheme.rate, by_start, swapped)
+            if scheme.carries:
+                by_v = np.zeros_like(by_end)
+                system.add_load_derivatives(t, q, v, 0.0, 1.0, by_v, ends)
+                self._by_v = _Matrix(system, by_v)
+        self._by_ends = _Matrix(system, by_start + by_end)
+        self._blocks = self._equations(by_end)
+
+    def _equations(self, by_end: Array) -> Array:
+        """Return the blocks of K, those of the masses where fixed."""
+        system, scheme, pattern = self._system, self._scheme, self._system.pattern
+        masses = scheme.inertia * system.mass_values
+        blocks = scheme.impulse * by_end
+        for i in range(system.dim):
+            blocks[:, i, i] += masses
+        blocks[pattern.held(system.fixed)] = 0.0
+        diagonal = pattern.diagonal()
+        for i in range(system.dim):
+            held = system.fixed[:, i]
+            blocks[diagonal[held], i, i] = masses[diagonal[held]]
+        return blocks
+
+    def forward(self, d: Variation, g: Array) -> Variation:
+        """Return the changes at its end."""
+        system, scheme, free = self._system, self._scheme, self._free
+        w = scheme.by_v * d.v + scheme.by_a * d.a + scheme.by_own * d.own
+        forces = self._by_ends.times(d.q) + g
+        if self._by_v is not None:
+            forces -= self._by_v.times(scheme.seen_v * d.v + scheme.seen_own * d.own)
+        rhs = np.where(free, applied(system, w) - scheme.impulse * forces, 0.0)
+        dq = self._solvers.solve(self._blocks, rhs, self._step.q1, False)
+        a = np.where(free, (scheme.inertia * dq - w) / scheme.impulse, 0.0)
+        own = own_at_end(scheme, a, d.a, d.own)
+        v = d.v + scheme.h * ((1.0 - scheme.gamma) * d.own + scheme.gamma * own)
+        return Variation(d.q + dq, v, a, own)
+
+    def backward(self, adjoint: Variation) -> tuple[Variation, Array]:
+        """Return the derivatives by the start, and by the forces."""
+        system, scheme, free = self._system, self._scheme, self._free
+        by_own = adjoint.own + scheme.h * scheme.gamma * adjoint.v
+        by_a = np.where(free, adjoint.a + scheme.own_a1 * by_own, 0.0)
+        by_dq = np.where(free, adjoint.q + scheme.inertia / scheme.impulse * by_a, 0.0)
+        mu = np.where(free, self._solvers.solve(self._blocks, by_dq, self._step.q1, True), 0.0)
+        by_w = applied(system, mu) - by_a / scheme.impulse
+        by_g = -scheme.impulse * mu
+        q = adjoint.q + self._by_ends.transposed_times(by_g)
+        v = adjoint.v + scheme.by_v * by_w
+        a = scheme.by_a * by_w + scheme.own_a0 * by_own
+        own = scheme.by_own * by_w + scheme.own_own * by_own + scheme.h * (1.0 - scheme.gamma) * adjoint.v
+        if self._by_v is not None:
+            by_seen = -self._by_v.transposed_times(by_g)
+            v += scheme.seen_v * by_seen
+            own += scheme.seen_own * by_seen
+        return Variation(q, v, a, own), by_g
+
+
+@final
+class LinearAccelerations:
+    """Accelerations M⁻¹(f − ∇V) at a state, linearised."""
+
+    def __init__(self, system: System, t: float, q: Array, v: Array):
+        self._system = system
+        self.at = t, q, v
+        system.covering(self._assemble)
+
+    def _assemble(self) -> None:
+        system, (t, q, v) = self._system, self.at
+        blocks = system.hessian_blocks(q)
+        self._by_v: _Matrix | None = None
+        if system.differentiable_loads:
+            system.add_load_derivatives(t, q, v, -1.0, 0.0, blocks)
+            by_v = np.zeros_like(blocks)
+            system.add_load_derivatives(t, q, v, 0.0, -1.0, by_v)
+            self._by_v = _Matrix(system, by_v)
+        self._by_q = _Matrix(system, blocks)
+
+    def forward(self, q: Array, v: Array, g: Array) -> Array:
+        """Return the changes [n, dim, k] for those of positions, velocities and forces."""
+        forces = self._by_q.times(q) + g
+        if self._by_v is not None:
+            forces += self._by_v.times(v)
+        return accelerated(self._system, -forces)
+
+    def backward(self, a: Array) -> tuple[Array, Array, Array]:
+        """Return the derivatives by positions, velocities and forces from those by accelerations."""
+        by_g = -accelerated(self._system, a)
+        by_v = np.zeros_like(a) if self._by_v is None else self._by_v.transposed_times(by_g)
+        return self._by_q.transposed_times(by_g), by_v, by_g
+
+
+@final
+class ExplicitLinearStep(LinearStep):
+    """A step of explicit Newmark: kick, drift, forces, kick; loads see the velocities v0 + h a0."""
+
+    def __init__(self, system: System, step: Step):
+        self._h = step.h
+        self._free = ~system.fixed[..., None]
+        self._end = LinearAccelerations(system, step.t + step.h, step.q1, step.v0 + step.h * step.a0)
+
+    def forward(self, d: Variation, g: Array) -> Variation:
+        """Return the changes at its end."""
+        h = self._h
+        middle = d.v + 0.5 * h * d.a
+        q = d.q + h * middle
+        a = self._end.forward(q, d.v + h * d.a, g)
+        return Variation(q, middle + 0.5 * h * a, a, a)
+
+    def backward(self, adjoint: Variation) -> tuple[Variation, Array]:
+        """Return the derivatives by the start, and by the forces."""
+        h = self._h
+        a1 = adjoint.a + adjoint.own + 0.5 * h * adjoint.v
+        by_q, by_seen, by_g = self._end.backward(np.where(self._free, a1, 0.0))
+        q = adjoint.q + by_q
+        middle = adjoint.v + h * q
+        a = np.where(self._free, 0.5 * h * middle + h * by_seen, 0.0)
+        return Variation(q, middle + by_seen, a, np.zeros_like(a)), by_g

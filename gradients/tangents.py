@@ -1,0 +1,202 @@
+"""Tangents: derivatives of a run by a few parameters, carried forwards step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from symplex.base.arguments import checked, described
+from symplex.base.representation import Summarized
+from symplex.errors import InvalidArgument
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.system import State, System
+from symplex.gradients.differentiable import DifferentiableRun
+from symplex.gradients.family import WEIGHTS, Build, Family
+from symplex.gradients.linear_steps import ForcesAtPoint, LinearAccelerations, StepForces, Variation
+from symplex.time.integrator import Integrator
+
+_RELATIVE = 1e-5  # of the size of a system, by which positions are changed at most to differentiate what is observed
+
+Observe = Callable[[System, State], Any]
+
+
+@dataclass(frozen=True, repr=False)
+class RunTangent(Summarized):
+    """Numbers of a run at some times, and their derivatives by parameters.
+
+    Attributes
+    ----------
+    t : float64 [T]
+        Times in s.
+    values : float64 [T, m]
+        What was observed.
+    jacobian : float64 [T, m, k]
+        Derivatives of these by each of k parameters.
+    state : State
+        At the last time.
+    dq, dv : float64 [n, dim, k]
+        Derivatives of its positions and velocities.
+    """
+
+    t: Array
+    values: Array
+    jacobian: Array
+    state: State
+    dq: Array
+    dv: Array
+
+
+@partial(checked, but=("build", "observe", "parameters", "scales"))
+def tangent(
+    build: Build,
+    parameters: ArrayLike,
+    integrator: Integrator,
+    times: Array,
+    observe: Observe | None = None,
+    *,
+    scales: ArrayLike | None = None,
+) -> RunTangent:
+    """Return numbers of a run and their derivatives by a few parameters.
+
+    The run is that of `march`; each of its steps is linearised at the solution that it has found, so that derivatives
+    are those of the discrete motion, through contact and friction too. The step is that of the parameters given: where
+    ``dt="auto"`` would follow from them, it does not.
+
+    How forces, masses and starts depend on a parameter is found by differences of single evaluations at one state
+    (`symplex.gradients.family`), never of runs; so are derivatives of what is observed. Hessians are those that
+    energies have: in closed form, or of a user's own by differences of its gradient.
+
+    Parameters
+    ----------
+    build : callable
+        ``build(p)`` returns the `System` and the `State` at the start for parameters p [k]: moduli, densities,
+        stiffnesses, a spin, positions of nodes, anything that they are made of. What is not smooth in them, such as
+        numbers of nodes, has no derivative.
+    parameters : float64 [k]
+        p where derivatives are taken.
+    integrator : Integrator
+        `EnergyMomentum`, `Midpoint`, `VariationalMidpoint`, `Newmark`, `HilberHughesTaylor`, `GeneralizedAlpha`, or a
+        `Composition` of one.
+    times : float64 [T]
+        In s, ascending.
+    observe : callable, optional
+        ``observe(system, state)`` returns numbers [m] of a state, as of probes; default: all positions.
+    scales : float64 [k], optional
+        How much of each parameter is a considerable change; default: its size, which must not be zero then.
+
+    Returns
+    -------
+    RunTangent
+
+    Raises
+    ------
+    InvalidSystem
+        If the method or a part of the system has no derivatives, with its name.
+    InvalidArgument
+        If an argument is of another kind than described.
+    StepFailed
+        If a step cannot be taken.
+
+    Examples
+    --------
+    >>> def build(p):
+    ...     strain = sx.Solid(mesh.points, cells, sx.NeoHookean.from_young(p[0], 0.3, 1000.0))
+    ...     system = sx.System(mass, {"strain": strain})
+    ...     return system, system.state(mesh.points, v)
+    >>> found = sx.tangent(build, [1e6], sx.EnergyMomentum(1e-4), times, lambda system, state: state.q[tip])
+    >>> scipy.optimize.least_squares(lambda p: ..., jac=lambda p: ...)
+    """
+    family = Family(build, parameters, scales)
+    run = DifferentiableRun("tangent", family.system, family.state, integrator, np.asarray(times, float))
+    motion = run.begin()
+    samples = run.samples(motion)
+    d = initial_variation(family, motion.arrays()["a"])
+    values, jacobian, state = [], [], family.state
+    steps = run.steps(motion)
+    for number in samples:
+        while motion.n < number:
+            for step in next(steps):
+                linear, forces = run.linearised(step)
+                d = linear.forward(d, changes(family, forces, step.a1))
+        state = _state_of(motion)
+        if observe is None:
+            values.append(state.q.ravel())
+            jacobian.append(d.q.reshape(-1, len(family)).copy())
+            continue
+        a = d.a if run.carries else consistent_accelerations(family, state, d)
+        values.append(observed(observe, family.system, state))
+        jacobian.append(_observed_slopes(observe, family, state, d._replace(a=a)))
+    return RunTangent(run.times, np.array(values), np.array(jacobian), state, d.q, d.v)
+
+
+def _state_of(motion: Any) -> State:
+    """Return the present state of a motion."""
+    arrays = motion.arrays()
+    return State(motion.t, arrays["q"].copy(), arrays["v"].copy(), arrays["a"].copy())
+
+
+def changes(family: Family, forces: StepForces, a: Array) -> Array:
+    """Return how much parameters change ∇V − f + M a [n, dim, k] in N at fixed positions, velocities, accelerations."""
+    out = np.zeros((*a.shape, len(family)))
+    for j, changed in enumerate(family.changed):
+        if changed:
+            names = changed.energies, changed.loads
+            out[..., j] = family.slope(j, lambda system, names=names: forces.of(system, *names))
+        if family.masses is not None:
+            out[..., j] += family.masses[:, j, None] * a
+    return out
+
+
+def initial_variation(family: Family, a: Array) -> Variation:
+    """Return the derivatives of the start by parameters."""
+    state = family.state
+    d = Variation(family.dq, family.dv, np.zeros_like(family.dq), np.zeros_like(family.dq))
+    a = consistent_accelerations(family, State(state.t, state.q, state.v, a), d)
+    return d._replace(a=a, own=a.copy())
+
+
+def consistent_accelerations(family: Family, state: State, d: Variation) -> Array:
+    """Return the derivatives [n, dim, k] of the accelerations M⁻¹(f − ∇V) of a state."""
+    linear = LinearAccelerations(family.system, state.t, state.q, state.v)
+    return linear.forward(d.q, d.v, changes(family, ForcesAtPoint(*linear.at), state.a))
+
+
+def observed(observe: Observe, system: System, state: State) -> Array:
+    """Return what is observed, as numbers [m].
+
+    Raises
+    ------
+    InvalidArgument
+        If it is something else.
+    """
+    found = observe(system, state)
+    try:
+        numbers = np.atleast_1d(np.array(found, dtype=float))
+    except (TypeError, ValueError):
+        numbers = np.zeros((0, 0))
+    if numbers.ndim != 1 or not np.isfinite(numbers).all():
+        raise InvalidArgument(f"tangent: observe must return finite numbers [m], got {described(found)}.")
+    return numbers
+
+
+def _observed_slopes(observe: Observe, family: Family, state: State, d: Variation) -> Array:
+    """Return the derivatives [m, k] of what is observed: differences along the changes of the state and the system."""
+    size = float(np.ptp(state.q, axis=0).max()) or 1.0
+    columns = []
+    for j in range(len(family)):
+        far = float(np.abs(d.q[..., j]).max())
+        delta = min(family.deltas[j], _RELATIVE * size / far) if far > 0.0 else family.deltas[j]
+        total: Array | float = 0.0
+        for at, weight in WEIGHTS:
+            e = at * delta
+            q, v, a = state.q + e * d.q[..., j], state.v + e * d.v[..., j], state.a + e * d.a[..., j]
+            total = total + weight / delta * observed(observe, family.system, State(state.t, q, v, a))
+        if family.changed[j] or family.masses is not None:
+            total = total + family.slope(j, lambda system: observed(observe, system, state))
+        columns.append(total)
+    return np.column_stack(columns)

@@ -1,0 +1,156 @@
+"""Derivatives of the curves of a scenario by some of its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from symplex.base.arguments import is_real
+from symplex.base.columns import AXES
+from symplex.base.quantities import listed, shown
+from symplex.errors import ScenarioError, SymplexError
+from symplex.fem.energies.energy import Array
+from symplex.fem.system import State, System
+from symplex.gradients.tangents import RunTangent, tangent
+from symplex.scenario.scenario import Problem, Scenario
+from symplex.studies.convergence import value_at
+from symplex.time.trajectory import march
+
+_MOMENTA: dict[str, Callable[[System, State], Array]] = {
+    "momentum": lambda system, state: system.momentum(state),
+    "angular_momentum": lambda system, state: system.angular_momentum(state),
+}
+
+
+class KeyedRun:
+    """Runs of a scenario as a function of some of its numbers.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    keys : sequence of str
+        Of the numbers, as of `Scenario.with_values`.
+    columns : sequence of str
+        What is observed: ``PROBE.COLUMN``, ``kinetic``, ``total``, energies by name, ``momentum_x``, ….
+
+    Attributes
+    ----------
+    values : float64 [k]
+        The numbers in the scenario.
+    units : dict of str to str
+        Of the columns.
+    times : float64 [T]
+        In s, at which the scenario is sampled.
+
+    Raises
+    ------
+    ScenarioError
+        If a key has no number, or there is no such column.
+    """
+
+    def __init__(self, scenario: Scenario, keys: Sequence[str], columns: Sequence[str]):
+        self.scenario, self.keys, self.columns = scenario, list(keys), list(columns)
+        self.values = np.array([_number(scenario, key) for key in keys])
+        self.times = scenario.times
+        self._problems: dict[int, Problem] = {}
+        problem = scenario.build()
+        self.units = {column: _unit(problem, column) for column in columns}
+
+    def _build(self, p: Array) -> tuple[System, State]:
+        problem = self.problem(p)
+        self._problems[id(problem.system)] = problem
+        return problem.system, problem.state
+
+    def problem(self, p: Array) -> Problem:
+        """Return the problem with other numbers."""
+        return self.scenario.with_values(dict(zip(self.keys, map(float, p), strict=True))).build()
+
+    def _observe(self, system: System, state: State) -> Array:
+        return observed(self._problems[id(system)], system, state, self.columns)
+
+    def tangent(self, p: Array, scales: Array, end: float) -> RunTangent:
+        """Return the columns, and their derivatives by the numbers, up to a time in s."""
+        self._problems.clear()
+        method = self.problem(p).integrator
+        try:
+            return tangent(self._build, p, method, self._until(end), self._observe, scales=scales)
+        except ScenarioError:
+            raise
+        except SymplexError as error:
+            raise type(error)(f"{self.scenario.path.name}: {error}") from None
+        finally:
+            self._problems.clear()
+
+    def run(self, p: Array, end: float, dt_of: Array | None = None) -> Array:
+        """Return the columns [T, m] up to a time in s, with the step of other numbers."""
+        problem = self.problem(p)
+        method = problem.integrator if dt_of is None else self.problem(dt_of).integrator
+        states = march(problem.system, method, problem.state, self._until(end))
+        return np.array([observed(problem, problem.system, state, self.columns) for state in states])
+
+    def _until(self, end: float) -> Array:
+        """Return the times of samples up to the first one not before a time in s."""
+        return self.times[: int(np.searchsorted(self.times, end * (1.0 - 1e-9))) + 1]
+
+
+def _number(scenario: Scenario, key: str) -> float:
+    value = value_at(scenario, key)
+    if not is_real(value):
+        raise ScenarioError(
+            f"{scenario.path.name}: {key} is {shown(value)}, must be a number. Name a number of [define] that it is "
+            "made of."
+        )
+    return float(value)
+
+
+def observed(problem: Problem, system: System, state: State, columns: Sequence[str]) -> Array:
+    """Return the numbers [m] that columns name, of a state."""
+    found: dict[str, Mapping[str, float]] = {}
+    out = []
+    for column in columns:
+        source, _, name = column.rpartition(".")
+        if source not in found:
+            found[source] = _of_probe(problem, source, system, state) if source else _of_system(system, state)
+        out.append(found[source][name])
+    return np.array(out)
+
+
+def _of_probe(problem: Problem, name: str, system: System, state: State) -> dict[str, float]:
+    probes = next(built.probes for built in problem.probes if built.table.name == name)
+    return {column: value for probe in probes for column, value in probe.of(system, state).items()}
+
+
+def _of_system(system: System, state: State) -> dict[str, float]:
+    found: dict[str, float] = dict(system.energies_of(state))
+    for name, momentum in _MOMENTA.items():
+        found |= {f"{name}_{axis}": float(x) for axis, x in zip(AXES, momentum(system, state), strict=False)}
+    return found
+
+
+def _unit(problem: Problem, column: str) -> str:
+    """Return the unit of a column.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such column.
+    """
+    source = column.rpartition(".")[0]
+    if source:
+        known: dict[str, Any] = {
+            f"{built.table.name}.{one.name}": one.unit
+            for built in problem.probes
+            for probe in built.probes
+            for one in probe.columns
+        }
+    else:
+        there = _of_system(problem.system, problem.state)
+        known = {one.name: one.unit for one in problem.system.columns if one.name in there}
+    if column not in known:
+        raise ScenarioError(
+            f"{problem.scenario.path.name}: there is no column {shown(column)} that has derivatives; there are "
+            f"{listed(known)}."
+        )
+    return str(known[column])

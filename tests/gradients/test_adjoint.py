@@ -1,0 +1,92 @@
+"""Gradients by one run back, against tangents, which go forwards, and against differences of runs."""
+
+import numpy as np
+import pytest
+
+import symplex as sx
+from reference.impacts import CELLS, MESH, METHODS, PARAMETERS, thrown, truss
+from symplex.errors import InvalidArgument, InvalidSystem
+
+TIMES = np.array([0.0, 4e-3, 12e-3])
+WEIGHTS = np.random.default_rng(0).standard_normal((2, *MESH.points.shape))
+
+
+def cost(state):
+    by_q, by_v = WEIGHTS[0] * state.q, 1e-2 * WEIGHTS[1]
+    return float(np.sum(0.5 * by_q * state.q) + np.sum(by_v * state.v)), by_q, by_v
+
+
+@pytest.mark.parametrize("name", ["energy-momentum", "backward", "generalized-alpha", "explicit", "composition"])
+def test_gradients_are_those_of_tangents(name):
+    method = METHODS[name]
+    forwards = sx.tangent(thrown, PARAMETERS, method, TIMES, lambda system, state: cost(state)[0])
+    found = sx.gradient(thrown, PARAMETERS, method, TIMES, cost)
+    assert found.value == pytest.approx(forwards.values.sum(), rel=1e-13)
+    expected = forwards.jacobian[:, 0].sum(axis=0)
+    assert np.allclose(found.parameters, expected, rtol=2e-8, atol=0.0)
+
+
+@pytest.mark.parametrize("name", ["energy-momentum", "hht", "explicit"])
+def test_steps_that_are_taken_again_from_checkpoints_give_the_same_bits(name):
+    whole, again = (sx.gradient(thrown, PARAMETERS, METHODS[name], TIMES, cost, budget=b) for b in (1e9, 1e4))
+    assert np.array_equal(whole.parameters, again.parameters)
+    assert np.array_equal(whole.q0, again.q0)
+    assert np.array_equal(whole.v0, again.v0)
+
+
+@pytest.mark.parametrize("name", ["energy-momentum", "midpoint", "trapezoidal", "explicit"])
+def test_positions_velocities_masses_and_moduli_of_elements(name):
+    method, random = METHODS[name], np.random.default_rng(1)
+    system, state = thrown(PARAMETERS)
+    found = sx.gradient(thrown, PARAMETERS, method, TIMES, cost, factors=["block"])
+    moduli = random.random(len(CELLS))
+
+    def value(q, v, mass, factors):
+        parts = dict(system.energies)
+        lmbda, mu = PARAMETERS[0] * 0.3 / (1.3 * 0.4), 0.5 * PARAMETERS[0] / 1.3
+        for e, factor in enumerate(factors):
+            if factor:  # a part of one element, in addition
+                law = sx.NeoHookean(lmbda=factor * lmbda, mu=factor * mu, density=1000.0)
+                parts[f"element {e}"] = sx.Solid(MESH.points, CELLS[e : e + 1], law)
+        changed = sx.System(mass, parts, loads=system.loads)
+        return sum(cost(one)[0] for one in sx.march(changed, method, changed.state(q, v), TIMES))
+
+    nothing = np.zeros(len(CELLS))
+    given = {"q": state.q, "v": state.v, "mass": np.asarray(system.mass), "factors": nothing}
+    along = {"q": 1e-2 * WEIGHTS[1], "v": WEIGHTS[0], "mass": 0.1 * system.mass * random.random(len(system.mass))}
+    expected = {"q": np.sum(found.q0 * along["q"]), "v": np.sum(found.v0 * along["v"])}
+    expected["mass"] = np.sum(found.mass * along["mass"])
+    for what, direction in along.items():
+        errors = []
+        for h in (1e-3, 2e-4, 4e-5):
+            ends = [value(**given | {what: given[what] + s * h * direction}) for s in (1.0, -1.0)]
+            errors.append(abs((ends[0] - ends[1]) / (2.0 * h) / expected[what] - 1.0))
+        assert min(errors) < 1e-6, (what, errors)
+    # More of it only, as no modulus is negative: the slope at the start of a cubic.
+    h, weights = 2e-3, (-11.0, 18.0, -9.0, 2.0)
+    slope = sum(w * value(**given | {"factors": k * h * moduli}) for k, w in enumerate(weights)) / (6.0 * h)
+    assert slope == pytest.approx(
+        np.sum(found.factors["block"] * moduli), abs=1e-5 * np.abs(found.factors["block"]).sum()
+    )
+
+
+def test_growth_tells_of_unstable_motions():
+    def build(p):  # a mass that springs push away from a line: e^(t √(k/m))
+        spring = sx.Bars([[0, 1]], sx.measures.InverseDistance(p[0]), dim=2)
+        system = sx.System([1.0, 1.0], {"spring": spring}, dim=2)
+        return system, system.state([[-1.0, 0.0], [1.0, 0.0]], [[0.0, 0.3], [0.0, -0.3]])
+
+    def end(state):
+        return float(state.q[0, 0]), np.eye(2) * [[1.0], [0.0]], np.zeros((2, 2))
+
+    short, long = (sx.gradient(build, [1.0], sx.Newmark(1e-3), [t], end).growth for t in (0.1, 4.0))
+    assert short < 2.0 < long
+
+
+def test_what_is_wrong_is_refused():
+    p = [50.0, 1.1, 0.4, 0.3, 2.0, 0.3]
+    with pytest.raises(InvalidSystem, match=r"factors must be energies .*\['bars', 'gravity'\], got 'bar'"):
+        sx.gradient(truss, p, sx.Newmark(1e-3), [0.1], lambda state: (0.0, state.q, state.v), factors=["bar"])
+    for wrong in (lambda state: 1.0, lambda state: (1.0, state.q, 0.0), lambda state: ("x", state.q, state.v)):
+        with pytest.raises(InvalidArgument, match="cost must return a number and its derivatives"):
+            sx.gradient(truss, p, sx.Newmark(1e-3), [0.1], wrong)

@@ -1,0 +1,154 @@
+"""Derivatives of runs by parameters, against differences of runs: two-sided in the step of the differences."""
+
+import numpy as np
+import pytest
+
+import symplex as sx
+from reference.impacts import METHODS, NAMES, PARAMETERS, differences, thrown, truss
+from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
+
+TIMES = np.array([2e-3, 6e-3, 12e-3])
+
+
+def observe(system, state):
+    energies = system.energies_of(state)
+    return np.concatenate([state.q[[0, 5]].ravel(), state.v[2], [energies["total"], energies["block"]], state.a[3]])
+
+
+def run_of(build, method, times, observe):
+    def run(p):
+        system, state = build(p)
+        return np.array([observe(system, reached) for reached in sx.march(system, method, state, times)])
+
+    return run
+
+
+def relative(a, b):
+    """Return the largest difference of numbers [T, m], relative to the largest of each column."""
+    return float((np.abs(a - b) / np.abs(b).max(axis=0)).max())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_tangents_are_those_of_runs_through_an_oblique_impact_with_friction_and_damping(name):
+    method = METHODS[name]
+    run = run_of(thrown, method, TIMES, observe)
+    found = sx.tangent(thrown, PARAMETERS, method, TIMES, observe)
+    assert np.array_equal(found.values, run(PARAMETERS))
+    for j, parameter in enumerate(NAMES):
+        errors = [relative(found.jacobian[..., j], differences(run, PARAMETERS, j, r)) for r in (1e-4, 2e-5, 4e-6)]
+        # Differences err by the square of their step, by rounding over it, and where a contact switches within it.
+        assert min(errors) < 1e-6, (parameter, errors)
+
+
+@pytest.mark.parametrize("name", ["energy-momentum", "generalized-alpha", "explicit"])
+def test_differences_tend_to_tangents_with_the_square_of_their_step(name):
+    def flying(p):
+        return thrown([p[0], p[1], 1000.0, 1e-9, 0.3, 9.81, p[2], 2e-4])
+
+    p, method = np.array([1e5, 0.3, 40.0]), METHODS[name]
+    run = run_of(flying, method, TIMES, lambda system, state: state.q.ravel())
+    found = sx.tangent(flying, p, method, TIMES)
+    for j in range(3):
+        coarse, fine = (differences(run, p, j, r) for r in (4e-3, 2e-3))
+        errors = [np.abs(one - found.jacobian[..., j]).max() for one in (coarse, fine)]
+        assert 3.8 < errors[0] / errors[1] < 4.2
+        assert np.abs((4.0 * fine - coarse) / 3.0 - found.jacobian[..., j]).max() < 1e-3 * errors[1]
+
+
+def test_the_state_at_the_end_has_its_derivatives():
+    method = METHODS["midpoint"]
+    found = sx.tangent(thrown, PARAMETERS, method, TIMES)
+    assert np.array_equal(found.dq.reshape(-1, 8), found.jacobian[-1])
+    again = sx.tangent(thrown, PARAMETERS, method, TIMES, lambda system, state: state.v.ravel())
+    assert relative(again.jacobian[-1], found.dv.reshape(-1, 8)) < 1e-9
+
+
+@pytest.mark.parametrize("name", ["energy-momentum", "hht", "explicit"])
+def test_trusses_masses_drag_loads_and_positions(name):
+    p, method = np.array([50.0, 1.1, 0.4, 0.3, 2.0, 0.3]), METHODS[name]
+    times = [0.2, 0.4]
+    run = run_of(truss, method, times, lambda system, state: state.q.ravel())
+    found = sx.tangent(truss, p, method, times)
+    for j in range(len(p)):
+        coarse, fine = (differences(run, p, j, r) for r in (2e-3, 1e-3))
+        assert np.allclose((4.0 * fine - coarse) / 3.0, found.jacobian[..., j], rtol=0.0, atol=2e-8)
+
+
+def test_two_spinning_bodies_in_collision():
+    mesh = sx.box((0.1, 0.1, 0.1), (1, 1, 1))
+    n = len(mesh.points)
+    points = np.vstack([mesh.points, mesh.points + np.array([0.06, 0.04, 0.13])])
+    both = sx.Mesh(points, {"tetra": np.vstack([mesh.cells["tetra"], mesh.cells["tetra"] + n])})
+    surface = sx.contact.Surface.of(both)
+
+    def build(p):
+        strain = sx.Solid(points, both.cells["tetra"], sx.NeoHookean(lmbda=p[0], mu=p[0], density=p[1]))
+        mass = sx.lumped_mass(points, both.cells["tetra"], p[1], 2 * n)
+        contact = sx.contact.BodyContact(surface, p[2], distance=0.02)
+        friction = sx.contact.Friction(contact, p[3], slip_speed=0.1)
+        v = np.zeros((2 * n, 3))
+        v[:n] = p[4] * np.cross([1.0, 2.0, 0.5], points[:n] - points[:n].mean(axis=0))
+        v[n:] = [0.0, 0.0, -4.0]
+        system = sx.System(mass, {"bodies": strain, "contact": contact}, loads={"friction": friction})
+        return system, system.state(points, v)
+
+    p, times = np.array([4e4, 1000.0, 3e6, 0.2, 5.0]), [0.004, 0.012]
+    for method in (sx.EnergyMomentum(4e-4), sx.Newmark(1e-4)):
+        run = run_of(build, method, times, lambda system, state: state.q.ravel())
+        found = sx.tangent(build, p, method, times)
+        system, state = build(p)
+        *_, end = sx.march(system, method, state, times)
+        assert np.abs(end.v[n:] - [0.0, 0.0, -4.0]).max() > 0.5  # they have met
+        for j in range(len(p)):
+            scale = np.abs(found.jacobian[..., j]).max()
+            errors = [
+                np.abs(differences(run, p, j, r) - found.jacobian[..., j]).max() / scale for r in (1e-4, 2e-5, 4e-6)
+            ]
+            assert min(errors) < 1e-6, (j, errors)
+
+
+def test_what_has_no_derivative_is_refused_by_name():
+    for method, name in ((sx.ForceStepping(grid=1e-3), "ForceStepping"), (sx.ZhangSkeel(1e-3), "ZhangSkeel")):
+        with pytest.raises(InvalidSystem, match=f"{name}.* has no derivatives here"):
+            sx.tangent(thrown, PARAMETERS, method, TIMES)
+    with pytest.raises(InvalidSystem, match="alpha = 1 has no derivatives"):
+        sx.tangent(thrown, PARAMETERS, sx.Midpoint(1e-4, alpha=1.0), TIMES)
+
+    def with_load(p):
+        system, state = thrown(p)
+        return sx.System(system.mass, system.energies, loads={"wind": lambda t, q, v: -v}), state
+
+    with pytest.raises(InvalidSystem, match=r"load 'wind' \(function\) has no derivatives"):
+        sx.tangent(with_load, PARAMETERS, sx.Newmark(1e-4), TIMES)
+
+    def viscoelastic(p):
+        system, _ = thrown(p)
+        part = sx.Viscoelastic(system.energies["block"], [0.5], [0.1])
+        system = sx.System(system.mass, system.energies, inelastic={"rubber": part})
+        return system, system.state(MESH_POINTS)
+
+    MESH_POINTS = thrown(PARAMETERS)[1].q
+    with pytest.raises(InvalidSystem, match="internal variables of 'rubber' have no derivatives"):
+        sx.tangent(viscoelastic, PARAMETERS, sx.EnergyMomentum(1e-4), TIMES)
+
+
+def test_what_changes_more_than_numbers_is_refused():
+    def other_support(p):
+        fixed = np.zeros((3, 2), bool)
+        fixed[0] = fixed[2] = True
+        fixed[1, 0] = p[0] > 50.0
+        system, state = truss(p)
+        return sx.System(system.mass, system.energies, dim=2, fixed=fixed), state
+
+    with pytest.raises(InvalidSystem, match="parameter 0 changes which coordinates are fixed"):
+        sx.tangent(other_support, [50.0, 1.1, 0.4, 0.3, 2.0, 0.3], sx.Newmark(1e-3), [0.1])
+    with pytest.raises(InvalidArgument, match=r"scale of parameter 1 must be positive, got 0. Give scales"):
+        sx.tangent(truss, [50.0, 0.0], sx.Newmark(1e-3), [0.1])
+    with pytest.raises(InvalidArgument, match="build must return a System and a State"):
+        sx.tangent(lambda p: 1, [50.0], sx.Newmark(1e-3), [0.1])
+    with pytest.raises(InvalidArgument, match="observe must return finite numbers"):
+        sx.tangent(truss, [50.0, 1.1, 0.4, 0.3, 2.0, 0.3], sx.Newmark(1e-3), [0.1], lambda system, state: "x")
+    with pytest.raises(InvalidArgument, match="times must be finite numbers in ascending order"):
+        sx.tangent(truss, [50.0, 1.1, 0.4, 0.3, 2.0, 0.3], sx.Newmark(1e-3), [0.2, 0.1])
+    with pytest.raises(StepFailed, match="not an integer"):
+        sx.tangent(truss, [50.0, 1.1, 0.4, 0.3, 2.0, 0.3], sx.Newmark(1e-3), [0.1, 0.1 + np.pi / 30])

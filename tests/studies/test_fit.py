@@ -1,0 +1,244 @@
+"""Fits of numbers of a scenario to curves, and sensitivities: what is known is found, what is wrong is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symplex as sx
+from symplex.commands.cli import main
+from symplex.errors import OutputError, ScenarioError, SymplexError
+from symplex.studies import fit, sensitivity
+from symplex.studies.derivatives import KeyedRun
+
+# A hanging mass on a spring with drag, pulled down and let go.
+SCENARIO = """\
+title = "A hanging mass"
+[define]
+k = 180.0
+alpha = 1.5
+pull = -1.0
+[[truss]]
+name = "bar"
+mesh = { line = 1.0, bars = 1 }
+stiffness = "=k"
+member_mass = 2.0
+velocity = [0, 0, "=pull"]
+[[support]]
+body = "bar"
+group = "x_min"
+components = "xyz"
+[[damping]]
+bodies = ["bar"]
+alpha = "=alpha"
+[gravity]
+acceleration = [0, 0, -9.81]
+[integrator]
+kind = "KIND"
+dt = 5e-3
+[run]
+duration = 0.5
+frames = 2
+samples = 100
+[output]
+pictures = false
+[[probe]]
+name = "end"
+body = "bar"
+nodes = [1]
+quantities = ["displacement"]
+"""
+FIT = """
+[fit]
+parameters = [{ key = "define.k", start = 120.0, range = [10, 1000] }, { key = "define.alpha", start = 0.5 }]
+windows = [0.2]
+tests = [{ name = "soft", values = { "define.pull" = -0.5 } }, { name = "hard", values = { "define.pull" = -1.5 } }]
+curves = [
+  { data = "soft.csv", of = "end.displacement_z", deviation = 1e-3, test = "soft" },
+  { data = "hard.csv", of = "end.displacement_z", test = "hard" },
+]
+"""
+
+
+def measured(folder, noise, seed=0):
+    """Write curves with noise, one of them with its deviations, and return the scenario with the fit."""
+    random, scenario = np.random.default_rng(seed), sx.Scenario.parse(SCENARIO.replace("KIND", "energy-momentum"))
+    for name, pull in (("soft", -0.5), ("hard", -1.5)):
+        run = KeyedRun(scenario.with_values({"define.pull": pull}), ["define.k"], ["end.displacement_z"])
+        t, z = run.times[1:], run.run(np.array([180.0]), 0.5)[1:, 0]
+        rows = [t, z + noise * random.standard_normal(len(t)), *([np.full(len(t), 1e-3)] if name == "hard" else [])]
+        np.savetxt(folder / f"{name}.csv", np.column_stack(rows), delimiter=",", header="t,z", comments="", fmt="%.17g")
+    (folder / "mass.toml").write_text(SCENARIO.replace("KIND", "energy-momentum") + FIT, "utf-8")
+    return sx.Scenario.read(folder / "mass.toml")
+
+
+def test_exact_curves_give_the_numbers_that_made_them(tmp_path):
+    found = fit(measured(tmp_path, 0.0), output=tmp_path / "fit", progress=False, pictures=False)
+    assert np.allclose(found.values, [180.0, 1.5], rtol=1e-7)
+    assert found.chi_squared < 1e-9
+    assert found.gradient_error is not None
+    assert found.gradient_error < 1e-7
+    assert sx.Scenario.read(tmp_path / "fit" / "fitted.toml").tables.fit is not None
+
+
+def test_deviations_are_those_of_many_fits(tmp_path):
+    """The values of fits to other noise scatter by the deviations that each tells, within what 40 of them say."""
+    values = []
+    for seed in range(40):
+        scenario = measured(tmp_path, 1e-3, seed)
+        found = fit(scenario, output=tmp_path / "fit", progress=False, pictures=False, check=False, overwrite=True)
+        values.append(found.values)
+    scatter = np.std(values, axis=0, ddof=1)
+    assert np.all(np.abs(scatter / found.deviations - 1.0) < 0.4)  # 3.5 times 1/√(2·39)
+    assert np.all(np.abs(np.mean(values, axis=0) - [180.0, 1.5]) < 4.0 * found.deviations / np.sqrt(40.0))
+    assert found.chi_squared == pytest.approx(200.0, abs=5.0 * np.sqrt(2.0 * 200.0))
+    correlation = np.corrcoef(np.transpose(values))[0, 1]
+    assert abs(correlation - found.correlations[0, 1]) < 0.5
+
+
+def test_a_stopped_fit_goes_on_to_the_same_bits(tmp_path, monkeypatch):
+    scenario = measured(tmp_path, 1e-3)
+    whole = fit(scenario, output=tmp_path / "whole", progress=False, pictures=False, check=False)
+    calls = []
+    plain = KeyedRun.tangent
+
+    def stopping(self, *given):
+        calls.append(1)
+        if len(calls) > 5:
+            raise KeyboardInterrupt
+        return plain(self, *given)
+
+    monkeypatch.setattr(KeyedRun, "tangent", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        fit(scenario, output=tmp_path / "parts", progress=False, pictures=False, check=False)
+    kept = (tmp_path / "parts" / "evaluations.jsonl").read_text("utf-8")
+    assert kept.count("\n") == 2
+    (tmp_path / "parts" / "evaluations.jsonl").write_text(kept + '{"window": 0.2, "p"', "utf-8")  # cut short
+    monkeypatch.setattr(KeyedRun, "tangent", plain)
+    with pytest.raises(OutputError, match="already holds a fit; continue it with --resume"):
+        fit(scenario, output=tmp_path / "parts")
+    resumed = fit(scenario, output=tmp_path / "parts", progress=False, pictures=False, check=False, resume=True)
+    assert np.array_equal(resumed.values, whole.values)
+    both = [(tmp_path / name / "evaluations.jsonl").read_text("utf-8") for name in ("whole", "parts")]
+    assert both[0] == both[1]
+    other = scenario.with_values({"define.k": 170.0})
+    with pytest.raises(OutputError, match="cannot be resumed: the scenario has changed since"):
+        fit(other, output=tmp_path / "parts", resume=True)
+    (tmp_path / "soft.csv").write_text("0.1, 0\n", "utf-8")
+    with pytest.raises(OutputError, match=r"soft\.csv"):
+        fit(scenario, output=tmp_path / "parts", resume=True)
+
+
+def test_the_command_line(tmp_path, monkeypatch, capsys):
+    measured(tmp_path, 1e-3)
+    monkeypatch.chdir(tmp_path)
+    assert main(["fit", "mass.toml", "--no-pictures", "--quiet"]) == 0
+    summary = json.loads(Path("mass-fit/summary.json").read_text("utf-8"))
+    assert [row["parameter"] for row in summary["parameters"]] == ["define.k", "define.alpha"]
+    assert Path("mass-fit/curves.csv").read_text("utf-8").count("\n") == 201
+    assert main(["fit", "mass.toml"]) == 2
+    assert main(["info", "mass-fit"]) == 0
+    words = ["--by", "define.k", "--by", "define.alpha=0.5", "--quantity", "min(end.displacement_z)"]
+    assert main(["sensitivity", "mass.toml", *words, "--no-pictures"]) == 0
+    assert main(["info", "mass-sensitivity"]) == 0
+    assert "elasticity" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("drawing")
+def test_pictures(tmp_path):
+    scenario = measured(tmp_path, 1e-3)
+    fit(scenario, output=tmp_path / "fit", progress=False, check=False)
+    sensitivity(scenario, ["define.k"], ["final(kinetic)"], output=tmp_path / "sensitivity", progress=False)
+    for name in ("fit/fit.png", "sensitivity/sensitivity.png"):
+        assert (tmp_path / name).stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("kind", ["energy-momentum", "newmark"])
+def test_sensitivities_are_differences_of_runs(kind, tmp_path):
+    scenario = sx.Scenario.parse(SCENARIO.replace("KIND", kind), tmp_path / "mass.toml")
+    by = {"define.k": 2.0, "define.alpha": None, "truss.bar.member_mass": 0.1, "gravity.acceleration": None}
+    with pytest.raises(ScenarioError, match=r"gravity.acceleration is \[.*\], must be a number"):
+        sensitivity(scenario, by, ["final(kinetic)"], output=tmp_path / "s")
+    del by["gravity.acceleration"]
+    quantities = ["final(end.displacement_z)", "min(end.displacement_z)", "mean(total)", "rms(momentum_z)"]
+    found = sensitivity(scenario, by, quantities, output=tmp_path / "s", progress=False, pictures=False)
+    for j, (key, value) in enumerate(found.values.items()):
+        h = 1e-4 * value
+        runs = [KeyedRun(scenario.with_values({key: value + s * h}), [key], []) for s in (1.0, -1.0)]
+        for name in quantities:
+            source, reduction = name.split("(")[1][:-1], name.split("(")[0]
+            values = []
+            for run in runs:
+                run.columns = [source]
+                x = run.run(run.values, 0.5)[:, 0]
+                values.append(
+                    {
+                        "final": x[-1],
+                        "min": x.min(),
+                        "mean": np.trapezoid(x, run.times) / 0.5,
+                        "rms": np.sqrt(np.trapezoid(x**2, run.times) / 0.5),
+                    }[reduction]
+                )
+            slope = (values[0] - values[1]) / (2.0 * h)
+            assert found.derivatives[name][j] == pytest.approx(slope, rel=1e-5, abs=1e-9), (key, name)
+    assert found.changes == {"define.k": 2.0, "define.alpha": pytest.approx(0.015), "truss.bar.member_mass": 0.1}
+    row = found.rows()[0]
+    assert row["by_change"] == pytest.approx(row["derivative"] * row["change"])
+
+
+WRONG = [
+    (FIT.replace('key = "define.k"', 'key = "define.kk"'), "there is no 'define.kk'"),
+    (
+        FIT.replace("end.displacement_z", "end.displacement_w"),
+        r"no column 'end.displacement_w' .*end.displacem",
+    ),
+    (FIT.replace("end.displacement_z", "and.displacement_z"), r"there is no \[\[probe\]\] 'and'"),
+    (FIT.replace("start = 120.0", "start = 5.0"), "start must be within range"),
+    (FIT.replace("[10, 1000]", "[1000, 10]"), "range must be two numbers that ascend"),
+    (FIT.replace("windows = [0.2]", "windows = [0.2, 0.1]"), "windows must be times that ascend"),
+    (FIT.replace("windows = [0.2]", "windows = [1e-6]"), "no curve has a row up to the window 1e-06 s"),
+    (FIT.replace(', test = "hard" }', " }"), "test is required where there are tests: soft, hard"),
+    (FIT.replace('test = "hard"', 'test = "lard"'), "there is no test 'lard'"),
+    (FIT.replace('test = "hard"', 'test = "soft"'), "test 'hard' has no curve"),
+    (FIT.replace('data = "soft.csv"', 'data = "hard.csv"'), r"hard.csv, line 2 must have two numbers"),
+    (FIT.replace('"define.pull" = -0.5', '"define.k" = 150.0'), "define.k is sought, and a test sets it"),
+    (FIT.replace('key = "define.alpha"', 'key = "define.k"'), "two have the key 'define.k'"),
+    (FIT.replace("start = 0.5", "start = 0.0"), "define.alpha starts at 0; give its scale"),
+    ("", r"there is no \[fit\] table"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG)
+def test_what_is_wrong_is_refused(text, message, tmp_path):
+    measured(tmp_path, 0.0)
+    whole = SCENARIO.replace("KIND", "energy-momentum") + text
+    with pytest.raises(ScenarioError, match=message):
+        fit(sx.Scenario.parse(whole, tmp_path / "mass.toml"), output=tmp_path / "fit", progress=False)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("0.2,1,1e-3\n0.1,1,1e-3\n", "times must ascend"),
+        ("0.2,1,1e-3\n0.6,1,1e-3\n", "from 0 to the end of the run at 0.5 s"),
+        ("0.2,1,0\n", "standard deviations must be positive"),
+    ],
+)
+def test_curves_that_are_wrong_are_refused(rows, message, tmp_path):
+    scenario = measured(tmp_path, 0.0)
+    (tmp_path / "hard.csv").write_text(rows, "utf-8")
+    with pytest.raises(ScenarioError, match=message):
+        fit(scenario, output=tmp_path / "fit", progress=False)
+
+
+def test_methods_without_derivatives_are_refused_with_the_file(tmp_path):
+    measured(tmp_path, 0.0)
+    text = SCENARIO.replace('kind = "KIND"\ndt = 5e-3', 'kind = "force-stepping"\ngrid = 1e-3').replace(
+        '[[damping]]\nbodies = ["bar"]\nalpha = "=alpha"\n', ""
+    )
+    text = text.replace("alpha = 1.5\n", "") + FIT.replace(', { key = "define.alpha", start = 0.5 }', "")
+    with pytest.raises(SymplexError, match=r"mass.toml: tangent: ForceStepping has no derivatives here"):
+        fit(sx.Scenario.parse(text, tmp_path / "mass.toml"), output=tmp_path / "fit", progress=False)
+    with pytest.raises(ScenarioError, match=r"'time_of_max\(kinetic\)' has no derivative"):
+        sensitivity(tmp_path / "mass.toml", ["define.k"], ["time_of_max(kinetic)"])
