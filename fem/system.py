@@ -220,6 +220,7 @@ class System(Masses):
         out: Array,
         ends: tuple[Array, Array] | None = None,
         secant: bool = False,
+        slip: tuple[Array, float] | None = None,
     ) -> None:
         """Add by_q ∂f/∂q + by_v ∂f/∂v of the loads that have derivatives to the blocks out [nnz, dim, dim].
 
@@ -235,11 +236,15 @@ class System(Masses):
             Of the increment with the middle q, for loads that see both.
         secant : bool, default False
             Whether these give secants with the velocity (see `Factors`).
+        slip : (float64 [n, dim], float), optional
+            Velocities and by_v of these, where they are others.
         """
         slots = self.pattern.slots[len(self.energies) :]
         for load, places in zip(self.differentiable_loads, slots, strict=False):
             if isinstance(load, IncrementLoad):
-                load.add_derivatives(t, (q, q) if ends is None else ends, v, Factors(by_q, by_v, secant), places, out)
+                of_slip, by_slip = (v, by_v) if slip is None else slip
+                both = (q, q) if ends is None else ends
+                load.add_derivatives(t, both, of_slip, Factors(by_q, by_slip, secant), places, out)
                 continue
             if isinstance(load, LoopedLoad):
                 load.add_derivatives(t, q, v, by_q, by_v, places, out)

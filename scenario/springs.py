@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,13 +11,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from symplex.base.columns import AXES
-from symplex.base.quantities import Name, Text, Triple, not_negative, positive, vector
+from symplex.base.quantities import Name, Text, Triple, not_negative, numbers, positive, shown, vector
 from symplex.errors import ScenarioError
 from symplex.fem.couplings.interpolation import InterpolatedEnergy, Interpolation
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
+from symplex.fem.measures.force_table import ForceTable
 from symplex.fem.measures.inelastic_bars import InelasticBars
+from symplex.fem.measures.pair_laws import PairLaw
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import Nodes, nodes_in, nodes_named
 from symplex.scenario.table import BodyName, Entry, Need, one_of
@@ -44,11 +47,27 @@ class SpringTable(Nodes, BreakingKeys):
     to_body: Annotated[BodyName | None, "Body at the other end, instead."] = None
     to_group: Annotated[Text | None, "Group of nodes of that; by default all."] = None
     to_at: Annotated[Triple | None, vector("m"), "Place of the node of that, instead of a group."] = None
-    stiffness: Annotated[float, positive("N/m of each spring"), "k."]
+    stiffness: Annotated[float | None, positive("N/m of each spring"), "k."] = None
+    elongations: Annotated[
+        tuple[float, ...] | None, numbers("m"), "Of a spring that is not linear, instead: l − L, ascending."
+    ] = None
+    forces: Annotated[
+        tuple[float, ...] | None,
+        numbers("N of each spring"),
+        "At these, positive where it pulls; linear between them, constant beyond.",
+    ] = None
     length: Annotated[float | None, not_negative("m"), "Natural length L; by default that of the start."] = None
 
     def _check(self) -> None:
         one_of(self, ["to", "to_body"], "other end")
+        if one_of(self, ["stiffness", "forces"], "law") == "forces":
+            self.refuse_unused("law", "strength", "fracture_energy", goes_with="a stiffness, not with forces")
+            if self.elongations is None or len(self.elongations) != len(self.forces or ()) or len(self.elongations) < 2:
+                raise ValueError("needs as many elongations as forces, two at least")
+            if any(b <= a for a, b in pairwise(self.elongations)):
+                raise ValueError(f"elongations must ascend, got {shown(list(self.elongations))} m")
+        else:
+            self.refuse_unused("elongations", goes_with="forces")
         if self.to is not None and (self.to_group is not None or self.to_at is not None):
             raise ValueError("to_group and to_at go with to_body, not with a fixed point (to)")
         if self.to_group is not None and self.to_at is not None:
@@ -188,7 +207,7 @@ def _springs(table: SpringTable, points: Array, ends: list[IntArray]) -> Bars | 
     """Return springs between points [p, 3] in m, or from such to a fixed one."""
     if table.to is not None:
         lengths = np.linalg.norm(points[ends[0]] - table.to, axis=1)
-        return Anchors(ends[0], table.to, law_of(table.law, table.stiffness, _natural(table, lengths)))
+        return Anchors(ends[0], table.to, _law(table, lengths))
     pairs = _paired(points, *ends)
     same = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
     if len(same):
@@ -198,8 +217,15 @@ def _springs(table: SpringTable, points: Array, ends: list[IntArray]) -> Bars | 
     if table.breaks:
         if table.length is None and not lengths.min() > 0.0:
             raise ScenarioError("a spring that breaks has no length at the start; give its natural length.")
-        return InelasticBars(pairs, breaking_bar(table, table.stiffness, _natural(table, lengths)))
-    return Bars(pairs, law_of(table.law, table.stiffness, _natural(table, lengths)))
+        return InelasticBars(pairs, breaking_bar(table, table.stiffness or 0.0, _natural(table, lengths)))
+    return Bars(pairs, _law(table, lengths))
+
+
+def _law(table: SpringTable, lengths: Array) -> PairLaw:
+    """Return the law of springs that have some lengths at the start."""
+    if table.forces is not None:
+        return ForceTable(table.elongations, table.forces, _natural(table, lengths))
+    return law_of(table.law, table.stiffness, _natural(table, lengths))
 
 
 def _natural(table: SpringTable, lengths: Array) -> Array | float:

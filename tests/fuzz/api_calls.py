@@ -818,6 +818,13 @@ def calls() -> dict[str, Call]:
         "Cylinder": _call(
             sx.contact.Cylinder, press, point=(0.0, 0.0, -3.0), axis=(1.0, 0.0, 0.0), radius=1.0, inside=False
         ),
+        "ForceTable": _call(
+            sx.measures.ForceTable,
+            stretch,
+            elongations=[-1.0, 0.0, 2.0],
+            forces=[-5.0, 0.0, 1.0],
+            length=1.2,
+        ),
         "TensionOnly": _call(sx.measures.TensionOnly, stretch, stiffness=10.0, length=1.2),
         "EngineeringStrain": _call(sx.measures.EngineeringStrain, stretch, stiffness=10.0, length=1.2),
         "ForceStepping": _call(

@@ -33,7 +33,17 @@ NOT_CALLED = {
     *("EquilibriumPath", "StaticEquilibrium"),
     *("Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
     *("LengthLaw", "RateIndependent"),
-    *("Imported", "Modes", "ComplexModes", "FrequencyResponse", "ModesFound", "ResponseFound", "Study"),
+    *(
+        "Imported",
+        "Modes",
+        "ComplexModes",
+        "FrequencyResponse",
+        "Buckling",
+        "BucklingFound",
+        "ModesFound",
+        "ResponseFound",
+        "Study",
+    ),
     *("Observation", "Probe", "write_page", "Beams", "Shells", "JointReaction", "Reporter", "Sample"),
     "Ranks",  # of processes that mpiexec starts
 }

@@ -259,6 +259,7 @@ def cases_of_starts_and_stages(dt: float) -> Iterator[Data]:
         when=[soon, first, slow_one],
     )
     later = stages["stage"][1] | {"name": "later"}
+    yield case(newmark, support=[{"body": "cube", "symmetry": "z"}, {"body": "cube", "symmetry": "x=0"}])
     jump = soon | {"stage": "later"}
     yield stages | {"stage": [press, later], "body": [cube], "support": [STILL], "when": [jump]}
 
@@ -366,7 +367,9 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     side = {"name": "side", "body": "mast", "at": [0.1, 0.1, 0.3], "to": [1, 0, 0.3], "stiffness": 10}
     gust = {"body": "mast", "group": "z_max", "velocity": [0.1, 0, 0], "angular_velocity": [0, 0, 1]}
     gust |= {"gradient": [[0, 0, 1], [0, 0, 0], [0, 0, 0]], "point": [0, 0, 0.1]}
-    bars = {"truss": [mast], "tie": [foot], "point_mass": [load, tip, ball], "spring": [rope, hook, legs, side]}
+    snub = {key: value for key, value in hook.items() if key not in ("stiffness", "law")} | {"name": "snub"}
+    snub |= {"elongations": [-0.1, 0.2], "forces": [-1.0, 3.0]}
+    bars = {"truss": [mast], "tie": [foot], "point_mass": [load, tip, ball], "spring": [rope, hook, legs, side, snub]}
     yield case({"kind": "newmark"}, support=[STILL], velocity=[gust], gravity=GRAVITY, **bars)
     ring = {"name": "ring", "mesh": {"ring": 0.2, "bars": 5}, "stiffness": 10, "member_mass": 0.1}
     ring |= {"velocity": [0, 0, 1], "angular_velocity": [0, 0, 2]}
