@@ -72,6 +72,14 @@ samples = 1
 [output]
 pictures = false
 """
+FITTED = (
+    SCENARIO
+    + """
+[fit]
+parameters = [{ key = "body.cube.material.young", start = 1.1e6 }]
+curves = [{ data = "curve.csv", of = "total", deviation = 1.0 }]
+"""
+)
 SHAKEN = (
     SCENARIO
     + """
@@ -116,6 +124,8 @@ def furnish() -> None:
     """Put the files here that calls name."""
     Path("drop.toml").write_text(SCENARIO, "utf-8")
     Path("scenario.toml").write_text(SCENARIO, "utf-8")
+    Path("fitted.toml").write_text(FITTED, "utf-8")
+    Path("curve.csv").write_text("1e-4,0\n", "utf-8")
     Path("history.csv").write_text("t,kinetic,total\n0.0,1.0,1.0\n1.0,1.0,1.0\n", "utf-8")
     sx.save_mesh(BLOCK, "box.msh")
     Path("kept").mkdir(exist_ok=True)
@@ -1210,6 +1220,28 @@ def calls() -> dict[str, Call]:
             overwrite=True,
             workers=0,
             dask=None,
+            progress=False,
+        ),
+        "fit": _call(
+            sx.studies.fit,
+            lambda found: finite(found.values),
+            scenario="fitted.toml",
+            output="fit",
+            resume=False,
+            overwrite=True,
+            check=False,
+            pictures=False,
+            progress=False,
+        ),
+        "sensitivity": _call(
+            sx.studies.sensitivity,
+            lambda found: found.rows(),
+            scenario="drop.toml",
+            by={"body.cube.material.young": 1e4},
+            quantities=["final(kinetic)"],
+            output="sensitivities",
+            overwrite=True,
+            pictures=False,
             progress=False,
         ),
         "simulate": _call(
