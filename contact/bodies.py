@@ -239,6 +239,11 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
 
     # -- what is assembled ------------------------------------------------------------------------------------
 
+    def acts_at(self, q: Array) -> bool:
+        """Return whether surfaces are closer than d̂ at the nodal positions q [n, 3]."""
+        pairs = self.near((q,)).record
+        return bool(nearest(q, pairs)[1].min(initial=np.inf) < self.reach)
+
     def total(self, q: Array) -> float:
         """Return the energy in J at the nodal positions q [n, 3]."""
         near = self._near_at((q,))

@@ -67,6 +67,8 @@ class InParts(AroundSteps["MotionInParts"]):
                 f"{self.method.name} cannot run on several ranks; take one of {able}, or run it in one process."
             )
         _require_solver(self.method.newton.linear)
+        if isinstance(self.method, Newmark) and self.method.contact_steps != 1:
+            raise InvalidSystem("Newmark does not divide its steps on several ranks; leave contact_steps out.")
         if isinstance(self.method, EnergyMomentum) and self.method.compensated:
             raise InvalidSystem("EnergyMomentum does not keep compensated positions on several ranks; leave them out.")
 

@@ -121,6 +121,8 @@ def _steps(problem: Problem) -> Iterator[tuple[str, str]]:
     for leg, stage in zip(legs, problem.stages, strict=True):
         dt = step_of(stage.integrator)
         steps = "" if dt is None else f"{si(dt, 's', 6)}, {round((leg.end - leg.start) / dt):,} steps"
+        if (parts := getattr(stage.integrator, "contact_steps", 1)) != 1:
+            steps += f", each divided into {parts} while bodies are within the distance at which contact acts"
         if len(legs) == 1:
             yield "step", steps
             continue

@@ -12,6 +12,7 @@ from numba.core.event import Event, Listener, install_listener
 
 from symplex.fem.compiled.kernel_cache import lasting_cache
 from symplex.fem.compiled.kernels import is_kernel
+from symplex.fem.compiled.shipped import own_kernels
 from symplex.runs.frames import Shown, fields_of
 from symplex.runs.plausibility import doubts
 from symplex.runs.progress import clock
@@ -125,6 +126,8 @@ def _kernels(number: int) -> str:
 def warm_up(scenario: Scenario | str | Path | None = None, say: Say = lambda line: None) -> Warmed:
     """Compile and keep the kernels that runs of a scenario need, or those of the usual methods on small models.
 
+    They are compiled for the processor of this machine, also where the package brought some for its family.
+
     The run begins, with a row of its history and a frame, and goes on until for two seconds nothing was left to
     compile, or to its end. What a run needs only later, as for bodies that meet after a while, is compiled then.
     """
@@ -137,7 +140,7 @@ def warm_up(scenario: Scenario | str | Path | None = None, say: Say = lambda lin
     total = 0
     for k, (title, one) in enumerate(trials, 1):
         start = perf_counter()
-        with _counted() as compiling:
+        with own_kernels(), _counted() as compiling:
             _begin(one.build(), compiling)
         total += compiling.kernels
         say(f"  {k:2} of {len(trials)}  {title}: {_kernels(compiling.kernels)}, {clock(perf_counter() - start)}")

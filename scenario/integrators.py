@@ -97,6 +97,8 @@ def fitted_integrator(
             "the supports hold every node at rest, so nothing can move. Let some be free, prescribe a motion, or take "
             'kind = "static".'
         )
+    if getattr(table, "contact_steps", 1) != 1 and not tables.contact:
+        raise ScenarioError("contact_steps goes with [[contact]]: nothing else divides steps.")
     if not later:
         _refuse(table, system, state)
     named = replace(tables, integrator=_with_parts(table, system))

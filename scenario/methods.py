@@ -253,7 +253,8 @@ def _without_effect(method: Integrator) -> dict[str, str]:
                 keys = ("solver", "iterations", "halvings", "tolerance")
                 found |= dict.fromkeys(keys, "the implicit members, which have a beta above 0")
             if method.dt != "auto":
-                found |= dict.fromkeys(("safety", "contact_safety"), f'dt = "auto"; dt is {method.dt:g} s')
+                keys = ("safety", *(() if method.contact_steps == "auto" else ("contact_safety",)))
+                found |= dict.fromkeys(keys, f'dt = "auto"; dt is {method.dt:g} s')
         case GrahamJelenic() if method.scheme not in WITH_ANGLE:
             found["angle"] = f"the schemes {' and '.join(WITH_ANGLE)}"
         case GrahamJelenic() if not method.scheme.startswith("cayley-magnus"):

@@ -255,8 +255,11 @@ class FixedStepMotion(Motion):
             if taken < requested:
                 self.substep(self.t, self.dt)
                 self.n += 1
-        if not n_steps:
-            return
+        if n_steps:
+            self._observe_state()
+
+    def _observe_state(self) -> None:
+        """Set what belongs to the state after a step."""
         try:
             self.observe(self.t)
         except StepFailed as error:  # as the next step would meet it: how many are taken at once must not be reported
@@ -330,14 +333,28 @@ class FixedStepMotion(Motion):
         for _ in range(n_steps):
             if system.update_neighbours(q):
                 self.stencils_changed()
-            if before is not None:
-                np.copyto(before, q)
-            self._run(1)
-            q = self.arrays()["q"]
-            if before is not None:
-                self._require_no_crossing(before, q)
-            system.settle(q)
+            parts = self._parts_of_step()
+            for k in range(parts):
+                if k and system.update_neighbours(q):
+                    self.stencils_changed()
+                if before is not None:
+                    np.copyto(before, q)
+                if parts == 1:
+                    self._run(1)
+                else:
+                    self.substep(self.t + k / parts * self.dt, self.dt / parts)
+                q = self.arrays()["q"]
+                if before is not None:
+                    self._require_no_crossing(before, q)
+                system.settle(q)
+            if parts > 1:
+                self.n += 1
+                self._observe_state()
         self._list_positions = system.list_positions
+
+    def _parts_of_step(self) -> int:
+        """Return into how many steps of equal size the next one is divided."""
+        return 1
 
     def stencils_changed(self) -> None:
         """Drop what was made for the stencils before: they were found again between steps."""

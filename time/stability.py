@@ -27,15 +27,17 @@ _SMALL = 32  # coordinates up to which the matrix is formed
 _last: WeakKeyDictionary[System, tuple[list[Energy | Inelastic], Array, float]] = WeakKeyDictionary()
 
 
-def stable_step(system: System, q: Array, v: Array | None = None) -> float:
+def stable_step(system: System, q: Array, v: Array | None = None, apart: bool = False) -> float:
     """Return the largest stable step in s of central differences at positions q and velocities v [n, dim].
+
+    Apart, it is that while contact between bodies adds no more than it does at q, as long as they do not meet.
 
     It is 2/ω without damping (see `largest_frequency`). Loads that see velocities predicted at the end of a step,
     v + h a, make it smaller: an eigenvalue of a step is −1 where (h ω/2)² + h c = 1 with the largest rate of damping c
     (see `largest_damping`), so that h = 2/[c + (c² + ω²)^½]. Of damping in proportion to mass and stiffness that is
     exact, else a bound. Infinite if nothing has stiffness or damping. Without velocities damping is not looked at.
     """
-    omega = largest_frequency(system, q)
+    omega = largest_frequency(system, q, apart)
     rate = 0.0 if v is None else largest_damping(system, q, v)
     total = rate + math.hypot(rate, omega)
     return 2.0 / total if total > 0 else np.inf
@@ -84,12 +86,12 @@ def require_stable(system: System, state: State, dt: float, beta: float, gamma: 
         )
 
 
-def largest_frequency(system: System, q: Array) -> float:
+def largest_frequency(system: System, q: Array, apart: bool = False) -> float:
     """Return an estimate from above of the largest natural frequency ω in rad/s at the positions q [n, dim].
 
     ω² is the largest eigenvalue of M⁻¹∇²V (by Lanczos, to about one per cent or two, with the residual added), plus the
-    largest k/m of contact that may close later (`ContactEnergy.contact_stiffness_bound`). ∇²V is applied by
-    differences of gradients, so that no matrix is stored.
+    largest k/m of contact that may close later (`ContactEnergy.contact_stiffness_bound`), or only of that with
+    obstacles, while bodies are apart. ∇²V is applied by differences of gradients, so that no matrix is stored.
 
     Raises
     ------
@@ -103,7 +105,7 @@ def largest_frequency(system: System, q: Array) -> float:
     if not moving.any():
         return 0.0
     squared = max(_remembered(system, q, lambda: _largest_eigenvalue(system, q, mass, moving)), 0.0)
-    return float(np.hypot(np.sqrt(squared), latent_frequency(system)))
+    return float(np.hypot(np.sqrt(squared), latent_frequency(system, apart=apart)))
 
 
 def _remembered(system: System, q: Array, compute: Callable[[], float]) -> float:
@@ -118,13 +120,15 @@ def _remembered(system: System, q: Array, compute: Callable[[], float]) -> float
     return value
 
 
-def latent_frequency(system: System, resolved: bool = False) -> float:
+def latent_frequency(system: System, resolved: bool = False, apart: bool = False) -> float:
     """Return the largest frequency √(k/m) in rad/s of one node on contact that may close; 0 without contact.
 
     Parameters
     ----------
     resolved : bool, default False
         Only the part of it that steps should resolve (`ContactEnergy.resolved_share`).
+    apart : bool, default False
+        Only contact with obstacles, and none between bodies.
 
     Raises
     ------
@@ -133,7 +137,8 @@ def latent_frequency(system: System, resolved: bool = False) -> float:
     """
     mass = system.lumped_mass(_WANTED_BY)
     latent = np.zeros(len(mass))
-    for contact in map(contact_of, system.energies.values()):
+    left_out = system.changing if apart else ()
+    for contact in (contact_of(energy) for name, energy in system.energies.items() if name not in left_out):
         latent += contact.contact_stiffness_bound(system.n_nodes) * (contact.resolved_share**2 if resolved else 1.0)
     free = ~system.fixed.all(axis=1)
     return float(np.sqrt(np.max((latent / mass)[free], initial=0.0)))

@@ -16,6 +16,7 @@ from numba.core import config
 from symplex.base.files import reason_of
 from symplex.errors import OutputError
 
+LAWS = "symplex_laws"  # the folder of the texts of laws, next to the kernels
 _VARIABLE = "NUMBA_CACHE_DIR"
 _TEMPORARY = "symplex-kernels-"
 _WAY_OUT = f"name one that can be written by the environment variable {_VARIABLE}"

@@ -31,7 +31,8 @@ from numba.core.compiler import CompilerBase
 from numba.core.errors import NumbaError
 
 from symplex.fem.compiled.compiler import FormulaCompiler, KernelCompiler
-from symplex.fem.compiled.kernel_cache import provide_cache
+from symplex.fem.compiled.kernel_cache import LAWS, provide_cache
+from symplex.fem.compiled.shipped import find
 
 provide_cache()
 
@@ -40,20 +41,6 @@ _ARITHMETIC = {"error_model": "numpy", "fastmath": {"contract"}}
 # Without numba's reference counts: for functions that allocate nothing and take many arrays, where counting references
 # at each call takes longer than the work.
 _BARE = {"_nrt": False, **_ARITHMETIC}
-
-
-class OverloadFiles(caching.IndexDataCacheFile):
-    """The files of a kernel's overloads, each with a name that follows from what it is for.
-
-    numba numbers them: two processes that compile two overloads at a time write both to one file, and the next process
-    finds the one in the place of the other.
-    """
-
-    def save(self, key: Any, data: Any) -> None:
-        """Save what was compiled for a key, then that it is there."""
-        name = self._data_name(int(hashlib.sha256(repr(key).encode()).hexdigest()[:12], 16))
-        self._save_data(name, data)
-        self._save_index(self._load_index() | {key: name})
 
 
 class _CacheWhenCalled:
@@ -67,10 +54,7 @@ class _CacheWhenCalled:
 
     @cached_property
     def _cache(self) -> caching.FunctionCache:
-        made: Any = caching.FunctionCache(self._function)
-        base, locator = made._impl.filename_base, made._impl.locator
-        made._cache_file = OverloadFiles(made._cache_path, base, locator.get_source_stamp())
-        return made
+        return caching.FunctionCache(self._function)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cache, name)
@@ -248,7 +232,7 @@ class _Locator(caching._CacheLocator):
     def from_function(cls, py_func: Any, py_file: str) -> _Locator | None:
         """Return the locator of a function, or None for one that is not of this package."""
         source = Path(py_file)
-        if _ROOT not in source.parents:
+        if _ROOT not in source.parents and source.parent.name != LAWS:
             return None
         places = (other.from_function(py_func, py_file) for other in _locators if other is not cls)
         place = next((found for found in places if found is not None), None)
@@ -276,7 +260,7 @@ def stamp(source: Path) -> str:
         new = _imported(todo.pop()) - found
         found |= new
         todo += new
-    return hashlib.sha256(b"".join(map(_digest, sorted(found)))).hexdigest()
+    return hashlib.sha256(b"".join(sorted(map(_digest, found)))).hexdigest()  # wherever they are
 
 
 # Paths are texts here, and folders are listed once: every program asks for hundreds of files when it starts.
@@ -293,7 +277,7 @@ def _text(path: str) -> bytes:
     # Laws that are written on the way stand next to the kernels, and have names that follow from their texts.
     status = Path(path).stat()
     changed = max(status.st_mtime, status.st_ctime)
-    edited = _BEGUN <= changed <= time() and "__pycache__" not in Path(path).parts
+    edited = _BEGUN <= changed <= time() and Path(path).parent.name != LAWS
     own = os.urandom(16) if edited else b""
     return Path(path).read_bytes() + own
 
@@ -330,10 +314,26 @@ def _place(dotted: bytes) -> tuple[str, str, str]:
     return str(place.parent), place.name, str(place)
 
 
-class _Index(caching.IndexDataCacheFile):
-    """What is kept of a kernel, by its signatures: nothing where they are of classes that are gone by now."""
+class OverloadFiles(caching.IndexDataCacheFile):
+    """The files of a kernel's overloads, each with a name that follows from what it is for.
+
+    numba numbers them: two processes that compile two overloads at a time write both to one file, and the next process
+    finds the one in the place of the other.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Save what was compiled for a key, then that it is there."""
+        name = self._data_name(int(hashlib.sha256(repr(key).encode()).hexdigest()[:12], 16))
+        self._save_data(name, data)
+        self._save_index(self._load_index() | {key: name})
+
+    def load(self, key: Any) -> Any:
+        """Return what was compiled for a key: on this machine, or before the package was installed."""
+        found = super().load(key)
+        return find(Path(self._index_path).stem, self._source_stamp, key) if found is None else found
 
     def _load_index(self) -> dict[Any, str]:
+        """Return what is kept of a kernel, by its signatures: nothing if they are of classes that are gone by now."""
         try:
             return super()._load_index()
         except (AttributeError, ImportError):  # from pickle, which reads the signatures before the stamp
@@ -343,4 +343,4 @@ class _Index(caching.IndexDataCacheFile):
 # Private to numba, where every compiled function looks for its cache. Were it gone, importing this module would fail.
 _locators: list[Any] = caching.CacheImpl._locator_classes
 _locators.insert(0, _Locator)
-caching.IndexDataCacheFile = _Index
+caching.IndexDataCacheFile = OverloadFiles

@@ -432,6 +432,10 @@ class ChangingInterpolatedEnergy(_Interpolated[NeighbourListEnergy], NeighbourLi
         """Return how far in m a point is from where the list was found, at most."""
         return self.energy.moved(tuple(map(self.interpolation.points, ends)))
 
+    def acts_at(self, q: Array) -> bool:
+        """Return whether a stencil of the points may be closer than ``reach`` at the nodal positions q [n, dim]."""
+        return self.energy.acts_at(self.interpolation.points(q))
+
     def renewed(self, q: Array) -> bool:
         """Renew the list of the points at q [n, dim] if it is old; return whether (`NeighbourListEnergy.renewed`)."""
         changed = (len(self.list_positions) != len(q) or bool(self._covered)) and super().renewed(q)

@@ -119,6 +119,13 @@ class NeighbourListEnergy(Energy):
         self.version += 1
         return True
 
+    def acts_at(self, q: Array) -> bool:
+        """Return whether a stencil may be closer than ``reach`` at q [n, dim]; an energy that knows overrides it.
+
+        What it returns must follow from q alone, whatever is in the list.
+        """
+        return True
+
     def settle(self, q: Array) -> None:
         """Find the list at the end q [n, dim] of a step alone, if it was found for both."""
         if self._covered:

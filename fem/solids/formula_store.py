@@ -20,7 +20,7 @@ from typing import Any
 import numba
 
 from symplex.base.expressions import names_in
-from symplex.fem.compiled.kernel_cache import cache_folder
+from symplex.fem.compiled.kernel_cache import LAWS, cache_folder
 from symplex.fem.compiled.kernels import stamp
 from symplex.fem.solids import formula_built_in
 from symplex.fem.solids.formula_syntax import mistake, tree_of
@@ -75,7 +75,7 @@ def _module(key: str, text_of: Callable[[], str], recipe: Recipe) -> ModuleType:
     name = f"symplex_law_{digest[:32]}"
     if name in sys.modules:
         return sys.modules[name]
-    path = cache_folder() / "symplex_laws" / f"{name}.txt"
+    path = cache_folder() / LAWS / f"{name}.txt"
     text = _read(path)
     kept = text is not None
     if text is None:

@@ -123,7 +123,7 @@ def own_cases() -> Iterator[Data]:
     named["run"] |= {"until": "=1.5*T"}
     yield case({"kind": "newmark", "dt": "=T/20"}, body={"velocity": ["=speed", 0, "=-twice*cos(pi)"]}, **named)
     yield case(
-        {"kind": "newmark", "dt": "auto", "safety": 0.5, "contact_safety": 0.3, "device": "cpu"},
+        {"kind": "newmark", "dt": "auto", "safety": 0.5, "contact_safety": 0.3, "contact_steps": 1, "device": "cpu"},
         body=moving,
         obstacle=[FLOOR | {"bodies": ["cube"], "normalize": True, "allow_initial_penetration": True}, BALL],
         gravity=GRAVITY,

@@ -35,7 +35,7 @@ OTHER = {
     **{"rho_inf": 0.3, "bounds": (0.5, 2.0), "hold": False, "carry": False, "variant": "simplified", "stiff": ["a"]},
     **{"guess": "predicted", "accelerations": "evaluated", "seed": 5, "offset": (0.1, 0.2, 0.3), "mirrored": True},
     **{"count_crossings": True, "stride": 0.5, "scheme": "kappa", "external": ["a"], "angle": "nodes"},
-    **{"interpolant": "hermite", "gamma": 0.7, "beta": 0.3},
+    **{"interpolant": "hermite", "gamma": 0.7, "beta": 0.3, "contact_steps": 4},
 }
 BY_KIND = {("hht", "alpha"): -0.2, ("midpoint", "alpha"): 0.3}
 WITH = {

@@ -11,11 +11,12 @@ from math import inf
 from typing import Any
 
 from llvmlite import ir
-from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core import cgutils
 from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic
+
+from symplex.fem.compiled.shipped import has_feature
 
 LANES = 4
 _DOUBLE, _BYTE, _INT, _INDEX = ir.DoubleType(), ir.IntType(8), ir.IntType(64), ir.IntType(32)
@@ -28,15 +29,8 @@ _TRACK = 128  # bytes of the track of a node
 _LAYER = 15 * 8  # in bytes: where the layers of a node begin in its track
 
 
-def _nodes_at_once() -> int:
-    """Return how many nodes of a star are looked at at once: two where a register has room for eight numbers."""
-    try:
-        return 2 if get_host_cpu_features().get("avx512f") else 1
-    except RuntimeError:  # of a processor whose features LLVM can't tell
-        return 1
-
-
-_NODES = _nodes_at_once()
+# Nodes of a star that are looked at at once: two where a register has room for eight numbers.
+_NODES = 2 if has_feature("avx512f") else 1
 
 
 def _compiled(function: Callable) -> Callable[..., Any]:

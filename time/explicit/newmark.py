@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, final
 
 import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
-from symplex.base.quantities import between, positive, positive_or_auto
-from symplex.errors import StepFailed, UnstableStep
+from symplex.base.quantities import between, or_word, positive, positive_or_auto, whole
+from symplex.errors import InvalidSystem, StepFailed, UnstableStep
 from symplex.fem.assembly.calls import table_of
 from symplex.fem.assembly.team import Phases
 from symplex.fem.compiled import threads
 from symplex.fem.compiled.call import call_back
 from symplex.fem.compiled.callbacks import Callback
 from symplex.fem.compiled.kernels import inlined, kernel, uncounted_formula
+from symplex.fem.energies.contact_energy import contact_of
 from symplex.fem.energies.energy import Array
 from symplex.fem.form_table import Table, form_table, write_gradient
 from symplex.fem.load_table import NO_LOADS, load_loops, write_load
@@ -26,12 +28,12 @@ from symplex.time.constraints.rattle import Rattle, RattleMotion
 from symplex.time.implicit.generalized_alpha import newmark_scheme
 from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS, ImplicitMotion
 from symplex.time.implicit.scheme import Scheme
-from symplex.time.integrator import STEPS, FixedStepIntegrator
+from symplex.time.integrator import STEPS, FixedStepIntegrator, dividing
 from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
 from symplex.time.stability import latent_frequency, require_stable, stable_step
 from symplex.time.steps import Steps
-from symplex.time.traits import Form, Trait
+from symplex.time.traits import Form, Trait, Use
 
 _STENCILS_AT_ONCE = 1_000_000  # in a compiled loop, which hears no signal: some 20 ms
 _NUMBERS_AT_ONCE = 512
@@ -68,6 +70,11 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         in some eight steps: just below the limit the motion is stable, but a hard impact errs in energy (at 0.8 by
         10 to 40 per cent in the oblique impact of Gonzalez, Schmidt and Ortiz, at 0.2 by 0.05 to 0.2 per cent). Between
         bodies, where both give way, 2.5 times that (`ContactEnergy.resolved_share`).
+    contact_steps : int or "auto", default 1
+        Into how many steps of equal size a step of the explicit member is divided while bodies are within the distance
+        of each other at which contact acts, at its beginning or at its end; ``"auto"``: as many as ``contact_safety``
+        asks for. With more than one, a step is as long as bodies that are apart allow, some ten times as long, and
+        energy is as exact as with that step: where it changes, it may jump by what it oscillates by.
     newton : Newton, optional
         How the equations of the implicit members are solved.
 
@@ -82,6 +89,7 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
     gamma: Annotated[float, between(0.5)] = 0.5  # less is never stable
     safety: Annotated[float, positive("1", 1.0)] = 0.8
     contact_safety: Annotated[float, positive("1", 1.0)] = 0.2
+    contact_steps: Annotated[int | Literal["auto"], or_word("auto", whole(1, 10_000))] = 1
     newton: Newton = field(default=Newton(), kw_only=True)
 
     kind = "newmark"
@@ -139,6 +147,11 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         return frozenset({"gradient", *hessian})
 
     @property
+    def why_not(self) -> Mapping[Use, str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Steps that are divided where bodies meet cannot be composed."""
+        return {} if self.contact_steps == 1 else {"composition": "contact_steps divides its steps"}
+
+    @property
     def takes(self) -> frozenset[Trait]:
         """A consistent mass and barriers by the implicit members only, joints by the explicit one."""
         more: set[Trait] = {"composition"} if self.symmetric else set()
@@ -152,36 +165,95 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
             raise ValueError(f"Newmark: gamma must be 0.5 where beta is 0, got {self.gamma:g}.")
         if self.dt == "auto" and not self.explicit:
             raise ValueError('Newmark: dt must be a number (s) where beta is above 0, got "auto".')
+        if self.contact_steps != 1 and not self.explicit:
+            raise ValueError(f"Newmark: contact_steps must be 1 where beta is above 0, got {self.contact_steps}.")
 
     def scheme(self, h: float) -> Scheme:
         """Return a step of size h in s of an implicit member."""
         return newmark_scheme(h, self.beta, self.gamma)
 
+    def start(self, system: System, state: State) -> NewmarkMotion | ImplicitMotion | RattleMotion:
+        """Return the motion that begins at the positions and velocities of a state; those of supports are as given.
+
+        Raises
+        ------
+        UnstableStep
+            If dt is above a stability limit.
+        InvalidSystem
+            If the system has what the method does not take, or an energy lacks what it needs.
+        StepFailed
+            If no step can be chosen, or something is not finite.
+        """
+        steps = self._steps(system, state, math.inf) if self._divides(system) else self
+        return super(Newmark, steps).start(system, state)
+
+    def fit(self, system: System, state: State, interval: float) -> Newmark:
+        """Return the method with the largest step not above its own that divides an interval in s.
+
+        Raises
+        ------
+        UnstableStep, InvalidSystem, StepFailed
+            As `start`.
+        """
+        return self._steps(system, state, interval) if self._divides(system) else super().fit(system, state, interval)
+
+    def _divides(self, system: System) -> bool:
+        """Return whether it is still to be found into how many steps one is divided where bodies meet."""
+        if self.contact_steps != 1 and system.frames:
+            raise InvalidSystem("Newmark: contact_steps must be 1 for a system with frames, whose steps are Rattle's.")
+        return self.contact_steps == "auto" and bool(system.changing)
+
+    def _steps(self, system: System, state: State, interval: float) -> Newmark:
+        """Return the method with a step for bodies that are apart, and the number of those where they meet."""
+        apart, meeting = self._limits(system, state, apart=True)[1], self._limits(system, state)[1]
+        dt = _finite(apart) if self.dt == "auto" else self.dt
+        dt = dividing(dt, interval) if interval < math.inf else dt
+        # No more than needed where rounding alone divides a step.
+        return replace(self, dt=dt, contact_steps=max(math.ceil(dt / meeting * (1.0 - 1e-12)), 1))
+
+    def _limits(self, system: System, state: State, apart: bool = False) -> tuple[float, float]:
+        """Return the stability limit of steps in s, and how large they should be."""
+        limit = stable_step(system, state.q, system.held(state.t, state.v), apart)
+        contact = latent_frequency(system, resolved=True, apart=apart)
+        return limit, min(self.safety * limit, self.contact_safety * 2.0 / contact if contact > 0 else math.inf)
+
     def _motion(self, system: System, t0: float, dt: float, n: int) -> NewmarkMotion | ImplicitMotion | RattleMotion:
         if not self.explicit:
             return ImplicitMotion(self, system, t0, dt, n)
-        return RattleMotion(system, Rattle(dt, {}), t0, dt, n) if system.frames else NewmarkMotion(system, t0, dt, n)
+        if system.frames:
+            return RattleMotion(system, Rattle(dt, {}), t0, dt, n)
+        return NewmarkMotion(system, t0, dt, n, self._parts)
+
+    @property
+    def _parts(self) -> int:
+        """Into how many steps one is divided while bodies are within reach of each other."""
+        return 1 if self.contact_steps == "auto" else self.contact_steps
 
     def _step_size(self, system: System, state: State) -> float:
         """Return dt in s, checked against the stability limit where there is one."""
         if not self.explicit:
             require_stable(system, state, float(self.dt), self.beta, self.gamma)
             return float(self.dt)
-        limit = stable_step(system, state.q, system.held(state.t, state.v))
-        contact = latent_frequency(system, resolved=True)
-        advised = min(self.safety * limit, self.contact_safety * 2.0 / contact if contact > 0 else math.inf)
+        limit, advised = self._limits(system, state)
         if self.dt == "auto":
-            if advised == math.inf:
-                raise StepFailed(
-                    'Newmark: dt = "auto" needs an energy with stiffness where something is free; give dt in seconds.'
-                )
-            return advised
+            return _finite(advised)
+        if self._parts > 1:
+            limit = min(self._parts * limit, self._limits(system, state, apart=True)[0])
         if self.dt > limit:
             raise UnstableStep(
                 f"dt = {self.dt:.4g} s is above the stability limit of explicit Newmark, {limit:.4g} s. "
                 f'Try dt = {advised:.3g} s, or dt = "auto".'
             )
         return float(self.dt)
+
+
+def _finite(dt: float) -> float:
+    """Return a step in s that is to be chosen, if anything limits it."""
+    if dt == math.inf:
+        raise StepFailed(
+            'Newmark: dt = "auto" needs an energy with stiffness where something is free; give dt in seconds.'
+        )
+    return dt
 
 
 # Rows of what steps with loads or inelastic parts need: positions at the start, the velocities that loads see at the
@@ -200,9 +272,10 @@ class NewmarkMotion(FixedStepMotion):
 
     loads_at_ends = True
 
-    def __init__(self, system: System, t0: float, dt: float, n: int = 0):
+    def __init__(self, system: System, t0: float, dt: float, n: int = 0, contact_steps: int = 1):
         super().__init__(system, t0, dt, n)
         shape = system.n_nodes, system.dim
+        self._contact_steps = np.array(contact_steps)
         self._gradient = np.zeros(shape)  # less the loads
         self._mass = np.asarray(system.mass)[:, None]
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / self._mass)
@@ -216,8 +289,9 @@ class NewmarkMotion(FixedStepMotion):
         self._taking = Steps.one(t0, dt), 1, NO_LOADS  # the steps in the loop, how many, and the loads in it
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays that move, with the forces where supports do work against them."""
-        return super().arrays() | ({"gradient": self._gradient} if self._moving else {})
+        """Return the arrays that move, with the forces where supports do work against them, and how steps divide."""
+        arrays = super().arrays() | ({"gradient": self._gradient} if self._moving else {})
+        return arrays | ({"contact_steps": self._contact_steps} if self.system.changing else {})
 
     def begin(self, q: Array, v: Array) -> None:
         """Take positions and velocities [n, dim] of the start, and find all else that moves."""
@@ -231,6 +305,26 @@ class NewmarkMotion(FixedStepMotion):
         """Set the accelerations of moving supports; all others are there."""
         if self._moving:
             np.copyto(self._a, self._moving.accelerations(t), where=self._moving.mask)
+
+    def _parts_of_step(self) -> int:
+        """Return into how many steps the next one is divided: one, unless bodies are within reach of each other.
+
+        It follows from the state alone, so that a motion does not depend on where it stops.
+        """
+        parts = int(self._contact_steps)
+        return parts if parts > 1 and self._meets() else 1
+
+    def _meets(self) -> bool:
+        """Return whether bodies are within reach of each other at the beginning or the end of the next step."""
+        q, free = self._q, ~self.system.fixed
+        ahead = q + self.dt * np.where(free, self._v + 0.5 * self.dt * self._a, 0.0)
+        if self._moving:
+            given = self._origin + self._moving.displacements(self.t + self.dt)
+            np.copyto(ahead, given, where=self._moving.mask)
+        changing = self.system.changing.values()
+        if any(energy.acts_at(q) or energy.acts_at(ahead) for energy in changing):
+            return True
+        return any(contact_of(energy).find_penetration(q, ahead) is not None for energy in changing)
 
     def _step(self, t: float, h: float) -> None:
         if not self._compiled_steps(1, Steps.one(t, h)):

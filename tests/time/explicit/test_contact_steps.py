@@ -1,0 +1,151 @@
+"""Explicit Newmark whose steps are divided while bodies are within the distance at which contact acts."""
+
+from math import ceil
+
+import numpy as np
+import pytest
+
+import symplex as sx
+from symplex.contact import BodyContact, Surface
+from symplex.errors import ScenarioError, StepFailed, UnstableStep
+from symplex.scenario.scenario import Scenario
+from symplex.time.stability import latent_frequency, stable_step
+
+LAW = sx.NeoHookean.from_young(1e7, 0.3, 1000.0)
+SIDE = 0.1  # m
+
+
+def two_cubes(gap, speed, contact=True, cells=2):
+    """Two cubes above each other, a little aside, of which the upper one falls."""
+    low, high = (sx.box((SIDE,) * 3, (cells,) * 3, split="6") for _ in range(2))
+    aside = np.array([0.31 * SIDE / cells, 0.27 * SIDE / cells, SIDE + gap])
+    mesh = sx.merge({"low": low, "high": sx.Mesh(high.points + aside, high.cells)})
+    points, cells = mesh.points, mesh.cells["tetra"]
+    energies = {"solid": sx.Solid(points, cells, LAW)}
+    if contact:
+        energies["contact"] = BodyContact.from_materials(Surface.of(mesh, ["low", "high"]), LAW)
+    system = sx.System(sx.lumped_mass(points, cells, LAW.density, len(points)), energies)
+    v = np.zeros_like(points)
+    v[mesh.nodes_of("high"), 2] = -speed
+    return system, system.state(points, v)
+
+
+def velocity_below(system, state):
+    """The mean velocity of the lower cube."""
+    low = slice(0, system.n_nodes // 2)
+    return float(system.mass[low] @ state.v[low, 2] / system.mass[low].sum())
+
+
+def test_bodies_that_are_apart_move_as_without_contact():
+    (system, start), (alone, of_alone) = two_cubes(0.05, 5.0), two_cubes(0.05, 5.0, contact=False)
+    method = sx.Newmark("auto", contact_steps="auto").fit(system, start, 1e-3)
+    plain = sx.Newmark("auto").fit(alone, of_alone, 1e-3)
+    assert method.dt == plain.dt
+    meeting = min(0.8 * stable_step(system, start.q), 0.2 * 2.0 / latent_frequency(system, resolved=True))
+    assert method.contact_steps == ceil(method.dt / meeting)
+    assert method.contact_steps >= 4
+    moved, freely = method.start(system, start).advance(1e-3), plain.start(alone, of_alone).advance(1e-3)
+    np.testing.assert_array_equal(moved.q, freely.q)
+    np.testing.assert_array_equal(moved.v, freely.v)
+
+
+def test_a_collision_is_that_of_small_steps():
+    """Half as large steps and parts come nearer to it; momentum is exact."""
+    system, start = two_cubes(0.01, 5.0)
+    end = 8e-3
+    exact = sx.Newmark("auto", safety=0.1, contact_safety=0.025)
+    exact = velocity_below(system, exact.fit(system, start, end).start(system, start).advance(end))
+    assert exact < -1.0  # most of the momentum of the other one
+    errors = []
+    for part in (1.0, 0.5, 0.25):
+        method = sx.Newmark("auto", safety=0.8 * part, contact_safety=0.2 * part, contact_steps="auto")
+        motion = method.fit(system, start, end).start(system, start)
+        state = motion.advance(end)
+        momentum = system.momentum(start)[2]
+        # Of each step the sum of kicks is rounded at the size of the momentum of the nodes.
+        count = motion.statistics()["steps"] * int(motion.checkpoint()["contact_steps"])
+        np.testing.assert_allclose(system.momentum(state)[2], momentum, rtol=10 * count * np.finfo(float).eps)
+        errors.append(abs(velocity_below(system, state) / exact - 1.0))
+    assert errors[0] < 0.03
+    assert errors[2] < 0.5 * max(errors[:2])
+
+
+def test_the_motion_does_not_depend_on_where_it_stops_and_is_resumed():
+    system, start = two_cubes(0.002, 5.0)
+    method = sx.Newmark("auto", contact_steps="auto").fit(system, start, 2e-4)
+    whole = method.start(system, start).advance(4e-3)
+    motion = method.start(system, start)
+    divided = set()
+    while not motion.approach(4e-3, 0.0):
+        divided.add(motion._parts_of_step())
+        motion = method.resume(two_cubes(0.002, 5.0)[0], motion.checkpoint())
+    assert divided == {1, method.contact_steps}
+    state = motion.advance(4e-3)
+    np.testing.assert_array_equal(state.q, whole.q)
+    np.testing.assert_array_equal(state.v, whole.v)
+
+
+def test_a_body_that_would_pass_through_in_one_step_is_met():
+    system, start = two_cubes(0.01, 5.0)
+    motion = sx.Newmark(1e-6, contact_steps=100).start(system, start)
+    motion.dt = 0.3 / 5.0  # of one step the ends are above and below the other cube
+    contact = system.energies["contact"]
+    assert not contact.acts_at(start.q)
+    assert not contact.acts_at(start.q + motion.dt * start.v)
+    assert motion._parts_of_step() == 100
+
+
+def test_steps_that_are_given_are_divided_as_they_are_told_and_limited():
+    system, start = two_cubes(0.05, 5.0)
+    apart, closed = stable_step(system, start.q, apart=True), stable_step(system, start.q)
+    assert 2.0 * closed < apart
+    with pytest.raises(UnstableStep, match="above the stability limit"):
+        sx.Newmark(2.0 * closed).start(system, start)
+    assert sx.Newmark(2.0 * closed, contact_steps=3).start(system, start).dt == 2.0 * closed
+    with pytest.raises(UnstableStep, match="above the stability limit"):
+        sx.Newmark(2.0 * closed, contact_steps=1).start(system, start)
+    with pytest.raises(UnstableStep, match="above the stability limit"):
+        sx.Newmark(1.1 * apart, contact_steps=100).start(system, start)
+    fitted = sx.Newmark(2.0 * closed, contact_steps="auto").fit(system, start, 2.0 * closed)
+    assert fitted.dt == 2.0 * closed
+    assert fitted.contact_steps > 2
+
+
+def test_what_does_not_go_with_it_is_refused():
+    with pytest.raises(ValueError, match="contact_steps divides its steps"):
+        sx.Composition(sx.Newmark(1e-5, contact_steps=4), order=4)
+
+
+SCENARIO = """
+[[body]]
+name = "low"
+mesh = { box = [0.1, 0.1, 0.1], cells = [2, 2, 2], split = "6" }
+material = { young = 1e7, poisson = 0.3, density = 1000 }
+[[body]]
+name = "high"
+mesh = { box = [0.1, 0.1, 0.1], cells = [2, 2, 2], split = "6" }
+material = { young = 1e7, poisson = 0.3, density = 1000 }
+translate = [0.02, 0.01, 0.12]
+velocity = [0, 0, -5]
+CONTACT
+[integrator]
+kind = "newmark"
+contact_steps = "auto"
+[run]
+duration = 0.1
+"""
+
+
+def test_scenarios_have_the_key():
+    problem = Scenario.parse(SCENARIO.replace("CONTACT", "[[contact]]")).build()
+    assert problem.integrator.contact_steps > 2
+    with pytest.raises(ScenarioError, match=r"contact_steps goes with \[\[contact\]\]"):
+        Scenario.parse(SCENARIO.replace("CONTACT", "")).build()
+
+
+def test_a_passage_is_refused_as_with_small_steps():
+    system, start = two_cubes(0.01, 5.0)
+    motion = sx.Newmark("auto", contact_steps="auto").start(system, start)
+    motion._v[start.v != 0.0] = -3000.0  # through the other cube within a part of a step
+    with pytest.raises(StepFailed):
+        motion.advance(motion.dt)
