@@ -190,6 +190,17 @@ def require_differentiable(who: str, system: System, method: Integrator, inner: 
                 f"{who}: a Composition has no derivatives where stencils change, as those of energy '{found}'. Use "
                 f"{inner.name}."
             )
+    require_differentiable_parts(who, system)
+
+
+def require_differentiable_parts(who: str, system: System) -> None:
+    """Check that all parts of a system have derivatives.
+
+    Raises
+    ------
+    InvalidSystem
+        If one has not; with its name.
+    """
     if system.frames is not None:
         raise InvalidSystem(
             f"{who}: runs with frames (beams, shells, rigid bodies as frames), of which the system has "

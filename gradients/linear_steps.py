@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, final
 
 import numpy as np
-import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from symplex.fem.assembly import forms
 from symplex.fem.assembly.pattern import Array, Pattern
@@ -73,32 +73,21 @@ class Solvers:
     def __init__(self, system: System):
         self._system = system
         self._pattern: Pattern | None = None
-
-    def _take_pattern(self) -> Pattern:
-        pattern = self._system.pattern
-        if pattern is not self._pattern:
-            self._pattern, self._solvers = pattern, {}
-            size = len(pattern.indices)
-            numbers = sp.csr_array((np.arange(size) + 1, pattern.indices, pattern.indptr), shape=(pattern.n_nodes,) * 2)
-            transposed = sp.csr_array(numbers.T)
-            transposed.sort_indices()
-            self._transposed = transposed.data - 1  # the place of block (b, a) for each (a, b)
-        return pattern
-
-    def transposed(self, blocks: Array) -> Array:
-        """Return the blocks [nnz, dim, dim] of the transposed matrix."""
-        self._take_pattern()
-        return np.ascontiguousarray(blocks[self._transposed].swapaxes(1, 2))
+        self._solver: LinearSolver
+        self._places: NDArray[np.int64]  # of block (b, a) for each (a, b)
 
     def solve(self, blocks: Array, b: Array, q: Array, transposed: bool) -> Array:
         """Return the solutions [n, dim, k] of the matrix with blocks [nnz, dim, dim], or its transpose."""
-        pattern, dim = self._take_pattern(), blocks.shape[1]
-        if "one" not in self._solvers:
-            self._solvers["one"] = linear_solver("auto", pattern, dim)
-        solver: LinearSolver = self._solvers["one"]
-        solver.begin()
-        solver.update(self.transposed(blocks) if transposed else blocks, False, q)
-        return np.stack([solver.solve(np.ascontiguousarray(b[..., j]), _TOLERANCE) for j in range(b.shape[2])], axis=2)
+        pattern = self._system.pattern
+        if pattern is not self._pattern:
+            self._pattern, self._solver = pattern, linear_solver("auto", pattern, self._system.dim)
+            self._places = np.lexsort((pattern.rows(), pattern.indices))
+        if transposed:
+            blocks = np.ascontiguousarray(blocks[self._places].swapaxes(1, 2))
+        self._solver.begin()
+        self._solver.update(blocks, False, q)
+        columns = [np.ascontiguousarray(b[..., j]) for j in range(b.shape[2])]
+        return np.stack([self._solver.solve(column, _TOLERANCE) for column in columns], axis=2)
 
 
 class LinearStep(ABC):

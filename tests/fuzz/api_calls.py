@@ -1195,6 +1195,23 @@ def calls() -> dict[str, Call]:
             observe=_first_position,
             scales=[1.0, 0.1],
         ),
+        "equilibrium_tangent": _call(
+            sx.gradients.equilibrium_tangent,
+            lambda found: finite(found.jacobian),
+            build=_hung,
+            parameters=[10.0, 1.2],
+            observe=_first_position,
+            scales=[1.0, 0.1],
+        ),
+        "frequency_tangent": _call(
+            sx.gradients.frequency_tangent,
+            lambda found: finite(found.derivatives),
+            build=_hung,
+            parameters=[10.0, 1.2],
+            n=1,
+            at="start",
+            scales=[1.0, 0.1],
+        ),
         "gradient": _call(
             sx.gradient,
             lambda found: finite(found.parameters),
@@ -1264,6 +1281,13 @@ def _pulled(p: Any) -> Any:
     springs = sx.Bars(PAIRS, sx.measures.GreenStrain(float(p[0]), float(p[1])))
     system = sx.System(MASS, {"springs": springs})
     return system, system.state(POINTS, V)
+
+
+def _hung(p: Any) -> Any:
+    """Return the same with three points held."""
+    made, start = _pulled(p)
+    held = sx.System(MASS, made.energies, fixed=HELD)
+    return held, held.state(start.q)
 
 
 def _first_position(system: Any, state: Any) -> Any:

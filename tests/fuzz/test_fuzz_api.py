@@ -33,7 +33,7 @@ NOT_CALLED = {
     *("EquilibriumPath", "StaticEquilibrium"),
     *("Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
     *("Imported", "Modes", "ComplexModes", "FrequencyResponse", "ModesFound", "ResponseFound", "Study"),
-    *("RunTangent", "RunGradient", "FitFound", "Sensitivity"),
+    *("RunTangent", "RunGradient", "EquilibriumTangent", "FrequencyTangent", "FitFound", "Sensitivity"),
     *("Observation", "Probe", "write_page", "Beams", "Shells", "JointReaction", "Reporter", "Sample"),
     "Ranks",  # of processes that mpiexec starts
 }
