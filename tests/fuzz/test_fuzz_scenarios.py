@@ -284,6 +284,12 @@ def cases_of_small_motions(dt: float) -> Iterator[Data]:
         rotating_frame=turning,
         probe=[{"name": "seen", "body": "cube", "group": "z_max", "quantities": ["velocity", "stress"]}],
         response={"frequencies": [3.0, 8.0], "at": [*at[:1], "seen"]},
+        fit={
+            "parameters": [{"key": "body.cube.material.young", "start": 1e5, "range": [1e4, 1e6], "scale": 1e5}],
+            "curves": [{"data": "record.csv", "of": "seen.velocity_x_mean", "test": "soft"}],
+            "tests": [{"name": "soft", "values": {"body.cube.material.poisson": 0.3}}],
+            "windows": [0.01, 0.02],
+        },
     )
 
 
