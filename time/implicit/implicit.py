@@ -373,6 +373,9 @@ class ImplicitMotion(FixedStepMotion):
             return
         if system.frames:  # else what is across rigid motions grows: the equations say nothing of it
             self._v[...], own_a = system.frames.rigid_motion(system, self._q, self._v, own_a)
+        if system.joints:
+            self._v[...] = system.joints.velocities(system, self._q, self._v)
+            own_a = system.joints.accelerations(system, self._q, self._v, own_a)
         self._a[...], self._own_a[...] = a, own_a
         for carried in (self._v, self._a, self._own_a):  # which the loads of the next step see
             system.share(carried)
