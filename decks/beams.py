@@ -104,11 +104,11 @@ class BeamTables:
             if section.material.upper() not in self._deck.materials:
                 raise UnsupportedKeyword(f"there is no material '{section.material}'")
             material = self._deck.materials[section.material.upper()]
-            if material.young is None:
+            if material.young is None or material.yields:
                 raise UnsupportedKeyword(f"the material '{material.name}' of beams must be isotropic and elastic")
             young, poisson, density = material.young, material.poisson, material.density
             called = f"the material '{material.name}'"
-        if density is None and self._step.procedure != "static":
+        if density is None and not self._step.is_static:
             raise UnsupportedKeyword(f"{called} has no density")
         given = ANY_DENSITY if density is None else density * units.density
         return {"section": table, "material": {"young": young * stress, "poisson": poisson, "density": given}}
