@@ -344,7 +344,7 @@ class ShellTable(Entry):
             for kind, rows in faces.items():
                 taken = of_part[kind][rows]
                 if taken.any():
-                    other = self.parts[int(taken.max()) - 1].group
+                    other = self.parts[taken.max().item() - 1].group
                     raise ScenarioError(f"parts: the groups '{other}' and '{part.group}' have faces together.")
                 of_part[kind][rows] = k
         return [
