@@ -486,6 +486,8 @@ def joints(bare: Data) -> Iterator[Data]:
         | {"rigid_body": [flap], "beam": [rod], "joint": [hinge | laws | {"torque": 0.1, "history": SINE}, ball]}
         | method
     )
+    by_groups = ball | {"groups": ["x_min", ""]}
+    yield bare | {"rigid_body": [flap], "beam": [rod], "joint": [by_groups]} | method
     table = {"kind": "table", "times": [0, 2e-3, 1.0], "factors": [0, 0, 1]}
     given = {"history": table, "interpolation": "linear"}
     yield bare | {"rigid_body": [flap], "joint": [hinge | {"angle": 0.5} | given]} | method
