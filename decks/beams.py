@@ -108,7 +108,7 @@ class BeamTables:
                 raise UnsupportedKeyword(f"the material '{material.name}' of beams must be isotropic and elastic")
             young, poisson, density = material.young, material.poisson, material.density
             called = f"the material '{material.name}'"
-        if density is None and self._step.procedure != "static":
+        if density is None and not self._step.is_static:
             raise UnsupportedKeyword(f"{called} has no density")
         given = ANY_DENSITY if density is None else density * units.density
         return {"section": table, "material": {"young": young * stress, "poisson": poisson, "density": given}}

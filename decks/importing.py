@@ -470,6 +470,10 @@ def _scenarios(
         heading = f"Imported from {path.name}, step {step.number} (line {step.where.line})."
         if step.procedure == "frequency":
             heading += f"\nThe deck asks for {step.modes} natural frequencies of the state at the start."
+        if step.procedure == "buckle":
+            heading += (
+                f"\nThe deck asks for {step.modes} factors of its loads: symplex buckling FILE --number {step.modes}."
+            )
         texts[step.number] = as_toml(tables, heading)
     return texts, np.array(sorted(loose), np.int64)
 

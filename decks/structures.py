@@ -99,7 +99,7 @@ class StructureStepWriter:
             If it refers to what is not there.
         """
         step, given = self._step, (self._deck, self._geometry, self._step, self._units)
-        if step.procedure == "static":
+        if step.is_static:
             require_static_start(self._deck, step)
         title = self._deck.title or "imported deck"
         tables: Table = {"title": f"{title[:180]}, step {step.number}" if len(self._deck.steps) > 1 else title[:200]}

@@ -34,6 +34,7 @@ from symplex.fem.structures.joint_loops import (
     Conditions,
     ConditionsRecord,
     add_joint_gradients,
+    write_conditions,
     write_joint_values,
 )
 
@@ -665,8 +666,8 @@ class Joints(Mapping[str, Joint]):
                     f"joint '{name}' is on fixed particles only, so that it does nothing. Leave it out."
                 )
 
-    def require_closed(self, system: Masses, q: Array, v: Array, required_by: str) -> None:
-        """Check that positions q satisfy joints to round-off, and velocities v [n, 3] nearly.
+    def require_closed(self, system: Masses, q: Array, v: Array | None, required_by: str) -> None:
+        """Check that positions q satisfy joints to round-off, and velocities v [n, 3], if there are any, nearly.
 
         Those of methods that conserve energy leave them by the square of the step.
 
@@ -686,6 +687,8 @@ class Joints(Mapping[str, Joint]):
                 f"{required_by}: joint '{self.name_of(worst)}' is open at the start, its particles being "
                 f"{away[worst]:.3g} m from where it holds. {advice}"
             )
+        if v is None:
+            return
         moving = np.abs(v[self.nodes]).max(axis=(1, 2), initial=0.0)
         rates = self.rates(q, v)
         for drive in self._drives:
@@ -700,11 +703,17 @@ class Joints(Mapping[str, Joint]):
 
     def violations(self, q: Array) -> Array:
         """Return g [c] at positions q [n, 3] in m."""
-        return self.products.value(q[self.nodes]) - self.offset
+        return self._evaluated(q)[0]
 
     def gradients(self, q: Array) -> Array:
         """Return ∂g/∂x [c, 8, 3] at positions q [n, 3] in m."""
-        return self.products.gradient(q[self.nodes])
+        return self._evaluated(q)[1]
+
+    def _evaluated(self, q: Array) -> tuple[Array, Array]:
+        """Return both."""
+        values, gradients = np.empty(self.size), np.empty((self.size, 8, 3))
+        write_conditions(self.conditions, np.ascontiguousarray(q, float), values, gradients)
+        return values, gradients
 
     def rates(self, q: Array, v: Array) -> Array:
         """Return G v [c] at positions q for velocities v [n, 3]."""
@@ -786,6 +795,10 @@ class Joints(Mapping[str, Joint]):
         self.add_forces(self.gradients(q), multipliers, forces)
         return a - self._of_joints().accelerations(system, forces, q, np.zeros_like(v))
 
+    def velocities(self, system: Masses, q: Array, v: Array) -> Array:
+        """Return the velocities [n, 3] that are nearest to rigid ones v by mass and open no joint, none being given."""
+        return self.accelerations(system, q, np.zeros_like(v), v)
+
     def balance(self, system: Masses, q: Array, forces: Array) -> Array:
         """Return the multipliers [c] that balance as much of forces ∇V − f [n, 3] as they can, at rest; add theirs."""
         rest = np.zeros_like(q)
@@ -794,9 +807,11 @@ class Joints(Mapping[str, Joint]):
         self.add_forces(self.gradients(q), multipliers, forces)
         return multipliers
 
-    def reactions(self, system: Masses, q: Array, v: Array, a: Array) -> dict[str, JointReaction]:
+    def reactions(
+        self, system: Masses, q: Array, v: Array, a: Array, at_rest: bool = False
+    ) -> dict[str, JointReaction]:
         """Return force and moment of each joint, by name, given accelerations [n, 3] without joints."""
-        multipliers, determined = self.multipliers(system, q, v, a)
+        multipliers, determined = self.multipliers(system, q, v, a, at_rest)
         forces, found = -multipliers[:, None, None] * self.gradients(q), {}
         for (name, joint), part in zip(self.items(), self.parts, strict=True):
             on_first = forces[part, :4].sum(axis=0)
