@@ -149,8 +149,8 @@ class Stages(Integrator):
             return ()
         if not all(isinstance(stage, Stage) for stage in stages):
             raise InvalidSystem(f"Stages: what follows the event '{event.name}' must be instances of Stage.")
-        self._require(stages)
-        return stages
+        self._require(stages)  # pyright: ignore[reportArgumentType]
+        return stages  # pyright: ignore[reportReturnType]
 
     @cached_property
     def every_stage(self) -> Sequence[Stage]:
@@ -201,6 +201,8 @@ class Stages(Integrator):
 @final
 class StagedMotion(Motion):
     """A motion in stages; see `Stages`."""
+
+    _method: Stages  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(self, method: Stages, state: State | None, checkpoint: Mapping[str, np.ndarray] | None = None):
         self._stages = method.stages
