@@ -20,7 +20,7 @@ MOST_VELOCITIES = 300  # tables
 # Of hybrid elements under laws of small strains, which have no mean dilatation: others that do not lock, if there are.
 _OF_SMALL_STRAINS = {"C3D8H": "stabilized", "C3D20H": "reduced"}
 
-_OF_METALS = dict.fromkeys(("C3D6", "C3D6H", "C3D8", "C3D8R", "C3D8I", "C3D8H"), "mean-dilatation") | dict.fromkeys(
+_OF_METALS = dict.fromkeys(("C3D6", "C3D6H", "C3D8", "C3D8I", "C3D8H"), "mean-dilatation") | dict.fromkeys(
     ("C3D10H", "C3D15H", "C3D20H"), "full"
 )
 

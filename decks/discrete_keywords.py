@@ -39,6 +39,8 @@ CONNECTORS: dict[frozenset[str], tuple[str, tuple[int, ...]]] = {
     frozenset({"PLANAR"}): ("planar", (0,)),
     frozenset({"SLIDE-PLANE", "REVOLUTE"}): ("planar", (0,)),
     frozenset({"JOIN", "ALIGN"}): ("rigid", ()),
+    frozenset({"SLOT"}): ("inline", (0,)),
+    frozenset({"SLIDE-PLANE"}): ("inplane", (0,)),
 }
 
 
@@ -121,7 +123,7 @@ DISCRETE_KEYWORDS = {
         _take_connector,
         ("ELSET",),
         "of `CONN3D2` between nodes of beams and shells: `[[joint]]`. JOIN, HINGE, UJOINT, BEAM, WELD, CYLINDRICAL, "
-        "TRANSLATOR, PLANAR, or the basic kinds of which these are",
+        "TRANSLATOR, PLANAR, SLOT, SLIDE-PLANE, or the basic kinds of which these are",
         "before steps",
         Once("section of connectors", "ELSET"),
     ),

@@ -174,6 +174,8 @@ class ShellTables:
                 f"{material.by_temperature}: constants of '{material.name}' depend on temperature, which "
                 f"{self._deck.heated} gives; only decks without temperatures are known then"
             )
+        if material.yields:
+            raise UnsupportedKeyword(f"the material '{material.name}' yields (*PLASTIC), and shells are elastic")
         density, stress = self._density(section, material), self._units.stress
         if (lamina := _lamina(material)) is not None:
             E1, E2, nu, *shear = lamina

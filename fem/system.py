@@ -305,14 +305,15 @@ class System(Masses):
     def joint_reactions(self, state: State) -> dict[str, JointReaction]:
         """Return force and moment of each joint on its first body at a state, by name.
 
-        They are those of the state itself, for which all conditions of joints stay satisfied; of an equilibrium they
-        are in balance with all other forces.
+        They are those of the state itself, for which all conditions of joints stay satisfied; of an equilibrium,
+        without velocities and accelerations, they are in balance with all other forces.
         """
         if not self.joints or self.frames is None:
             return {}
         force = self.force(state.t, state.q, state.v, internal=state.internal)
         a = self._accelerations_of_frames(state.t, force, state.q, state.v)
-        return self.joints.at(state.t).reactions(self, state.q, state.v, a)
+        at_rest = not (state.v.any() or state.a.any())
+        return self.joints.at(state.t).reactions(self, state.q, state.v, a, at_rest)
 
     def _accelerations_of_frames(self, t: float, force: Array, q: Array, v: Array) -> Array:
         """Return the accelerations [n, 3] of a system with frames, but for what joints change."""

@@ -447,7 +447,7 @@ class Builder:
                 continue
             self.structures[table.name], self._own_meshes[table.name] = structure, found[table.name]
             if self.tables.contact or self.tables.obstacle:
-                self._skins[table.name] = table.skin(found[table.name], structure)
+                self._skins[table.name] = table.skin(found[table.name], structure)  # pyright: ignore[reportArgumentType]
             found[table.name] = mesh_of_particles(found[table.name], structure)
         self._raise_mistakes()
         return merge(found) if found else Mesh(np.empty((0, 3)), {})

@@ -54,6 +54,10 @@ class Inelastic(Copyable, ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} has no energy of an increment.")
 
+    def steepness(self, q: Array) -> float:
+        """Return the largest Σ|∇N|² of an element in 1/m² at q, as whose root frequencies grow; 0 if unknown."""
+        return 0.0
+
     def any_gone(self, z: Array) -> bool:
         """Return whether elements of a part that erodes are gone."""
         return False
@@ -125,6 +129,6 @@ def refuse_history(system: _WithParts, required_by: str) -> None:
     """
     if (name := part_with_history(system)) is not None:
         raise InvalidSystem(
-            f"{required_by} has no history, on which the plastic flow of '{name}' depends. Take an elastic body, or "
-            "a motion by Static, EnergyMomentum, Midpoint or Newmark."
+            f"{required_by} has no history, on which the plastic flow or damage of '{name}' depends. Take an elastic "
+            "part, or a motion by Static, EnergyMomentum, Midpoint or Newmark."
         )

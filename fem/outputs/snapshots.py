@@ -99,11 +99,13 @@ class Observation:
         return load(state.t, state.q, v)
 
     def force_of(self, name: str) -> Array:
-        """Return the forces [n, dim] in N of an energy or a load on nodes; zero if it does not act now."""
+        """Return the forces [n, dim] in N of an energy, inelastic part or load; zero if it does not act now."""
         if name not in self._forces:
             state, system = self.state, self.system
             if name in system.energies:
                 self._forces[name] = force_on_nodes(system.energies[name], state, self._gradient)
+            elif name in system.inelastic:
+                self._forces[name] = system.inelastic[name].force(state.q, state.internal[name], state.q, 0.0)
             elif name in system.loads:
                 self._forces[name] = np.asarray(self._force(system.loads[name]))
             else:

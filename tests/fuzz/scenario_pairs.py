@@ -216,6 +216,13 @@ def samples() -> dict[tuple[str, str], Data]:
         ("response", ""): held
         | {"load": [PULL | {"kind": "nodal", "force": [0.1, 0, 0], "history": SINE}]}
         | {"response": {"frequencies": [3.0, 8.0], "at": [{"name": "tip", "body": "cube", "group": "z_max"}]}},
+        ("fit", ""): {
+            "fit": {
+                "parameters": [{"key": "define.unused", "start": 1.0, "range": [1e-4, 2.0]}],
+                "curves": [{"data": "record.csv", "of": "kinetic", "deviation": 1.0}],
+                "windows": [DT],
+            }
+        },
         ("stage", ""): {"stage": stages},
         ("stage", "static"): held | {"stage": [stage | {"integrator": {"kind": "static", "dt": DT}}, *stages]},
         ("support", "symmetry"): cube | {"support": [{"body": "cube", "symmetry": "x=0.0"}]},

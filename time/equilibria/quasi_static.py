@@ -27,7 +27,7 @@ REST = work_column("work_rest")
 _TAKES: frozenset[Trait] = frozenset(
     {
         *("supports", "moving supports", "jumping supports", "loads", "internal variables", "history"),
-        *("consistent mass", "changing stencils", "barriers", "frames"),
+        *("consistent mass", "changing stencils", "barriers", "frames", "joints", "moving joints"),
     }
 )
 
@@ -135,7 +135,19 @@ class StaticMotion(FixedStepMotion):
                 self._work.add_loads(works_of_slip(self.system, t + h, q0, self._q, h))
         if self._moving:
             self._work.add_supports(0.5 * (reactions + self._reactions(t + h, self._q)) * dq)
+        if self.system.joints.moving:
+            ends = (self._works_of_joints(t, q0, dq), self._works_of_joints(t + h, self._q, dq))
+            self._work.add_joints([0.5 * (one + other) for one, other in zip(*ends, strict=True)])
         self._rest[0] += self._potential() - before - (self._work.done.sum() - done)
+
+    def _works_of_joints(self, t: float, q: Array, dq: Array) -> list[float]:
+        """Return the work in J that what moves joints would do on an increment by the forces at positions q [n, 3]."""
+        system, joints = self.system, self.system.joints.at(t)
+        forces = system.gradient(q)
+        for load in system.loads.values():
+            forces -= load(t, q, np.zeros_like(q))
+        multipliers = joints.balance(system, q, forces)
+        return joints.works(joints.gradients(q), multipliers, dq)
 
     def _potential(self) -> float:
         """Return the energy in J that the system has at rest, with what parts with history store."""

@@ -31,6 +31,7 @@ _ATTEMPTS = 200
 _POINTS = 2000  # on a path by arc length
 _STEP = 0.02  # of the size of the system, from point to point
 _LOST = 1e-3  # of the forces of any energy, above which some act from outside
+_CLOSED = 1e-14  # of conditions of joints, which are lengths in m and cosines
 _STRAIGHT = 1e-9  # by which ways of the particles of a frame may differ that is moved without a rotation
 _PUSHES = (0.01, 0.05, 0.2)  # of the size of a system, to leave an equilibrium that is not stable
 _ITERATIONS, _EXACT = 6, 1e-6  # for the motion along which that is done
@@ -115,8 +116,8 @@ def static_equilibrium(
     t : float, default 0
         The time in s at which loads and supports are taken.
     since : float, optional
-        The time in s at which the supports that move are where q has them; by default q is the shape from which their
-        displacements count.
+        The time in s at which supports and joints that move are where q has them; by default q is the shape from which
+        displacements of supports count, and joints are where they are at t.
     newton : Newton, optional
         How the equations are solved.
     slip : (float [n, dim], float), optional
@@ -136,7 +137,8 @@ def static_equilibrium(
     Struct. 15 (1979), 529-551.
     """
     start, balance = _begun(system, q, t, since, slip)
-    if not (balance.unbalanced.any() or balance.way.any()):
+    opened = bool(system.joints.moving) and bool(np.abs(system.joints.at(t).violations(start)).max() > _CLOSED)
+    if not (balance.unbalanced.any() or balance.way.any() or opened):
         return _found(system, balance, start, "load steps", 0, 0, None)
     return _Search(system, balance, start, newton or DEFAULT).run()
 
@@ -213,7 +215,8 @@ def _begun(
     start = system.state(np.asarray(q, dtype=float), t=t).q
     system.check_start(start)
     if system.joints:
-        system.joints.at(t).require_closed(system, start, np.zeros_like(start), "static_equilibrium")
+        joints = system.joints.at(t if since is None else since)
+        joints.require_closed(system, start, None, "static_equilibrium")
     system.update_neighbours(start)
     before = None if slip is None else (np.asarray(slip[0], dtype=float), float(slip[1]))
     return start, StaticBalance(system, t, start, _way(system, t, since), before)
