@@ -295,8 +295,10 @@ class FixedStepIntegrator(Integrator, Generic[FixedMotion]):
 
         The step is not checked against a stability limit again. None of methods that begin in their own way.
         """
-        if type(self).start is not FixedStepIntegrator.start:
-            return None
+        return self._begun(system, state, dt) if type(self).start is FixedStepIntegrator.start else None
+
+    def _begun(self, system: System, state: State, dt: float) -> FixedMotion:
+        """Return the motion that begins at a state with a step in s that is not checked."""
         system.update_neighbours(state.q)
         motion = self._motion(system, state.t, dt, 0)
         motion.take_internal(state.internal)
