@@ -680,6 +680,18 @@ material = { moduli = [1.4e11, 1e10], poisson = 0.3, shear_moduli = [5e9, 5e9, 3
 """,
             """
 [[shell]]
+name = "corrugated"
+mesh = { plate = [2.0, 1.0], cells = [8, 4] }
+
+[shell.properties]
+membrane = [1e7, 1e6, 5e8, 0, 0, 1e8]
+bending = [50, 10, 4e4, 0, 0, 200]
+shear = [1e7, 0, 5e7]
+thickness = 0.02
+mass = 12
+""",
+            """
+[[shell]]
 name = "can"
 mesh = { box = [0.4, 0.3, 0.2], cells = [4, 3, 2] }
 thickness = 0.002

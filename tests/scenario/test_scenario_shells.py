@@ -292,7 +292,7 @@ def test_parts_have_thicknesses_layers_directions_and_offsets_of_their_own(tmp_p
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        ('group = "wall"', "by which its faces differ"),
+        ('group = "wall"', "by which it differs"),
         ('group = "no"\nthickness = 0.1', "parts: there is no group 'no'"),
         ('group = "wall"\nthickness = 0.1\n[[shell.parts]]\ngroup = "wall"\noffset = 0.1', "have faces together"),
         ('group = "wall"\nthickness = 0.1\nlayers = [{ thickness = 1, ' + STEEL.strip() + " }]", "layers besides"),
