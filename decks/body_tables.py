@@ -66,7 +66,7 @@ class BodyTables:
     def tables(self) -> list[Table]:
         """Return tables ``[[body]]``, one for each part."""
         self._check_sections()
-        if not self._parts.names and self._step.procedure != "static":
+        if not self._parts.names and not self._step.is_static:
             self._check_densities()
         return [self._table(part) for part in self._parts.names]
 
@@ -158,7 +158,7 @@ class BodyTables:
 
     def _material(self, name: str, axes: str) -> Table:
         step, material = self._step, self._deck.materials[name]
-        if material.density is None and step.procedure != "static":
+        if material.density is None and not step.is_static:
             raise UnsupportedKeyword(f"the material '{material.name}' has no density")
         if material.by_temperature is not None and self._deck.heated is not None:
             raise UnsupportedKeyword(

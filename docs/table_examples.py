@@ -194,7 +194,7 @@ mass = "consistent"
 name = "brace"
 mesh = { line = 2.0, bars = 1 }
 section = 1e-4
-material = { young = 210e9, density = 7850, yield_stress = 2.5e8, hardening = 1e9, back_stress_modulus = 2e9 }
+material = { young = 210e9, density = 7850, yield_stress = 2.5e8, hardening = 1e9, back_modulus = 2e9 }
 """,
             """
 [[truss]]
@@ -289,6 +289,15 @@ fracture_energy = 1
 """,
             """
 [[spring]]
+name = "snubber"
+body = "beam"
+group = "x_max"
+to = [2, 0, 0]
+elongations = [-0.02, -0.01, 0.0, 0.01]
+forces = [-500, -50, 0, 20]
+""",
+            """
+[[spring]]
 name = "pads"
 body = "beam"
 group = "x_max"
@@ -301,11 +310,17 @@ stiffness = 1e4
     "cohesive": {
         "": [
             """
+[[body]]
+name = "lid"
+mesh = { box = [0.1, 0.1, 0.1], cells = [1, 1, 1], split = "hexahedra" }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+translate = [0.9, 0, 0.2]
+
 [[cohesive]]
 name = "glue"
-body = "block"
+body = "lid"
 group = "z_min"
-to = "beam"
+to = "block"
 to_group = "z_max"
 strength = 5e6
 fracture_energy = 300
@@ -314,10 +329,16 @@ shear_ratio = 0.8
 tolerance = 1e-6
 """,
             """
+[[body]]
+name = "lid"
+mesh = { box = [0.1, 0.1, 0.1], cells = [1, 1, 1], split = "hexahedra" }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+translate = [0.9, 0, 0.2]
+
 [[cohesive]]
 name = "weld"
-body = "block"
-to = "beam"
+body = "lid"
+to = "block"
 strength = 2e8
 fracture_energy = 5e3
 law = "exponential"
@@ -822,6 +843,11 @@ body = "beam"
 group = "x_min"
 components = "xz"
 until = 5e-4
+""",
+            """
+[[support]]
+body = "beam"
+symmetry = "y=0"
 """,
             """
 [[support]]

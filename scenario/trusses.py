@@ -182,15 +182,14 @@ class BarMaterial(PlasticKeys):
 
     young: Annotated[float, positive("Pa"), "Young's modulus E."]
     density: Annotated[float, positive("kg/m³"), "ρ."]
-    back_stress_modulus: Annotated[
-        float | None,
-        positive("Pa"),
-        "C of bars that yield: the back stress is C times the plastic strain (linear kinematic hardening).",
-    ] = None
 
     def _check(self) -> None:
-        if self.back_stress_modulus is not None and not self.is_plastic:
-            raise ValueError("has back_stress_modulus, which needs yield_stress")
+        for key in ("reference_rate", "recovery", "heat_capacity"):
+            if getattr(self, key) is not None:
+                raise ValueError(
+                    f"has {key}, which bars that yield do not have; take the yield stress by the plastic strain, and "
+                    "back_modulus without recovery"
+                )
 
 
 class BreakingKeys(Entry):
@@ -437,8 +436,7 @@ class Truss(NamedTuple):
         if hardening is not None:
             assert table.material is not None
             assert table.section is not None
-            back = table.material.back_stress_modulus or 0.0
-            law = YieldingBar(table.material.young, table.section, natural, hardening, back)
+            law = YieldingBar(table.material.young, table.section, natural, hardening)
             return InelasticBars(self.members, law)
         if table.stiffness is not None:
             stiffness: Any = table.stiffness

@@ -100,7 +100,9 @@ def _internal_variables(system: System) -> str:
 
 def _history(system: System) -> str:
     name = part_with_history(system)
-    return f"cannot follow the plastic flow of '{name}', which depends on its history" if name is not None else ""
+    if name is None:
+        return ""
+    return f"cannot follow the plastic flow or damage of '{name}', which depends on its history"
 
 
 def _consistent_mass(system: System) -> str:

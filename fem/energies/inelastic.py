@@ -129,6 +129,6 @@ def refuse_history(system: _WithParts, required_by: str) -> None:
     """
     if (name := part_with_history(system)) is not None:
         raise InvalidSystem(
-            f"{required_by} has no history, on which the plastic flow of '{name}' depends. Take an elastic body, or "
-            "a motion by Static, EnergyMomentum, Midpoint or Newmark."
+            f"{required_by} has no history, on which the plastic flow or damage of '{name}' depends. Take an elastic "
+            "part, or a motion by Static, EnergyMomentum, Midpoint or Newmark."
         )

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
-from symplex.base.quantities import not_negative, positive
+from symplex.base.quantities import positive
 from symplex.errors import MaterialError
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.kernels import kernel
 from symplex.fem.measures.inelastic_bars import LengthLaw
 from symplex.fem.solids.hardening import Hardening
-from symplex.fem.solids.plastic_points import flow, work_between
+from symplex.fem.solids.plastic_points import BACK, RATE, RECOVERY, START, flow, work_between
 
 PLASTIC_STRAIN, EQUIVALENT = 0, 1  # internal variables: p and α
 
@@ -45,15 +45,13 @@ class YieldingBar(LengthLaw):
     length : float or float64 [m]
         The natural lengths L in m.
     hardening : Hardening
-        The yield stress σy(α).
-    kinematic : float, default 0
-        C in Pa, the modulus of linear kinematic hardening (Prager): the back stress is C p, so that a bar that was
-        stretched yields earlier when it is compressed (Bauschinger).
+        The yield stress σy(α), and the modulus C of a back stress C p, with which a bar that was stretched yields
+        earlier when it is compressed (Bauschinger). It has no rate, recovery and heating.
 
     Raises
     ------
     MaterialError
-        If a section or a length is not positive.
+        If a section or a length is not positive, or the hardening has what bars do not.
     """
 
     numbers = 2
@@ -64,9 +62,15 @@ class YieldingBar(LengthLaw):
         section: ArrayLike,
         length: ArrayLike,
         hardening: Hardening,
-        kinematic: Annotated[float, not_negative("Pa")] = 0.0,
     ):
-        self.young, self.hardening, self.kinematic = float(young), hardening, float(kinematic)
+        c = hardening.constants
+        more = [name for name, at in (("rate", RATE), ("recovery", RECOVERY), ("heating", START)) if c[at] != 0.0]
+        if more:
+            raise MaterialError(
+                f"YieldingBar: bars have no {more[0]} in their hardening; take the yield stress by the plastic strain "
+                "and a back stress without recovery."
+            )
+        self.young, self.hardening, self.back = float(young), hardening, float(c[BACK])
         self.section, self.length = np.asarray(section, float), np.asarray(length, float)
         for what, values, unit in (("section", self.section, "m²"), ("natural length", self.length, "m")):
             if not (values.ndim < 2 and ((values > 0.0) & (values < np.inf)).all()):
@@ -75,7 +79,7 @@ class YieldingBar(LengthLaw):
     def energy(self, length: Array, z: Array) -> Array:
         """Return ψ [m] in J: of the elastic strain and of kinematic hardening."""
         elastic = length / self.length - 1.0 - z[:, PLASTIC_STRAIN]
-        return 0.5 * self._volume * (self.young * elastic**2 + self.kinematic * z[:, PLASTIC_STRAIN] ** 2)
+        return 0.5 * self._volume * (self.young * elastic**2 + self.back * z[:, PLASTIC_STRAIN] ** 2)
 
     def tension(self, length: Array, z: Array) -> Array:
         """Return σ A [m] in N."""
@@ -110,7 +114,7 @@ class YieldingBar(LengthLaw):
         """Return z at the end [m, 2], and the tangent modulus [m] in Pa."""
         strain, law = np.ascontiguousarray(length / self.length - 1.0), self.hardening
         end, modulus = np.empty(z.shape), np.empty(len(z))
-        moduli = self.young, self.kinematic
+        moduli = self.young, self.back
         _return(strain, np.ascontiguousarray(z), *moduli, law.constants, law.points, end, modulus)
         return end, modulus
 
@@ -121,7 +125,7 @@ def _return(strain, z, young, kinematic, constants, points, end, modulus):
     for i in range(len(strain)):
         p, alpha = z[i, 0], z[i, 1]
         xi = young * (strain[i] - p) - kinematic * p
-        x, slope = flow(abs(xi), alpha, (young + kinematic) / 3.0, constants, points)
+        x, slope = flow(abs(xi), alpha, (young + kinematic) / 3.0, 1.0, 0.0, constants, points)
         modulus[i] = young
         if x > 0.0:
             hard = kinematic + slope

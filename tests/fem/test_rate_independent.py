@@ -10,6 +10,8 @@ from symplex.fem.energies.energy import RIGID
 from symplex.fem.energies.rate_independent import RateIndependent
 from symplex.fem.measures.inelastic_bars import InelasticBars, LengthLaw
 from symplex.fem.measures.separation import BreakingBar, TractionSeparation
+from symplex.fem.outputs.force_probes import ForceProbe
+from symplex.fem.outputs.forces import force_on, reactions
 from symplex.fem.outputs.inelastic_probe import InelasticProbe
 from symplex.fem.solids.hardening import Hardening
 from symplex.fem.structures.yielding import YieldingBar
@@ -34,7 +36,8 @@ def frame():
 def yielding(hardening=None):
     points, lines = frame()
     lengths = np.linalg.norm(points[lines[:, 1]] - points[lines[:, 0]], axis=1)
-    law = YieldingBar(E, AREA, lengths, Hardening(SIGMA, modulus=H) if hardening is None else hardening, C)
+    hardening = Hardening(SIGMA, modulus=H) if hardening is None else hardening
+    law = YieldingBar(E, AREA, lengths, hardening.with_back_stress(C))
     return InelasticBars(lines, law), points, 0.02
 
 
@@ -161,7 +164,7 @@ def test_wrong_parts_are_found():
 def test_a_cyclic_bar_follows_its_closed_form(hardening):
     """σ and p of bilinear kinematic and isotropic hardening between turning points, each in closed form."""
     slope = hardening.constants[1]
-    law, z = YieldingBar(E, AREA, 2.0, hardening, C), np.zeros((1, 2))
+    law, z = YieldingBar(E, AREA, 2.0, hardening.with_back_stress(C)), np.zeros((1, 2))
     hard = C + slope
     p, alpha = 0.0, 0.0
     for strain in (0.01, -0.02, 0.03, -0.005):
@@ -293,8 +296,21 @@ def test_a_bond_peeled_by_statics_dissipates_its_fracture_energy():
     found = motion.energies(end)
     assert part.damage(end.internal["glue"]) == pytest.approx([1.0])
     assert -found["work_glue"] == pytest.approx(part.areas.sum(), rel=1e-12)  # Gc = 1
+    half = motion_half(system)
+    force, _ = force_on(system, half, "glue", [4, 5, 6, 7])
+    pulled, _ = reactions(system, half, [4, 5, 6, 7])
+    assert force[2] < -0.1
+    assert force == pytest.approx(-pulled, abs=1e-12)
+    acting = ForceProbe("glue", ["glue"], [4, 5, 6, 7])
+    assert acting.of(system, half)["force_z"] == pytest.approx(force[2], rel=1e-12)
     probe = InelasticProbe("damage", system, "glue", ["damage", "opening"])
     assert list(probe.of(system, end).values()) == pytest.approx([1.0, 2.0 * part.law.failure], rel=2e-2)
+
+
+def motion_half(system):
+    """Return the state at which the bond is open by a fifth of the opening at failure."""
+    points = cohesive()[1]
+    return Static(0.02).start(system, system.state(points, np.zeros((8, 3)))).advance(0.1)
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------
@@ -306,6 +322,11 @@ def test_a_bond_peeled_by_statics_dissipates_its_fracture_energy():
         (lambda: TractionSeparation(2.0, 1.0, 1.9), MaterialError, "must be above T0²/\\(2 Gc\\) = 2"),
         (lambda: TractionSeparation(2.0, 1.0, 9.0, "exponential"), MaterialError, "Leave it out"),
         (lambda: BreakingBar(TractionSeparation(2.0, 1.0), 0.0), MaterialError, "natural length must be positive"),
+        (
+            lambda: YieldingBar(E, 1.0, 1.0, Hardening(SIGMA).with_rate(1.0, factor=0.1)),
+            MaterialError,
+            "bars have no rate",
+        ),
         (lambda: YieldingBar(E, 0.0, 1.0, Hardening(SIGMA)), MaterialError, "section must be positive"),
         (
             lambda: CohesiveFaces([[0, 1]], [[2, 3]], np.zeros((4, 3)), TractionSeparation(2.0, 1.0)),

@@ -156,10 +156,9 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
 
     @property
     def takes(self) -> frozenset[Trait]:
-        """A consistent mass and barriers by the implicit members only, joints by the explicit one."""
-        more: set[Trait] = {"composition"} if self.symmetric else set()
+        """A consistent mass and barriers by the implicit members only."""
+        more: set[Trait] = {"joints", "composition"} if self.symmetric else {"joints"}
         if self.explicit:
-            more.add("joints")
             return (IMPLICIT - {"consistent mass", "barriers"}) | more
         return IMPLICIT | more
 

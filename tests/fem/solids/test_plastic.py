@@ -337,11 +337,11 @@ def test_what_has_no_history_is_refused_by_name():
     system, state = spinning(ring(8))
     with pytest.raises(InvalidSystem, match="'bar'"):
         ForceStepping(1e-4).start(system, state)
-    with pytest.raises(InvalidSystem, match="cannot follow the plastic flow of 'bar'"):
+    with pytest.raises(InvalidSystem, match="cannot follow the plastic flow or damage of 'bar'"):
         Composition(EnergyMomentum(1e-6)).start(system, state)
-    with pytest.raises(InvalidSystem, match="plastic flow of 'bar'"):
+    with pytest.raises(InvalidSystem, match="plastic flow or damage of 'bar'"):
         static_equilibrium(system, state.q)
-    with pytest.raises(InvalidSystem, match="plastic flow of 'bar'"):
+    with pytest.raises(InvalidSystem, match="plastic flow or damage of 'bar'"):
         natural_modes(system, state, 2)
 
 
