@@ -130,6 +130,8 @@ def _add_bars(found: Discrete, deck: Deck, geometry: DeckGeometry, nonlinear: bo
             raise UnsupportedKeyword(
                 f"{section.where}: bars need an isotropic material '{section.material}' and a cross-section"
             )
+        if material.yields:
+            raise UnsupportedKeyword(f"the material '{material.name}' flows (*PLASTIC), and bars of decks are elastic")
         for number, _, nodes in bars:
             if number in reported:
                 raise UnsupportedKeyword(f"element {number} has two sections")
