@@ -405,7 +405,7 @@ def _complex(value: Any) -> np.ndarray:
     array = np.asarray(value) if isinstance(value, np.ndarray | list | tuple) else None
     if array is None or array.dtype.kind != "c":
         return np.asarray(_numbers(value), dtype=complex)
-    return np.asarray(_numbers(array.real) + 1j * _numbers(array.imag))
+    return np.asarray(_numbers(np.real(array)) + 1j * _numbers(np.imag(array)))
 
 
 def _integers(value: Any) -> np.ndarray:

@@ -104,11 +104,11 @@ class BeamTables:
             if section.material.upper() not in self._deck.materials:
                 raise UnsupportedKeyword(f"there is no material '{section.material}'")
             material = self._deck.materials[section.material.upper()]
-            if material.young is None:
+            if material.young is None or material.yields:
                 raise UnsupportedKeyword(f"the material '{material.name}' of beams must be isotropic and elastic")
             young, poisson, density = material.young, material.poisson, material.density
             called = f"the material '{material.name}'"
-        if density is None and self._step.procedure != "static":
+        if density is None and not self._step.is_static:
             raise UnsupportedKeyword(f"{called} has no density")
         given = ANY_DENSITY if density is None else density * units.density
         return {"section": table, "material": {"young": young * stress, "poisson": poisson, "density": given}}
@@ -122,11 +122,11 @@ def _shape(kind: str, values: list[float]) -> Table:
     UnsupportedKeyword
         If it is none that a scenario has.
     """
-    least = {"RECT": 2, "CIRC": 1, "PIPE": 2, "BOX": 6, "I": 7}[kind]
+    least = {"RECT": 1, "CIRC": 1, "PIPE": 2, "BOX": 6, "I": 7}[kind]
     if len(values) < least:
         raise UnsupportedKeyword(f"a section {kind} has {len(values)} dimensions, must have {least}")
     if kind == "RECT":
-        return {"kind": "rectangle", "height": values[0], "width": values[1]}
+        return {"kind": "rectangle", "height": values[0], "width": (values[1:2] or values)[0]}  # of one number a square
     if kind == "PIPE":
         return {"kind": "pipe", "radius": values[0], "thickness": values[1]}
     if kind == "CIRC":

@@ -20,7 +20,7 @@ MOST_VELOCITIES = 300  # tables
 # Of hybrid elements under laws of small strains, which have no mean dilatation: others that do not lock, if there are.
 _OF_SMALL_STRAINS = {"C3D8H": "stabilized", "C3D20H": "reduced"}
 
-_OF_METALS = dict.fromkeys(("C3D6", "C3D6H", "C3D8", "C3D8R", "C3D8I", "C3D8H"), "mean-dilatation") | dict.fromkeys(
+_OF_METALS = dict.fromkeys(("C3D6", "C3D6H", "C3D8", "C3D8I", "C3D8H"), "mean-dilatation") | dict.fromkeys(
     ("C3D10H", "C3D15H", "C3D20H"), "full"
 )
 
@@ -66,7 +66,7 @@ class BodyTables:
     def tables(self) -> list[Table]:
         """Return tables ``[[body]]``, one for each part."""
         self._check_sections()
-        if not self._parts.names and self._step.procedure != "static":
+        if not self._parts.names and not self._step.is_static:
             self._check_densities()
         return [self._table(part) for part in self._parts.names]
 
@@ -158,7 +158,7 @@ class BodyTables:
 
     def _material(self, name: str, axes: str) -> Table:
         step, material = self._step, self._deck.materials[name]
-        if material.density is None and step.procedure != "static":
+        if material.density is None and not step.is_static:
             raise UnsupportedKeyword(f"the material '{material.name}' has no density")
         if material.by_temperature is not None and self._deck.heated is not None:
             raise UnsupportedKeyword(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 Vector = tuple[float, float, float]
-Procedure = Literal["static", "dynamic", "explicit", "frequency", "modal-dynamic"]
+Procedure = Literal["static", "dynamic", "explicit", "frequency", "modal-dynamic", "buckle"]
 
 
 class Where(NamedTuple):
@@ -267,12 +267,16 @@ class MultiPoint(NamedTuple):
 
 
 class Spring(NamedTuple):
-    """The stiffness of springs between two nodes: along their line, or in directions (0, 1, 2) of the first, second."""
+    """The stiffness of springs between two nodes: along their line, or in directions (0, 1, 2) of the first, second.
+
+    Those that are not linear have a table of elongations and forces.
+    """
 
     elements: str
     directions: tuple[int, ...]
     stiffness: float
     where: Where
+    table: tuple[tuple[float, float], ...] = ()
 
 
 class Connector(NamedTuple):
@@ -383,9 +387,14 @@ class Step(Conditions):
     is_heat: bool = False
 
     @property
+    def is_static(self) -> bool:
+        """Whether masses and the way of the loads have no part in it."""
+        return self.procedure in ("static", "buckle")
+
+    @property
     def ramps(self) -> bool:
         """Whether loads without an amplitude grow over the step."""
-        return self.procedure == "static" if self.ramped is None else self.ramped
+        return self.is_static if self.ramped is None else self.ramped
 
 
 @dataclass

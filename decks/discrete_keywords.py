@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from symplex.decks.deck import Connector, Dashpot, Distributed, LumpedMass, Spring
 from symplex.decks.reading import Keyword, Once, Reading, UnsupportedKeyword, direction, fields, one_line, real, words
 from symplex.meshes.formats.abaqus_deck import Block
@@ -37,10 +39,15 @@ CONNECTORS: dict[frozenset[str], tuple[str, tuple[int, ...]]] = {
     frozenset({"PLANAR"}): ("planar", (0,)),
     frozenset({"SLIDE-PLANE", "REVOLUTE"}): ("planar", (0,)),
     frozenset({"JOIN", "ALIGN"}): ("rigid", ()),
+    frozenset({"SLOT"}): ("inline", (0,)),
+    frozenset({"SLIDE-PLANE"}): ("inplane", (0,)),
 }
 
 
 def _take_spring(reading: Reading, block: Block) -> None:
+    if "NONLINEAR" in block.parameters:
+        _take_nonlinear_spring(reading, block)
+        return
     if not block.lines:
         raise ValueError("a *SPRING has no stiffness")
     # The line of directions may be empty, and lines that are empty are left out.
@@ -50,6 +57,20 @@ def _take_spring(reading: Reading, block: Block) -> None:
         raise UnsupportedKeyword("springs of rotations are not supported")
     values = one_line(Block(block.keyword, {}, rest or [first]), 1)
     reading.deck.springs.append(Spring(block.parameter("ELSET"), tuple(directions), values[0], reading.where(block)))
+
+
+def _take_nonlinear_spring(reading: Reading, block: Block) -> None:
+    # The line of directions is empty for springs along their line, and lines that are empty are left out.
+    rows = [[word for word in words(line) if word] for line in block.lines]
+    directions = len(rows[0]) == 1 if rows else False
+    table = sorted((real(row[1]), real(row[0])) for row in rows[1 if directions else 0 :] if len(row) > 1)
+    if directions or any(len(row) not in (2, 3) for row in rows):
+        raise UnsupportedKeyword("springs with a table of forces act along their line (SPRINGA), not in a direction")
+    if len(table) < 2 or any(a[0] == b[0] for a, b in pairwise(table)):
+        raise ValueError("a *SPRING, NONLINEAR must have two forces at different elongations at least")
+    if len({float(row[2]) for row in rows if len(row) > 2}) > 1:
+        raise UnsupportedKeyword("springs that depend on temperature are not supported")
+    reading.deck.springs.append(Spring(block.parameter("ELSET"), (), 0.0, reading.where(block), tuple(table)))
 
 
 def _take_dashpot(reading: Reading, block: Block) -> None:
@@ -102,14 +123,15 @@ DISCRETE_KEYWORDS = {
         _take_connector,
         ("ELSET",),
         "of `CONN3D2` between nodes of beams and shells: `[[joint]]`. JOIN, HINGE, UJOINT, BEAM, WELD, CYLINDRICAL, "
-        "TRANSLATOR, PLANAR, or the basic kinds of which these are",
+        "TRANSLATOR, PLANAR, SLOT, SLIDE-PLANE, or the basic kinds of which these are",
         "before steps",
         Once("section of connectors", "ELSET"),
     ),
     "SPRING": Keyword(
         _take_spring,
-        ("ELSET",),
-        "of `SPRINGA`, `SPRING1`, `SPRING2`: `[[constraint]]` of this stiffness; `SPRINGA` with `NLGEOM`: `[[spring]]`",
+        ("ELSET", "NONLINEAR"),
+        "of `SPRINGA`, `SPRING1`, `SPRING2`: `[[constraint]]` of this stiffness; `SPRINGA` with `NLGEOM` or with "
+        "`NONLINEAR`, a table of forces: `[[spring]]`",
         "before steps",
         Once("stiffness of springs", "ELSET"),
     ),

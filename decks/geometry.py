@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.discrete_keywords import CONNECTOR, DISCRETE
+from symplex.decks.discrete_keywords import DISCRETE
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus import Numbered
 from symplex.meshes.formats.abaqus_sets import Surface
@@ -73,10 +73,10 @@ class DeckGeometry:
             If it has neither volume cells nor only springs, bars, dashpots and masses, or refers to what is not there.
         """
         solid = any(kind not in DISCRETE for kind in numbered.types)
-        # Surfaces of shells would be more shells, and connectors more beams.
+        # Surfaces of shells would be more shells, and springs and connectors more beams.
         drawn = numbered
         if of_structures:
-            blocks = [(t, e) for t, e in zip(numbered.types, numbered.elements, strict=True) if t != CONNECTOR]
+            blocks = [(t, e) for t, e in zip(numbered.types, numbered.elements, strict=True) if t not in DISCRETE]
             surfaces = [one for one in numbered.surfaces if one.of_nodes]
             types, elements = [t for t, _ in blocks], [e for _, e in blocks]
             drawn = numbered._replace(surfaces=surfaces, types=types, elements=elements)
@@ -310,7 +310,7 @@ class DeckGeometry:
         found: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         for kind in kinds:
             blocks = zip(self._numbered.types, self._numbered.elements, strict=True)
-            tables = [table for name, (cell, table) in blocks if cell == kind and name != CONNECTOR]
+            tables = [table for name, (cell, table) in blocks if cell == kind and name not in DISCRETE]
             if tables:
                 table = np.concatenate(tables)
                 found[kind] = table[:, 0], self._numbered.nodes.places(table[:, 1:], f"a {kind} cell")

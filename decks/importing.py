@@ -182,7 +182,8 @@ def import_deck(
     if not limit >= 0.0:
         raise InvalidArgument(f"limit must not be negative, got {limit:g} s.")
     with without_quotes(path):
-        return _imported(path, folder, system, overwrite, strict, limit, shells == "solids", progress or _silent)
+        as_solids = "as requested" if shells == "solids" else ""
+        return _imported(path, folder, system, overwrite, strict, limit, as_solids, progress or _silent)
 
 
 def _silent(_: str) -> None:
@@ -222,8 +223,11 @@ def _attempt(reading: Reading, system: Units, strict: bool, of_structures: bool)
     return _Attempt(reading, geometry, of_structures, texts=texts, loose=loose)
 
 
-def _best_attempt(path: Path, system: Units, strict: bool, as_solids: bool) -> _Attempt:
-    """Return what a deck becomes: with beams and shells, or if more of its steps can be imported so, with solids."""
+def _best_attempt(path: Path, system: Units, strict: bool, as_solids: str) -> _Attempt:
+    """Return what a deck becomes: with beams and shells, or if more of its steps can be imported so, with solids.
+
+    ``as_solids`` says why shells must be solids in any case, if they must.
+    """
     reading = read_deck(path)
     try:
         types = {*reading.mesh.numbered.types}
@@ -231,7 +235,10 @@ def _best_attempt(path: Path, system: Units, strict: bool, as_solids: bool) -> _
         types = set[str]()
     beams = not types.isdisjoint(BEAMS)
     if not beams and (as_solids or types.isdisjoint(SHELLS)):
-        return _attempt(reading, system, strict, False)
+        found = _attempt(reading, system, strict, False)
+        if not types.isdisjoint(SHELLS):
+            found.reading.deck.remarks.append(f"shells are solid elements here, and not [[shell]], {as_solids}")
+        return found
     found = _attempt(reading, system, strict, True)
     if beams or found.units_wrong or (found.texts and len(found.texts) == len(found.reading.deck.steps)):
         return found
@@ -251,7 +258,7 @@ def _imported(
     overwrite: bool,
     strict: bool,
     limit: float,
-    as_solids: bool,
+    as_solids: str,
     say: Callable[[str], None],
 ) -> Imported:
     """Import a deck; what included files hold may be quoted in errors."""
@@ -265,16 +272,20 @@ def _imported(
     _write_mesh(mesh, mesh_path, overwrite, say)
     if attempt.units_wrong:
         raise MeshError(f"{path.name}: {attempt.units_wrong}")
-    written = {
-        number: folder / (f"{path.stem}-step-{number}.toml" if len(deck.steps) > 1 else f"{path.stem}.toml")
-        for number in texts
-    }
+    written = {number: _scenario_of(path, folder, deck, number) for number in texts}
     for number, scenario in written.items():
         _write(scenario, texts[number], overwrite)
         say(f"{scenario}: step {number}")
     for number, scenario in [*written.items()] if limit else ():
-        if not _try(deck, deck.steps[number - 1], texts[number], scenario, limit, say):
+        if not _try(deck, deck.steps[number - 1], texts[number], scenario, limit, attempt.of_structures, say):
             del written[number]
+    if len(written) < len(texts) and attempt.of_structures and BEAMS.keys().isdisjoint(reading.mesh.numbered.types):
+        other = _attempt(read_deck(path), system, strict, False)
+        if len(other.texts) > len(written):  # which is tried in its turn
+            for number in texts.keys() - other.texts.keys():
+                _scenario_of(path, folder, deck, number).unlink()
+            why = f"as {next(missed.why for missed in deck.missed if missed.keyword == 'STEP')}"
+            return _imported(path, folder, system, True, strict, limit, why, say)
     if attempt.of_structures:
         own = {name: geometry.numbers[sorted(nodes)] for name, (_, nodes) in bodies_of(geometry).items()}
         bodies = {name: numbers[np.isin(numbers, some)] for name, some in own.items()}
@@ -291,6 +302,11 @@ def _imported(
     unused += reading.unused_nodes(np.concatenate([numbers, loose, of_shells])) if written else []
     deck.remarks += unused
     return _result(reading, mesh_path, written, numbers, bodies, strict)
+
+
+def _scenario_of(path: Path, folder: Path, deck: Deck, number: int) -> Path:
+    """Return the file of the scenario of a step."""
+    return folder / (f"{path.stem}-step-{number}.toml" if len(deck.steps) > 1 else f"{path.stem}.toml")
 
 
 def _without_steps(
@@ -336,11 +352,19 @@ def _write_mesh(mesh: Mesh, path: Path, overwrite: bool, say: Callable[[str], No
     say(f"{path}: {len(mesh.points)} nodes")
 
 
-def _try(deck: Deck, step: Step, text: str, scenario: Path, limit: float, say: Callable[[str], None]) -> bool:
+def _try(
+    deck: Deck, step: Step, text: str, scenario: Path, limit: float, of_structures: bool, say: Callable[[str], None]
+) -> bool:
     """Return whether a scenario may be used, and note what speaks against it."""
     try:
         problem = try_scenario(text, scenario, limit, lambda more: say(f"{scenario.name}: tried for {more}"))
         _check_preload(deck, step, problem)
+        moved = _moved(problem) if of_structures and step.procedure == "static" and not step.nonlinear else 0.0
+        if moved > _MOST_MOVED:
+            deck.remarks.append(
+                f"the static step {step.number} is linear, but moves nodes by {moved:.2g} of the size of all: here "
+                "rotations of beams and shells are large, so that displacements differ from those of a linear analysis"
+            )
     except OutOfTime:
         deck.remarks.append(
             f"{scenario.name} was not tried to its end within {limit:g} s (--limit); the first run may refuse it"
@@ -446,6 +470,10 @@ def _scenarios(
         heading = f"Imported from {path.name}, step {step.number} (line {step.where.line})."
         if step.procedure == "frequency":
             heading += f"\nThe deck asks for {step.modes} natural frequencies of the state at the start."
+        if step.procedure == "buckle":
+            heading += (
+                f"\nThe deck asks for {step.modes} factors of its loads: symplex buckling FILE --number {step.modes}."
+            )
         texts[step.number] = as_toml(tables, heading)
     return texts, np.array(sorted(loose), np.int64)
 
@@ -458,13 +486,17 @@ def _check_preload(deck: Deck, step: Step, problem: Problem) -> None:
     before = starts_loaded(deck, step) if step.procedure == "frequency" and step.perturbation else 0
     if not before or deck.steps[before - 1].nonlinear:
         return
-    points = problem.mesh.points
-    moved = float(np.abs(problem.state.q[: len(points)] - points).max() / np.ptp(points, axis=0).max())
-    if moved > _MOST_MOVED:
+    if (moved := _moved(problem)) > _MOST_MOVED:
         raise UnsupportedKeyword(
             f"the static step {before} is linear, but moves nodes by {moved:.2g} of the size of all: vibrations of a "
             "deck are about the undeformed shape, those of a scenario about the equilibrium; give that step NLGEOM"
         )
+
+
+def _moved(problem: Problem) -> float:
+    """Return how far nodes have moved at the start, as a part of the size of all."""
+    points = problem.mesh.points
+    return float(np.abs(problem.state.q[: len(points)] - points).max() / np.ptp(points, axis=0).max())
 
 
 def _make(folder: Path) -> None:

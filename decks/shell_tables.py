@@ -167,13 +167,15 @@ class ShellTables:
         if name.upper() not in self._deck.materials:
             raise UnsupportedKeyword(f"{section.where}: there is no material '{name}'")
         material = self._deck.materials[name.upper()]
-        if material.density is None and self._step.procedure != "static":
+        if material.density is None and not self._step.is_static:
             raise UnsupportedKeyword(f"the material '{material.name}' has no density")
         if material.by_temperature is not None and self._deck.heated is not None:
             raise UnsupportedKeyword(
                 f"{material.by_temperature}: constants of '{material.name}' depend on temperature, which "
                 f"{self._deck.heated} gives; only decks without temperatures are known then"
             )
+        if material.yields:
+            raise UnsupportedKeyword(f"the material '{material.name}' yields (*PLASTIC), and shells are elastic")
         density, stress = self._density(section, material), self._units.stress
         if (lamina := _lamina(material)) is not None:
             E1, E2, nu, *shear = lamina
@@ -185,7 +187,7 @@ class ShellTables:
 
     def _density(self, section: Section, material: MaterialData) -> float:
         """Return the density of a material; in equilibria that of all layers, whose middle is their centre then."""
-        if self._step.procedure != "static" or not section.layers:
+        if not self._step.is_static or not section.layers:
             return ANY_DENSITY if material.density is None else material.density * self._units.density
         found = [self._deck.materials.get(name.upper()) for name in section.materials]
         sizes = np.array([layer.thickness for layer in section.layers])

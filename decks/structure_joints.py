@@ -28,7 +28,7 @@ _NEAR = 1e-6  # of the size of a deck, by which nodes that are joined may be apa
 # Joints to the ground, by the displacements and rotations that they leave free: none, one along an axis, or all.
 _TO_GROUND = {
     (0, 0): "rigid", (0, 1): "revolute", (0, 3): "spherical", (1, 0): "prismatic", (1, 1): "cylindrical",
-    (2, 1): "planar",
+    (2, 1): "planar", (1, 3): "inline", (2, 3): "inplane",
 }  # fmt: skip
 
 
@@ -119,7 +119,9 @@ class StructureJoints:
                 f"node {self._geometry.numbers[node]}, or a point that moves with it, is held in directions oblique to "
                 "the axes, or at a distance, of which no joint leaves free the same displacements and rotations"
             )
-        axis = {"revolute": turns, "prismatic": slides, "cylindrical": turns, "planar": turns}.get(kind)
+        fixed = [k for k in range(3) if k not in slides]
+        axis = {"revolute": turns, "cylindrical": turns, "planar": turns, "inplane": fixed}.get(kind)
+        axis = slides if kind in ("prismatic", "inline") else axis
         table = self._table("ground", kind, [(self.owner(node), node)], point)
         return table | ({} if axis is None else {"axis": axes[axis[0]].tolist()})
 
@@ -231,7 +233,9 @@ class StructureJoints:
                         raise UnsupportedKeyword(
                             f"{connector.where}: connectors whose orientations differ at both ends are not supported"
                         )
-                self._join("connector", kind, a, b, at, **more)
+                # The axes of these are of the second body of a joint, and of the first end of a connector.
+                ends = (b, a) if kind in ("inline", "inplane") else (a, b)
+                self._join("connector", kind, *ends, at, **more)
 
     def _axes(self, name: str, at: NDArray[np.float64]) -> NDArray[np.float64]:
         return directions(oriented(self._deck, name), at[None])[0]

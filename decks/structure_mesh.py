@@ -20,7 +20,7 @@ from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus import Numbered
 from symplex.meshes.formats.numbering import Numbering
 
-WITHOUT_FORM = ("MASS", CONNECTOR)  # elements that may be next to beams and shells
+WITHOUT_FORM = ("MASS", "SPRINGA", "DASHPOTA", "T3D2", CONNECTOR)  # elements that may be next to beams and shells
 _BENT = 0.5  # of the length of an element of three nodes, by which the second one may be off the middle
 _MIDDLE = np.array([-0.25] * 4 + [0.5] * 4)  # the functions of the nodes of a quadratic quadrilateral in its middle
 

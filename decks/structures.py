@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,9 @@ class StructureStepWriter:
         self._refuse()
         self._joints = StructureJoints(deck, geometry, self._bodies, units)
         self._distributed = [shares_of(coupling, geometry) for coupling in deck.distributed]
+        self._discrete = discrete_of(deck, geometry, nonlinear=True)
+        if self._discrete.linear:
+            raise UnsupportedKeyword("springs in fixed directions on beams and shells are not supported; SPRINGA are")
         self._offsets = ShellTables(deck, geometry, step, units).offsets() if self._has("shell") else {}
         if REMARK not in deck.remarks:
             deck.remarks.append(REMARK)
@@ -78,9 +82,6 @@ class StructureStepWriter:
             "*EQUATION": [*deck.equations, *deck.linked],
             "*TIE": deck.ties,
             "*CONTACT PAIR": deck.contacts,
-            "*SPRING": deck.springs,
-            "*DASHPOT": deck.dashpots,
-            "*DAMPING": [m for m in deck.materials.values() if (m.alpha or m.beta) and self._courses.moves],
         }
         if names := [name for name, found in given.items() if found]:
             raise UnsupportedKeyword(f"{names[0]} in a deck of {what} is not supported")
@@ -98,7 +99,7 @@ class StructureStepWriter:
             If it refers to what is not there.
         """
         step, given = self._step, (self._deck, self._geometry, self._step, self._units)
-        if step.procedure == "static":
+        if step.is_static:
             require_static_start(self._deck, step)
         title = self._deck.title or "imported deck"
         tables: Table = {"title": f"{title[:180]}, step {step.number}" if len(self._deck.steps) > 1 else title[:200]}
@@ -108,6 +109,9 @@ class StructureStepWriter:
         acts = self._acting()
         tables["support"], to_ground = self._supports(acts)
         tables["joint"] = [*self._joints.tables, *to_ground]
+        tables["spring"] = self._springs(acts)
+        tables["dashpot"] = self._dashpots() if self._courses.moves else []
+        tables["damping"] = self._damping()
         tables["point_mass"] = self._masses()
         tables["gravity"] = self._gravity(acts)
         loads = self._loads(acts)
@@ -174,6 +178,12 @@ class StructureStepWriter:
         moved: dict[tuple[tuple[float, ...], str, int], list[int]] = {}
         joints: list[Table] = []
         for node, given in by_node.items():
+            if node in self._anchors:
+                if any(given[c].value if c in given else True for c in range(3)):
+                    raise UnsupportedKeyword(
+                        f"node {self._geometry.numbers[node]}, on springs only, must be fixed in all directions"
+                    )
+                continue
             on = self._joints.on.get(node, node)
             turned = self._in_global_directions(node, given)
             away = on != node or bool(self._offsets.get(on))
@@ -395,6 +405,60 @@ class StructureStepWriter:
                 tables.append(table | ({"history": history} if history else {}))
         return tables
 
+    @cached_property
+    def _anchors(self) -> set[int]:
+        """The nodes of springs that are on no beam and no shell, which must be fixed."""
+        ends = {node for _, pairs, *_ in self._discrete.springs for pair in pairs for node in pair}
+        return ends.difference(*(own for _, own in self._bodies.values()))
+
+    def _springs(self, acts: Acting) -> list[Table]:
+        """Return springs and bars between nodes, or from nodes to places."""
+        if loose := [node for node in self._anchors if (node, 0) not in acts.supports]:
+            raise UnsupportedKeyword(
+                f"node {self._geometry.numbers[loose[0]]}, on springs only, must be fixed in all directions"
+            )
+        tables: list[Table] = []
+        for name, pairs, k, law in self._discrete.springs:
+            for number, (a, b) in enumerate(pairs, start=1):
+                if a in self._anchors:
+                    a, b = b, a
+                if a in self._anchors:
+                    continue  # between two that are fixed
+                (first,) = self._places([a], f"node_{self._geometry.numbers[a]}")
+                table: Table = {"name": f"{name}_{number}", **first}
+                if b in self._anchors:
+                    table["to"] = (self._geometry.mesh.points[b] * self._units.length).tolist()
+                else:
+                    (second,) = self._places([b], f"node_{self._geometry.numbers[b]}")
+                    table |= {f"to_{key}": value for key, value in second.items()}
+                tables.append(table | {"stiffness": k * self._units.force / self._units.length, **law})
+        return tables
+
+    def _dashpots(self) -> list[Table]:
+        return [
+            {
+                "name": f"{name}_{number}",
+                "between": [self._places([node], f"node_{self._geometry.numbers[node]}")[0] for node in pair],
+                "viscosity": c * self._units.force / self._units.velocity,
+            }
+            for name, pairs, c in self._discrete.dashpots
+            for number, pair in enumerate(pairs, start=1)
+        ]
+
+    def _damping(self) -> list[Table]:
+        """Return Rayleigh damping of the material, in motions."""
+        if not self._courses.moves:
+            return []
+        used = self._deck.used()["material"]
+        found = {(m.alpha, m.beta) for name, m in self._deck.materials.items() if name in used}
+        if self._step.procedure == "modal-dynamic":
+            found = {self._step.rayleigh or (0.0, 0.0)}
+        if len(found) > 1:
+            raise UnsupportedKeyword("materials have different damping")
+        alpha, beta = found.pop() if found else (0.0, 0.0)
+        unit = self._units.time
+        return [{"name": "rayleigh", "alpha": alpha / unit, "beta": beta * unit}] if alpha or beta else []
+
     def _velocities(self) -> list[Table]:
         """Return tables ``[[velocity]]`` of the start of a motion, one for all nodes with the same."""
         by_node: dict[int, NDArray[np.float64]] = {}
@@ -416,15 +480,14 @@ class StructureStepWriter:
         ]
 
     def _masses(self) -> list[Table]:
-        discrete = discrete_of(self._deck, self._geometry, nonlinear=True)
         return [
             {
                 "name": f"mass_{k}" + (f"_{place['body']}" if len(self._bodies) > 1 else ""),
                 **place,
                 "mass": mass * self._units.mass,
             }
-            for k, (on, mass) in enumerate(discrete.masses, start=1)
-            for place in self._places([node for node, _ in on], "heavy")
+            for k, (on, mass) in enumerate(self._discrete.masses, start=1)
+            for place in self._places([node for node, _ in on if node not in self._anchors], "heavy")
         ]
 
 

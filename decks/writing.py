@@ -8,7 +8,7 @@ from typing import Any
 from symplex.decks.body_tables import BodyTables
 from symplex.decks.constraint_tables import IMAGE, ConstraintTables
 from symplex.decks.constraints import rows_of
-from symplex.decks.contact_tables import ContactTables
+from symplex.decks.contact_tables import ContactTables, rubs
 from symplex.decks.courses import MOTIONS, Courses
 from symplex.decks.cyclic import diameter_of
 from symplex.decks.deck import Deck, Step
@@ -25,6 +25,7 @@ from symplex.decks.units import Units
 
 Table = dict[str, Any]
 _MOST_LOADS = 2000
+_RUBBING = 10  # increments of a static step with friction, at least
 _LARGE = "steps without NLGEOM whose metal flows are computed with large strains: their results differ by the strain"
 
 
@@ -57,7 +58,8 @@ class StepWriter:
             deck.remarks.append(_LARGE)
         self._rows = rows_of(deck, geometry, self._local, large, diameter_of(deck, step))
         self._local |= self._rows.local
-        self._path = Path(deck, step.number, self._acting_to) if flows and step.procedure == "static" else None
+        depends = flows or rubs(deck)  # on the way to it
+        self._path = Path(deck, step.number, self._acting_to) if depends and step.procedure == "static" else None
         self._courses = Courses(deck, step, units, self._preload, self._path)
         discrete = discrete_of(deck, geometry, large, flows)
         if deck.connectors:
@@ -69,7 +71,8 @@ class StepWriter:
             step, geometry, units, self._courses, self._constraints, self._parts, self._local, self._rows.means
         )
         # Vibrations are small, but those about a loaded state are of a law that has its stresses.
-        law = step.nonlinear or flows or (step.procedure == "frequency" and self._preload > 0)
+        loaded = step.procedure == "frequency" and self._preload > 0
+        law = step.nonlinear or flows or step.procedure == "buckle" or loaded
         self._body = BodyTables(deck, geometry, step, units, mesh, law, self._parts, flows)
 
     def tables(self) -> Table:
@@ -83,7 +86,7 @@ class StepWriter:
             If it refers to what is not there.
         """
         step = self._step
-        if step.procedure == "static":
+        if step.is_static:
             require_static_start(self._deck, step)
         acts = self._acting()
         if self._preload and self._courses.moves:
@@ -107,9 +110,9 @@ class StepWriter:
             supports += [{**table, "body": IMAGE} for table in supports]
         if self._constraints.loose and step.procedure == "explicit":
             raise UnsupportedKeyword("nodes of no element have no mass, which explicit steps need")
-        tables["point_mass"] = self._constraints.masses(None if step.procedure == "static" else self._body.density)
+        tables["point_mass"] = self._constraints.masses(None if step.is_static else self._body.density)
         tables["spring"] = self._constraints.springs()
-        tables["constraint"] = self._constraints.tables(self._body.stiffest, step.procedure == "static")
+        tables["constraint"] = self._constraints.tables(self._body.stiffest, step.is_static)
         tables["support"] = supports + self._constraints.held(acts.supports, self._courses.moves)
         tables["damping"] = self._damping()
         tables["dashpot"] = self._constraints.dashpots() if self._courses.moves else []
@@ -119,7 +122,9 @@ class StepWriter:
         if static and acts.loaded:
             tables["start"] = {"kind": "static"}
         tables["integrator"], tables["run"] = (
-            run_of(step, self._units) if self._path is None else run_along(self._path.steps, self._units)
+            run_of(step, self._units)
+            if self._path is None
+            else run_along(self._path.steps, self._units, 1 if self._deck.flows else _RUBBING)
         )
         return {key: table for key, table in tables.items() if table}
 

@@ -289,6 +289,15 @@ fracture_energy = 1
 """,
             """
 [[spring]]
+name = "snubber"
+body = "beam"
+group = "x_max"
+to = [2, 0, 0]
+elongations = [-0.02, -0.01, 0.0, 0.01]
+forces = [-500, -50, 0, 20]
+""",
+            """
+[[spring]]
 name = "pads"
 body = "beam"
 group = "x_max"
@@ -834,6 +843,11 @@ body = "beam"
 group = "x_min"
 components = "xz"
 until = 5e-4
+""",
+            """
+[[support]]
+body = "beam"
+symmetry = "y=0"
 """,
             """
 [[support]]

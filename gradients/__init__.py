@@ -6,6 +6,10 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".adjoint": ("gradient", "RunGradient"),
+        ".equilibria": (
+            *("equilibrium_tangent", "frequency_tangent"),
+            *("EquilibriumTangent", "FrequencyTangent"),
+        ),
         ".tangents": ("tangent", "RunTangent"),
     },
 )

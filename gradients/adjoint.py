@@ -77,10 +77,18 @@ def gradient(
 
     Parameters
     ----------
-    build, parameters, integrator, times, scales
-        As for `tangent`.
+    build : callable
+        ``build(p)`` returns the `System` and the `State` at the start for parameters p [k]; as for `tangent`.
+    parameters : float64 [k]
+        p where derivatives are taken.
+    integrator : Integrator
+        One that `tangent` takes.
+    times : float64 [T]
+        In s, ascending.
     cost : callable
         ``cost(state)`` returns what a state at one of the times adds to the number, c, with ∂c/∂q and ∂c/∂v [n, dim].
+    scales : float64 [k], optional
+        How much of each parameter is a considerable change; default: its size, which must not be zero then.
     factors : sequence of str, optional
         Energies by whose local energies, each times a factor, derivatives are found too: the field of moduli of a body.
     budget : float, default 2e9

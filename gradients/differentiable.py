@@ -177,6 +177,10 @@ def require_differentiable(who: str, system: System, method: Integrator, inner: 
         raise InvalidSystem(f"{who}: {name} has no derivatives here. Use one of {_METHODS}.")
     if not (of_newmark and inner.explicit) and inner.scheme(1.0).impulse == 0.0:  # pyright: ignore[reportAttributeAccessIssue]
         raise InvalidSystem(f"{who}: Midpoint with alpha = 1 has no derivatives here. Take alpha = 0.5.")
+    if isinstance(inner, Newmark) and inner.contact_steps != 1:
+        raise InvalidSystem(
+            f"{who}: steps that contact_steps divides have no derivatives, got {inner.contact_steps!r}. Take 1."
+        )
     if isinstance(method, Composition):
         if method.scheme == "blanes-moan":
             raise InvalidSystem(f"{who}: the scheme 'blanes-moan' has no derivatives here. Take 'kahan-li'.")
@@ -186,6 +190,17 @@ def require_differentiable(who: str, system: System, method: Integrator, inner: 
                 f"{who}: a Composition has no derivatives where stencils change, as those of energy '{found}'. Use "
                 f"{inner.name}."
             )
+    require_differentiable_parts(who, system)
+
+
+def require_differentiable_parts(who: str, system: System) -> None:
+    """Check that all parts of a system have derivatives.
+
+    Raises
+    ------
+    InvalidSystem
+        If one has not; with its name.
+    """
     if system.frames is not None:
         raise InvalidSystem(
             f"{who}: runs with frames (beams, shells, rigid bodies as frames), of which the system has "

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import described
@@ -147,7 +148,7 @@ class Family:
             what = "which energies and loads there are"
         elif _pickled(dict(system.moving.motions)) != _pickled(dict(here.moving.motions)):
             what = "the motion of a support"
-        elif not system.is_lumped and (system.mass != here.mass).nnz:
+        elif not _same_consistent(system, here):
             what = "a consistent mass; take lumped masses"
         elif state.t != self.state.t:
             what = "the time of the start"
@@ -176,6 +177,13 @@ def _numbers(who: str, what: str, given: ArrayLike) -> Array:
     if found.ndim != 1 or not len(found) or not np.isfinite(found).all():
         raise InvalidArgument(f"{who}: {what} must be finite numbers in a row, got {described(given)}.")
     return found
+
+
+def _same_consistent(one: System, other: System) -> bool:
+    """Return whether consistent masses are the same, if there are any."""
+    if one.is_lumped or other.is_lumped:
+        return one.is_lumped == other.is_lumped
+    return not abs(sp.csr_array(one.mass) - sp.csr_array(other.mass)).max()
 
 
 def _pickles(system: System) -> Mapping[tuple[str, str], bytes | None]:

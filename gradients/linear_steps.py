@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, final
 
 import numpy as np
-import scipy.sparse as sp
+from numpy.typing import NDArray
 
+from symplex.fem.actions.loads import DeadLoad
 from symplex.fem.assembly import forms
 from symplex.fem.assembly.pattern import Array, Pattern
 from symplex.fem.system import System
@@ -28,6 +29,7 @@ from symplex.time.solvers.linear import linear_solver
 from symplex.time.solvers.linear_solver import LinearSolver
 
 _TOLERANCE = 1e-13  # of linear solutions by iterations
+_FEW = 4  # directions up to which products with a Hessian cost less than the matrix
 
 
 class Variation(NamedTuple):
@@ -73,32 +75,21 @@ class Solvers:
     def __init__(self, system: System):
         self._system = system
         self._pattern: Pattern | None = None
-
-    def _take_pattern(self) -> Pattern:
-        pattern = self._system.pattern
-        if pattern is not self._pattern:
-            self._pattern, self._solvers = pattern, {}
-            size = len(pattern.indices)
-            numbers = sp.csr_array((np.arange(size) + 1, pattern.indices, pattern.indptr), shape=(pattern.n_nodes,) * 2)
-            transposed = sp.csr_array(numbers.T)
-            transposed.sort_indices()
-            self._transposed = transposed.data - 1  # the place of block (b, a) for each (a, b)
-        return pattern
-
-    def transposed(self, blocks: Array) -> Array:
-        """Return the blocks [nnz, dim, dim] of the transposed matrix."""
-        self._take_pattern()
-        return np.ascontiguousarray(blocks[self._transposed].swapaxes(1, 2))
+        self._solver: LinearSolver
+        self._places: NDArray[np.int64]  # of block (b, a) for each (a, b)
 
     def solve(self, blocks: Array, b: Array, q: Array, transposed: bool) -> Array:
         """Return the solutions [n, dim, k] of the matrix with blocks [nnz, dim, dim], or its transpose."""
-        pattern, dim = self._take_pattern(), blocks.shape[1]
-        if "one" not in self._solvers:
-            self._solvers["one"] = linear_solver("auto", pattern, dim)
-        solver: LinearSolver = self._solvers["one"]
-        solver.begin()
-        solver.update(self.transposed(blocks) if transposed else blocks, False, q)
-        return np.stack([solver.solve(np.ascontiguousarray(b[..., j]), _TOLERANCE) for j in range(b.shape[2])], axis=2)
+        pattern = self._system.pattern
+        if pattern is not self._pattern:
+            self._pattern, self._solver = pattern, linear_solver("auto", pattern, self._system.dim)
+            self._places = np.lexsort((pattern.rows(), pattern.indices))
+        if transposed:
+            blocks = np.ascontiguousarray(blocks[self._places].swapaxes(1, 2))
+        self._solver.begin()
+        self._solver.update(blocks, False, q)
+        columns = [np.ascontiguousarray(b[..., j]) for j in range(b.shape[2])]
+        return np.stack([self._solver.solve(column, _TOLERANCE) for column in columns], axis=2)
 
 
 class LinearStep(ABC):
@@ -294,17 +285,27 @@ class ImplicitLinearStep(LinearStep):
 
 @final
 class LinearAccelerations:
-    """Accelerations M⁻¹(f − ∇V) at a state, linearised."""
+    """Accelerations M⁻¹(f − ∇V) at a state, linearised.
+
+    A few products with the Hessian are found without it, where all energies have kernels for them.
+    """
 
     def __init__(self, system: System, t: float, q: Array, v: Array):
         self._system = system
         self.at = t, q, v
-        system.covering(self._assemble)
+        self._by_q: _Matrix | None = None
+        self._by_v: _Matrix | None = None
+
+    def _matrix(self) -> _Matrix:
+        """Return −∂(f − ∇V)/∂q, and set that with v."""
+        if self._by_q is None:
+            self._system.covering(self._assemble)
+        assert self._by_q is not None, "it has been assembled"
+        return self._by_q
 
     def _assemble(self) -> None:
         system, (t, q, v) = self._system, self.at
         blocks = system.hessian_blocks(q)
-        self._by_v: _Matrix | None = None
         if system.differentiable_loads:
             system.add_load_derivatives(t, q, v, -1.0, 0.0, blocks)
             by_v = np.zeros_like(blocks)
@@ -312,9 +313,18 @@ class LinearAccelerations:
             self._by_v = _Matrix(system, by_v)
         self._by_q = _Matrix(system, blocks)
 
+    def _products(self, x: Array) -> Array | None:
+        """Return ∇²V x [n, dim, k] without the Hessian; None where that is not faster, or not all there is."""
+        system = self._system
+        if self._by_q is not None or x.shape[2] > _FEW or system.differentiable_loads or not _has_products(system):
+            return None
+        columns = [np.ascontiguousarray(x[..., j]) for j in range(x.shape[2])]
+        return np.stack([system.hessian_product(self.at[1], column) for column in columns], axis=2)
+
     def forward(self, q: Array, v: Array, g: Array) -> Array:
         """Return the changes [n, dim, k] for those of positions, velocities and forces."""
-        forces = self._by_q.times(q) + g
+        products = self._products(q)
+        forces = (self._matrix().times(q) if products is None else products) + g
         if self._by_v is not None:
             forces += self._by_v.times(v)
         return accelerated(self._system, -forces)
@@ -322,8 +332,19 @@ class LinearAccelerations:
     def backward(self, a: Array) -> tuple[Array, Array, Array]:
         """Return the derivatives by positions, velocities and forces from those by accelerations."""
         by_g = -accelerated(self._system, a)
+        by_q = self._products(by_g)  # the Hessian is symmetric
+        if by_q is None:
+            by_q = self._matrix().transposed_times(by_g)
         by_v = np.zeros_like(a) if self._by_v is None else self._by_v.transposed_times(by_g)
-        return self._by_q.transposed_times(by_g), by_v, by_g
+        return by_q, by_v, by_g
+
+
+def _has_products(system: System) -> bool:
+    """Return whether all energies of a system have kernels for products with their Hessians."""
+    return not system.changing and all(
+        isinstance(energy, DeadLoad) or energy.calls(forms.HESSIAN_PRODUCT, system.dim) is not None
+        for energy in system.energies.values()
+    )
 
 
 @final

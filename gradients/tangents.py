@@ -130,7 +130,7 @@ def tangent(
             continue
         a = d.a if run.carries else consistent_accelerations(family, state, d)
         values.append(observed(observe, family.system, state))
-        jacobian.append(_observed_slopes(observe, family, state, d._replace(a=a)))
+        jacobian.append(observed_slopes(observe, family, state, d._replace(a=a)))
     return RunTangent(run.times, np.array(values), np.array(jacobian), state, d.q, d.v)
 
 
@@ -184,7 +184,7 @@ def observed(observe: Observe, system: System, state: State) -> Array:
     return numbers
 
 
-def _observed_slopes(observe: Observe, family: Family, state: State, d: Variation) -> Array:
+def observed_slopes(observe: Observe, family: Family, state: State, d: Variation) -> Array:
     """Return the derivatives [m, k] of what is observed: differences along the changes of the state and the system."""
     size = float(np.ptp(state.q, axis=0).max()) or 1.0
     columns = []

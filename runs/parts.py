@@ -19,6 +19,7 @@ from symplex.base.fields import GONE, OF_BEAMS, OF_BONDS, OF_SHELLS, OF_SOLIDS, 
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
 from symplex.fem.couplings.cohesive import CohesiveFaces
+from symplex.fem.couplings.interpolated_bars import InterpolatedBars, springs_of
 from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
@@ -200,9 +201,16 @@ class BodyPart(Part):
 class BarsPart(Part):
     """A truss, or springs: along lines between nodes, or from nodes to a point; some yield or break."""
 
-    def __init__(self, name: str, bars: Bars | Anchors | InelasticBars, *, is_truss: bool):
+    def __init__(
+        self,
+        name: str,
+        bars: Bars | Anchors | InelasticBars | InterpolatedBars,
+        *,
+        is_truss: bool,
+        rest: Array | None = None,
+    ):
         super().__init__(name)
-        self.bars, self._is_truss = bars, is_truss
+        self.bars, self._is_truss, self._rest = bars, is_truss, rest
 
     @property
     def energies(self) -> tuple[str, ...]:
@@ -213,6 +221,15 @@ class BarsPart(Part):
     def cells(self) -> Mapping[str, IntArray]:
         """Its lines, where both ends are nodes."""
         return {} if isinstance(self.bars, Anchors) else {"line": self.bars.nodes}
+
+    def drawn(self) -> Drawn | None:
+        """Return lines between the points that springs join, where these are no nodes."""
+        if not isinstance(self.bars, InterpolatedBars) or self._rest is None:
+            return None
+        fixed, lines, nodes, weights = self.bars.ends()
+        places = np.einsum("pk,pki->pi", weights, self._rest[nodes])
+        places[len(places) - len(fixed) :] += fixed
+        return Drawn(places, {"line": lines}, nodes, weights)
 
     def field(self, name: str, state: State, parts: Parts) -> Array | None:
         """Return axial forces, and what bars that yield or break show."""
@@ -405,7 +422,7 @@ class ShellSkinPart(Part):
     def drawn(self) -> Drawn:
         """Return its points and triangles."""
         weights, triangles = self._shell.structure.skin()
-        nodes, parts = Interpolation(weights).stencils(np.arange(weights.shape[0], dtype=np.int32)[:, None])
+        nodes, parts = Interpolation(weights).stencils(np.arange(len(weights.indptr) - 1, dtype=np.int32)[:, None])
         points = np.asarray(weights @ self._shell.structure.points)
         return Drawn(points, {"triangle": triangles}, nodes + np.int32(self._shell.first), parts[:, 0])
 
@@ -486,7 +503,9 @@ class Parts(Sequence[Part]):
         """Return the parts of a problem."""
         tables, rigid_sets = problem.scenario.tables, problem.rigid_sets
         masses = {one.name: int(problem.mesh.nodes_of(one.name)[0]) for one in tables.point_mass if one.has_nodes}
-        return cls.of_system(tables, problem.system, masses, rigid_sets, problem.beams, problem.shells)
+        return cls.of_system(
+            tables, problem.system, masses, rigid_sets, problem.beams, problem.shells, problem.mesh.points
+        )
 
     @classmethod
     def of_system(
@@ -497,8 +516,12 @@ class Parts(Sequence[Part]):
         rigid_sets: Riders,
         beams: Mapping[str, Beam] = _NONE,
         shells: Mapping[str, Shell] = _NO_SHELLS,
+        rest: Array | None = None,
     ) -> Parts:
-        """Return the parts of a system that has the energies of some tables, and nodes of point masses by name."""
+        """Return the parts of a system that has the energies of some tables, and nodes of point masses by name.
+
+        Springs between nodes of beams and shells are drawn from their positions at rest.
+        """
         lines = [BeamPart(beam) for beam in beams.values()]
         faces = [ShellPart(shell) for shell in shells.values()]
         solids = parts_by_body([body.name for body in tables.body], solids_in(system.energies, system.inelastic))
@@ -507,9 +530,9 @@ class Parts(Sequence[Part]):
         named = {table.name: every.get(table.name) for table in (*tables.truss, *tables.spring)}
         bonds = {table.name: system.inelastic.get(table.name) for table in tables.cohesive}
         bars = [
-            BarsPart(name, energy, is_truss=name in trusses)
+            BarsPart(name, springs, is_truss=name in trusses, rest=rest)
             for name, energy in named.items()
-            if isinstance(energy, Bars | Anchors | InelasticBars)
+            if isinstance(springs := springs_of(energy) or energy, Bars | Anchors | InelasticBars | InterpolatedBars)
         ]
         listed = [
             *(RigidPart(name, rigid_set) for name, rigid_set in rigid_sets.rigid_sets.items()),
@@ -631,7 +654,7 @@ def _range(values: Array, unit: str) -> str:
     return si(high, unit) if high - low <= _NOISE * abs(high) else f"{si(low, unit)} to {si(high, unit)}"
 
 
-def _history(bars: Bars | Anchors | InelasticBars) -> str:
+def _history(bars: Bars | Anchors | InelasticBars | InterpolatedBars) -> str:
     """Return at what bars yield or break, if they do."""
     law = bars.law if isinstance(bars, InelasticBars) else None
     if isinstance(law, YieldingBar):
@@ -639,7 +662,7 @@ def _history(bars: Bars | Anchors | InelasticBars) -> str:
     return f", breaks at {si(law.law.strength, 'N')}" if isinstance(law, BreakingBar) else ""
 
 
-def _forces(bars: Bars | Anchors, q: Array) -> str:
+def _forces(bars: Bars | Anchors | InterpolatedBars, q: Array) -> str:
     """Return the forces along bars, if there are any but rounding."""
     forces, lengths = bars.tensions(q), bars.lengths(q)
     stiffness = 4.0 * lengths**2 * bars.law.curvature(lengths**2) + 2.0 * bars.law.slope(lengths**2)  # d²φ/dl²

@@ -67,7 +67,8 @@ class ProbesOfRun(Reporter):
         due = [probe for probe in self._at_once if k % probe.every == 0]
         if not (waiting or due):
             return
-        seen = Observation(sample.motion.system, sample.state, sample.acting, sample.motion.constraint_forces)
+        motion = sample.motion
+        seen = Observation(motion.system, sample.state, sample.acting, motion.constraint_forces, motion.slip)
         for one in waiting:
             one.states.add(seen)
         sample.is_frame |= any([probe.look(k, seen) for probe in due])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.quantities import (
     FilePath,
@@ -26,6 +28,7 @@ from symplex.base.quantities import (
 )
 from symplex.errors import ScenarioError
 from symplex.fem.actions import loads
+from symplex.fem.energies.energy import Array
 from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import group_in
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from symplex.scenario.building import Builder
 
 SAME_TIME = 1e-9  # of a part of a run, by which two times may differ that are meant to be one
+_ON_PLANE = 1e-6  # of the size of a body, how near to a plane of symmetry a node is on it
 _LINES = ("line", "line3")  # of which the first two nodes are the ends
 
 
@@ -168,6 +172,18 @@ def _letters(empty: str) -> Quantity:
     return Quantity(check, "", "some letters of xyz", empty)
 
 
+def _plane(value: Any) -> tuple[str, float]:
+    """Return the axis across which a plane is, and where."""
+    axis, _, place = value.partition("=") if isinstance(value, str) else ("", "", "")
+    try:
+        at = float(place) if place.strip() else 0.0
+    except ValueError:
+        at = math.nan
+    if axis.strip() not in set("xyz") or not math.isfinite(at) or (isinstance(value, str) and value.endswith("=")):
+        raise ValueError(f"must be a plane across an axis, as 'x' or 'x=0.5' (m), got {shown(value)}")
+    return axis.strip(), at
+
+
 class Support(Timed):
     """Boundary condition: components of motion that nodes do not have, or that are given.
 
@@ -188,6 +204,12 @@ class Support(Timed):
         _letters('"" for none'),
         "Of nodes of beams and shells: rotations about these axes that are held. By default all if `components` "
         "is left out too, which is a clamp; else none, which is a hinge.",
+    ] = None
+    symmetry: Annotated[
+        tuple[str, float] | None,
+        Quantity(_plane, "m", 'text, `"x"` or `"x=0.5"`'),
+        "Plane of symmetry, `x = 0` or another one across an axis: holds the nodes of the body on it, at the start, "
+        "against displacements across it, and of beams and shells against rotations about axes in it.",
     ] = None
     displacement: Annotated[Triple | None, vector("m"), "From the start, times the `history`."] = None
     rotation: Annotated[Turn | None, "The nodes turn as one rigid body, times the `history`."] = None
@@ -211,6 +233,8 @@ class Support(Timed):
     @property
     def of_node(self) -> tuple[str, str]:
         """The displacements and the rotations of a node with a rotation that are held, in letters."""
+        if self.symmetry is not None:
+            return self.components, "".join(sorted(set("xyz") - set(self.components)))
         given = self.given_keys & {"components", "rotations"}
         components = self.components if "components" in given or not given else ""
         return components, "xyz" if not given else self.rotations or ""
@@ -222,7 +246,31 @@ class Support(Timed):
                 "moving supports", "it moves, which {kind} cannot follow; take another integrator, such as {others}."
             )
 
+    def on_plane(self, points: Array) -> NDArray[np.bool_]:
+        """Return which points [n, 3] in m are on the plane of symmetry; all if there is none.
+
+        Raises
+        ------
+        ScenarioError
+            If none is.
+        """
+        if self.symmetry is None:
+            return np.ones(len(points), bool)
+        axis, at = self.symmetry
+        across = points[:, "xyz".index(axis)]
+        found = np.abs(across - at) <= _ON_PLANE * float(np.ptp(points, axis=0).max(initial=0.0))
+        if not found.any():
+            raise ScenarioError(
+                f"symmetry: no node of '{self.body}' is on the plane {axis} = {at:g} m; its nodes are from "
+                f"{across.min():g} to {across.max():g} m."
+            )
+        return found
+
     def _check(self) -> None:
+        if self.symmetry is not None:
+            keys = ("group", "components", "rotations", *_MOTIONS, "history")
+            self.refuse_unused(*keys, goes_with="supports without symmetry, which says what is held")
+            self.__dict__["components"] = self.symmetry[0]  # as if it were given
         if self.history is None or self.history.kind != "table" or self.acceleration is not None:
             self.refuse_unused(
                 "interpolation", goes_with="a history of kind 'table' that multiplies a displacement or rotation"

@@ -447,7 +447,7 @@ class Builder:
                 continue
             self.structures[table.name], self._own_meshes[table.name] = structure, found[table.name]
             if self.tables.contact or self.tables.obstacle:
-                self._skins[table.name] = table.skin(found[table.name], structure)
+                self._skins[table.name] = table.skin(found[table.name], structure)  # pyright: ignore[reportArgumentType]
             found[table.name] = mesh_of_particles(found[table.name], structure)
         self._raise_mistakes()
         return merge(found) if found else Mesh(np.empty((0, 3)), {})
@@ -479,7 +479,9 @@ class Builder:
             group = self._try(here, group_in, self.mesh, support.body, support.group)
             if group is None:
                 continue
-            nodes = self.mesh.nodes_of(group)
+            nodes = self._try(here, self._held_by, support, self.mesh.nodes_of(group))
+            if nodes is None:
+                continue
             if support.rotations is not None and support.body not in self.structures:
                 self._lines.append(
                     f"{here}: rotations are of nodes of beams and shells, and '{support.body}' is none; leave the key "
@@ -495,6 +497,16 @@ class Builder:
             elif (motion := self._try(here, self._motion, support, nodes)) is not None:
                 found.append((support, nodes, motion))
         return found
+
+    def _held_by(self, support: Support, nodes: IntArray) -> IntArray:
+        """Return which nodes of its group a support holds: those on its plane of symmetry, if it has one."""
+        framed = self.inertia.framed.get(support.body)
+        if framed is None:
+            return nodes[support.on_plane(self.mesh.points[nodes])]
+        if support.symmetry is None:
+            return nodes
+        particles = framed.particles
+        return np.unique(particles[support.on_plane(self.inertia.positions()[particles].mean(axis=1))]).astype(np.int32)
 
     def _framed(self) -> bool:
         """Return whether the methods of all stages take frames, as which rigid bodies are rigid without an energy."""

@@ -31,7 +31,6 @@ from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.fem.solids.viscous_stress import ViscousStress
 from symplex.fem.structures.viscous_measures import ViscousMeasures
 from symplex.fem.system import Load
-from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import Timed
 from symplex.scenario.selections import Nodes, group_in, nodes_in, nodes_named
 from symplex.scenario.table import BodyName, Need
@@ -197,19 +196,20 @@ class _Named(_Damper):
     does_work = True
     name: Annotated[Name, "Names the column `work_NAME` of its work."]
 
-    def load(self, mesh: Mesh) -> Load:
+    def load(self, world: Builder) -> Load:
         """Return it, between groups of the mesh of all bodies."""
         raise NotImplementedError
 
     def add_damping(self, world: Builder) -> None:
         """Add it."""
-        world.add(self.name, self.load(world.mesh))
+        world.add(self.name, self.load(world))
 
 
 class DashpotTable(_Named):
     """A damper c |w|^p on the rate w of the distance between the means of two groups, or of one and a fixed point."""
 
     joins = True
+    takes_rotations = True
     between: Annotated[
         tuple[Nodes, Nodes] | None,
         'Two ends: `[{ body = "a", group = "x_max" }, { body = "b", at = [x, y, z] }]`, of at most 300 nodes together.',
@@ -247,9 +247,10 @@ class DashpotTable(_Named):
             return list(self.between)
         return [nodes_named(str(self.body), self.group, self.at)]
 
-    def load(self, mesh: Mesh) -> MeanDashpot:
+    def load(self, world: Builder) -> MeanDashpot:
         """Return the dashpot, if its ends are two places and have few nodes."""
-        ends: Sequence[IntArray] = [nodes_in(mesh, end) for end in self.ends]
+        mesh = world.mesh
+        ends: Sequence[IntArray] = [_particles(world, end) for end in self.ends]
         joined = sum(map(len, ends))
         if joined > _MOST_JOINED:
             raise ScenarioError(
@@ -264,6 +265,21 @@ class DashpotTable(_Named):
         return MeanDashpot(ends[0], ends[1], self.viscosity, self.exponent)
 
 
+def _particles(world: Builder, end: Nodes) -> IntArray:
+    """Return the nodes of an end, of beams and shells all particles of these."""
+    framed = world.inertia.framed.get(end.body)
+    if framed is None:
+        return nodes_in(world.mesh, end)
+    chosen = framed.nodes_in(world.mesh, end.group, end.at)
+    rods = framed.structure.frames.is_rod[np.isin(framed.particles[:, 0], chosen)]
+    if rods.any() and not rods.all():
+        raise ScenarioError(
+            f"a dashpot acts on the mean of nodes of one kind, and {int(rods.sum())} of {len(rods)} of '{end.body}' "
+            "are on no fold; name groups of one kind, or single nodes."
+        )
+    return chosen
+
+
 class DragTable(_Named):
     """The drag −½ ρ c A |v − u| (v − u) of a fluid, shared by the nodes of a surface."""
 
@@ -276,8 +292,9 @@ class DragTable(_Named):
     ] = None
     velocity: Annotated[Triple, vector("m/s"), "u of the fluid."] = ZERO
 
-    def load(self, mesh: Mesh) -> QuadraticDrag:
+    def load(self, world: Builder) -> QuadraticDrag:
         """Return the drag; nodes have shares of the area as by the faces, without faces equal ones."""
+        mesh = world.mesh
         group = group_in(mesh, self.body, self.group)
         try:
             faces = mesh.faces_of(group)

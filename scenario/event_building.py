@@ -72,7 +72,8 @@ def _of_probe(when: WhenTable, built: BuiltProbe) -> Quantity:
     probe, k, _ = columns[known.index(requested)]
 
     def value(motion: Motion, state: State) -> float:
-        return float(probe.values(Observation(motion.system, state, motion.gradient, motion.constraint_forces))[k])
+        seen = Observation(motion.system, state, motion.gradient, motion.constraint_forces, motion.slip)
+        return float(probe.values(seen)[k])
 
     return value
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from symplex.base.quantities import Triple
 from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.energies.energy import Array, IntArray
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.structures.beam import Beams
 from symplex.fem.structures.frames import Frames
 from symplex.fem.structures.quadratic_measures import QuadraticMeasures
@@ -64,6 +65,11 @@ class Framed:
     @property
     def viscous(self) -> dict[str, Viscous]:
         """Its energies by name, with what damping in proportion to stiffness is in proportion to."""
+        raise NotImplementedError
+
+    @property
+    def contact_material(self) -> Material:
+        """A material that says how stiff contact must be."""
         raise NotImplementedError
 
     def own(self, values: Array) -> Array:

@@ -85,7 +85,8 @@ class JointTable(Entry):
 
     ``"spherical"`` keeps a point; ``"revolute"`` (a hinge) a point and an axis; ``"cylindrical"`` an axis, along which
     bodies slide and about which they turn; ``"prismatic"`` (a slider) an axis, along which they slide only;
-    ``"planar"`` a plane at right angles to the axis; ``"universal"`` a point and a right angle between both axes;
+    ``"planar"`` a plane at right angles to the axis; ``"inline"`` a point of the first body on an axis of the second
+    one, ``"inplane"`` in the plane across that; ``"universal"`` a point and a right angle between both axes;
     ``"rigid"`` everything. Springs, stops, dampers, friction and motors act along the angle, or the displacement, of
     the first body seen from the second one; both are 0 at the start. Energies are called ``NAME_spring``, works
     ``work_NAME_torque``, ``work_NAME_damping`` and so on, and columns have force and moment on the first body

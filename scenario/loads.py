@@ -193,8 +193,6 @@ class PressureTable(_FaceLoadTable):
         size = -self.pressure if self.side == "bottom" else self.pressure
         if not self.follower:
             forces = Pressure(faces, size)(0.0, points, np.zeros_like(points))
-            if follow is None:
-                forces = np.concatenate([forces, np.zeros((world.rigid_sets.n_nodes - len(forces), 3))])
             return _dead(forces if follow is None else follow.forces(forces), history)
         load = Pressure(faces, size, 1.0 if history is None else history)
         return load if follow is None else follow.of_load(load)

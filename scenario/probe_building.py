@@ -13,6 +13,7 @@ from symplex.base.fields import COMPONENTS, OF_BEAMS, OF_BONDS, OF_SHELLS, OF_SO
 from symplex.base.quantities import listed, shown
 from symplex.errors import ScenarioError
 from symplex.fem.actions.supports import fixed_mask
+from symplex.fem.couplings.interpolated_bars import InterpolatedBars, springs_of
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.energies.rate_independent import RateIndependent
@@ -390,7 +391,8 @@ class ProbeBuilder:
 
     def _of_bars(self, table: ProbeTable, quantities: Sequence[str]) -> Iterator[Probe]:
         body, mesh = str(table.body), self._mesh
-        bars = self._system.energies.get(body) or self._system.inelastic[body]
+        energy = self._system.energies.get(body) or self._system.inelastic[body]
+        bars = springs_of(energy) or energy
         members, m = table.members, len(bars.nodes)
         if members is not None and max(members) >= m:
             raise ScenarioError(f"members has {max(members)}, but '{body}' has {m:,} members, 0 to {m - 1:,}.")
@@ -405,7 +407,7 @@ class ProbeBuilder:
         if isinstance(bars, Inelastic):
             yield from self._of_inelastic(table, quantities, bars, members, reduce)
             return
-        assert isinstance(bars, Bars | Anchors), "trusses and springs are"
+        assert isinstance(bars, Bars | Anchors | InterpolatedBars), "trusses and springs are"
         if odd := [one for one in quantities if one not in OF_BARS]:
             raise ScenarioError(f"'{body}' has no {odd[0]}; it has {listed(OF_BARS)}.")
         if "axial_stress" in quantities and section is None:

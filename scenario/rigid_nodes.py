@@ -184,10 +184,12 @@ class Riders:
         self._skins = dict(skins)
         self.interpolation = None if self.bodies is None else self.bodies.interpolation
         if skins:
-            before = sp.eye_array(self.n_nodes) if self.interpolation is None else self.interpolation.weights
+            before = sp.csr_array(sp.eye_array(self.n_nodes))
+            if self.interpolation is not None:
+                before = self.interpolation.weights
             after = [one.weights(self.n_nodes) for one in skins.values()]
             self.interpolation = Interpolation(sp.csr_array(sp.vstack([before, *after])))
-            first = before.shape[0] + np.cumsum([0, *(one.n_points for one in skins.values())])
+            first = len(before.indptr) - 1 + np.cumsum([0, *(one.n_points for one in skins.values())])
             self._first_points = dict(zip(skins, first.tolist(), strict=False))
 
     def _add(

@@ -355,7 +355,7 @@ class ShellTable(Entry):
     def skin(self, mesh: Mesh, structure: Shells) -> tuple[sp.csr_array, IntArray, IntArray]:
         """Return weights [k, p] of points of its surface, triangles, and which points are drawn: all."""
         weights, triangles = structure.skin()
-        return weights, triangles, np.arange(weights.shape[0], dtype=np.int32)
+        return weights, triangles, np.arange(len(weights.indptr) - 1, dtype=np.int32)
 
     def add_stiffness(self, world: Builder) -> None:
         """Add the energies of its elements: one for each kind of these, if there are several kinds."""
@@ -381,8 +381,17 @@ class Shell(Framed):
 
     @property
     def contact_material(self) -> Material:
-        """The softest of its materials, which says how stiff contact must be."""
-        return min((one.isotropic for one in self.table.materials), key=lambda material: material.young)
+        """The softest of its materials, with a part of its stiffness and density, which say how stiff contact must be.
+
+        Behind an area of contact a shell has the mass of its thickness, and no more, where a solid has that of an
+        element: the part is thickness over mean edge.
+        """
+        ends = [np.stack([one, np.roll(one, 1, axis=1)]) for one in self.structure.cells.values()]
+        centers = self.structure.frames.centers(self.structure.points)
+        edges = np.concatenate([np.linalg.norm(centers[a] - centers[b], axis=2).ravel() for a, b in ends])
+        part = min(1.0, min(one.thickness for one in self.table.properties()) / float(edges.mean()))
+        softest = min((one.isotropic for one in self.table.materials), key=lambda one: one.young)
+        return NeoHookean.from_young(part * softest.young, softest.poisson, part * softest.density)
 
     @property
     def energies(self) -> dict[str, Energy]:

@@ -95,7 +95,16 @@ class KeyedRun:
         return self.times[: int(np.searchsorted(self.times, end * (1.0 - 1e-9))) + 1]
 
 
+# Of keys without derivatives: steps and times stay as they are.
+_FROZEN = ("integrator", "run", "stage", "output", "thermostat", "response", "fit", "probe", "title")
+
+
 def _number(scenario: Scenario, key: str) -> float:
+    if key.split(".")[0] in _FROZEN:
+        raise ScenarioError(
+            f"{scenario.path.name}: there are no derivatives by {shown(key)}: {listed(_FROZEN)} stay as they are. Name "
+            "a number of what moves, such as body.NAME.material.young."
+        )
     value = value_at(scenario, key)
     if not is_real(value):
         raise ScenarioError(

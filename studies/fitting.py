@@ -380,10 +380,14 @@ class _Fit:
 
         s, window = self._start / self._scales, self._windows[-1]
         for window in self._windows:
+
+            def jac(s: Array, window: float = window) -> Array:
+                return self._known[_key(window, s * self._scales)].jacobian
+
             s = least_squares(
                 lambda s, window=window: self._evaluated(s, window).residuals,
                 s,
-                lambda s, window=window: self._known[_key(window, s * self._scales)].jacobian,
+                jac,  # pyright: ignore[reportArgumentType]
                 bounds=self._bounds,
                 xtol=_TOLERANCE,
                 ftol=_TOLERANCE,

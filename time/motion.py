@@ -43,11 +43,14 @@ class Motion(ABC):
         The name of the event at which it has stopped for good (`symplex.time.Event`); empty if it goes on.
     happened : mapping of str to float
         The times in s of the events that have happened, by name and in this order.
+    slip : float64 [n, dim], optional
+        The velocities in m/s against which friction acts at the present state, where they are not its own.
     """
 
     system: System
     stopped: str = ""
     happened: Mapping[str, float] = MappingProxyType({})
+    slip: Array | None = None
     _method: Integrator  # that has started it, or gone on with it
 
     def __repr__(self) -> str:

@@ -106,7 +106,7 @@ class Event:
             If the number is none.
         """
         if isinstance(self.value, Probe):
-            seen = Observation(motion.system, state, motion.gradient, motion.constraint_forces)
+            seen = Observation(motion.system, state, motion.gradient, motion.constraint_forces, motion.slip)
             found = float(self.value.values(seen)[0])
         elif isinstance(self.value, str):
             found = state.t - since

@@ -484,6 +484,11 @@ class StagedMotion(Motion):
         """Return ∂φ/∂x [m, k, dim] in N of one of the system's energies at a state just returned, as it acts."""
         return self._motion.gradient(energy, state)
 
+    @property
+    def slip(self) -> Array | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The velocities [n, dim] in m/s against which friction acts now, where they are not those of the state."""
+        return self._motion.slip
+
     def constraint_forces(self) -> Array | None:
         """Return the forces [n, dim] in N of constraints that the present method keeps, if it keeps any."""
         return self._motion.constraint_forces()

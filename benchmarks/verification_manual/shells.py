@@ -311,6 +311,37 @@ def cylinder_pulled() -> Iterator[Row]:
 
 
 @problem(
+    SHELLS, "Cylinder under internal pressure", source="hoop force p R, radius R (1 + p R (1 − ν²)/E h)", within=6e-3
+)
+def pressed_cylinder() -> Iterator[Row]:
+    """R = 1 m, h = 1 cm, E = 70 GPa, ν = 0.33, 1 MPa that follows the surface, ends that do not move along the axis; a
+    quarter in n elements around.
+    """
+    h, E, nu, p, a = 0.01, 7e10, 0.33, 1e6, 0.5 * np.pi
+    for triangles, name in NAMES.items():
+        for n, limit in ((8, 6e-3), (16, 1.5e-3)):
+            mesh = surface(n, 1, lambda x, y: (np.sin(a * x), 0.2 * y, np.cos(a * x)), triangles)
+            shell = shells(mesh, sheet(h, E, nu, 2700.0), directors=mesh.points * [1.0, 0.0, 1.0])
+            held = np.zeros((len(mesh.points), 6), bool)
+            for axis in (0, 2):
+                held[near(mesh.points[:, axis], 0.0)] |= ACROSS[axis]
+            held[:, [1, 3, 5]] = True
+            weights = np.zeros((len(mesh.points), len(shell.points)))
+            np.put_along_axis(weights, shell.frames.nodes[:, :2], 0.5, axis=1)  # of the centres of nodes
+            inside = sx.fem.Interpolation(weights).of_load(sx.actions.Pressure(mesh.cells, -p))
+            frames = Frames(shell.frames.nodes, shell.points, held)
+            pressed = sx.System(shell.mass, shell.energies, frames=frames, loads={"pressure": inside})
+            found = sx.equilibria.static_equilibrium(pressed, shell.points)
+            grown = np.linalg.norm(shell.frames.centers(found.state.q)[:, [0, 2]], axis=1) - 1.0
+            forces = shell.section_forces(found.state.q)[name][:, :2]
+            around = np.abs(shell.axes[name][:, 0, 1]) < 0.5  # whether axis 1 is the one around
+            hoop = np.where(around, forces[:, 0], forces[:, 1])
+            yield Row(f"{name}, {n} around", "hoop force in N/m", p, float(hoop.mean()), within=limit)
+            exact = p * (1.0 - nu * nu) / (E * h)
+            yield Row(f"{name}, {n} around", "growth in m", exact, float(grown.mean()), within=2.0 * limit)
+
+
+@problem(
     SHELLS,
     "Snap-through of a hinged roof",
     source=f"{SZE}, by PENGoLINS, of B-splines: 0.693 at 0.0877 of the load; limit loads: 16 elements a side",

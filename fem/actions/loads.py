@@ -66,6 +66,9 @@ class DeadLoad(Energy):
     def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
         """Add nothing."""
 
+    def add_hessian_product(self, q: Array, a: Array, out: Array) -> None:
+        """Add nothing."""
+
     def add_discrete_hessian(self, q0: Array, q1: Array, slots: IntArray, out: Array) -> None:
         """Add nothing."""
 

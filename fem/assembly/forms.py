@@ -121,6 +121,7 @@ SECANT = Form("secant", "add_secant", "secant", "value", True, "secant")
 # (q, v) and (q, a)
 SECANT_RATE = Form("secant_rate", "add_secant_rate", "secant rate", "value", True, "secant", takes=2)
 THIRD = Form("third", "add_third", "third derivative", "vector", False, "third", takes=2)
+HESSIAN_PRODUCT = Form("hessian_product", "add_hessian_product", "product with the Hessian", "vector", False, takes=2)
 # (q0, q1)
 DISCRETE_GRADIENT = Form(
     "discrete_gradient", "add_discrete_gradient", "discrete gradient", "vector", False, ends=2, takes=2
@@ -132,7 +133,7 @@ MEAN_GRADIENT = Form(
 # (q, compensation of q, Δq)
 INCREMENT_GRADIENT = Form("increment_gradient", "add_increment_gradient", "discrete gradient", "vector", False, takes=3)
 
-FORMS = (GRADIENT, HESSIAN, SECANT, SECANT_RATE, THIRD)
+FORMS = (GRADIENT, HESSIAN, SECANT, SECANT_RATE, THIRD, HESSIAN_PRODUCT)
 FORMS += (DISCRETE_GRADIENT, DISCRETE_HESSIAN, MEAN_GRADIENT, INCREMENT_GRADIENT)
 
 _SEEN = types.float64, *[VECTORS] * 4
@@ -140,9 +141,10 @@ FORCES = LoadForm("forces", _SEEN, (VECTORS,))
 DERIVATIVES = LoadForm("force_derivatives", (*_SEEN, types.float64, types.float64), (SLOTS, BLOCKS))
 
 
-def kernels_of(module: ModuleType) -> dict[str, Any]:
-    """Return the kernels of a module by the names of their forms: those called as the methods that add forms up."""
-    return {form.name: getattr(module, form.add) for form in (VALUE, *FORMS) if hasattr(module, form.add)}
+def kernels_of(*modules: ModuleType) -> dict[str, Any]:
+    """Return the kernels of modules by the names of their forms: those called as the methods that add forms up."""
+    named = [(form, module) for module in modules for form in (VALUE, *FORMS) if hasattr(module, form.add)]
+    return {form.name: getattr(module, form.add) for form, module in named}
 
 
 # The loop of each kind: scatter(local, nodes or slots, out)

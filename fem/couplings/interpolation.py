@@ -122,7 +122,7 @@ class Interpolation(Copyable):
             If the load refers to points that there are none of.
         """
         require_nodes(f"a {type(load).__name__} of points", load.nodes, self.n_points)
-        return LoadOfPoints(load, self)
+        return LoadOfPoints(load, self)  # pyright: ignore[reportArgumentType]
 
     def stencils(self, of_points: IntArray) -> tuple[IntArray, Array]:
         """Return the nodes [m, K] that stencils of points [m, k] follow, and the weights [m, k, K] of these.

@@ -150,6 +150,14 @@ class Energy(Copyable, ABC):
         slope = difference_slope(self.gradient, x)
         return 0.5 * (slope + slope.swapaxes(1, 2))
 
+    def hessian_product(self, x: Array, a: Array) -> Array:
+        """Return ∂²φ/∂x² a [m, k, dim], N/m times the unit of a, at x along a [m, k, dim].
+
+        Here by the Hessian; kernels find it without.
+        """
+        flat = a.reshape(len(a), a.shape[1] * a.shape[2], 1)
+        return (self.hessian(x) @ flat).reshape(a.shape)
+
     def discrete_gradient(self, x0: Array, x1: Array) -> Array:
         """Return the discrete gradient DG [m, k, dim] in N along the increments from x0 to x1 [m, k, dim].
 
@@ -347,6 +355,10 @@ class Energy(Copyable, ABC):
     def add_third(self, q: Array, a: Array, out: Array) -> None:
         """Add ∇³V[a, a] at the nodal positions q along a [n, dim] to out [n, dim]."""
         self.add(forms.THIRD, (q, a), out)
+
+    def add_hessian_product(self, q: Array, a: Array, out: Array) -> None:
+        """Add ∇²V(q) a at the nodal positions q along a [n, dim] to out [n, dim]."""
+        self.add(forms.HESSIAN_PRODUCT, (q, a), out)
 
     def add_hessian(self, q: Array, slots: IntArray, out: Array) -> None:
         """Add the Hessian in N/m at the nodal positions q [n, dim] to the blocks out [nnz, dim, dim] (see `add`)."""

@@ -54,6 +54,10 @@ class Inelastic(Copyable, ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} has no energy of an increment.")
 
+    def steepness(self, q: Array) -> float:
+        """Return the largest Σ|∇N|² of an element in 1/m² at q, as whose root frequencies grow; 0 if unknown."""
+        return 0.0
+
     def any_gone(self, z: Array) -> bool:
         """Return whether elements of a part that erodes are gone."""
         return False

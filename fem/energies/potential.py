@@ -105,6 +105,10 @@ class Potential(Copyable):
         """Return the blocks [nnz, dim, dim] of ∇²V(q) in N/m on `pattern` (in ``out`` if given)."""
         return self.assembled(forms.HESSIAN, q, out=out)
 
+    def hessian_product(self, q: Array, a: Array, out: Array | None = None) -> Array:
+        """Return ∇²V(q) a [n, dim] along a [n, dim] (in ``out`` if given), fixed coordinates included."""
+        return self.assembled(forms.HESSIAN_PRODUCT, q, a, out=out)
+
     def discrete_gradient(self, q0: Array, q1: Array, out: Array | None = None) -> Array:
         """Return the discrete gradient [n, dim] in N from q0 to q1 (in ``out`` if given), fixed coordinates included.
 

@@ -6,6 +6,7 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".anchors": ("Anchors",),
+        ".force_table": ("ForceTable",),
         ".bars": ("Bars", "all_pairs"),
         ".constraints": ("Constraint", "OnCylinder", "OnPlane", "OnSphere", "RigidBars"),
         ".inelastic_bars": ("InelasticBars", "LengthLaw"),

@@ -9,6 +9,7 @@ from symplex.fem.measures.constraints import OnCylinder as OnCylinder
 from symplex.fem.measures.constraints import OnPlane as OnPlane
 from symplex.fem.measures.constraints import OnSphere as OnSphere
 from symplex.fem.measures.constraints import RigidBars as RigidBars
+from symplex.fem.measures.force_table import ForceTable as ForceTable
 from symplex.fem.measures.inelastic_bars import InelasticBars as InelasticBars
 from symplex.fem.measures.inelastic_bars import LengthLaw as LengthLaw
 from symplex.fem.measures.pair_laws import CompressionOnly as CompressionOnly

@@ -19,7 +19,7 @@ from symplex.fem.assembly.calls import Call, whole
 from symplex.fem.assembly.forms import Form
 from symplex.fem.energies.energy import Array, Energy, IntArray, LatticeFunctions, OptionalFunction
 from symplex.fem.energies.kernel_energy import KernelEnergy, KernelForms
-from symplex.fem.measures import loops
+from symplex.fem.measures import loops, product_loops
 from symplex.fem.measures.cut_off import NO_END
 from symplex.fem.measures.law_formulas import GIVEN
 from symplex.fem.measures.loops import MeasureRecord
@@ -32,6 +32,7 @@ _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "gradient": ("slope",),
     "hessian": ("slope", "curvature"),
     "third": ("third_slope", "curvature"),
+    "hessian_product": ("slope", "curvature"),
     "discrete_gradient": ("quotient",),
     "discrete_hessian": ("quotient", "quotient_slope"),
     "mean_gradient": ("mean_slope",),
@@ -49,7 +50,7 @@ class MeasureLaw(KernelForms):
         The stencils; with two nodes, the first as seen from the second.
     """
 
-    kernels = forms.kernels_of(loops)
+    kernels = forms.kernels_of(loops, product_loops)
     _measure: Array
     _law: PairLaw | None  # if it is not compiled
     _lattice_dim: int | None  # of space, for force-stepping

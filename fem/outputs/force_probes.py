@@ -17,6 +17,7 @@ from symplex.base.quantities import whole
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes, node_indices
 from symplex.fem.assembly.pattern import Array
+from symplex.fem.couplings.interpolated_bars import InterpolatedBars
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.outputs.forces import point_of, resultants
@@ -40,7 +41,7 @@ class BarProbe(Probe):
     Parameters
     ----------
     name : str
-    bars : Bars or Anchors
+    bars : Bars, Anchors or InterpolatedBars
     quantities : sequence of str, default ["axial_force"]
         Of ``axial_force`` (N, positive in tension), ``axial_stress`` (Pa, that force over the undeformed section) and
         ``elongation`` (m, the change of length since the reference).
@@ -62,7 +63,7 @@ class BarProbe(Probe):
     def __init__(
         self,
         name: str,
-        bars: Bars | Anchors,
+        bars: Bars | Anchors | InterpolatedBars,
         quantities: Sequence[str] = ("axial_force",),
         *,
         members: Nodes | None = None,

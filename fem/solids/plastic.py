@@ -17,6 +17,8 @@ from symplex.fem.energies.energy import Energy
 from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.solids import plastic_loops
 from symplex.fem.solids.hardening import Hardening
+from symplex.fem.solids.hourglass import hexahedra_of, moduli_of, undeformed_elasticities
+from symplex.fem.solids.hourglass_strains import HourglassStrains, matrices_of
 from symplex.fem.solids.plastic_loops import BACK_STRAIN, TEMPERATURE
 from symplex.fem.solids.plastic_points import BACK, HEAT, START
 from symplex.fem.solids.solid import Solid, solids_of
@@ -32,10 +34,6 @@ _ADVICE = {  # by element and formulation, why not and what instead
     ("hexahedron", "full"): (
         'hexahedra of formulation "full" lock when metal flows: the foot of a Taylor bar becomes 35 % too '
         'small. Take formulation "mean-dilatation"'
-    ),
-    ("hexahedron", "stabilized"): (
-        "the hourglass energy of stabilized hexahedra is elastic, and would lock when metal flows. Take formulation "
-        '"mean-dilatation"'
     ),
     ("wedge", "full"): 'wedges of formulation "full" lock when metal flows. Take formulation "mean-dilatation"',
     ("pyramid", "full"): 'pyramids of formulation "full" lock when metal flows. Take formulation "mean-dilatation"',
@@ -111,8 +109,9 @@ class Plastic(Flowing):
     Parameters
     ----------
     solid : Solid
-        The body: hexahedra, wedges or pyramids of formulation ``"mean-dilatation"``, or quadratic elements of
-        formulation ``"full"`` or ``"reduced"``. Of its material the moduli at small strains and the density are taken.
+        The body: hexahedra, wedges or pyramids of formulation ``"mean-dilatation"``, stabilized hexahedra, whose
+        hourglass stress yields with the mean one, or quadratic elements of formulation ``"full"`` or ``"reduced"``. Of
+        its material the moduli at small strains and the density are taken.
     hardening : Hardening
 
     Raises
@@ -143,10 +142,24 @@ class Plastic(Flowing):
         elastic = np.array([lmbda + 2.0 * mu / 3.0, mu])
         constants = hardening.constants.copy()
         constants[HEAT] /= material.density
-        self._known = (gradients, weights, elastic, averaged, constants, hardening.points)
+        products, stiffness = np.zeros((1, 7, 8)), np.zeros((1, 12, 12))
+        if solid.formulation == "stabilized":
+            if hardening.has_back_stress:
+                raise InvalidSystem(
+                    "Plastic: stabilized hexahedra are not known with a back stress. Take formulation "
+                    '"mean-dilatation".'
+                )
+            geometry = hexahedra_of(solid.points, solid.nodes)
+            products = HourglassStrains(geometry).linear
+            stiffness = matrices_of(moduli_of(geometry, material, undeformed_elasticities(material, None)))
+        self._known = (gradients, weights, elastic, averaged, constants, hardening.points, products, stiffness)
         self._weights = weights
-        more = 7 if hardening.has_back_stress else 1 if hardening.heats else 0
-        self.shape = (*weights.shape, plastic_loops.NUMBERS + more)
+        numbers = plastic_loops.NUMBERS + hardening.heats
+        if hardening.has_back_stress:
+            numbers = plastic_loops.WITH_BACK
+        elif solid.formulation == "stabilized":
+            numbers = plastic_loops.WITH_HOURGLASS
+        self.shape = (*weights.shape, numbers)
         m = len(self.nodes)
         size = max(-(-m // _MOST_RANGES), _LEAST_ELEMENTS)
         self._phases = Phases([(first, min(first + size, m)) for first in range(0, m, size)])
@@ -168,6 +181,12 @@ class Plastic(Flowing):
     def relaxed(self, q: Array) -> Array:
         """Return the internal variables of a body that was brought to the positions q [n, 3] by one increment."""
         return self.after(self.solid.points_at(np.arange(len(q))), self.unstrained(), q, np.inf)[0]
+
+    def steepness(self, q: Array) -> float:
+        """Return the largest Σ|∇N|² of an element in 1/m² at the positions q [n, 3]."""
+        out = np.empty(len(self.nodes))
+        self.run(plastic_loops.write_steepness, (q,), (q,), (out,))
+        return float(out.max(initial=0.0))
 
     def stored(self, q: Array, z: Array) -> float:
         """Return the stored energy ψ in J, of elastic strains and back stresses."""

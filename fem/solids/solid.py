@@ -183,7 +183,9 @@ class Solid(KernelForms, Energy):
         return self.elements.blocks.phases.widest
 
     def calls(self, form: Form, dim: int) -> list[Call] | None:
-        """Return the calls of the loops that find a form, for one thread; None where a law is written in Python."""
+        """Return the calls of the loops that find a form, for one thread; None if a law is in Python or has none."""
+        if form not in self._found.loops:
+            return None
         calls = [loop.calls(self.elements) for loop in self._found.loops.get(form, ())]
         return None if None in calls or dim != 3 else [call for of_loop in calls for call in of_loop or ()]
 
@@ -279,6 +281,9 @@ class Solid(KernelForms, Energy):
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form at the nodal positions q [n, 3], and other nodal arrays, to out (see `Energy.add`)."""
         self._require(form)
+        if form is forms.HESSIAN_PRODUCT and form not in self._found.loops:
+            super().add(form, nodal, out, slots)
+            return
         nodal = tuple(map(self._checked, nodal))
         self._check_result(form, len(nodal[0]), 3, out)
         for loop in self._found.loops[form]:

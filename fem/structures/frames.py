@@ -223,18 +223,10 @@ class Frames(Copyable):
 
         That is with the same momentum and angular momentum of particles of equal mass.
         """
-        return self._nearest_rigid(q, v, np.ones(len(q)), np.zeros_like(self.held))
-
-    def _nearest_rigid(self, q: Array, v: Array, weights: Array, held: NDArray[np.bool_]) -> Array:
-        """Return v [n, 3] with those of frames made rigid ones with the same sums and moments of v times weights [n].
-
-        Less what is along motions that are held.
-        """
-        out, of_frames = weights[:, None] * v, np.unique(self.nodes)
-        write_rigid_forces(weights[:, None] * v, q, self.nodes, self.is_rod, held, weights, out)
-        rigid = v.copy()
-        rigid[of_frames] = out[of_frames] / weights[of_frames, None]
-        return rigid
+        out, none = np.array(v, dtype=float), np.zeros_like(self.held)
+        weights, rooms = np.ones(len(q)), np.empty((3, *q.shape))
+        make_rigid(q, out, np.zeros_like(q), self.nodes, self.is_rod, none, weights, np.zeros(q.shape, bool), *rooms)
+        return out
 
     def accelerations(self, system: Masses, force: Array, q: Array, v: Array) -> Array:
         """Return accelerations [n, 3] in m/s² under forces [n, 3] in N, those of frames as of rigid bodies.
@@ -279,20 +271,14 @@ class Frames(Copyable):
 
         They keep their momenta, and the rates of these.
         """
-
-        def made_rigid(x: Array) -> Array:
-            return np.where(system.fixed, x, self._nearest_rigid(q, x, nodal_mass(system), self.held))
-
-        rigid = made_rigid(v)
-        inwards = self._inwards(system, q, rigid)
-        return rigid, np.where(system.fixed, a, made_rigid(a - inwards) + inwards)
+        masses, v, a = nodal_mass(system), v.copy(), a.copy()
+        make_rigid(q, v, a, self.nodes, self.is_rod, self.held, masses, system.fixed, *np.empty((3, *q.shape)))
+        return v, a
 
     def _inwards(self, system: Masses, q: Array, v: Array) -> Array:
         """Return the accelerations ω × (ω × ρ) [n, 3] of frames that rotate about their centres; zero elsewhere."""
-        mass, arms, inertia = self._inertia(system, q)
-        spin = _solved(inertia, np.cross(arms, mass[:, :, None] * v[self.nodes]).sum(axis=1))[:, None]
         out = np.zeros_like(q)
-        out[self.nodes] = np.cross(spin, np.cross(spin, self.arms(q)))
+        write_inwards(q, np.ascontiguousarray(v), self.nodes, self.is_rod, nodal_mass(system), out)
         return out
 
     def _inertia(self, system: Masses, q: Array) -> tuple[Array, Array, Array]:
@@ -376,39 +362,115 @@ def write_rigid_forces(force, q, nodes, is_rod, held, masses, out):
             for i in range(3):
                 f[i], r[i] = A[i, 6] * total, A[3 + i, 6]
         else:
-            f[:], J[...] = 0.0, 0.0
-            for a in range(4):
-                m = share * masses[nodes[k, a]]
-                for i in range(3):
-                    f[i] += 0.0 if pivoted else share * force[nodes[k, a], i]
-                square = x[a, 0] ** 2 + x[a, 1] ** 2 + x[a, 2] ** 2
-                for i in range(3):
-                    J[i, i] += m * square
-                    if not is_rod[k]:  # there is no moment about the axis of a rod, and so no rotation
-                        for j in range(3):
-                            J[i, j] -= m * x[a, i] * x[a, j]
-            r[:] = 0.0
+            f[:], r[:] = 0.0, 0.0
             for a in range(4):
                 node = nodes[k, a]
+                for i in range(3):
+                    f[i] += 0.0 if pivoted else share * force[node, i]
                 r[0] += share * (x[a, 1] * force[node, 2] - x[a, 2] * force[node, 1])
                 r[1] += share * (x[a, 2] * force[node, 0] - x[a, 0] * force[node, 2])
                 r[2] += share * (x[a, 0] * force[node, 1] - x[a, 1] * force[node, 0])
-            for i in range(3):  # of J = L D Lᵀ
-                for j in range(i):
-                    for h in range(j):
-                        J[i, j] -= J[i, h] * J[j, h] * J[h, h]
-                    J[i, j] /= J[j, j]
-                    J[i, i] -= J[i, j] * J[i, j] * J[j, j]
-                    r[i] -= J[i, j] * r[j]
-            for i in range(2, -1, -1):
-                r[i] /= J[i, i]
-                for j in range(i + 1, 3):
-                    r[i] -= J[j, i] * r[j]
+            _solve_rotation(x, nodes[k], share, is_rod[k], masses, J, r)
         for a in range(4):
             node = nodes[k, a]
             out[node, 0] = masses[node] * (f[0] / total + r[1] * x[a, 2] - r[2] * x[a, 1])
             out[node, 1] = masses[node] * (f[1] / total + r[2] * x[a, 0] - r[0] * x[a, 2])
             out[node, 2] = masses[node] * (f[2] / total + r[0] * x[a, 1] - r[1] * x[a, 0])
+
+
+@formula
+def _solve_rotation(x, nodes, share, is_rod, masses, J, r):
+    """Turn moments r [3] into J⁻¹ r of the inertia J of masses with arms x [4, 3]."""
+    for i in range(3):
+        for j in range(3):
+            J[i, j] = 0.0
+    for a in range(4):
+        m = share * masses[nodes[a]]
+        square = x[a, 0] ** 2 + x[a, 1] ** 2 + x[a, 2] ** 2
+        for i in range(3):
+            J[i, i] += m * square
+            if not is_rod:  # there is no moment about the axis of a rod, and so no rotation
+                for j in range(3):
+                    J[i, j] -= m * x[a, i] * x[a, j]
+    for i in range(3):  # of J = L D Lᵀ
+        for j in range(i):
+            for h in range(j):
+                J[i, j] -= J[i, h] * J[j, h] * J[h, h]
+            J[i, j] /= J[j, j]
+            J[i, i] -= J[i, j] * J[i, j] * J[j, j]
+            r[i] -= J[i, j] * r[j]
+    for i in range(2, -1, -1):
+        r[i] /= J[i, i]
+        for j in range(i + 1, 3):
+            r[i] -= J[j, i] * r[j]
+
+
+@kernel
+def write_inwards(q, v, nodes, is_rod, masses, out):
+    """Write the accelerations ω × (ω × ρ) of particles of frames that rotate about their centres to out [n, 3]."""
+    x, J, r = np.empty((4, 3)), np.empty((3, 3)), np.empty(3)
+    for k in range(len(nodes)):
+        share, total, first = 0.5 if is_rod[k] else 1.0, 0.0, nodes[k, 0]
+        for a in range(4):
+            total += share * masses[nodes[k, a]]
+        for i in range(3):
+            mean = 0.0
+            for a in range(4):
+                x[a, i] = q[nodes[k, a], i] - q[first, i]
+                mean += share * masses[nodes[k, a]] * x[a, i]
+            for a in range(4):
+                x[a, i] -= mean / total
+        r[:] = 0.0
+        for a in range(4):
+            node = nodes[k, a]
+            m = share * masses[node]
+            r[0] += m * (x[a, 1] * v[node, 2] - x[a, 2] * v[node, 1])
+            r[1] += m * (x[a, 2] * v[node, 0] - x[a, 0] * v[node, 2])
+            r[2] += m * (x[a, 0] * v[node, 1] - x[a, 1] * v[node, 0])
+        _solve_rotation(x, nodes[k], share, is_rod[k], masses, J, r)
+        square = r[0] ** 2 + r[1] ** 2 + r[2] ** 2
+        for i in range(3):
+            mean = 0.25 * (x[0, i] + x[1, i] + x[2, i] + x[3, i])
+            for a in range(4):
+                x[a, i] -= mean
+        for a in range(4):
+            along = r[0] * x[a, 0] + r[1] * x[a, 1] + r[2] * x[a, 2]
+            for i in range(3):
+                out[nodes[k, a], i] = r[i] * along - square * x[a, i]
+
+
+@kernel
+def make_rigid(q, v, a, nodes, is_rod, held, masses, fixed, momentum, rigid, inwards):
+    """Make velocities and accelerations [n, 3] of frames those of rigid motions, nearest by mass.
+
+    What is fixed keeps its own; momentum, rigid and inwards [n, 3] are rooms.
+    """
+    _nearest_rigid(q, v, nodes, is_rod, held, masses, fixed, momentum, rigid)
+    for n in range(len(q)):
+        for i in range(3):
+            inwards[n, i] = 0.0
+    write_inwards(q, v, nodes, is_rod, masses, inwards)
+    for n in range(len(q)):
+        for i in range(3):
+            a[n, i] -= 0.0 if fixed[n, i] else inwards[n, i]
+    _nearest_rigid(q, a, nodes, is_rod, held, masses, fixed, momentum, rigid)
+    for n in range(len(q)):
+        for i in range(3):
+            a[n, i] += 0.0 if fixed[n, i] else inwards[n, i]
+
+
+@formula
+def _nearest_rigid(q, v, nodes, is_rod, held, masses, fixed, momentum, rigid):
+    """Make v that of rigid motions, where it is not fixed."""
+    for n in range(len(q)):
+        for i in range(3):
+            momentum[n, i] = masses[n] * v[n, i]
+    write_rigid_forces(momentum, q, nodes, is_rod, held, masses, rigid)
+    for k in range(len(nodes)):
+        for node in nodes[k]:
+            for i in range(3):
+                if not fixed[node, i]:
+                    v[node, i] = rigid[node, i] / masses[node]
 
 
 @formula

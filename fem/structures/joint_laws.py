@@ -72,7 +72,11 @@ class _Coordinate(Copyable):
         constants = {"left_constant": of.left_constant, "right_constant": of.right_constant}
         weights = {"left": of.left, "right": of.right, "totals": np.hstack(of.totals)}
         return loops.CoordinateRecord(
-            nodes=self.nodes, **weights, **constants, rest=self.rest, numbers=np.array(numbers, float)
+            nodes=np.ascontiguousarray(self.nodes),
+            **weights,
+            **constants,
+            rest=self.rest,
+            numbers=np.array(numbers, float),
         )
 
     def value(self, x: Array) -> float:
@@ -127,7 +131,7 @@ class JointSpring(KernelEnergy):
     """
 
     kernels: ClassVar = forms.kernels_of(loops)
-    third = Energy.third  # it has none
+    third = Energy.third  # it has none  # pyright: ignore[reportAssignmentType]
 
     def __init__(
         self,

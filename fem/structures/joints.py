@@ -34,15 +34,18 @@ from symplex.fem.structures.joint_loops import (
     Conditions,
     ConditionsRecord,
     add_joint_gradients,
+    write_conditions,
     write_joint_values,
 )
 
 if TYPE_CHECKING:
     from symplex.fem.masses import Masses
 
-JointKind = Literal["spherical", "revolute", "universal", "cylindrical", "prismatic", "planar", "rigid"]
+JointKind = Literal[
+    "spherical", "revolute", "universal", "cylindrical", "prismatic", "planar", "inline", "inplane", "rigid"
+]
 KINDS: tuple[JointKind, ...] = get_args(JointKind)
-_BY_AXIS = ("revolute", "cylindrical", "prismatic", "planar")
+_BY_AXIS = ("revolute", "cylindrical", "prismatic", "planar", "inline", "inplane")
 _RIGHT_ANGLE = 1e-9  # cosine of the angle between the axes of a universal joint, at most
 _UNDETERMINED = 1e-9  # least eigenvalue of the scaled matrix of multipliers below which conditions are redundant
 _TAKES_PART = 1e-6  # of a combination of multipliers that is not determined
@@ -145,6 +148,8 @@ class Joint(Constraint):
     cylindrical  the axis                               4: rotations about and shifts along it are left
     prismatic    the axis, and no rotation              5: shifts along the axis are left
     planar       the plane normal to the axis           3
+    inline       a point of the first on an axis        2: all rotations, and shifts along it, are left
+    inplane      a point of the first in a plane        1: all but shifts along its normal, the axis, is left
     rigid        everything                             6
     ===========  =====================================  ===========================
 
@@ -256,6 +261,8 @@ class Joint(Constraint):
             "cylindrical": [*across, *parallel],
             "prismatic": [*across, *parallel, no_rotation],
             "planar": [(a.directions[2], between), *parallel],
+            "inline": [(b.directions[k], between) for k in (0, 1)],
+            "inplane": [(b.directions[2], between)],
             "rigid": [*same, *parallel, no_rotation],
         }[self.kind]
 
@@ -373,9 +380,13 @@ class Joint(Constraint):
 
 def coordinates_of(kind: JointKind) -> tuple[str, ...]:
     """Return the relative motions of joints of a kind that are reported: ``angle``, ``displacement``."""
-    return {"revolute": ("angle",), "cylindrical": ("angle", "displacement"), "prismatic": ("displacement",)}.get(
-        kind, ()
-    )
+    of_kinds: dict[str, tuple[str, ...]] = {
+        "revolute": ("angle",),
+        "cylindrical": ("angle", "displacement"),
+        "prismatic": ("displacement",),
+        "inline": ("displacement",),
+    }
+    return of_kinds.get(kind, ())
 
 
 def columns_of(kind: JointKind, name: str) -> tuple[Column, ...]:
@@ -655,8 +666,8 @@ class Joints(Mapping[str, Joint]):
                     f"joint '{name}' is on fixed particles only, so that it does nothing. Leave it out."
                 )
 
-    def require_closed(self, system: Masses, q: Array, v: Array, required_by: str) -> None:
-        """Check that positions q satisfy joints to round-off, and velocities v [n, 3] nearly.
+    def require_closed(self, system: Masses, q: Array, v: Array | None, required_by: str) -> None:
+        """Check that positions q satisfy joints to round-off, and velocities v [n, 3], if there are any, nearly.
 
         Those of methods that conserve energy leave them by the square of the step.
 
@@ -676,6 +687,8 @@ class Joints(Mapping[str, Joint]):
                 f"{required_by}: joint '{self.name_of(worst)}' is open at the start, its particles being "
                 f"{away[worst]:.3g} m from where it holds. {advice}"
             )
+        if v is None:
+            return
         moving = np.abs(v[self.nodes]).max(axis=(1, 2), initial=0.0)
         rates = self.rates(q, v)
         for drive in self._drives:
@@ -690,11 +703,17 @@ class Joints(Mapping[str, Joint]):
 
     def violations(self, q: Array) -> Array:
         """Return g [c] at positions q [n, 3] in m."""
-        return self.products.value(q[self.nodes]) - self.offset
+        return self._evaluated(q)[0]
 
     def gradients(self, q: Array) -> Array:
         """Return ∂g/∂x [c, 8, 3] at positions q [n, 3] in m."""
-        return self.products.gradient(q[self.nodes])
+        return self._evaluated(q)[1]
+
+    def _evaluated(self, q: Array) -> tuple[Array, Array]:
+        """Return both."""
+        values, gradients = np.empty(self.size), np.empty((self.size, 8, 3))
+        write_conditions(self.conditions, np.ascontiguousarray(q, float), values, gradients)
+        return values, gradients
 
     def rates(self, q: Array, v: Array) -> Array:
         """Return G v [c] at positions q for velocities v [n, 3]."""
@@ -776,6 +795,10 @@ class Joints(Mapping[str, Joint]):
         self.add_forces(self.gradients(q), multipliers, forces)
         return a - self._of_joints().accelerations(system, forces, q, np.zeros_like(v))
 
+    def velocities(self, system: Masses, q: Array, v: Array) -> Array:
+        """Return the velocities [n, 3] that are nearest to rigid ones v by mass and open no joint, none being given."""
+        return self.accelerations(system, q, np.zeros_like(v), v)
+
     def balance(self, system: Masses, q: Array, forces: Array) -> Array:
         """Return the multipliers [c] that balance as much of forces ∇V − f [n, 3] as they can, at rest; add theirs."""
         rest = np.zeros_like(q)
@@ -784,9 +807,11 @@ class Joints(Mapping[str, Joint]):
         self.add_forces(self.gradients(q), multipliers, forces)
         return multipliers
 
-    def reactions(self, system: Masses, q: Array, v: Array, a: Array) -> dict[str, JointReaction]:
+    def reactions(
+        self, system: Masses, q: Array, v: Array, a: Array, at_rest: bool = False
+    ) -> dict[str, JointReaction]:
         """Return force and moment of each joint, by name, given accelerations [n, 3] without joints."""
-        multipliers, determined = self.multipliers(system, q, v, a)
+        multipliers, determined = self.multipliers(system, q, v, a, at_rest)
         forces, found = -multipliers[:, None, None] * self.gradients(q), {}
         for (name, joint), part in zip(self.items(), self.parts, strict=True):
             on_first = forces[part, :4].sum(axis=0)

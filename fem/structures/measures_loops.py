@@ -14,7 +14,7 @@ import numpy as np
 
 from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.compiled.vectors import dot, expanded, scattered, stored
-from symplex.fem.structures.structure import count_of, differences_of, numbers_of, room_of
+from symplex.fem.structures.structure import count_of, differences_of, nodes_of, numbers_of, room_of
 
 # -- while a kernel is compiled -------------------------------------------------------------------------------------
 
@@ -147,7 +147,7 @@ def _set_pairs(s, numbers, stresses):
 def _matrix(our, p, p1, stresses, e, factor, slots, room, out):
     """Add factor · (Σ σ_i A_i + Σ_ij A_i p C_ij (A_j p1)ᵀ) to blocks; return what is finite if it is."""
     s, numbers = our.structure, numbers_of(our.structure, our.numbers, e)
-    k, rows = our.nodes.shape[1], count_of(our.structure)
+    k, rows = nodes_of(our.structure), count_of(our.structure)
     n = 3 * k
     slopes = n * n
     stressed = slopes + rows * n

@@ -67,8 +67,8 @@ class YieldingBar(LengthLaw):
         more = [name for name, at in (("rate", RATE), ("recovery", RECOVERY), ("heating", START)) if c[at] != 0.0]
         if more:
             raise MaterialError(
-                f"YieldingBar: bars have no {more[0]} in their hardening; take the yield stress by plastic strain and "
-                "a back stress without recovery."
+                f"YieldingBar: bars have no {more[0]} in their hardening; take the yield stress by the plastic strain "
+                "and a back stress without recovery."
             )
         self.young, self.hardening, self.back = float(young), hardening, float(c[BACK])
         self.section, self.length = np.asarray(section, float), np.asarray(length, float)

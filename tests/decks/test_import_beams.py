@@ -115,8 +115,8 @@ def test_hinges_frequencies_and_motions(tmp_path):
         ("5, 3, 10", "5, 3, 10\n*DLOAD\nINNER, P1, 2.0", "loads P1 on beams and shells ('INNER')"),
         (
             "*STEP",
-            "*TRANSFORM, NSET=N5\n1, 1, 0, -1, 1, 0\n*NSET, NSET=N5\n5\n*BOUNDARY\n5, 1\n*STEP",
-            "node 5 is held in a direction oblique to the axes (*TRANSFORM)",
+            "*TRANSFORM, NSET=N5\n1, 1, 0, -1, 1, 0\n*NSET, NSET=N5\n5\n*BOUNDARY\n5, 1\n5, 4\n*STEP",
+            "node 5, or a point that moves with it, is held in directions oblique to the axes",
         ),
         ("0, 0, 1\n", "1, 0, 0\n", "beams: up must not be along a line"),
         ("NAME=STEEL\n*ELASTIC\n210000, 0.3", "NAME=OTHER\n*ELASTIC\n210000, 0.3", "there is no material 'STEEL'"),

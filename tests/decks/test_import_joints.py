@@ -98,7 +98,14 @@ def test_connectors_leave_free_what_their_kind_does(tmp_path, kinds):
     assert abs(modes.frequencies[0]) < 1e-3 * modes.frequencies[1]
 
 
-KINDS = {"UJOINT": "universal", "CYLINDRICAL": "cylindrical", "PLANAR": "planar", "JOIN": "spherical"}
+KINDS = {
+    "UJOINT": "universal",
+    "SLOT": "inline",
+    "SLIDE-PLANE": "inplane",
+    "CYLINDRICAL": "cylindrical",
+    "PLANAR": "planar",
+    "JOIN": "spherical",
+}
 
 
 @pytest.mark.parametrize(("kinds", "kind"), KINDS.items())
@@ -223,7 +230,7 @@ def test_supports_oblique_to_the_axes_are_joints(tmp_path):
         (two_beams(0.5) + "*MPC\nPIN, 3, 4\n", "a *MPC PIN of the nodes 3 and 4, which are not at one place"),
         (two_beams() + "*MPC\nMEANROT, 3, 3, 3, 4, 4, 4, 5\n", "*MPC MEANROT of beams and shells is not supported"),
         (two_beams() + CONNECTED.format("AXIAL"), "connectors 'AXIAL' are not supported; ALIGN, BEAM, CYLINDRICAL"),
-        (two_beams() + CONNECTED.format("SLOT"), "connectors 'SLOT' are no joint that a scenario has"),
+        (two_beams() + CONNECTED.format("ALIGN"), "connectors 'ALIGN' are no joint that a scenario has"),
         (two_beams() + CONNECTED.format("HINGE").replace("OWN,\n", "\n"), "the connectors need an orientation"),
         (two_beams() + "*ELEMENT, TYPE=CONN3D2\n9, 3, 4\n", "element 9 of type CONN3D2 has no *CONNECTOR SECTION"),
         (coupled("KINEMATIC", "1, 3\n"), "the coupling of node 900, which is on no element, leaves rotations free"),
@@ -231,7 +238,7 @@ def test_supports_oblique_to_the_axes_are_joints(tmp_path):
             coupled("KINEMATIC", "1, 2\n"),
             "the rigid body or coupling of node 900 is supported for beams and shells with",
         ),
-        (coupled("KINEMATIC") + "*BOUNDARY\n900, 1\n", "of which no joint leaves free the same displacements"),
+        (coupled("KINEMATIC") + "*BOUNDARY\n900, 1\n900, 4\n", "of which no joint leaves free the same displacements"),
         (two_beams() + "*EQUATION\n2\n3, 1, 1., 4, 1, -1.\n", "*EQUATION in a deck of beams is not supported"),
     ],
 )

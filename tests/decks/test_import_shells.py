@@ -241,7 +241,11 @@ def test_folded_shells_carry_moments_around_the_fold(tmp_path):
 @pytest.mark.parametrize(
     ("section", "lines", "reported"),
     [
-        (SECTION.replace("STEEL", "STEEL, OFFSET=0.5"), ["*BOUNDARY", "RIGHT, 3, 3"], "shells with an OFFSET, or not"),
+        (
+            SECTION.replace("STEEL", "STEEL, OFFSET=0.5"),
+            ["*BOUNDARY", "RIGHT, 3, 4"],
+            "or at a distance, of which no joint",
+        ),
         ("*SHELL GENERAL SECTION, ELSET=ALL\n1., 2.\n", [], "shells by numbers of their stiffness are not supported"),
         ("*SHELL SECTION, ELSET=ALL, COMPOSITE\n0.01, 3, WOOD\n", [], "line 72: there is no material 'WOOD'"),
         ("*SHELL SECTION, ELSET=ALL, COMPOSITE\n", [], "it has no layers"),
@@ -292,6 +296,13 @@ def test_a_pressure_follows_the_surface_with_nlgeom_only(tmp_path):
         assert load.side == "bottom"
 
 
+def test_linear_steps_that_move_far_are_noted(tmp_path):
+    text, weights = strip("S4", (4, 1))
+    loads = on_edge(weights, 3, 0.3 * E * INERTIA / LENGTH**2)
+    assert "is linear, but moves nodes by" in imported(tmp_path, text + step("*CLOAD", loads)).report()
+    assert "is linear, but" not in imported(tmp_path, text + step("*CLOAD", loads, nlgeom=True)).report()
+
+
 def test_strips_that_start_moving(tmp_path):
     text, _ = strip("S4", (4, 1))
     text += "*INITIAL CONDITIONS, TYPE=VELOCITY\nRIGHT, 3, 2.\n"
@@ -301,3 +312,19 @@ def test_strips_that_start_moving(tmp_path):
     shell = problem.shells["part"].structure
     v = shell.frames.centers(problem.state.v)
     assert_allclose(v[:, 2], np.where(np.isclose(shell.frames.centers(shell.points)[:, 0], LENGTH), 2.0, 0.0))
+
+
+def test_shells_that_yield_are_solids(tmp_path):
+    text, weights = strip("S8R", (3, 2))
+    text = text.replace("*DENSITY", "*PLASTIC\n2e8, 0.\n*DENSITY")
+    report = imported(tmp_path, text + step("*CLOAD", on_edge(weights, 3, 1.0)), limit=0.0).report()
+    assert "not [[shell]], as the material 'STEEL' yields (*PLASTIC), and shells are elastic" in report
+
+
+def test_shells_whose_scenario_is_refused_are_solids_where_these_are_not(tmp_path):
+    """Here for a ratio of Poisson beyond those of shells."""
+    text, weights = strip("S8R", (3, 2))
+    text = text.replace("2e11, 0.", "2e11, 0.4999")
+    found = imported(tmp_path, text + step("*CLOAD", on_edge(weights, 3, 1.0)))
+    assert "not [[shell]], as its scenario is refused: [[shell]] #1 'part'" in found.report()
+    assert found.layers

@@ -39,6 +39,22 @@ def test_the_tumbling_plate(run_script, tmp_path):
     assert (tmp_path / "tumbling_plate.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
+def test_the_snap_through(run_script, tmp_path):
+    """Both limit loads of both roofs, those of finer meshes, and what is not stable between them."""
+    numbers = run_script("snap_through.py", tmp_path)
+    finer = {"12.7 mm": (2221.3, 507.1), "6.35 mm": (585.1, -384.8)}  # N, of 24 elements a side
+    for name, (upper, lower) in finer.items():
+        assert numbers[f"{name}: upper limit load in N"] == pytest.approx(upper, rel=0.02)
+        assert numbers[f"{name}: lower limit load in N"] == pytest.approx(lower, rel=0.03)
+        assert numbers[f"{name}: equilibria that are not stable"] > 10
+        assert numbers[f"{name}: largest relative change of the distance of two particles of a node"] < 1e-12
+    assert numbers["12.7 mm: largest decrease of the deflection in mm"] == 0.0
+    assert numbers["6.35 mm: largest decrease of the deflection in mm"] > 2.0  # it snaps back
+    assert numbers["12.7 mm: deflection at 0.0877 of 3000 N in mm"] == pytest.approx(0.693, rel=0.01)
+    assert (tmp_path / "snap_through.png").stat().st_size > 10_000
+
+
 @pytest.mark.usefixtures("drawing")
 @pytest.mark.slow
 def test_the_shell_box(tmp_path):

@@ -37,6 +37,7 @@ ROD = sx.measures.RigidBars.between(POINTS, [[0, 1]])
 RISE = sx.actions.TimeFunction.steady(0.1)
 MESH = sx.Mesh(POINTS, {"tetra": CELLS})
 LINE = sx.Mesh(POINTS[:3], {"line": np.array([[0, 1], [0, 2]], np.int32)})
+OF_BEAM = sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0])
 TWO = sx.Mesh(np.vstack([POINTS, POINTS + np.array([1.05, 0.0, 0.0])]), {"tetra": np.vstack([CELLS, CELLS + 4])})
 SURFACE = sx.contact.Surface.of(TWO)
 TOUCHING = sx.contact.BodyContact(SURFACE, 10.0, distance=0.1)
@@ -92,6 +93,14 @@ force = [0, 0, -1]
 """
 )
 COLUMN = np.array([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 0.0, 0.0]])
+FITTED = (
+    SCENARIO
+    + """
+[fit]
+parameters = [{ key = "body.cube.material.young", start = 1.1e6 }]
+curves = [{ data = "curve.csv", of = "total", deviation = 1.0 }]
+"""
+)
 SHAKEN = (
     SCENARIO
     + """
@@ -145,6 +154,8 @@ def furnish() -> None:
     """Put the files here that calls name."""
     Path("drop.toml").write_text(SCENARIO, "utf-8")
     Path("scenario.toml").write_text(SCENARIO, "utf-8")
+    Path("fitted.toml").write_text(FITTED, "utf-8")
+    Path("curve.csv").write_text("1e-4,0\n", "utf-8")
     Path("history.csv").write_text("t,kinetic,total\n0.0,1.0,1.0\n1.0,1.0,1.0\n", "utf-8")
     sx.save_mesh(BLOCK, "box.msh")
     Path("kept").mkdir(exist_ok=True)
@@ -657,7 +668,7 @@ def calls() -> dict[str, Call]:
             sx.outputs.RotationProbe,
             ignore,
             name="p",
-            frames=sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0]).frames,
+            frames=OF_BEAM.frames,
             components=["x", "norm"],
             reduce=["max"],
             labels=None,
@@ -684,7 +695,7 @@ def calls() -> dict[str, Call]:
             sx.outputs.BeamProbe,
             ignore,
             name="p",
-            beams=sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0]),
+            beams=OF_BEAM,
             quantities=["axial_force", "torque"],
             members=[0],
             first=0,
@@ -816,6 +827,13 @@ def calls() -> dict[str, Call]:
         "CompressionOnly": _call(sx.measures.CompressionOnly, stretch, stiffness=10.0, length=1.2),
         "Cylinder": _call(
             sx.contact.Cylinder, press, point=(0.0, 0.0, -3.0), axis=(1.0, 0.0, 0.0), radius=1.0, inside=False
+        ),
+        "ForceTable": _call(
+            sx.measures.ForceTable,
+            stretch,
+            elongations=[-1.0, 0.0, 2.0],
+            forces=[-5.0, 0.0, 1.0],
+            length=1.2,
         ),
         "TensionOnly": _call(sx.measures.TensionOnly, stretch, stiffness=10.0, length=1.2),
         "EngineeringStrain": _call(sx.measures.EngineeringStrain, stretch, stiffness=10.0, length=1.2),
@@ -1354,6 +1372,23 @@ def calls() -> dict[str, Call]:
             observe=_first_position,
             scales=[1.0, 0.1],
         ),
+        "equilibrium_tangent": _call(
+            sx.gradients.equilibrium_tangent,
+            lambda found: finite(found.jacobian),
+            build=_hung,
+            parameters=[10.0, 1.2],
+            observe=_first_position,
+            scales=[1.0, 0.1],
+        ),
+        "frequency_tangent": _call(
+            sx.gradients.frequency_tangent,
+            lambda found: finite(found.derivatives),
+            build=_hung,
+            parameters=[10.0, 1.2],
+            n=1,
+            at="start",
+            scales=[1.0, 0.1],
+        ),
         "gradient": _call(
             sx.gradient,
             lambda found: finite(found.parameters),
@@ -1381,6 +1416,28 @@ def calls() -> dict[str, Call]:
             dask=None,
             progress=False,
         ),
+        "fit": _call(
+            sx.studies.fit,
+            lambda found: finite(found.values),
+            scenario="fitted.toml",
+            output="fit",
+            resume=False,
+            overwrite=True,
+            check=False,
+            pictures=False,
+            progress=False,
+        ),
+        "sensitivity": _call(
+            sx.studies.sensitivity,
+            lambda found: found.rows(),
+            scenario="drop.toml",
+            by={"body.cube.material.young": 1e4},
+            quantities=["final(kinetic)"],
+            output="sensitivities",
+            overwrite=True,
+            pictures=False,
+            progress=False,
+        ),
         "simulate": _call(
             sx.simulate,
             scenario="drop.toml",
@@ -1401,6 +1458,13 @@ def _pulled(p: Any) -> Any:
     springs = sx.Bars(PAIRS, sx.measures.GreenStrain(float(p[0]), float(p[1])))
     system = sx.System(MASS, {"springs": springs})
     return system, system.state(POINTS, V)
+
+
+def _hung(p: Any) -> Any:
+    """Return the same with three points held."""
+    made, start = _pulled(p)
+    held = sx.System(MASS, made.energies, fixed=HELD)
+    return held, held.state(start.q)
 
 
 def _first_position(system: Any, state: Any) -> Any:

@@ -128,6 +128,11 @@ CALLS: Mapping[str, list[tuple[str, ...]]] = {
     "check": [("{}",)],
     "modes": [("{}", "--output", "{out}", "--number", "2"), ("{good}", "--output", "{}", "--no-pictures")],
     "buckling": [("{}", "--output", "{out}", "--number", "2"), ("{good}", "--output", "{}", "--no-pictures")],
+    "fit": [("{}", "--output", "{out}", "--quiet", "--no-pictures")],
+    "sensitivity": [
+        ("{}", "--by", "body.1.material.young", "--output", "{out}", "--quiet", "--no-pictures"),
+        ("{good}", "--by", "body.1.material.young", *_IN_PLACE, "--no-pictures"),
+    ],
     "response": [("{}", "--output", "{out}"), ("{good}", "--output", "{}", "--no-pictures")],
     "import": [("{}", "--output", "{out}", "--units", "si"), ("{deck}", "--output", "{}")],
     "info": [("{}",)],

@@ -131,6 +131,13 @@ def samples() -> dict[tuple[str, str], Data]:
         ("point_mass", "on a body"): cube
         | {"point_mass": [{"name": "tip", "body": "cube", "at": [0, 0, 0], "mass": 1}]},
         ("spring", "anchored"): cube | {"spring": [rope]},
+        ("spring", "by a table"): cube
+        | {
+            "spring": [
+                {"name": "snubber", "body": "cube", "at": [0, 0, 0.1], "to": [0, 0, 1]}
+                | {"elongations": [-0.01, 0.0, 0.02], "forces": [-1, 0, 0.1]}
+            ]
+        },
         ("spring", "between"): cube
         | {"point_mass": [BALL]}
         | {"spring": [{"name": "cord", "body": "ball", "to_body": "cube", "to_at": [0, 0, 0.1], "stiffness": 10}]},
@@ -209,8 +216,16 @@ def samples() -> dict[tuple[str, str], Data]:
         ("response", ""): held
         | {"load": [PULL | {"kind": "nodal", "force": [0.1, 0, 0], "history": SINE}]}
         | {"response": {"frequencies": [3.0, 8.0], "at": [{"name": "tip", "body": "cube", "group": "z_max"}]}},
+        ("fit", ""): {
+            "fit": {
+                "parameters": [{"key": "define.unused", "start": 1.0, "range": [1e-4, 2.0]}],
+                "curves": [{"data": "record.csv", "of": "kinetic", "deviation": 1.0}],
+                "windows": [DT],
+            }
+        },
         ("stage", ""): {"stage": stages},
         ("stage", "static"): held | {"stage": [stage | {"integrator": {"kind": "static", "dt": DT}}, *stages]},
+        ("support", "symmetry"): cube | {"support": [{"body": "cube", "symmetry": "x=0.0"}]},
         ("when", ""): held
         | {"probe": [{"name": "base", "support": "all"}], "gravity": {"acceleration": [0, 0, -9.81], "from": "pulled"}}
         | {

@@ -259,6 +259,7 @@ def cases_of_starts_and_stages(dt: float) -> Iterator[Data]:
         when=[soon, first, slow_one],
     )
     later = stages["stage"][1] | {"name": "later"}
+    yield case(newmark, support=[{"body": "cube", "symmetry": "z"}, {"body": "cube", "symmetry": "x=0"}])
     jump = soon | {"stage": "later"}
     yield stages | {"stage": [press, later], "body": [cube], "support": [STILL], "when": [jump]}
 
@@ -283,6 +284,12 @@ def cases_of_small_motions(dt: float) -> Iterator[Data]:
         rotating_frame=turning,
         probe=[{"name": "seen", "body": "cube", "group": "z_max", "quantities": ["velocity", "stress"]}],
         response={"frequencies": [3.0, 8.0], "at": [*at[:1], "seen"]},
+        fit={
+            "parameters": [{"key": "body.cube.material.young", "start": 1e5, "range": [1e4, 1e6], "scale": 1e5}],
+            "curves": [{"data": "record.csv", "of": "seen.velocity_x_mean", "test": "soft"}],
+            "tests": [{"name": "soft", "values": {"body.cube.material.poisson": 0.3}}],
+            "windows": [0.01, 0.02],
+        },
     )
 
 
@@ -366,7 +373,9 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     side = {"name": "side", "body": "mast", "at": [0.1, 0.1, 0.3], "to": [1, 0, 0.3], "stiffness": 10}
     gust = {"body": "mast", "group": "z_max", "velocity": [0.1, 0, 0], "angular_velocity": [0, 0, 1]}
     gust |= {"gradient": [[0, 0, 1], [0, 0, 0], [0, 0, 0]], "point": [0, 0, 0.1]}
-    bars = {"truss": [mast], "tie": [foot], "point_mass": [load, tip, ball], "spring": [rope, hook, legs, side]}
+    snub = {key: value for key, value in hook.items() if key not in ("stiffness", "law")} | {"name": "snub"}
+    snub |= {"elongations": [-0.1, 0.2], "forces": [-1.0, 3.0]}
+    bars = {"truss": [mast], "tie": [foot], "point_mass": [load, tip, ball], "spring": [rope, hook, legs, side, snub]}
     yield case({"kind": "newmark"}, support=[STILL], velocity=[gust], gravity=GRAVITY, **bars)
     ring = {"name": "ring", "mesh": {"ring": 0.2, "bars": 5}, "stiffness": 10, "member_mass": 0.1}
     ring |= {"velocity": [0, 0, 1], "angular_velocity": [0, 0, 2]}
@@ -467,6 +476,28 @@ def shells(bare: Data) -> Iterator[Data]:
     yield bare | {"shell": [plate], "support": [clamp], "integrator": {"kind": "rattle", "dt": 1e-5}}
     yield bare | {"shell": [plate]} | acting | {"integrator": {"kind": "static", "dt": 1e-3}}
     yield bare | {"shell": [read], "integrator": {"kind": "midpoint", "dt": 1e-3}}
+    can = {"name": "can", "mesh": {"box": [0.2, 0.2, 0.1], "cells": [1, 2, 1]}, "thickness": 0.01, "material": soft}
+    inside = {
+        "name": "inside",
+        "kind": "pressure",
+        "body": "can",
+        "pressure": 10.0,
+        "side": "bottom",
+        "follower": False,
+    }
+    wind = {
+        "name": "wind",
+        "kind": "pressure",
+        "body": "wing",
+        "pressure": 5.0,
+        "history": {"kind": "ramp", "duration": 1},
+    }
+    shear = {"name": "shear", "kind": "traction", "body": "wing", "traction": [1.0, 0, 0]}
+    floor = {"name": "floor", "kind": "half-space", "point": [0, 0, -0.2], "normal": [0, 0, 1], "stiffness": 1e3}
+    section = {"name": "section", "body": "wing", "points": [[0.5, 0.2, 0.1]], "quantities": ["bending_moments"]}
+    touching = {"shell": [can | {"translate": [0.3, 0.3, 0.2]}, wing], "contact": [{"speed": 1.0}], "obstacle": [floor]}
+    pressed = {"load": [inside, wind, shear], "damping": [{"alpha": 0.1, "beta": 1e-4}], "probe": [section]}
+    yield bare | touching | pressed | {"integrator": {"kind": "energy-momentum", "dt": 1e-4}}
     yield bare | {"shell": [parted], "integrator": {"kind": "midpoint", "dt": 1e-3}}
     yield bare | {"shell": [layered], "integrator": {"kind": "midpoint", "dt": 1e-3}}
 

@@ -111,6 +111,8 @@ def test_what_has_no_derivative_is_refused_by_name():
     for method, name in ((sx.ForceStepping(grid=1e-3), "ForceStepping"), (sx.ZhangSkeel(1e-3), "ZhangSkeel")):
         with pytest.raises(InvalidSystem, match=f"{name}.* has no derivatives here"):
             sx.tangent(thrown, PARAMETERS, method, TIMES)
+    with pytest.raises(InvalidSystem, match="steps that contact_steps divides have no derivatives, got 4"):
+        sx.tangent(thrown, PARAMETERS, sx.Newmark(1e-4, contact_steps=4), TIMES)
     with pytest.raises(InvalidSystem, match="alpha = 1 has no derivatives"):
         sx.tangent(thrown, PARAMETERS, sx.Midpoint(1e-4, alpha=1.0), TIMES)
 

@@ -21,13 +21,22 @@ LINE = Hardening(4e8, modulus=1e8)
 
 def solid_of(kind, cells=(2, 1, 1), size=(0.04, 0.02, 0.02)):
     """A box of elements of a kind."""
-    split = {"hexahedron": "hexahedra", "wedge": "wedges", "tetra10": "6", "hexahedron20": "hexahedra"}[kind]
+    split = {
+        "hexahedron": "hexahedra",
+        "wedge": "wedges",
+        "tetra10": "6",
+        "hexahedron20": "hexahedra",
+        "stabilized": "hexahedra",
+    }[kind]
     if kind == "wedge":  # a hexahedron of a grid is two of them
         mesh = box(size, cells, split="hexahedra")
         c = mesh.cells["hexahedron"]
         halves = np.concatenate([c[:, [0, 1, 2, 4, 5, 6]], c[:, [0, 2, 3, 4, 6, 7]]])
         return Solid(mesh.points, halves, COPPER, formulation="mean-dilatation")
     mesh = box(size, cells, split=split)
+    if kind == "stabilized":  # of elements that are no parallelepipeds
+        points = mesh.points + 0.03 * min(size) * np.random.default_rng(0).standard_normal(mesh.points.shape)
+        return Solid(points, mesh.cells["hexahedron"], COPPER, formulation="stabilized")
     mesh = quadratic(mesh) if kind in ("tetra10", "hexahedron20") else mesh
     return Solid(mesh.points, mesh.cells[kind], COPPER, formulation="mean-dilatation" if kind == "hexahedron" else None)
 

@@ -111,7 +111,9 @@ def test_what_is_impossible_is_refused_in_a_sentence():
     viscous = bar(METAL + ", viscous = [{ ratio = 0.3, time = 2e-3 }]")
     assert "yield stress and viscous" in line_of(viscous + EM)
     assert "linear tetrahedra lock" in line_of(bar(split="6") + EM)
-    assert 'Take formulation "mean-dilatation"' in line_of(bar(keys='formulation = "stabilized"') + EM)
+    assert 'Take formulation "mean-dilatation"' in line_of(bar(keys='formulation = "full"') + EM)
+    back = bar(METAL + ", back_modulus = 1e9", keys='formulation = "stabilized"')
+    assert "stabilized hexahedra are not known with a back stress" in line_of(back + EM)
 
 
 @pytest.mark.parametrize("kind", ["force-stepping", "graham-jelenic", "variational-midpoint"])

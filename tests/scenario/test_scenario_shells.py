@@ -462,6 +462,23 @@ def test_loads_of_points_have_the_derivatives_of_their_forces():
     check_load(problem.system.loads["push"], turned, 0.0 * turned)
 
 
+def test_dead_pressure_on_a_solid():
+    """It is an energy whose forces stay where they were: p A, along the normal of the undeformed face."""
+    cube = (
+        '[[body]]\nname = "plate"\nmesh = { box = [0.1, 0.2, 0.3], cells = [1, 1, 1] }\n'
+        "material = { young = 1e7, poisson = 0.3, density = 1000 }\n"
+    )
+    problem = build(cube + pressure(1e3, 'group = "x_max"\nfollower = false') + MOVING)
+    for q in (problem.state.q, problem.state.q @ np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])):
+        force = np.zeros_like(q)
+        problem.system.energies["push"].add_gradient(q, force)
+        assert_allclose(-force.sum(axis=0), [-60.0, 0.0, 0.0], atol=1e-12)
+    (line,) = lines(cube + pressure(1e3, 'group = "x_max"\nside = "top"') + MOVING)
+    assert line == "test.toml: [[load]] #1 'push': side is of shells, and 'plate' is none; leave the key out."
+    (line,) = lines(cube + pressure(1e3) + MOVING)
+    assert line == "test.toml: [[load]] #1 'push': group is required, of faces, elements or points."
+
+
 def test_tractions_on_groups_of_folded_shells(tmp_path):
     (tmp_path / "angle.msh").write_text(FOLDED)
     text = f'[[shell]]\nname = "plate"\nmesh = "angle.msh"\nthickness = 0.01\n{STEEL}'
@@ -576,6 +593,48 @@ def test_a_box_of_shells_bounces_from_a_floor():
     assert 0.0 < lowest < 0.005
     end = conserved(problem, 0.002, axes=(0, 1))
     assert problem.system.momentum(end)[2] > problem.system.momentum(problem.state)[2] + 1.0
+
+
+def test_a_plate_a_beam_a_rigid_body_and_an_obstacle_with_mass_collide():
+    """All at once: energy and both momenta are those before."""
+    aluminium = "material = { young = 7e10, poisson = 0.33, density = 2700 }\n"
+    text = (
+        f'[[shell]]\nname = "plate"\nmesh = {{ plate = [0.4, 0.4], cells = [4, 4] }}\nthickness = 0.004\n{aluminium}'
+        f'[[beam]]\nname = "bar"\nmesh = {{ line = 0.3, bars = 2 }}\nup = [0, 0, 1]\n{aluminium}'
+        'section = { kind = "rectangle", height = 0.01, width = 0.01 }\n'
+        "translate = [0.05, 0.3, 0.008]\nvelocity = [0, 0, -5]\n"
+        '[[rigid_body]]\nname = "brick"\nmesh = { box = [0.1, 0.1, 0.05] }\ndensity = 2000\n'
+        "translate = [0.1, 0.1, 0.028]\nvelocity = [0, 0, -5]\n"
+        '[[obstacle]]\nname = "ball"\nkind = "sphere"\ncenter = [0.3, 0.2, -0.053]\nradius = 0.05\nmass = 0.5\n'
+        'velocity = [0, 0, 10]\nstiffness = 1e7\nbodies = ["plate"]\n'
+        "[[contact]]\nspeed = 5\n"
+    )
+    problem = build(text + FAST)
+    system, start = problem.system, problem.state
+    end = conserved(problem, 8e-4, energy=1e-11)
+    change = system.angular_momentum(end) - system.angular_momentum(start)
+    assert np.abs(change).max() < 1e-11 * np.abs(system.angular_momentum(start)).max()
+    for name in ("plate", "bar"):
+        own = problem.beams.get(name) or problem.shells[name]
+        assert np.abs(own.own(end.v - start.v)).max() > 1.0
+    for name in ("brick", "ball"):
+        nodes = problem.rigid_sets.rigid_sets[name].nodes
+        assert np.abs((end.v - start.v)[nodes]).max() > 0.1
+
+
+def test_results_show_contact_on_the_skin(tmp_path):
+    """The forces on its points are those of the probe of the floor."""
+    move = "rotate = { axis = [1, -1, 0], degrees = 30 }\ntranslate = [0, 0, 0.01]\nvelocity = [0, 0, -5]\n"
+    probe = '[[probe]]\nname = "floor"\nobstacle = "floor"\n'
+    text = BOX + move + FLOOR + probe + FAST.replace("0.002", "0.001") + OUTPUT
+    simulate(Scenario.parse(text, tmp_path / "test.toml"), tmp_path / "run")
+    series, probes = read_series(tmp_path / "run" / "motion.vtkhdf"), read_probes(tmp_path / "run")["floor"]
+    assert list(series.blocks) == ["floor", "plate", "plate.skin"]
+    force = series.frame(len(series.times) - 1).point_data["contact_force"]
+    on_skin = force[series.blocks["plate.skin"].nodes].sum(axis=0)
+    assert on_skin[2] > 100.0
+    assert_allclose(on_skin[2], probes["force_z"][-1], rtol=1e-6)  # in single precision
+    assert not force[series.blocks["plate"].nodes].any()
 
 
 def test_shells_collide_with_each_other_and_with_solids():

@@ -31,6 +31,7 @@ _ATTEMPTS = 200
 _POINTS = 2000  # on a path by arc length
 _STEP = 0.02  # of the size of the system, from point to point
 _LOST = 1e-3  # of the forces of any energy, above which some act from outside
+_CLOSED = 1e-14  # of conditions of joints, which are lengths in m and cosines
 _STRAIGHT = 1e-9  # by which ways of the particles of a frame may differ that is moved without a rotation
 _PUSHES = (0.01, 0.05, 0.2)  # of the size of a system, to leave an equilibrium that is not stable
 _ITERATIONS, _EXACT = 6, 1e-6  # for the motion along which that is done
@@ -96,6 +97,7 @@ def static_equilibrium(
     t: float = 0.0,
     since: float | None = None,
     newton: Newton | None = None,
+    slip: tuple[ArrayLike, float] | None = None,
 ) -> StaticEquilibrium:
     """Return the equilibrium that a system has under its loads, and supports, at a time.
 
@@ -103,8 +105,8 @@ def static_equilibrium(
     given shape is taken away in steps, and supports move along. Equilibria that are not stable are not taken, but where
     bodies touch each other. Where a path ends – the load is more than the system can carry before it snaps through – it
     is followed by arc length; where that does not lead to a stable equilibrium, or something is held by nothing until
-    it touches an obstacle, the system comes to rest in strongly damped motion. Friction, which does not act at rest,
-    and damping are left out. A free body on which nothing acts stays as it is.
+    it touches an obstacle, the system comes to rest in strongly damped motion. Damping is left out, and so is friction,
+    which does not act at rest, without ``slip``. A free body on which nothing acts stays as it is.
 
     Parameters
     ----------
@@ -114,10 +116,13 @@ def static_equilibrium(
     t : float, default 0
         The time in s at which loads and supports are taken.
     since : float, optional
-        The time in s at which the supports that move are where q has them; by default q is the shape from which their
-        displacements count.
+        The time in s at which supports and joints that move are where q has them; by default q is the shape from which
+        displacements of supports count, and joints are where they are at t.
     newton : Newton, optional
         How the equations are solved.
+    slip : (float [n, dim], float), optional
+        Positions in m from which nodes slip to the equilibrium, and the time in s that it takes: friction acts against
+        their mean velocity.
 
     Raises
     ------
@@ -131,8 +136,9 @@ def static_equilibrium(
     Arc length after E. Riks, An incremental approach to the solution of snapping and buckling problems, Int. J. Solids
     Struct. 15 (1979), 529-551.
     """
-    start, balance = _begun(system, q, t, since)
-    if not (balance.unbalanced.any() or balance.way.any()):
+    start, balance = _begun(system, q, t, since, slip)
+    opened = bool(system.joints.moving) and bool(np.abs(system.joints.at(t).violations(start)).max() > _CLOSED)
+    if not (balance.unbalanced.any() or balance.way.any() or opened):
         return _found(system, balance, start, "load steps", 0, 0, None)
     return _Search(system, balance, start, newton or DEFAULT).run()
 
@@ -201,15 +207,19 @@ def _why_no_path(balance: StaticBalance) -> str | None:
     return None
 
 
-def _begun(system: System, q: ArrayLike, t: float, since: float | None) -> tuple[Array, StaticBalance]:
+def _begun(
+    system: System, q: ArrayLike, t: float, since: float | None, slip: tuple[ArrayLike, float] | None = None
+) -> tuple[Array, StaticBalance]:
     """Return the positions [n, dim] at which a search begins, checked, and the balance to search for."""
     refuse_history(system, "a static equilibrium")
     start = system.state(np.asarray(q, dtype=float), t=t).q
     system.check_start(start)
     if system.joints:
-        system.joints.at(t).require_closed(system, start, np.zeros_like(start), "static_equilibrium")
+        joints = system.joints.at(t if since is None else since)
+        joints.require_closed(system, start, None, "static_equilibrium")
     system.update_neighbours(start)
-    return start, StaticBalance(system, t, start, _way(system, t, since))
+    before = None if slip is None else (np.asarray(slip[0], dtype=float), float(slip[1]))
+    return start, StaticBalance(system, t, start, _way(system, t, since), before)
 
 
 def _way(system: System, t: float, since: float | None) -> Array:
@@ -253,6 +263,8 @@ class _Search:
 
     def _searched(self) -> StaticEquilibrium:
         loose = self._load_steps()
+        if loose:
+            self._system.update_neighbours(self._start)  # an attempt may have gone far
         if loose and self._balance.is_at_rest(self._start):
             return self._result("load steps")
         if self._part == 1.0:

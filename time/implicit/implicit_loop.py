@@ -8,7 +8,7 @@ import numpy as np
 from numba import typeof, types
 
 from symplex.fem.assembly.pattern import Array
-from symplex.fem.compiled.call import address_of, call_testing_kernel
+from symplex.fem.compiled.call import address_of, call_testing_kernel, call_writing_kernel
 from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.load_table import write_load
 from symplex.fem.system import System
@@ -24,7 +24,7 @@ from symplex.time.solvers.compiled_newton import (
     steps_at_once,
     write_seen_load,
 )
-from symplex.time.solvers.framed_newton import find_framed_increment, framed_newton
+from symplex.time.solvers.framed_newton import find_framed_increment, framed_newton, keep_rigid
 from symplex.time.solvers.newton import Newton
 from symplex.time.steps import Steps
 
@@ -62,8 +62,11 @@ class CompiledSteps:
         if self.newton is None:
             return
         self.at_once = steps_at_once(system)
-        self._kept = np.zeros(2)
+        self._kept, self._keep_rigid = np.zeros(2), 0
         self._momentum, self._spare, self._zero = (np.zeros((system.n_nodes, system.dim)) for _ in range(3))
+        if system.frames:
+            kinds = types.float64[:, ::1], types.float64[:, ::1], types.float64[:, ::1], types.float64[:, :, ::1]
+            self._keep_rigid = address_of(keep_rigid, typeof(self.newton.system), *kinds)
         self.find = address_of(find, *self._equations())  # called by name it would be compiled once more
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
 
@@ -98,9 +101,9 @@ class CompiledSteps:
             seen = np.hstack([np.broadcast_to(seen, (n, seen.shape[1])) if len(seen) == 1 else seen[:n], given])
         a, own = accelerations or (self._spare, self._spare)
         others = self._momentum, self._limit, self._zero, q, v, a, own, self._inverse_mass, self.counts
-        schemes_of = np.array(schemes, float)
+        schemes_of, rigid = np.array(schemes, float), self._keep_rigid if accelerations else 0
         taken = _steps(
-            self.find, n, schemes_of, system, factors, vectors, blocks, *others, works, seen, begin, self._kept
+            self.find, rigid, n, schemes_of, system, factors, vectors, blocks, *others, works, seen, begin, self._kept
         )
         if system.frames is not None:
             works[len(loads.histories) :] += system.frames.works
@@ -142,17 +145,20 @@ class CompiledSteps:
             seen,
             self._kept,
         )
-        if not _steps(self.find, n, np.array([scheme], float), system, factors, vectors, blocks, *rest):
+        if not _steps(self.find, 0, n, np.array([scheme], float), system, factors, vectors, blocks, *rest):
             return None
         return self.increment.copy(), vectors[FORCES].copy(), int(counts[0])
 
 
 @kernel
 def _steps(
-    find, n, schemes, system, factors, vectors, blocks,
+    find, keep_rigid, n, schemes, system, factors, vectors, blocks,
     momentum, limit, start, q, v, a, own, inverse_mass, counts, works, seen, begin, kept,
 ):  # fmt: skip
-    """Take n steps, with the factors seen [s, l] of loads, and those at the begin; return how many were possible."""
+    """Take n steps, with the factors seen [s, l] of loads, and those at the begin; return how many were possible.
+
+    At the address ``keep_rigid``, unless it is 0, is what makes carried accelerations those of rigid frames.
+    """
     for step in range(n):
         c = schemes[step % len(schemes)]
         more = c[12], c[13], c[14], c[15], c[16] > 0.0
@@ -168,6 +174,8 @@ def _steps(
         if len(system.loads.forces.rows):
             _add_works(system, scheme, load_factors, begin[step % len(begin)], vectors, q, v, works)
         _finish(scheme, vectors, inverse_mass, q, v, a, own)
+        if keep_rigid:  # else what is across rigid motions grows: the equations say nothing of it
+            call_writing_kernel(keep_rigid, (system, q, v, own, vectors))
     return n
 
 

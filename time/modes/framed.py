@@ -73,7 +73,7 @@ class FramedMotions:
         arms, r = frames.arms(self._motions.q), frames.shares[:, None, None] * self._forces[frames.nodes]
         products = np.einsum("fai,faj->fij", arms, r)
         on = 0.5 * (products + products.swapaxes(1, 2)) - np.einsum("fai,fai->f", arms, r)[:, None, None] * np.eye(3)
-        n, f = self._P.shape[1] // 3, len(frames)
+        n, f = 2 * len(frames) + len(self._motions.q) - len(np.unique(frames.nodes)), len(frames)
         rotations = 2 * np.arange(f) + 1
         starts = np.searchsorted(rotations, np.arange(n + 1))
         return sp.csr_array(sp.bsr_array((on, rotations, starts), shape=(3 * n, 3 * n)))
@@ -152,7 +152,7 @@ def equations_of(motions: SmallMotions) -> LinearEquations:
             found = replace(found, stiffness=K)
     else:
         size, of_nodes = motions.system.fixed.size, motions.matrix(motions.stiffness)
-        basis = sp.csr_array(sp.eye_array(size, format="csc")[:, motions.free])
+        basis = sp.csr_array(sp.csc_array(sp.eye_array(size))[:, motions.free])
         K, M = motions.among_free(of_nodes), motions.among_free(motions.mass)
         no_joints = sp.csr_array((0, len(motions.free))), sp.csr_array((0, size))
         found = LinearEquations(basis, K, M, None, no_joints[0], (of_nodes, no_joints[1]))

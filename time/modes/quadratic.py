@@ -145,7 +145,7 @@ def _all_at_once(equations: LinearEquations) -> tuple[ComplexArray, ComplexArray
     values, vectors = np.linalg.eig(_inverse(equations)(np.eye(2 * size)))
     finite = np.abs(values) > _NOTHING  # coordinates without mass have none
     found = np.asarray(vectors[:size, finite], complex)
-    return np.asarray(_SHIFT + 1.0 / values[finite], complex), found if Z is None else Z @ found
+    return np.asarray(_SHIFT + 1.0 / values[finite], complex), found if Z is None else np.asarray(Z @ found, complex)
 
 
 def _by_arnoldi(inverse: Callable[[Array], Array], size: int, n: int) -> tuple[ComplexArray, ComplexArray]:

@@ -175,7 +175,9 @@ def _require_rigid(system: System, q: Array, base: ComplexArray) -> None:
     """Refuse displacements [n, 3] of supports that are no small rigid motions of frames."""
     frames = system.frames
     assert frames is not None, "it is for systems with frames"
-    away = sum(np.abs(part - frames.rigid_velocities(q, part)) for part in (base.real.copy(), base.imag.copy()))
+    away = np.zeros(base.shape)
+    for part in (np.array(base.real, float), np.array(base.imag, float)):
+        away += np.abs(part - frames.rigid_velocities(q, part))
     if not away.max() <= _RIGID * np.abs(base).max():
         node = int(np.argmax(away.max(axis=1)))
         raise InvalidSystem(

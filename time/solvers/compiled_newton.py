@@ -25,7 +25,7 @@ from symplex.time.solvers.step_equations import residual, tangent
 KEPT_SIZE, KEPT_FLOOR = range(2)  # numbers of kept factors: the size of their step in s, and the floor there
 _FAST = 0.9  # of the residual, which a correction by kept factors must take away
 _WORK_AT_ONCE = 20_000  # stencils and nodes in a compiled loop, which hears no signal: some 20 ms
-_PRODUCTS = 20_000  # of blocks in a factorisation, at most: beyond that a library's dense or sparse factors are faster
+MOST_PRODUCTS = 20_000  # of blocks in a factorisation: beyond that a library's dense or sparse factors are faster
 
 
 class CompiledSystem(NamedTuple):
@@ -112,7 +112,7 @@ def compiled_newton(system: System, by_ends: bool) -> CompiledNewton | None:
 def compiled_system(system: System, by_ends: bool) -> tuple[CompiledSystem, LoadLoops] | None:
     """Return a system as compiled iterations take it, and its loads, if it is for them but perhaps for its size."""
     if (
-        system.n_nodes > _PRODUCTS
+        system.n_nodes > MOST_PRODUCTS
         or not system.is_lumped
         or system.massless.any()
         or system.changing
@@ -136,10 +136,10 @@ def compiled_system(system: System, by_ends: bool) -> tuple[CompiledSystem, Load
 
 def small_factors(pattern: Pattern, multipliers: int | None = None) -> KeptFactors | None:
     """Return arrays for the factors on a pattern (see `kept_factors`), if they are small."""
-    if len(pattern.indices) - pattern.n_nodes > _PRODUCTS:  # at least so many, without looking for what fills in
+    if len(pattern.indices) - pattern.n_nodes > MOST_PRODUCTS:  # at least so many, without looking for what fills in
         return None
     factors = kept_factors(pattern, multipliers)
-    return None if products(factors) > _PRODUCTS else factors
+    return None if products(factors) > MOST_PRODUCTS else factors
 
 
 @formula

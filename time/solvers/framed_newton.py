@@ -25,19 +25,19 @@ from symplex.fem.compiled.records import (
     Rows,
     Truths,
 )
-from symplex.fem.structures.frames import write_rigid_forces
+from symplex.fem.structures.frames import make_rigid, write_rigid_forces
 from symplex.fem.structures.joint_loops import (
     Conditions,
     add_joint_forces,
     add_joint_stiffness,
     write_conditions,
-    write_resultants_of,
 )
 from symplex.fem.system import System
 from symplex.time.solvers.compiled_newton import (
     FORCES,
     INCREMENT,
     LOAD,
+    MOST_PRODUCTS,
     RESIDUAL,
     TRIAL,
     TRIAL_FORCES,
@@ -54,7 +54,7 @@ from symplex.time.solvers.compiled_newton import (
     set_forces,
     small_factors,
 )
-from symplex.time.solvers.joint_border import DELTA
+from symplex.time.solvers.joint_border import DELTA, BorderTables, write_border
 from symplex.time.solvers.kept_factors import KeptFactors, factorise
 from symplex.time.solvers.newton import DESCENT, EPS, FLOOR, FOUND, HALVINGS, LEAPS, newtons_method
 from symplex.time.solvers.nodal_coordinates import NodalCoordinates, add_matrix, write_increment, write_resultants
@@ -121,6 +121,7 @@ class _Framed(Record):
     axis: Counts
     diagonal: Counts
     scale: Numbers
+    scaled: Numbers
     multipliers: Numbers
     values: Numbers
     gradients: Matrices
@@ -132,6 +133,8 @@ class _Framed(Record):
 def framed_newton(system: System, by_ends: bool) -> CompiledNewton | None:
     """Return what compiled iterations take of a system with frames, if it is for them; see `compiled_newton`."""
     assert system.frames is not None, "it is for systems with frames"
+    if len(system.pattern.indices) > 4 * MOST_PRODUCTS:  # of which coordinates have a fourth at least
+        return None
     found = compiled_system(system, by_ends)
     if found is None:
         return None
@@ -328,26 +331,13 @@ def _linearise(p):
 @formula
 def _add_border(r, scheme, z, particles, matrix):
     """Write the blocks of multipliers, and how large these are for round-off."""
-    write_resultants_of(r.nodes, r.condition, r.side, r.gradients, particles[_MIDDLE], r.acting)
-    write_resultants_of(r.nodes, r.condition, r.side, r.gradients_at_end, particles[_END], r.seen)
-    for k in range(len(r.condition)):
-        c = r.condition[k]
-        axis, scale, rotation = r.axis[c], scheme.impulse * r.scale[c], 2 * r.of_frame[k] + 1
-        # r·(T δθ), T = 4/(4 + θ²) (1 + ½ θ̂): r becomes 4/(4 + θ²) (r + ½ r × θ).
-        x, y, w = z[INCREMENT, rotation, 0], z[INCREMENT, rotation, 1], z[INCREMENT, rotation, 2]
-        factor = 4.0 / (4.0 + x * x + y * y + w * w)
-        u, v, s = r.seen[k, 1, 0], r.seen[k, 1, 1], r.seen[k, 1, 2]
-        r.seen[k, 1, 0] = factor * (u + 0.5 * (v * w - s * y))
-        r.seen[k, 1, 1] = factor * (v + 0.5 * (s * x - u * w))
-        r.seen[k, 1, 2] = factor * (s + 0.5 * (u * y - v * x))
-        for j in range(2):
-            for i in range(3):
-                matrix[r.above[k, j], i, axis] = scale * r.acting[k, j, i]
-                matrix[r.below[k, j], axis, i] = scale * r.seen[k, j, i]
+    of_rows, places = (r.nodes, r.condition, r.side, r.of_frame, r.axis), (r.above, r.below, r.diagonal)
+    gradients = particles[_MIDDLE], particles[_END], r.gradients, r.gradients_at_end
     for c in range(len(r.nodes)):
-        node, axis = r.node[c], r.axis[c]
-        matrix[r.diagonal[c], axis, axis] = -DELTA * scheme.inertia
-        z[_PLACES, node, axis] = abs(z[INCREMENT, node, axis])
+        r.scaled[c] = scheme.impulse * r.scale[c]
+        z[_PLACES, r.node[c], r.axis[c]] = abs(z[INCREMENT, r.node[c], r.axis[c]])
+    tables = BorderTables(*of_rows, *places, r.acting, r.seen)
+    write_border(tables, r.scaled, DELTA * scheme.inertia, z[INCREMENT], *gradients, matrix)
 
 
 @inlined
@@ -395,6 +385,14 @@ def find_framed_increment(
                 product += r.gradients[c, a, i] * vectors[INCREMENT, r.nodes[c, a], i]
         r.works[r.moving[d]] -= r.multipliers[c] * product
     return True
+
+
+@addressed_formula
+def keep_rigid(system, q, v, own, vectors):
+    """Make velocities and accelerations that a method carries, both [n, 3], those of rigid motions of frames."""
+    r = system.frames
+    rooms = vectors[_MIDDLE], vectors[_END], vectors[_INNER]
+    make_rigid(q, v, own, r.frames, r.is_rod, r.held, system.mass, system.fixed, *rooms)
 
 
 @formula

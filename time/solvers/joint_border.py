@@ -8,15 +8,74 @@ that is regular; the equations stay as they are, and of forces that are not dete
 
 from __future__ import annotations
 
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.kernels import uncounted_kernel as kernel
+from symplex.fem.structures.joint_loops import write_resultants_of
 from symplex.fem.system import System
 
 DELTA = 1e-7  # δ as a part of the rate 1/s that makes masses a matrix
 _STIFF = 1e5  # how much stiffer than all else joints are where a matrix is looked at for positive pivots
+
+
+class BorderTables(NamedTuple):
+    """Where the blocks of multipliers are.
+
+    Attributes
+    ----------
+    nodes : int32 [c, 8]
+        The particles of conditions.
+    condition, side, frame : int64 [k]
+        The condition, and which of its frames, of each block and its transpose.
+    axis : int64 [c]
+        Which number of its node the multiplier of a condition is.
+    above, below : int32 [k, 2]
+        Places of blocks of displacements and rotations with multipliers, and of multipliers with these.
+    diagonal : int64 [c]
+    acting, seen : float64 [k, 2, 3]
+        Rooms.
+    """
+
+    nodes: IntArray
+    condition: NDArray[np.int64]
+    side: NDArray[np.int64]
+    frame: NDArray[np.int64]
+    axis: NDArray[np.int64]
+    above: IntArray
+    below: IntArray
+    diagonal: NDArray[np.int64]
+    acting: Array
+    seen: Array
+
+
+@kernel
+def write_border(of, scale, delta, z, middle, end, gradients, gradients_at_end, out):
+    """Write the blocks of multipliers: what conditions do where they act, and how they change at the end.
+
+    Times the scale [c], with −δ on the diagonal, for an increment z [nodes, 3] of coordinates.
+    """
+    write_resultants_of(of.nodes, of.condition, of.side, gradients, middle, of.acting)
+    write_resultants_of(of.nodes, of.condition, of.side, gradients_at_end, end, of.seen)
+    for k in range(len(of.condition)):
+        c = of.condition[k]
+        axis, rotation = of.axis[c], 2 * of.frame[k] + 1
+        # r·(T δθ), T = 4/(4 + θ²) (1 + ½ θ̂): r becomes 4/(4 + θ²) (r + ½ r × θ).
+        x, y, w = z[rotation, 0], z[rotation, 1], z[rotation, 2]
+        factor = 4.0 / (4.0 + x * x + y * y + w * w)
+        u, v, s = of.seen[k, 1, 0], of.seen[k, 1, 1], of.seen[k, 1, 2]
+        of.seen[k, 1, 0] = factor * (u + 0.5 * (v * w - s * y))
+        of.seen[k, 1, 1] = factor * (v + 0.5 * (s * x - u * w))
+        of.seen[k, 1, 2] = factor * (s + 0.5 * (u * y - v * x))
+        for j in range(2):
+            for i in range(3):
+                out[of.above[k, j], i, axis] = scale[c] * of.acting[k, j, i]
+                out[of.below[k, j], axis, i] = scale[c] * of.seen[k, j, i]
+    for c in range(len(of.nodes)):
+        out[of.diagonal[c], of.axis[c], of.axis[c]] = -delta
 
 
 @final
@@ -71,8 +130,8 @@ class JointBorder:
     def find_places(self, keys: IntArray, n: int) -> None:
         """Find where blocks are among those with the keys row · n + column, which ascend."""
         node = self._node[:, None]
-        self._above = np.searchsorted(keys, self._rows * n + node)
-        self._below = np.searchsorted(keys, node * n + self._rows)
+        self._above = np.searchsorted(keys, self._rows * n + node).astype(np.int32)
+        self._below = np.searchsorted(keys, node * n + self._rows).astype(np.int32)
         own = self._first + self._at[0]
         self._diagonal = np.searchsorted(keys, own * n + own)
         # Of pairs of frames of the same condition, for `add_stiffness_of`
@@ -101,12 +160,12 @@ class JointBorder:
             "condition": self._condition,
             "side": self._side,
             "of_frame": self._frame,
-            "above": self._above.astype(np.int32),
-            "below": self._below.astype(np.int32),
+            "above": self._above,
+            "below": self._below,
             "node": self._first + self._at[0],
             "axis": self._at[1],
             "diagonal": self._diagonal,
-            **{name: np.zeros(c) for name in ("scale", "multipliers", "values")},
+            **{name: np.zeros(c) for name in ("scale", "scaled", "multipliers", "values")},
             **{name: np.zeros((c, 8, 3)) for name in ("gradients", "gradients_at_end")},
             **{name: np.zeros((k, 2, 3)) for name in ("acting", "seen")},
         }
@@ -147,21 +206,17 @@ class JointBorder:
         """Add w Σ λ ∇²g to blocks of particles, in N/m."""
         self._acting.add_stiffness(weight * self.multipliers, self._system.joint_slots(), blocks)
 
-    def add_border(self, theta: Array, out: Array) -> None:
-        """Write the blocks of multipliers for rotations θ [f, 3] of frames to out."""
-        scale = (self._impulse * self._scale)[self._condition, None, None]
-        acting = self._resultants(self._middle, self._gradients) * scale
-        seen = self._resultants(self._end, self.at_end.gradients(self._end)) * scale
-        # r·(T δθ), T = 4/(4 + θ²) (1 + ½ θ̂): r becomes 4/(4 + θ²) (r + ½ r × θ).
-        turn = theta[self._frame]
-        factor = 4.0 / (4.0 + np.einsum("ki,ki->k", turn, turn))
-        seen[:, 1] = factor[:, None] * (seen[:, 1] + 0.5 * np.cross(seen[:, 1], turn))
-        for j in (0, 1):
-            for i in range(3):
-                out[self._above[:, j], i, self._axis] = acting[:, j, i]
-                out[self._below[:, j], self._axis, i] = seen[:, j, i]
-        axis = self._at[1]
-        out[self._diagonal, axis, axis] = -DELTA * self._rate
+    def add_border(self, z: Array, out: Array) -> None:
+        """Write the blocks of multipliers for an increment z [nodes, 3] of coordinates to out."""
+        gradients = self.at_end.gradients(self._end)
+        scale, delta = self._impulse * self._scale, DELTA * self._rate
+        write_border(self._tables(), scale, delta, z, self._middle, self._end, self._gradients, gradients, out)
+
+    def _tables(self) -> BorderTables:
+        k = len(self._condition)
+        rooms = np.empty((k, 2, 3)), np.empty((k, 2, 3))
+        of_rows = self._joints.nodes, self._condition, self._side, self._frame, self._at[1]
+        return BorderTables(*of_rows, self._above, self._below, self._diagonal, *rooms)
 
     def add_stiffness_of(self, q: Array, out: Array) -> None:
         """Add large stiffnesses along all conditions at positions q [n, 3] to out: definite then is so with joints."""

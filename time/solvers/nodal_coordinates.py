@@ -569,7 +569,7 @@ class _Equations:
         ends = self.middle, self.end
         self._coordinates.write_matrix(blocks, ends, dq, self.residual, self._step.at[0], out)
         if (border := self._coordinates.border) is not None:
-            border.add_border(dq[1 : 2 * len(self._coordinates.frames) : 2], out)
+            border.add_border(dq, out)
 
     def matrix_of(self, dq: Array) -> tuple[Array, tuple[Array, Array]]:
         """Return the matrix [nnz, 3, 3] of particles at an increment [n, 3], and the positions at its end, twice."""

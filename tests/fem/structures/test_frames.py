@@ -71,7 +71,7 @@ def test_the_derivative_of_moments():
     for i in range(12):
         step = np.zeros(12)
         step[i] = 1e-6
-        ahead, behind = (moment(0.0, scattered(x + sign * step.reshape(4, 3)), 0.0) for sign in (1.0, -1.0))
+        ahead, behind = (moment(0.0, scattered(x + sign * step.reshape(4, 3)), 0.0 * POINTS) for sign in (1.0, -1.0))
         assert_allclose(found[:, :, i], (ahead - behind)[NODES].reshape(2, 12) / 2e-6, atol=1e-8)
 
 

@@ -1,0 +1,232 @@
+"""Derivatives of equilibria and natural frequencies by parameters, by the implicit function."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from symplex.base.arguments import checked
+from symplex.base.quantities import whole
+from symplex.base.representation import Summarized
+from symplex.errors import InvalidSystem
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.system import State, System
+from symplex.gradients.differentiable import require_differentiable_parts
+from symplex.gradients.family import WEIGHTS, Build, Family
+from symplex.gradients.linear_steps import ForcesAtPoint, Solvers, Variation
+from symplex.gradients.tangents import Observe, observed, observed_slopes
+from symplex.time.equilibria.static import static_equilibrium
+from symplex.time.modes.natural import natural_modes
+from symplex.time.modes.small_motions import SmallMotions
+
+_EQUAL = 1e-6  # relative difference up to which frequencies are one
+_RIGID = 1e-6  # of the largest frequency, below which one is of a motion without stiffness
+_MOST = 10_000
+
+
+@dataclass(frozen=True, repr=False)
+class EquilibriumTangent(Summarized):
+    """Numbers of an equilibrium, and their derivatives by parameters.
+
+    Attributes
+    ----------
+    values : float64 [m]
+        What was observed.
+    jacobian : float64 [m, k]
+        Derivatives of these by each of k parameters.
+    state : State
+        The equilibrium.
+    dq : float64 [n, dim, k]
+        Derivatives of its positions.
+    """
+
+    values: Array
+    jacobian: Array
+    state: State
+    dq: Array
+
+
+@dataclass(frozen=True, repr=False)
+class FrequencyTangent(Summarized):
+    """Natural frequencies, and their derivatives by parameters.
+
+    Attributes
+    ----------
+    frequencies : float64 [m]
+        In Hz, ascending.
+    derivatives : float64 [m, k]
+        By each of k parameters, in Hz over their units. Those of equal frequencies are what each becomes as one
+        parameter grows, ascending; zero of motions without stiffness.
+    state : State
+        That they are about.
+    """
+
+    frequencies: Array
+    derivatives: Array
+    state: State
+
+
+@partial(checked, but=("build", "observe", "parameters", "scales"))
+def equilibrium_tangent(
+    build: Build, parameters: ArrayLike, observe: Observe | None = None, *, scales: ArrayLike | None = None
+) -> EquilibriumTangent:
+    """Return numbers of a static equilibrium and their derivatives by parameters.
+
+    K δq = −∂(∇V − f)/∂p, with the stiffness K at the equilibrium that `static_equilibrium` finds from the start.
+
+    Parameters
+    ----------
+    build : callable
+        ``build(p)`` returns the `System` and the `State` to begin with for parameters p [k], as for `tangent`.
+    parameters : float64 [k]
+        p where derivatives are taken.
+    observe : callable, optional
+        ``observe(system, state)`` returns numbers [m] of the equilibrium; default: all positions.
+    scales : float64 [k], optional
+        How much of each parameter is a considerable change; default: its size, which must not be zero then.
+
+    Returns
+    -------
+    EquilibriumTangent
+
+    Raises
+    ------
+    NoEquilibrium
+        If there is none.
+    InvalidSystem
+        If a part of the system has no derivatives, with its name.
+    StepFailed
+        If the stiffness is singular there.
+    """
+    family = Family(build, parameters, scales, "equilibrium_tangent")
+    state, dq = _equilibrium("equilibrium_tangent", family)
+    if observe is None:
+        return EquilibriumTangent(state.q.ravel(), dq.reshape(-1, len(family)), state, dq)
+    still = np.zeros_like(dq)
+    slopes = observed_slopes(observe, family, state, Variation(dq, still, still, still))
+    return EquilibriumTangent(observed(observe, family.system, state), slopes, state, dq)
+
+
+@partial(checked, but=("build", "parameters", "scales"))
+def frequency_tangent(
+    build: Build,
+    parameters: ArrayLike,
+    n: Annotated[int, whole(1, _MOST)],
+    *,
+    at: Literal["start", "equilibrium"] = "start",
+    scales: ArrayLike | None = None,
+) -> FrequencyTangent:
+    """Return the lowest natural frequencies and their derivatives by parameters.
+
+    ∂ω²/∂p = uᵀ (∂K/∂p − ω² ∂M/∂p) u for each shape u with uᵀ M u = 1, where K changes with the state too: with the
+    shape of a body whose nodes are moved, or with the equilibrium of a body that is loaded. Of equal frequencies they
+    are the eigenvalues of Uᵀ (…) U. Derivatives of K along p are differences at one state, as those of forces
+    (`symplex.gradients.family`).
+
+    Parameters
+    ----------
+    build : callable
+        ``build(p)`` returns the `System` and a `State` for parameters p [k], as for `tangent`.
+    parameters : float64 [k]
+        p where derivatives are taken.
+    n : int
+        How many frequencies.
+    at : {"start", "equilibrium"}, default "start"
+        Whether motions are about the state that is built, or the static equilibrium that is found from there.
+    scales : float64 [k], optional
+        How much of each parameter is a considerable change; default: its size, which must not be zero then.
+
+    Returns
+    -------
+    FrequencyTangent
+
+    Raises
+    ------
+    NoEquilibrium
+        If there is none, or the method finds no frequencies.
+    InvalidSystem
+        If a part of the system has no derivatives, with its name, or n is out of range.
+    """
+    family = Family(build, parameters, scales, "frequency_tangent")
+    system = family.system
+    if at == "equilibrium":
+        state, dq = _equilibrium("frequency_tangent", family)
+    else:
+        require_differentiable_parts("frequency_tangent", system)
+        state, dq = family.state, family.dq
+    free = int((~system.fixed).sum())
+    more = min(n + 1, free)  # the next one shows whether the last is one of several that are equal
+    modes = natural_modes(system, state, more)
+    squares = np.sign(modes.frequencies) * (2.0 * math.pi * modes.frequencies) ** 2
+    derivatives = np.zeros((more, len(family)))
+    for j in range(len(family)):
+        changes = [_change_of_matrices(family, j, state, dq, modes.shapes, k) for k in range(2)]
+        for group in _groups(modes.frequencies):
+            f = float(np.abs(modes.frequencies[group]).mean())
+            if f <= _RIGID * float(np.abs(modes.frequencies).max()):
+                continue
+            some = np.ix_(group, group)
+            slope = changes[0][some] - float(squares[group].mean()) * changes[1][some]
+            derivatives[group, j] = np.linalg.eigvalsh(0.5 * (slope + slope.T)) / (8.0 * math.pi**2 * f)
+    last = next(group for group in _groups(modes.frequencies) if n - 1 in group)
+    if last[-1] == more - 1 and more > n and len(last) > 1:
+        raise InvalidSystem(
+            f"frequency_tangent: frequency {n} is equal to the next one, {modes.frequencies[n]:.6g} Hz. Ask for all "
+            "that are equal."
+        )
+    return FrequencyTangent(modes.frequencies[:n], derivatives[:n], state)
+
+
+def _equilibrium(who: str, family: Family) -> tuple[State, Array]:
+    """Return the equilibrium, and the derivatives [n, dim, k] of its positions."""
+    system = family.system
+    require_differentiable_parts(who, system)
+    state = static_equilibrium(system, family.state.q, t=family.state.t).state
+    motions, free = SmallMotions(system, state), ~system.fixed
+    forces = ForcesAtPoint(state.t, state.q, np.zeros_like(state.q))
+    given = np.where(free[..., None], 0.0, family.dq)  # of positions of supports
+    stiffness = motions.pattern.matrix(motions.stiffness)
+    rhs = -(stiffness @ given.reshape(-1, len(family))).reshape(given.shape)
+    for j, changed in enumerate(family.changed):
+        if changed:
+            names = changed.energies, changed.loads
+            rhs[..., j] -= family.slope(j, lambda some, names=names: forces.of(some, *names))
+    rhs[~free] = 0.0
+    solved = Solvers(system).solve(motions.shifted(motions.stiffness, 0.0), rhs, state.q, False)
+    return state, np.where(free[..., None], solved, given)
+
+
+def _change_of_matrices(family: Family, j: int, state: State, dq: Array, shapes: Array, which: int) -> Array:
+    """Return Uᵀ ∂K/∂p U (0), or Uᵀ ∂M/∂p U (1), by parameter j for shapes U [m, n, dim]."""
+    U = shapes.reshape(len(shapes), -1)
+    total = np.zeros((len(U), len(U)))
+    for (at, _), (weight, system, _) in zip(WEIGHTS, family.neighbours[j], strict=True):
+        if which == 0:
+            moved = replace(state, q=state.q + at * family.deltas[j] * dq[..., j])
+            K = _stiffness(system, moved)
+            total += weight * (U @ (K @ U.T))
+        else:
+            total += weight * np.einsum("mnd,lnd->ml", shapes, np.array([system.apply_mass(u) for u in shapes]))
+    return total
+
+
+def _stiffness(system: System, state: State) -> Array:
+    motions = SmallMotions(system, state)
+    return motions.pattern.matrix(motions.symmetric_stiffness)
+
+
+def _groups(frequencies: Array) -> list[list[int]]:
+    """Return the numbers of frequencies in groups of equal ones."""
+    groups: list[list[int]] = []
+    size = float(np.abs(frequencies).max())
+    for k, f in enumerate(frequencies):
+        if groups and abs(f - frequencies[groups[-1][-1]]) <= _EQUAL * size:
+            groups[-1].append(k)
+        else:
+            groups.append([k])
+    return groups

@@ -1,0 +1,150 @@
+"""Derivatives of equilibria and natural frequencies, against exact ones and central differences."""
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares
+
+import symplex as sx
+from symplex.errors import InvalidSystem
+from symplex.gradients import equilibrium_tangent, frequency_tangent
+
+MESH = sx.box((0.3, 0.04, 0.03), (6, 1, 1), split="hexahedra")
+CELLS = {"hexahedron": MESH.cells["hexahedron"]}
+HELD = np.flatnonzero(MESH.points[:, 0] == 0.0)
+TIP = np.flatnonzero((MESH.points == MESH.points.max(axis=0)).all(axis=1))[0]
+BEAM = np.array([2e6, 0.3, 1000.0, 9.81, 0.0])
+SCALES = np.array([2e6, 0.3, 1000.0, 9.81, 0.01])
+
+
+def beam(p):
+    """Return a rubber cantilever in gravity and under a pressure, whose height tapers."""
+    young, poisson, density, gravity, taper = p
+    x = MESH.points.copy()
+    x[:, 2] *= 1.0 + taper * x[:, 0] / (0.3 * 0.03)
+    law = sx.NeoHookean.from_young(young, poisson, density)
+    strain = sx.Solid(x, CELLS["hexahedron"], law)
+    mass = sx.lumped_mass(x, CELLS["hexahedron"], density, len(x))
+    pressure = sx.actions.Pressure(MESH.faces_of("z_max"), 20.0)
+    fixed = sx.fixed_mask(len(x), [(HELD, "xyz")])
+    energies = {"beam": strain, "gravity": sx.Gravity(mass, (0.0, 0.0, -gravity))}
+    system = sx.System(mass, energies, fixed=fixed, loads={"pressure": pressure})
+    return system, system.state(x)
+
+
+def test_equilibria_of_a_bent_beam():
+    def stress(system, state):
+        return [state.q[TIP, 2], system.energies_of(state)["beam"]]
+
+    def solved(p):
+        system, state = beam(p)
+        return np.array(stress(system, sx.equilibria.static_equilibrium(system, state.q).state))
+
+    found = equilibrium_tangent(beam, BEAM, stress, scales=SCALES)
+    assert np.allclose(found.values, solved(BEAM), rtol=1e-13)
+    assert found.values[0] < 0.01  # it hangs by more than half its height
+    for j in range(5):
+        coarse, fine = (
+            (solved(BEAM + h * e) - solved(BEAM - h * e)) / (2.0 * h)
+            for r in (4e-3, 2e-3)
+            for h, e in [(r * SCALES[j], np.eye(5)[j])]
+        )
+        assert np.allclose(found.jacobian[:, j], (4.0 * fine - coarse) / 3.0, rtol=1e-6, atol=0.0)
+    again = equilibrium_tangent(beam, BEAM, scales=SCALES)
+    assert np.array_equal(again.dq[TIP, 2], found.dq[TIP, 2])
+
+
+@pytest.mark.parametrize("at", ["start", "equilibrium"])
+def test_frequencies_of_a_beam_straight_and_bent(at):
+    def frequencies(p):
+        system, state = beam(p)
+        if at == "equilibrium":
+            state = sx.equilibria.static_equilibrium(system, state.q).state
+        return sx.modes.natural_modes(system, state, 4).frequencies
+
+    found = frequency_tangent(beam, BEAM, 4, at=at, scales=SCALES)
+    assert np.allclose(found.frequencies, frequencies(BEAM), rtol=1e-9)
+    for j in range(5):
+        coarse, fine = (
+            (frequencies(BEAM + h * e) - frequencies(BEAM - h * e)) / (2.0 * h)
+            for r in (8e-3, 4e-3)
+            for h, e in [(r * SCALES[j], np.eye(5)[j])]
+        )
+        expected = (4.0 * fine - coarse) / 3.0
+        assert np.allclose(found.derivatives[:, j], expected, rtol=1e-5, atol=1e-7 * found.frequencies[-1] / SCALES[j])
+    if at == "start":  # f goes with √(E/ρ), and gravity is not felt
+        assert np.allclose(found.derivatives[:, 0], 0.5 * found.frequencies / BEAM[0], rtol=1e-6)
+        assert np.allclose(found.derivatives[:, 3], 0.0, atol=1e-12)
+    else:
+        assert np.abs(found.derivatives[:, 3]).max() > 1e-4
+
+
+def held_mass(p):
+    """Return a mass in the plane between two springs along each axis, stretched to a strain."""
+    x = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    law = sx.measures.EngineeringStrain(np.array([p[0], p[0], p[1], p[1]]), 1.0 / (1.0 + p[2]))
+    springs = sx.Bars([[0, 1], [0, 2], [0, 3], [0, 4]], law, dim=2)
+    fixed = np.array([[False] * 2] + [[True] * 2] * 4)
+    system = sx.System([p[3], 1.0, 1.0, 1.0, 1.0], {"springs": springs}, dim=2, fixed=fixed)
+    return system, system.state(x)
+
+
+def test_equal_frequencies_of_a_mass_between_stretched_springs():
+    p = np.array([100.0, 100.0, 0.2, 2.0])
+    found = frequency_tangent(held_mass, p, 2)
+    # Of the stiffness along an axis the springs along it have k each, those across it their tension over L = 1.
+    along, across = 2.0, 2.0 * (1.0 - 1.0 / 1.2)
+
+    def frequency(k):
+        return np.sqrt(k / 2.0) / (2.0 * np.pi)
+
+    stiffness = 100.0 * (along + across)
+    assert np.allclose(found.frequencies, frequency(stiffness), rtol=1e-12)
+    slope = 0.5 * frequency(stiffness) / stiffness
+    assert np.allclose(found.derivatives[:, 0], [slope * across, slope * along], rtol=1e-9)
+    assert np.allclose(found.derivatives[:, 1], [slope * across, slope * along], rtol=1e-9)
+    assert np.allclose(found.derivatives[:, 2], slope * 200.0 / 1.44, rtol=1e-9)
+    assert np.allclose(found.derivatives[:, 3], -0.5 * frequency(stiffness) / 2.0, rtol=1e-9)
+    with pytest.raises(InvalidSystem, match="frequency 1 is equal to the next one"):
+        frequency_tangent(held_mass, p, 1)
+
+
+def test_the_shape_of_a_bar_from_its_first_three_frequencies():
+    """Heights at three stations of a bar are found so that it has three given frequencies of bending."""
+
+    def bar(heights):
+        x = MESH.points.copy()
+        x[:, 2] *= np.interp(x[:, 0], [0.0, 0.15, 0.3], heights)
+        strain = sx.Solid(x, CELLS["hexahedron"], sx.NeoHookean.from_young(2e9, 0.3, 1000.0))
+        mass = sx.lumped_mass(x, CELLS["hexahedron"], 1000.0, len(x))
+        plane = sx.fixed_mask(len(x), [(np.arange(len(x)), "y")])  # bending in one plane
+        system = sx.System(mass, {"bar": strain}, fixed=plane | sx.fixed_mask(len(x), [(HELD, "xyz")]))
+        return system, system.state(x)
+
+    made = np.array([1.3, 0.9, 0.7])
+    wanted = sx.modes.natural_modes(*bar(made), 3).frequencies
+    known = {}
+
+    def at(heights):
+        return known.setdefault(heights.tobytes(), frequency_tangent(bar, heights, 3))
+
+    found = least_squares(
+        lambda h: at(h).frequencies / wanted - 1.0,
+        np.ones(3),
+        lambda h: at(h).derivatives / wanted[:, None],
+        xtol=1e-12,
+    )
+    assert len(known) < 12
+    assert np.allclose(at(found.x).frequencies, wanted, rtol=1e-9)
+    assert np.allclose(found.x, made, rtol=1e-6)
+
+
+def test_parts_without_derivatives_are_refused():
+    def rubber(p):
+        system, state = beam([p[0], 0.3, 1000.0, 9.81, 0.0])
+        part = sx.Viscoelastic(system.energies["beam"], [0.5], [0.1])
+        system = sx.System(system.mass, system.energies, fixed=system.fixed, inelastic={"rubber": part})
+        return system, system.state(state.q)
+
+    for function, more in ((equilibrium_tangent, ()), (frequency_tangent, (2,))):
+        with pytest.raises(InvalidSystem, match=f"{function.__name__}: the internal variables of 'rubber'"):
+            function(rubber, [2e6], *more)
