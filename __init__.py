@@ -57,7 +57,7 @@ _FAMILY_OF = {
     "fem": ("Energy", "System", "State"),
     "gradients": ("tangent", "gradient"),
     "implicit": ("Midpoint", "GeneralizedAlpha", "HilberHughesTaylor"),
-    "measures": ("Bars", "Penalty"),
+    "measures": ("Bars", "InelasticBars", "Penalty"),
     "meshes": (
         "Mesh",
         "read_mesh",

@@ -34,6 +34,7 @@ from symplex.fem.actions.mass import lumped_mass as lumped_mass
 from symplex.fem.actions.supports import fixed_mask as fixed_mask
 from symplex.fem.energies.energy import Energy as Energy
 from symplex.fem.measures.bars import Bars as Bars
+from symplex.fem.measures.inelastic_bars import InelasticBars as InelasticBars
 from symplex.fem.measures.penalty import Penalty as Penalty
 from symplex.fem.outputs.forces import reactions as reactions
 from symplex.fem.outputs.solid_fields import nodal_stress as nodal_stress

@@ -400,6 +400,14 @@ def _floats(value: Any) -> np.ndarray:
     return np.asarray(array, dtype=float, order="C")
 
 
+def _complex(value: Any) -> np.ndarray:
+    """Return an array of complex numbers."""
+    array = np.asarray(value) if isinstance(value, np.ndarray | list | tuple) else None
+    if array is None or array.dtype.kind != "c":
+        return np.asarray(_numbers(value), dtype=complex)
+    return np.asarray(_numbers(np.real(array)) + 1j * _numbers(np.imag(array)))
+
+
 def _integers(value: Any) -> np.ndarray:
     array = _numbers(value)
     if array.ndim == 0 or (array.dtype.kind not in "iu" and array.size):
@@ -468,6 +476,7 @@ _KINDS = {
     "None": _Kind("None", _none),
     "ArrayLike": _Kind(f"an array of real numbers {_IN_RANGE}", _numbers),
     "Array": _Kind(f"an array of real numbers {_IN_RANGE}", _floats),
+    "ComplexArray": _Kind(f"an array of complex numbers {_IN_RANGE}", _complex),
     "NDArray[np.float64]": _Kind(f"an array of real numbers {_IN_RANGE}", _floats),
     "IntArray": _Kind("an array of indices of nodes (integers)", _indices),
     "NDArray[np.int32]": _Kind("an array of indices of nodes (integers)", _indices),

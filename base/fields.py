@@ -27,6 +27,8 @@ OF_SOLIDS = {
     "principal_stresses": Field("principal stresses", "Pa", ("1", "2", "3")),
     "von_mises": Field("von Mises stress", "Pa"),
     "plastic_strain": Field("equivalent plastic strain", ""),
+    "temperature": Field("temperature", "K"),
+    "back_stress": Field("back stress", "Pa", COMPONENTS),
     "energy_density": Field("energy density", "J/m³"),
 }
 # Of beams, in the middle of each element, along and about the axes of its section.
@@ -45,8 +47,18 @@ OF_SHELLS = {
     "transverse_force_1": Field("transverse shear force along axis 1", "N/m"),
     "transverse_force_2": Field("transverse shear force along axis 2", "N/m"),
 }
+# Where these are among eight numbers of each element.
+PLACES_OF_SHELLS = dict(zip(OF_SHELLS, (slice(0, 3), slice(3, 6), 6, 7), strict=True))
+GONE = "gone"  # 1 of elements that have eroded, which pictures leave out
+# Of bonds, in each of them: the part of the fracture energy that is dissipated, and how far it is open.
+OF_BONDS = {
+    "damage": Field("damage", ""),
+    "opening": Field("opening", "m", kind="length"),
+}
 FIELDS = (
     OF_SOLIDS
+    | OF_BONDS
+    | {GONE: Field("eroded elements", "")}
     | OF_BEAMS
     | OF_SHELLS
     | {

@@ -15,6 +15,7 @@ from symplex.base.files import reason_of
 from symplex.base.streams import bounded, complain, prepare_streams, printable, settle
 from symplex.base.version import VERSION
 from symplex.commands import (
+    buckling,
     check,
     compare,
     converge,
@@ -53,6 +54,7 @@ _COMMANDS = (  # in the order in which the help has them
     fit,
     check,
     modes,
+    buckling,
     response,
     importing,
     info,
@@ -90,6 +92,7 @@ examples:
   symplex compare a-results b-results              how much histories and fields of two runs differ
   symplex check drop.toml                          is the scenario valid, how large, how long will it take
   symplex modes blade.toml --number 12             natural frequencies and modes, in blade-modes/
+  symplex buckling column.toml                     the factors of its loads at which it buckles
   symplex response blade.toml                      how it swings when it is shaken, by its [response]
   symplex plot a-results b-results                 the histories of two runs in one picture
   symplex render drop-results --field von_mises    make the pictures again, otherwise

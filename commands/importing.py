@@ -34,6 +34,12 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         metavar="S",
         help=f"how long to try each scenario, 0 for not at all; default: {LIMIT:g} s",
     )
+    deck.add_argument(
+        "--shells",
+        choices=("shells", "solids"),
+        default="shells",
+        help="what shells become: [[shell]] (default), or one layer of solid elements, as in CalculiX",
+    )
     deck.add_argument("--overwrite", action="store_true", help="replace files that are there")
 
 
@@ -49,6 +55,7 @@ def _import(arguments: argparse.Namespace) -> int:
         overwrite=arguments.overwrite,
         strict=arguments.strict,
         limit=arguments.limit,
+        shells=arguments.shells,
         progress=complain,
     )
     status = reported(imported.report())

@@ -6,6 +6,7 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".bodies": ("BodyContact", "Contacts"),
+        ".exposed": ("ExposedSurface",),
         ".framed": ("MovingObstacleContact",),
         ".friction": ("Friction",),
         ".gap_law": ("ContactLaw",),

@@ -2,6 +2,7 @@
 
 # Made by tests/write_stubs.py.
 from symplex.contact.bodies import BodyContact as BodyContact
+from symplex.contact.exposed import ExposedSurface as ExposedSurface
 from symplex.contact.framed import MovingObstacleContact as MovingObstacleContact
 from symplex.contact.friction import Friction as Friction
 from symplex.contact.gap_law import ContactLaw as ContactLaw

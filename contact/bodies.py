@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import sqrt
 from typing import Annotated, Literal, final
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.base.quantities import positive
+from symplex.contact.exposed import ExposedSurface
 from symplex.contact.laws import LAWS, require_law
 from symplex.contact.near_pairs import NearPairs, Place, farthest_of, near_pairs, place
 from symplex.contact.output import Contacts, ContactState, columns_of
@@ -117,6 +118,8 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
         touches = np.flatnonzero(self.between.any(axis=1))
         self._vertices = surface.vertices[np.isin(surface.vertex_bodies, touches)]
         self._clear: Place | None = None  # no two meet while vertices stay there
+        self._exposed: ExposedSurface | None = None
+        self._gone = b""
         self._around: NDArray[np.bool_] | None = None  # the nodes whose pairs it has, if not those of all
         self.empty()
 
@@ -179,6 +182,25 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
     def possible_nodes(self) -> IntArray:
         """Those of the surface."""
         return self.surface.vertices
+
+    def exposes(self, surface: ExposedSurface) -> None:
+        """Let the surface follow elements that go, from all of them on."""
+        self._exposed, self._gone = surface, surface.gone({})
+
+    def follows(self, internal: Mapping[str, Array]) -> bool:
+        """Return whether elements are gone that the surface is of (see `Energy.follows`)."""
+        return self._exposed is not None and self._exposed.gone(internal) != self._gone
+
+    def follow(self, internal: Mapping[str, Array]) -> None:
+        """Take the surface of the elements that there are."""
+        if self._exposed is None or not self.follows(internal):
+            return
+        self._gone, self.surface = self._exposed.gone(internal), self._exposed.surface(internal)
+        touches = np.flatnonzero(self.between.any(axis=1))
+        self._vertices = self.surface.vertices[np.isin(self.surface.vertex_bodies, touches)]
+        self.list_positions, self._covered, self._clear = self.list_positions[:0], (), None
+        self.empty()
+        self.version += 1
 
     # -- the list ---------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ _SAME = 1e-9  # by which part numbers may differ that are one
 
 def _take_beam_section(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("SECTION", "").upper()
+    kind = next((short for short in _KINDS if len(short) > 1 and kind.startswith(short)), kind)  # RECTANGULAR …
     if kind not in _KINDS:
         raise UnsupportedKeyword(f"sections '{kind}' are not supported; {', '.join(_KINDS)} are")
     for name in ("OFFSET1", "OFFSET2"):

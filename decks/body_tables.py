@@ -16,9 +16,13 @@ from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
-_MOST_VELOCITIES = 300  # tables
+MOST_VELOCITIES = 300  # tables
 # Of hybrid elements under laws of small strains, which have no mean dilatation: others that do not lock, if there are.
 _OF_SMALL_STRAINS = {"C3D8H": "stabilized", "C3D20H": "reduced"}
+
+_OF_METALS = dict.fromkeys(("C3D6", "C3D6H", "C3D8", "C3D8I", "C3D8H"), "mean-dilatation") | dict.fromkeys(
+    ("C3D10H", "C3D15H", "C3D20H"), "full"
+)
 
 
 class BodyTables:
@@ -36,13 +40,23 @@ class BodyTables:
     large : bool
         Whether displacements may be large.
     parts : Parts
+    flows : bool
+        Whether metals flow.
     """
 
     def __init__(
-        self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str, large: bool, parts: Parts
+        self,
+        deck: Deck,
+        geometry: DeckGeometry,
+        step: Step,
+        units: Units,
+        mesh: str,
+        large: bool,
+        parts: Parts,
+        flows: bool,
     ):
         self._deck, self._geometry, self._step, self._units = deck, geometry, step, units
-        self._file, self._large, self._parts = mesh, large, parts
+        self._file, self._large, self._parts, self._flows = mesh, large, parts, flows
 
     @property
     def _sections(self) -> list[Section]:
@@ -52,7 +66,7 @@ class BodyTables:
     def tables(self) -> list[Table]:
         """Return tables ``[[body]]``, one for each part."""
         self._check_sections()
-        if not self._parts.names and self._step.procedure != "static":
+        if not self._parts.names and not self._step.is_static:
             self._check_densities()
         return [self._table(part) for part in self._parts.names]
 
@@ -103,7 +117,8 @@ class BodyTables:
             body["scale"] = scale
         types = self._geometry.types_of(nodes)
         large = self._large or any(self._deck.materials[name].formula for name, _ in materials)
-        formulations = {_formulation(name, large) for name in types if name in FORMULATIONS}
+        metal = self._flows and any(self._deck.materials[name].yields for name, _ in materials)
+        formulations = {found for name in types if (found := _formulation(name, large, metal))}
         if len(formulations) > 1:
             reported = " and ".join(types)
             raise UnsupportedKeyword(f"it has elements {reported}, which one body cannot have together")
@@ -143,7 +158,7 @@ class BodyTables:
 
     def _material(self, name: str, axes: str) -> Table:
         step, material = self._step, self._deck.materials[name]
-        if material.density is None and step.procedure != "static":
+        if material.density is None and not step.is_static:
             raise UnsupportedKeyword(f"the material '{material.name}' has no density")
         if material.by_temperature is not None and self._deck.heated is not None:
             raise UnsupportedKeyword(
@@ -152,7 +167,7 @@ class BodyTables:
             )
         if axes and axes not in self._deck.orientations:
             raise UnsupportedKeyword(f"there is no orientation '{axes}'")
-        return material_table(material, self._deck.orientations.get(axes), self._units, self._large)
+        return material_table(material, self._deck.orientations.get(axes), self._units, self._large, self._flows)
 
     def velocities(self) -> list[Table]:
         """Return tables ``[[velocity]]`` of the start of a motion, one for all nodes with the same.
@@ -167,9 +182,9 @@ class BodyTables:
             nodes[self._geometry.nodes(item.nodes), item.component] = item.value * self._units.velocity
         used = np.flatnonzero(self._geometry.in_elements)
         values, which = np.unique(nodes[used], axis=0, return_inverse=True)
-        if len(values) > _MOST_VELOCITIES:
+        if len(values) > MOST_VELOCITIES:
             raise UnsupportedKeyword(
-                f"it has {len(values)} different initial velocities; {_MOST_VELOCITIES} are the most"
+                f"it has {len(values)} different initial velocities; {MOST_VELOCITIES} are the most"
             )
         tables: list[Table] = []
         for k, value in enumerate(values):
@@ -181,7 +196,9 @@ class BodyTables:
         return tables
 
 
-def _formulation(element: str, large: bool) -> str:
-    """Return how elements of a type are computed."""
-    found = FORMULATIONS[element]
+def _formulation(element: str, large: bool, metal: bool) -> str:
+    """Return how elements of a type are computed, "" by default; metals that flow lock in other ways."""
+    if metal and element in _OF_METALS:
+        return _OF_METALS[element]
+    found = FORMULATIONS.get(element, "")
     return found if large or found != "mean-dilatation" else _OF_SMALL_STRAINS.get(element, "full")

@@ -99,9 +99,12 @@ def _take_kinematic(reading: Reading, block: Block) -> None:
         first, last = fields(line, 2)
         begin = direction(first)
         end = direction(last) if last else begin
-        components |= {k - 1 for k in range(begin, end + 1) if 1 <= k <= 3}
-    held = tuple(sorted(components or {0, 1, 2}))
-    reading.deck.rigid.append(RigidGroup(surface, "surface", reference, "", held, axes))
+        components |= {k - 1 for k in range(begin, end + 1) if 1 <= k <= 6}
+    components = components or {0, 1, 2, 3, 4, 5}
+    held, turns = tuple(sorted(components & {0, 1, 2})), tuple(sorted(k - 3 for k in components & {3, 4, 5}))
+    if not held:
+        raise UnsupportedKeyword("couplings of rotations only are not supported")
+    reading.deck.rigid.append(RigidGroup(surface, "surface", reference, "", held, axes, turns))
 
 
 def _take_mpc(reading: Reading, block: Block) -> None:
@@ -131,7 +134,7 @@ def _add_mpc(reading: Reading, kind: str, nodes: list[str]) -> None:
 
 _MODEL = "before steps"
 _RIGID_SETS: tuple[tuple[str, Literal["nodes", "elements"]], ...] = (("NSET", "nodes"), ("ELSET", "elements"))
-_MULTI_POINT = {"BEAM": 2, "MEANROT": 3}  # how many nodes they have at least
+_MULTI_POINT = {"BEAM": 2, "PIN": 2, "TIE": 2, "MEANROT": 3}  # how many nodes they have at least
 
 CONSTRAINT_KEYWORDS = {
     "EQUATION": Keyword(
@@ -140,7 +143,8 @@ CONSTRAINT_KEYWORDS = {
     "MPC": Keyword(
         _take_mpc,
         (),
-        "BEAM, MEANROT: `[[constraint]]`, without `NLGEOM`: two nodes keep their distance, a node has the mean "
+        "of beams and shells BEAM, TIE: rigid `[[joint]]`, PIN: spherical; else BEAM, PIN, TIE, MEANROT: "
+        "`[[constraint]]`, without `NLGEOM`: two nodes keep their distance, are at one place, or a node has the mean "
         "rotation of others",
         _MODEL,
     ),

@@ -163,12 +163,19 @@ class ConstraintTables:
                 "name": f"{name}_{number}",
                 **self._place(a),
                 **{f"to_{key}": value for key, value in self._place(b).items()},
-                "stiffness": k * self._units.force / self._units.length,
-                **law,
+                **self._law(k, law),
             }
             for name, pairs, k, law in self._discrete.springs
             for number, (a, b) in enumerate(pairs, start=1)
         ]
+
+    def _law(self, stiffness: float, law: Table) -> Table:
+        """Return the keys of the law of a spring."""
+        units = self._units
+        if "table" not in law:
+            return {"stiffness": stiffness * units.force / units.length, **law}
+        elongations, forces = zip(*law["table"], strict=True)
+        return {"elongations": [e * units.length for e in elongations], "forces": [f * units.force for f in forces]}
 
     def dashpots(self) -> list[Table]:
         """Return tables ``[[dashpot]]``."""

@@ -84,7 +84,7 @@ CONTACT_KEYWORDS = {
     "FRICTION": Keyword(
         _take_friction,
         (),
-        "`friction` of contact, in motions only",
+        "`friction` of contact, in motions, and in static steps, which are then computed along the way",
         "before steps",
         Once("friction", owner="interaction"),
     ),

@@ -22,6 +22,7 @@ _OF_BOTH_SIDES = 0.4
 _LEAST_STIFFNESS = 1.0
 # Of an element: over what distance an exponential pressure may act that counts as hard contact.
 _MOST_CLEARANCE = 1e-2
+_CREEP = 1e-5  # of the size of the mesh: how far what sticks may creep in a static step
 _NONE = 1e-5  # of the size of a face: a gap or an overlap that is none
 
 
@@ -77,18 +78,23 @@ class ContactTables:
     def _keys(self, pair: ContactPair) -> Table:
         interaction = self._interaction(pair)
         step = self._step
+        if step.procedure == "buckle":
+            raise UnsupportedKeyword("buckling of bodies in contact is not supported")
         if step.procedure in ("frequency", "modal-dynamic"):
             raise UnsupportedKeyword("vibrations of bodies in contact are not supported")
         static_before = any(s.procedure == "static" for s in self._deck.steps[: step.number - 1])
-        if interaction.friction and (step.procedure not in MOTIONS or static_before):
+        if interaction.friction and step.procedure in MOTIONS and static_before:
             raise UnsupportedKeyword(
-                f"{pair.where}: friction in static steps, which depends on the way there, is not supported"
+                f"{pair.where}: friction in motions after static steps, in which it acts already, is not supported"
             )
         keys: Table = {}
         if interaction.stiffness is not None:
             keys["stiffness"] = _OF_BOTH_SIDES * interaction.stiffness * self._units.stress / self._units.length
         if interaction.friction:
             keys["friction"] = interaction.friction
+            if step.procedure == "static":
+                size = float(np.linalg.norm(np.ptp(self._geometry.mesh.points, axis=0))) * self._units.length
+                keys["slip_speed"] = _CREEP * size / (step.period * self._units.time)
         return keys
 
     def _interaction(self, pair: ContactPair) -> Interaction:
@@ -132,3 +138,9 @@ class ContactTables:
                     f"{pair.where}: node {number} is {away:.3g} below '{pair.master}' at the start, which presses in a "
                     "deck; in a scenario overlaps are without stress. Let the surfaces touch"
                 )
+
+
+def rubs(deck: Deck) -> bool:
+    """Return whether bodies in contact rub, so that static steps depend on the way to them."""
+    interactions = (deck.interactions.get(pair.interaction) for pair in deck.touching)
+    return any(one is not None and one.friction for one in interactions)

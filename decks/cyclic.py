@@ -32,6 +32,8 @@ def diameter_of(deck: Deck, step: Step) -> int | None:
         return None
     if deck.sector is None:
         raise UnsupportedKeyword("a *TIE with CYCLIC SYMMETRY has no *CYCLIC SYMMETRY MODEL")
+    if step.procedure == "buckle":
+        raise UnsupportedKeyword("buckling of one sector of a structure with cyclic symmetry is not supported")
     if step.procedure == "static":
         return 0
     if step.procedure != "frequency":

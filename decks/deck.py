@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 Vector = tuple[float, float, float]
-Procedure = Literal["static", "dynamic", "explicit", "frequency", "modal-dynamic"]
+Procedure = Literal["static", "dynamic", "explicit", "frequency", "modal-dynamic", "buckle"]
 
 
 class Where(NamedTuple):
@@ -62,8 +62,11 @@ class MaterialData:
     poisson: float = 0.0
     stiffness: tuple[float, ...] = ()  # of an anisotropic one, 9 or 21 numbers
     engineering: tuple[float, ...] = ()  # of an orthotropic one, three moduli, ratios and shear moduli
+    lamina: tuple[float, ...] = ()  # of one in plane stress, E1, E2, nu12, G12, G13, G23
     formula: str = ""
     constants: dict[str, float] = field(default_factory=dict)
+    yields: tuple[tuple[float, float], ...] = ()  # plastic strains and yield stresses of a metal that flows
+    metal: dict[str, float] = field(default_factory=dict)  # the keys of a scenario that go with them
     density: float | None = None
     expands: bool = False
     by_temperature: Where | None = None  # where constants are given for several temperatures
@@ -71,10 +74,20 @@ class MaterialData:
     beta: float = 0.0
 
 
+class Layer(NamedTuple):
+    """A layer of a shell: its orientation by name, or "" with an angle in degrees from that of the section."""
+
+    thickness: float
+    material: str
+    orientation: str
+    angle: float
+
+
 class Section(NamedTuple):
     """Which elements are of which material; of trusses, the area of their cross-section, of flat elements how thick.
 
-    They are as thick as it is said of their nodes, if they are so by nodes.
+    They are as thick as it is said of their nodes, if they are so by nodes. Shells may have layers, from below to
+    above, and their nodes above the middle, by an offset in parts of the thickness.
     """
 
     elements: str
@@ -84,6 +97,18 @@ class Section(NamedTuple):
     orientation: str = ""
     by_nodes: bool = False
     of_shell: bool = False
+    layers: tuple[Layer, ...] = ()
+    offset: float = 0.0
+
+    @property
+    def materials(self) -> list[str]:
+        """The names of its materials, of layers one for each."""
+        return [layer.material for layer in self.layers] or [self.material]
+
+    @property
+    def orientations(self) -> list[str]:
+        """The names of orientations, its own and those of layers."""
+        return [self.orientation, *(layer.orientation for layer in self.layers)]
 
 
 class BeamSection(NamedTuple):
@@ -103,11 +128,15 @@ class BeamSection(NamedTuple):
 
 
 class Axes(NamedTuple):
-    """Axes: the first one, and a direction in the plane of the first two; cylindrical, two points of the axis."""
+    """Axes: the first one, and a direction in the plane of the first two; cylindrical, two points of the axis.
+
+    Of shells ``normal`` is the axis, from 0, that is across them, if it is said.
+    """
 
     first: Vector
     second: Vector
     cylindrical: bool = False
+    normal: int | None = None
 
 
 class Amplitude(NamedTuple):
@@ -209,7 +238,8 @@ class Sector(NamedTuple):
 class RigidGroup(NamedTuple):
     """Nodes of a set, a surface or elements, that move as a rigid body with a reference node in some directions.
 
-    Its rotation is the displacement of a node, if it is named.
+    Its rotation is the displacement of a node, if it is named. Nodes with rotations have those of the body in some
+    directions, ``turns``, too.
     """
 
     nodes: str
@@ -218,6 +248,7 @@ class RigidGroup(NamedTuple):
     rotation: str
     components: tuple[int, ...]
     axes: str = ""
+    turns: tuple[int, ...] = (0, 1, 2)
 
 
 class ShellNode(NamedTuple):
@@ -229,18 +260,31 @@ class ShellNode(NamedTuple):
 
 
 class MultiPoint(NamedTuple):
-    """A constraint of a kind: BEAM, two nodes keep their distance; MEANROT, a node has the mean rotation of others."""
+    """A constraint of a kind: BEAM, PIN, TIE of pairs of nodes; MEANROT, a node has the mean rotation of others."""
 
     kind: str
     nodes: tuple[str, ...]
 
 
 class Spring(NamedTuple):
-    """The stiffness of springs between two nodes: along their line, or in directions (0, 1, 2) of the first, second."""
+    """The stiffness of springs between two nodes: along their line, or in directions (0, 1, 2) of the first, second.
+
+    Those that are not linear have a table of elongations and forces.
+    """
 
     elements: str
     directions: tuple[int, ...]
     stiffness: float
+    where: Where
+    table: tuple[tuple[float, float], ...] = ()
+
+
+class Connector(NamedTuple):
+    """Connections of the nodes of elements, by their basic kinds, with the orientations of both ends by name."""
+
+    elements: str
+    kinds: tuple[str, ...]
+    orientations: tuple[str, str]
     where: Where
 
 
@@ -343,9 +387,14 @@ class Step(Conditions):
     is_heat: bool = False
 
     @property
+    def is_static(self) -> bool:
+        """Whether masses and the way of the loads have no part in it."""
+        return self.procedure in ("static", "buckle")
+
+    @property
     def ramps(self) -> bool:
         """Whether loads without an amplitude grow over the step."""
-        return self.procedure == "static" if self.ramped is None else self.ramped
+        return self.is_static if self.ramped is None else self.ramped
 
 
 @dataclass
@@ -363,6 +412,7 @@ class Deck:
     systems: list[System] = field(default_factory=list)
     thicknesses: list[tuple[str, float]] = field(default_factory=list)  # of elements at nodes
     shells: dict[int, ShellNode] = field(default_factory=dict)  # by the number of the node in the deck
+    middles: set[int] = field(default_factory=set)  # numbers of nodes in the middle of shells that the deck has not
     held: list[Prescribed] = field(default_factory=list)  # in all steps, whatever these remove
     equations: list[tuple[Term, ...]] = field(default_factory=list)
     linked: list[tuple[Term, ...]] = field(default_factory=list)  # equations in global directions
@@ -375,6 +425,7 @@ class Deck:
     contacts: list[ContactPair] = field(default_factory=list)
     springs: list[Spring] = field(default_factory=list)
     dashpots: list[Dashpot] = field(default_factory=list)
+    connectors: list[Connector] = field(default_factory=list)
     masses: list[LumpedMass] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     heated: Where | None = None  # where temperatures are given
@@ -389,14 +440,24 @@ class Deck:
             for items in (conditions.prescribed, conditions.forces, conditions.pressures, conditions.weights)
             for item in items
         ]
-        axes = [section.orientation for section in self.sections]
+        axes = [name for section in self.sections for name in section.orientations]
         axes += [one.axes for one in (*self.rigid, *self.distributed)]
+        axes += [name for one in self.connectors for name in one.orientations]
         return {
-            "material": {section.material.upper() for section in (*self.sections, *self.beams)},
+            "material": {
+                *(name.upper() for section in self.sections for name in section.materials),
+                *(section.material.upper() for section in self.beams),
+            },
             "orientation": {*axes},
             "amplitude": {*given, *(name.partition(DELAYED)[0] for name in given)},
             "surface interaction": {pair.interaction for pair in self.contacts},
         }
+
+    @property
+    def flows(self) -> bool:
+        """Whether a material that is in use is a metal that flows."""
+        used = self.used()["material"]
+        return any(one.yields for name, one in self.materials.items() if name in used)
 
     def is_tied(self, pair: ContactPair) -> bool:
         """Return whether surfaces in contact cannot part."""

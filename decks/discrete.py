@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ class Discrete:
     """
 
     linear: list[tuple[str, list[dict[Dof, float]], float]] = field(default_factory=list)
-    springs: list[tuple[str, list[Pair], float, dict[str, str]]] = field(default_factory=list)
+    springs: list[tuple[str, list[Pair], float, dict[str, Any]]] = field(default_factory=list)
     dashpots: list[tuple[str, list[Pair], float]] = field(default_factory=list)
     masses: list[tuple[list[tuple[int, int]], float]] = field(default_factory=list)
 
@@ -76,7 +77,11 @@ def discrete_of(deck: Deck, geometry: DeckGeometry, nonlinear: bool) -> Discrete
         turning: list[Pair] = []
         rows: list[dict[Dof, float]] = []
         for number, kind, nodes in _elements(geometry, spring.elements, "SPRING", reported):
-            if kind == "SPRINGA" and nonlinear:
+            if spring.table and kind != "SPRINGA":
+                raise UnsupportedKeyword(
+                    f"{spring.where}: springs with a table of forces act along their line (SPRINGA), not {kind}"
+                )
+            if kind == "SPRINGA" and (nonlinear or spring.table):
                 turning.append((nodes[0], nodes[1]))
             elif kind == "SPRINGA":
                 axis = _axis(geometry, (nodes[0], nodes[1]), number)
@@ -90,7 +95,8 @@ def discrete_of(deck: Deck, geometry: DeckGeometry, nonlinear: bool) -> Discrete
                     f"a *SPRING does not say in which directions the {kind} of '{spring.elements}' act"
                 )
         found.linear += [(name, rows, spring.stiffness)] if rows else []
-        found.springs += [(name, turning, spring.stiffness, {})] if turning else []
+        keys = {"table": spring.table} if spring.table else {}
+        found.springs += [(name, turning, spring.stiffness, keys)] if turning else []
     _add_bars(found, deck, geometry, nonlinear, reported)
     for k, dashpot in enumerate(deck.dashpots, start=1):
         ends = [(nodes[0], nodes[1]) for *_, nodes in _elements(geometry, dashpot.elements, "DASHPOT", reported)]
@@ -101,6 +107,8 @@ def discrete_of(deck: Deck, geometry: DeckGeometry, nonlinear: bool) -> Discrete
     for coupling in deck.distributed:
         if coupling.of_element:
             list(_elements(geometry, coupling.reference, "DISTRIBUTING COUPLING", reported))
+    for connector in deck.connectors:
+        list(_elements(geometry, connector.elements, "CONNECTOR SECTION", reported))
     for number, kind, _ in geometry.discrete():
         if kind in DISCRETE and number not in reported:
             raise UnsupportedKeyword(f"element {number} of type {kind} has no *{DISCRETE[kind]}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from symplex.decks.discrete_keywords import DISCRETE
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus import Numbered
+from symplex.meshes.formats.abaqus_sets import Surface
 from symplex.meshes.formats.collapsed import expand_collapsed
 from symplex.meshes.formats.numbering import is_number
 from symplex.meshes.formats.read import mesh_of_raw
@@ -21,6 +24,11 @@ from symplex.meshes.mesh import Mesh, take
 
 _FLAT = 1e-6  # by how much directions of faces may differ that count as one
 _NOT_IN_NAMES = str.maketrans(dict.fromkeys('",=*$', "_"))
+
+ALONG, AGAINST = 1, 2  # sides of shells on which a pressure acts along, and against, the normal
+_SIDES_OF_SHELLS = {"SNEG": ALONG, "SPOS": AGAINST}
+_SIDES_OF_SOLIDS = {f"S{side}": side for side in range(1, 7)}
+_NO_PIECES: Mapping[int, list[int]] = MappingProxyType({})
 
 Face = tuple[int, ...]  # its nodes in the mesh
 
@@ -41,10 +49,23 @@ class DeckGeometry:
     numbers: NDArray[np.int64]
     _numbered: Numbered
     _groups: _Groups
+    _of_structures: bool = False
+    _pieces: Mapping[int, list[int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, numbered: Numbered, name: str, *, require_volume: bool = True) -> DeckGeometry:
+    def of(
+        cls,
+        numbered: Numbered,
+        name: str,
+        *,
+        require_volume: bool = True,
+        of_structures: bool = False,
+        pieces: Mapping[int, list[int]] = _NO_PIECES,
+    ) -> DeckGeometry:
         """Return the geometry of a deck, which must have volume cells if that is required.
+
+        Shells of structures have sides: on ``ALONG`` a pressure acts along the normal, on ``AGAINST`` against it.
+        Elements of the deck may have become several, ``pieces`` by their numbers.
 
         Raises
         ------
@@ -52,14 +73,21 @@ class DeckGeometry:
             If it has neither volume cells nor only springs, bars, dashpots and masses, or refers to what is not there.
         """
         solid = any(kind not in DISCRETE for kind in numbered.types)
-        mesh = mesh_of_raw(numbered.raw({}), name, require_volume=require_volume and solid)
+        # Surfaces of shells would be more shells, and springs and connectors more beams.
+        drawn = numbered
+        if of_structures:
+            blocks = [(t, e) for t, e in zip(numbered.types, numbered.elements, strict=True) if t not in DISCRETE]
+            surfaces = [one for one in numbered.surfaces if one.of_nodes]
+            types, elements = [t for t, _ in blocks], [e for _, e in blocks]
+            drawn = numbered._replace(surfaces=surfaces, types=types, elements=elements)
+        mesh = mesh_of_raw(drawn.raw({}), name, require_volume=require_volume and solid)
         mesh = replace(
             mesh,
             cell_groups={_writable(group): members for group, members in mesh.cell_groups.items()},
             point_groups={_writable(group): members for group, members in mesh.point_groups.items()},
             formulations={},
         )
-        return cls(mesh, numbered.ids, numbered, _Groups(mesh))
+        return cls(mesh, numbered.ids, numbered, _Groups(mesh), of_structures, pieces)
 
     # -- what a deck refers to ------------------------------------------------------------------------------------
 
@@ -82,15 +110,19 @@ class DeckGeometry:
         MeshError
             If there is no such set or surface, the surface is not one of numbered sides, or no side is named (None).
         """
-        if side is None:
+        if side is None and self._of_structures:
+            side = ALONG
+        elif side is None:
             raise MeshError(f"a load P, without the number of a side, is for shells, and '{who}' has others.")
-        sets = self._numbered.element_sets
+        elif side and self._of_structures:
+            raise MeshError(f"loads P{side} on beams and shells ('{who}') are not supported; give forces to nodes.")
         if side:
-            return [(number, side) for number in _members(sets, who).tolist()]
+            return [(number, side) for number in self._members_of(who).tolist()]
         surface = next((s for s in self._numbered.surfaces if s.name.upper() == who.upper()), None)
-        if surface is None or surface.of_nodes or any(label[:1] != "S" or not label[1:] for _, label in surface.items):
+        sides = _SIDES_OF_SHELLS if self._of_structures else _SIDES_OF_SOLIDS
+        if surface is None or surface.of_nodes or any(label not in sides for _, label in surface.items):
             raise MeshError(f"'{who}' is no surface of sides of elements.")
-        return [(number, int(label[1:])) for item, label in surface.items for number in _members(sets, item).tolist()]
+        return [(number, sides[label]) for item, label in surface.items for number in self._members_of(item).tolist()]
 
     def surface_nodes(self, who: str) -> NDArray[np.int64]:
         """Return the places of the nodes of a surface, of nodes or of sides of elements.
@@ -105,10 +137,29 @@ class DeckGeometry:
             raise MeshError(f"there is no surface '{who}'.")
         if surface.of_nodes:
             return self._numbered.nodes.places(surface.nodes(self._numbered.node_sets), f"'{who}'")
+        if self._of_structures:
+            return self._nodes_of_items(surface)
         faces = self.faces(self.sides(who, 0))
         if not faces:
             raise MeshError(f"the surface '{who}' has no faces of solid elements.")
         return np.unique(np.concatenate([np.array(face) for face in faces]))
+
+    def _nodes_of_items(self, surface: Surface) -> NDArray[np.int64]:
+        """Return the places of the nodes of a surface of beams, of shells, or of edges of these."""
+        found: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+        for item, label in surface.items:
+            members = self._members_of(item)
+            edge = int(label[1:]) if re.fullmatch(r"E[1-4]", label) else 0
+            if not edge and label and label not in _SIDES_OF_SHELLS:
+                raise MeshError(f"the surface '{surface.name}' has a side '{label}', which beams and shells have not.")
+            if edge and any(number in self._pieces for number in members.tolist()):
+                raise MeshError(f"the surface '{surface.name}' has edges of quadratic shells; give it by nodes.")
+            for numbers, cells in self.cells(("line", "quad", "triangle")).values():
+                rows = cells[np.isin(numbers, members)]
+                if edge and len(rows) and edge > rows.shape[1]:
+                    raise MeshError(f"the surface '{surface.name}' has a side '{label}', which its elements have not.")
+                found.append((rows[:, [edge - 1, edge % rows.shape[1]]] if edge else rows).ravel())
+        return np.unique(np.concatenate(found))
 
     def faces_of_surface(self, who: str) -> list[Face]:
         """Return the faces of a surface, none of one of nodes."""
@@ -149,7 +200,13 @@ class DeckGeometry:
 
     def elements(self, sets: Iterable[str]) -> NDArray[np.int64]:
         """Return the numbers of some elements and of those of sets of elements."""
-        return np.concatenate([_members(self._numbered.element_sets, who) for who in sets])
+        return np.concatenate([self._members_of(who) for who in sets])
+
+    def _members_of(self, who: str) -> NDArray[np.int64]:
+        """Return the numbers of an element, which may be several pieces, or of the elements of a set."""
+        members = _members(self._numbered.element_sets, who)
+        pieces = self._pieces.get(int(members[0])) if is_number(who) else None
+        return members if pieces is None else np.array(pieces, np.int64)
 
     def faces(self, sides: Iterable[tuple[int, int]]) -> list[Face]:
         """Return the faces on sides of elements, outward.
@@ -242,11 +299,22 @@ class DeckGeometry:
         chosen = {kind: np.flatnonzero(np.isin(np.concatenate(parts), numbers)) for kind, parts in blocks.items()}
         return self._groups.of_cells({kind: index for kind, index in chosen.items() if len(index)}, _writable(name))
 
-    def line_group(self, numbers: Iterable[int], name: str) -> str:
-        """Return the name of a new group of lines with some numbers, named after ``name``."""
-        tables = [table[:, 0] for kind, table in self._numbered.elements if kind == "line"]
-        rows = np.flatnonzero(np.isin(np.concatenate(tables), np.fromiter(numbers, np.int64)))
-        return self._groups.of_cells({"line": rows}, name)
+    def cell_group(self, kinds: Collection[str], numbers: Iterable[int], name: str) -> str:
+        """Return the name of a new group of the cells of some kinds with some numbers, named after ``name``."""
+        chosen = np.fromiter(numbers, np.int64)
+        rows = {kind: np.flatnonzero(np.isin(own, chosen)) for kind, (own, _) in self.cells(kinds).items()}
+        return self._groups.of_cells({kind: index for kind, index in rows.items() if len(index)}, name)
+
+    def cells(self, kinds: Collection[str]) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Return the numbers [m] of the elements of some kinds of cells, and the places of their nodes [m, k]."""
+        found: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+        for kind in kinds:
+            blocks = zip(self._numbered.types, self._numbered.elements, strict=True)
+            tables = [table for name, (cell, table) in blocks if cell == kind and name not in DISCRETE]
+            if tables:
+                table = np.concatenate(tables)
+                found[kind] = table[:, 0], self._numbered.nodes.places(table[:, 1:], f"a {kind} cell")
+        return found
 
     def group_of_nodes(self, nodes: NDArray[np.int64], name: str) -> str:
         """Return the name of a new group of the solid elements that have all their nodes among some."""

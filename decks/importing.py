@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +14,19 @@ from symplex.base.arguments import checked
 from symplex.base.files import write_atomic
 from symplex.base.representation import Summarized
 from symplex.decks.adjusting import adjusted
-from symplex.decks.beams import BeamStepWriter, beam_geometry, has_beams
+from symplex.decks.beam_keywords import BEAMS
 from symplex.decks.deck import NOWHERE, Deck, MaterialData, Missed, Step
 from symplex.decks.flat import layered
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.keywords import KEYWORDS
 from symplex.decks.layers import blocks_of as blocks_of_elements
-from symplex.decks.parts import BODY, Parts
+from symplex.decks.mesh_keywords import SHELLS
+from symplex.decks.parts import Parts
 from symplex.decks.reading import Reading, UnsupportedKeyword
 from symplex.decks.shells import with_layers
 from symplex.decks.state import starts_loaded
+from symplex.decks.structure_mesh import structure_geometry
+from symplex.decks.structures import StructureStepWriter, bodies_of
 from symplex.decks.toml import as_toml
 from symplex.decks.trial import OutOfTime, reason_of_refusal, try_scenario
 from symplex.decks.units import LIMIT, UNITS, Units, units_named
@@ -126,6 +130,7 @@ def import_deck(
     overwrite: bool = False,
     strict: bool = True,
     limit: float = LIMIT,
+    shells: Literal["shells", "solids"] = "shells",
     progress: Callable[[str], None] | None = None,
 ) -> Imported:
     """Write the mesh of an Abaqus or CalculiX input file, and a scenario for each step that is understood.
@@ -153,6 +158,9 @@ def import_deck(
     limit : float, default 60
         In s; a scenario that takes longer is imported without having been tried to its end, which is noted. Zero:
         none is tried.
+    shells : {"shells", "solids"}, default "shells"
+        What shells become: ``[[shell]]``, or one layer of solid elements, as in CalculiX. Next to solid elements, and
+        where a step has what ``[[shell]]`` cannot be given, they are solids in any case, which is noted.
     progress : callable, optional
         Gets a line when a file has been written, and while a scenario is tried.
 
@@ -174,11 +182,73 @@ def import_deck(
     if not limit >= 0.0:
         raise InvalidArgument(f"limit must not be negative, got {limit:g} s.")
     with without_quotes(path):
-        return _imported(path, folder, system, overwrite, strict, limit, progress or _silent)
+        as_solids = "as requested" if shells == "solids" else ""
+        return _imported(path, folder, system, overwrite, strict, limit, as_solids, progress or _silent)
 
 
 def _silent(_: str) -> None:
     """Say nothing."""
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A deck as it was read, with its geometry and the texts of scenarios by steps.
+
+    Without a geometry ``error`` says why. ``loose`` are nodes of no element that scenarios have.
+    """
+
+    reading: Reading
+    geometry: DeckGeometry | None
+    of_structures: bool
+    units_wrong: str = ""
+    texts: dict[int, str] = field(default_factory=dict)
+    loose: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    error: MeshError | None = None
+
+
+def _attempt(reading: Reading, system: Units, strict: bool, of_structures: bool) -> _Attempt:
+    """Return what a deck becomes with beams and shells, or with solid elements."""
+    deck, name = reading.deck, reading.path.name
+    try:
+        if of_structures:
+            geometry = structure_geometry(deck, reading.mesh.numbered, name)
+        else:
+            geometry = adjusted(deck, DeckGeometry.of(_with_solids(reading), name))
+    except MeshError as error:
+        return _Attempt(reading, None, of_structures, error=_without_mesh(deck, name, error))
+    if units_wrong := _check_units(deck, system, strict):
+        return _Attempt(reading, geometry, of_structures, units_wrong)
+    writer = StructureStepWriter if of_structures else StepWriter
+    texts, loose = _scenarios(deck, geometry, system, reading.path, strict, writer)
+    return _Attempt(reading, geometry, of_structures, texts=texts, loose=loose)
+
+
+def _best_attempt(path: Path, system: Units, strict: bool, as_solids: str) -> _Attempt:
+    """Return what a deck becomes: with beams and shells, or if more of its steps can be imported so, with solids.
+
+    ``as_solids`` says why shells must be solids in any case, if they must.
+    """
+    reading = read_deck(path)
+    try:
+        types = {*reading.mesh.numbered.types}
+    except MeshError:  # which the attempt tells
+        types = set[str]()
+    beams = not types.isdisjoint(BEAMS)
+    if not beams and (as_solids or types.isdisjoint(SHELLS)):
+        found = _attempt(reading, system, strict, False)
+        if not types.isdisjoint(SHELLS):
+            found.reading.deck.remarks.append(f"shells are solid elements here, and not [[shell]], {as_solids}")
+        return found
+    found = _attempt(reading, system, strict, True)
+    if beams or found.units_wrong or (found.texts and len(found.texts) == len(found.reading.deck.steps)):
+        return found
+    other = _attempt(read_deck(path), system, strict, False)
+    if len(other.texts) <= len(found.texts) and not (found.geometry is None and other.geometry is not None):
+        return found
+    of_steps = [missed for missed in found.reading.deck.missed if missed.keyword == "STEP"]
+    why = str(found.error or of_steps[0].why).removeprefix(f"{path.name}: ").rstrip(".")
+    other.reading.deck.remarks.append(f"shells are solid elements here, and not [[shell]], as {why}")
+    return other
 
 
 def _imported(
@@ -188,40 +258,38 @@ def _imported(
     overwrite: bool,
     strict: bool,
     limit: float,
+    as_solids: str,
     say: Callable[[str], None],
 ) -> Imported:
     """Import a deck; what included files hold may be quoted in errors."""
-    reading = read_deck(path)
-    deck = reading.deck
-    mesh_path = folder / f"{path.stem}.mesh.inp"
-    try:
-        if of_beams := has_beams(reading.mesh.numbered):
-            geometry = beam_geometry(deck, reading.mesh.numbered, path.name)
-        else:
-            geometry = adjusted(deck, DeckGeometry.of(_with_solids(reading), path.name))
-    except MeshError as error:
-        return _without_steps(reading, _without_mesh(deck, path.name, error), mesh_path, overwrite, say)
-    units_wrong = _check_units(deck, system, strict)
-    texts, loose = {}, np.empty(0, np.int64)
-    if not units_wrong:
-        writer = BeamStepWriter if of_beams else StepWriter
-        texts, loose = _scenarios(deck, geometry, system, path, strict, writer)
+    attempt = _best_attempt(path, system, strict, as_solids)
+    reading, geometry, texts, loose = attempt.reading, attempt.geometry, attempt.texts, attempt.loose
+    deck, mesh_path = reading.deck, folder / f"{path.stem}.mesh.inp"
+    if geometry is None:
+        assert attempt.error is not None
+        return _without_steps(reading, attempt.error, mesh_path, overwrite, say)
     mesh, numbers = geometry.whole()
     _write_mesh(mesh, mesh_path, overwrite, say)
-    if units_wrong:
-        raise MeshError(f"{path.name}: {units_wrong}")
-    written = {
-        number: folder / (f"{path.stem}-step-{number}.toml" if len(deck.steps) > 1 else f"{path.stem}.toml")
-        for number in texts
-    }
+    if attempt.units_wrong:
+        raise MeshError(f"{path.name}: {attempt.units_wrong}")
+    written = {number: _scenario_of(path, folder, deck, number) for number in texts}
     for number, scenario in written.items():
         _write(scenario, texts[number], overwrite)
         say(f"{scenario}: step {number}")
     for number, scenario in [*written.items()] if limit else ():
-        if not _try(deck, deck.steps[number - 1], texts[number], scenario, limit, say):
+        if not _try(deck, deck.steps[number - 1], texts[number], scenario, limit, attempt.of_structures, say):
             del written[number]
-    bodies = {BODY: numbers}
-    if not of_beams:
+    if len(written) < len(texts) and attempt.of_structures and BEAMS.keys().isdisjoint(reading.mesh.numbered.types):
+        other = _attempt(read_deck(path), system, strict, False)
+        if len(other.texts) > len(written):  # which is tried in its turn
+            for number in texts.keys() - other.texts.keys():
+                _scenario_of(path, folder, deck, number).unlink()
+            why = f"as {next(missed.why for missed in deck.missed if missed.keyword == 'STEP')}"
+            return _imported(path, folder, system, True, strict, limit, why, say)
+    if attempt.of_structures:
+        own = {name: geometry.numbers[sorted(nodes)] for name, (_, nodes) in bodies_of(geometry).items()}
+        bodies = {name: numbers[np.isin(numbers, some)] for name, some in own.items()}
+    else:
         parts = Parts.of(deck, geometry)
         bodies = {name: numbers[np.isin(numbers, geometry.numbers[parts.nodes(name)])] for name in parts.names}
     if deck.touching and written:
@@ -234,6 +302,11 @@ def _imported(
     unused += reading.unused_nodes(np.concatenate([numbers, loose, of_shells])) if written else []
     deck.remarks += unused
     return _result(reading, mesh_path, written, numbers, bodies, strict)
+
+
+def _scenario_of(path: Path, folder: Path, deck: Deck, number: int) -> Path:
+    """Return the file of the scenario of a step."""
+    return folder / (f"{path.stem}-step-{number}.toml" if len(deck.steps) > 1 else f"{path.stem}.toml")
 
 
 def _without_steps(
@@ -279,11 +352,19 @@ def _write_mesh(mesh: Mesh, path: Path, overwrite: bool, say: Callable[[str], No
     say(f"{path}: {len(mesh.points)} nodes")
 
 
-def _try(deck: Deck, step: Step, text: str, scenario: Path, limit: float, say: Callable[[str], None]) -> bool:
+def _try(
+    deck: Deck, step: Step, text: str, scenario: Path, limit: float, of_structures: bool, say: Callable[[str], None]
+) -> bool:
     """Return whether a scenario may be used, and note what speaks against it."""
     try:
         problem = try_scenario(text, scenario, limit, lambda more: say(f"{scenario.name}: tried for {more}"))
         _check_preload(deck, step, problem)
+        moved = _moved(problem) if of_structures and step.procedure == "static" and not step.nonlinear else 0.0
+        if moved > _MOST_MOVED:
+            deck.remarks.append(
+                f"the static step {step.number} is linear, but moves nodes by {moved:.2g} of the size of all: here "
+                "rotations of beams and shells are large, so that displacements differ from those of a linear analysis"
+            )
     except OutOfTime:
         deck.remarks.append(
             f"{scenario.name} was not tried to its end within {limit:g} s (--limit); the first run may refuse it"
@@ -359,7 +440,12 @@ def _is_plausible(material: MaterialData, units: Units) -> bool:
 
 
 def _scenarios(
-    deck: Deck, geometry: DeckGeometry, units: Units, path: Path, strict: bool, write: type[StepWriter | BeamStepWriter]
+    deck: Deck,
+    geometry: DeckGeometry,
+    units: Units,
+    path: Path,
+    strict: bool,
+    write: type[StepWriter | StructureStepWriter],
 ) -> tuple[dict[int, str], NDArray[np.int64]]:
     """Return the texts of scenarios by the numbers of their steps, and which nodes of no element they have.
 
@@ -384,6 +470,10 @@ def _scenarios(
         heading = f"Imported from {path.name}, step {step.number} (line {step.where.line})."
         if step.procedure == "frequency":
             heading += f"\nThe deck asks for {step.modes} natural frequencies of the state at the start."
+        if step.procedure == "buckle":
+            heading += (
+                f"\nThe deck asks for {step.modes} factors of its loads: symplex buckling FILE --number {step.modes}."
+            )
         texts[step.number] = as_toml(tables, heading)
     return texts, np.array(sorted(loose), np.int64)
 
@@ -396,13 +486,17 @@ def _check_preload(deck: Deck, step: Step, problem: Problem) -> None:
     before = starts_loaded(deck, step) if step.procedure == "frequency" and step.perturbation else 0
     if not before or deck.steps[before - 1].nonlinear:
         return
-    points = problem.mesh.points
-    moved = float(np.abs(problem.state.q[: len(points)] - points).max() / np.ptp(points, axis=0).max())
-    if moved > _MOST_MOVED:
+    if (moved := _moved(problem)) > _MOST_MOVED:
         raise UnsupportedKeyword(
             f"the static step {before} is linear, but moves nodes by {moved:.2g} of the size of all: vibrations of a "
             "deck are about the undeformed shape, those of a scenario about the equilibrium; give that step NLGEOM"
         )
+
+
+def _moved(problem: Problem) -> float:
+    """Return how far nodes have moved at the start, as a part of the size of all."""
+    points = problem.mesh.points
+    return float(np.abs(problem.state.q[: len(points)] - points).max() / np.ptp(points, axis=0).max())
 
 
 def _make(folder: Path) -> None:

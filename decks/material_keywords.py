@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from symplex.decks.deck import Axes, MaterialData, Section
+from symplex.decks.deck import Axes, Layer, MaterialData, Section
 from symplex.decks.reading import (
     Keyword,
     Once,
@@ -35,6 +35,12 @@ _HYPERELASTIC = {
 }
 
 
+_CONSTANTS = {
+    "ORTHO": 9, "ORTHOTROPIC": 9, "ENGINEERINGCONSTANTS": 9, "ANISO": 21, "ANISOTROPIC": 21, "LAMINA": 6,
+}  # fmt: skip
+_SIDES = {"SPOS": 0.5, "SNEG": -0.5}
+
+
 def _take_material(reading: Reading, block: Block) -> None:
     name = block.parameter("NAME")
     reading.material = MaterialData(name, reading.where(block))
@@ -45,7 +51,7 @@ def _take_elastic(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "ISO").upper().replace(" ", "")
     material = reading.material_of()
     if not kind.startswith("ISO"):
-        count = {"ORTHO": 9, "ORTHOTROPIC": 9, "ENGINEERINGCONSTANTS": 9, "ANISO": 21, "ANISOTROPIC": 21}.get(kind)
+        count = _CONSTANTS.get(kind)
         if count is None:
             raise UnsupportedKeyword(f"elasticity with TYPE='{kind}' is not supported")
         values = [real(word) for line in block.lines for word in words(line.rstrip().rstrip(",")) if word]
@@ -54,8 +60,9 @@ def _take_elastic(reading: Reading, block: Block) -> None:
         if len(values) > count + 1:  # the last one is a temperature
             raise UnsupportedKeyword("constants that depend on temperature or other fields are not supported")
         given = tuple(values[:count])
-        material.stiffness, material.engineering = (), ()
-        if kind.startswith("ENG"):
+        if kind == "LAMINA":
+            material.lamina = given
+        elif kind.startswith("ENG"):
             material.engineering = given
         else:
             material.stiffness = given
@@ -86,6 +93,92 @@ def _constants(reading: Reading, block: Block, count: int) -> list[float]:
             )
         reading.material_of().by_temperature = reading.where(block)
     return rows[0][:count]
+
+
+def _take_plastic(reading: Reading, block: Block) -> None:
+    kind = block.parameters.get("HARDENING", "ISOTROPIC").upper().replace(" ", "")
+    material = reading.material_of()
+    if "RATE" in block.parameters:
+        raise UnsupportedKeyword("a table for one of several rates is not supported")
+    if kind == "ISOTROPIC":
+        material.yields = _hardening(block)
+    elif kind == "JOHNSONCOOK":
+        values = [real(word) if word else 0.0 for word in fields(single_line(block), 6)]
+        if values[4]:
+            raise UnsupportedKeyword("softening by temperature is not supported; leave its melting temperature out")
+        material.yields = ((0.0, values[0]),)
+        if values[1]:
+            material.metal |= {"power_modulus": values[1], "power": values[2]}
+    elif kind in ("KINEMATIC", "COMBINED"):
+        _take_back_stress(material, block, kind)
+    else:
+        raise UnsupportedKeyword(f"hardening with HARDENING='{kind}' is not supported")
+
+
+def _take_back_stress(material: MaterialData, block: Block, kind: str) -> None:
+    """Take a back stress: by parameters, or linear by a table of two points."""
+    if int(real(block.parameters.get("NUMBERBACKSTRESSES") or "1")) != 1:
+        raise UnsupportedKeyword("several back stresses are not supported")
+    data = block.parameters.get("DATATYPE", "HALFCYCLE").upper().replace(" ", "")
+    if data == "PARAMETERS" and kind == "COMBINED":
+        stress, modulus, recovery = one_line(block, 3)
+        material.yields = ((0.0, stress),)
+        if modulus:
+            material.metal |= {"back_modulus": modulus, "recovery": recovery}
+        return
+    if data != "HALFCYCLE":
+        raise UnsupportedKeyword(f"a back stress with DATA TYPE='{data}' is not supported")
+    rows = _hardening(block)
+    if len(rows) > 2:
+        raise UnsupportedKeyword("a back stress by a table of more than two points is not supported")
+    material.yields = rows[:1]
+    if len(rows) == 2 and rows[1][1] != rows[0][1]:
+        material.metal["back_modulus"] = (rows[1][1] - rows[0][1]) / (rows[1][0] - rows[0][0])
+
+
+def _take_cyclic_hardening(reading: Reading, block: Block) -> None:
+    material = reading.material_of()
+    if not material.yields:
+        raise UnsupportedKeyword("it must follow a *PLASTIC with HARDENING=COMBINED")
+    if "PARAMETERS" not in block.parameters:
+        material.yields = _hardening(block)
+        return
+    stress, more, rate = one_line(block, 3)
+    material.yields = ((0.0, stress),)
+    if more:
+        material.metal |= {"saturation_stress": stress + more, "saturation_rate": rate}
+
+
+def _take_rate_dependent(reading: Reading, block: Block) -> None:
+    kind = block.parameters.get("TYPE", "POWERLAW").upper().replace(" ", "")
+    material = reading.material_of()
+    if not material.yields:
+        raise UnsupportedKeyword("it must follow a *PLASTIC")
+    if kind == "JOHNSONCOOK":
+        factor, reference = one_line(block, 2)
+        material.metal |= {"reference_rate": reference, "rate_factor": factor}
+    elif kind == "POWERLAW":
+        reference, power = one_line(block, 2)
+        material.metal |= {"reference_rate": reference, "rate_exponent": 1.0 / power}
+    else:
+        raise UnsupportedKeyword(f"a rate with TYPE='{kind}' is not supported")
+
+
+def _hardening(block: Block) -> tuple[tuple[float, float], ...]:
+    """Return plastic strains and yield stresses of a table, of the first temperature if there are several."""
+    rows: list[tuple[float, float]] = []
+    temperatures: set[str] = set()
+    for line in block.lines:
+        stress, strain, temperature, *more = *fields(line, 4), ""
+        if any(more):
+            raise UnsupportedKeyword("yield stresses that depend on the rate or on fields are not supported")
+        temperatures.add(temperature)
+        rows.append((real(strain) if strain else 0.0, real(stress)))
+    if len(temperatures) > 1:
+        raise UnsupportedKeyword("yield stresses that depend on temperature are not supported")
+    if not rows:
+        raise ValueError(f"a *{block.keyword} has no yield stress")
+    return tuple(rows)
 
 
 def _take_expansion(reading: Reading, block: Block) -> None:
@@ -128,25 +221,59 @@ def _take_section(reading: Reading, block: Block) -> None:
 
 
 def _take_shell_section(reading: Reading, block: Block) -> None:
-    if reals(block.parameters.get("OFFSET") or "0")[0]:
-        raise UnsupportedKeyword("shells with an OFFSET from the surface of their nodes are not supported")
+    given = block.parameters.get("OFFSET", "").upper() or "0"
+    offset = _SIDES[given] if given in _SIDES else real(given)
+    if "COMPOSITE" in block.parameters:
+        layers = [_layer(line) for line in block.lines]
+        if not layers:
+            raise ValueError("it has no layers")
+        layers += layers[::-1] if "SYMMETRIC" in block.parameters else []
+        _add_section(reading, block, "", of_shell=True, layers=tuple(layers), offset=offset)
+        return
+    if "SYMMETRIC" in block.parameters:
+        raise UnsupportedKeyword("the parameter SYMMETRIC goes with COMPOSITE")
+    if not block.parameters.get("MATERIAL"):
+        raise UnsupportedKeyword(
+            "shells by numbers of their stiffness are not supported; give a MATERIAL and a thickness, or COMPOSITE"
+        )
     thickness, _ = fields(single_line(block), 2)  # and the number of points across it
-    _add_section(reading, block, thickness, of_shell=True)
+    _add_section(reading, block, thickness, of_shell=True, offset=offset)
 
 
-def _add_section(reading: Reading, block: Block, thickness: str, *, of_shell: bool = False) -> None:
+def _layer(line: str) -> Layer:
+    """Return a layer: thickness, number of points, material, orientation or angle, name of the ply."""
+    thickness, _, material, axes, _ = fields(line, 5)
+    if not thickness or not material:
+        raise ValueError("a layer must have a thickness and a material")
+    try:
+        return Layer(real(thickness), material, "", real(axes) if axes else 0.0)
+    except ValueError:
+        return Layer(real(thickness), material, axes.strip('"').upper(), 0.0)
+
+
+def _add_section(
+    reading: Reading,
+    block: Block,
+    thickness: str,
+    *,
+    of_shell: bool = False,
+    layers: tuple[Layer, ...] = (),
+    offset: float = 0.0,
+) -> None:
     elements = block.parameter("ELSET")
     if block.placement is not None:
         elements = of_instance(elements, block.placement)
     reading.deck.sections.append(
         Section(
             elements,
-            block.parameter("MATERIAL"),
-            real(thickness) if thickness else None,
+            "" if layers else block.parameter("MATERIAL"),
+            sum(layer.thickness for layer in layers) if layers else real(thickness) if thickness else None,
             reading.where(block),
             block.parameters.get("ORIENTATION", "").upper(),
             "NODALTHICKNESS" in block.parameters,
             of_shell,
+            layers,
+            offset,
         )
     )
 
@@ -172,9 +299,10 @@ def _take_orientation(reading: Reading, block: Block) -> None:
     axes = Axes((values[0], values[1], values[2]), (values[3], values[4], values[5]), kind.startswith("C"))
     if len(block.lines) > 1:
         axis, degrees = fields(block.lines[1], 2)
-        if axis not in ("1", "2", "3") or axes.cylindrical:
+        turn = real(degrees) if degrees else 0.0
+        if axis not in ("1", "2", "3") or (axes.cylindrical and turn):
             raise UnsupportedKeyword("only orientations that are turned about one of their axes 1, 2, 3 are known")
-        axes = _turned(axes, int(axis) - 1, real(degrees) if degrees else 0.0)
+        axes = (_turned(axes, int(axis) - 1, turn) if turn else axes)._replace(normal=int(axis) - 1)
     reading.deck.orientations[block.parameter("NAME").upper()] = axes
 
 
@@ -194,6 +322,9 @@ def _turned(axes: Axes, axis: int, degrees: float) -> Axes:
 _MODEL = "before steps"
 _ELASTICITY = Once("elasticity", owner="material")
 _SECTION = Once("section", "ELSET")
+_OF_SHELLS = (
+    "ELSET", "MATERIAL", "NODALTHICKNESS", "OFFSET", "COMPOSITE", "ORIENTATION", "SYMMETRIC", "SECTIONINTEGRATION",
+)  # fmt: skip
 
 MATERIAL_KEYWORDS = {
     "MATERIAL": Keyword(_take_material, ("NAME",), "a material", _MODEL, Once("material", "NAME"), has_data=False),
@@ -201,13 +332,36 @@ MATERIAL_KEYWORDS = {
         _take_elastic,
         ("TYPE",),
         'isotropic: `law = "linear-elastic"`, and with `NLGEOM` `"saint-venant-kirchhoff"`; `ORTHO`, '
-        '`ENGINEERING CONSTANTS`, `ANISO`: `"linear-anisotropic"` and `"anisotropic"`; of several temperatures '
-        "the first ones, if the deck gives no temperature",
+        '`ENGINEERING CONSTANTS`, `ANISO`: `"linear-anisotropic"` and `"anisotropic"`; `LAMINA` of shells; of several '
+        "temperatures the first ones, if the deck gives no temperature",
         _MODEL,
         _ELASTICITY,
     ),
     "DENSITY": Keyword(
         _take_density, (), "constant, as those of `*ELASTIC`", _MODEL, Once("density", owner="material")
+    ),
+    "PLASTIC": Keyword(
+        _take_plastic,
+        ("HARDENING", "DATATYPE", "NUMBERBACKSTRESSES", "RATE"),
+        "`yield_table`, or `yield_stress` with `power_modulus` (`JOHNSON COOK`, without temperatures), a back stress "
+        "by two points (`KINEMATIC`, `COMBINED`; linear beyond the second) or C and γ (`PARAMETERS`); static steps "
+        "become motions of kind `static` through all earlier ones",
+        _MODEL,
+        Once("plasticity", owner="material"),
+    ),
+    "CYCLICHARDENING": Keyword(
+        _take_cyclic_hardening,
+        ("PARAMETERS",),
+        "the isotropic part of `COMBINED`: a table, or the saturation σ0 + Q with b",
+        _MODEL,
+        Once("cyclic hardening", owner="material"),
+    ),
+    "RATEDEPENDENT": Keyword(
+        _take_rate_dependent,
+        ("TYPE",),
+        "`rate_factor` (`JOHNSON COOK`), or `rate_exponent`, 1/n (`POWER LAW`)",
+        _MODEL,
+        Once("rate dependence", owner="material"),
     ),
     "EXPANSION": Keyword(
         _take_expansion,
@@ -242,8 +396,15 @@ MATERIAL_KEYWORDS = {
     ),
     "SHELLSECTION": Keyword(
         _take_shell_section,
-        ("ELSET", "MATERIAL", "NODALTHICKNESS", "OFFSET"),
-        "material and thickness of shells, nodes at mid-surface",
+        _OF_SHELLS,
+        "material and thickness, or layers (`COMPOSITE`), of `[[shell]]`, with an `OFFSET` of its nodes",
+        _MODEL,
+        _SECTION,
+    ),
+    "SHELLGENERALSECTION": Keyword(
+        _take_shell_section,
+        _OF_SHELLS,
+        "the same; refused by numbers of the stiffness",
         _MODEL,
         _SECTION,
     ),

@@ -12,7 +12,7 @@ Table = dict[str, Any]
 _ANY_DENSITY = 1000.0  # kg/m³, where only a static equilibrium is requested, which has nothing to do with it
 
 
-def material_table(material: MaterialData, axes: Axes | None, units: Units, large: bool) -> Table:
+def material_table(material: MaterialData, axes: Axes | None, units: Units, large: bool, flows: bool) -> Table:
     """Return the table of a material.
 
     Parameters
@@ -24,6 +24,8 @@ def material_table(material: MaterialData, axes: Axes | None, units: Units, larg
     units : Units
     large : bool
         Whether displacements may be large.
+    flows : bool
+        Whether metals flow; in vibrations they are elastic.
 
     Raises
     ------
@@ -31,6 +33,8 @@ def material_table(material: MaterialData, axes: Axes | None, units: Units, larg
         If it has no elasticity.
     """
     density = _ANY_DENSITY if material.density is None else material.density * units.density
+    if material.yields and (material.formula or material.stiffness or material.engineering):
+        raise UnsupportedKeyword(f"the material '{material.name}' flows, so its elasticity must be isotropic")
     if material.formula:
         constants = {
             # D are one over a pressure.
@@ -40,10 +44,25 @@ def material_table(material: MaterialData, axes: Axes | None, units: Units, larg
         return {"law": material.formula, **constants, "density": density}
     if material.stiffness or material.engineering:
         return _anisotropic(material, axes, units, large) | {"density": density}
+    if material.lamina:
+        raise UnsupportedKeyword(f"the material '{material.name}' of type LAMINA is for shells only")
     if material.young is None:
         raise UnsupportedKeyword(f"the material '{material.name}' has no elasticity")
+    if material.yields and flows:
+        return _metal(material, material.young, units) | {"poisson": material.poisson, "density": density}
     law = "saint-venant-kirchhoff" if large else "linear-elastic"
     return {"law": law, "young": material.young * units.stress, "poisson": material.poisson, "density": density}
+
+
+def _metal(material: MaterialData, young: float, units: Units) -> Table:
+    """Return what makes a material a metal that flows."""
+    scales = dict.fromkeys(("power_modulus", "back_modulus", "saturation_stress"), units.stress)
+    scales["reference_rate"] = 1.0 / units.time
+    keys = {key: value * scales.get(key, 1.0) for key, value in material.metal.items()}
+    table = {"young": young * units.stress}
+    if {"power_modulus", "saturation_stress"} & {*keys}:
+        return table | {"yield_stress": material.yields[0][1] * units.stress} | keys
+    return table | {"yield_table": [[strain, stress * units.stress] for strain, stress in material.yields]} | keys
 
 
 def _anisotropic(material: MaterialData, axes: Axes | None, units: Units, large: bool) -> Table:

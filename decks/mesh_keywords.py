@@ -18,7 +18,22 @@ _LAYERS = {
     "8R": ("C3D20R", "hexahedron20"),
 }
 SOLID_OF_FLAT = {family + n: solid for family in ("CPE", "CPS", "CAX") for n, solid in _LAYERS.items()}
-SOLID_OF_SHELL = {"S" + n: solid for n, solid in _LAYERS.items()} | {"S4": ("C3D8I", "hexahedron")}
+# Types of elements that become shells, and how many nodes they have.
+SHELLS = {
+    **dict.fromkeys(("S3", "S3R", "S3RS", "STRI3"), 3),
+    **dict.fromkeys(("S4", "S4R", "S4RS", "S4R5"), 4),
+    **dict.fromkeys(("S6", "STRI65"), 6),
+    **dict.fromkeys(("S8", "S8R", "S8R5"), 8),
+}
+# What a layer of shells is made of next to solid elements.
+SOLID_OF_SHELL = {name: _LAYERS[str(n) + ("R" if n in (4, 8) and "R" in name else "")] for name, n in SHELLS.items()}
+SOLID_OF_SHELL["S4"] = "C3D8I", "hexahedron"
+_SHELL = {
+    3: "`[[shell]]`",
+    4: "`[[shell]]`",
+    6: "four triangles of `[[shell]]`",
+    8: "four quadrilaterals of `[[shell]]`",
+}
 # Types of elements that can be computed with, and how.
 ELEMENTS = {
     "C3D4": "`tetra`",
@@ -42,7 +57,11 @@ ELEMENTS = {
     "C3D15H": '`wedge15`, `formulation = "mean-dilatation"`, with small strains `"full"`',
     "C3D6H": '`wedge`, `formulation = "mean-dilatation"`, with small strains `"full"`',
     "T3D2": "springs of stiffness E A/L, with half of the mass on each node",
-    **{name: f"one layer of `{solid}`" for name, (solid, _) in (SOLID_OF_FLAT | SOLID_OF_SHELL).items()},
+    **{name: f"one layer of `{solid}`" for name, (solid, _) in SOLID_OF_FLAT.items()},
+    **{
+        name: f"{_SHELL[n]}; next to solid elements one layer of `{SOLID_OF_SHELL[name][0]}`"
+        for name, n in SHELLS.items()
+    },
 }
 FORMULATIONS = {name: how.split('"')[1] for name, how in ELEMENTS.items() if "formulation" in how}
 

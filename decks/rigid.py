@@ -76,13 +76,17 @@ def single(geometry: DeckGeometry, who: str) -> list[int]:
 
 
 def add_multi_point(rows: Rows, constraint: MultiPoint, geometry: DeckGeometry) -> None:
-    """Add that two nodes keep their distance, or that a node has the mean rotation of others about an axis.
+    """Add that two nodes keep their distance or move as one, or that a node has the mean rotation of others.
 
     With the places r of n nodes from the axis e through their centre, θ = 1/n Σ (e × r)·(u − ū)/r². The axis is the
     place of the node whose first displacement is θ.
     """
     points = geometry.mesh.points
     *nodes, last = (single(geometry, who)[0] for who in constraint.nodes)
+    if constraint.kind in ("PIN", "TIE"):
+        for i in range(3):
+            rows.add({(nodes[0], i): 1.0, (last, i): -1.0})
+        return
     if constraint.kind == "BEAM":
         d = points[last] - points[nodes[0]]
         rows.add({(node, i): s * float(d[i]) for node, s in ((last, 1.0), (nodes[0], -1.0)) for i in range(3)})

@@ -71,8 +71,11 @@ def _check_sections(deck: Deck, members: Members, shells: set[int]) -> None:
             continue
         if not section.of_shell:
             raise MeshError(f"{section.where}: '{section.elements}' has shells; they need a *SHELL SECTION.")
+        if section.layers or section.offset:
+            what = "layers (COMPOSITE)" if section.layers else "an OFFSET"
+            raise MeshError(f"{section.where}: shells with {what} cannot be a layer of solid elements.")
         material = deck.materials.get(section.material.upper())
-        if material is not None and (material.stiffness or material.engineering):
+        if material is not None and (material.stiffness or material.engineering or material.lamina):
             raise MeshError(
                 f"{section.where}: shells of materials that are not the same in all directions are not supported."
             )

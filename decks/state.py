@@ -172,7 +172,14 @@ def require_static_start(deck: Deck, step: Step) -> None:
     UnsupportedKeyword
         If it goes on from a motion, or is a perturbation of an earlier step.
     """
-    starts_loaded(deck, step)
+    before = starts_loaded(deck, step)
+    if step.procedure == "buckle":
+        if before:
+            raise UnsupportedKeyword(
+                f"buckling about the state under the loads of step {before} is not supported; put it first, or name "
+                "the loads: symplex buckling --load"
+            )
+        return
     if step.perturbation and step.number > 1:
         raise UnsupportedKeyword("a static perturbation of an earlier step is not supported")
 

@@ -90,6 +90,14 @@ def _take_frequency(reading: Reading, block: Block) -> None:
         raise UnsupportedKeyword(_SCALED)
 
 
+def _take_buckle(reading: Reading, block: Block) -> None:
+    step = _begin(reading, "buckle")
+    found = words(single_line(block))
+    step.modes = int(found[0]) if found[0].isdecimal() else 0
+    if step.modes < 1:
+        raise UnsupportedKeyword("it does not say how many factors")
+
+
 def _take_modal_dynamic(reading: Reading, block: Block) -> None:
     _times(_begin(reading, "modal-dynamic"), block, needed=True)
 
@@ -152,6 +160,13 @@ STEP_KEYWORDS = {
         _take_frequency,
         ("SOLVER", "EIGENSOLVER", "STORAGE", "NORMALIZATION"),
         "a scenario of the state, for `symplex modes`",
+        _STEP,
+    ),
+    "BUCKLE": Keyword(
+        _take_buckle,
+        ("SOLVER", "EIGENSOLVER"),
+        "a scenario of the loads of the step, for `symplex buckling`; Saint Venant and Kirchhoff's law, pressures of "
+        "constant direction; not after a static step",
         _STEP,
     ),
     "MODALDYNAMIC": Keyword(

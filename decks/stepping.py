@@ -11,6 +11,18 @@ from symplex.decks.units import Units
 Table = dict[str, Any]
 _FINER = 10
 _MOST_FRAMES = 200
+_MOST_INCREMENTS = 100  # of a static step, which decks begin with small ones that grow
+
+
+def run_along(steps: list[Step], units: Units, least: int = 1) -> tuple[Table, Table]:
+    """Return the tables ``[integrator]`` and ``[run]`` of static steps that depend on the way."""
+    dt = min(max(min(step.dt, step.period / least), step.period / _MOST_INCREMENTS) for step in steps)
+    duration = sum(step.period for step in steps)
+    count = math.ceil(duration / dt * (1.0 - 1e-9))
+    run: Table = {"duration": duration * units.time}
+    if count <= _MOST_FRAMES:
+        run |= {"frames": count, "samples": count}
+    return {"kind": "static", "dt": dt * units.time}, run
 
 
 def run_of(step: Step, units: Units) -> tuple[Table, Table]:

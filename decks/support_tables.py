@@ -72,7 +72,7 @@ class SupportTables:
                     motion = (
                         self._steady(vector, amplitude, number)
                         if is_velocity
-                        else self._motion(vector, amplitude, number)
+                        else self._courses.motion(np.array(vector) * self._units.length, amplitude, number)
                     )
                     table = {"name": f"motion_{len(tables) + 1}", **table, **motion}
                 tables.append(table)
@@ -106,7 +106,7 @@ class SupportTables:
 
     def _final(self, value: Value) -> float:
         """Return where a support that has an equation is."""
-        if value.value and (self._courses.moves or value.is_velocity):
+        if value.value and (self._courses.changes or value.is_velocity):
             raise UnsupportedKeyword(
                 "a support that moves in a direction oblique to the axes, or of a shell, is not supported"
             )
@@ -131,18 +131,3 @@ class SupportTables:
         if not self._courses.moves or amplitude or number < self._step.number or self._step.ramps:
             raise UnsupportedKeyword("velocities of supports are known in motions only, constant from their start")
         return {"velocity": (np.array(vector) * self._units.velocity).tolist()}
-
-    def _motion(self, vector: tuple[float, ...], amplitude: str, number: int) -> Table:
-        displacement = np.array(vector) * self._units.length
-        duration = self._step.period * self._units.time
-        if not self._courses.moves or number < self._step.number:
-            displacement = displacement * self._courses.final(amplitude, number)
-            history = {"kind": "table", "times": [0.0, duration], "factors": [1.0, 1.0]}
-            return {"displacement": displacement.tolist(), "history": history, "interpolation": "linear"}
-        history = self._courses.history(amplitude)
-        if not history:
-            raise UnsupportedKeyword("a support jumps at the start of the step; give it an amplitude")
-        times, factors = history["times"], history["factors"]
-        if times[-1] < duration:
-            history = {**history, "times": [*times, duration], "factors": [*factors, factors[-1]]}
-        return {"displacement": displacement.tolist(), "history": history, "interpolation": "linear"}

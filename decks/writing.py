@@ -8,7 +8,7 @@ from typing import Any
 from symplex.decks.body_tables import BodyTables
 from symplex.decks.constraint_tables import IMAGE, ConstraintTables
 from symplex.decks.constraints import rows_of
-from symplex.decks.contact_tables import ContactTables
+from symplex.decks.contact_tables import ContactTables, rubs
 from symplex.decks.courses import MOTIONS, Courses
 from symplex.decks.cyclic import diameter_of
 from symplex.decks.deck import Deck, Step
@@ -16,14 +16,17 @@ from symplex.decks.discrete import discrete_of
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.load_tables import LoadTables
 from symplex.decks.parts import Parts
+from symplex.decks.paths import Path
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.state import Acting, Value, acting, local_directions, require_static_start, starts_loaded
-from symplex.decks.stepping import run_of
+from symplex.decks.stepping import run_along, run_of
 from symplex.decks.support_tables import SupportTables
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
 _MOST_LOADS = 2000
+_RUBBING = 10  # increments of a static step with friction, at least
+_LARGE = "steps without NLGEOM whose metal flows are computed with large strains: their results differ by the strain"
 
 
 class StepWriter:
@@ -47,11 +50,20 @@ class StepWriter:
         if step.procedure == "frequency" and step.perturbation:
             self._preload = starts_loaded(deck, step)
         self._local = local_directions(deck, geometry)
-        large = step.nonlinear or self._preload > 0
-        self._courses = Courses(deck, step, units, self._preload)
+        flows = deck.flows and step.procedure != "frequency"
+        if deck.flows and (self._preload or step.procedure == "modal-dynamic"):
+            raise UnsupportedKeyword("its metal flows, so that only static steps and motions from the start are known")
+        large = step.nonlinear or self._preload > 0 or flows
+        if flows and not step.nonlinear and _LARGE not in deck.remarks:
+            deck.remarks.append(_LARGE)
         self._rows = rows_of(deck, geometry, self._local, large, diameter_of(deck, step))
         self._local |= self._rows.local
+        depends = flows or rubs(deck)  # on the way to it
+        self._path = Path(deck, step.number, self._acting_to) if depends and step.procedure == "static" else None
+        self._courses = Courses(deck, step, units, self._preload, self._path)
         discrete = discrete_of(deck, geometry, large)
+        if deck.connectors:
+            raise UnsupportedKeyword("connectors (CONN3D2) are supported between beams and shells only")
         self._parts = Parts.of(deck, geometry)
         self._contact = ContactTables(deck, geometry, step, units, self._parts)
         self._constraints = ConstraintTables(self._rows, discrete, geometry, units, self._parts)
@@ -59,8 +71,9 @@ class StepWriter:
             step, geometry, units, self._courses, self._constraints, self._parts, self._local, self._rows.means
         )
         # Vibrations are small, but those about a loaded state are of a law that has its stresses.
-        law = step.nonlinear or (step.procedure == "frequency" and self._preload > 0)
-        self._body = BodyTables(deck, geometry, step, units, mesh, law, self._parts)
+        loaded = step.procedure == "frequency" and self._preload > 0
+        law = step.nonlinear or flows or step.procedure == "buckle" or loaded
+        self._body = BodyTables(deck, geometry, step, units, mesh, law, self._parts, flows)
 
     def tables(self) -> Table:
         """Return the tables of the scenario.
@@ -73,7 +86,7 @@ class StepWriter:
             If it refers to what is not there.
         """
         step = self._step
-        if step.procedure == "static":
+        if step.is_static:
             require_static_start(self._deck, step)
         acts = self._acting()
         if self._preload and self._courses.moves:
@@ -85,7 +98,7 @@ class StepWriter:
             raise UnsupportedKeyword(
                 f"it has {len(loads)} different loads; more than {_MOST_LOADS} are too many tables"
             )
-        static = step.procedure == "static" or self._preload
+        static = (step.procedure == "static" and self._path is None) or self._preload
         tables: Table = {"title": self._title(), "body": self._body.tables()}
         tables["contact"] = self._contact.tables()
         if self._rows.doubled:
@@ -97,9 +110,9 @@ class StepWriter:
             supports += [{**table, "body": IMAGE} for table in supports]
         if self._constraints.loose and step.procedure == "explicit":
             raise UnsupportedKeyword("nodes of no element have no mass, which explicit steps need")
-        tables["point_mass"] = self._constraints.masses(None if step.procedure == "static" else self._body.density)
+        tables["point_mass"] = self._constraints.masses(None if step.is_static else self._body.density)
         tables["spring"] = self._constraints.springs()
-        tables["constraint"] = self._constraints.tables(self._body.stiffest, step.procedure == "static")
+        tables["constraint"] = self._constraints.tables(self._body.stiffest, step.is_static)
         tables["support"] = supports + self._constraints.held(acts.supports, self._courses.moves)
         tables["damping"] = self._damping()
         tables["dashpot"] = self._constraints.dashpots() if self._courses.moves else []
@@ -108,7 +121,11 @@ class StepWriter:
         tables["load"] = loads
         if static and acts.loaded:
             tables["start"] = {"kind": "static"}
-        tables["integrator"], tables["run"] = run_of(step, self._units)
+        tables["integrator"], tables["run"] = (
+            run_of(step, self._units)
+            if self._path is None
+            else run_along(self._path.steps, self._units, 1 if self._deck.flows else _RUBBING)
+        )
         return {key: table for key, table in tables.items() if table}
 
     @property
@@ -139,6 +156,8 @@ class StepWriter:
 
     def _acting(self) -> Acting:
         """Return what acts; natural vibrations are about the state before, under the loads of that."""
+        if self._path is not None:
+            return self._path.acts
         if self._step.procedure != "frequency":
             return self._acting_to(self._step.number)
         acts = self._acting_to(self._preload)

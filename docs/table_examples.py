@@ -88,6 +88,12 @@ _MATERIALS = (
     "young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }, { ratio = 0.1, time = 1 }]",
     "young = 1e7, poisson = 0.4, density = 1000, viscous = [{ modulus = 1e6, time = 0.01 }]",
     "young = 117e9, poisson = 0.35, density = 8930, yield_stress = 0.4e9, hardening = 0.1e9",
+    "young = 124e9, poisson = 0.34, density = 8960, yield_stress = 9e7, power_modulus = 2.92e8, power = 0.31, "
+    "reference_rate = 1.0, rate_factor = 0.025, heat_capacity = 383, heat_fraction = 0.9, temperature = 293.15, "
+    "melting_temperature = 1356, reference_temperature = 293.15, softening_exponent = 1.09",
+    "young = 200e9, poisson = 0.3, density = 7850, yield_stress = 2.5e8, back_modulus = 2e10, recovery = 100.0",
+    "young = 200e9, poisson = 0.3, density = 7850, yield_stress = 2.5e8, reference_rate = 40.4, rate_exponent = 0.2",
+    "young = 70e9, poisson = 0.33, density = 2700, yield_stress = 2.4e8, failure_strain = 0.5",
     "young = 70e9, poisson = 0.33, density = 2700, yield_stress = 2.4e8, saturation_stress = 3e8, saturation_rate = 9",
     "young = 210e9, poisson = 0.3, density = 7850, yield_table = [[0, 2.5e8], [0.05, 3.5e8], [0.2, 4.5e8]]",
     'law = "mooney-rivlin", c10 = 3e5, c01 = 1e5, bulk = 1e8, density = 1100',
@@ -185,6 +191,22 @@ mass = "consistent"
 """,
             """
 [[truss]]
+name = "brace"
+mesh = { line = 2.0, bars = 1 }
+section = 1e-4
+material = { young = 210e9, density = 7850, yield_stress = 2.5e8, hardening = 1e9, back_modulus = 2e9 }
+""",
+            """
+[[truss]]
+name = "net"
+mesh = { ring = 0.3, bars = 24 }
+stiffness = 1e6
+member_mass = 0.01
+strength = 2e3
+fracture_energy = 10
+""",
+            """
+[[truss]]
 name = "rope"
 mesh = { line = 10.0, bars = 20 }
 stiffness = 2e4
@@ -262,6 +284,17 @@ at = [1, 0, 0.1]
 to_body = "block"
 to_at = [0.9, 0, 0.2]
 stiffness = 1e4
+strength = 50
+fracture_energy = 1
+""",
+            """
+[[spring]]
+name = "snubber"
+body = "beam"
+group = "x_max"
+to = [2, 0, 0]
+elongations = [-0.02, -0.01, 0.0, 0.01]
+forces = [-500, -50, 0, 20]
 """,
             """
 [[spring]]
@@ -271,6 +304,44 @@ group = "x_max"
 to_body = "block"
 to_group = "z_max"
 stiffness = 1e4
+""",
+        ]
+    },
+    "cohesive": {
+        "": [
+            """
+[[body]]
+name = "lid"
+mesh = { box = [0.1, 0.1, 0.1], cells = [1, 1, 1], split = "hexahedra" }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+translate = [0.9, 0, 0.2]
+
+[[cohesive]]
+name = "glue"
+body = "lid"
+group = "z_min"
+to = "block"
+to_group = "z_max"
+strength = 5e6
+fracture_energy = 300
+stiffness = 1e12
+shear_ratio = 0.8
+tolerance = 1e-6
+""",
+            """
+[[body]]
+name = "lid"
+mesh = { box = [0.1, 0.1, 0.1], cells = [1, 1, 1], split = "hexahedra" }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+translate = [0.9, 0, 0.2]
+
+[[cohesive]]
+name = "weld"
+body = "lid"
+to = "block"
+strength = 2e8
+fracture_energy = 5e3
+law = "exponential"
 """,
         ]
     },
@@ -586,6 +657,26 @@ group = "top"
 scale = 1e-3
 thickness = 0.002
 material = { young = 7e10, poisson = 0.33, density = 2700 }
+
+[[shell.parts]]
+group = "rim"
+thickness = 0.004
+offset = 0.001
+
+[[shell.parts]]
+group = "patch"
+direction = [0, 1, 0]
+
+[[shell.parts.layers]]
+thickness = 0.001
+material = { moduli = [1.4e11, 1e10], poisson = 0.3, shear_moduli = [5e9, 5e9, 3e9], density = 1600 }
+""",
+            """
+[[shell]]
+name = "can"
+mesh = { box = [0.4, 0.3, 0.2], cells = [4, 3, 2] }
+thickness = 0.002
+material = { young = 7e10, poisson = 0.33, density = 2700 }
 """,
         ]
     },
@@ -752,6 +843,11 @@ body = "beam"
 group = "x_min"
 components = "xz"
 until = 5e-4
+""",
+            """
+[[support]]
+body = "beam"
+symmetry = "y=0"
 """,
             """
 [[support]]
@@ -933,7 +1029,22 @@ pressure = 1e5
 history = { kind = "table", times = [0, 1e-3], factors = [0, 1] }
 from = 0
 until = 9e-4
-"""
+""",
+            """
+[[load]]
+name = "inside"
+kind = "pressure"
+body = "can"
+pressure = 1e4
+side = "bottom"    # of a shell, whose normal is on the top
+follower = false
+
+[[shell]]
+name = "can"
+mesh = { box = [0.4, 0.3, 0.2], cells = [4, 3, 2] }
+thickness = 0.002
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+""",
         ],
         "gravity": [
             """
@@ -1134,6 +1245,70 @@ integrator = { kind = "newmark" }
 body = "beam"
 group = "x_min"
 """
+        ]
+    },
+    "when": {
+        "": [
+            """
+[[probe]]
+name = "pull"
+support = "grip"
+
+[[support]]
+name = "grip"
+body = "beam"
+group = "x_min"
+until = "torn"
+
+[[load]]
+name = "push"
+kind = "nodal"
+body = "beam"
+group = "x_max"
+force = [0, 0, 100]
+history = { kind = "ramp", duration = 1e-3 }
+from = "torn"
+
+[[when]]
+name = "torn"
+probe = "pull"
+column = "reaction_z"
+below = -1e3
+every = 2
+
+[[when]]
+name = "fast"
+energy = "kinetic"
+above = 1.0
+after = ["torn"]
+stop = true
+
+[[when]]
+name = "late"
+time = 5e-4
+""",
+            """
+[[stage]]
+duration = 0.05
+frames = 10
+samples = 10
+integrator = { kind = "static", dt = 5e-3 }
+
+[[stage]]
+name = "impact"
+duration = 2e-3
+frames = 40
+integrator = { kind = "newmark" }
+
+[[support]]
+body = "beam"
+group = "x_min"
+
+[[when]]
+name = "soon"
+time = 0.02
+stage = "impact"
+""",
         ]
     },
     "probe": {

@@ -136,9 +136,7 @@ def main(output: Path) -> None:
 
 def _draw(path: Path, data: np.ndarray, before: np.ndarray, curves: np.ndarray, residuals: np.ndarray) -> None:
     """Draw the heights of the corners, and what is left."""
-    figure, (above, below) = plt.subplots(
-        2, 1, sharex=True, figsize=(8, 6), height_ratios=(3, 1), layout="constrained"
-    )
+    figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(8, 6), height_ratios=(3, 1), layout="constrained")
     for corner, colour in enumerate(("tab:blue", "tab:orange")):
         k = 3 * corner + 2
         above.plot(1e3 * TIMES, 1e3 * data[:, k], ".", color=colour, ms=2, label=f"corner {corner + 1}, measured")

@@ -275,15 +275,15 @@ def _gradients(system: sx.System, q: np.ndarray) -> np.ndarray:
 
 CRANK, ROD, ELEMENTS = 0.15, 0.3, 8
 MOTOR = [0.0, 0.2, 0.4], [0.0, 0.6, 0.0]  # s, N m
+ALUMINIUM = sx.NeoHookean.from_young(7e10, 0.33, 2700.0)
 
 
-def slider_crank(thickness: float) -> tuple[sx.System, sx.State, np.ndarray]:
-    """Return the mechanism, straight, with a rod of a square section; and its points along the rod."""
+def slider_crank(thickness: float, motor=MOTOR, material=ALUMINIUM) -> tuple[sx.System, sx.State, np.ndarray]:
+    """Return the mechanism, straight, with a rod of a square section; and the particles of nodes along the rod."""
     line = np.linspace(0.0, 1.0, ELEMENTS + 1)[:, None] * [ROD, 0.0, 0.0] + [CRANK, 0.0, 0.0]
     ends = np.arange(ELEMENTS + 1, dtype=np.int32)
     mesh = sx.Mesh(line, {"line": np.column_stack([ends[:-1], ends[1:]])})
-    aluminium = sx.NeoHookean.from_young(7e10, 0.33, 2700.0)
-    rod = beams(mesh, Section.rectangle(thickness, thickness).of(aluminium), up=(0.0, 0.0, 1.0))
+    rod = beams(mesh, Section.rectangle(thickness, thickness).of(material), up=(0.0, 0.0, 1.0))
     crank, crank_mass = body_particles(0.12, [0.5 * CRANK, 0.0, 0.0], [0.043, 0.01, 0.01])
     slider, slider_mass = body_particles(0.5, [CRANK + ROD, 0.0, 0.0], [0.02, 0.02, 0.02])
     n = len(rod.points)
@@ -298,7 +298,7 @@ def slider_crank(thickness: float) -> tuple[sx.System, sx.State, np.ndarray]:
         "wrist": Joint("revolute", (last, own[1]), points, [CRANK + ROD, 0.0, 0.0], axis),
         "guide": Joint("prismatic", (own[1], None), points, [CRANK + ROD, 0.0, 0.0], [1.0, 0.0, 0.0]),
     }
-    loads = {"motor": JointLoad(joints["axle"], MOTOR)}
+    loads = {"motor": JointLoad(joints["axle"], motor)}
     system = sx.System(mass, {"rod": rod.energy}, frames=frames, joints=joints, loads=loads)
     return system, system.state(points), rod.frames.nodes
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from symplex.errors import RenderError
 from symplex.fem.energies.energy import Energy
 from symplex.fem.measures.bars import Bars, CompiledLaw
+from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.fem.solids.plastic import solids_in
 from symplex.meshes.pictures.picture import Picture, Still, picture_of_still
 from symplex.meshes.pictures.view import View
@@ -40,8 +41,10 @@ def picture_of_system(system: System, state: State, field: str | None, view: Vie
 def blocks_of(system: System) -> dict[str, Block]:
     """Return what of a system is drawn, by the names of its energies: if nothing, its nodes."""
     bodies = solids_in({}, system.inelastic)
+    bars = {name: part for name, part in system.inelastic.items() if isinstance(part, InelasticBars)}
     parts = {**system.energies, **bodies}.items()
     blocks = {name: block for name, energy in parts if (block := _block(energy)) is not None}
+    blocks |= {name: Block.of({"line": part.nodes}) for name, part in bars.items()}
     drawn = np.concatenate([np.empty(0, np.int32), *(block.nodes for block in blocks.values())])
     pairs = [energy.nodes.ravel() for energy in system.energies.values() if _is_of_particles(energy)]
     particles = np.setdiff1d(np.concatenate([np.empty(0, np.int32), *pairs]), drawn)

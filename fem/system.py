@@ -220,6 +220,7 @@ class System(Masses):
         out: Array,
         ends: tuple[Array, Array] | None = None,
         secant: bool = False,
+        slip: tuple[Array, float] | None = None,
     ) -> None:
         """Add by_q ∂f/∂q + by_v ∂f/∂v of the loads that have derivatives to the blocks out [nnz, dim, dim].
 
@@ -235,11 +236,15 @@ class System(Masses):
             Of the increment with the middle q, for loads that see both.
         secant : bool, default False
             Whether these give secants with the velocity (see `Factors`).
+        slip : (float64 [n, dim], float), optional
+            Velocities and by_v of these, where they are others.
         """
         slots = self.pattern.slots[len(self.energies) :]
         for load, places in zip(self.differentiable_loads, slots, strict=False):
             if isinstance(load, IncrementLoad):
-                load.add_derivatives(t, (q, q) if ends is None else ends, v, Factors(by_q, by_v, secant), places, out)
+                of_slip, by_slip = (v, by_v) if slip is None else slip
+                both = (q, q) if ends is None else ends
+                load.add_derivatives(t, both, of_slip, Factors(by_q, by_slip, secant), places, out)
                 continue
             if isinstance(load, LoopedLoad):
                 load.add_derivatives(t, q, v, by_q, by_v, places, out)
@@ -300,14 +305,15 @@ class System(Masses):
     def joint_reactions(self, state: State) -> dict[str, JointReaction]:
         """Return force and moment of each joint on its first body at a state, by name.
 
-        They are those of the state itself, for which all conditions of joints stay satisfied; of an equilibrium they
-        are in balance with all other forces.
+        They are those of the state itself, for which all conditions of joints stay satisfied; of an equilibrium,
+        without velocities and accelerations, they are in balance with all other forces.
         """
         if not self.joints or self.frames is None:
             return {}
         force = self.force(state.t, state.q, state.v, internal=state.internal)
         a = self._accelerations_of_frames(state.t, force, state.q, state.v)
-        return self.joints.at(state.t).reactions(self, state.q, state.v, a)
+        at_rest = not (state.v.any() or state.a.any())
+        return self.joints.at(state.t).reactions(self, state.q, state.v, a, at_rest)
 
     def _accelerations_of_frames(self, t: float, force: Array, q: Array, v: Array) -> Array:
         """Return the accelerations [n, 3] of a system with frames, but for what joints change."""
@@ -361,6 +367,7 @@ class System(Masses):
             total_column("total"),
             *MOMENTA,
             *reported.values(),
+            *(column for name, part in self.inelastic.items() for column in part.columns(name)),
             *(column for name, joint in self.joints.items() for column in joint.columns(name)),
         )
 
@@ -380,6 +387,8 @@ class System(Masses):
         """
         parts = {name: part for name, part in self.energies.items() if part.columns}
         found = self.reports_of({name: part.observed(state, gradient(part, state)) for name, part in parts.items()})
+        for name, part in self.inelastic.items():
+            found |= part.observed(name, state.internal[name]) if part.columns(name) else {}
         for name, reaction in self.joint_reactions(state).items():
             found |= self.joints[name].observed(name, state.q, reaction)
         return found

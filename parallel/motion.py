@@ -346,6 +346,10 @@ def with_cutbacks(integrator: Integrator, ranks: Ranks) -> InParts | Stages:
         If it cannot.
     """
     if isinstance(integrator, Stages):
+        if integrator.events:
+            raise InvalidSystem(
+                f"events, as '{integrator.events[0].name}', are not looked for on several ranks; run it on one."
+            )
         stages = [replace(stage, integrator=with_cutbacks(stage.integrator, ranks)) for stage in integrator.stages]
         return replace(integrator, stages=stages)
     return InParts(integrator, ranks)  # pyright: ignore[reportArgumentType]

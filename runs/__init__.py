@@ -5,6 +5,7 @@ from symplex.base.lazy import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        ".buckling": ("BucklingFound", "find_buckling", "save_buckling"),
         ".conservation_report": ("Conservation", "conservation"),
         ".export": ("export_result",),
         ".history": ("read_history",),

@@ -1,6 +1,9 @@
 """A run in a results folder: what it was computed from, what it keeps, and what it shows."""
 
 # Made by tests/write_stubs.py.
+from symplex.runs.buckling import BucklingFound as BucklingFound
+from symplex.runs.buckling import find_buckling as find_buckling
+from symplex.runs.buckling import save_buckling as save_buckling
 from symplex.runs.conservation_report import Conservation as Conservation
 from symplex.runs.conservation_report import conservation as conservation
 from symplex.runs.export import export_result as export_result

@@ -42,6 +42,8 @@ def default_folder(scenario: Scenario) -> Path:
 def goes_beyond(scenario: Scenario, finished: Mapping[str, Any]) -> bool:
     """Return whether a scenario goes on beyond the end of a finished run of it, by ``run.until``."""
     end, reached = float(scenario.times[-1]), finished.get("t_end")
+    if finished.get("stopped_by"):
+        return False
     if not isinstance(reached, int | float):
         return False
     if end < reached:

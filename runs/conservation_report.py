@@ -163,10 +163,18 @@ def _expected(motion: Motion, state: State, end: float) -> list[Expected]:
 
 def expected_of(problem: Problem) -> list[Expected]:
     """Return what each part of a run can keep."""
-    return [
+    found = [
         Expected.of(stage.system, stage.integrator, problem.state, leg.start, leg.end, stage.name)
         for leg, stage in zip(problem.scenario.timeline.legs, problem.stages, strict=True)
     ]
+    method = problem.integrator
+    if not (isinstance(method, Stages) and method.events):
+        return found
+    # What begins at a condition may act in any of them.
+    later = {stage.system: stage for stage in method.every_stage[len(method.stages) :]}
+    end = problem.scenario.times[-1]
+    others = [Expected.of(s.system, s.integrator, problem.state, 0.0, float(end)) for s in later.values()]
+    return [one.with_changes_of(others) for one in found]
 
 
 def trajectory_history(trajectory: Trajectory) -> History:

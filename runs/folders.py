@@ -22,6 +22,7 @@ MANIFEST, LOCK = "manifest.json", ".lock"
 WHAT_IS_OF = {
     "run": "a run",
     "modes": "the modes of a scenario",
+    "buckling": "the buckling of a scenario",
     "response": "the response of a scenario",
     "study": "a study",
     "comparison": "a comparison of two results",

@@ -12,7 +12,7 @@ from symplex.fem.measures.anchors import Anchors
 from symplex.fem.outputs.forces import Acting
 from symplex.fem.system import State
 from symplex.meshes.series.series import Block
-from symplex.runs.parts import BarsPart, Parts
+from symplex.runs.parts import SKIN, BarsPart, Parts
 from symplex.runs.shapes import block_of, surface_of
 from symplex.scenario.scenario import Problem
 
@@ -74,7 +74,9 @@ class Shown:
             add(name, body.mesh.points, body.mesh.cells, _weights(np.ones((len(own), 1)), own[:, None], n))
         for part in self.parts:
             if (one := part.drawn()) is not None:
-                add(part.name, one.points, one.cells, _weights(one.weights, one.nodes, n))
+                own = rigid_sets.drawn_points_of(part.name.removesuffix(SKIN)) if part.name.endswith(SKIN) else None
+                nodes, parts = (one.nodes, one.weights) if own is None else (own[:, None], np.ones((len(own), 1)))
+                add(part.name, one.points, one.cells, _weights(parts, nodes, n))
         self.points, self._follow = np.concatenate(drawn), sp.csr_array(sp.vstack(follow))
 
     def at_points(self, values: Array) -> Array:

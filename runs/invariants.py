@@ -7,7 +7,7 @@ of round-off (see docs/conservation-report.md), and what comes of both in words.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -73,6 +73,16 @@ class Expected:
     name: str = ""
     start: float = -np.inf
     end: float = np.inf
+
+    def with_changes_of(self, others: Sequence[Expected]) -> Expected:
+        """Return the same for a part in which what acts in others may begin to act, or end."""
+        changed: dict[str, dict[str, None]] = {}
+        for other in (self, *others):
+            for one in other.momenta:
+                changed.setdefault(one.name, {}).update(dict.fromkeys(one.changed_by))
+        momenta = tuple(replace(one, changed_by=tuple(changed[one.name])) for one in self.momenta)
+        conserves = set(self.conserves).intersection(*(other.conserves for other in others))
+        return replace(self, momenta=momenta, conserves=tuple(sorted(conserves)))
 
     @classmethod
     def of(

@@ -42,12 +42,9 @@ class Linearised(NamedTuple):
         return known | {"t": self.state.t, "notes": self.notes}
 
 
-def linearised(scenario: Scenario, at: str | float = "start", framed: bool = True) -> Linearised:
-    """Return the system and the state of a scenario at its start, or at a time in s, to which it is computed.
-
-    Rigid bodies are frames, or kept rigid by energies, for what takes no frames.
-    """
-    problem = scenario.build(framed=framed)
+def linearised(scenario: Scenario, at: str | float = "start") -> Linearised:
+    """Return the system and the state of a scenario at its start, or at a time in s, to which it is computed."""
+    problem = scenario.build()
     if problem.n_rods:
         raise ScenarioError(
             f"{scenario.path.name}: [[rod]]: small motions know no rigid rods; hold the lengths by a stiff [[spring]]."
@@ -82,6 +79,8 @@ def _later(problem: Problem, at: str | float) -> tuple[System, State]:
         raise OutputError(f"--at is {t:g} s, but the run is from 0 to {end:g} s.")
     motion = problem.integrator.start(problem.system, problem.state)
     state = motion.advance(t)
+    if motion.happened:
+        return motion.system, state
     return next((stage.system for stage in problem.stages if t <= stage.end), problem.system), state
 
 

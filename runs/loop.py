@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, final
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 from symplex.base.checkpoint import Checkpoint
 from symplex.base.version import VERSION
 from symplex.errors import InvalidSystem, OutputError, ScenarioError
+from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
 from symplex.parallel.ranks import Ranks
 from symplex.runs.beginning import device_of, divided, too_early
@@ -62,14 +63,16 @@ class Run:
         processes: DrawingProcesses | None,
         reporters: Sequence[Reporter] = (),
     ):
+        problem = problem.of_run()
         self._problem, self._folder, self._clock, self._shown = problem, folder, clock, shown
         self._opened, self._ranks, self._processes = opened, ranks, processes
         self._integrator = problem.integrator if ranks is None else divided(problem, ranks)
         self._checkpoints = CheckpointsOfRun(folder.checkpoint, ranks)
         self._samples = SamplesOfRun(problem, folder, opened, ranks, self._checkpoints, shown, reporters)
-        self._times = problem.scenario.times
         self._inputs = inputs_of(problem)
         self._saved = perf_counter()  # the time of the last checkpoint
+        self._happened: Mapping[str, float] = {}  # events, and the one that has ended the run
+        self._stopped = ""
         self._started: tuple[Motion, State] | None = None
         self._resumed: tuple[Motion, int] | None = None
 
@@ -90,11 +93,14 @@ class Run:
         with self._clock.part("prepare"):
             refuse_changed_files(checkpoint.inputs, self._inputs, self._folder.path)
             self._inputs = {**checkpoint.inputs, **self._inputs}  # the run that it starts from may be gone
+            motion = self._set_in_motion(lambda method, system: method.resume(system, checkpoint.motion))
+            self._happened, self._stopped = motion.happened, motion.stopped
+            if motion.happened:
+                self._problem.follow(motion.happened)
             if checkpoint.sample >= len(self._times):
                 past = read_history(self._folder.history)["t"]
                 raise OutputError(too_early(self._problem.scenario, float(past[-1])))
             self._clock.before = checkpoint.wall_time
-            motion = self._set_in_motion(lambda method, system: method.resume(system, checkpoint.motion))
             self._samples.resume(checkpoint, motion)
             self._shown.say(f"resuming at t = {float(self._times[checkpoint.sample]):.6g} s")
             self._resumed = motion, checkpoint.sample
@@ -104,16 +110,23 @@ class Run:
         try:
             with self._clock.part("prepare"):
                 motion, first = self._resumed or self._begun()
-            last = len(self._times) - 1
-            for k in range(first + 1, last + 1):
+            self._note_events(motion)
+            k = first
+            while k < len(self._times) - 1 and not motion.stopped:
+                k += 1
                 self._approach(k, motion, stop)
+                self._note_events(motion)
+                if k == len(self._times):
+                    self._save(k - 1, motion)
+                    break  # it has ended at the sample before
                 with self._clock.part("stepping"):
                     state = self._advanced(motion, k)
                 with self._clock.part("output"), stop.noted():
                     self._record(k, state, motion)
-                    if k == last or self._is_due or stop.signal:
+                    last = k == len(self._times) - 1
+                    if last or self._is_due or stop.signal:
                         self._save(k, motion)
-                if k < last:
+                if not last:
                     stop.raise_if_asked()
         finally:
             self._opened.close()
@@ -160,6 +173,11 @@ class Run:
         while not reached:
             with self._clock.part("stepping"):
                 reached = motion.approach(float(self._times[k]), _LOOK)
+            if len(motion.happened) > len(self._happened):
+                self._note_events(motion)
+                # There is a sample at an event now, unless that before it was at this time already.
+                reached = motion.stopped != "" or float(self._times[k]) <= max(motion.happened.values())
+                continue
             if not reached and (self._is_due or stop.signal):
                 with self._clock.part("output"), stop.noted():
                     self._save(k - 1, motion)
@@ -172,6 +190,19 @@ class Run:
         except ReporterFailed:
             self._save(k - 1, motion)
             raise
+
+    @property
+    def _times(self) -> Array:
+        """The times in s of the samples, which conditions change."""
+        return self._problem.scenario.times
+
+    def _note_events(self, motion: Motion) -> None:
+        """Show which events have happened since the last time; there are samples at their times then."""
+        if len(motion.happened) > len(self._happened):
+            self._problem.follow(motion.happened)
+        for name, t in list(motion.happened.items())[len(self._happened) :]:
+            self._shown.say(f"t = {t:.9g} s: '{name}' holds{', which ends the run' if name == motion.stopped else ''}")
+        self._happened, self._stopped = motion.happened, motion.stopped
 
     @property
     def _is_due(self) -> bool:
@@ -188,6 +219,12 @@ class Run:
     def _summarize(self, status: str, reason: str) -> dict[str, Any]:
         summary = summarize(self._problem, self._folder, self._clock, status, reason, self._samples.statistics)
         summary["inputs"] = self._inputs
+        if self._happened:
+            summary["events"] = [{"name": name, "t": t} for name, t in self._happened.items()]
+        if self._stopped:
+            summary["stopped_by"] = self._stopped
+            if status == "finished":
+                summary["reason"] = f"'{self._stopped}' held at t = {self._happened[self._stopped]:.9g} s"
         if self._ranks is not None:
             summary["ranks"] = self._ranks.size
         if device := device_of(self._problem.scenario):

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
@@ -20,15 +19,11 @@ from symplex.fem.energies.energy import Array
 from symplex.fem.outputs.field_probes import NodalProbe
 from symplex.fem.structures.frames import nodes_and_degrees
 from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
-from symplex.meshes.pictures.film import render_film
 from symplex.meshes.pictures.packages import pictures_if_possible
-from symplex.meshes.pictures.render import render_snapshots
-from symplex.meshes.series.series import open_series, read_series
 from symplex.runs.folders import Folder
-from symplex.runs.frames import Shown
 from symplex.runs.harmonic_amplitudes import swings
 from symplex.runs.linearised import Linearised, linearised
-from symplex.runs.pictures import upright
+from symplex.runs.mode_shapes import ModeShapes
 from symplex.runs.progress import si
 from symplex.runs.study import Study, report_about
 from symplex.runs.tables import aligned, table
@@ -40,13 +35,9 @@ from symplex.time.modes.natural import Modes, natural_modes
 from symplex.time.modes.quadratic import ComplexArray, ComplexModes, complex_modes
 from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.solvers.linear import LinearOfModes
-from symplex.time.solvers.nodal_coordinates import NodalCoordinates
 
 Film = Literal["none", "gif", "mp4"]
 
-_SWING = 0.08  # of the size of the bodies, how far shapes are drawn
-_PHASES = 24  # of a film, over one period
-_DRAWN = 12  # modes at most that the picture has
 _ROUNDING = 1e-9  # a ratio of damping that is none
 ARTIFICIAL = "artificial"  # the kind of modes that rigid bodies do not have
 
@@ -165,13 +156,8 @@ def find_modes(
         If the scenario is not valid, its state is not found, or its modes are not.
     """
     about = linearised(scenario, at)
-    if about.system.frames and (damped or SmallMotions(about.system, about.state).is_gyroscopic):
-        about = linearised(scenario, at, framed=False)  # which complex modes do not take yet
-    if (frames := about.system.frames) is not None:  # of which few coordinates may be all
-        if about.system.joints:
-            most = FramedMotions(SmallMotions(about.system, about.state)).n_moving
-        else:
-            most = int(np.count_nonzero(~NodalCoordinates(about.system, frames).system.fixed))
+    if about.system.frames:  # of which few coordinates may be all
+        most = FramedMotions(SmallMotions(about.system, about.state)).n_moving
         if number > most:
             about.notes.append(f"there are no more than {most} modes")
         number = min(number, most)
@@ -238,7 +224,9 @@ def save_modes(
     columns, rows = table_of(found)
     folder = Folder.begun(output, "modes", found.about.problem.scenario.text, overwrite)
     folder.write_table("modes", columns, rows)
-    shapes = _Shapes(found)
+    parts = found.natural if found.complex is None else found.complex
+    labels = [f"{k + 1}: {_hertz(frequency)}" for k, frequency in enumerate(parts.frequencies)]
+    shapes = ModeShapes(found.about, parts.shapes, labels, parts.frequencies)
     shapes.write(folder.file("modes.vtkhdf", "shapes"))
     if pictures or film != "none":
         with pictures_if_possible(say):
@@ -345,77 +333,6 @@ def _ratio(ratio: float) -> str:
 
 def _part(part: float) -> str:
     return f"{100.0 * part:.2f} %" if part > 5e-5 else "–"
-
-
-class _Shapes:
-    """The shapes of modes as motions that can be drawn."""
-
-    def __init__(self, found: ModesFound):
-        about = found.about
-        self._found, self._drawn = found, Shown(about.problem)
-        self._q = about.state.q
-        self._rest = self._drawn.displacement(self._q)
-        shapes = found.natural.shapes if found.complex is None else found.complex.shapes
-        self.frequencies = found.natural.frequencies if found.complex is None else found.complex.frequencies
-        self.number = len(shapes)
-        # Of what is drawn: rigid bodies are nodes that nobody sees.
-        self._moved = [self._at_points(shape) for shape in shapes]
-        points = self._drawn.points
-        self._size = _SWING * float(np.linalg.norm(np.ptp(points, axis=0)))
-
-    def _at_points(self, shape: Array | ComplexArray) -> ComplexArray:
-        """Return what a shape is at the points that are drawn, by its largest displacement."""
-        parts = [
-            self._drawn.displacement(self._q + part) - self._rest for part in (np.real(shape), np.imag(shape) + 0.0)
-        ]
-        moved = parts[0] + 1j * parts[1]
-        largest = np.sqrt((np.abs(moved) ** 2).sum(axis=1)).max()
-        return np.asarray(moved / (largest or 1.0), complex)
-
-    def write(self, path: Path) -> None:
-        """Write a series with a frame for each mode, at the time of its number."""
-        with open_series(path, self._drawn.points, self._drawn.blocks) as series:
-            for k, moved in enumerate(self._moved):
-                self._append(series, k + 1.0, moved, 1.0)
-
-    def _append(self, series, t: float, moved: ComplexArray, phase: complex) -> None:
-        shape = np.real(moved * phase)
-        fields = {"shape": shape, "amplitude": np.sqrt((np.abs(moved) ** 2).sum(axis=1))}
-        if self._found.complex is not None:
-            fields["shape_quarter_later"] = np.real(moved * phase * 1j)
-        series.append(t, self._rest + self._size * shape, fields)
-
-    def draw(self, path: Path, picture: Path) -> None:
-        """Draw the first modes side by side."""
-        series = read_series(path)
-        some = min(self.number, _DRAWN)
-        labels = [f"{k + 1}: {_hertz(self.frequencies[k])}" for k in range(self.number)]
-        render_snapshots(
-            series,
-            picture,
-            times=[float(k + 1) for k in range(some)],
-            field="amplitude",
-            view=upright(None, self._found.about.problem.scenario),
-            labels=labels,
-        )
-
-    def film(self, k: int, path: Path) -> Path:
-        """Draw one period of a mode, and return the file."""
-        frequency = abs(float(self.frequencies[k])) or 1.0
-        with TemporaryDirectory() as folder:
-            file = Path(folder) / "mode.vtkhdf"
-            with open_series(file, self._drawn.points, self._drawn.blocks) as series:
-                for i in range(_PHASES):
-                    self._append(
-                        series, i / _PHASES / frequency, self._moved[k], np.exp(2j * np.pi * (i / _PHASES + 0.25))
-                    )
-            return render_film(
-                read_series(file),
-                path,
-                field="amplitude",
-                view=upright(None, self._found.about.problem.scenario),
-                fps=_PHASES,
-            )
 
 
 def _hertz(frequency: float) -> str:

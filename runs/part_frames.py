@@ -86,7 +86,7 @@ class FramesOfPart:
         system = System(part.mass, energies, dim=points.shape[1], fixed=part.fixed)
         masses = {name: np.flatnonzero(nodes[:own] == node) for name, node in point_masses.items()}
         here = {name: int(found[0]) for name, found in masses.items() if len(found)}
-        parts = Parts.of_system(scenario.tables, system, here, Riders([], {}, len(points), framed=False))
+        parts = Parts.of_system(scenario.tables, system, here, Riders([], {}, len(points), framed=False, skins={}))
         self._shown, self._requested = _ShownPart(points, parts), scenario.tables.output.fields
         cells, at, self._counts = self._cells(around, first)
         rows = [some.ravel() for kinds in cells.values() for some in kinds.values()]

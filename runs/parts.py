@@ -12,24 +12,31 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.columns import Column, Kind, components, vector_columns
-from symplex.base.fields import OF_BEAMS, OF_SHELLS, OF_SOLIDS
+from symplex.base.fields import GONE, OF_BEAMS, OF_BONDS, OF_SHELLS, OF_SOLIDS, PLACES_OF_SHELLS
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
+from symplex.fem.couplings.cohesive import CohesiveFaces
+from symplex.fem.couplings.interpolated_bars import InterpolatedBars, springs_of
+from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
+from symplex.fem.measures.inelastic_bars import InelasticBars
+from symplex.fem.measures.separation import BreakingBar
 from symplex.fem.outputs.forces import Acting
 from symplex.fem.outputs.solid_fields import SolidFields
-from symplex.fem.solids.plastic import Plastic, solids_in
+from symplex.fem.solids.eroding import Eroding
+from symplex.fem.solids.plastic import Flowing, solids_in
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.structures.outlines import skin_of
+from symplex.fem.structures.yielding import YieldingBar
 from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh
+from symplex.meshes.shape_functions import SHAPE_FUNCTIONS
 from symplex.runs.progress import si
 from symplex.runs.report import elements
 from symplex.scenario.beams import Beam
@@ -40,12 +47,12 @@ from symplex.scenario.shells import Shell
 from symplex.scenario.tables import Tables
 from symplex.scenario.viscous import overstress_name
 
+_FACES = ("triangle", "quad", "triangle6", "quad8", "quad9")
 _NOISE = 1e-9  # lengths and forces that are rounding
 SKIN = ".skin"  # ends the names of blocks that are surfaces of beams and shells
 NODAL = "nodal_"  # begins the names of fields that are averaged at nodes
 _NONE: Mapping[str, Beam] = MappingProxyType({})
 _NO_SHELLS: Mapping[str, Shell] = MappingProxyType({})
-_OF_SHELLS = dict(zip(OF_SHELLS, (slice(0, 3), slice(3, 6), 6, 7), strict=True))  # of eight numbers
 _TOLD: tuple[tuple[str, str, Kind], ...] = (
     ("position", "m", "length"),
     ("velocity", "m/s", "other"),
@@ -154,11 +161,26 @@ class BodyPart(Part):
         return joined_values(self.solids, values)
 
     def field(self, name: str, state: State, parts: Parts) -> Array | None:
-        """Return a quantity of stress or strain."""
+        """Return a quantity of stress or strain, or, where some may go, which elements are gone."""
+        if name == GONE:
+            return self._gone(state, parts.eroding)
         if name not in OF_SOLIDS:
             return None
         fields = parts.solid_fields
         return self.joined({key: fields.of_elements(name, state, key) for key in self.solids})
+
+    def _gone(self, state: State, eroding: Mapping[str, Eroding]) -> Array | None:
+        """Return 1 for each element that is gone, 0 for others; None if none of the body may go."""
+        if not eroding.keys() & self.solids.keys():
+            return None
+        return self.joined(
+            {
+                key: eroding[key].gone(state.internal[key]).astype(float)
+                if key in eroding
+                else np.zeros(len(solid.nodes))
+                for key, solid in self.solids.items()
+            }
+        )
 
     @property
     def elements(self) -> dict[str, int]:
@@ -177,11 +199,18 @@ class BodyPart(Part):
 
 @final
 class BarsPart(Part):
-    """A truss, or springs: along lines between nodes, or from nodes to a point."""
+    """A truss, or springs: along lines between nodes, or from nodes to a point; some yield or break."""
 
-    def __init__(self, name: str, bars: Bars | Anchors, *, is_truss: bool):
+    def __init__(
+        self,
+        name: str,
+        bars: Bars | Anchors | InelasticBars | InterpolatedBars,
+        *,
+        is_truss: bool,
+        rest: Array | None = None,
+    ):
         super().__init__(name)
-        self.bars, self._is_truss = bars, is_truss
+        self.bars, self._is_truss, self._rest = bars, is_truss, rest
 
     @property
     def energies(self) -> tuple[str, ...]:
@@ -191,10 +220,21 @@ class BarsPart(Part):
     @property
     def cells(self) -> Mapping[str, IntArray]:
         """Its lines, where both ends are nodes."""
-        return {"line": self.bars.nodes} if isinstance(self.bars, Bars) else {}
+        return {} if isinstance(self.bars, Anchors) else {"line": self.bars.nodes}
+
+    def drawn(self) -> Drawn | None:
+        """Return lines between the points that springs join, where these are no nodes."""
+        if not isinstance(self.bars, InterpolatedBars) or self._rest is None:
+            return None
+        fixed, lines, nodes, weights = self.bars.ends()
+        places = np.einsum("pk,pki->pi", weights, self._rest[nodes])
+        places[len(places) - len(fixed) :] += fixed
+        return Drawn(places, {"line": lines}, nodes, weights)
 
     def field(self, name: str, state: State, parts: Parts) -> Array | None:
-        """Return axial forces."""
+        """Return axial forces, and what bars that yield or break show."""
+        if isinstance(self.bars, InelasticBars):
+            return self.bars.fields(state.q, state.internal[self.name]).get(name)
         return self.bars.tensions(state.q) if name == "axial_force" else None
 
     @property
@@ -205,7 +245,8 @@ class BarsPart(Part):
     def describe(self, mesh: Mesh, q: Array, system: System) -> list[tuple[str, str]]:
         """Return number, lengths and forces: of a truss as it is drawn, of springs at the start."""
         x = mesh.points if self._is_truss else q
-        of, reported = _range(self.bars.lengths(x), "m"), _forces(self.bars, x)
+        bars = self.bars.frozen(self.bars.initial()) if isinstance(self.bars, InelasticBars) else self.bars
+        of, reported = _range(bars.lengths(x), "m"), _forces(bars, x) + _history(self.bars)
         if self._is_truss:
             return [
                 (
@@ -214,6 +255,42 @@ class BarsPart(Part):
                 )
             ]
         return [(f"spring '{self.name}'", f"{len(self.bars.nodes):,} of {of}, {reported}")]
+
+
+@final
+class BondsPart(Part):
+    """Cohesive bonds between faces, drawn on those of the first body."""
+
+    def __init__(self, name: str, bonds: CohesiveFaces):
+        super().__init__(name)
+        self._bonds = bonds
+        half = bonds.nodes.shape[1] // 2
+        self._kind = next(
+            kind for kind, shape in SHAPE_FUNCTIONS.items() if kind in _FACES and len(shape.nodes) == half
+        )
+
+    @property
+    def energies(self) -> tuple[str, ...]:
+        """Its name."""
+        return (self.name,)
+
+    @property
+    def cells(self) -> Mapping[str, IntArray]:
+        """The faces of the first body."""
+        return {self._kind: self._bonds.nodes[:, : self._bonds.nodes.shape[1] // 2]}
+
+    def field(self, name: str, state: State, parts: Parts) -> Array | None:
+        """Return damage or opening."""
+        if name not in OF_BONDS:
+            return None
+        return self._bonds.fields(state.q, state.internal[self.name])[name]
+
+    def describe(self, mesh: Mesh, q: Array, system: System) -> list[tuple[str, str]]:
+        """Return number, area and law."""
+        bonds = self._bonds
+        area, law = bonds.areas.sum(), bonds.law
+        about = f"strength {si(law.strength, 'Pa')}, fracture energy {law.fracture_energy * area:.4g} J in all"
+        return [(f"cohesive '{self.name}'", f"{len(bonds.nodes):,} faces, {area:.4g} m², {about}")]
 
 
 @final
@@ -304,10 +381,10 @@ class ShellPart(Part):
 
     def field(self, name: str, state: State, parts: Parts) -> Array | None:
         """Return forces or moments in the middle of elements."""
-        if name not in _OF_SHELLS:
+        if name not in PLACES_OF_SHELLS:
             return None
         found = self.shell.of_elements(self.shell.structure.section_forces(self.shell.own(state.q)))
-        return found[:, _OF_SHELLS[name]]
+        return found[:, PLACES_OF_SHELLS[name]]
 
     @property
     def elements(self) -> dict[str, int]:
@@ -318,14 +395,15 @@ class ShellPart(Part):
         """Return size, elements, thickness and mass."""
         structure = self.shell.structure
         size = " × ".join(f"{length:.4g}" for length in np.ptp(structure.frames.centers(structure.points), axis=0))
-        thick = si(self.shell.table.properties().thickness, "m")
+        sizes = [one.thickness for one in self.shell.table.properties()]
+        thick = " to ".join(si(size, "m") for size in dict.fromkeys([min(sizes), max(sizes)]))
         of = f"{elements({'': self.elements})}, {thick} thick, {structure.mass.sum():.6g} kg"
         return [(f"shell '{self.name}'", f"{size} m, {of}")]
 
 
 @final
 class ShellSkinPart(Part):
-    """The surface of smooth shells, both sides and the edges, with the fields of their elements."""
+    """The surface of shells, both sides and the edges, with the fields of their elements."""
 
     def __init__(self, of: ShellPart):
         super().__init__(f"{of.name}{SKIN}")
@@ -333,17 +411,8 @@ class ShellSkinPart(Part):
 
     @cached_property
     def _elements(self) -> IntArray:
-        """The element of each triangle: the one with all of its nodes, which on walls are those of a free edge."""
-        nodes, n = self._shell.structure.skin()[1] // 2, len(self._shell.structure.frames)
-        corners = [(int(row), int(node)) for row, three in enumerate(nodes) for node in {*three.tolist()}]
-        elements = [rows.tolist() for rows in self._shell.cells.values()]
-        of = [(k, node) for k, cell in enumerate(cell for rows in elements for cell in rows) for node in cell]
-        triangles, incidence = _incidence(corners, len(nodes), n), _incidence(of, of[-1][0] + 1, n)
-        shared = sp.coo_array(triangles @ incidence.T)
-        whole = shared.data == triangles.sum(axis=1)[shared.coords[0]]
-        found = np.zeros(len(nodes), np.int32)
-        found[shared.coords[0][whole]] = shared.coords[1][whole]
-        return found
+        """The element of each triangle, in the order of the cells of the shell."""
+        return np.argsort(self._shell.numbers)[self._shell.structure.skin_elements()].astype(np.int32)
 
     def field(self, name: str, state: State, parts: Parts) -> Array | None:
         """Return what each triangle has of its element."""
@@ -353,11 +422,9 @@ class ShellSkinPart(Part):
     def drawn(self) -> Drawn:
         """Return its points and triangles."""
         weights, triangles = self._shell.structure.skin()
-        columns = weights.indices.reshape(-1, 2) + np.int32(self._shell.first)
+        nodes, parts = Interpolation(weights).stencils(np.arange(len(weights.indptr) - 1, dtype=np.int32)[:, None])
         points = np.asarray(weights @ self._shell.structure.points)
-        return Drawn(
-            points, {"triangle": triangles}, columns.astype(np.int32), np.asarray(weights.data, float).reshape(-1, 2)
-        )
+        return Drawn(points, {"triangle": triangles}, nodes + np.int32(self._shell.first), parts[:, 0])
 
 
 @final
@@ -436,7 +503,9 @@ class Parts(Sequence[Part]):
         """Return the parts of a problem."""
         tables, rigid_sets = problem.scenario.tables, problem.rigid_sets
         masses = {one.name: int(problem.mesh.nodes_of(one.name)[0]) for one in tables.point_mass if one.has_nodes}
-        return cls.of_system(tables, problem.system, masses, rigid_sets, problem.beams, problem.shells)
+        return cls.of_system(
+            tables, problem.system, masses, rigid_sets, problem.beams, problem.shells, problem.mesh.points
+        )
 
     @classmethod
     def of_system(
@@ -447,26 +516,33 @@ class Parts(Sequence[Part]):
         rigid_sets: Riders,
         beams: Mapping[str, Beam] = _NONE,
         shells: Mapping[str, Shell] = _NO_SHELLS,
+        rest: Array | None = None,
     ) -> Parts:
-        """Return the parts of a system that has the energies of some tables, and nodes of point masses by name."""
+        """Return the parts of a system that has the energies of some tables, and nodes of point masses by name.
+
+        Springs between nodes of beams and shells are drawn from their positions at rest.
+        """
         lines = [BeamPart(beam) for beam in beams.values()]
         faces = [ShellPart(shell) for shell in shells.values()]
         solids = parts_by_body([body.name for body in tables.body], solids_in(system.energies, system.inelastic))
         trusses = {table.name for table in tables.truss}
-        named = {table.name: system.energies.get(table.name) for table in (*tables.truss, *tables.spring)}
+        every = {**system.inelastic, **system.energies}
+        named = {table.name: every.get(table.name) for table in (*tables.truss, *tables.spring)}
+        bonds = {table.name: system.inelastic.get(table.name) for table in tables.cohesive}
         bars = [
-            BarsPart(name, energy, is_truss=name in trusses)
+            BarsPart(name, springs, is_truss=name in trusses, rest=rest)
             for name, energy in named.items()
-            if isinstance(energy, Bars | Anchors)
+            if isinstance(springs := springs_of(energy) or energy, Bars | Anchors | InelasticBars | InterpolatedBars)
         ]
         listed = [
             *(RigidPart(name, rigid_set) for name, rigid_set in rigid_sets.rigid_sets.items()),
             *(BodyPart(name, some) for name, some in solids.items() if some),
             *(part for part in bars if part.cells),
+            *(BondsPart(name, part) for name, part in bonds.items() if isinstance(part, CohesiveFaces)),
             *lines,
             *(SkinPart(part) for part in lines),
             *faces,
-            *(ShellSkinPart(part) for part in faces if part.shell.structure.frames.is_rod.all()),
+            *(ShellSkinPart(part) for part in faces),
             *(PointPart(name, node) for name, node in masses.items()),
             *(part for part in bars if not part.cells),
         ]
@@ -504,12 +580,17 @@ class Parts(Sequence[Part]):
         """Return the requested fields of cells, by name and part."""
         found = {}
         of_solids = (name for name in requested if name in OF_SOLIDS and name != "von_mises")
-        names = ("von_mises", *of_solids, *OF_BEAMS, *OF_SHELLS)
+        names = ("von_mises", *of_solids, GONE, *OF_BONDS, *OF_BEAMS, *OF_SHELLS)
         for name in (name for name in names if name in requested):
             values = {part.name: part.field(name, state, self) for part in self}
             if there := {part: value for part, value in values.items() if value is not None}:
                 found[name] = there
         return found
+
+    @cached_property
+    def eroding(self) -> dict[str, Eroding]:
+        """The bodies' parts of which elements may go, by name."""
+        return {name: part for name, part in self._system.inelastic.items() if isinstance(part, Eroding)}
 
     def rotations(self, state: State, requested: Collection[str]) -> Iterator[tuple[str, Array]]:
         """Yield the rotation vectors [n, 3] in rad of nodes of beams and shells, if requested; zero at others."""
@@ -564,12 +645,6 @@ class Parts(Sequence[Part]):
         return {name: values for name, values in fields.items() if name in requested}
 
 
-def _incidence(pairs: Sequence[tuple[int, int]], rows: int, columns: int) -> sp.csr_array:
-    """Return the matrix [rows, columns] with 1 at pairs of a row and a column."""
-    i, j = np.array(pairs).T
-    return sp.csr_array((np.ones(len(pairs)), (i, j)), shape=(rows, columns))
-
-
 def _size(mesh: Mesh, name: str) -> str:
     return " × ".join(f"{length:.4g}" for length in np.ptp(mesh.points[mesh.nodes_of(name)], axis=0)) + " m"
 
@@ -579,7 +654,15 @@ def _range(values: Array, unit: str) -> str:
     return si(high, unit) if high - low <= _NOISE * abs(high) else f"{si(low, unit)} to {si(high, unit)}"
 
 
-def _forces(bars: Bars | Anchors, q: Array) -> str:
+def _history(bars: Bars | Anchors | InelasticBars | InterpolatedBars) -> str:
+    """Return at what bars yield or break, if they do."""
+    law = bars.law if isinstance(bars, InelasticBars) else None
+    if isinstance(law, YieldingBar):
+        return f", yields at {si(float(law.hardening.yield_stress(0.0)), 'Pa')}"
+    return f", breaks at {si(law.law.strength, 'N')}" if isinstance(law, BreakingBar) else ""
+
+
+def _forces(bars: Bars | Anchors | InterpolatedBars, q: Array) -> str:
     """Return the forces along bars, if there are any but rounding."""
     forces, lengths = bars.tensions(q), bars.lengths(q)
     stiffness = 4.0 * lengths**2 * bars.law.curvature(lengths**2) + 2.0 * bars.law.slope(lengths**2)  # d²φ/dl²
@@ -594,8 +677,9 @@ def _material(name: str, solid: Solid, system: System) -> str:
     moduli = f", E = {si(material.young, 'Pa')}, ν = {material.poisson:.3f}" if material.isotropic else ", fibres"
     waves = f"waves {material.wave_speed:.5g} m/s"
     flowing = system.inelastic.get(name)
-    if isinstance(flowing, Plastic):
-        moduli += f", yields at {si(float(flowing.hardening.yield_stress(0.0)), 'Pa')}"
+    if isinstance(flowing, Flowing):
+        limit = f", goes at a plastic strain of {flowing.failure_strain:g}" if isinstance(flowing, Eroding) else ""
+        moduli += f", yields at {si(float(flowing.hardening.yield_stress(0.0)), 'Pa')}{limit}"
     if isinstance(relaxing, Viscoelastic):
         # The overstress is deviatoric: λ + 2 μ of the law becomes λ + 2 μ + 4/3 Σ μ_i.
         at_once = sqrt(material.wave_speed**2 + 4.0 / 3.0 * relaxing.moduli.sum() / material.density)

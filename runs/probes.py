@@ -9,7 +9,6 @@ from time import perf_counter
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symplex.base.columns import Column
 from symplex.base.files import WAY_OUT
@@ -33,8 +32,8 @@ class ProbesOfRun(Reporter):
     """The probes of a run."""
 
     def __init__(self, problem: Problem, folder: RunFolder):
-        self._times = problem.scenario.times
-        self._probes = [_ProbeOfRun(built, folder, len(self._times)) for built in problem.probes]
+        self._scenario = problem.scenario
+        self._probes = [_ProbeOfRun(built, folder) for built in problem.probes]
         rates: dict[int, list[_ProbeOfRun]] = {}
         for probe in self._probes:
             if probe.can_wait:
@@ -46,7 +45,7 @@ class ProbesOfRun(Reporter):
     def check(self, folder: Path, kept: float) -> None:
         """Read all files up to a time in s, and find the events of then again."""
         for probe in self._probes:
-            probe.replay(self._times[self._times <= kept])
+            probe.replay(self._times_up_to(kept))
 
     def begin(self, folder: Path, kept: float | None) -> None:
         """Begin the files, or continue them without the rows after a time in s."""
@@ -54,8 +53,12 @@ class ProbesOfRun(Reporter):
             if kept is None:
                 probe.writer = open_probe(probe.path, probe.columns)
             else:
-                rows = int(probe.is_row[self._times <= kept].sum())
+                rows = len(range(0, len(self._times_up_to(kept)), probe.every))
                 probe.writer = resume_probe(probe.path, probe.columns, rows, kept)
+
+    def _times_up_to(self, kept: float) -> Array:
+        times = self._scenario.times
+        return times[times <= kept]
 
     def look(self, sample: Sample) -> None:
         """Look at a sample; an event keeps a frame of it."""
@@ -64,7 +67,8 @@ class ProbesOfRun(Reporter):
         due = [probe for probe in self._at_once if k % probe.every == 0]
         if not (waiting or due):
             return
-        seen = Observation(sample.motion.system, sample.state, sample.acting, sample.motion.constraint_forces)
+        motion = sample.motion
+        seen = Observation(motion.system, sample.state, sample.acting, motion.constraint_forces, motion.slip)
         for one in waiting:
             one.states.add(seen)
         sample.is_frame |= any([probe.look(k, seen) for probe in due])
@@ -139,13 +143,12 @@ class _Waiting:
 class _ProbeOfRun:
     """A probe with its file."""
 
-    def __init__(self, built: BuiltProbe, folder: RunFolder, n_times: int):
+    def __init__(self, built: BuiltProbe, folder: RunFolder):
         table = built.table
         self.name, self.every, self._parts = table.name, table.every, built.probes
         self.path = path_of_probe(folder.path, table.name, table.format)
         reported = [column for probe in built.probes for column in probe.columns]
         self.columns = {"t": Column("t", "s", "time")} | {column.name: column for column in reported}
-        self.is_row: NDArray[np.bool_] = np.arange(n_times) % table.every == 0
         self.writer: ProbeWriter | None = None
         self.brought: set[int] = set()  # samples whose event requests frames
         self._names = list(self.columns)
@@ -218,7 +221,7 @@ class _ProbeOfRun:
 
     def replay(self, times: Array) -> None:
         """Take the rows that the file has at the rows' times among these, as if they were looked at again."""
-        samples = np.flatnonzero(self.is_row[: len(times)])
+        samples = np.arange(0, len(times), self.every)
         past = read_probe(self.path)
         if list(past) != self._names:
             raise OutputError(

@@ -55,6 +55,7 @@ def _run_report(summary: Mapping[str, Any], folder: str | Path) -> str:
         ("peak strain energy", si(summary["peak_strain_energy"], "J", 4)),
     ]
     rows[4:4] = [_stage(stage) for stage in summary.get("stages", ())]
+    rows[4:4] = [(f"when '{event['name']}'", si(event["t"], "s", 9)) for event in summary.get("events", ())]
     for name, unit in summary.get("units", _UNITS).items():
         if name in summary and name not in _OF_HEAT:
             sampled = " (at the samples)" if name.startswith(("peak_", "least_")) else ""

@@ -26,8 +26,8 @@ from symplex.runs.progress import si
 from symplex.runs.study import Study, report_about
 from symplex.runs.tables import table
 from symplex.scenario.messages import place
-from symplex.scenario.response import Excitation, ProbePlace, ResponseTable, excitation
-from symplex.scenario.scenario import Scenario
+from symplex.scenario.response import Excitation, Place, ProbePlace, ResponseTable, excitation
+from symplex.scenario.scenario import Problem, Scenario
 from symplex.scenario.selections import nodes_in
 from symplex.time.modes.natural import Modes, natural_modes
 from symplex.time.modes.quadratic import ComplexArray
@@ -160,11 +160,12 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
         raise ScenarioError(
             f"{scenario.path.name}: there is no [response] table, which says at which frequencies and where."
         )
-    about = linearised(scenario, at, framed=False)
+    about = linearised(scenario, at)
     problem, tables = about.problem, scenario.tables
     try:
-        requested = {item.name: nodes_in(problem.mesh, item) for item in table.at if not isinstance(item, ProbePlace)}
-        excited = excitation(table, tables.load, tables.support, problem.mesh, about.state.q, about.state.t)
+        requested = {item.name: _nodes(problem, item) for item in table.at if not isinstance(item, ProbePlace)}
+        acting = about.system.loads
+        excited = excitation(table, tables.load, tables.support, problem.mesh, about.state, acting)
     except ScenarioError as error:
         raise ScenarioError(f"{scenario.path.name}: {place('response')}: {error}") from None
     modes = None if table.modes is None else natural_modes(about.system, about.state, table.modes)
@@ -196,6 +197,12 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
     for name, some_probes in probed.items():
         of_probes[name] = dict(islice(left, sum(len(probe.columns) for probe in some_probes)))
     return ResponseFound(about, frequencies, places, modes, of_probes)
+
+
+def _nodes(problem: Problem, item: Place) -> IntArray:
+    """Return the nodes of a place, of those of beams and shells their particles."""
+    framed = problem.beams.get(item.body) or problem.shells.get(item.body)
+    return nodes_in(problem.mesh, item) if framed is None else framed.nodes_in(problem.mesh, item.group, item.at)
 
 
 def _other_forces(about: Linearised, forces: Array, loss_factor: float, u: ComplexArray) -> ComplexArray:

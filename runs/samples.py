@@ -72,13 +72,18 @@ class SamplesOfRun:
     ):
         self._problem, self._folder, self._opened = problem, folder, opened
         self._checkpoints = checkpoints
-        self._times = problem.scenario.times
         self.probes = ProbesOfRun(problem, folder)
         self._frames = _Frames(problem, folder.series, self.probes, ranks, checkpoints)
         self._history = _History(problem, folder)
         drift = _Drift(problem, folder, self._history)
         # Frames and probes before the history: a row that is there has its frame.
-        reporters = [self._frames, self.probes, self._history, drift, _Progress(shown, float(self._times[-1]), drift)]
+        reporters = [
+            self._frames,
+            self.probes,
+            self._history,
+            drift,
+            _Progress(shown, float(problem.scenario.times[-1]), drift),
+        ]
         self._reporters: list[Reporter] = [*reporters, *given]
         self.statistics: Mapping[str, float] = {}
         self._background = Background(False)
@@ -97,7 +102,7 @@ class SamplesOfRun:
 
     def resume(self, checkpoint: Checkpoint, motion: Motion) -> None:
         """Begin all reporters after a sample, and cut what is later than a checkpoint."""
-        kept = float(self._times[checkpoint.sample])
+        kept = float(self._problem.scenario.times[checkpoint.sample])
         self._checkpoints.last = checkpoint.parts
         self._history.columns, self._rows = list(checkpoint.columns), self._history.of(motion)
         self._frames.motion = motion

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.quantities import (
     FilePath,
@@ -15,6 +17,7 @@ from symplex.base.quantities import (
     Quantity,
     Text,
     Triple,
+    check_name,
     nonzero,
     not_negative,
     number,
@@ -25,6 +28,7 @@ from symplex.base.quantities import (
 )
 from symplex.errors import ScenarioError
 from symplex.fem.actions import loads
+from symplex.fem.energies.energy import Array
 from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import group_in
@@ -34,23 +38,51 @@ if TYPE_CHECKING:
     from symplex.scenario.building import Builder
 
 SAME_TIME = 1e-9  # of a part of a run, by which two times may differ that are meant to be one
+_ON_PLANE = 1e-6  # of the size of a body, how near to a plane of symmetry a node is on it
 _LINES = ("line", "line3")  # of which the first two nodes are the ends
+
+
+def _time_or_name() -> Quantity:
+    """A time in s, or the name of a condition."""
+    time = not_negative("s")
+
+    def check(value: Any) -> float | str:
+        return check_name(value) if isinstance(value, str) else time.check(value)
+
+    return Quantity(check, "s", "number, or name of a `[[when]]`", time.range)
 
 
 class Timed(Entry):
     """What acts for a part of the run only: after the time ``from``, to the time ``until``.
 
     With ``until`` = 0 it acts in the static equilibrium of the start alone.
+
+    Attributes
+    ----------
+    begin_event, until_event : str, optional
+        The conditions at which it begins and ends to act, where these are given instead of times.
     """
 
+    begin_event: ClassVar[str | None] = None
+    until_event: ClassVar[str | None] = None
     begin: Annotated[
-        float, not_negative("s"), "Time from which it acts; its `history` counts from there.", Key("from")
+        float,
+        _time_or_name(),
+        "Time from which it acts, or the name of a `[[when]]`; its `history` counts from there.",
+        Key("from"),
     ] = 0.0
     until: Annotated[
-        float | None, not_negative("s"), "Time until which it acts; 0: in the equilibrium of `[start]` alone."
+        float | None,
+        _time_or_name(),
+        "Time until which it acts, or the name of a `[[when]]`; 0: in the equilibrium of `[start]` alone.",
     ] = None
 
     def _check_times(self) -> None:
+        # The names of conditions are kept apart, so that times are numbers.
+        if isinstance(self.begin, str):
+            self.__dict__.update(begin_event=self.begin, begin=0.0)
+        if isinstance(self.until, str):
+            self.__dict__.update(until_event=self.until, until=None)
         if self.until is not None and not (self.until > self.begin or self.until == self.begin == 0.0):
             raise ValueError(f"until must be after from = {self.begin:g} s, got {self.until:g} s")
 
@@ -59,8 +91,25 @@ class Timed(Entry):
         """Whether it acts in the equilibrium of the start alone."""
         return self.until == 0.0
 
+    def resolved(self, happened: Mapping[str, float]) -> Self | None:
+        """Return it with the times in s of the conditions that have held so far, or None if it is not to begin yet."""
+        begin, until = self.begin_event, self.until_event
+        if begin is None and (until is None or until not in happened):
+            return self
+        if begin is not None and begin not in happened:
+            return None
+        times = {} if begin is None else {"begin": happened[begin], "begin_event": None}
+        if until is not None and until in happened:
+            times |= {"until": happened[until], "until_event": None}
+        return self.replaced(**times)
+
     def acts(self, first: float, last: float) -> bool:
-        """Return whether it acts between two times in s, or at one; not if it does within rounding of these only."""
+        """Return whether it acts between two times in s, or at one; not if it does within rounding of these only.
+
+        What begins at a condition does not act yet; see `resolved`.
+        """
+        if self.begin_event is not None:
+            return False
         if first == last:
             return self.begin <= first and (self.until is None or first <= self.until)
         rounding = SAME_TIME * (last - first)
@@ -123,6 +172,18 @@ def _letters(empty: str) -> Quantity:
     return Quantity(check, "", "some letters of xyz", empty)
 
 
+def _plane(value: Any) -> tuple[str, float]:
+    """Return the axis across which a plane is, and where."""
+    axis, _, place = value.partition("=") if isinstance(value, str) else ("", "", "")
+    try:
+        at = float(place) if place.strip() else 0.0
+    except ValueError:
+        at = math.nan
+    if axis.strip() not in set("xyz") or not math.isfinite(at) or (isinstance(value, str) and value.endswith("=")):
+        raise ValueError(f"must be a plane across an axis, as 'x' or 'x=0.5' (m), got {shown(value)}")
+    return axis.strip(), at
+
+
 class Support(Timed):
     """Boundary condition: components of motion that nodes do not have, or that are given.
 
@@ -143,6 +204,12 @@ class Support(Timed):
         _letters('"" for none'),
         "Of nodes of beams and shells: rotations about these axes that are held. By default all if `components` "
         "is left out too, which is a clamp; else none, which is a hinge.",
+    ] = None
+    symmetry: Annotated[
+        tuple[str, float] | None,
+        Quantity(_plane, "m", 'text, `"x"` or `"x=0.5"`'),
+        "Plane of symmetry, `x = 0` or another one across an axis: holds the nodes of the body on it, at the start, "
+        "against displacements across it, and of beams and shells against rotations about axes in it.",
     ] = None
     displacement: Annotated[Triple | None, vector("m"), "From the start, times the `history`."] = None
     rotation: Annotated[Turn | None, "The nodes turn as one rigid body, times the `history`."] = None
@@ -166,6 +233,8 @@ class Support(Timed):
     @property
     def of_node(self) -> tuple[str, str]:
         """The displacements and the rotations of a node with a rotation that are held, in letters."""
+        if self.symmetry is not None:
+            return self.components, "".join(sorted(set("xyz") - set(self.components)))
         given = self.given_keys & {"components", "rotations"}
         components = self.components if "components" in given or not given else ""
         return components, "xyz" if not given else self.rotations or ""
@@ -177,7 +246,31 @@ class Support(Timed):
                 "moving supports", "it moves, which {kind} cannot follow; take another integrator, such as {others}."
             )
 
+    def on_plane(self, points: Array) -> NDArray[np.bool_]:
+        """Return which points [n, 3] in m are on the plane of symmetry; all if there is none.
+
+        Raises
+        ------
+        ScenarioError
+            If none is.
+        """
+        if self.symmetry is None:
+            return np.ones(len(points), bool)
+        axis, at = self.symmetry
+        across = points[:, "xyz".index(axis)]
+        found = np.abs(across - at) <= _ON_PLANE * float(np.ptp(points, axis=0).max(initial=0.0))
+        if not found.any():
+            raise ScenarioError(
+                f"symmetry: no node of '{self.body}' is on the plane {axis} = {at:g} m; its nodes are from "
+                f"{across.min():g} to {across.max():g} m."
+            )
+        return found
+
     def _check(self) -> None:
+        if self.symmetry is not None:
+            keys = ("group", "components", "rotations", *_MOTIONS, "history")
+            self.refuse_unused(*keys, goes_with="supports without symmetry, which says what is held")
+            self.__dict__["components"] = self.symmetry[0]  # as if it were given
         if self.history is None or self.history.kind != "table" or self.acceleration is not None:
             self.refuse_unused(
                 "interpolation", goes_with="a history of kind 'table' that multiplies a displacement or rotation"
@@ -192,7 +285,7 @@ class Support(Timed):
         self.refuse_unused("rotations", goes_with="supports at rest, and not with those that move")
         if self.name is None:
             raise ValueError("moves, so it needs a name, by which its work is reported")
-        if self.rotation is not None and self.begin > 0.0:
+        if self.rotation is not None and (self.begin > 0.0 or self.begin_event is not None):
             raise ValueError("with rotation turns what it holds at the start of the run, so from must be 0")
         stands = self.only_at_start and self.history is None and motion in ("displacement", "rotation")
         if (self.history is None) != (motion == "velocity") and not stands:

@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from symplex.base.quantities import ZERO, Text, Triple, between, listed, nonzero, numbers, positive, shown, vector
 from symplex.errors import ScenarioError
 from symplex.fem.energies.energy import IntArray
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.structures.beam import Beams, Formulation, beams
-from symplex.fem.structures.outlines import Outline
+from symplex.fem.structures.outlines import Outline, skin_of
 from symplex.fem.structures.sections import BeamProperties, Section
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.framed import Framed
+from symplex.scenario.framed import Framed, Viscous
 from symplex.scenario.table import Need, Table, one_of
 from symplex.scenario.trusses import LinesTable
 
@@ -37,6 +39,7 @@ _NEEDED = {
     "i": ("height", "width", "web", "flange"),
     None: ("area", "I1", "I2", "J"),
 }
+_DIGITS = 9  # of weights, by which points are the same
 _DIMENSIONS = ("height", "width", "thickness", "radius", "web", "flange", "area", "I1", "I2", "J", "k1", "k2")
 
 
@@ -230,8 +233,8 @@ class BeamTable(LinesTable):
             taken[rows] = k
         return [np.flatnonzero(taken == k).astype(np.int32) for k in range(len(self.parts))]
 
-    def structure(self, mesh: Mesh) -> Beams:
-        """Return the beams along the lines of a mesh.
+    def structure(self, mesh: Mesh, jointed: IntArray) -> Beams:
+        """Return the beams along the lines of a mesh; all of their nodes can have joints.
 
         Raises
         ------
@@ -263,6 +266,10 @@ class BeamTable(LinesTable):
         law = NeoHookean.from_young(material.young, material.poisson, material.density)
         return section.section().of(law)
 
+    def properties_of_parts(self) -> list[BeamProperties]:
+        """Return what its members have for each unit of their length, and then those of all parts."""
+        return [self._properties(part) for part in (None, *self.parts)]
+
     def outlines(self) -> list[Outline]:
         """Return what the section looks like, and then those of all parts."""
         return [self._outline(part) for part in (None, *self.parts)]
@@ -273,6 +280,26 @@ class BeamTable(LinesTable):
             return _alike(given.properties.axial, *given.properties.bending)
         section = given.section or self.section
         return section.outline() if section is not None else self._outline(None)
+
+    def skin(self, mesh: Mesh, structure: Beams) -> tuple[sp.csr_array, IntArray, IntArray]:
+        """Return weights [k, p] of points of its surface, triangles, and which point each of those drawn is.
+
+        Elements with one section that meet share the points there.
+        """
+        which = np.zeros(len(structure.lines), np.int32)
+        for k, rows in enumerate(self.members_of_parts(mesh), start=1):
+            which[rows] = k
+        skin = skin_of(structure, self.outlines(), which)
+        same = np.column_stack([skin.particles, np.round(skin.weights, _DIGITS)])
+        _, first, place = np.unique(same, axis=0, return_index=True, return_inverse=True)
+        particles, drawn = skin.particles[first], place.ravel().astype(np.int32)
+        indptr = np.arange(0, particles.size + 1, 4)
+        weights = sp.csr_array(
+            (skin.weights[first].ravel(), particles.ravel(), indptr), (len(first), len(structure.points))
+        )
+        quads = drawn[skin.quads]
+        triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+        return weights, triangles, drawn
 
     def add_stiffness(self, world: Builder) -> None:
         """Add their energy."""
@@ -293,6 +320,19 @@ class Beam(Framed):
     table: BeamTable
     structure: Beams
     members: Sequence[IntArray]
+
+    @property
+    def viscous(self) -> dict[str, Viscous]:
+        """Its energy by name, with its stiffness against rates."""
+        return {self.name: Viscous(self.structure.energy.shifted(self.first), self.structure.viscous_stiffness)}
+
+    @property
+    def contact_material(self) -> Material:
+        """An isotropic material with the least of its axial stiffnesses, which says how stiff contact must be."""
+        found = []
+        for one, outline in zip(self.table.properties_of_parts(), self.table.outlines(), strict=True):
+            found.append(NeoHookean.from_young(one.axial / outline.area, 0.0, one.mass / outline.area))
+        return min(found, key=lambda material: material.young)
 
     def outlines(self) -> tuple[list[Outline], IntArray]:
         """Return what its sections look like, and the number of that of each member."""

@@ -27,6 +27,7 @@ from symplex.base.quantities import (
 from symplex.errors import MeshError
 from symplex.fem.energies.energy import IntArray
 from symplex.fem.solids.elements import SOLIDS
+from symplex.fem.solids.eroding import Eroding
 from symplex.fem.solids.plastic import Plastic
 from symplex.meshes.bundled_meshes import bundled
 from symplex.meshes.formats.read import read_mesh
@@ -223,7 +224,7 @@ class Body(Entry):
     def columns(self, tables: Tables) -> Iterable[str]:
         """What is viscous or flows in it, with its work."""
         stress, overstress = viscosity_name(self.name), overstress_name(self.name)
-        own = [f"work_{self.name}", f"stored_{self.name}"]
+        own = [f"{what}_{self.name}" for what in ("work", "stored", "eroded", "elements_gone")]
         return [stress, overstress, f"work_{stress}", f"work_{overstress}", f"stored_{overstress}", *own]
 
     def needs(self) -> Iterable[Need]:
@@ -253,7 +254,11 @@ class Body(Entry):
         """Add the strain energies of its parts."""
         for part in world.inertia.parts[self.name]:
             solid, hardening = part.solid(world.mesh.points), part.material.flow()
-            world.add(part.name, solid if hardening is None else Plastic(solid, hardening))
+            if hardening is None:
+                world.add(part.name, solid)
+                continue
+            metal, limit = Plastic(solid, hardening), part.material.failure_strain
+            world.add(part.name, metal if limit is None else Eroding(metal, limit))
 
     def add_damping(self, world: Builder) -> None:
         """Add the viscous stress and the overstress of its parts."""

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.errors import ScenarioError, SymplexError
@@ -28,15 +30,17 @@ from symplex.meshes.mesh import Mesh, distinct, merge
 from symplex.scenario.actions import Rod, Support, Timed
 from symplex.scenario.beams import Beam, BeamTable
 from symplex.scenario.contact_parts import ContactParts
+from symplex.scenario.event_building import changes_of, events_of, first_stage
 from symplex.scenario.framed import held_frames, mesh_of_particles, with_drills
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
+from symplex.scenario.joints import JointTable, node_of_joint
 from symplex.scenario.messages import mistakes, place
 from symplex.scenario.prescribed import require_covered, support_motion
 from symplex.scenario.probe_building import BuiltProbe, ProbeBuilder
 from symplex.scenario.probes import ProbeTable
-from symplex.scenario.rigid_nodes import Riders, rigid_sets_of
-from symplex.scenario.sampling import RunInterval, timeline
+from symplex.scenario.rigid_nodes import FollowingSurface, Riders, rigid_sets_of
+from symplex.scenario.sampling import RunInterval, changed_timeline, timeline
 from symplex.scenario.selections import group_in
 from symplex.scenario.separate import connected_parts, rotating_apart
 from symplex.scenario.shells import Shell, ShellTable
@@ -115,6 +119,8 @@ class Builder:
         self._lines: list[str] = []
         self._notes: list[str] = []
         self.structures: dict[str, Beams | Shells] = {}
+        self._own_meshes: dict[str, Mesh] = {}  # before nodes of beams and shells are several particles
+        self._skins: dict[str, tuple[sp.csr_array, IntArray, IntArray]] = {}
         self.on_surface: dict[str, tuple[IntArray, IntArray]] = {}
         self.energies: dict[str, Energy] = {}
         self.loads: dict[str, Load] = {}
@@ -158,9 +164,17 @@ class Builder:
         """
         self.mesh = self._tied(self._merged())
         self._raise_mistakes()
-        self.rigid_sets = rigid_sets_of(self.tables, len(self.mesh.points), self.folder, self._try, self._framed())
+        skins = {
+            name: FollowingSurface(weights, int(self.mesh.nodes_of(name)[0]), weights @ one.points, triangles, drawn)
+            for name, one in self.structures.items()
+            for weights, triangles, drawn in ([self._skins[name]] if name in self._skins else [])
+        }
+        of = self.tables, len(self.mesh.points), self.folder
+        self.rigid_sets = rigid_sets_of(*of, self._try, self._framed(), skins)
         self._raise_mistakes()
-        self.inertia = Inertia(self.tables, self.mesh, self.structures, self.rigid_sets, self._try, self._lines.append)
+        of_structures = self.structures, self._own_meshes
+        tell = self._try, self._lines.append
+        self.inertia = Inertia(self.tables, self.mesh, *of_structures, self.rigid_sets, *tell)
         supports = self._supports()
         driven = self.rigid_sets.given_motions(self.tables, self.mesh.points, self.folder, self._try)
         self._add_parts()
@@ -173,9 +187,13 @@ class Builder:
         systems = self._requested("[[support]]", lambda: [acting(leg.start, leg.end) for leg in legs])
         given = self.inertia.velocities.copy()  # a perturbation is added to these in place
         state = self._start(acting, systems[0])
-        integrator = self._integrator(legs, systems, state, rods)
-        n_rods = sum(len(rod.nodes) for rod in rods.values())
         probes = self._probes(legs, systems, supports)
+        integrator = self._integrator(legs, systems, state, rods)
+        if self.tables.when:
+            integrator = self._requested(
+                "[[when]]", self._with_events, integrator, systems[0], legs, acting, rods, probes
+            )
+        n_rods = sum(len(rod.nodes) for rod in rods.values())
         notes = tuple(self._notes)
         built = self.mesh, systems[0], state, integrator, n_rods, self.rigid_sets, probes, notes, given
         return Built(*built, self.inertia.beams, self.inertia.shells)
@@ -196,24 +214,56 @@ class Builder:
         driven: dict[str, SupportMotion],
         first: float,
         last: float,
+        happened: Mapping[str, float] = MappingProxyType({}),
     ) -> System:
-        """Return the system with what acts between two times in s, or at one."""
-        without = {name for table, name in self._added_by if isinstance(table, Timed) and not table.acts(first, last)}
+        """Return the system with what acts between two times in s, or at one, given when conditions have held."""
+        timed = [(table.resolved(happened), name) for table, name in self._added_by if isinstance(table, Timed)]
+        without = {name for table, name in timed if table is None or not table.acts(first, last)}
+        energies, loads = self._begun(happened)
+        supports = [found for one in supports if (found := self._support_at(*one, happened)) is not None]
         fixed, moving = of_supports(supports, self.rigid_sets.n_nodes, first, last)
         for nodes in self.rigid_sets.held():
             fixed[nodes] = True
         frames = self._frames(supports, fixed, first, last)
         return self._make_system(
             self.inertia.mass,
-            {name: energy for name, energy in self.energies.items() if name not in without},
+            {name: energies.get(name, energy) for name, energy in self.energies.items() if name not in without},
             fixed=fixed,
-            loads={name: load for name, load in self.loads.items() if name not in without},
+            loads={name: loads.get(name, load) for name, load in self.loads.items() if name not in without},
             inelastic=self.inelastic,
             moving=moving | driven,
             massless=self.inertia.massless,
             **({} if frames is None else {"frames": frames}),
             **({"joints": self.joints} if self.joints else {}),
         )
+
+    def _begun(self, happened: Mapping[str, float]) -> tuple[dict[str, Energy], dict[str, Load]]:
+        """Return the energies and loads of tables that have begun at a condition: their histories count from then."""
+        begun = {id(table): table for table, _ in self._added_by if isinstance(table, Timed) and table.begin_event}
+        now = [found for table in begun.values() if (found := table.resolved(happened)) is not None]
+        if not now:
+            return {}, {}
+        known = self.energies, self.loads, self.inelastic, self._added_by
+        self.energies, self.loads, self.inelastic, self._added_by = dict(known[0]), dict(known[1]), dict(known[2]), []
+        try:
+            for add in ADDED:
+                for table in now:
+                    self._adding = table
+                    getattr(table, add.__name__)(self)
+            names = {name for _, name in self._added_by}
+            energies = {name: energy for name, energy in self.energies.items() if name in names}
+            return energies, {name: load for name, load in self.loads.items() if name in names}
+        finally:
+            self.energies, self.loads, self.inelastic, self._added_by = known
+
+    def _support_at(
+        self, support: Support, nodes: IntArray, motion: SupportMotion | None, happened: Mapping[str, float]
+    ) -> tuple[Support, IntArray, SupportMotion | None] | None:
+        """Return a support with the times of conditions, its nodes and motion, or None if it is not to begin yet."""
+        found = support.resolved(happened)
+        if found is None or motion is None or support.begin_event is None:
+            return None if found is None else (found, nodes, motion)
+        return found, nodes, self._motion(found, nodes)
 
     def _frames(
         self,
@@ -319,6 +369,37 @@ class Builder:
             stages.append(Stage(system, fitted, leg.end, name, interval))
         return stages[0].integrator if len(stages) == 1 else Stages(stages)
 
+    def _with_events(
+        self,
+        integrator: Integrator,
+        system: System,
+        legs: Sequence[RunInterval],
+        acting: Callable[..., System],
+        rods: Mapping[str, Constraint],
+        probes: Sequence[BuiltProbe],
+    ) -> Stages:
+        """Return the integrator with the conditions on the motion; what they change is built when they hold."""
+        stages = integrator.stages if isinstance(integrator, Stages) else [Stage(system, integrator, legs[0].end)]
+
+        def following(happened: Mapping[str, float]) -> list[Stage]:
+            now, first = max(happened.values()), first_stage(self.tables, happened)
+            line = changed_timeline(timeline(self.tables), changes_of(self.tables, happened)).legs
+            later = [k for k, leg in enumerate(line) if leg.end > now and leg.stage >= first] or [len(line) - 1]
+            found = []
+            for k in later:
+                leg, stage = line[k], stages[k]
+                of_stage = tables_of_stage(self.tables, leg.stage)
+                acts, method, interval = acting(max(leg.start, now), leg.end, happened), stage.integrator, None
+                if getattr(of_stage.integrator, "dt", None) == "auto":
+                    method, interval = integrator_of(of_stage, rods), leg.interval
+                found.append(Stage(acts, method, leg.end, stage.name, interval))
+            return found
+
+        systems = [stage.system for stage in stages]
+        energies = ["kinetic", "total", *dict.fromkeys(name for one in systems for name in one.energies)]
+        energies += [name for name in self.energies if name not in energies]
+        return Stages(stages, events_of(self.tables, probes, energies, following))
+
     def _requested(self, here: str, what: Callable[..., T], *args) -> T:
         """Return what(*args); if it fails, raise all mistakes."""
         found = self._try(here, what, *args)
@@ -340,6 +421,16 @@ class Builder:
 
     # -- bodies, trusses, point masses ------------------------------------------------------------------------
 
+    def _jointed(self, body: str, mesh: Mesh) -> IntArray:
+        """Return the nodes of beams or shells that joints are at."""
+        found = [
+            self._try(here, node_of_joint, joint, k, mesh)
+            for here, joint in self.tables.entries(JointTable)
+            for k, name in enumerate(joint.bodies)
+            if name == body
+        ]
+        return np.unique(np.array([node for node in found if node is not None], np.int32))
+
     def _merged(self) -> Mesh:
         """Return all that has nodes in one mesh; those that it is made of are no longer needed then."""
         meshes = {
@@ -350,10 +441,14 @@ class Builder:
         self._raise_mistakes()
         found = {name: mesh for name, mesh in meshes.items() if mesh is not None}
         for here, table in (*self.tables.entries(BeamTable), *self.tables.entries(ShellTable)):
-            structure = self._try(here, table.structure, found[table.name])
-            if structure is not None:
-                self.structures[table.name] = structure
-                found[table.name] = mesh_of_particles(found[table.name], structure)
+            jointed = self._jointed(table.name, found[table.name])
+            structure = self._try(here, table.structure, found[table.name], jointed)
+            if structure is None:
+                continue
+            self.structures[table.name], self._own_meshes[table.name] = structure, found[table.name]
+            if self.tables.contact or self.tables.obstacle:
+                self._skins[table.name] = table.skin(found[table.name], structure)  # pyright: ignore[reportArgumentType]
+            found[table.name] = mesh_of_particles(found[table.name], structure)
         self._raise_mistakes()
         return merge(found) if found else Mesh(np.empty((0, 3)), {})
 
@@ -384,7 +479,9 @@ class Builder:
             group = self._try(here, group_in, self.mesh, support.body, support.group)
             if group is None:
                 continue
-            nodes = self.mesh.nodes_of(group)
+            nodes = self._try(here, self._held_by, support, self.mesh.nodes_of(group))
+            if nodes is None:
+                continue
             if support.rotations is not None and support.body not in self.structures:
                 self._lines.append(
                     f"{here}: rotations are of nodes of beams and shells, and '{support.body}' is none; leave the key "
@@ -400,6 +497,16 @@ class Builder:
             elif (motion := self._try(here, self._motion, support, nodes)) is not None:
                 found.append((support, nodes, motion))
         return found
+
+    def _held_by(self, support: Support, nodes: IntArray) -> IntArray:
+        """Return which nodes of its group a support holds: those on its plane of symmetry, if it has one."""
+        framed = self.inertia.framed.get(support.body)
+        if framed is None:
+            return nodes[support.on_plane(self.mesh.points[nodes])]
+        if support.symmetry is None:
+            return nodes
+        particles = framed.particles
+        return np.unique(particles[support.on_plane(self.inertia.positions()[particles].mean(axis=1))]).astype(np.int32)
 
     def _framed(self) -> bool:
         """Return whether the methods of all stages take frames, as which rigid bodies are rigid without an energy."""

@@ -49,8 +49,7 @@ class ContactParts:
         touching = self._touching
         obstacles = {other.name for other in self._tables.surfaces}
         own = {name: of for name, of in touching.items() if name not in obstacles or name == table.name}
-        follow = None if self._rigid_sets.bodies is None else self._rigid_sets.bodies.interpolation
-        contact, energy = body_contact(table, own, self._points, follow)
+        contact, energy = body_contact(table, own, self._points, self._rigid_sets.interpolation)
         frictions = table.frictions(list(own)).items()
         acting = {name: pair for name, pair in frictions if pair is None or is_between(contact, *pair)}
         self._add(table, contact, acting, energy)
@@ -62,8 +61,12 @@ class ContactParts:
         parts = parts_by_body(
             [body.name for body in self._tables.body], solids_in(self._world.energies, self._world.inelastic)
         )
-        found = {name: touching_body(self._mesh, name, of, v) for name, of in parts.items()}
+        own = self._world.inelastic
+        found = {name: touching_body(self._mesh, name, of, v, own) for name, of in parts.items()}
         moving = self._rigid_sets.points(v)
+        for name in self._rigid_sets.skinned:
+            own, material = moving[self._rigid_sets.points_of(name)], self._world.inertia.framed[name].contact_material
+            found[name] = Touching(partial(self._rigid_sets.surface, name), material, own)
         for table in self._tables.rigid:
             own = moving[self._rigid_sets.points_of(table.name)]
             found[table.name] = Touching(partial(self._rigid_sets.surface, table.name), None, own, table.is_free)
@@ -84,17 +87,24 @@ class ContactParts:
             self._world.add(name, friction if energy is contact else energy.of_load(friction))  # pyright: ignore
 
     def _obstacle(self, table: ShapedTable) -> ObstacleContact:
-        of_mesh = self._tables.names
+        skinned = self._rigid_sets.skinned
+        of_mesh = [name for name in self._tables.names if name not in skinned]
         free = [body.name for body in self._tables.rigid_body if body.is_free]
-        names = table.bodies if table.bodies is not None else [*of_mesh, *free]
+        names = table.bodies if table.bodies is not None else [*of_mesh, *skinned, *free]
         of_bodies = [self._mesh.nodes_of(name) for name in names if name in of_mesh]
         rigid = [self._rigid_sets.points_of(name) for name in names if name not in of_mesh]
         touching = np.concatenate([np.empty(0, np.int32), *of_bodies])
-        nodes = np.concatenate([np.intersect1d(self._on_surface, touching), *rigid])
+        nodes = np.concatenate([np.intersect1d(self._open_to_obstacles, touching), *rigid])
         contact = self._rigid_sets.obstacle_contact(table, nodes)
         if len(nodes) and not table.allow_initial_penetration:
             self._refuse_penetration(contact)
         return contact
+
+    @cached_property
+    def _open_to_obstacles(self) -> IntArray:
+        """The nodes that obstacles may touch: those inside a body too if its elements may go."""
+        eroding = [part.nodes.ravel() for part in self._world.inelastic.values() if part.erodes]
+        return np.unique(np.concatenate([self._on_surface, *eroding])).astype(np.int32)
 
     def _refuse_penetration(self, contact: ObstacleContact) -> None:
         points = self._points
@@ -103,7 +113,8 @@ class ContactParts:
         if depth > _TOUCH * np.ptp(of_bodies, axis=0).max():
             inside = int(np.sum(contact.gaps(points) < 0))
             bodies = {name: self._mesh.nodes_of(name) for name in self._tables.names}
-            bodies |= {table.name: self._rigid_sets.points_of(table.name) for table in self._tables.rigid}
+            follow = [*self._rigid_sets.skinned, *(table.name for table in self._tables.rigid)]
+            bodies |= {name: self._rigid_sets.points_of(name) for name in follow}
             body = next(name for name, nodes in bodies.items() if node in nodes)
             at = ", ".join(f"{x:.6g}" for x in points[node])
             raise ScenarioError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -13,6 +14,7 @@ from symplex.base.arguments import declared
 from symplex.base.columns import AXES
 from symplex.base.quantities import Key, Name, Quantity, check_text, not_negative, positive, refused, shown
 from symplex.contact.bodies import BodyContact
+from symplex.contact.exposed import ExposedSurface
 from symplex.contact.offset import SHARE as SHARE_TOUCHING, offset_contact
 from symplex.contact.output import MOST_PAIRS
 from symplex.contact.stiffness import SHARE, contact_stiffness
@@ -20,7 +22,9 @@ from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, ScenarioError
 from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, Interpolation
 from symplex.fem.energies.energy import Array, IntArray
+from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.solids.constitutive import Material
+from symplex.fem.solids.eroding import Eroding
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.friction import FrictionTable
@@ -57,6 +61,7 @@ class ContactTable(FrictionTable):
 
     of_all = False
     adds_energy = True
+    takes_rotations = True
     name: Annotated[Name, "Names its energy."] = "contact"
     bodies: Annotated[
         Literal["all"] | tuple[str, ...],
@@ -173,6 +178,8 @@ class Touching(NamedTuple):
         Whether it moves by what acts on it: two that do not need not be in contact.
     cells : callable
         Returns the volume cells by type; of what is rigid there are none.
+    erodes : mapping, optional
+        The parts of a body of which elements go, by their names in the system.
     """
 
     surface: Callable[[], Surface]
@@ -180,12 +187,22 @@ class Touching(NamedTuple):
     v: Array
     is_free: bool = True
     cells: Callable[[], Mapping[str, IntArray]] = dict
+    erodes: Mapping[str, Eroding | Solid] | None = None
 
 
-def touching_body(mesh: Mesh, name: str, parts: Mapping[str, Solid], v: Array) -> Touching:
+def touching_body(
+    mesh: Mesh,
+    name: str,
+    parts: Mapping[str, Solid],
+    v: Array,
+    inelastic: Mapping[str, Inelastic] = MappingProxyType({}),
+) -> Touching:
     """Return what a body is for contact, given the mesh and velocities [n, 3] of all, and the strain energies of it."""
     surface = partial(_surface_of, mesh, name, parts)
-    return Touching(surface, _softest(parts), v[mesh.nodes_of(name)], cells=partial(joined_cells, parts))
+    own = {key: part if isinstance(part := inelastic.get(key), Eroding) else solid for key, solid in parts.items()}
+    erodes = own if any(isinstance(part, Eroding) for part in own.values()) else None
+    cells = partial(joined_cells, parts)
+    return Touching(surface, _softest(parts), v[mesh.nodes_of(name)], cells=cells, erodes=erodes)
 
 
 def body_contact(
@@ -240,6 +257,15 @@ def body_contact(
             between=pairs,
             margin=table.margin,
         )
+        eroding = [name for name in surfaces if touching[name].erodes is not None]
+        if eroding:
+            if table.begins == "touch":
+                raise ScenarioError(
+                    f"begins = \"touch\" is not supported with failure_strain, which '{eroding[0]}' has: the gap at "
+                    "rest of faces that open later is not known. Leave a gap between the bodies instead."
+                )
+            bodies = {name: touching[name].erodes or surface for name, surface in surfaces.items()}
+            contact.exposes(ExposedSurface(points, bodies))
         if table.begins == "touch":
             energy = offset_contact(contact, points, _cells(touching[name] for name in surfaces), follow=follow)
             return cast(BodyContact, energy.energy), energy

@@ -27,9 +27,10 @@ from symplex.fem.actions.dampers import MeanDashpot, QuadraticDrag
 from symplex.fem.actions.damping import Dashpots, Drag, StiffnessDamping
 from symplex.fem.actions.loads import SurfaceTraction
 from symplex.fem.energies.energy import Array, Energy, IntArray
+from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.fem.solids.viscous_stress import ViscousStress
+from symplex.fem.structures.viscous_measures import ViscousMeasures
 from symplex.fem.system import Load
-from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import Timed
 from symplex.scenario.selections import Nodes, group_in, nodes_in, nodes_named
 from symplex.scenario.table import BodyName, Need
@@ -68,9 +69,10 @@ class DampingTable(_Damper):
     stable step smaller ([damping.md](../damping.md)).
     """
 
+    takes_rotations = True
     name: Annotated[Name, "Names its work."] = "damping"
     bodies: Annotated[
-        tuple[BodyName, ...] | None, names(least=1), "Bodies and trusses that it damps; by default all."
+        tuple[BodyName, ...] | None, names(least=1), "Bodies, trusses, beams and shells that it damps; by default all."
     ] = None
     alpha: Annotated[
         float | None, not_negative("1/s"), "α; a mode of frequency ω has α/(2ω) + βω/2 of critical damping."
@@ -124,7 +126,7 @@ class DampingTable(_Damper):
 
     def columns(self, tables: Tables) -> Iterable[str]:
         """Its parts, and their works."""
-        parts = [f"stiffness_{table.name}" for table in (*tables.body, *tables.truss)]
+        parts = [f"stiffness_{table.name}" for table in (*tables.body, *tables.truss, *tables.beam, *tables.shell)]
         return [f"{before}{self.name}_{part}" for part in ("mass", *parts) for before in ("", "work_")]
 
     @property
@@ -151,18 +153,33 @@ class DampingTable(_Damper):
         if alpha > 0.0:
             world.add(f"{self.name}_mass", Drag(np.sum([masses[name] for name in damped], axis=0), alpha))
         points = world.inertia.positions()
+        for name in (name for name in world.inertia.framed if beta > 0.0 and name in damped):
+            for energy, of in world.inertia.framed[name].viscous.items():
+                initial = self.stiffness == "initial"
+                load = (
+                    StiffnessDamping(of.energy, points, beta)
+                    if initial
+                    else ViscousMeasures(of.energy, beta * of.stiffness)
+                )
+                world.add(f"{self.name}_stiffness_{energy}", load)
         for body in (name for name in (*world.inertia.parts, *world.inertia.trusses) if beta > 0.0 and name in damped):
             solids = {} if body in world.inertia.trusses else world.solids(body)
             for name in solids or [body]:
                 if self.stiffness == "initial":
-                    load = StiffnessDamping(world.energies[name], points, beta)
+                    load = StiffnessDamping(solids[name] if solids else _elastic(world, name), points, beta)
                 elif name not in solids:
-                    bars = world.energies[name]
+                    bars = _elastic(world, name)
                     load = Dashpots(bars.nodes, beta * axial_stiffness(bars, points))
                 else:
                     require_finite_strains(solids[name], body, "beta", 'stiffness = "strain-rate" is')
                     load = ViscousStress.proportional(solids[name], beta)
                 world.add(f"{self.name}_stiffness_{name}", load)
+
+
+def _elastic(world: Builder, name: str) -> Energy:
+    """Return the energy of a truss, of bars that yield or break that of intact ones."""
+    part = world.inelastic.get(name)
+    return part.frozen(part.initial()) if isinstance(part, InelasticBars) else world.energies[name]
 
 
 def axial_stiffness(bars: Energy, points: Array) -> Array:
@@ -179,19 +196,20 @@ class _Named(_Damper):
     does_work = True
     name: Annotated[Name, "Names the column `work_NAME` of its work."]
 
-    def load(self, mesh: Mesh) -> Load:
+    def load(self, world: Builder) -> Load:
         """Return it, between groups of the mesh of all bodies."""
         raise NotImplementedError
 
     def add_damping(self, world: Builder) -> None:
         """Add it."""
-        world.add(self.name, self.load(world.mesh))
+        world.add(self.name, self.load(world))
 
 
 class DashpotTable(_Named):
     """A damper c |w|^p on the rate w of the distance between the means of two groups, or of one and a fixed point."""
 
     joins = True
+    takes_rotations = True
     between: Annotated[
         tuple[Nodes, Nodes] | None,
         'Two ends: `[{ body = "a", group = "x_max" }, { body = "b", at = [x, y, z] }]`, of at most 300 nodes together.',
@@ -229,9 +247,10 @@ class DashpotTable(_Named):
             return list(self.between)
         return [nodes_named(str(self.body), self.group, self.at)]
 
-    def load(self, mesh: Mesh) -> MeanDashpot:
+    def load(self, world: Builder) -> MeanDashpot:
         """Return the dashpot, if its ends are two places and have few nodes."""
-        ends: Sequence[IntArray] = [nodes_in(mesh, end) for end in self.ends]
+        mesh = world.mesh
+        ends: Sequence[IntArray] = [_particles(world, end) for end in self.ends]
         joined = sum(map(len, ends))
         if joined > _MOST_JOINED:
             raise ScenarioError(
@@ -246,6 +265,21 @@ class DashpotTable(_Named):
         return MeanDashpot(ends[0], ends[1], self.viscosity, self.exponent)
 
 
+def _particles(world: Builder, end: Nodes) -> IntArray:
+    """Return the nodes of an end, of beams and shells all particles of these."""
+    framed = world.inertia.framed.get(end.body)
+    if framed is None:
+        return nodes_in(world.mesh, end)
+    chosen = framed.nodes_in(world.mesh, end.group, end.at)
+    rods = framed.structure.frames.is_rod[np.isin(framed.particles[:, 0], chosen)]
+    if rods.any() and not rods.all():
+        raise ScenarioError(
+            f"a dashpot acts on the mean of nodes of one kind, and {int(rods.sum())} of {len(rods)} of '{end.body}' "
+            "are on no fold; name groups of one kind, or single nodes."
+        )
+    return chosen
+
+
 class DragTable(_Named):
     """The drag −½ ρ c A |v − u| (v − u) of a fluid, shared by the nodes of a surface."""
 
@@ -258,8 +292,9 @@ class DragTable(_Named):
     ] = None
     velocity: Annotated[Triple, vector("m/s"), "u of the fluid."] = ZERO
 
-    def load(self, mesh: Mesh) -> QuadraticDrag:
+    def load(self, world: Builder) -> QuadraticDrag:
         """Return the drag; nodes have shares of the area as by the faces, without faces equal ones."""
+        mesh = world.mesh
         group = group_in(mesh, self.body, self.group)
         try:
             faces = mesh.faces_of(group)

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.quantities import Triple
+from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.energies.energy import Array, IntArray
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.structures.beam import Beams
 from symplex.fem.structures.frames import Frames
+from symplex.fem.structures.quadratic_measures import QuadraticMeasures
 from symplex.fem.structures.shell import Shells
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import group_in, node_at
 from symplex.scenario.table import Entry
 
 _ALONG = 1e-6  # sine of the angle between a rod and an axis, below which it is along it
+
+
+class Viscous(NamedTuple):
+    """An energy of a beam or shell in the mesh of all bodies, and its stiffness [m, i, i] against rates of measures."""
+
+    energy: QuadraticMeasures
+    stiffness: Array
 
 
 @dataclass(frozen=True)
@@ -31,11 +43,14 @@ class Framed:
         In its own numbering of particles.
     first : int
         The first particle in the mesh of all bodies.
+    mesh : Mesh
+        Its own, of lines or faces.
     """
 
     table: Entry
     structure: Beams | Shells
     first: int
+    mesh: Mesh
 
     @property
     def name(self) -> str:
@@ -46,6 +61,16 @@ class Framed:
     def particles(self) -> IntArray:
         """The particles [n, 4] of each node in the mesh of all bodies; of rods two, each twice."""
         return (self.structure.frames.nodes + self.first).astype(np.int32)
+
+    @property
+    def viscous(self) -> dict[str, Viscous]:
+        """Its energies by name, with what damping in proportion to stiffness is in proportion to."""
+        raise NotImplementedError
+
+    @property
+    def contact_material(self) -> Material:
+        """A material that says how stiff contact must be."""
+        raise NotImplementedError
 
     def own(self, values: Array) -> Array:
         """Return values [n, …] of all nodes at its particles."""
@@ -64,6 +89,13 @@ class Framed:
         centers = self.structure.frames.centers(self.structure.points)
         node = node_at(centers, self.name, at)
         return self.particles[node, : 2 if self.structure.frames.is_rod[node] else 4]
+
+    def centers(self, n_nodes: int) -> Interpolation:
+        """Return how the centres of its nodes follow all nodes."""
+        particles = self.particles
+        rows = np.repeat(np.arange(len(particles)), 4)
+        shape = (len(particles), n_nodes)
+        return Interpolation(sp.csr_array((np.full(particles.size, 0.25), (rows, particles.ravel())), shape=shape))
 
     def shares(self, particles: IntArray) -> Array:
         """Return which part [k] of its node each of some particles [k] is: a quarter, or half of a rod."""

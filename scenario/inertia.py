@@ -36,6 +36,8 @@ class Inertia:
         Of all bodies, trusses and point masses.
     structures : mapping of str to Beams or Shells
         By name, each in its own numbering.
+    own_meshes : mapping of str to Mesh
+        Of these, before their nodes are several particles.
     rigid_sets : Riders
         What is rigid and has its own nodes.
     attempt : callable
@@ -49,12 +51,13 @@ class Inertia:
         tables: Tables,
         mesh: Mesh,
         structures: Mapping[str, Beams | Shells],
+        own_meshes: Mapping[str, Mesh],
         rigid_sets: Riders,
         attempt: Try,
         tell: Callable[[str], None],
     ):
         self._tables, self._mesh, self._rigid_sets, self._try, self._tell = tables, mesh, rigid_sets, attempt, tell
-        self._structures = structures
+        self._structures, self._own_meshes = structures, own_meshes
 
     @cached_property
     def parts(self) -> dict[str, list[Part]]:
@@ -77,6 +80,7 @@ class Inertia:
                 table,
                 one,
                 int(self._mesh.nodes_of(table.name)[0]),
+                self._own_meshes[table.name],
                 [self._members(f"{table.name}.{part.group}", table.name) for part in table.parts],
             )
             for table in self._tables.beam
@@ -87,7 +91,7 @@ class Inertia:
     def shells(self) -> dict[str, Shell]:
         """The shells by name."""
         return {
-            table.name: Shell(table, one, int(self._mesh.nodes_of(table.name)[0]))
+            table.name: Shell(table, one, int(self._mesh.nodes_of(table.name)[0]), self._own_meshes[table.name])
             for table in self._tables.shell
             if isinstance(one := self._structures[table.name], Shells)
         }

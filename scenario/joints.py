@@ -6,21 +6,35 @@ from collections.abc import Iterable
 from math import inf
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from symplex.base.quantities import Name, Quantity, Triple, check_text, nonzero, number, positive, vector
+from symplex.base.quantities import (
+    Name,
+    Quantity,
+    Text,
+    Triple,
+    check_text,
+    listed,
+    nonzero,
+    number,
+    positive,
+    shown,
+    vector,
+)
 from symplex.errors import ScenarioError
 from symplex.fem.actions.time_function import TimeFunction
 from symplex.fem.energies.energy import IntArray
 from symplex.fem.structures.joint_laws import JointCoordinate, JointLoad, JointSpring
 from symplex.fem.structures.joints import Joint, JointKind, columns_of, coordinates_of
+from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import History
 from symplex.scenario.prescribed import factor, motion_over_time, require_covered
+from symplex.scenario.selections import node_at
 from symplex.scenario.table import Entry, Need, Table
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
     from symplex.scenario.tables import Tables
 
-FRAMED = Quantity(check_text, kind="name of a rigid body or beam")
+FRAMED = Quantity(check_text, kind="name of a rigid body, beam or shell")
 _OF_ANGLE, _OF_DISPLACEMENT = ("torque", "angle"), ("force", "displacement")
 _LAWS = ("spring", "stops", "damping", "friction")
 _UNIT = "N m/rad or N/m"
@@ -67,11 +81,12 @@ class JointFrictionTable(Table):
 
 
 class JointTable(Entry):
-    """A joint between two rigid bodies or beams, or one and the ground: some of their relative motions are impossible.
+    """A joint between rigid bodies, beams or shells, or one and the ground: some relative motions are impossible.
 
     ``"spherical"`` keeps a point; ``"revolute"`` (a hinge) a point and an axis; ``"cylindrical"`` an axis, along which
     bodies slide and about which they turn; ``"prismatic"`` (a slider) an axis, along which they slide only;
-    ``"planar"`` a plane at right angles to the axis; ``"universal"`` a point and a right angle between both axes;
+    ``"planar"`` a plane at right angles to the axis; ``"inline"`` a point of the first body on an axis of the second
+    one, ``"inplane"`` in the plane across that; ``"universal"`` a point and a right angle between both axes;
     ``"rigid"`` everything. Springs, stops, dampers, friction and motors act along the angle, or the displacement, of
     the first body seen from the second one; both are 0 at the start. Energies are called ``NAME_spring``, works
     ``work_NAME_torque``, ``work_NAME_damping`` and so on, and columns have force and moment on the first body
@@ -83,9 +98,14 @@ class JointTable(Entry):
     kind: Annotated[JointKind, "What both bodies have in common."]
     bodies: Annotated[
         list[Annotated[str, FRAMED]],
-        "One or two names: rigid bodies with a mass, or beams; one alone is joined to the ground.",
+        "One or two names: rigid bodies with a mass, beams, or shells; one alone is joined to the ground.",
     ]
-    at: Annotated[Triple, vector("m"), "Its point at the start; beams have a node there."]
+    at: Annotated[Triple, vector("m"), "Its point at the start; beams and shells have a node there."]
+    groups: Annotated[
+        list[Text],
+        'Groups of one node each of beams and shells, where joints are instead of nodes at the point; `""` of rigid '
+        "bodies. With them both bodies may be the same.",
+    ] = []
     axis: Annotated[Triple | None, nonzero(), "Its axis, but for spherical and rigid joints."] = None
     second: Annotated[
         Triple | None, nonzero(), "Of universal joints: the axis in the second body, at right angles to the first one."
@@ -113,7 +133,9 @@ class JointTable(Entry):
     def _check(self) -> None:
         if not 1 <= len(self.bodies) <= 2:
             raise ValueError(f"bodies must be one or two names, got {len(self.bodies)}")
-        if len(set(self.bodies)) < len(self.bodies):
+        if self.groups and len(self.groups) != len(self.bodies):
+            raise ValueError(f"groups must be one for each of the {len(self.bodies)} bodies, got {len(self.groups)}")
+        if len(set(zip(self.bodies, self.groups or self.bodies, strict=True))) < len(self.bodies):
             raise ValueError(f"joins '{self.bodies[0]}' to itself; name two bodies, or one for a joint to the ground")
         known = coordinates_of(self.kind)
         for coordinate, keys in (("angle", _OF_ANGLE), ("displacement", _OF_DISPLACEMENT)):
@@ -184,7 +206,7 @@ class JointTable(Entry):
     def add_stiffness(self, world: Builder) -> None:
         """Add the joint, and what acts along it."""
         angle, displacement = (self._motion(world, size) for size in (self.angle, self.displacement))
-        bodies = [*(self._particles(world, name) for name in self.bodies), None][:2]
+        bodies = [*(self._particles(world, k) for k in range(len(self.bodies))), None][:2]
         joint = Joint(
             *(self.kind, bodies, world.inertia.positions(), self.at, self.axis, self.second),
             angle=angle,
@@ -216,10 +238,13 @@ class JointTable(Entry):
         require_covered(motion, world.tables.run.end)
         return motion.scaled(size)
 
-    def _particles(self, world: Builder, name: str) -> IntArray:
-        """Return the particles [4] of a body, of a beam those of its node at the joint."""
-        if (beam := world.inertia.beams.get(name)) is not None:
-            return beam.nodes_in(world.mesh, None, self.at)
+    def _particles(self, world: Builder, k: int) -> IntArray:
+        """Return the particles [4] of a body, of beams and shells those of the node at the joint."""
+        name = self.bodies[k]
+        if (framed := world.inertia.framed.get(name)) is not None:
+            return framed.particles[node_of_joint(self, k, framed.mesh)]
+        if self.groups and self.groups[k]:
+            raise ScenarioError(f"groups are of beams and shells, and '{name}' is neither; give \"\" for it.")
         rigid = world.rigid_sets.rigid_sets[name]
         if not rigid.table.is_free:
             raise ScenarioError(
@@ -229,6 +254,26 @@ class JointTable(Entry):
         if not world.rigid_sets.framed:
             raise ScenarioError(
                 f"an energy keeps '{name}' rigid here, to which no joint can be fixed yet; so it is with orders above "
-                "that of an implicit method, a thermostat, several ranks, the response and complex modes; do without."
+                "that of an implicit method, a thermostat and several ranks; do without."
             )
         return rigid.nodes
+
+
+def node_of_joint(table: JointTable, k: int, mesh: Mesh) -> int:
+    """Return which node of beams or shells, in their own mesh, one of the bodies of a joint has at it.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none, or its group has several.
+    """
+    name = table.bodies[k]
+    if not table.groups:
+        return node_at(mesh.points, name, table.at)
+    group = table.groups[k]
+    if group not in mesh.groups:
+        raise ScenarioError(f"groups: '{name}' has no group {shown(group)}; it has: {listed(mesh.groups)}.")
+    nodes = mesh.nodes_of(group)
+    if len(nodes) != 1:
+        raise ScenarioError(f"groups: '{group}' of '{name}' must have one node, got {len(nodes)}.")
+    return int(nodes[0])

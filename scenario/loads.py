@@ -13,10 +13,10 @@ from symplex.errors import ScenarioError
 from symplex.fem.actions.centrifugal import Centrifugal
 from symplex.fem.actions.loads import NodalForce, NodalLoad, Pressure, SurfaceTraction
 from symplex.fem.actions.mass import nodal_masses
-from symplex.fem.energies.energy import Array, Energy
+from symplex.fem.couplings.interpolation import Interpolation
+from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.structures.moments import Moment
 from symplex.fem.system import Load
-from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import History, Timed
 from symplex.scenario.prescribed import factor
 from symplex.scenario.selections import group_in
@@ -123,14 +123,35 @@ class NodalLoadTable(_LoadTable):
             force = framed.shares(nodes)[:, None] * force
         return NodalForce(nodes, force) if history is None else NodalLoad(nodes, force, history)
 
-    def amplitudes(self, mesh: Mesh, q: Array) -> Array:
-        """Return the forces [n, 3] in N at positions [n, 3] where its factor is 1."""
-        out = np.zeros_like(q)
-        out[mesh.nodes_of(group_in(mesh, self.body, self.group))] = self.force
-        return out
+
+class _FaceLoadTable(_LoadTable):
+    """A load on faces, of shells as well."""
+
+    takes_rotations = True
+    group: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
+        Text | None,
+        "Faces: those that the group holds; of a group of elements their faces on the boundary, of a group of "
+        "points the faces of the boundary with all nodes in it. Of shells elements, by default all.",
+    ] = None
+
+    def faces(self, world: Builder, group: str) -> tuple[Array, dict[str, IntArray], Interpolation | None]:
+        """Return points [p, 3] in m, the faces on them by type, and how they follow nodes, unless they are nodes."""
+        if self.body in world.inertia.beams:
+            raise ScenarioError(f"'{self.body}' is a beam, which has no faces; give forces on its nodes.")
+        shell = world.inertia.shells.get(self.body)
+        if shell is None:
+            if self.group is None:
+                raise ScenarioError("group is required, of faces, elements or points.")
+            return world.mesh.points, dict(world.mesh.faces_of(group)), None
+        frames = shell.structure.frames
+        return (
+            frames.centers(shell.structure.points),
+            shell.faces_in(self.group),
+            shell.centers(world.rigid_sets.n_nodes),
+        )
 
 
-class TractionTable(_LoadTable):
+class TractionTable(_FaceLoadTable):
     """A force per undeformed area of faces, of constant direction."""
 
     kind: Literal["traction"]
@@ -138,37 +159,58 @@ class TractionTable(_LoadTable):
 
     def load(self, world: Builder, group: str, history: Factor | None) -> Energy | Load:
         """Return forces on the nodes of faces."""
-        faces = world.mesh.faces_of(group)
-        load = SurfaceTraction(world.mesh.points, faces, self.traction, 1.0 if history is None else history)
+        points, faces, follow = self.faces(world, group)
+        load = SurfaceTraction(points, faces, self.traction, 1.0 if history is None else history)
+        if follow is not None:
+            return _dead(follow.forces(_spread(load.nodes, load.forces, len(points))), history)
         return NodalForce(load.nodes, load.forces) if history is None else load
 
-    def amplitudes(self, mesh: Mesh, q: Array) -> Array:
-        """Return the forces [n, 3] in N at positions [n, 3] where its factor is 1."""
-        traction = SurfaceTraction(mesh.points, mesh.faces_of(group_in(mesh, self.body, self.group)), self.traction)
-        out = np.zeros_like(q)
-        out[traction.nodes] = traction.forces
-        return out
 
-
-class PressureTable(_LoadTable):
-    """A pressure on faces, normal to them as they move."""
+class PressureTable(_FaceLoadTable):
+    """A pressure on faces, normal to them as they move; of shells on one of their sides."""
 
     kind: Literal["pressure"]
     pressure: Annotated[float, number("Pa"), "Positive pushes into the body."]
+    side: Annotated[
+        Literal["top", "bottom"] | None,
+        'Of a shell: `"top"`, where its normal is and which is meant by default, or `"bottom"`. It acts on the area of '
+        "the surface of nodes.",
+    ] = None
+    follower: Annotated[
+        bool, "`false`: with the directions and areas of the undeformed faces, as in linear analyses."
+    ] = True
 
     @property
     def has_potential(self) -> bool:
-        """No, as it follows the surface."""
-        return False
+        """Whether it is an energy: constant, and not following the surface."""
+        return self.history is None and not self.follower
 
     def load(self, world: Builder, group: str, history: Factor | None) -> Energy | Load:
         """Return the pressure on faces."""
-        return Pressure(world.mesh.faces_of(group), self.pressure, 1.0 if history is None else history)
+        points, faces, follow = self.faces(world, group)
+        if self.side is not None and follow is None:
+            raise ScenarioError(f"side is of shells, and '{self.body}' is none; leave the key out.")
+        size = -self.pressure if self.side == "bottom" else self.pressure
+        if not self.follower:
+            forces = Pressure(faces, size)(0.0, points, np.zeros_like(points))
+            return _dead(forces if follow is None else follow.forces(forces), history)
+        load = Pressure(faces, size, 1.0 if history is None else history)
+        return load if follow is None else follow.of_load(load)
 
-    def amplitudes(self, mesh: Mesh, q: Array) -> Array:
-        """Return the forces [n, 3] in N at positions [n, 3] where its factor is 1."""
-        faces = mesh.faces_of(group_in(mesh, self.body, self.group))
-        return Pressure(faces, self.pressure)(0.0, q, np.zeros_like(q))
+
+def _spread(nodes: IntArray, forces: Array, n: int) -> Array:
+    """Return forces [k, 3] on nodes [k] as those on n nodes."""
+    out = np.zeros((n, 3))
+    out[nodes] = forces
+    return out
+
+
+def _dead(forces: Array, history: Factor | None) -> Energy | Load:
+    """Return forces [n, 3] in N of constant directions."""
+    nodes = np.flatnonzero(forces.any(axis=1)).astype(np.int32)
+    if not len(nodes):
+        raise ScenarioError("it is zero everywhere; leave it out.")
+    return NodalForce(nodes, forces[nodes]) if history is None else NodalLoad(nodes, forces[nodes], history)
 
 
 class _BodyForceTable(_LoadTable):
@@ -183,10 +225,7 @@ class _BodyForceTable(_LoadTable):
         if isinstance(self, CentrifugalLoadTable) and self.follows:
             return Centrifugal(mass, self.angular_velocity, self.point)
         forces = self.of_mass(mass, world.inertia.positions())
-        nodes = np.flatnonzero(forces.any(axis=1)).astype(np.int32)
-        if not len(nodes):
-            raise ScenarioError("it is zero everywhere; leave it out.")
-        return NodalForce(nodes, forces[nodes]) if history is None else NodalLoad(nodes, forces[nodes], history)
+        return _dead(forces, history)
 
     def of_mass(self, mass: Array | csr_array, points: Array) -> Array:
         """Return the nodal forces [n, 3] in N at the places of the start."""

@@ -137,6 +137,12 @@ class MaterialTable(PlasticKeys, ViscousKeys):
         "Of anisotropic laws: first axis of the material, and a direction in the plane of the first two; by "
         "default x and y.",
     ] = None
+    failure_strain: Annotated[
+        float | None,
+        positive("1"),
+        "Of a metal that flows: elements whose equivalent plastic strain reaches it go "
+        "([bonds.md](../bonds.md#erosion)).",
+    ] = None
     constants: Annotated[dict[str, Annotated[float, number("")]], Key()] = {}  # each is a key of the material
     fibres: Annotated[
         tuple[Triple, ...], Quantity(_fibres, kind="one or two directions"), "Of a formula with `I4`."
@@ -161,6 +167,8 @@ class MaterialTable(PlasticKeys, ViscousKeys):
                 f"has a yield stress and the law '{self.law}'; of a metal that flows the elastic law is Hencky's: "
                 "leave law out"
             )
+        if self.failure_strain is not None and not self.is_plastic:
+            raise ValueError("has failure_strain, which needs yield_stress or yield_table")
         if self.is_plastic and self.viscous:
             raise ValueError("has a yield stress and viscous; take one of them")
         try:

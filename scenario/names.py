@@ -15,7 +15,7 @@ from symplex.scenario.stages import TAKEN
 from symplex.scenario.table import BODY, TOUCHING
 from symplex.scenario.tables import Tables
 
-_FRAMED = "rigid body or beam"
+_FRAMED = "rigid body, beam or shell"
 
 
 def wrong_names(tables: Tables) -> list[str]:
@@ -43,7 +43,7 @@ def wrong_names(tables: Tables) -> list[str]:
     if not known and not any(body.is_free for body in tables.rigid_body):
         lines.append("no [[rigid_body]] has a mass, so nothing can move; give one a mass or density.")
     touching = [*known, *(body.name for body in tables.rigid_body)]
-    framed = [body.name for body in (*tables.rigid_body, *tables.beam)]
+    framed = [body.name for body in (*tables.rigid_body, *tables.beam, *tables.shell)]
     for here, item in tables.entries():
         for what, called, names in ((BODY, "body", known), (TOUCHING, "body", touching), (FRAMED, _FRAMED, framed)):
             lines += [

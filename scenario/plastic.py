@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from symplex.base.quantities import Quantity, not_negative, numbers, positive, refused
+from symplex.base.quantities import Quantity, between, not_negative, numbers, positive, refused
 from symplex.errors import MaterialError
 from symplex.fem.solids.hardening import Hardening
 from symplex.scenario.table import Table
@@ -19,6 +19,25 @@ def _points(value: Any) -> tuple[tuple[float, float], ...]:
         strain, stress = numbers("", 2).check(pair)
         found.append((strain, stress))
     return tuple(found)
+
+
+_OF_YIELD = ("hardening", "saturation_stress", "saturation_rate", "power_modulus", "power")
+_FLOWS = ("yield_stress", "yield_table")
+_NEEDED = {  # which keys need one of which
+    "power": ("power_modulus",),
+    "power_modulus": ("power",),
+    "reference_rate": _FLOWS,
+    "rate_factor": ("reference_rate",),
+    "rate_exponent": ("reference_rate",),
+    "back_modulus": _FLOWS,
+    "recovery": ("back_modulus",),
+    "heat_capacity": _FLOWS,
+    "heat_fraction": ("heat_capacity",),
+    "temperature": ("heat_capacity",),
+    "melting_temperature": ("heat_capacity",),
+    "reference_temperature": ("melting_temperature",),
+    "softening_exponent": ("melting_temperature",),
+}
 
 
 class PlasticKeys(Table):
@@ -44,12 +63,43 @@ class PlasticKeys(Table):
         "`yield_stress` and the keys that go with it.",
     ] = None
 
+    power_modulus: Annotated[float | None, positive("Pa"), "B of B αⁿ, which adds to the yield stress."] = None
+    power: Annotated[float | None, positive("1"), "n of the same."] = None
+    reference_rate: Annotated[
+        float | None,
+        positive("1/s"),
+        "Makes the flow stress depend on the rate of plastic strain: α̇0; with `rate_factor` or `rate_exponent`.",
+    ] = None
+    rate_factor: Annotated[float | None, positive("1"), "C of 1 + C ln(α̇/α̇0) (Johnson and Cook), above α̇0."] = None
+    rate_exponent: Annotated[float | None, positive("1"), "m of 1 + (α̇/α̇0)^m (Cowper and Symonds)."] = None
+    back_modulus: Annotated[
+        float | None, positive("Pa"), "C of a back stress, dX = C dα − γ X dα in tension (Armstrong and Frederick)."
+    ] = None
+    recovery: Annotated[float | None, not_negative("1"), "γ of the same; 0 by default: linear (Prager)."] = None
+    heat_capacity: Annotated[
+        float | None, positive("J/(kg K)"), "Lets plastic work heat the metal, without conduction."
+    ] = None
+    heat_fraction: Annotated[
+        float | None, between(0.0, 1.0, "1"), "Of the dissipation that becomes heat (Taylor and Quinney); default 0.9."
+    ] = None
+    temperature: Annotated[float | None, positive("K"), "At the start; 293.15 by default."] = None
+    melting_temperature: Annotated[
+        float | None,
+        positive("K"),
+        "Tm of the factor 1 − ((T − T0)/(Tm − T0))^m on the flow stress (Johnson and Cook); needs heat_capacity.",
+    ] = None
+    reference_temperature: Annotated[float | None, positive("K"), "T0 of the same; 293.15 by default."] = None
+    softening_exponent: Annotated[float | None, positive("1"), "m of the same; 1 by default."] = None
+
     def _check_plastic(self) -> None:
-        given = [key for key in ("hardening", "saturation_stress", "saturation_rate") if getattr(self, key) is not None]
+        given = [key for key in _OF_YIELD if getattr(self, key) is not None]
         if self.yield_table is not None and (self.yield_stress is not None or given):
             raise ValueError(f"has yield_table and {'yield_stress' if self.yield_stress is not None else given[0]}")
         if given and self.yield_stress is None:
             raise ValueError(f"has {given[0]}, which needs yield_stress")
+        for key, needed in _NEEDED.items():
+            if getattr(self, key) is not None and all(getattr(self, one) is None for one in needed):
+                raise ValueError(f"has {key}, which needs {' or '.join(needed)}")
         try:
             self.flow()
         except MaterialError as error:
@@ -64,7 +114,30 @@ class PlasticKeys(Table):
         """Return how it hardens, if it flows."""
         if self.yield_table is not None:
             strains, stresses = zip(*self.yield_table, strict=True)
-            return Hardening.table(strains, stresses)
-        if self.yield_stress is None:
+            found = Hardening.table(strains, stresses)
+        elif self.yield_stress is not None:
+            found = Hardening(
+                self.yield_stress,
+                self.hardening or 0.0,
+                self.saturation_stress,
+                self.saturation_rate or 0.0,
+                power_modulus=self.power_modulus or 0.0,
+                power=self.power or 1.0,
+            )
+        else:
             return None
-        return Hardening(self.yield_stress, self.hardening or 0.0, self.saturation_stress, self.saturation_rate or 0.0)
+        if self.reference_rate is not None:
+            found = found.with_rate(self.reference_rate, factor=self.rate_factor, exponent=self.rate_exponent)
+        if self.back_modulus is not None:
+            found = found.with_back_stress(self.back_modulus, self.recovery or 0.0)
+        if self.heat_capacity is not None:
+            given = {"fraction": self.heat_fraction, "temperature": self.temperature}
+            found = found.with_heating(self.heat_capacity, **_given(given))
+        if self.melting_temperature is not None:
+            given = {"reference": self.reference_temperature, "exponent": self.softening_exponent}
+            found = found.with_softening(self.melting_temperature, **_given(given))
+        return found
+
+
+def _given(values: dict[str, float | None]) -> dict[str, float]:
+    return {key: value for key, value in values.items() if value is not None}

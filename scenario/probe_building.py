@@ -9,15 +9,20 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from symplex.base.fields import COMPONENTS, OF_BEAMS, OF_SOLIDS
+from symplex.base.fields import COMPONENTS, OF_BEAMS, OF_BONDS, OF_SHELLS, OF_SOLIDS
 from symplex.base.quantities import listed, shown
 from symplex.errors import ScenarioError
 from symplex.fem.actions.supports import fixed_mask
+from symplex.fem.couplings.interpolated_bars import InterpolatedBars, springs_of
 from symplex.fem.energies.energy import Array, IntArray
+from symplex.fem.energies.inelastic import Inelastic
+from symplex.fem.energies.rate_independent import RateIndependent
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
+from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.fem.outputs.field_probes import MOTIONS, NodalProbe, RotationProbe, SolidProbe
-from symplex.fem.outputs.force_probes import OF_BARS, BarProbe, BeamProbe, ForceProbe, ReactionProbe
+from symplex.fem.outputs.force_probes import OF_BARS, BarProbe, BeamProbe, ForceProbe, ReactionProbe, ShellProbe
+from symplex.fem.outputs.inelastic_probe import InelasticProbe
 from symplex.fem.outputs.probe import NORM, Probe, Reduction
 from symplex.fem.outputs.solid_fields import SolidFields
 from symplex.fem.solids.plastic import solids_in
@@ -36,10 +41,12 @@ from symplex.scenario.probes import ProbeTable
 from symplex.scenario.rigid_nodes import Riders
 from symplex.scenario.sampling import RunInterval
 from symplex.scenario.selections import group_in, size_of
+from symplex.scenario.shells import Shell
 from symplex.scenario.tables import Tables
 
 _ALL = "all"
 ROTATION = "rotation"
+_OF_LINES = (*OF_BARS, *OF_BONDS)
 _SAME_PLACE = 1e-6  # of the size of a body: how near to a point of a mass its node must be
 
 
@@ -82,6 +89,7 @@ class ProbeBuilder:
     ):
         self._framed = framed
         self._beams = {name: one for name, one in framed.items() if isinstance(one, Beam)}
+        self._shells = {name: one for name, one in framed.items() if isinstance(one, Shell)}
         self._tables, self._mesh, self._rigid_sets, self._supports, self._legs = (
             tables,
             mesh,
@@ -111,17 +119,25 @@ class ProbeBuilder:
 
     def _of_body(self, table: ProbeTable) -> Iterator[Probe]:
         body, tables = str(table.body), self._tables
-        springs = [spring.name for spring in tables.spring]
+        springs = [table.name for table in (*tables.spring, *tables.cohesive)]
         trusses = [truss.name for truss in tables.truss]
         known = [*tables.names, *springs]
         if body not in known:
             raise ScenarioError(f"there is no body {shown(body)}; {suggestion(body, known)}")
-        requested = table.quantities or (["axial_force"] if body in springs or table.members else ["displacement"])
+        bonds = [glue.name for glue in tables.cohesive]
+        of_members = "membrane_forces" if body in self._shells else "axial_force"
+        usual = "damage" if body in bonds else of_members if body in springs or table.members else "displacement"
+        requested = table.quantities or [usual]
+        has_history = isinstance(self._system.inelastic.get(body), RateIndependent)
         of_motion = [one for one in requested if one in (*MOTIONS, ROTATION)]
-        of_solids = [one for one in requested if one in OF_SOLIDS]
+        of_solids = [one for one in requested if one in OF_SOLIDS and not has_history]
         beam = self._beams.get(body)
-        of_bars = [one for one in requested if one in (OF_BARS if beam is None else OF_BEAMS)]
+        of_bars = [one for one in requested if one in (_OF_LINES if beam is None else OF_BEAMS)]
+        of_bars += [one for one in requested if has_history and one in OF_SOLIDS]
         of_beams = [one for one in requested if one in OF_BEAMS and one not in OF_BARS]
+        of_shells = [one for one in requested if one in OF_SHELLS]
+        if of_shells and body not in self._shells:
+            raise ScenarioError(f"{of_shells[0]} is of shells, and '{body}' is none; it has {self._has(body)}.")
         solids = parts_by_body(
             [b.name for b in tables.body],
             solids_in(self._system.energies, self._system.inelastic),
@@ -137,15 +153,19 @@ class ProbeBuilder:
         if beam is not None and (odd := [one for one in requested if one in OF_BARS and one not in OF_BEAMS]):
             raise ScenarioError(f"{odd[0]} is of trusses and springs, and '{body}' is none; it has {self._has(body)}.")
         if of_bars and beam is None and body not in (*springs, *trusses):
-            what = f"{of_bars[0]} is of trusses and springs"
+            what = f"{of_bars[0]} is of trusses, springs and bonds"
             raise ScenarioError(f"{what}, and '{body}' is none; it has {self._has(body)}.")
         if (of_motion or table.points or table.nodes or table.group) and body in springs:
             raise ScenarioError(f"'{body}' is a spring, which has no additional nodes; it has {self._has(body)}.")
         if table.members is not None and (of_motion or of_solids):
             raise ScenarioError(f"{(of_motion or of_solids)[0]} is at nodes; members have {self._of_members(body)}.")
-        if of_bars and (table.nodes or table.points):
+        if of_bars and (table.nodes or (table.points and beam is None)):
             raise ScenarioError(f"{of_bars[0]} is of members; name these, members = [0], or a group of them.")
-        self._require_components(table, of_motion, of_solids)
+        if of_shells and table.nodes:
+            raise ScenarioError(
+                f"{of_shells[0]} is of elements; name these, members = [0], points, or a group of them."
+            )
+        self._require_components(table, of_motion, of_solids, of_shells)
         if moving := [one for one in of_motion if one != ROTATION]:
             places, labels = self._places(table)
             yield NodalProbe(
@@ -161,30 +181,39 @@ class ProbeBuilder:
             yield self._of_rotation(table, self._framed[body])
         if of_solids:
             yield self._of_solids(table, of_solids, solids)
+        if of_shells:
+            yield self._of_shell(table, of_shells, self._shells[body])
         if of_bars and beam is not None:
             yield self._of_beam(table, of_bars, beam)
         elif of_bars:
-            yield self._of_bars(table, of_bars)
+            yield from self._of_bars(table, of_bars)
 
     def _of_members(self, body: str) -> str:
+        if body in self._shells:
+            return ", ".join(OF_SHELLS)
         return ", ".join(OF_BARS if body not in self._beams else OF_BEAMS)
 
     def _has(self, body: str) -> str:
         if body in self._beams:
             return listed([*MOTIONS, ROTATION, *OF_BEAMS])
         if body in self._framed:
-            return listed([*MOTIONS, ROTATION])
+            return listed([*MOTIONS, ROTATION, *OF_SHELLS])
         if body in [b.name for b in self._tables.body]:
             return listed([*MOTIONS, *OF_SOLIDS])
         if body in [truss.name for truss in self._tables.truss]:
             return listed([*MOTIONS, *OF_BARS])
+        if body in [glue.name for glue in self._tables.cohesive]:
+            return listed(OF_BONDS)
         return listed(OF_BARS if body in [s.name for s in self._tables.spring] else MOTIONS)
 
-    def _require_components(self, table: ProbeTable, of_motion: Sequence[str], of_solids: Sequence[str]) -> None:
+    def _require_components(
+        self, table: ProbeTable, of_motion: Sequence[str], of_solids: Sequence[str], of_shells: Sequence[str]
+    ) -> None:
         tensors = [one for one in of_solids if one in ("stress", "strain", "logarithmic_strain")]
         known = set("xyz") if of_motion else set()
         known |= {"xx", "yy", "zz", "xy", "yz", "xz"} if tensors else set()
         known |= {"1", "2", "3"} if "principal_stresses" in of_solids else set()
+        known |= {part for one in of_shells for part in OF_SHELLS[one].parts}
         known |= {NORM} if known else set()
         odd = [c for c in table.components or () if c not in known]
         if odd:
@@ -223,10 +252,7 @@ class ProbeBuilder:
     def _places_of_frames(self, table: ProbeTable, framed: Framed) -> tuple[sp.csr_array, list[str] | None]:
         """Return weights of particles for nodes of a beam or shell and points between these, and their labels."""
         structure, particles = framed.structure, framed.particles
-        of_nodes = sp.csr_array(
-            (np.full(particles.size, 0.25), (np.repeat(np.arange(len(particles)), 4), particles.ravel())),
-            shape=(len(particles), self._system.n_nodes),
-        )
+        of_nodes = framed.centers(self._system.n_nodes).weights
         if table.nodes is not None:
             if max(table.nodes) >= len(particles):
                 raise ScenarioError(
@@ -263,6 +289,43 @@ class ProbeBuilder:
             labels=labels,
         )
 
+    def _of_shell(self, table: ProbeTable, quantities: Sequence[str], shell: Shell) -> Probe:
+        cells, numbers = shell.cells, shell.numbers
+        elements, m = table.members, len(numbers)
+        if elements is not None and max(elements) >= m:
+            raise ScenarioError(f"members has {max(elements)}, but '{table.body}' has {m:,} elements, 0 to {m - 1:,}.")
+        labels = None if elements is None else [str(k) for k in elements]
+        if table.group is not None:
+            first, elements = 0, []
+            chosen = shell.rows_in(table.group)
+            for kind, rows in cells.items():
+                elements += (first + chosen.get(kind, np.empty(0, np.int32))).tolist()
+                first += len(rows)
+        elif table.points is not None:
+            faces, of, first = [], [], 0
+            for rows in cells.values():
+                for half in _halves(rows):
+                    faces.append(rows[:, half])
+                    of.append(np.arange(first, first + len(rows)))
+                first += len(rows)
+            elements = _nearest_elements(table, self._rest(shell), np.concatenate(faces), np.concatenate(of))
+            labels = [str(k + 1) for k in range(len(elements))]
+        chosen = np.arange(m) if elements is None else np.array(elements)
+        return ShellProbe(
+            table.name,
+            shell.structure,
+            quantities,
+            elements=numbers[chosen],
+            first=shell.first,
+            components=_those(table.components, ("11", "22", "12")),
+            reduce=table.reduce if table.reduce is not None else [] if labels or m == 1 else ["mean"],
+            labels=labels or [str(k) for k in chosen],
+        )
+
+    def _rest(self, framed: Framed) -> Array:
+        """Return the places [n, 3] in m of nodes of a beam or shell at rest."""
+        return framed.structure.frames.centers(framed.structure.points)
+
     def _of_beam(self, table: ProbeTable, quantities: Sequence[str], beam: Beam) -> Probe:
         members, m = table.members, len(beam.structure.lines)
         if members is not None and max(members) >= m:
@@ -274,7 +337,11 @@ class ProbeBuilder:
             members = np.flatnonzero(rows_among(ends, rows)).tolist() if len(rows) else []
             if not members:
                 raise ScenarioError(f"group '{table.group}' of '{table.body}' has no members, only nodes.")
-        reduce = table.reduce if table.reduce is not None else [] if table.members or m == 1 else ["mean"]
+        if table.points is not None:
+            members = _nearest_elements(table, self._rest(beam), beam.structure.lines, np.arange(m))
+        reduce = (
+            table.reduce if table.reduce is not None else [] if table.members or table.points or m == 1 else ["mean"]
+        )
         return BeamProbe(table.name, beam.structure, quantities, members=members, first=beam.first, reduce=reduce)
 
     def _wide(self, weights: sp.csr_array) -> tuple[int, int]:
@@ -322,10 +389,10 @@ class ProbeBuilder:
             table.name, fields, quantities, components=components, reduce=self._reduce(table), elements=chosen
         )
 
-    def _of_bars(self, table: ProbeTable, quantities: Sequence[str]) -> Probe:
+    def _of_bars(self, table: ProbeTable, quantities: Sequence[str]) -> Iterator[Probe]:
         body, mesh = str(table.body), self._mesh
-        bars = self._system.energies[body]
-        assert isinstance(bars, Bars | Anchors), "trusses and springs are"
+        energy = self._system.energies.get(body) or self._system.inelastic[body]
+        bars = springs_of(energy) or energy
         members, m = table.members, len(bars.nodes)
         if members is not None and max(members) >= m:
             raise ScenarioError(f"members has {max(members)}, but '{body}' has {m:,} members, 0 to {m - 1:,}.")
@@ -335,10 +402,17 @@ class ProbeBuilder:
             if not members:
                 raise ScenarioError(f"group '{table.group}' of '{body}' has no members, only nodes.")
         section = next((truss.section for truss in self._tables.truss if truss.name == body), None)
+        usual: list[Reduction] = [] if table.members or m == 1 else ["mean"]
+        reduce = usual if table.reduce is None else table.reduce
+        if isinstance(bars, Inelastic):
+            yield from self._of_inelastic(table, quantities, bars, members, reduce)
+            return
+        assert isinstance(bars, Bars | Anchors | InterpolatedBars), "trusses and springs are"
+        if odd := [one for one in quantities if one not in OF_BARS]:
+            raise ScenarioError(f"'{body}' has no {odd[0]}; it has {listed(OF_BARS)}.")
         if "axial_stress" in quantities and section is None:
             raise ScenarioError(f"axial_stress needs a section, which '{body}' has not.")
-        reduce = table.reduce if table.reduce is not None else [] if table.members or m == 1 else ["mean"]
-        return BarProbe(
+        yield BarProbe(
             table.name,
             bars,
             quantities,
@@ -347,6 +421,27 @@ class ProbeBuilder:
             reference=self._reference,
             reduce=reduce,
         )
+
+    def _of_inelastic(
+        self,
+        table: ProbeTable,
+        quantities: Sequence[str],
+        part: Inelastic,
+        members: Sequence[int] | None,
+        reduce: Sequence[Reduction],
+    ) -> Iterator[Probe]:
+        """Yield probes of what members that yield or break, or cohesive faces, show."""
+        body = str(table.body)
+        shown_by = part.fields(self._reference, part.relaxed(self._reference))
+        if "elongation" in quantities and isinstance(part, InelasticBars):
+            quantities = [one for one in quantities if one != "elongation"]
+            lengths = part.frozen(part.initial())
+            reference = self._reference
+            yield BarProbe(table.name, lengths, ["elongation"], members=members, reference=reference, reduce=reduce)
+        if odd := [one for one in quantities if one not in shown_by]:
+            raise ScenarioError(f"'{body}' has no {odd[0]}; it has {listed(shown_by)}.")
+        if quantities:
+            yield InelasticProbe(table.name, self._system, body, quantities, stencils=members, reduce=reduce)
 
     # -- supports, obstacles, contact ---------------------------------------------------------------------------
 
@@ -366,7 +461,8 @@ class ProbeBuilder:
         held: dict[str, NDArray[np.bool_]] = {}
         taken = np.zeros((self._system.n_nodes, 3), bool)
         for k, (support, nodes) in enumerate(self._supports):
-            acts = support.acts(leg.start, leg.end)
+            # What conditions begin and end holds nothing while it does not act: the system then has no reactions there.
+            acts = support.begin_event is not None or support.acts(leg.start, leg.end)
             name = support.name or str(k + 1)
             if support.body in self._beams and not support.moves and support.of_node != ("xyz", "xyz"):
                 if requested in (_ALL, name):
@@ -387,7 +483,7 @@ class ProbeBuilder:
         names, requested = [item.name for item in tables.obstacle], str(table.obstacle)
         if requested not in (*names, _ALL) or not names:
             raise ScenarioError(f"there is no obstacle {shown(requested)}; {suggestion(requested, [*names, _ALL])}")
-        touching = self._touching
+        touching = self._tables.touching
         frictions = {item.name: item.frictions(touching) for item in tables.surfaces}
         frictions |= {item.name: [f"friction_{item.name}"] for item in tables.shaped}
         for name in names if requested == _ALL else [requested]:
@@ -403,7 +499,7 @@ class ProbeBuilder:
         if requested not in (*contacts, _ALL) or not contacts:
             raise ScenarioError(f"there is no contact {shown(requested)}; {suggestion(requested, [*contacts, _ALL])}")
         chosen = list(contacts.values()) if requested == _ALL else [contacts[requested]]
-        touching = self._touching
+        touching = self._tables.touching
         acting = [item.name for item in chosen]
         acting += [one for item in chosen for one in item.frictions(touching) if one in self._names]
         bodies = dict.fromkeys(name for item in chosen for pair in item.pairs(touching) for name in pair)
@@ -411,9 +507,52 @@ class ProbeBuilder:
         nodes = {name: rigid_sets[name].nodes if name in rigid_sets else self._mesh.nodes_of(name) for name in bodies}
         yield ForceProbe(table.name, acting, nodes, about=table.about)
 
-    @property
-    def _touching(self) -> list[str]:
-        return [*(body.name for body in self._tables.body), *(body.name for body in self._tables.rigid_body)]
+
+def _halves(cells: IntArray) -> list[list[int]]:
+    """Return the corners of the triangles that faces [m, k] are cut into."""
+    return [[0, 1, 2]] if cells.shape[1] == 3 else [[0, 1, 2], [0, 2, 3]]
+
+
+def _nearest_elements(table: ProbeTable, points: Array, cells: IntArray, elements: NDArray[np.integer]) -> list[int]:
+    """Return the elements nearest to the points of a table, of lines or triangles [m, k] that belong to elements [m].
+
+    Raises
+    ------
+    ScenarioError
+        If a point is farther from all of them than the longest side of the nearest one.
+    """
+    found = []
+    corners = points[cells]
+    sides = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    for point in np.array(table.points, dtype=float):
+        away = np.linalg.norm(_nearest_points(corners, point) - point, axis=1)
+        at = int(np.argmin(away))
+        if away[at] > sides[at]:
+            raise ScenarioError(
+                f"points: {point.tolist()} m must be within an element of '{table.body}', got a distance of "
+                f"{away[at]:.3g} m to the nearest. Move the point, or name members."
+            )
+        found.append(int(elements[at]))
+    return found
+
+
+def _nearest_points(corners: Array, point: Array) -> Array:
+    """Return the point of each line [m, 2, 3] or triangle [m, 3, 3] that is nearest to a point [3]."""
+    if corners.shape[1] == 2:
+        a, along = corners[:, 0], corners[:, 1] - corners[:, 0]
+        part = np.clip(((point - a) * along).sum(axis=1) / (along**2).sum(axis=1), 0.0, 1.0)
+        return a + part[:, None] * along
+    edges = [_nearest_points(corners[:, [i, (i + 1) % 3]], point) for i in range(3)]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    square = (normal**2).sum(axis=1)
+    foot = point - (((point - corners[:, 0]) * normal).sum(axis=1) / square)[:, None] * normal
+    inside = np.ones(len(corners), bool)
+    for i in range(3):
+        a, b = corners[:, i], corners[:, (i + 1) % 3]
+        inside &= (np.cross(b - a, foot - a) * normal).sum(axis=1) >= 0.0
+    candidates = np.stack([np.where(inside[:, None], foot, edges[0]), *edges], axis=1)
+    best = np.argmin(np.linalg.norm(candidates - point, axis=2), axis=1)
+    return candidates[np.arange(len(corners)), best]
 
 
 def _those(requested: Sequence[str] | None, known: Sequence[str]) -> list[str] | None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from symplex.base.quantities import ZERO, Name, Text, Triple, vector, whole
 from symplex.fem.outputs.field_probes import Motion
-from symplex.fem.outputs.force_probes import OfBars, OfBeams
+from symplex.fem.outputs.force_probes import OfBars, OfBeams, OfShells
+from symplex.fem.outputs.inelastic_probe import OfBonds
 from symplex.fem.outputs.probe import Reduction
 from symplex.fem.outputs.solid_fields import Quantity
 from symplex.scenario.messages import place
@@ -20,8 +21,8 @@ Event = Literal["onset", "peak"]
 if TYPE_CHECKING:
     _Quantity = str
 else:
-    _Quantity = Literal[Motion, "rotation", Quantity, OfBars, OfBeams]
-_COMPONENTS = Literal["x", "y", "z", "xx", "yy", "zz", "xy", "yz", "xz", "1", "2", "3", "norm"]
+    _Quantity = Literal[Motion, "rotation", Quantity, OfBars, OfBonds, OfBeams, OfShells]
+_COMPONENTS = Literal["x", "y", "z", "xx", "yy", "zz", "xy", "yz", "xz", "1", "2", "3", "11", "22", "12", "norm"]
 _MOST_PLACES = 1000
 
 
@@ -43,11 +44,13 @@ class ProbeTable(Entry):
     ] = None
     points: Annotated[
         list[Annotated[Triple, vector("m")]] | None,
-        "Points `[x, y, z]` of the undeformed body: fields are interpolated in the element or member around.",
+        "Points `[x, y, z]` of the undeformed body: fields are interpolated in the element or member around; section "
+        "forces of beams and shells are those in the middle of the nearest one.",
     ] = None
     group: Annotated[Text | None, "Group of its mesh."] = None
     members: Annotated[
-        list[Annotated[int, whole(0, 2**31 - 1)]] | None, "Of trusses, beams and springs: numbers from 0."
+        list[Annotated[int, whole(0, 2**31 - 1)]] | None,
+        "Of trusses, beams, springs, shells (elements) and cohesive faces: numbers from 0.",
     ] = None
     support: Annotated[
         Text | None,
@@ -61,14 +64,16 @@ class ProbeTable(Entry):
     ] = None
     quantities: Annotated[
         list[_Quantity] | None,
-        'By default `["displacement"]`, of members and springs `["axial_force"]`; `axial_stress` and `elongation` are '
-        "of trusses and springs, forces, moments and torque of members of beams, along and about the axes of their "
-        "section, `rotation` of their nodes.",
+        'By default `["displacement"]`, of members and springs `["axial_force"]`, of cohesive faces `["damage"]`; '
+        "`axial_stress` and `elongation` are of trusses and springs, `plastic_strain` also of members that yield, "
+        "`damage` and `opening` of bonds that break, forces, moments and torque of members of beams, along and about "
+        "the axes of their section, `rotation` of their nodes; membrane and transverse forces and bending moments of "
+        "elements of shells, for each unit of length along their axes.",
     ] = None
     components: Annotated[
         list[_COMPONENTS] | None,
         "By default all but the norm. Each quantity has those of its kind, or all if none of them is named: `x`, "
-        "`y`, `z` of motions, two letters of tensors, numbers of principal stresses.",
+        "`y`, `z` of motions, two letters of tensors, numbers of principal stresses, `11`, `22`, `12` of shells.",
     ] = None
     reduce: Annotated[
         list[Reduction] | None,

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from math import radians
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
+from symplex.base.fields import OF_BEAMS
 from symplex.base.quantities import Name, Quantity, Text, listed, not_negative, numbers, refused, shown, whole
 from symplex.errors import ScenarioError
+from symplex.fem.actions.histories import factor_of
 from symplex.fem.actions.supports import AXES
 from symplex.fem.energies.energy import Array
 from symplex.fem.outputs.field_probes import MOTIONS
 from symplex.fem.outputs.force_probes import OF_BARS
 from symplex.fem.outputs.probe import NORM
+from symplex.fem.system import Load, State
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import Support, Timed
 from symplex.scenario.loads import LoadTable, NodalLoadTable, PressureTable, TractionTable
@@ -25,7 +29,8 @@ from symplex.scenario.table import BodyName, Entry
 
 _MOST_FREQUENCIES, _MOST_MODES = 100_000, 10_000
 # What swings in proportion to small motions. (Norms, principal values and the like do not.)
-_LINEAR = (*MOTIONS, "stress", "strain", "logarithmic_strain", "pressure", *OF_BARS)
+_OF_SOLIDS = ("stress", "strain", "logarithmic_strain", "pressure")
+_LINEAR = tuple(dict.fromkeys((*MOTIONS, "rotation", *_OF_SOLIDS, *OF_BARS, *OF_BEAMS)))
 _SWINGING = (NodalLoadTable, TractionTable, PressureTable)
 
 
@@ -40,6 +45,8 @@ def _hertz() -> Quantity:
 
 class Place(Nodes):
     """Where a response is evaluated: the mean of some nodes."""
+
+    takes_rotations = True
 
     name: Annotated[Name, "Names its columns."]
 
@@ -58,6 +65,7 @@ class ResponseTable(Entry):
     """
 
     of_all = False
+    takes_rotations = True
     frequencies: Annotated[tuple[float, ...] | None, _hertz(), "Each frequency."] = None
     between: Annotated[
         tuple[float, ...] | None, _hertz(), "The first and the last of `points` frequencies, instead."
@@ -159,7 +167,12 @@ class Excitation(NamedTuple):
 
 
 def excitation(
-    table: ResponseTable, loads: list[LoadTable], supports: list[Support], mesh: Mesh, q: Array, t: float = 0.0
+    table: ResponseTable,
+    loads: list[LoadTable],
+    supports: list[Support],
+    mesh: Mesh,
+    state: State,
+    acting: Mapping[str, Load],
 ) -> Excitation:
     """Return what excites: the loads and supports that are named, or all whose history says that they change.
 
@@ -174,10 +187,10 @@ def excitation(
         Those of the scenario.
     mesh : Mesh
         Of all bodies.
-    q : float64 [n, 3]
-        Positions in m, on whose surfaces pressures act.
-    t : float, default 0
-        The time of the state in s.
+    state : State
+        At whose time loads act, and pressures on surfaces where it has these.
+    acting : mapping of str to Load
+        The loads of the system by their names, with the histories that their amplitudes are without.
 
     Raises
     ------
@@ -187,9 +200,10 @@ def excitation(
     """
     swinging: dict[str, Callable[[Excitation], None]] = {}
     idle: list[str] = []  # which do not act then
-    acting = {id(item) for item in (*loads, *supports) if _acts_at(item, t)}
+    q, t = state.q, state.t
+    now = {id(item) for item in (*loads, *supports) if _acts_at(item, t)}
     others = [load for load in loads if load.history is not None and not isinstance(load, _SWINGING)]
-    others = [load for load in others if id(load) in acting]
+    others = [load for load in others if id(load) in now]
     if others and table.by is None:
         raise ScenarioError(
             f"load '{others[0].name}' has a history, but of {others[0].kind} no harmonic response is known; name those "
@@ -197,12 +211,12 @@ def excitation(
         )
     for load in loads:
         if load.history is not None and isinstance(load, _SWINGING):
-            swinging[load.name] = lambda out, load=load: _add_force(out, load.amplitudes(mesh, q))
-            idle += [] if id(load) in acting else [load.name]
+            swinging[load.name] = lambda out, load=load: _add_force(out, acting[load.name], q)
+            idle += [] if id(load) in now else [load.name]
     for support in supports:
         if support.history is not None:
             swinging[str(support.name)] = lambda out, support=support: _add_motion(out, support, mesh)
-            idle += [] if id(support) in acting else [str(support.name)]
+            idle += [] if id(support) in now else [str(support.name)]
     names = [name for name in swinging if name not in idle] if table.by is None else table.by
     if unknown := next((name for name in names if name not in swinging), None):
         raise ScenarioError(
@@ -226,11 +240,15 @@ def excitation(
 
 def _acts_at(item: Timed, t: float) -> bool:
     """Return whether it acts at a time in s; what begins then does not act yet, but for the start of a run."""
-    return (item.begin < t or item.begin == 0.0) and (item.until is None or t <= item.until)
+    begun = item.begin_event is None and (item.begin < t or item.begin == 0.0)
+    return begun and (item.until is None or t <= item.until)
 
 
-def _add_force(out: Excitation, forces: Array) -> None:
-    out.forces[:] += forces
+def _add_force(out: Excitation, load: Load, q: Array) -> None:
+    """Add the forces of a load where its factor is 1."""
+    steady = copy(load)
+    steady.factor = factor_of(1.0)  # pyright: ignore[reportAttributeAccessIssue]
+    out.forces[:] += steady(0.0, q, np.zeros_like(q))
 
 
 def _add_motion(out: Excitation, support: Support, mesh: Mesh) -> None:

@@ -1,4 +1,8 @@
-"""What is rigid and has its own nodes, after those of bodies: obstacles that move, and rigid bodies."""
+"""What is rigid and has its own nodes, after those of bodies, and points that follow nodes: contact is of points.
+
+Rigid are obstacles that move, and rigid bodies. The meshes of these, and the skins of beams and shells, are points that
+follow nodes.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ from symplex.contact.surfaces import Surface
 from symplex.errors import ScenarioError
 from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.couplings.equations import LinearConstraints
-from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
+from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy, Interpolation
 from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.mass_properties import MassProperties
 from symplex.fem.structures.rigidity import Rigidity
@@ -89,11 +93,49 @@ class RigidNodeSet:
         return motion_of(self.properties.masses, x, u)
 
 
+@dataclass(frozen=True)
+class FollowingSurface:
+    """A surface whose points follow the particles of a beam or shell.
+
+    Attributes
+    ----------
+    matrix : sparse [p, k]
+        Weights of its particles.
+    first : int
+        The first of its particles among all nodes.
+    at_rest : float64 [p, 3]
+        The points at the start in m.
+    triangles : int32 [f, 3]
+    drawn : int32 [d]
+        Which of its points each point is of the surface that is drawn.
+    """
+
+    matrix: sp.csr_array
+    first: int
+    at_rest: Array
+    triangles: IntArray
+    drawn: IntArray
+
+    @property
+    def n_points(self) -> int:
+        """How many points it has."""
+        return len(self.at_rest)
+
+    def weights(self, n_nodes: int) -> sp.csr_array:
+        """Return the weights [p, n_nodes] of all nodes."""
+        matrix = self.matrix
+        return sp.csr_array((matrix.data, matrix.indices + self.first, matrix.indptr), (self.n_points, n_nodes))
+
+    def surface(self, name: str) -> Surface:
+        """Return the surface, in the numbering of its points."""
+        return Surface.from_triangles(self.at_rest, self.triangles, name)
+
+
 class Riders:
     """All of them, in the order of their nodes: what one node carries, frames of obstacles, and rigid bodies.
 
     Points are the nodes of bodies and of obstacles, then those of the meshes of rigid bodies, which follow nodes
-    (`symplex.contact.RigidBodies`): contact and results are of points.
+    (`symplex.contact.RigidBodies`), then those of the skins of beams and shells: contact and results are of points.
 
     Parameters
     ----------
@@ -105,17 +147,26 @@ class Riders:
         The number of nodes of bodies.
     framed : bool
         Whether free bodies are frames of the system; otherwise energies keep them rigid, and at their pivots.
+    skins : mapping of str to FollowingSurface
+        Of beams and shells that may touch something.
 
     Attributes
     ----------
     rigid_sets : dict of str to RigidNodeSet
     bodies : RigidBodies or None
+    interpolation : Interpolation or None
+        How points follow nodes; None if all points are nodes.
     n_nodes : int
         The number of nodes of the system.
     """
 
     def __init__(
-        self, shaped: list[ShapedTable], rigid: Mapping[str, tuple[RigidTable, RigidBody]], n_nodes: int, framed: bool
+        self,
+        shaped: list[ShapedTable],
+        rigid: Mapping[str, tuple[RigidTable, RigidBody]],
+        n_nodes: int,
+        framed: bool,
+        skins: Mapping[str, FollowingSurface],
     ):
         self._of_bodies, self.n_nodes, self.framed = n_nodes, n_nodes, framed
         self.rigid_sets: dict[str, RigidNodeSet] = {}
@@ -130,6 +181,16 @@ class Riders:
         for name, (table, body) in rigid.items():
             own = body.properties
             self._add(name, table, own.particles, own.center, own, own.mass if table.is_free else 0.0)
+        self._skins = dict(skins)
+        self.interpolation = None if self.bodies is None else self.bodies.interpolation
+        if skins:
+            before = sp.csr_array(sp.eye_array(self.n_nodes))
+            if self.interpolation is not None:
+                before = self.interpolation.weights
+            after = [one.weights(self.n_nodes) for one in skins.values()]
+            self.interpolation = Interpolation(sp.csr_array(sp.vstack([before, *after])))
+            first = len(before.indptr) - 1 + np.cumsum([0, *(one.n_points for one in skins.values())])
+            self._first_points = dict(zip(skins, first.tolist(), strict=False))
 
     def _add(
         self,
@@ -267,31 +328,52 @@ class Riders:
     def of_points(self, energy: Energy) -> Energy | InterpolatedEnergy | ChangingInterpolatedEnergy:
         """Return an energy of points as one of nodes: the same, if it is of nodes already."""
         nodes = energy.surface.vertices if hasattr(energy, "surface") else energy.nodes  # pyright: ignore
-        if self.bodies is None or nodes.max(initial=-1) < self.first_point:
+        if self.interpolation is None or nodes.max(initial=-1) < self.first_point:
             return energy
-        return self.bodies.of_points(energy)
+        return self.interpolation.of(energy)
 
     @property
     def first_point(self) -> int:
-        """The number of points that are nodes: those after them are of rigid bodies."""
+        """The number of points that are nodes: those after them follow nodes."""
         return self.n_nodes if self.bodies is None else self.n_nodes - 4 * len(self.bodies.bodies)
+
+    @property
+    def skinned(self) -> list[str]:
+        """The names of beams and shells with points of their own."""
+        return list(self._skins)
 
     def points(self, q: Array) -> Array:
         """Return the positions [p, 3] in m of points at nodal positions q [n, 3]; or their velocities."""
-        return q if self.bodies is None else self.bodies.points(q)
+        return q if self.interpolation is None else self.interpolation.points(q)
 
     def points_of(self, name: str) -> IntArray:
-        """Return the points of a rigid body."""
+        """Return the points of a rigid body, or of the skin of a beam or shell."""
+        if name in self._skins:
+            first = self._first_points[name]
+            return np.arange(first, first + self._skins[name].n_points, dtype=np.int32)
         assert self.bodies is not None, "there is one of this name"
         return self.bodies.points_of(name)
 
+    def drawn_points_of(self, name: str) -> IntArray | None:
+        """Return the points that the surface of a beam or shell is drawn with; None if it has none of its own."""
+        return self.points_of(name)[self._skins[name].drawn] if name in self._skins else None
+
     def surface(self, name: str) -> Surface:
-        """Return the surface of a rigid body, in the numbering of the points."""
+        """Return the surface of a rigid body, or of a beam or shell, in the numbering of the points."""
+        if name in self._skins:
+            return self._skins[name].surface(name).shifted(self._first_points[name])
         assert self.bodies is not None, "there is one of this name"
         return self.bodies.surface(bodies=[name])
 
 
-def rigid_sets_of(tables: Tables, n_nodes: int, folder: Path, try_: Try, framed: bool) -> Riders:
+def rigid_sets_of(
+    tables: Tables,
+    n_nodes: int,
+    folder: Path,
+    try_: Try,
+    framed: bool,
+    skins: Mapping[str, FollowingSurface],
+) -> Riders:
     """Return all that is rigid and has its own nodes.
 
     Parameters
@@ -305,6 +387,8 @@ def rigid_sets_of(tables: Tables, n_nodes: int, folder: Path, try_: Try, framed:
         ``try_(here, what, *args)`` returns what(*args), or notes the mistake and returns None.
     framed : bool
         Whether free bodies are to be frames.
+    skins : mapping of str to FollowingSurface
+        Of beams and shells that may touch something.
     """
     rigid: dict[str, tuple[RigidTable, RigidBody]] = {}
     for here, table in tables.entries(RigidMotionTable):
@@ -317,9 +401,8 @@ def rigid_sets_of(tables: Tables, n_nodes: int, folder: Path, try_: Try, framed:
         if table.is_free and (isinstance(table, RigidTable) or getattr(table, "is_framed", False)):
             for k in range(len(tables.sampled)):
                 try_(here, _require_steps, tables_of_stage(tables, k).integrator)
-    return Riders(
-        tables.shaped, {table.name: rigid[table.name] for table in tables.rigid if table.name in rigid}, n_nodes, framed
-    )
+    in_order = {table.name: rigid[table.name] for table in tables.rigid if table.name in rigid}
+    return Riders(tables.shaped, in_order, n_nodes, framed, skins)
 
 
 def _require_steps(table: IntegratorTable) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,6 +184,56 @@ def timeline(tables: Tables) -> Timeline:
         nearest = np.abs(found.times - t).argmin()
         found.is_frame[nearest] = found.is_row[nearest] = True
     return found
+
+
+class Change(NamedTuple):
+    """What a condition that has held changes of a run.
+
+    Attributes
+    ----------
+    t : float
+        Its time in s.
+    stage : int, optional
+        The stage that begins there.
+    ends : bool
+        Whether the run ends there.
+    """
+
+    t: float
+    stage: int | None
+    ends: bool
+
+
+def changed_timeline(before: Timeline, changes: Iterable[Change]) -> Timeline:
+    """Return a timeline with samples and frames at the times of changes, and the later times of stages moved there.
+
+    There are as many legs as before: those that are left out take no time.
+    """
+    for change in changes:
+        k, t = int(np.searchsorted(before.times, change.t)), change.t
+        at = k < len(before.times) and before.times[k] == t
+        later, legs, shift = slice(k + at, None), list(before.legs), 0.0
+        if change.ends:
+            later, legs = slice(len(before.times), None), [_between(leg, leg.start, min(leg.end, t)) for leg in legs]
+        elif change.stage is not None:
+            first = next(leg.start for leg in legs if leg.stage >= change.stage)
+            shift = t - first
+            later = slice(int(np.searchsorted(before.times, first * (1.0 + SAME_TIME), side="right")), None)
+            legs = [
+                _between(leg, leg.start + shift, leg.end + shift)
+                if leg.stage >= change.stage
+                else _between(leg, min(leg.start, t), min(leg.end, t))
+                for leg in legs
+            ]
+        times = np.concatenate([before.times[:k], [t], before.times[later] + shift])
+        frames, rows = (np.concatenate([marks[:k], [True], marks[later]]) for marks in (before.is_frame, before.is_row))
+        before = Timeline(tuple(legs), times, frames, rows)
+    return before
+
+
+def _between(leg: RunInterval, start: float, end: float) -> RunInterval:
+    """Return a leg between other times in s."""
+    return replace(leg, start=start, end=max(end, start))
 
 
 def _frames_beyond(tables: Tables, last: RunInterval, every: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,11 @@ from symplex.meshes.mesh import Mesh
 from symplex.scenario.beams import Beam
 from symplex.scenario.building import Builder
 from symplex.scenario.changes import with_changes
+from symplex.scenario.event_building import changes_of
 from symplex.scenario.joined_parts import contacts_in, points_of
 from symplex.scenario.probe_building import BuiltProbe
 from symplex.scenario.rigid_nodes import Riders
-from symplex.scenario.sampling import Timeline, timeline
+from symplex.scenario.sampling import Timeline, changed_timeline, timeline
 from symplex.scenario.shells import Shell
 from symplex.scenario.start import Start
 from symplex.scenario.tables import Tables
@@ -71,7 +72,19 @@ class Scenario:
         rows = [("file", str(self.path)), *([("title", tables.title)] if tables.title else [])]
         rows += [("integrator", names(dict.fromkeys(table.kind for table in tables.integrators)))]
         rows += [("duration", f"{self.times[-1]:.6g} s, {len(self.times) - 1:,} samples")]
-        for what in ("body", "truss", "beam", "rigid", "obstacle", "contact", "load", "support", "joint", "stage"):
+        for what in (
+            "body",
+            "truss",
+            "beam",
+            "rigid",
+            "obstacle",
+            "contact",
+            "load",
+            "support",
+            "joint",
+            "stage",
+            "when",
+        ):
             listed = [getattr(table, "name", None) or what for table in getattr(tables, what, ())]
             rows += [(what, names(listed))] if listed else []
         return rows
@@ -238,6 +251,16 @@ class Problem:
     velocities: Array | None = None
     beams: Mapping[str, Beam] = field(default_factory=dict)
     shells: Mapping[str, Shell] = field(default_factory=dict)
+
+    def of_run(self) -> Problem:
+        """Return the same with its own scenario, of which a run can `follow` what happens."""
+        return replace(self, scenario=replace(self.scenario)) if self.scenario.tables.when else self
+
+    def follow(self, happened: Mapping[str, float]) -> None:
+        """Take the samples, frames and parts of a run in which conditions have held, by name, at times in s."""
+        tables = self.scenario.tables
+        line = changed_timeline(timeline(tables), changes_of(tables, happened))
+        self.scenario.__dict__["timeline"] = line  # instead of that without conditions, which it finds itself
 
     @property
     def stages(self) -> Sequence[Stage]:

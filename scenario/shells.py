@@ -7,11 +7,12 @@ mesh of all bodies has these particles as points.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.quantities import (
@@ -22,6 +23,8 @@ from symplex.base.quantities import (
     Text,
     Triple,
     between,
+    lengths,
+    listed,
     nonzero,
     number,
     numbers,
@@ -32,12 +35,14 @@ from symplex.base.quantities import (
 )
 from symplex.errors import MeshError, ScenarioError
 from symplex.fem.energies.energy import Array, Energy, IntArray
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.structures.plies import Orthotropic, Ply, ShellProperties
 from symplex.fem.structures.shell import Shells, shells
 from symplex.meshes.formats.read import read_mesh
+from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh, distinct, take
-from symplex.scenario.framed import Framed
+from symplex.scenario.framed import Framed, Viscous
 from symplex.scenario.table import Entry, Need, Rotation, Table, one_of
 
 if TYPE_CHECKING:
@@ -55,11 +60,10 @@ def _lengths(value: Any) -> tuple[float, float]:
     return x, y
 
 
-def _counts(value: Any) -> tuple[int, int]:
-    if not isinstance(value, list | tuple) or len(value) != 2:
-        raise ValueError(f"is {shown(value)}, must be two integers of at least 1")
-    x, y = (whole(1, _MOST).check(count) for count in value)
-    return x, y
+def _counts(value: Any) -> tuple[int, ...]:
+    if not isinstance(value, list | tuple) or len(value) not in (2, 3):
+        raise ValueError(f"is {shown(value)}, must be two integers of at least 1, or three for a box")
+    return tuple(whole(1, _MOST).check(count) for count in value)
 
 
 class FaceMesh(Table):
@@ -72,25 +76,39 @@ class FaceMesh(Table):
         "Edges of a rectangle in the plane z = 0 from the origin, along x and y, with its normal along z; with the "
         "groups of nodes `x_min`, `x_max`, `y_min`, `y_max`.",
     ] = None
-    cells: Annotated[
-        tuple[int, int] | None, Quantity(_counts, "", "two integers", "≥ 1"), "Of a plate, in each direction."
+    box: Annotated[
+        Triple | None,
+        lengths("m"),
+        "Edges of a closed box from the origin along x, y and z instead, with normals outward; with the groups of "
+        "nodes of its sides, `x_min` to `z_max`.",
     ] = None
-    split: Annotated[
-        Literal["quadrilaterals", "triangles"], "What cells of a plate are: one quadrilateral, or two triangles."
-    ] = "quadrilaterals"
+    cells: Annotated[
+        tuple[int, ...] | None,
+        Quantity(_counts, "", "two integers, or three", "≥ 1"),
+        "Of a plate or box, in each direction.",
+    ] = None
+    split: Annotated[Literal["quadrilaterals", "triangles"], "What cells are: one quadrilateral, or two triangles."] = (
+        "quadrilaterals"
+    )
 
     @classmethod
     def _prepared(cls, value: Any) -> Any:
         return {"file": value} if isinstance(value, str) else value
 
     def _check(self) -> None:
-        source = one_of(self, ["file", "plate"], "source")
-        if source == "plate" and self.cells is None:
-            raise ValueError("plate needs cells, the number of elements each way, such as cells = [8, 4]")
-        if source != "plate":
+        source = one_of(self, ["file", "plate", "box"], "source")
+        if source == "file":
             if self.cells is not None:
-                raise ValueError(f"cells goes with plate, not with {source}")
-            self.refuse_unused("split", goes_with=f"plate, not with {source}")
+                raise ValueError(f"cells goes with plate or box, not with {source}")
+            self.refuse_unused("split", goes_with=f"plate or box, not with {source}")
+            return
+        count = 2 if source == "plate" else 3
+        if self.cells is None:
+            raise ValueError(
+                f"{source} needs cells, the number of elements each way, such as cells = {[8, 4, 4][:count]}"
+            )
+        if len(self.cells) != count:
+            raise ValueError(f"cells must be {count} integers with {source}, got {shown(list(self.cells))}")
 
 
 class ShellMaterial(Table):
@@ -128,6 +146,14 @@ class ShellMaterial(Table):
         return Orthotropic(*self.moduli, self.poisson, *self.shear_moduli, self.density)
 
     @property
+    def isotropic(self) -> Material:
+        """It, or an isotropic material of the least of its moduli."""
+        if self.young is not None:
+            return NeoHookean.from_young(self.young, self.poisson, self.density)
+        assert self.moduli is not None
+        return NeoHookean.from_young(min(self.moduli), 0.0, self.density)
+
+    @property
     def stiffest(self) -> float:
         """The largest of Young's moduli in Pa."""
         return self.young if self.young is not None else max(self.moduli or (0.0,))
@@ -139,6 +165,31 @@ class LayerTable(Table):
     thickness: Annotated[float, positive("m"), "Of the layer."]
     material: Annotated[ShellMaterial, "Of the layer."]
     angle: Annotated[float, number("°"), "Of axis 1 of its material from that of elements, about the normal."] = 0.0
+
+
+def _check_stiffness(table: ShellTable | ShellPartTable, needed: bool) -> None:
+    given = [key for key in ("thickness", "material") if getattr(table, key) is not None]
+    if table.layers and given:
+        raise ValueError(f"has layers besides {given[0]}; give layers, or thickness and material")
+    if needed and not table.layers and len(given) < 2:
+        missing = [key for key in ("thickness", "material") if key not in given]
+        raise ValueError(f"needs {' and '.join(missing)}, or layers")
+
+
+class ShellPartTable(Table):
+    """Faces of shells with a thickness, material, layers, direction or offset of their own."""
+
+    group: Annotated[Text, "Group of faces of the mesh."]
+    thickness: Annotated[float | None, positive("m"), "Instead of that of the shell."] = None
+    material: Annotated[ShellMaterial | None, "Instead of that of the shell."] = None
+    layers: Annotated[list[LayerTable], "Instead of thickness and material, or the layers of the shell."] = []
+    offset: Annotated[float | None, number("m"), "Instead of that of the shell."] = None
+    direction: Annotated[Triple | None, nonzero(), "Instead of that of the shell."] = None
+
+    def _check(self) -> None:
+        _check_stiffness(self, needed=False)
+        if not self.layers and not {"thickness", "material", "offset", "direction"} & self.given_keys:
+            raise ValueError("needs thickness, material, layers, offset or direction, by which its faces differ")
 
 
 class ShellTable(Entry):
@@ -169,6 +220,9 @@ class ShellTable(Entry):
     direction: Annotated[
         Triple, nonzero(), "Its projection is axis 1 of elements: of angles of layers, and of forces in results."
     ] = (1.0, 0.0, 0.0)
+    parts: Annotated[
+        list[ShellPartTable], "Faces with another thickness, material, … than the others, by groups of the mesh."
+    ] = []
     fold: Annotated[
         float, between(1.0, 120.0, "°"), "Angle between neighbours from which on there is a fold, not a smooth shell."
     ] = 35.0
@@ -182,12 +236,7 @@ class ShellTable(Entry):
     angular_velocity: Annotated[Triple, vector("rad/s"), "At the start, about the centre of mass."] = ZERO
 
     def _check(self) -> None:
-        given = [key for key in ("thickness", "material") if getattr(self, key) is not None]
-        if self.layers and given:
-            raise ValueError(f"has layers besides {given[0]}; give layers, or thickness and material")
-        if not self.layers and len(given) < 2:
-            missing = [key for key in ("thickness", "material") if key not in given]
-            raise ValueError(f"needs {' and '.join(missing)}, or layers")
+        _check_stiffness(self, needed=True)
 
     @property
     def has_nodes(self) -> bool:
@@ -217,53 +266,104 @@ class ShellTable(Entry):
             return _read_faces(self, folder / source.file)
         if self.group is not None:
             raise ScenarioError("group is of a mesh file, and there is none.")
-        assert source.plate is not None
         assert source.cells is not None
-        return _plate(source.plate, source.cells, source.split == "triangles")
+        triangles = source.split == "triangles"
+        if source.plate is not None:
+            return _plate(source.plate, source.cells, triangles)
+        assert source.box is not None
+        return _box(source.box, source.cells, triangles)
 
     @property
     def materials(self) -> list[ShellMaterial]:
         """Those of all layers."""
-        return [layer.material for layer in self.layers] if self.material is None else [self.material]
+        of_layers = [layer.material for table in (self, *self.parts) for layer in table.layers]
+        return of_layers + [table.material for table in (self, *self.parts) if table.material is not None]
 
-    def properties(self) -> ShellProperties:
-        """Return what it has for each unit of its area.
+    def properties(self) -> list[ShellProperties]:
+        """Return what it, and then each of its parts, has for each unit of its area.
 
         Raises
         ------
         InvalidSystem
             If a material is not stable.
+        ScenarioError
+            If a part has a thickness without a material, or the other way round, as a shell of layers has none.
         """
-        if self.layers:
-            return ShellProperties.laminate(
-                [Ply(layer.thickness, layer.material.material(), layer.angle) for layer in self.layers]
-            )
-        assert self.thickness is not None
-        assert self.material is not None
-        return ShellProperties.uniform(self.thickness, self.material.material())
+        return [self._properties(self), *(self._properties(part) for part in self.parts)]
 
-    def structure(self, mesh: Mesh) -> Shells:
-        """Return the shells on the faces of a mesh.
+    def _properties(self, part: ShellTable | ShellPartTable) -> ShellProperties:
+        """Return what it, or a part of it, has for each unit of its area."""
+        own = part.layers or part.thickness is not None or part.material is not None
+        layers = part.layers if own else self.layers
+        if layers:
+            return ShellProperties.laminate(
+                [Ply(layer.thickness, layer.material.material(), layer.angle) for layer in layers]
+            )
+        thickness, material = part.thickness or self.thickness, part.material or self.material
+        if thickness is None or material is None:
+            missing, named = "material" if material is None else "thickness", getattr(part, "group", "")
+            raise ScenarioError(f"parts: the faces of '{named}' need a {missing}, as the shell is of layers.")
+        return ShellProperties.uniform(thickness, material.material())
+
+    def structure(self, mesh: Mesh, jointed: IntArray) -> Shells:
+        """Return the shells on the faces of a mesh, with frames of four particles at nodes that have joints.
 
         Raises
         ------
         InvalidSystem, MeshError
             If an element is degenerate, or a material is not stable.
+        ScenarioError
+            If a part has no faces, or some that another one has.
         """
+        tables = (self, *self.parts)
+        names = [str(k) for k in range(len(tables))]
+        properties = dict(zip(names, self.properties(), strict=True))
+        offsets = [self.offset if table.offset is None else table.offset for table in tables]
+        along = [self.direction if table.direction is None else table.direction for table in tables]
         return shells(
-            mesh,
-            self.properties(),
-            offset=self.offset,
-            direction=self.direction,
+            replace(mesh, cell_groups=dict(zip(names, self._faces_of_parts(mesh), strict=True))),
+            properties,
+            offset=dict(zip(names, offsets, strict=True)),
+            direction=dict(zip(names, along, strict=True)),
             fold=self.fold,
             extent=self.extent,
+            framed=jointed,
         )
+
+    def _faces_of_parts(self, mesh: Mesh) -> list[dict[str, IntArray]]:
+        """Return the faces of a mesh by kind that no part has, and then those of each part."""
+        of_part = {kind: np.zeros(len(cells), np.int32) for kind, cells in mesh.cells.items() if kind in FACES}
+        for k, part in enumerate(self.parts, start=1):
+            if part.group not in mesh.groups:
+                raise ScenarioError(
+                    f"parts: there is no group {shown(part.group)}; its mesh has: {listed(mesh.groups)}."
+                )
+            faces = {kind: rows for kind, rows in mesh.cell_groups.get(part.group, {}).items() if kind in FACES}
+            if not any(len(rows) for rows in faces.values()):
+                raise ScenarioError(f"parts: group '{part.group}' has no faces, only nodes.")
+            for kind, rows in faces.items():
+                taken = of_part[kind][rows]
+                if taken.any():
+                    other = self.parts[int(taken.max()) - 1].group
+                    raise ScenarioError(f"parts: the groups '{other}' and '{part.group}' have faces together.")
+                of_part[kind][rows] = k
+        return [
+            {kind: np.flatnonzero(which == k).astype(np.int32) for kind, which in of_part.items()}
+            for k in range(len(self.parts) + 1)
+        ]
+
+    def skin(self, mesh: Mesh, structure: Shells) -> tuple[sp.csr_array, IntArray, IntArray]:
+        """Return weights [k, p] of points of its surface, triangles, and which points are drawn: all."""
+        weights, triangles = structure.skin()
+        return weights, triangles, np.arange(len(weights.indptr) - 1, dtype=np.int32)
 
     def add_stiffness(self, world: Builder) -> None:
         """Add the energies of its elements: one for each kind of these, if there are several kinds."""
         shell = world.inertia.shells[self.name]
         for name, energy in shell.energies.items():
             world.add(name, energy)
+        for k, energy in enumerate(shell.structure.drills, start=1):
+            world.add(f"{self.name}.drill_{k}", energy.shifted(shell.first))
 
 
 @dataclass(frozen=True)
@@ -280,9 +380,67 @@ class Shell(Framed):
         return {kind: self.table.name if len(named) == 1 else f"{self.table.name}.{kind}" for kind in named}
 
     @property
+    def contact_material(self) -> Material:
+        """The softest of its materials, with a part of its stiffness and density, which say how stiff contact must be.
+
+        Behind an area of contact a shell has the mass of its thickness, and no more, where a solid has that of an
+        element: the part is thickness over mean edge.
+        """
+        ends = [np.stack([one, np.roll(one, 1, axis=1)]) for one in self.structure.cells.values()]
+        centers = self.structure.frames.centers(self.structure.points)
+        edges = np.concatenate([np.linalg.norm(centers[a] - centers[b], axis=2).ravel() for a, b in ends])
+        part = min(1.0, min(one.thickness for one in self.table.properties()) / float(edges.mean()))
+        softest = min((one.isotropic for one in self.table.materials), key=lambda one: one.young)
+        return NeoHookean.from_young(part * softest.young, softest.poisson, part * softest.density)
+
+    @property
     def energies(self) -> dict[str, Energy]:
         """Its energies by name, of the mesh of all bodies."""
         return {name: self.structure.energies[kind].shifted(self.first) for kind, name in self.kinds.items()}
+
+    @property
+    def viscous(self) -> dict[str, Viscous]:
+        """Its energies by name, whose stiffness is that against rates as well."""
+        energies = {name: self.structure.energies[kind].shifted(self.first) for kind, name in self.kinds.items()}
+        return {name: Viscous(energy, energy.stiffness) for name, energy in energies.items()}
+
+    def faces_in(self, group: str | None) -> dict[str, IntArray]:
+        """Return the nodes of the elements of a group of its mesh by type, or of all; see `rows_in`."""
+        cells = self.cells
+        return {kind: cells[kind][rows] for kind, rows in self.rows_in(group).items()}
+
+    @property
+    def numbers(self) -> IntArray:
+        """Where each of its elements, in the order of its cells, is among those of its energies."""
+        own, first, found = self.structure.cells, 0, {}
+        for kind, rows in own.items():
+            found[kind] = np.arange(first, first + len(rows), dtype=np.int32)
+            first += len(rows)
+        return np.asarray(self.of_elements(found), np.int32)
+
+    def rows_in(self, group: str | None) -> dict[str, IntArray]:
+        """Return which elements a group of its mesh has by type, or all.
+
+        Of a group of nodes alone these are the elements with all nodes in it.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such group, or no element in it.
+        """
+        cells, mesh = self.cells, self.mesh
+        if group is None:
+            return {kind: np.arange(len(one), dtype=np.int32) for kind, one in cells.items()}
+        if group not in mesh.groups:
+            raise ScenarioError(f"body '{self.name}' has no group {shown(group)}; it has: {listed(mesh.groups)}.")
+        if group in mesh.cell_groups:
+            found = {kind: rows for kind, rows in mesh.cell_groups[group].items() if kind in cells and len(rows)}
+        else:
+            within = {kind: np.isin(one, mesh.nodes_of(group)).all(axis=1) for kind, one in cells.items()}
+            found = {kind: np.flatnonzero(rows).astype(np.int32) for kind, rows in within.items() if rows.any()}
+        if not found:
+            raise ScenarioError(f"group {shown(group)} of '{self.name}' has no elements; leave it out to mean all.")
+        return found
 
     @property
     def cells(self) -> dict[str, IntArray]:
@@ -322,7 +480,21 @@ def _read_faces(table: ShellTable, path: Path) -> Mesh:
     return take(mesh, distinct(nodes, len(mesh.points)), chosen)
 
 
-def _plate(size: tuple[float, float], cells: tuple[int, int], triangles: bool) -> Mesh:
+def _box(size: Triple, cells: tuple[int, ...], triangles: bool) -> Mesh:
+    """Return the sides of a box from the origin, of equal cells, with groups of the nodes of each."""
+    solid = box(size, cells, split="hexahedra")
+    nodes = distinct(solid.boundary_faces["quad"].ravel(), len(solid.points))
+    points, quads = solid.points[nodes], np.searchsorted(nodes, solid.boundary_faces["quad"]).astype(np.int32)
+    halves = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+    groups = {
+        f"{letter}_{end}": np.flatnonzero(np.abs(points[:, axis] - place) < 1e-9 * length).astype(np.int32)
+        for axis, (letter, length) in enumerate(zip("xyz", size, strict=True))
+        for end, place in (("min", 0.0), ("max", length))
+    }
+    return Mesh(points, {"triangle": halves} if triangles else {"quad": quads}, {}, groups)
+
+
+def _plate(size: tuple[float, float], cells: tuple[int, ...], triangles: bool) -> Mesh:
     """Return a rectangle from the origin, of equal cells, with groups of the nodes of its edges."""
     (lx, ly), (nx, ny) = size, cells
     x, y = np.meshgrid(lx * (np.arange(nx + 1) / nx), ly * (np.arange(ny + 1) / ny), indexing="ij")

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 BODY = Quantity(check_text, kind="name of a body")  # or of a truss or point mass; `Table.named` finds keys of it
 TOUCHING = Quantity(check_text, kind="name of a body or rigid body")
-BodyName = Annotated[str, BODY, "Body, truss, beam or point mass."]
+BodyName = Annotated[str, BODY, "Body, truss, beam, shell or point mass."]
 TouchingName = Annotated[str, TOUCHING]
-TOUCHED = "Bodies that it touches; by default all."
+TOUCHED = "Bodies, beams and shells that it touches; by default all."
 
 
 class Table(Keys):

@@ -15,6 +15,8 @@ from symplex.base.quantities import FolderPath, not_negative, whole
 from symplex.scenario.actions import Gravity, Rod, Support
 from symplex.scenario.beams import BeamTable
 from symplex.scenario.bodies import Body
+from symplex.scenario.cohesive import CohesiveTable
+from symplex.scenario.conditions import WhenTable
 from symplex.scenario.contacts import ContactTable
 from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
@@ -60,6 +62,9 @@ UsualField = Literal[
     "contact_force",
     "contact_pressure",
     "gap",
+    "damage",
+    "opening",
+    "gone",
 ]
 # Of bodies, in each element; with ``nodal_`` before it averaged at nodes.
 _OF_SOLIDS = (*(name for name in OF_SOLIDS if name != "von_mises"), *(f"nodal_{name}" for name in OF_SOLIDS))
@@ -132,6 +137,7 @@ class Tables:
     shell: list[ShellTable] = field(default_factory=list)
     spring: list[SpringTable] = field(default_factory=list)
     tie: list[TieTable] = field(default_factory=list)
+    cohesive: list[CohesiveTable] = field(default_factory=list)
     constraint: list[ConstraintTable] = field(default_factory=list)
     velocity: list[VelocityTable] = field(default_factory=list)
     contact: list[ContactTable] = field(default_factory=list)
@@ -153,6 +159,7 @@ class Tables:
     fit: FitTable | None = None
     stage: list[StageTable] = field(default_factory=list)
     probe: list[ProbeTable] = field(default_factory=list)
+    when: list[WhenTable] = field(default_factory=list)
 
     def entries(self, of: type[E] = Entry) -> Iterator[tuple[str, E]]:
         """Yield all tables, or those of a class, each with what messages call it."""
@@ -204,7 +211,7 @@ class Tables:
     @property
     def touching(self) -> list[str]:
         """The names of the bodies that may touch each other, and of rigid ones."""
-        return [*(body.name for body in self.body), *(body.name for body in self.rigid_body)]
+        return [table.name for table in (*self.body, *self.beam, *self.shell, *self.rigid_body)]
 
 
 class Kind(NamedTuple):

@@ -32,15 +32,20 @@ from symplex.errors import MeshError, ScenarioError
 from symplex.fem.actions.mass import bar_mass, consistent_bar_mass
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.measures.bars import Bars
+from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.fem.measures.pair_laws import CompiledLaw, CompressionOnly, EngineeringStrain, GreenStrain, TensionOnly
+from symplex.fem.measures.separation import BreakingBar, TractionSeparation
+from symplex.fem.structures.yielding import YieldingBar
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import DIAGONALS, bar_lattice, ring
 from symplex.meshes.mesh import Mesh, distinct, take
+from symplex.scenario.plastic import PlasticKeys
 from symplex.scenario.prescribed import read_numbers
 from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_mass, one_of
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
+    from symplex.scenario.tables import Tables
 
 MEMBERS = "members"  # the group of all of them
 _MOST = 2**31 - 1
@@ -172,11 +177,56 @@ class LineMesh(Table):
             raise ValueError(f"{odd[0]} does not go with {source}")
 
 
-class BarMaterial(Table):
+class BarMaterial(PlasticKeys):
     """The material of bars: stiffness EA/L and mass ρAL."""
 
     young: Annotated[float, positive("Pa"), "Young's modulus E."]
     density: Annotated[float, positive("kg/m³"), "ρ."]
+
+    def _check(self) -> None:
+        for key in ("reference_rate", "recovery", "heat_capacity"):
+            if getattr(self, key) is not None:
+                raise ValueError(
+                    f"has {key}, which bars that yield do not have; take the yield stress by the plastic strain, and "
+                    "back_modulus without recovery"
+                )
+
+
+class BreakingKeys(Entry):
+    """The law of bars or springs, and the keys that make them break."""
+
+    law: Annotated[LawName, LAW] = "engineering-strain"
+    strength: Annotated[
+        float | None,
+        positive("N of each"),
+        "Makes them break ([bonds.md](../bonds.md)): the largest force, at which they begin to soften; with "
+        "`fracture_energy`.",
+    ] = None
+    fracture_energy: Annotated[float | None, positive("J of each"), "What breaking one dissipates."] = None
+
+    @property
+    def breaks(self) -> bool:
+        """Whether they break."""
+        return self.strength is not None
+
+    def _check_breaking(self) -> None:
+        if (self.strength is None) != (self.fracture_energy is None):
+            given = "strength" if self.fracture_energy is None else "fracture_energy"
+            raise ValueError(f"has {given} alone; what breaks needs strength (N) and fracture_energy (J)")
+        if self.breaks and self.law != "engineering-strain":
+            raise ValueError(f'has strength, which goes with law = "engineering-strain", not "{self.law}"')
+
+    def _needs_of_history(self, what: str) -> Iterable[Need]:
+        message = f"{what}, which {{kind}} does not take; take another integrator, such as {{others}}."
+        yield Need("internal variables", message)
+        yield Need("history", message)
+
+
+def breaking_bar(table: BreakingKeys, stiffness: float, lengths: Array | float) -> BreakingBar:
+    """Return the law of bars or springs that break, of a stiffness in N/m and natural lengths in m."""
+    assert table.strength is not None
+    assert table.fracture_energy is not None
+    return BreakingBar(TractionSeparation(table.strength, table.fracture_energy, stiffness), lengths)
 
 
 class LinesTable(Entry):
@@ -205,7 +255,7 @@ class LinesTable(Entry):
         return line_mesh(self, folder)
 
 
-class TrussTable(LinesTable):
+class TrussTable(LinesTable, BreakingKeys):
     """Bars between nodes, which carry forces along themselves only, and turn freely at their nodes."""
 
     adds_energy = True
@@ -215,7 +265,6 @@ class TrussTable(LinesTable):
     member_mass: Annotated[
         float | None, positive("kg of each member"), "Nodes without any mass need a `[[point_mass]]`."
     ] = None
-    law: Annotated[LawName, LAW] = "engineering-strain"
     prestrain: Annotated[
         float, between(-0.9, 9.0), "ε of all members at the start, of natural lengths L = l/(1 + ε)."
     ] = 0.0
@@ -232,10 +281,27 @@ class TrussTable(LinesTable):
             )
         if self.stiffness is None and by_material != {"section", "material"}:
             raise ValueError("needs section (m²) and material, or the stiffness of each member (N/m)")
+        if self.breaks and self.stiffness is None:
+            raise ValueError("has strength, which goes with stiffness (N/m), not with section and material")
+        if self.yields and self.law != "engineering-strain":
+            raise ValueError(
+                f'has a material that yields, which goes with law = "engineering-strain", not "{self.law}"'
+            )
+
+    @property
+    def yields(self) -> bool:
+        """Whether its bars are of a metal that yields."""
+        return self.material is not None and self.material.is_plastic
 
     def needs(self) -> Iterable[Need]:
-        """Those of its mass."""
-        return needs_of_mass(self.mass)
+        """Those of its mass, and of members that yield or break."""
+        yield from needs_of_mass(self.mass)
+        if self.yields or self.breaks:
+            yield from self._needs_of_history(f"its members {'yield' if self.yields else 'break'}")
+
+    def columns(self, tables: Tables) -> Iterable[str]:
+        """Return what its members store and dissipate."""
+        return [f"stored_{self.name}", f"work_{self.name}"] if self.yields or self.breaks else []
 
     def add_stiffness(self, world: Builder) -> None:
         """Add the energy of its bars."""
@@ -358,17 +424,27 @@ class Truss(NamedTuple):
     table: TrussTable
     members: IntArray  # [m, 2]
 
-    def bars(self, points: Array) -> Bars:
-        """Return the energy of bars whose natural lengths are L/(1 + ε) with the prestrain ε, at positions [n, 3]."""
+    def bars(self, points: Array) -> Bars | InelasticBars:
+        """Return bars whose natural lengths are L/(1 + ε) with the prestrain ε, at positions [n, 3]."""
         table = self.table
         lengths = self._lengths(points)
+        natural = lengths / (1.0 + table.prestrain)
+        if table.breaks:
+            assert table.stiffness is not None
+            return InelasticBars(self.members, breaking_bar(table, table.stiffness, natural))
+        hardening = None if table.material is None else table.material.flow()
+        if hardening is not None:
+            assert table.material is not None
+            assert table.section is not None
+            law = YieldingBar(table.material.young, table.section, natural, hardening)
+            return InelasticBars(self.members, law)
         if table.stiffness is not None:
             stiffness: Any = table.stiffness
         else:
             assert table.section is not None
             assert table.material is not None
             stiffness = table.material.young * table.section * (1.0 + table.prestrain) / lengths
-        return Bars(self.members, law_of(table.law, stiffness, lengths / (1.0 + table.prestrain)))
+        return Bars(self.members, law_of(table.law, stiffness, natural))
 
     def lumped_mass(self, points: Array, n_nodes: int) -> Array:
         """Return the lumped nodal masses [n_nodes] in kg, 0 of bars that have none."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from symplex.base.quantities import check_text, ended, must_be_one_of, shown
+from symplex.scenario.conditions import wrong_conditions
 from symplex.scenario.definitions import DEFINE, evaluated
 from symplex.scenario.messages import (
     REFERENCE,
@@ -90,6 +91,7 @@ def read_tables(data: Mapping[str, Any], name: str, of: type[Tables] = Tables) -
         tables = _with_default_samples(_complete(found, of))
         tables = replace(tables, body=[each for body in tables.body for each in body.instances])
         lines = [*wrong_names(tables), *wrong_times(tables), *wrong_velocities(tables), *wrong_probes(tables)]
+        lines += wrong_conditions(tables)
     if not lines:
         lines = list(dict.fromkeys(line for k in range(len(tables.sampled)) for line in _wrong_in_stage(tables, k)))
     if lines:

@@ -60,6 +60,12 @@ def _modes(path: Path, summary: Mapping[str, Any]) -> str:
     return f"Modes\n{table(head)}\n\n{_some(['mode', 'frequency (Hz)', ''], rows)}"
 
 
+def _buckling(path: Path, summary: Mapping[str, Any]) -> str:
+    rows = [{"mode": k, "factor of the load": factor} for k, factor in enumerate(summary["factors"], 1)]
+    head = [("load", ", ".join(summary["loads"])), *_head(path, summary)]
+    return f"Linear buckling\n{table(head)}\n\n{_some(['mode', 'factor of the load'], rows)}"
+
+
 def _response(path: Path, summary: Mapping[str, Any]) -> str:
     first, last = summary["frequencies"]
     rows = [("response", f"{summary['method']}, from {first:g} to {last:g} Hz")]
@@ -92,6 +98,7 @@ def _some(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
 
 _KINDS: dict[str, tuple[str, Callable[[Path, Mapping[str, Any]], str]]] = {
     "modes": (SUMMARY, _modes),
+    "buckling": (SUMMARY, _buckling),
     "response": (SUMMARY, _response),
     "study": (STUDY, _study),
     "comparison": (COMPARISON, _comparison),

@@ -10,6 +10,7 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".energies": ("check_constraint", "check_energy"),
+        ".inelastic": ("check_inelastic",),
         ".integrators": ("check_integrator",),
         ".laws": ("check_law", "check_material"),
         ".loads": ("check_load",),

@@ -7,6 +7,7 @@ __all__, __getattr__, __dir__ = public(
     {
         ".composition": ("Composition",),
         ".dense_output": ("Interpolant", "locate"),
+        ".stage_event": ("Event",),
         ".integrator": ("Integrator",),
         ".langevin": ("Langevin", "kinetic_temperature"),
         ".motion": ("Motion",),

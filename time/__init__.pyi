@@ -9,6 +9,7 @@ from symplex.time.langevin import Langevin as Langevin
 from symplex.time.langevin import kinetic_temperature as kinetic_temperature
 from symplex.time.motion import Motion as Motion
 from symplex.time.probing import ProbeRecorder as ProbeRecorder
+from symplex.time.stage_event import Event as Event
 from symplex.time.stages import Stage as Stage
 from symplex.time.stages import Stages as Stages
 from symplex.time.trajectory import Recorder as Recorder

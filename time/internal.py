@@ -75,6 +75,25 @@ class InternalVariables:
             dissipated.append(lost)
         return dissipated
 
+    def expose(self, q: Array) -> list[float]:
+        """Let energies follow elements that are gone, at positions q [n, dim]; return what of theirs is lost in J.
+
+        It is that of contact with faces that are gone, less that of contact with faces that lie open now, by parts, in
+        whose variables it is counted as well.
+        """
+        parts = self._system.inelastic
+        lost = dict.fromkeys(parts, 0.0)
+        eroding = [name for name, part in parts.items() if part.erodes]
+        for energy in self._system.changing.values() if eroding else ():
+            if energy.follows(self.values):
+                before = energy.total(q)
+                energy.follow(self.values)
+                change = before - energy.total(q)
+                name = next(name for name in eroding if parts[name].any_gone(self.values[name]))
+                parts[name].add_lost(self.values[name], change)
+                lost[name] += change
+        return list(lost.values())
+
 
 def internal_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
     """Return copies of the internal variables among the arrays of a motion, by the names of parts."""

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from time import perf_counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
@@ -38,9 +39,18 @@ class Motion(ABC):
     Attributes
     ----------
     system : System
+    stopped : str
+        The name of the event at which it has stopped for good (`symplex.time.Event`); empty if it goes on.
+    happened : mapping of str to float
+        The times in s of the events that have happened, by name and in this order.
+    slip : float64 [n, dim], optional
+        The velocities in m/s against which friction acts at the present state, where they are not its own.
     """
 
     system: System
+    stopped: str = ""
+    happened: Mapping[str, float] = MappingProxyType({})
+    slip: Array | None = None
     _method: Integrator  # that has started it, or gone on with it
 
     def __repr__(self) -> str:
@@ -327,6 +337,7 @@ class FixedStepMotion(Motion):
         The system may have been with another motion since; what it lists then is of this one again.
         """
         system = self.system
+        system.follow(self._internal.values)
         system.list_positions = self._list_positions
         q = self.arrays()["q"]
         before = np.empty_like(q) if system.collision_checked and not self.filters_steps else None
@@ -347,6 +358,8 @@ class FixedStepMotion(Motion):
                 if before is not None:
                     self._require_no_crossing(before, q)
                 system.settle(q)
+                if self._internal:
+                    self._work.add_dissipated(self._internal.expose(q))
             if parts > 1:
                 self.n += 1
                 self._observe_state()
@@ -435,6 +448,7 @@ class FixedStepMotion(Motion):
                     f"expected {array.shape}."
                 )
             array[...] = stored
+        self.system.follow(self._internal.values)
         stored = {name: checkpoint.get(LISTED_AT + name) for name in self._list_positions}
         self._list_positions |= {name: q for name, q in stored.items() if q is not None}
         if self.system.moving:

@@ -61,7 +61,7 @@ class ProbeRecorder(Described):
 
     def __call__(self, motion: Motion, state: State) -> None:
         """Keep what the probes report of a state."""
-        seen = Observation(motion.system, state, motion.gradient, motion.constraint_forces)
+        seen = Observation(motion.system, state, motion.gradient, motion.constraint_forces, motion.slip)
         self._rows.append(np.concatenate([[state.t], *(probe.values(seen) for probe in self._probes)]))
 
     def history(self) -> dict[str, Array]:

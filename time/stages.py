@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from time import perf_counter
 from typing import final
 
 import numpy as np
@@ -14,14 +16,17 @@ from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.system import State, System
 from symplex.time.integrator import Integrator
-from symplex.time.motion import Motion, require_time, with_context
+from symplex.time.motion import FixedStepMotion, Motion, require_time, with_context
+from symplex.time.stage_event import Event, as_array, from_array, where_it_holds
 from symplex.time.totals import BALANCE
 from symplex.time.traits import FEATURES, Trait
 from symplex.time.work import work_columns
 
 SWITCHES = work_column("work_switches")
 _STAGE, _INNER = "stage", "motion."  # in checkpoints
-_SAME = 1e-9  # times that differ by this part of a stage are one
+_EVENTS, _BRIDGE, _SEEN, _PENDING = "events", "bridge", "seen", "pending"
+_SAME = 1e-9  # times that differ by this part of a stage, or of a step, are one
+_ROUNDING = 4e-16  # the same relative to a time
 
 
 @checked
@@ -51,17 +56,17 @@ class Stage:
     name: str = ""
     interval: float | None = None
 
-    def begin(self, state: State) -> Motion:
-        """Return the motion that begins at a state.
+    def begin(self, state: State, interval: float | None = None) -> Motion:
+        """Return the motion that begins at a state, with steps that divide an interval in s; by default the stage's.
 
         Raises
         ------
         UnstableStep, InvalidSystem, StepFailed
             As `Integrator.fit` and `Integrator.start`.
         """
-        method = self.integrator
-        if self.interval is not None:
-            method = method.fit(self.system, state, self.interval)
+        method, interval = self.integrator, self.interval if interval is None else interval
+        if interval is not None:
+            method = method.fit(self.system, state, interval)
         return method.start(self.system, state)
 
 
@@ -82,36 +87,82 @@ class Stages(Integrator):
     ----------
     stages : sequence of Stage
         In the order of time.
+    events : sequence of Event, optional
+        Conditions on the motion, evaluated in all stages. Where one happens that other stages follow, the present
+        stage ends there: the step in which it does is taken again by a shorter one, and the steps after it are fitted
+        to the next output time. Each of these is a step of the method of one size, started from positions and
+        velocities, so that it conserves what the method does; what the method carries from step to step besides these
+        begins again.
 
     Raises
     ------
     InvalidSystem
-        If there are none, their ends do not ascend, or their systems differ in nodes or masses.
+        If there are no stages, their ends do not ascend, or their systems differ in nodes or masses; if two events have
+        one name, or one comes after another that there is not.
     """
 
     stages: Sequence[Stage]
+    events: Sequence[Event] = ()
 
     order = 1
     symmetric = False
 
     def __post_init__(self):
         object.__setattr__(self, "stages", tuple(self.stages))
+        object.__setattr__(self, "events", tuple(self.events))
         if not self.stages or not all(isinstance(stage, Stage) for stage in self.stages):
             raise InvalidSystem("Stages: expected one Stage at least.")
-        first = self.stages[0].system
-        for before, stage in zip(self.stages, self.stages[1:], strict=False):
-            if not stage.end > before.end:
+        self._require(self.stages)
+        if not all(isinstance(event, Event) for event in self.events):
+            raise InvalidSystem("Stages: events must be a sequence of Event.")
+        names = [event.name for event in self.events]
+        for event in self.events:
+            if names.count(event.name) > 1:
+                raise InvalidSystem(f"Stages: two events are called '{event.name}'; each needs its own name.")
+            if odd := [name for name in event.after if name not in names or name == event.name]:
                 raise InvalidSystem(
-                    f"Stages: a stage ends at {stage.end:g} s, but the one before it at {before.end:g} s; ends must "
-                    "ascend."
+                    f"Stages: the event '{event.name}' comes after '{odd[0]}', which must be another of its events."
+                )
+
+    def _require(self, stages: Sequence[Stage]) -> None:
+        """Check that stages can follow each other in this motion."""
+        first = self.stages[0].system
+        for k, stage in enumerate(stages):
+            if k and not stage.end > stages[k - 1].end:
+                raise InvalidSystem(
+                    f"Stages: a stage ends at {stage.end:g} s, but the one before it at {stages[k - 1].end:g} s; ends "
+                    "must ascend."
                 )
             if (stage.system.n_nodes, stage.system.dim) != (first.n_nodes, first.dim):
                 raise InvalidSystem("Stages: the systems of all stages must have the same nodes and dimension.")
 
+    def following(self, event: Event, happened: Mapping[str, float]) -> Sequence[Stage]:
+        """Return the stages that follow an event, given the times in s of all that has happened; none if none do.
+
+        Raises
+        ------
+        InvalidSystem
+            If they do not go with the others.
+        """
+        stages = event.follow(happened)
+        if stages is None:
+            return ()
+        if not all(isinstance(stage, Stage) for stage in stages):
+            raise InvalidSystem(f"Stages: what follows the event '{event.name}' must be instances of Stage.")
+        self._require(stages)
+        return stages
+
+    @cached_property
+    def every_stage(self) -> Sequence[Stage]:
+        """The stages, and those that follow each event: whatever occurs in the motion occurs in one of them."""
+        end, events = self.stages[0].end, self.events
+        happened = [dict.fromkeys((*event.after, event.name), end) for event in events]
+        return (*self.stages, *(s for e, past in zip(events, happened, strict=True) for s in self.following(e, past)))
+
     @property
     def conserves(self) -> frozenset[str]:
         """What all stages conserve."""
-        return frozenset.intersection(*(stage.integrator.conserves for stage in self.stages))
+        return frozenset.intersection(*(stage.integrator.conserves for stage in self.every_stage))
 
     @property
     def takes(self) -> frozenset[Trait]:
@@ -121,7 +172,7 @@ class Stages(Integrator):
     @property
     def columns(self) -> tuple[Column, ...]:
         """Those of all stages, the work of what switches, and the balance."""
-        reported = {column.name: column for stage in self.stages for column in stage.integrator.columns}
+        reported = {column.name: column for stage in self.every_stage for column in stage.integrator.columns}
         return tuple((reported | {SWITCHES.name: SWITCHES, BALANCE.name: BALANCE}).values())
 
     def start(self, system: System, state: State) -> StagedMotion:
@@ -154,13 +205,19 @@ class StagedMotion(Motion):
     def __init__(self, method: Stages, state: State | None, checkpoint: Mapping[str, np.ndarray] | None = None):
         self._stages = method.stages
         self._method = method
-        self._names = _names(method.stages)
+        self._names = _names(method.every_stage)
         self._done = dict.fromkeys(self._names.works, 0.0)  # in the stages before the present one
         self._counts: dict[str, float] = dict.fromkeys(self._names.counts, 0.0)
+        self._happened: dict[str, float] = {}
+        self._pending: Event | None = None  # that has happened at the present time, which other stages follow
+        self._bridge: float | None = None  # the time to which steps are fitted after an event
+        self._seen: State | None = None  # at which events were evaluated last
+        self._before = 0.0  # the total energy in J at the end of the motion before
         if checkpoint is not None:
             self._restore(checkpoint)
         else:
             assert state is not None, "it begins with one or the other"
+            self._t = state.t  # at which the present motion has begun, or events were evaluated
             self._at, self._motion = 0, self._stages[0].begin(state)
 
     @property
@@ -170,42 +227,82 @@ class StagedMotion(Motion):
 
     @property
     def stage(self) -> int:
-        """The number of the present stage, from 0."""
+        """The number of the present stage, from 0; of those that follow the last event, if any do."""
         return self._at
+
+    @property
+    def happened(self) -> dict[str, float]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The times in s of the events that have happened, by name and in this order."""
+        return dict(self._happened)
+
+    @property
+    def stopped(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The name of the event at which the motion has stopped; empty if it goes on."""
+        stopping = {event.name for event in self._method.events if event.then == "stop"}
+        return next((name for name in self._happened if name in stopping), "")
 
     def advance(self, t: float) -> State:
         """Move to the time t in s and return the state there; at the end of a stage it is that before the next.
+
+        Where an event stops the motion it is the state there, at an earlier time, from then on.
 
         Raises
         ------
         StepFailed
             As the motions of the stages; also if t is after the end of the last.
         """
-        require_time("Stages", t, -np.inf)
-        while self._is_after(t):
-            self._switch()
+        self._go(t, np.inf)
         try:
-            return self._motion.advance(t)
+            return self._motion.advance(t if not self.stopped else self._happened[self.stopped])
         except StepFailed as error:
             raise self._placed(error) from None
 
     def approach(self, t: float, seconds: float) -> bool:
         """Move towards the time t in s for about so many seconds of wall time; return whether it is reached.
 
+        It also stops where an event has happened that other stages follow: `advance` to its time returns the state.
+
         Raises
         ------
         StepFailed
             As `advance`.
         """
+        return self._go(t, seconds)
+
+    def _go(self, t: float, seconds: float) -> bool:
+        """Move as `approach`; all the time that it takes is infinite."""
         require_time("Stages", t, -np.inf)
+        clock = perf_counter()
         try:
-            while self._is_after(t):
-                if not self._motion.approach(self._stages[self._at].end, seconds):
-                    return False
-                self._switch()
-            return self._motion.approach(t, seconds)
+            while not self.stopped:
+                if self._pending is not None:
+                    if t <= self._happened[self._pending.name]:
+                        break
+                    self._follow(self._pending, t)
+                is_after = self._is_after(t)
+                goal = self._stages[self._at].end if is_after else t
+                target = goal if self._bridge is None else min(goal, self._bridge)
+                left = max(seconds - (perf_counter() - clock), 0.0)
+                if not (self._watch if self._armed() else self._reach)(target, left):
+                    if self._pending is not None and seconds == np.inf:
+                        continue
+                    return bool(self.stopped)
+                if target < goal:
+                    self._open(self._close(target), target)
+                elif is_after:
+                    self._switch()
+                else:
+                    break
         except StepFailed as error:
             raise self._placed(error) from None
+        return True
+
+    def _reach(self, t: float, seconds: float) -> bool:
+        """Move to a time in s of the present motion; return whether it is reached."""
+        if seconds == np.inf:
+            self._motion.advance(t)
+            return True
+        return self._motion.approach(t, seconds)
 
     def _is_after(self, t: float) -> bool:
         """Return whether a time is after the present stage."""
@@ -223,22 +320,128 @@ class StagedMotion(Motion):
     def _switch(self) -> None:
         """Go on with the next stage."""
         end = self._stages[self._at].end
-        state = self._motion.advance(end)
+        state = self._close(end)
+        self._at += 1
+        self._open(state, end)
+
+    def _close(self, t: float) -> State:
+        """Add up what the present motion has done up to a time in s, and return the state there."""
+        state = self._motion.advance(t)
         before = self._motion.energies(state)
         for name in self._names.works:
             self._done[name] += before.get(name, 0.0)
         for name, count in self._motion.statistics().items():
             self._counts[name] = self._counts.get(name, 0.0) + count
-        self._at += 1
-        stage = self._stages[self._at]
-        try:
-            self._motion = stage.begin(state.timed(end))
-            after = self._motion.energies(self._motion.advance(end))
-        except StepFailed as error:
-            raise self._placed(error) from None
+        self._before = before["total"]
+        return state
+
+    def _open(self, state: State, t: float, interval: float | None = None) -> None:
+        """Begin the present stage at a time in s, with steps that divide an interval in s, if one is given."""
+        self._motion = self._stages[self._at].begin(state.timed(t), interval)
+        after = self._motion.energies(self._motion.advance(t))
         # A method that brings to rest shows itself what that takes.
         reported = sum(after.get(name, 0.0) for name in self._names.works)
-        self._done[SWITCHES.name] += after["total"] - before["total"] - reported
+        self._done[SWITCHES.name] += after["total"] - self._before - reported
+        self._bridge, self._seen, self._t = None, None, t
+
+    # -- events ---------------------------------------------------------------------------------------------
+
+    def _armed(self) -> list[Event]:
+        """Return the events that may happen."""
+        done = self._happened
+        return [e for e in self._method.events if e.name not in done and all(name in done for name in e.after)]
+
+    def _watch(self, t: float, seconds: float) -> bool:
+        """Move to a time in s within the present motion; return whether it is reached before an event changes it."""
+        clock = perf_counter()
+        if self._seen is None:
+            self._seen = self._motion.advance(self._t).timed(self._t)
+            if not self._evaluate(self._seen, None):
+                return False
+        while self._seen.t < t:
+            if not (armed := self._armed()):
+                return self._reach(t, max(seconds - (perf_counter() - clock), 0.0))
+            before, look = self._motion.checkpoint(), self._next_look(armed, t)
+            if not self._evaluate(self._motion.advance(look).timed(look), before):
+                return False
+            if self._seen.t < t and perf_counter() - clock >= seconds:
+                return False
+        return True
+
+    def _next_look(self, armed: Sequence[Event], t: float) -> float:
+        """Return the time in s at which events are evaluated next, at most t."""
+        motion = self._motion
+        if not isinstance(motion, FixedStepMotion):
+            return t
+        look = motion.t0 + (motion.n + min(event.every for event in armed)) * motion.dt
+        return look if look < t - 0.5 * motion.dt else t
+
+    def _evaluate(self, state: State, before: Mapping[str, np.ndarray] | None) -> bool:
+        """Find what has happened up to a state; return whether the motion goes on from there as before.
+
+        Before it is the checkpoint at the last state; events that hold at the first state happen there.
+        """
+        found: list[tuple[float, int, Event]] = []
+        for k, event in enumerate(self._armed()):
+            excess = event.excess(self._motion, state, self._since(event))
+            if excess > 0.0:
+                found.append((state.t if before is None else self._located(event, excess, state), k, event))
+        for t, _, event in sorted(found):
+            self._happened[event.name] = float(t)
+            if event.then == "record":
+                continue
+            if before is not None and t < state.t:
+                self._shorten(before, t)
+            self._pending = event if event.then != "stop" else None
+            return False
+        self._seen = state
+        return True
+
+    def _since(self, event: Event) -> float:
+        """Return the time in s of the last of the events before one."""
+        return max((self._happened[name] for name in event.after), default=0.0)
+
+    def _located(self, event: Event, excess: float, state: State) -> float:
+        """Return the time in s at which an event has happened, of which the excess at a state is given."""
+        assert self._seen is not None, "it was evaluated before"
+        first, stage = self._seen, self._stages[self._at]
+
+        def after(h: float) -> float:
+            motion = stage.begin(first, (first.t + h) - first.t)
+            return event.excess(motion, motion.advance(first.t + h).timed(first.t + h), self._since(event))
+
+        size, least = state.t - first.t, _ROUNDING * max(abs(first.t), abs(state.t))
+        h = where_it_holds(after, size, excess, least)
+        return first.t + h if size - h > _SAME * size + least else state.t
+
+    def _shorten(self, before: Mapping[str, np.ndarray], t: float) -> None:
+        """Go back to a checkpoint at the last evaluation, and on to a time in s by steps that divide the way."""
+        stage, first = self._stages[self._at], self._seen
+        assert first is not None, "it was evaluated"
+        bridge = self._bridge
+        self._motion = stage.integrator.resume(stage.system, before)
+        self._open(self._close(first.t), first.t, t - first.t)
+        self._bridge = bridge
+        self._motion.advance(t)
+
+    def _follow(self, event: Event, goal: float) -> None:
+        """Go on with the stages that follow the event of the present time, on the way to an output time in s."""
+        t = self._happened[event.name]
+        state, self._pending = self._close(t), None
+        self._stages = self._method.following(event, self.happened)
+        later = [k for k, stage in enumerate(self._stages) if stage.end > t + _ROUNDING * abs(t)]
+        if not later:
+            raise StepFailed(
+                f"the event '{event.name}' happened at t = {t:.6g} s, after the end of the last stage that follows it, "
+                f"{self._stages[-1].end:.6g} s."
+            )
+        self._at = later[0]
+        goal = min(goal, self._stages[self._at].end)
+        if goal - t > _ROUNDING * abs(t):
+            self._open(state, t, goal - t)
+            self._bridge = goal
+        else:
+            self._open(state, goal)
 
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J, with all work since the start of the first stage."""
@@ -264,7 +467,7 @@ class StagedMotion(Motion):
         """What histories may have of it: of all stages."""
         of_stages = {
             column.name: column
-            for stage in self._stages
+            for stage in self._method.every_stage
             for column in (*stage.system.columns, *work_columns(stage.system))
         }
         return tuple((of_stages | {column.name: column for column in self._method.columns}).values())
@@ -281,6 +484,11 @@ class StagedMotion(Motion):
         """Return ∂φ/∂x [m, k, dim] in N of one of the system's energies at a state just returned, as it acts."""
         return self._motion.gradient(energy, state)
 
+    @property
+    def slip(self) -> Array | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The velocities [n, dim] in m/s against which friction acts now, where they are not those of the state."""
+        return self._motion.slip
+
     def constraint_forces(self) -> Array | None:
         """Return the forces [n, dim] in N of constraints that the present method keeps, if it keeps any."""
         return self._motion.constraint_forces()
@@ -290,9 +498,29 @@ class StagedMotion(Motion):
         inner = {_INNER + name: array for name, array in self._motion.checkpoint().items()}
         counts = {f"count.{name}": np.array(count) for name, count in self._counts.items()}
         done = {f"done.{name}": np.array(work) for name, work in self._done.items()}
-        return {_STAGE: np.array(self._at)} | inner | counts | done
+        kept = {_STAGE: np.array(self._at)} | inner | counts | done
+        if not self._method.events:
+            return kept
+        seen = self._t if self._seen is None else self._seen.t
+        bridge = np.nan if self._bridge is None else self._bridge
+        happened, pending = as_array(self._happened, self._method.events), np.array(self._pending is not None)
+        return kept | {_EVENTS: happened, _BRIDGE: np.array(bridge), _SEEN: np.array(seen), _PENDING: pending}
 
     def _restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
+        events = self._method.events
+        if events and not {_EVENTS, _BRIDGE, _SEEN, _PENDING} <= checkpoint.keys():
+            raise InvalidSystem("the checkpoint does not belong to a motion with these events.")
+        if events:
+            bridge, self._t = float(checkpoint[_BRIDGE]), float(checkpoint[_SEEN])
+            self._bridge = None if np.isnan(bridge) else bridge
+            by_name, times = {event.name: event for event in events}, from_array(checkpoint[_EVENTS], events)
+            leading = [k for k, name in enumerate(times) if not isinstance(by_name[name].then, str)]
+            if bool(checkpoint[_PENDING]):
+                self._pending = by_name[list(times)[leading.pop()]]
+            if leading:
+                past = dict(list(times.items())[: leading[-1] + 1])
+                self._stages = self._method.following(by_name[list(past)[-1]], past)
+            self._happened = times
         if _STAGE not in checkpoint or not 0 <= int(checkpoint[_STAGE]) < len(self._stages):
             raise InvalidSystem("the checkpoint does not belong to a motion in these stages.")
         self._at = int(checkpoint[_STAGE])

@@ -100,7 +100,9 @@ def _internal_variables(system: System) -> str:
 
 def _history(system: System) -> str:
     name = part_with_history(system)
-    return f"cannot follow the plastic flow of '{name}', which depends on its history" if name is not None else ""
+    if name is None:
+        return ""
+    return f"cannot follow the plastic flow or damage of '{name}', which depends on its history"
 
 
 def _consistent_mass(system: System) -> str:
@@ -194,10 +196,10 @@ def _lacks(method: Integrator, name: str, energy: Energy, form: OptionalFunction
 
 
 def _that_run(method: Integrator, system: System) -> str:
-    """Return the names of methods that run on a system: of those with constraints, if a method has them."""
+    """Return the names of methods that run on a system: of those with constraints, if the method has some."""
     from symplex.time.catalogue import catalogue  # which imports all methods
 
-    constrained = "constraints" in method.takes
+    constrained = bool(getattr(method, "constraints", {}))
     names = [
         name
         for name, other in catalogue().items()

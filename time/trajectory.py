@@ -72,6 +72,8 @@ def march(
         for observer in observers:
             observer(motion, reached)
         yield reached
+        if motion.stopped:
+            return
 
 
 def _require_marched(system: System, integrator: Integrator, state: State) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
 import symplex as sx
 from symplex.fem.structures import BeamProperties, Beams, Frames, Moment, Section, beams
 from verification_manual.problem import Row, problem
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))  # stories of the examples are checked here as well
+import rotor
 
 BEAMS = "Beams"
 CLAMPED = [True] * 6
@@ -52,6 +57,33 @@ def roll_up() -> Iterator[Row]:
         yield Row(f"{n} elements", "distance over length", 0.0, float(np.linalg.norm(tip)), scale=1.0, within=limit)
         moment = beam.section_forces(found.state.q)[:, 3]
         yield Row(f"{n} elements", "smallest moment over 2π EI/L", 1.0, moment.min() / (2.0 * np.pi), within=1e-9)
+
+
+@problem(
+    BEAMS,
+    "Deep arch that snaps through",
+    source="DaDeppo and Schmidt (1975), J. Appl. Mech. 42, 309: P R²/EI = 8.97 of an arch that does not stretch",
+    within=6e-3,
+)
+def deep_arch() -> Iterator[Row]:
+    """R = 100, 215°, one end clamped and one hinged, EI = 1e6, EA = 1e8, a force on its crown: by arc length."""
+    for n in (16, 32, 64):
+        t = np.deg2rad(215.0) * np.linspace(-0.5, 0.5, n + 1)
+        beam = beams(
+            line(100.0 * np.column_stack([np.sin(t), 0.0 * t, np.cos(t)])),
+            BeamProperties(1e8, (5e7, 5e7), (1e6, 1e6), 1e6, 1.0, (0.01, 0.01)),
+            (0.0, 1.0, 0.0),
+        )
+        held = np.zeros((n + 1, 6), bool)
+        held[:, [1, 3, 5]] = held[0] = held[n, :3] = True
+        force = sx.actions.NodalForce(beam.particles([n // 2])[0], [0.0, 0.0, -250.0])
+        path = sx.equilibria.equilibrium_path(
+            system(beam, held, energies={"load": force}), beam.points, step=0.03, points=90
+        )
+        top = int(np.argmax(path.part))
+        yield Row(
+            f"{n} elements", "limit load", 897.0, 1000.0 * float(path.part[top]), within=2e-2 if n == 16 else None
+        )
 
 
 @problem(
@@ -142,3 +174,24 @@ def flying_spaghetti() -> Iterator[Row]:
     for name, momentum in (("momentum", free.momentum), ("angular momentum", free.angular_momentum)):
         change = np.linalg.norm(momentum(end) - momentum(start)) / np.linalg.norm(momentum(start))
         yield Row("energy-momentum", name, 0.0, float(change), scale=1.0)
+
+
+@problem(
+    BEAMS,
+    "Rotating blades: clamped, and on a hinge away from the axis",
+    source="Wright, Smith, Thresher and Wang, J. Appl. Mech. 49 (1982) 197; Galerkin's method with 14 polynomials",
+    within=4e-3,
+)
+def rotating_blades() -> Iterator[Row]:
+    """Ω and ω in units of √(EI/ρA)/L²: complex modes in the frame that rotates, 48 elements, lumped masses."""
+    thin = BeamProperties(1e7, (1e7, 1e7), (1000.0, 1.0), 1.0, 1.0, (1e-7, 1e-7))
+    for speed, published in rotor.PUBLISHED.items():
+        found = rotor.flap_of_blade(speed, 48, thin, 1.0, 0.0, hinged=False)
+        for k, target in enumerate(published):
+            yield Row("complex modes", f"clamped, Ω = {speed:g}: flap {k + 1}", target, float(found[k]))
+    for speed in (6.0, 12.0):
+        found = rotor.flap_of_blade(speed, 48, thin, 1.0, 0.1, hinged=True)
+        for k, target in enumerate(rotor.rotating_beam(speed, 0.1, hinged=True)):
+            yield Row(
+                "complex modes", f"on a hinge at 0.1 L, Ω = {speed:g}: flap {k + 1}", float(target), float(found[k])
+            )

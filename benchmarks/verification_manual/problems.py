@@ -5,6 +5,7 @@ from verification_manual import statics as statics
 from verification_manual import stresses as stresses
 from verification_manual import laws as laws
 from verification_manual import large as large
+from verification_manual import plasticity as plasticity
 from verification_manual import vibrations as vibrations
 from verification_manual import plates as plates
 from verification_manual import beams as beams

@@ -310,6 +310,87 @@ def cylinder_pulled() -> Iterator[Row]:
         yield Row(f"force {4e4 * part:g}", "deflection under a force", deflection, u[top, 2])
 
 
+@problem(
+    SHELLS, "Cylinder under internal pressure", source="hoop force p R, radius R (1 + p R (1 − ν²)/E h)", within=6e-3
+)
+def pressed_cylinder() -> Iterator[Row]:
+    """R = 1 m, h = 1 cm, E = 70 GPa, ν = 0.33, 1 MPa that follows the surface, ends that do not move along the axis; a
+    quarter in n elements around.
+    """
+    h, E, nu, p, a = 0.01, 7e10, 0.33, 1e6, 0.5 * np.pi
+    for triangles, name in NAMES.items():
+        for n, limit in ((8, 6e-3), (16, 1.5e-3)):
+            mesh = surface(n, 1, lambda x, y: (np.sin(a * x), 0.2 * y, np.cos(a * x)), triangles)
+            shell = shells(mesh, sheet(h, E, nu, 2700.0), directors=mesh.points * [1.0, 0.0, 1.0])
+            held = np.zeros((len(mesh.points), 6), bool)
+            for axis in (0, 2):
+                held[near(mesh.points[:, axis], 0.0)] |= ACROSS[axis]
+            held[:, [1, 3, 5]] = True
+            weights = np.zeros((len(mesh.points), len(shell.points)))
+            np.put_along_axis(weights, shell.frames.nodes[:, :2], 0.5, axis=1)  # of the centres of nodes
+            inside = sx.fem.Interpolation(weights).of_load(sx.actions.Pressure(mesh.cells, -p))
+            frames = Frames(shell.frames.nodes, shell.points, held)
+            pressed = sx.System(shell.mass, shell.energies, frames=frames, loads={"pressure": inside})
+            found = sx.equilibria.static_equilibrium(pressed, shell.points)
+            grown = np.linalg.norm(shell.frames.centers(found.state.q)[:, [0, 2]], axis=1) - 1.0
+            forces = shell.section_forces(found.state.q)[name][:, :2]
+            around = np.abs(shell.axes[name][:, 0, 1]) < 0.5  # whether axis 1 is the one around
+            hoop = np.where(around, forces[:, 0], forces[:, 1])
+            yield Row(f"{name}, {n} around", "hoop force in N/m", p, float(hoop.mean()), within=limit)
+            exact = p * (1.0 - nu * nu) / (E * h)
+            yield Row(f"{name}, {n} around", "growth in m", exact, float(grown.mean()), within=2.0 * limit)
+
+
+@problem(
+    SHELLS,
+    "Snap-through of a hinged roof",
+    source=f"{SZE}, by PENGoLINS, of B-splines: 0.693 at 0.0877 of the load; limit loads: 16 elements a side",
+    within=0.025,
+)
+def roof_snaps_through() -> Iterator[Row]:
+    """R = 2540, 508 long, ±0.1 rad, E = 3102.75, ν = 0.3, h = 12.7 and 6.35, hinged along its straight edges, a force
+    of up to 3000 in its middle; a quarter in n × n elements, by arc length. The thin one snaps back as well. Limit
+    loads of 8 elements a side are next to those of 16.
+    """
+    for h in (12.7, 6.35):
+        found = {n: _roof_path(h, n) for n in (8, 16)}
+        if h == 12.7:
+            for n, (part, w) in found.items():
+                at = float(np.interp(0.0877, part[:8], w[:8]))
+                yield Row(f"h = {h}, {n} a side", "deflection at 0.0877 of the load", 0.693, at)
+        for what, value, fine in zip(("upper", "lower"), *(_limits(*found[n]) for n in (8, 16)), strict=True):
+            yield Row(f"h = {h}, 8 a side", f"{what} limit load", fine, value)
+
+
+def _roof_path(h: float, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return parts of the load, and deflections in the middle, along the path of the hinged roof."""
+    angle, R = 0.1, 2540.0
+    mesh = surface(n, n, lambda x, y: (R * np.sin(angle * x), 254.0 * y, R * (np.cos(angle * x) - np.cos(angle))))
+    p = mesh.points
+    shell = shells(mesh, sheet(h, 3102.75, 0.3), directors=p * [1.0, 0.0, 1.0] + [0.0, 0.0, R * np.cos(angle)])
+    held = np.zeros((len(p), 6), bool)
+    for axis in range(2):
+        held[near(p[:, axis], 0.0)] |= ACROSS[axis]
+    held[near(p[:, 0], R * np.sin(angle)), :3] = True
+    top = node(p, 0.0, 0.0, R * (1.0 - np.cos(angle)))
+    loaded = system(shell, held, {top: [0.0, 0.0, -750.0]})
+    path = sx.equilibria.equilibrium_path(loaded, shell.points, step=0.002, points=200)
+    return path.part, np.array([p[top, 2] - shell.frames.centers(q)[top, 2] for q in path.q])
+
+
+def _limits(part: np.ndarray, w: np.ndarray) -> list[float]:
+    """Return the loads at which a path turns back, of parabolas through three points."""
+    turns = [k for k in range(1, len(part) - 1) if (part[k] - part[k - 1]) * (part[k + 1] - part[k]) < 0.0]
+    found = []
+    for k in turns:
+        s = np.array(
+            [-np.hypot(w[k] - w[k - 1], part[k] - part[k - 1]), 0.0, np.hypot(w[k + 1] - w[k], part[k + 1] - part[k])]
+        )
+        a, b, c = np.polyfit(s, part[k - 1 : k + 2], 2)
+        found.append(3000.0 * float(c - b * b / (4.0 * a)))
+    return found
+
+
 @problem(SHELLS, "Plate in free flight", source="laws of conservation", within=1e-12)
 def free_plate() -> Iterator[Row]:
     """A square of 1 m in 4 × 4 distorted elements, 3 cm thick, E = 10 MPa, that spins by 6 rad/s and is bent by its

@@ -35,7 +35,7 @@ def confined_compression() -> Iterator[Row]:
         yield Row(kind, "σ_xx/ε in Pa", STEEL.lmbda, found[0])
 
 
-def _quarter(inner: tuple[float, float], outer: tuple[float, float]):
+def quarter(inner: tuple[float, float], outer: tuple[float, float]):
     """Return the map of a unit box to a quarter between two ellipses: x across, y along, z as it is."""
 
     def shape(u: Array) -> Array:
@@ -55,7 +55,7 @@ def _quarter(inner: tuple[float, float], outer: tuple[float, float]):
 def lame_cylinder() -> Iterator[Row]:
     """Radii 0.1 m and 0.2 m, 60 MPa inside, E = 200 GPa, ν = 0.3, plane strain; a quarter."""
     for kind, cells in (("hexahedron20", (4, 6, 1)), ("hexahedron27", (4, 6, 1)), ("tetra10", (4, 6, 1))):
-        block = Block(kind, (1.0, 1.0, 0.05), cells, STEEL, shape=_quarter((0.1, 0.1), (0.2, 0.2)))
+        block = Block(kind, (1.0, 1.0, 0.05), cells, STEEL, shape=quarter((0.1, 0.1), (0.2, 0.2)))
         fixed = block.nowhere()
         fixed[block.box[:, 1] == 0.0, 1] = fixed[block.box[:, 1] == 1.0, 0] = fixed[:, 2] = True
         state = block.rest(fixed, inside=block.press("x_min", 60e6))
@@ -147,7 +147,7 @@ def nafems_le1() -> Iterator[Row]:
     for kind, cells, limit in (
         ("hexahedron20", (4, 6, 1), 0.05), ("hexahedron20", (8, 12, 1), None), ("tetra10", (8, 12, 1), 0.05),
     ):  # fmt: skip
-        block = Block(kind, (1.0, 1.0, 0.05), cells, NAFEMS, shape=_quarter(INNER, OUTER))
+        block = Block(kind, (1.0, 1.0, 0.05), cells, NAFEMS, shape=quarter(INNER, OUTER))
         u, fixed = block.box, block.nowhere()
         fixed[u[:, 1] == 0.0, 1] = fixed[u[:, 1] == 1.0, 0] = fixed[u[:, 2] == 0.0, 2] = True
         state = block.rest(fixed, outside=block.press("x_max", -10e6))
@@ -163,7 +163,7 @@ def nafems_le10() -> Iterator[Row]:
     for kind, cells, limit in (
         ("hexahedron20", (4, 6, 2), 0.05), ("hexahedron20", (8, 12, 4), None), ("hexahedron", (8, 12, 4), np.inf),
     ):  # fmt: skip
-        block = Block(kind, (1.0, 1.0, 0.6), cells, NAFEMS, shape=_quarter(INNER, OUTER))
+        block = Block(kind, (1.0, 1.0, 0.6), cells, NAFEMS, shape=quarter(INNER, OUTER))
         u, fixed = block.box, block.nowhere()
         fixed[u[:, 1] == 0.0, 1] = fixed[u[:, 1] == 1.0, 0] = True
         outer = u[:, 0] == 1.0

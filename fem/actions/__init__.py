@@ -13,6 +13,7 @@ __all__, __getattr__, __dir__ = public(
         "..energies.differentiable_load": ("DifferentiableLoad",),
         ".increment_load": ("IncrementLoad",),
         "..energies.inelastic": ("Inelastic",),
+        "..energies.rate_independent": ("RateIndependent",),
         ".loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
         ".mass": ("bar_mass", "consistent_bar_mass", "consistent_mass", "lumped_mass", "mixed_mass"),
         ".support_motion": ("SupportMotion", "SupportRotation", "SupportTranslation"),

@@ -27,3 +27,4 @@ from symplex.fem.actions.supports import fixed_mask as fixed_mask
 from symplex.fem.actions.time_function import TimeFunction as TimeFunction
 from symplex.fem.energies.differentiable_load import DifferentiableLoad as DifferentiableLoad
 from symplex.fem.energies.inelastic import Inelastic as Inelastic
+from symplex.fem.energies.rate_independent import RateIndependent as RateIndependent

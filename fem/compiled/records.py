@@ -9,7 +9,7 @@ energies.
         stiffness: Numbers
 
     record = Bars(nodes=nodes, stiffness=stiffness)  # refused by name if a type or dimension does not fit
-    record.nodes                                      # in Python and in kernels
+    record.nodes                                      # in Python and in kernels, which take records from there, too
 
 Kernels are compiled for the type of a record (`type_of`); they must not change its numbers or extents.
 """
@@ -23,7 +23,15 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import infer_getattr, lower_getattr_generic, models, register_model
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    lower_getattr_generic,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
 from numba.np.numpy_support import as_dtype
 from numpy.typing import NDArray
 
@@ -40,6 +48,9 @@ Rows = Annotated[NDArray[np.float64], types.float64[:, ::1]]
 UnsignedRows = Annotated[NDArray[np.uint32], types.uint32[:, ::1]]
 Matrices = Annotated[NDArray[np.float64], types.float64[:, :, ::1]]
 Indices = Annotated[NDArray[np.int32], types.int32[::1]]
+Places = Annotated[NDArray[np.int32], types.int32[:, :, ::1]]
+Mask = Annotated[NDArray[np.bool_], types.boolean[:, ::1]]
+Truths = Annotated[NDArray[np.bool_], types.boolean[::1]]
 Counts = Annotated[NDArray[np.int64], types.int64[::1]]
 Integer = Annotated[int, types.int64]
 Number = Annotated[float, types.float64]
@@ -173,3 +184,16 @@ class Record:
 
 def _made(kind: type[Record], values: dict[str, Any]) -> Record:
     return kind(**values)
+
+
+@typeof_impl.register(Record)
+def _type_of(value: Record, context: Any) -> RecordType:
+    return value.type
+
+
+@unbox(RecordType)
+def _unbox(kind: RecordType, value: Any, c: Any) -> NativeValue:
+    address = c.pyapi.object_getattr_string(value, "address")
+    found = c.pyapi.long_as_longlong(address)
+    c.pyapi.decref(address)
+    return NativeValue(found, is_error=c.pyapi.c_api_error())

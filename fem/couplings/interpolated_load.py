@@ -4,12 +4,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
+import numpy as np
+
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.increment_load import Factors, IncrementLoad
 from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.energies.differentiable_load import DifferentiableLoad
 
 if TYPE_CHECKING:
-    from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, InterpolatedEnergy
+    from symplex.fem.couplings.interpolation import (
+        ChangingInterpolatedEnergy,
+        InterpolatedEnergy,
+        Interpolation,
+    )
+
+
+@final
+class LoadOfPoints(DifferentiableLoad):
+    """A load of points that follow nodes as one of the nodes, Bᵀ f(t, B q, B v); see `Interpolation.of_load`."""
+
+    def __init__(self, load: DifferentiableLoad, interpolation: Interpolation):
+        self.load, self.interpolation = load, interpolation
+        self.nodes, self._weights = interpolation.stencils(load.nodes)
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return the nodal forces [n, dim] in N at the time t in s, positions q and velocities v [n, dim]."""
+        return self.interpolation.forces(self.load(t, *map(self.interpolation.points, (q, v))))
+
+    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
+        """Return ∂f/∂x in N/m and ∂f/∂v in N s/m [m, K·dim, K·dim] at gathered x and v [m, K, dim] of nodes."""
+        found = self.load.derivatives(t, self._weights @ x, self._weights @ v)
+        return self._of_nodes(found[0], x.shape), self._of_nodes(found[1], x.shape)
+
+    def _of_nodes(self, blocks: Array, shape: tuple[int, ...]) -> Array:
+        (m, K, dim), k = shape, self._weights.shape[1]
+        if not blocks.any():
+            return np.zeros((m, K * dim, K * dim))
+        left = np.einsum("maA,maibj->mAibj", self._weights, blocks.reshape(m, k, dim, k, dim))
+        return np.einsum("mAibj,mbB->mAiBj", left, self._weights).reshape(m, K * dim, K * dim)
 
 
 @final

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Self, TypeVar, final, overload
 
 import numpy as np
@@ -14,13 +14,15 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.increment_load import IncrementLoad
+from symplex.fem.assembly.calls import Call
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.forms import Form, OptionalFunction
 from symplex.fem.assembly.nodes import require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray
-from symplex.fem.couplings.interpolated_load import InterpolatedLoad
-from symplex.fem.couplings.interpolation_loops import add_matrix, count_nodes, gather_nodes, product
+from symplex.fem.couplings.interpolated_load import InterpolatedLoad, LoadOfPoints
+from symplex.fem.couplings.interpolation_loops import add_matrix, call_of, count_nodes, gather_nodes, product
 from symplex.fem.energies.contact_energy import ContactEnergy, contact_of
+from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.energies.energy import Energy, Invariance, LatticeFunctions
 from symplex.fem.energies.neighbour_list import NeighbourListEnergy
 from symplex.fem.state import State
@@ -110,6 +112,17 @@ class Interpolation(Copyable):
         if isinstance(energy, NeighbourListEnergy):
             return ChangingInterpolatedEnergy(energy, self)
         return InterpolatedEnergy(energy, self)
+
+    def of_load(self, load: DifferentiableLoad) -> LoadOfPoints:
+        """Return a load of points, such as a pressure, as one of the nodes; see `LoadOfPoints`.
+
+        Raises
+        ------
+        InvalidSystem
+            If the load refers to points that there are none of.
+        """
+        require_nodes(f"a {type(load).__name__} of points", load.nodes, self.n_points)
+        return LoadOfPoints(load, self)  # pyright: ignore[reportArgumentType]
 
     def stencils(self, of_points: IntArray) -> tuple[IntArray, Array]:
         """Return the nodes [m, K] that stencils of points [m, k] follow, and the weights [m, k, K] of these.
@@ -376,6 +389,12 @@ class InterpolatedEnergy(_Interpolated[Energy]):
         """Add a form to what is assembled (see `Energy.add`)."""
         self._add_by(self.energy.add, form, nodal, out, slots)
 
+    def calls(self, form: Form, dim: int) -> Sequence[Call] | None:
+        """Return the calls by which a form is added up, those of the energy of the points; None if there are none."""
+        calls = None if self.energy.threaded else self.energy.calls(form, dim)
+        found = [call_of(form, call, self.nodes, self._weights) for call in calls or ()]
+        return None if calls is None or None in found else [call for call in found if call is not None]
+
 
 @final
 class ChangingInterpolatedEnergy(_Interpolated[NeighbourListEnergy], NeighbourListEnergy):
@@ -444,6 +463,18 @@ class ChangingInterpolatedEnergy(_Interpolated[NeighbourListEnergy], NeighbourLi
             self.version += 1
             self._follow()
         return changed
+
+    def follows(self, internal: Mapping[str, Array]) -> bool:
+        """Return whether elements are gone that the points are of (see `Energy.follows`)."""
+        return self.energy.follows(internal)
+
+    def follow(self, internal: Mapping[str, Array]) -> None:
+        """Take which elements there are."""
+        if self.energy.follows(internal):
+            self.energy.follow(internal)
+            self.list_positions, self._covered = self.list_positions[:0], ()
+            self.version += 1
+            self._follow()
 
     def add_listed(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None) -> None:
         """Add a form of the stencils in the list."""

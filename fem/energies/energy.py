@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -187,6 +187,19 @@ class Energy(Copyable, ABC):
         here positions are rounded.
         """
         return self.discrete_gradient(x, x + (compensation + dx))
+
+    def follows(self, internal: Mapping[str, Array]) -> bool:
+        """Return whether `follow` would change the energy: whether elements are gone that it is of.
+
+        Parameters
+        ----------
+        internal : mapping of str to float64
+            Those of the system's inelastic parts, by name.
+        """
+        return False
+
+    def follow(self, internal: Mapping[str, Array]) -> None:
+        """Take from internal variables which elements there are."""
 
     def is_divisible(self, dim: int) -> bool:
         """Return whether some stencils can be taken alone, in a space of a dimension."""

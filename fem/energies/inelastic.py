@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, Protocol
 
+from symplex.base.columns import Column
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.pattern import Array, IntArray
@@ -28,11 +29,14 @@ class Inelastic(Copyable, ABC):
     history : bool
         Whether z at rest depends on the path there, as of a metal that flows. Otherwise forces vanish when it comes to
         rest, as an overstress does: then statics and small motions leave the part out.
+    erodes : bool
+        Whether its elements may go, which contact then follows (`any_gone`, `add_lost`).
     """
 
     nodes: IntArray
     shape: tuple[int, ...]
     history: ClassVar[bool] = False
+    erodes: ClassVar[bool] = False
 
     @abstractmethod
     def relaxed(self, q: Array) -> Array:
@@ -49,6 +53,38 @@ class Inelastic(Copyable, ABC):
             If the part has none.
         """
         raise NotImplementedError(f"{type(self).__name__} has no energy of an increment.")
+
+    def steepness(self, q: Array) -> float:
+        """Return the largest Σ|∇N|² of an element in 1/m² at q, as whose root frequencies grow; 0 if unknown."""
+        return 0.0
+
+    def any_gone(self, z: Array) -> bool:
+        """Return whether elements of a part that erodes are gone."""
+        return False
+
+    def add_lost(self, z: Array, energy: float) -> None:
+        """Count contact energy in J that went with elements that are gone, in z itself."""
+        raise NotImplementedError(f"{type(self).__name__} has no elements that go.")
+
+    def columns(self, name: str) -> tuple[Column, ...]:
+        """Return what `observed` shows, for histories of a system that has the part by a name: here nothing."""
+        return ()
+
+    def observed(self, name: str, z: Array) -> dict[str, float]:
+        """Return the numbers that `columns` declares."""
+        return {}
+
+    def fields(self, q: Array, z: Array) -> dict[str, Array]:
+        """Return what probes and results show of the stencils, numbers [m] by name: here nothing.
+
+        Parameters
+        ----------
+        q : float64 [n, dim]
+            Positions in m.
+        z : float64
+            Internal variables there.
+        """
+        return {}
 
     @abstractmethod
     def stored(self, q: Array, z: Array) -> float:
@@ -93,6 +129,6 @@ def refuse_history(system: _WithParts, required_by: str) -> None:
     """
     if (name := part_with_history(system)) is not None:
         raise InvalidSystem(
-            f"{required_by} has no history, on which the plastic flow of '{name}' depends. Take an elastic body, or "
-            "a motion by Static, EnergyMomentum, Midpoint or Newmark."
+            f"{required_by} has no history, on which the plastic flow or damage of '{name}' depends. Take an elastic "
+            "part, or a motion by Static, EnergyMomentum, Midpoint or Newmark."
         )

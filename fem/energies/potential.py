@@ -180,6 +180,11 @@ class Potential(Copyable):
         """
         return any([energy.renewed(q) for energy in self.changing.values()])
 
+    def follow(self, internal: Mapping[str, Array]) -> None:
+        """Let energies take from internal variables which elements there are (see `Energy.follow`)."""
+        for energy in self.energies.values():
+            energy.follow(internal)
+
     def extend_list(self, ends: tuple[Array, ...]) -> bool:
         """Let energies find their stencils for the ends [n, dim] of a step that goes far; return whether any did.
 

@@ -6,8 +6,10 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".anchors": ("Anchors",),
+        ".force_table": ("ForceTable",),
         ".bars": ("Bars", "all_pairs"),
         ".constraints": ("Constraint", "OnCylinder", "OnPlane", "OnSphere", "RigidBars"),
+        ".inelastic_bars": ("InelasticBars", "LengthLaw"),
         ".pair_laws": (
             "CompressionOnly",
             "EngineeringStrain",
@@ -19,6 +21,7 @@ __all__, __getattr__, __dir__ = public(
             "TensionOnly",
         ),
         ".penalty": ("Penalty",),
+        ".separation": ("BreakingBar", "TractionSeparation"),
         ".short_range": ("ShortRangeLennardJones",),
     },
 )

@@ -12,7 +12,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes, node_indices
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.measures.composition import MeasureEnergy
-from symplex.fem.measures.pair_laws import CompiledLaw
+from symplex.fem.measures.pair_laws import CompiledLaw, PairLaw
 from symplex.fem.measures.relative import distance
 
 
@@ -28,7 +28,7 @@ class Anchors(MeasureEnergy):
     nodes : int [m]
     point : float64 [dim]
         c in m.
-    law : CompiledLaw
+    law : PairLaw
         `EngineeringStrain`, `GreenStrain`, `TensionOnly`, `CompressionOnly` …, with constants for each spring or for
         all.
 
@@ -38,12 +38,15 @@ class Anchors(MeasureEnergy):
         If the point is not finite, or the law has constants for another number of springs.
     """
 
-    def __init__(self, nodes: Nodes, point: ArrayLike, law: CompiledLaw):
+    def __init__(self, nodes: Nodes, point: ArrayLike, law: PairLaw):
         stencils = node_indices("Anchors", nodes)[:, None]
         self.point = np.array(point, dtype=float)
         if self.point.ndim != 1 or not 1 <= len(self.point) <= 3 or not np.isfinite(self.point).all():
             raise InvalidSystem(f"Anchors: the point must be 1 to 3 finite coordinates (m); it is {point!r:.60}.")
         self.law = law
+        if not isinstance(law, CompiledLaw):
+            self._compose(stencils, distance(self.point), law, len(self.point))
+            return
         for name, values in law.constants.items():
             if values.ndim and values.shape != (len(stencils),):
                 raise InvalidSystem(f"Anchors: {name} has shape {values.shape}, but there are {len(stencils)} springs.")

@@ -7,7 +7,8 @@ __all__, __getattr__, __dir__ = public(
     {
         ".forces": ("force_on", "reactions"),
         ".field_probes": ("NodalProbe", "RotationProbe", "SolidProbe"),
-        ".force_probes": ("BarProbe", "BeamProbe", "ForceProbe", "ReactionProbe"),
+        ".force_probes": ("BarProbe", "BeamProbe", "ForceProbe", "ReactionProbe", "ShellProbe"),
+        ".inelastic_probe": ("InelasticProbe",),
         ".probe": ("Probe",),
         ".snapshots": ("Observation",),
         ".solid_fields": ("SolidFields", "nodal_stress", "stress"),

@@ -12,19 +12,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Column, Kind
-from symplex.base.fields import OF_BEAMS
+from symplex.base.fields import OF_BEAMS, OF_SHELLS, PLACES_OF_SHELLS
 from symplex.base.quantities import whole
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes, node_indices
 from symplex.fem.assembly.pattern import Array
+from symplex.fem.couplings.interpolated_bars import InterpolatedBars
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.outputs.forces import point_of, resultants
 from symplex.fem.outputs.probe import DeferredProbe, Numbers, Probe, Reduction, require
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots
 from symplex.fem.structures.beam import Beams
+from symplex.fem.structures.shell import Shells
 
 OfBeams = Literal["axial_force", "shear_force_1", "shear_force_2", "bending_moment_1", "bending_moment_2", "torque"]
+OfShells = Literal["membrane_forces", "bending_moments", "transverse_force_1", "transverse_force_2"]
 OfBars = Literal["axial_force", "axial_stress", "elongation"]
 OF_BARS: tuple[OfBars, ...] = get_args(OfBars)
 _SAME_TIME = 1e-9  # times that differ by this part of them are one
@@ -38,7 +41,7 @@ class BarProbe(Probe):
     Parameters
     ----------
     name : str
-    bars : Bars or Anchors
+    bars : Bars, Anchors or InterpolatedBars
     quantities : sequence of str, default ["axial_force"]
         Of ``axial_force`` (N, positive in tension), ``axial_stress`` (Pa, that force over the undeformed section) and
         ``elongation`` (m, the change of length since the reference).
@@ -60,7 +63,7 @@ class BarProbe(Probe):
     def __init__(
         self,
         name: str,
-        bars: Bars | Anchors,
+        bars: Bars | Anchors | InterpolatedBars,
         quantities: Sequence[str] = ("axial_force",),
         *,
         members: Nodes | None = None,
@@ -157,6 +160,76 @@ class BeamProbe(Probe):
         """Return the numbers [columns] of a state."""
         forces = self._beams.section_forces(seen.state.q[self._own])[self._members]
         found = [numbers.of(forces[None, :, at])[0] for at, numbers in zip(self._columns, self._numbers, strict=True)]
+        return np.concatenate(found)
+
+
+@checked
+@final
+class ShellProbe(Probe):
+    """Section forces in the middle of elements of shells, along their axes, for each unit of length.
+
+    Parameters
+    ----------
+    name : str
+    shells : Shells
+    quantities : sequence of str, default ["membrane_forces"]
+        Of ``membrane_forces`` (N₁₁, N₂₂, N₁₂ in N/m), ``bending_moments`` (M₁₁, M₂₂, M₁₂ in N),
+        ``transverse_force_1`` and ``transverse_force_2`` (N/m); see `symplex.structures.Shells.section_forces`.
+    elements : int [k], optional
+        Which elements, counted in the order of ``shells.cells``; default: all.
+    first : int, default 0
+        The first particle of the shells in the system.
+    components : sequence of str, optional
+        Of ``11``, ``22``, ``12``, and ``norm``; default: all.
+    reduce : sequence of str, optional
+        Of ``mean``, ``max``, ``min``, ``sum``; default: each element.
+    labels : sequence of str, optional
+        What elements are called in columns; default: their numbers.
+
+    Raises
+    ------
+    InvalidSystem
+        If there is no element or no such quantity, component or reduction.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        shells: Shells,
+        quantities: Sequence[str] = ("membrane_forces",),
+        *,
+        elements: Nodes | None = None,
+        first: Annotated[int, whole(0, 2**31 - 1)] = 0,
+        components: Sequence[str] | None = None,
+        reduce: Sequence[str] = (),
+        labels: Sequence[str] | None = None,
+    ):
+        require("ShellProbe", quantities, list(OF_SHELLS))
+        require("ShellProbe", reduce, get_args(Reduction)) if reduce else None
+        m = sum(map(len, shells.cells.values()))
+        self._elements = np.arange(m) if elements is None else node_indices("ShellProbe", elements)
+        if not len(self._elements) or self._elements.max() >= m:
+            raise InvalidSystem(
+                f"ShellProbe: elements must be some of 0 to {m - 1}; they are {list(self._elements[:5])}."
+            )
+        called = [str(k) for k in self._elements] if labels is None else list(labels)
+        if len(called) != len(self._elements):
+            raise InvalidSystem(
+                f"ShellProbe: labels must be as many as elements, {len(self._elements)}, got {len(called)}."
+            )
+        self.name, self._shells, self._own = name, shells, slice(first, first + len(shells.points))
+        self._places = [PLACES_OF_SHELLS[one] for one in quantities]
+        self._numbers = [
+            Numbers(f"{name}: {OF_SHELLS[one].words}", one, OF_SHELLS[one].parts, called, components, reduce)
+            for one in quantities
+        ]
+        self.columns = tuple(column for numbers in self._numbers for column in numbers.columns)
+
+    def values(self, seen: Observation) -> Array:
+        """Return the numbers [columns] of a state."""
+        of_energies = self._shells.section_forces(seen.state.q[self._own])
+        forces = np.concatenate([of_energies[name] for name in self._shells.cells])[self._elements]
+        found = [numbers.of(forces[None, :, at])[0] for at, numbers in zip(self._places, self._numbers, strict=True)]
         return np.concatenate(found)
 
 

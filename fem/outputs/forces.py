@@ -101,7 +101,7 @@ def reactions(
 def force_on(
     system: System, state: State, energy: str, nodes: Nodes, about: ArrayLike | None = None
 ) -> tuple[Array, Array]:
-    """Return the force of one of a system's energies on some of its nodes, and its moment, as `reactions`.
+    """Return the force of one of a system's energies or inelastic parts on some nodes, and its moment, as `reactions`.
 
     Of contact with the nodes of a body it is the force on this body; of a strain energy with the nodes on one side of a
     cut it is the force that goes through the cut.
@@ -121,9 +121,14 @@ def force_on(
     InvalidSystem
         If there is no such energy, or there are no such nodes.
     """
-    if energy not in system.energies:
-        raise InvalidSystem(f"there is no energy '{energy}' in the system; there are {', '.join(system.energies)}.")
-    forces, chosen = force_on_nodes(system.energies[energy], state), _nodes_of(system, nodes)
+    if energy in system.inelastic:
+        forces = system.inelastic[energy].force(state.q, state.internal[energy], state.q, 0.0)
+    elif energy in system.energies:
+        forces = force_on_nodes(system.energies[energy], state)
+    else:
+        known = ", ".join((*system.energies, *system.inelastic))
+        raise InvalidSystem(f"there is no energy '{energy}' in the system; there are {known}.")
+    chosen = _nodes_of(system, nodes)
     return resultant(forces[chosen], state.q[chosen], point_of(about, system.dim))
 
 

@@ -13,7 +13,7 @@ from typing import Literal, final
 import numpy as np
 
 from symplex.base.columns import AXES, Column
-from symplex.base.fields import COMPONENTS, FIELDS
+from symplex.base.fields import COMPONENTS, FIELDS, Field
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.pattern import Array
@@ -78,7 +78,7 @@ class Numbers:
     title : str
         Of the plot.
     quantity : str
-        One of `FIELDS`.
+        One of `FIELDS`, or what a part of a user shows.
     parts : sequence of str
         What the components c are called; none of a single number.
     labels : sequence of str
@@ -113,7 +113,10 @@ class Numbers:
         self._reduce, self._weights = tuple(reduce), weights
         self._all = self._chosen == list(range(len(parts))) and not self._has_norm
         self._double = parts == COMPONENTS
-        declared, names = FIELDS[quantity], [""] if self._single else [f"_{c}" for c in requested]
+        declared, names = (
+            FIELDS.get(quantity, Field(quantity.replace("_", " "), "")),
+            [""] if self._single else [f"_{c}" for c in requested],
+        )
         split = not self._single and max(len(labels), len(reduce)) > 1  # into a plot for each place
         places = [f"_{how}" for how in reduce] or ([""] if len(labels) == 1 else [f"_{label}" for label in labels])
         self.columns = tuple(

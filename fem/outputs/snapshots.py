@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
+from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.outputs.forces import Acting, as_it_is, force_on_nodes
-from symplex.fem.system import State, System
+from symplex.fem.system import Load, State, System
 
 # What probes need at nodes: "q", "v" or "a" of the state, "reactions", which are the forces of supports, or
 # ("force", name), those of an energy or a load.
@@ -37,6 +38,8 @@ class Observation:
     constraint_forces : callable, optional
         Returns those [n, dim] in N of constraints that a method keeps, which are no reactions of supports, or None; as
         `Motion.constraint_forces`.
+    slip : float64 [n, dim], optional
+        Velocities in m/s that friction sees instead of those of the state, as `Motion.slip`.
     """
 
     def __init__(
@@ -45,8 +48,9 @@ class Observation:
         state: State,
         gradient: Acting = as_it_is,
         constraint_forces: Callable[[], Array | None] = lambda: None,
+        slip: Array | None = None,
     ):
-        self.system, self.state = system, state
+        self.system, self.state, self._slip = system, state, slip
         self._gradient, self._constraint_forces = gradient, constraint_forces
         self._forces: dict[str, Array] = {}
 
@@ -79,19 +83,31 @@ class Observation:
     def reactions(self) -> Array:
         """The forces [n, dim] in N of supports."""
         found = self.system.reactions(self.state)
+        for load in self.system.increment_loads if self._slip is not None else ():
+            of_state = load(self.state.t, self.state.q, self.state.v)
+            found -= np.where(self.system.fixed, self._force(load) - of_state, 0.0)
         forces = self._constraint_forces()
         if forces is not None:
             found -= np.where(self.system.fixed, forces, 0.0)
         return found
 
+    def _force(self, load: Load) -> Array:
+        """Return the force [n, dim] in N of a load, of friction against the velocities that it sees."""
+        state, v = self.state, self.state.v
+        if self._slip is not None and isinstance(load, IncrementLoad):
+            v = self._slip
+        return load(state.t, state.q, v)
+
     def force_of(self, name: str) -> Array:
-        """Return the forces [n, dim] in N of an energy or a load on nodes; zero if it does not act now."""
+        """Return the forces [n, dim] in N of an energy, inelastic part or load; zero if it does not act now."""
         if name not in self._forces:
             state, system = self.state, self.system
             if name in system.energies:
                 self._forces[name] = force_on_nodes(system.energies[name], state, self._gradient)
+            elif name in system.inelastic:
+                self._forces[name] = system.inelastic[name].force(state.q, state.internal[name], state.q, 0.0)
             elif name in system.loads:
-                self._forces[name] = np.asarray(system.loads[name](state.t, state.q, state.v))
+                self._forces[name] = np.asarray(self._force(system.loads[name]))
             else:
                 self._forces[name] = np.zeros_like(state.q)
         return self._forces[name]

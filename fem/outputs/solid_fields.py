@@ -18,7 +18,7 @@ from symplex.fem.assembly.nodes import node_indices
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.outputs import tensors
 from symplex.fem.outputs.points import SolidPoints
-from symplex.fem.solids.plastic import Plastic, solids_in
+from symplex.fem.solids.plastic import Flowing, solids_in
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.system import State, System
@@ -33,6 +33,7 @@ _OF_STRESS: dict[str, Callable[[Array], Array]] = {
     "principal_stresses": tensors.principal_values,
     "von_mises": tensors.von_mises,
 }
+_OF_FLOW = {"plastic_strain": 1, "temperature": 1, "back_stress": 6}  # of metals, with how many numbers
 
 
 class _Part(NamedTuple):
@@ -42,7 +43,7 @@ class _Part(NamedTuple):
     points: SolidPoints
     chosen: IntArray | None  # the elements that are meant, if not all
     overstress: Mapping[str, Viscoelastic]
-    flow: Plastic | None  # of the name of the solid
+    flow: Flowing | None  # of the name of the solid
 
 
 @checked
@@ -57,8 +58,9 @@ class SolidFields(Copyable):
     tetrahedra and stabilized hexahedra, are constant in this. Pressure, principal values and von Mises stress at nodes
     are those of the averaged stress.
 
-    Of metals that flow there is ``plastic_strain``, the equivalent plastic strain, which is zero in all others; their
-    energy density is that of the elastic strains. The Cauchy stress is that of the law and of Maxwell elements; of
+    Of metals that flow there is ``plastic_strain``, the equivalent plastic strain, which is zero in all others,
+    ``temperature``, zero where nothing is heated, and ``back_stress``, deviatoric and of the Kirchhoff stress; their
+    energy density is what they store. The Cauchy stress is that of the law and of Maxwell elements; of
     Rayleigh's and viscous damping it has nothing.
     Tensors have the components xx, yy, zz, xy, yz, xz (VTK's order). ``strain`` is Green's and Lagrange's,
     ½ (FᵀF − 1), of laws of small strains sym F − 1; ``logarithmic_strain`` is Hencky's ½ ln F Fᵀ. The pressure is
@@ -102,10 +104,10 @@ class SolidFields(Copyable):
                 solid = solid.restrict(chosen)
                 overstress = {key: Viscoelastic(solid, one.moduli, one.times) for key, one in overstress.items()}
             flow = system.inelastic.get(name)
-            if not isinstance(flow, Plastic):
+            if not isinstance(flow, Flowing):
                 flow = None
             elif chosen is not None:
-                flow = Plastic(solid, flow.hardening)
+                flow = flow.on(solid)
             self._parts[name] = _Part(solid, SolidPoints(solid), chosen, overstress, flow)
         self._known: tuple[State | None, dict[object, Array]] = (None, {})
 
@@ -171,10 +173,11 @@ class SolidFields(Copyable):
             return _OF_STRESS[quantity](self._once("stress", name, state, lambda: _mean_stress(name, part, state)))
         if quantity == "energy_density":
             return _energies(name, part, state)[:, 0]
-        if quantity == "plastic_strain":
-            if part.flow is None:
-                return np.zeros(len(part.solid.nodes))
-            return part.flow.plastic_strain(_flowed(name, part, state.internal))
+        if quantity in _OF_FLOW:
+            weights = part.solid.part()[1]
+            values = np.einsum("eg,egc->ec", weights, _of_flow(quantity, name, part, state))
+            values /= weights.sum(axis=1)[:, None]
+            return values if values.shape[1] > 1 else values[:, 0]
         return _strain(quantity, part, part.solid.deformation_gradients(state.q))
 
     def at_nodes(self, quantity: Quantity, state: State) -> Array:
@@ -192,8 +195,9 @@ class SolidFields(Copyable):
             return _OF_STRESS[quantity](sigma)
         if quantity == "energy_density":
             return self._averaged(state, lambda name, part, state: _energies(name, part, state)[..., None])[:, 0]
-        if quantity == "plastic_strain":
-            return self._averaged(state, _plastic_strain)[:, 0]
+        if quantity in _OF_FLOW:
+            values = self._averaged(state, lambda name, part, state: _of_flow(quantity, name, part, state))
+            return values if values.shape[1] > 1 else values[:, 0]
         return self._averaged(
             state, lambda name, part, state: _strain(quantity, part, part.points.deformation_gradients(state.q))
         )
@@ -260,7 +264,7 @@ def _repeated(part: _Part, nodes: IntArray, count: int) -> _Part:
         solid.formulation,
     )
     overstress = {key: Viscoelastic(many, one.moduli, one.times) for key, one in part.overstress.items()}
-    flow = None if part.flow is None else Plastic(many, part.flow.hardening)
+    flow = None if part.flow is None else part.flow.on(many)
     return _Part(many, SolidPoints(many), None, overstress, flow)
 
 
@@ -299,16 +303,19 @@ def _chosen(part: _Part, z: Array) -> Array:
 
 
 def _flowed(name: str, part: _Part, internal: Mapping[str, Array]) -> Array:
-    """Return the internal variables [m, g, 7] of the elements of a metal that are meant."""
+    """Return the internal variables [m, g, k] of the elements of a metal that are meant."""
     z = internal[name]
     return z if part.chosen is None else z[part.chosen]
 
 
-def _plastic_strain(name: str, part: _Part, state: State) -> Array:
-    """Return the equivalent plastic strain [m, g, 1] at points."""
-    if part.flow is None:
-        return np.zeros((len(part.solid.nodes), part.points.n_points, 1))
-    return _flowed(name, part, state.internal)[..., 6:]
+def _of_flow(quantity: str, name: str, part: _Part, state: State) -> Array:
+    """Return a quantity of metals [m, g, c] at points; zero where there is none."""
+    values = None
+    if part.flow is not None:
+        values = part.flow.at_points(quantity, state.q, _flowed(name, part, state.internal))
+    if values is None:
+        return np.zeros((len(part.solid.nodes), part.points.n_points, _OF_FLOW[quantity]))
+    return values if quantity != "back_stress" else tensors.components(values)
 
 
 def _energies(name: str, part: _Part, state: State) -> Array:

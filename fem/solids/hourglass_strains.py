@@ -27,16 +27,21 @@ class HourglassStrains(Copyable):
     Parameters
     ----------
     geometry : Hexahedra
+
+    Attributes
+    ----------
+    linear : float64 [m, 7, 8]
+        Γ_αa and β_ai, with which g and d are sums of x.
     """
 
     def __init__(self, geometry: Hexahedra):
         gamma = 0.125 * (hourglass_patterns().T - geometry.patterns @ geometry.slopes.swapaxes(1, 2))
-        # g and d of the nodes, [m, 7, 8]
-        self._linear = np.concatenate([gamma, geometry.slopes.swapaxes(1, 2)], axis=1)
+        # of the nodes, those of g and d
+        self.linear = np.concatenate([gamma, geometry.slopes.swapaxes(1, 2)], axis=1)
 
     def _vectors(self, x: Array) -> tuple[Array, Array]:
         """Return g [m, 4, 3] and d [m, 3, 3]."""
-        y = self._linear @ (x - x[:, :1])  # of differences, so that little is lost far from the origin
+        y = self.linear @ (x - x[:, :1])  # of differences, so that little is lost far from the origin
         return y[:, :4], y[:, 4:]
 
     def products(self, x: Array) -> Array:
@@ -47,7 +52,7 @@ class HourglassStrains(Copyable):
     def slopes(self, x: Array) -> Array:
         """Return ∂Q/∂x in m [m, 12, 24] at x [m, 8, 3]."""
         g, d = self._vectors(x)
-        out = np.einsum("eij,eaA->eaiAj", d, self._linear[:, :4]) + np.einsum("eaj,eiA->eaiAj", g, self._linear[:, 4:])
+        out = np.einsum("eij,eaA->eaiAj", d, self.linear[:, :4]) + np.einsum("eaj,eiA->eaiAj", g, self.linear[:, 4:])
         return out.reshape(-1, PRODUCTS, 24)
 
     def forces(self, x: Array, T: Array) -> Array:
@@ -56,7 +61,7 @@ class HourglassStrains(Copyable):
 
     def secants(self, T: Array) -> Array:
         """Return 𝓕 [m, 8, 8] of T, with Σ T_αi ∂²Q_αi/∂x∂x = 𝓕 1."""
-        half = self._linear[:, :4].swapaxes(1, 2) @ T.reshape(-1, 4, 3) @ self._linear[:, 4:]
+        half = self.linear[:, :4].swapaxes(1, 2) @ T.reshape(-1, 4, 3) @ self.linear[:, 4:]
         return half + half.swapaxes(1, 2)  # symmetric to the last bit
 
     def curvature(self, T: Array) -> Array:

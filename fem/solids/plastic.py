@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 
@@ -16,6 +17,10 @@ from symplex.fem.energies.energy import Energy
 from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.solids import plastic_loops
 from symplex.fem.solids.hardening import Hardening
+from symplex.fem.solids.hourglass import hexahedra_of, moduli_of, undeformed_elasticities
+from symplex.fem.solids.hourglass_strains import HourglassStrains, matrices_of
+from symplex.fem.solids.plastic_loops import BACK_STRAIN, TEMPERATURE
+from symplex.fem.solids.plastic_points import BACK, HEAT, START
 from symplex.fem.solids.solid import Solid, solids_of
 
 _MOST_RANGES, _LEAST_ELEMENTS = 16, 32  # of threads; an element takes some 10 µs
@@ -30,20 +35,58 @@ _ADVICE = {  # by element and formulation, why not and what instead
         'hexahedra of formulation "full" lock when metal flows: the foot of a Taylor bar becomes 35 % too '
         'small. Take formulation "mean-dilatation"'
     ),
-    ("hexahedron", "stabilized"): (
-        "the hourglass energy of stabilized hexahedra is elastic, and would lock when metal flows. Take formulation "
-        '"mean-dilatation"'
-    ),
     ("wedge", "full"): 'wedges of formulation "full" lock when metal flows. Take formulation "mean-dilatation"',
     ("pyramid", "full"): 'pyramids of formulation "full" lock when metal flows. Take formulation "mean-dilatation"',
 }
 _LINEAR = frozenset({"hexahedron", "wedge", "pyramid"})  # with mean dilatation; others as their shape functions say
 
 
+class Flowing(Inelastic):
+    """The whole law of a solid whose metal flows, as fields and pictures ask it.
+
+    Attributes
+    ----------
+    solid : Solid
+    hardening : Hardening
+    """
+
+    history = True
+    solid: Solid
+    hardening: Hardening
+
+    @abstractmethod
+    def on(self, solid: Solid) -> Self:
+        """Return the same law of another solid."""
+
+    @abstractmethod
+    def energies(self, q: Array, z: Array) -> Array:
+        """Return the elastic energies [m] in J of the elements at the positions q [n, 3]."""
+
+    @abstractmethod
+    def cauchy(self, q: Array, z: Array) -> Array:
+        """Return the Cauchy stress [m, 3, 3] in Pa at the positions q [n, 3], its mean over the deformed element."""
+
+    @abstractmethod
+    def cauchy_at_points(self, q: Array, z: Array) -> Array:
+        """Return the Cauchy stress [m, g, 3, 3] in Pa at the points of quadrature, at the positions q [n, 3]."""
+
+    @abstractmethod
+    def plastic_strain(self, z: Array) -> Array:
+        """Return the equivalent plastic strain α [m], its mean over the undeformed element."""
+
+    @abstractmethod
+    def at_points(self, quantity: str, q: Array, z: Array) -> Array | None:
+        """Return a quantity at the points of quadrature: None if the metal has none.
+
+        ``plastic_strain`` is the equivalent plastic strain [m, g, 1], ``temperature`` [m, g, 1] in K, ``back_stress``
+        [m, g, 3, 3] in Pa that of the Kirchhoff stress, in the deformed body.
+        """
+
+
 @checked
 @final
-class Plastic(Inelastic):
-    """A body of metal that flows: J2 plasticity at finite strains with isotropic hardening.
+class Plastic(Flowing):
+    """A body of metal that flows: J2 plasticity at finite strains.
 
     It is the whole law of the body, elastic strains included: a system has it *instead of* the energy of the solid,
     ``System(mass, {}, inelastic={"bar": Plastic(solid, hardening)})``. The deformation gradient is the product of an
@@ -56,15 +99,19 @@ class Plastic(Inelastic):
     (`symplex.fem.solids.plastic_points`). Only C and the internal variables enter: rigid motions neither dissipate nor
     change the momenta.
 
-    An increment dissipates ∫ σy dα ≥ 0, the plastic work, of which a real metal turns some 90 % into heat. In methods
-    with discrete gradients work, stored energy and dissipation balance to round-off. The radial return is of first
-    order in time.
+    The hardening may add a rate, a back stress and heating; the flow stress is then that of the temperature at the
+    start of an increment. An increment dissipates ∫ σ dα ≥ 0, the plastic work less what a back stress stores, of which
+    a real metal turns some 90 % into heat. With a rate or softening, by which metals flow on where nothing is deformed,
+    the dissipation is what work and stored energy leave: then it is no less than zero only in increments of small
+    strains. In methods with discrete gradients work, stored energy and dissipation balance to round-off. The return is
+    of first order in time.
 
     Parameters
     ----------
     solid : Solid
-        The body: hexahedra, wedges or pyramids of formulation ``"mean-dilatation"``, or quadratic elements of
-        formulation ``"full"`` or ``"reduced"``. Of its material the moduli at small strains and the density are taken.
+        The body: hexahedra, wedges or pyramids of formulation ``"mean-dilatation"``, stabilized hexahedra, whose
+        hourglass stress yields with the mean one, or quadratic elements of formulation ``"full"`` or ``"reduced"``. Of
+        its material the moduli at small strains and the density are taken.
     hardening : Hardening
 
     Raises
@@ -72,8 +119,6 @@ class Plastic(Inelastic):
     InvalidSystem
         If the elements would lock, or the material is not isotropic or one of small strains.
     """
-
-    history = True
 
     def __init__(self, solid: Solid, hardening: Hardening):
         material = solid.material
@@ -95,9 +140,26 @@ class Plastic(Inelastic):
         _, weights, gradients = solid.part()
         lmbda, mu = material.lame_constants
         elastic = np.array([lmbda + 2.0 * mu / 3.0, mu])
-        self._known = (gradients, weights, elastic, averaged, hardening.constants, hardening.points)
+        constants = hardening.constants.copy()
+        constants[HEAT] /= material.density
+        products, stiffness = np.zeros((1, 7, 8)), np.zeros((1, 12, 12))
+        if solid.formulation == "stabilized":
+            if hardening.has_back_stress:
+                raise InvalidSystem(
+                    "Plastic: stabilized hexahedra are not known with a back stress. Take formulation "
+                    '"mean-dilatation".'
+                )
+            geometry = hexahedra_of(solid.points, solid.nodes)
+            products = HourglassStrains(geometry).linear
+            stiffness = matrices_of(moduli_of(geometry, material, undeformed_elasticities(material, None)))
+        self._known = (gradients, weights, elastic, averaged, constants, hardening.points, products, stiffness)
         self._weights = weights
-        self.shape = (*weights.shape, plastic_loops.NUMBERS)
+        numbers = plastic_loops.NUMBERS + hardening.heats
+        if hardening.has_back_stress:
+            numbers = plastic_loops.WITH_BACK
+        elif solid.formulation == "stabilized":
+            numbers = plastic_loops.WITH_HOURGLASS
+        self.shape = (*weights.shape, numbers)
         m = len(self.nodes)
         size = max(-(-m // _MOST_RANGES), _LEAST_ELEMENTS)
         self._phases = Phases([(first, min(first + size, m)) for first in range(0, m, size)])
@@ -105,36 +167,47 @@ class Plastic(Inelastic):
     def __repr__(self) -> str:
         return f"Plastic({self.solid!r}, {self.hardening!r})"
 
+    def on(self, solid: Solid) -> Plastic:
+        """Return the same law of another solid."""
+        return Plastic(solid, self.hardening)
+
     def unstrained(self) -> Array:
-        """Return the internal variables [m, g, 7] of a body that has not flowed: Cp⁻¹ = 1 and α = 0."""
+        """Return the internal variables [m, g, k] of a body that has not flowed: Cp⁻¹ = 1, α = 0 and others."""
         z = np.zeros(self.shape)
         z[..., :6] = _ONE
+        z[..., TEMPERATURE : TEMPERATURE + 1] = self.hardening.constants[START]
         return z
 
     def relaxed(self, q: Array) -> Array:
         """Return the internal variables of a body that was brought to the positions q [n, 3] by one increment."""
         return self.after(self.solid.points_at(np.arange(len(q))), self.unstrained(), q, np.inf)[0]
 
+    def steepness(self, q: Array) -> float:
+        """Return the largest Σ|∇N|² of an element in 1/m² at the positions q [n, 3]."""
+        out = np.empty(len(self.nodes))
+        self.run(plastic_loops.write_steepness, (q,), (q,), (out,))
+        return float(out.max(initial=0.0))
+
     def stored(self, q: Array, z: Array) -> float:
-        """Return the elastic energy ψ in J."""
+        """Return the stored energy ψ in J, of elastic strains and back stresses."""
         return float(self.energies(q, z).sum())
 
     def energies(self, q: Array, z: Array) -> Array:
-        """Return the elastic energies [m] in J of the elements at the positions q [n, 3]."""
+        """Return the stored energies [m] in J of the elements at the positions q [n, 3]."""
         out = np.empty(len(self.nodes))
-        self.run(plastic_loops.write_energies, (q,), (q, z), (True, out))
+        self.run(plastic_loops.write_energies, (q,), (q, z), (0.0, out))
         return out
 
     def force(self, q0: Array, z0: Array, q1: Array, h: float) -> Array:
         """Return the nodal forces [n, 3] in N at the end of an increment; with h = 0 nothing flows."""
         local = np.empty((*self.nodes.shape, 3))
-        self.run(plastic_loops.write_forces, (q1,), (q1, z0), (h == 0.0, local))
+        self.run(plastic_loops.write_forces, (q1,), (q1, z0), (float(h), local))
         return self._scattered(local, len(q1))
 
     def mean_force(self, q0: Array, z0: Array, q1: Array, h: float) -> Array:
         """Return the nodal forces [n, 3] in N of an increment, whose work is −Δψ − D."""
         local = np.empty((*self.nodes.shape, 3))
-        self.run(plastic_loops.write_mean_forces, (q0, q1), (q0, z0, q1), (h == 0.0, local))
+        self.run(plastic_loops.write_mean_forces, (q0, q1), (q0, z0, q1), (float(h), local))
         return self._scattered(local, len(q1))
 
     def add_derivatives(
@@ -142,7 +215,7 @@ class Plastic(Inelastic):
     ) -> None:
         """Add by_q ∂f/∂q1 to the blocks out [nnz, 3, 3], of `mean_force` or of `force`."""
         m, k = self.nodes.shape
-        K, last = np.empty((m, 3 * k, 3 * k)), (h == 0.0, -by_q)
+        K, last = np.empty((m, 3 * k, 3 * k)), (float(h), -by_q)
         if mean:
             self.run(plastic_loops.write_mean_tangents, (q0, q1), (q0, z0, q1), (*last, K))
         else:
@@ -156,7 +229,7 @@ class Plastic(Inelastic):
     def after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, float]:
         """Return the internal variables at the end of an increment, and the dissipation in J."""
         z, lost = np.empty(self.shape), np.empty(len(self.nodes))
-        self.run(plastic_loops.write_after, (q0, q1), (q0, z0, q1), (h == 0.0, z, lost))
+        self.run(plastic_loops.write_after, (q0, q1), (q0, z0, q1), (float(h), z, lost))
         return z, float(lost.sum())
 
     # -- for results --------------------------------------------------------------------------------------------------
@@ -177,6 +250,20 @@ class Plastic(Inelastic):
     def plastic_strain(self, z: Array) -> Array:
         """Return the equivalent plastic strain α [m], its mean over the undeformed element."""
         return (self._weights * z[..., 6]).sum(axis=1) / self._weights.sum(axis=1)
+
+    def at_points(self, quantity: str, q: Array, z: Array) -> Array | None:
+        """Return a quantity at the points of quadrature: None if the metal has none (see `Flowing`)."""
+        if quantity == "plastic_strain":
+            return z[..., 6:7]
+        if quantity == "temperature":
+            return z[..., TEMPERATURE : TEMPERATURE + 1] if self.hardening.heats else None
+        if not self.hardening.has_back_stress:
+            return None
+        F = np.einsum("eai,egJa->egiJ", q[self.nodes], self._known[0])
+        strain, P = (z[..., first : first + 6][..., _PLACES] for first in (BACK_STRAIN, 0))
+        values, axes = np.linalg.eigh(F @ P @ np.swapaxes(F, -1, -2))
+        root = np.einsum("...ik,...k,...jk->...ij", axes, values**-0.5, axes)  # of the elastic left stretch, inverse
+        return 2.0 / 3.0 * self.hardening.constants[BACK] * (root @ F @ strain @ np.swapaxes(F, -1, -2) @ root)
 
     def run(
         self,
@@ -215,20 +302,20 @@ class _Increment(Energy):
     def value(self, x: Array) -> Array:
         """Return it [m] in J of elements with nodes at x [m, k, 3]."""
         out = np.empty(len(x))
-        self._run(plastic_loops.write_energies, x, (False, out))
+        self._run(plastic_loops.write_energies, x, (np.inf, out))
         return out
 
     def gradient(self, x: Array) -> Array:
         """Return its gradients [m, k, 3] in N."""
         out = np.empty(x.shape)
-        self._run(plastic_loops.write_forces, x, (False, out))
+        self._run(plastic_loops.write_forces, x, (np.inf, out))
         return np.negative(out, out=out)
 
     def hessian(self, x: Array) -> Array:
         """Return its second derivatives [m, 3k, 3k] in N/m."""
         m, k, _ = x.shape
         out = np.empty((m, 3 * k, 3 * k))
-        self._run(plastic_loops.write_tangents, x, (False, 1.0, out))
+        self._run(plastic_loops.write_tangents, x, (np.inf, 1.0, out))
         return out
 
     def _run(self, kernel: Any, x: Array, last: tuple[Any, ...]) -> None:
@@ -238,5 +325,5 @@ class _Increment(Energy):
 
 def solids_in(energies: Mapping[str, Energy], inelastic: Mapping[str, Inelastic]) -> dict[str, Solid]:
     """Return the solids of a system, those of bodies that flow included, by name."""
-    flowing = {name: part.solid for name, part in inelastic.items() if isinstance(part, Plastic)}
+    flowing = {name: part.solid for name, part in inelastic.items() if isinstance(part, Flowing)}
     return solids_of(energies) | flowing

@@ -46,18 +46,37 @@ from symplex.fem.compiled.vectors import (
     transposed,
 )
 from symplex.fem.solids.plastic_points import (
+    BACK,
+    HEAT,
+    MELTING,
+    RATE,
+    RECOVERY,
+    add_back_elasticity,
     add_elasticity,
     add_rank_one,
+    back_flow,
+    back_strain,
+    conjugated,
     deviator,
+    direction,
+    dissipated,
+    exponential,
     flow,
+    full_of,
     length,
+    recovered,
+    recovery,
+    scaled_pairs,
+    stress_of,
     trial,
     weighted,
-    work_between,
 )
 
 _SMALLEST = 2e-7  # δ: mean |ΔE| of a cell below which its stress is the mean of both ends
+_YIELDING = 1e-10  # of the stress: by how much a point yields that has the tangent of one
 NUMBERS = 7  # of the internal variables of a point: Cp⁻¹ (11, 22, 33, 12, 13, 23) and α
+TEMPERATURE, BACK_STRAIN, HOURGLASS = 7, 8, 8  # after them, of metals that heat; six of A, or twelve of Qp
+WITH_BACK, WITH_HOURGLASS = 14, 20  # how many there are with them
 
 
 @formula
@@ -103,10 +122,68 @@ def cell_of(g, averaged):
 
 
 @formula
-def set_states(F, z, w, elastic, averaged, frozen, constants, points, S, psi, work, new):
-    """Set S [g, 6] of the points of an element, ψ and ΔWp of its cells [c], and z [g, 7] at the end.
+def set_products(q0, q1, nodes, L, e, Q, slopes):
+    """Set Q [12] at the mean of two positions, and ∂Q/∂x [12, 24] unless slopes are empty.
 
-    ``frozen`` if nothing flows. Returned is a number that is finite if all are.
+    Q_αi = g_α·d_i, with g_α = Σ L_αa x_a and d_i = Σ L_(4+i)a x_a (`symplex.fem.solids.hourglass_strains`).
+    """
+    v = np.zeros((7, 3))
+    for a in range(1, 8):  # of differences, so that little is lost far from the origin
+        for j in range(3):
+            x = 0.5 * (q0[nodes[e, a], j] - q0[nodes[e, 0], j] + q1[nodes[e, a], j] - q1[nodes[e, 0], j])
+            for k in range(7):
+                v[k, j] += L[e, k, a] * x
+    for p in range(4):
+        for i in range(3):
+            Q[3 * p + i] = v[p, 0] * v[4 + i, 0] + v[p, 1] * v[4 + i, 1] + v[p, 2] * v[4 + i, 2]
+            if len(slopes) > 0:
+                for a in range(8):
+                    for j in range(3):
+                        slopes[3 * p + i, 3 * a + j] = L[e, p, a] * v[4 + i, j] + L[e, 4 + i, a] * v[p, j]
+
+
+@formula
+def set_trial_hourglass(z, K_, Q, w, mu, size, T):
+    """Set T = K (Q − Qp), and return the norm of the stress with it, √(|s|² + 2μ/V T·K⁻¹T)."""
+    total = 0.0
+    for k in range(12):
+        T[k] = 0.0
+        for m in range(12):
+            T[k] += K_[k, m] * (Q[m] - z[HOURGLASS + m])
+        total += T[k] * (Q[k] - z[HOURGLASS + k])
+    return np.sqrt(size * size + 2.0 * mu / w * total)
+
+
+@formula
+def add_hourglass_stiffness(L, e, B, B1, C, T, factor, part, K):
+    """Add factor (Bᵀ C B1 + part Σ T ∂²Q/∂x∂x) to K [24, 24]."""
+    row = np.empty(24)
+    for k in range(12):
+        for r in range(24):
+            row[r] = 0.0
+            for m in range(12):
+                row[r] += C[k, m] * B1[m, r]
+        for p in range(24):
+            for r in range(24):
+                K[p, r] += factor * B[k, p] * row[r]
+    for a in range(8):
+        for c in range(8):
+            total = 0.0
+            for k in range(4):
+                for i in range(3):
+                    total += T[3 * k + i] * (L[e, k, a] * L[e, 4 + i, c] + L[e, 4 + i, a] * L[e, k, c])
+            for i in range(3):
+                K[3 * a + i, 3 * c + i] += factor * part * total
+
+
+@formula
+def set_states(F, z, w, elastic, averaged, h, constants, points, K_, Q, S, T, psi, work, new):
+    """Set S [g, 6] of the points of an element, ψ and ΔWp of its cells [c], and z [g, k] at the end of h s.
+
+    Of stabilized hexahedra it takes K and Q, and sets T [12] as well.
+
+    Nothing flows if h is 0. Of metals that heat, the temperature becomes ΔWp of the point in J. Returned is a number
+    that is finite if all are.
     """
     K, mu = elastic[0], elastic[1]
     psi[:] = 0.0
@@ -121,32 +198,72 @@ def set_states(F, z, w, elastic, averaged, frozen, constants, points, S, psi, wo
         bulk, pressure = 0.0, K * theta / mean
         psi[0] = 0.5 * V * K * theta * theta
     check = mean
+    heated, backed, stabilized = z.shape[1] > TEMPERATURE, z.shape[1] == WITH_BACK, z.shape[1] == WITH_HOURGLASS
     for g in range(len(w)):
         f, c = mat3_at(F[g], 0, 1), cell_of(g, averaged)
         P, alpha = sym3_at(z[g], 0, 1), z[g, 6]
+        temperature = z[g, TEMPERATURE] if heated else 0.0
         stretches, strains, b = trial(f, P)
         s = deviator(strains)
         s = (2.0 * mu) * s
-        size, x = length(s), 0.0
-        if not frozen:
-            x, _ = flow(np.sqrt(1.5) * size, alpha, mu, constants, points)
-        q = 1.0 - 3.0 * mu * x / (np.sqrt(1.5) * size) if x > 0.0 else 1.0
+        size, x, lost = length(s), 0.0, 0.0
+        if stabilized:
+            size = set_trial_hourglass(z[g], K_, Q, w[g], mu, size, T)
         theta = strains[0] + strains[1] + strains[2]
-        stress = weighted(q * s, b) + bulk * theta * weighted((1.0, 1.0, 1.0), b)
+        hydrostatic = bulk * theta
+        if backed:
+            for k in range(6):
+                new[g, BACK_STRAIN + k] = z[g, BACK_STRAIN + k]
+            a = scaled_pairs(back_strain(f, sym3_at(z[g], BACK_STRAIN, 1), b), stretches)
+            modulus, beta = 2.0 / 3.0 * constants[BACK], np.sqrt(2.0 / 3.0) * constants[RECOVERY]
+            start = Sym3(s[0], s[1], s[2], 0.0, 0.0, 0.0)
+            if h > 0.0:
+                x, _ = back_flow(start, a, alpha, mu, h, temperature, constants, points)
+            ended, hardened = start, a
+            if x > 0.0:
+                N, _, along, _ = direction(start, a, x, modulus, beta)
+                rho, m, _, _ = recovery(beta, x)
+                hardened = rho * a + m * N
+                ended = start - (2.0 * mu * x) * N
+                strain = Sym3(strains[0], strains[1], strains[2], 0.0, 0.0, 0.0) - x * N
+                once, twice = exponential(strain)
+                P = full_of(twice, b)
+                set_at(new[g], BACK_STRAIN, 1, full_of(conjugated(once, hardened), b))
+                lost = modulus * recovered(contracted(a, a), along, x, beta)
+                x *= np.sqrt(2.0 / 3.0)
+                lost += dissipated(alpha, x, h, temperature, constants, points)
+            stress = stress_of(ended + Sym3(hydrostatic, hydrostatic, hydrostatic, 0.0, 0.0, 0.0), strains, b)
+            psi[c] += w[g] * (
+                contracted(ended, ended) / (4.0 * mu)
+                + 0.5 * hydrostatic * theta
+                + 0.5 * modulus * contracted(hardened, hardened)
+            )
+        else:
+            if h > 0.0:
+                x, _ = flow(np.sqrt(1.5) * size, alpha, mu, h, temperature, constants, points)
+            q = 1.0 - 3.0 * mu * x / (np.sqrt(1.5) * size) if x > 0.0 else 1.0
+            stress = weighted(q * s, b) + hydrostatic * weighted((1.0, 1.0, 1.0), b)
+            psi[c] += w[g] * (q * q * size * size / (4.0 * mu) + 0.5 * hydrostatic * theta)
+            if stabilized:
+                for k in range(12):
+                    T[k] *= q
+                    new[g, HOURGLASS + k] = Q[k] - q * (Q[k] - z[g, HOURGLASS + k])
+            if x > 0.0:
+                lost = dissipated(alpha, x, h, temperature, constants, points)
+                rate = -2.0 * np.sqrt(1.5) * x / size
+                P = (
+                    stretches[0] * np.exp(rate * s[0]) * square(b[0])
+                    + stretches[1] * np.exp(rate * s[1]) * square(b[1])
+                    + stretches[2] * np.exp(rate * s[2]) * square(b[2])
+                )
         if averaged:
             inverse, J = _inverse(gram(transposed(f)))
             stress = stress + pressure * J * inverse
         set_at(S[g], 0, 1, stress)
-        psi[c] += w[g] * (q * q * size * size / (4.0 * mu) + 0.5 * bulk * theta * theta)
+        work[c] += w[g] * lost
         new[g, 6] = alpha + x
-        if x > 0.0:
-            work[c] += w[g] * work_between(alpha, x, constants, points)
-            rate = -2.0 * np.sqrt(1.5) * x / size
-            P = (
-                stretches[0] * np.exp(rate * s[0]) * square(b[0])
-                + stretches[1] * np.exp(rate * s[1]) * square(b[1])
-                + stretches[2] * np.exp(rate * s[2]) * square(b[2])
-            )
+        if heated:
+            new[g, TEMPERATURE] = w[g] * lost
         set_at(new[g], 0, 1, P)
         check += stress[0] + stress[1] + stress[2] + stress[3] + stress[4] + stress[5]
     for c in range(len(psi)):
@@ -155,8 +272,11 @@ def set_states(F, z, w, elastic, averaged, frozen, constants, points, S, psi, wo
 
 
 @formula
-def set_elasticities(F, z, w, elastic, averaged, frozen, constants, points, D, u):
-    """Set ℂ [g, 6, 6] of the points of an element, and u [g, 6] with c of the mean dilatation, which is returned."""
+def set_elasticities(F, z, w, elastic, averaged, h, constants, points, K_, Q, D, u, C, N):
+    """Set ℂ [g, 6, 6] of the points of an element, and u [g, 6] with c of the mean dilatation, which is returned.
+
+    Of stabilized hexahedra also ∂T/∂Q, C [12, 12], and N [18], the product of whose parts is ∂T/∂E.
+    """
     K, mu = elastic[0], elastic[1]
     D[:] = 0.0
     u[:] = 0.0
@@ -167,20 +287,41 @@ def set_elasticities(F, z, w, elastic, averaged, frozen, constants, points, D, u
             V += w[g]
         theta = np.log(mean)
         bulk, pressure, coupling = 0.0, K * theta / mean, K * (1.0 - theta) / (mean * mean * V)
+    heated, backed, stabilized = z.shape[1] > TEMPERATURE, z.shape[1] == WITH_BACK, z.shape[1] == WITH_HOURGLASS
     for g in range(len(w)):
         f = mat3_at(F[g], 0, 1)
-        _, strains, b = trial(f, sym3_at(z[g], 0, 1))
+        stretches, strains, b = trial(f, sym3_at(z[g], 0, 1))
+        temperature = z[g, TEMPERATURE] if heated else 0.0
         s = deviator(strains)
         s = (2.0 * mu) * s
         size, x, slope = length(s), 0.0, 0.0
-        if not frozen:
-            x, slope = flow(np.sqrt(1.5) * size, z[g, 6], mu, constants, points)
-        q, mu_t = 1.0, mu
-        if x > 0.0:
-            q, mu_t = 1.0 - 3.0 * mu * x / (np.sqrt(1.5) * size), mu * slope / (3.0 * mu + slope)
+        if stabilized:
+            size = set_trial_hourglass(z[g], K_, Q, w[g], mu, size, N)
         theta = strains[0] + strains[1] + strains[2]
-        stresses = (q * s[0] + bulk * theta, q * s[1] + bulk * theta, q * s[2] + bulk * theta)
-        add_elasticity(strains, b, bulk, mu, q, mu_t, s, size, stresses, D[g])
+        flows = False
+        if backed:
+            if h > 0.0:
+                a = scaled_pairs(back_strain(f, sym3_at(z[g], BACK_STRAIN, 1), b), stretches)
+                start = Sym3(s[0], s[1], s[2], 0.0, 0.0, 0.0)
+                x, H = back_flow(start, a, z[g, 6], mu, h, temperature, constants, points)
+                flows = 2.0 * mu * x > _YIELDING * size
+                if flows:
+                    modulus, beta = 2.0 / 3.0 * constants[BACK], np.sqrt(2.0 / 3.0) * constants[RECOVERY]
+                    add_back_elasticity(strains, b, bulk, mu, start, a, x, H, bulk * theta, modulus, beta, D[g])
+        elif h > 0.0:
+            x, slope = flow(np.sqrt(1.5) * size, z[g, 6], mu, h, temperature, constants, points)
+        if not flows:
+            q, mu_t = 1.0, mu
+            if not backed and 3.0 * mu * x > _YIELDING * size:  # what merely rounds to yielding unloads elastically
+                q, mu_t = 1.0 - 3.0 * mu * x / (np.sqrt(1.5) * size), mu * slope / (3.0 * mu + slope)
+            stresses = (q * s[0] + bulk * theta, q * s[1] + bulk * theta, q * s[2] + bulk * theta)
+            add_elasticity(strains, b, bulk, mu, q, mu_t, s, size, stresses, D[g])
+            if stabilized:
+                rate = 2.0 * mu * (mu_t / mu - q) / (size * size) if size > 0.0 else 0.0
+                for k in range(12):
+                    for m in range(12):
+                        C[k, m] = q * K_[k, m] + rate / w[g] * N[k] * N[m]
+                set_at(N, 12, 1, rate * weighted(s, b))
         if averaged:
             A, J = _inverse(gram(transposed(f)))
             set_at(u[g], 0, 1, J * A)
@@ -235,98 +376,164 @@ def set_increment(F0, F1, z, w, averaged, F, dE, along, squared):
         squared[cell_of(g, averaged)] += w[g] * contracted(E, pushed)
 
 
+# Rows of the workspace of an increment of an element: of points [9] and of cells
+(_F0, _F1, _FM, _S0, _S1, _S2, _DE, _ALONG, _POINT_ROWS) = range(9)
+(_Q0, _Q1, _T0, _T1, _T2, _DQ, _ALONG_Q, _HOURGLASS_ROWS) = range(8)  # and of the hourglass modes of an element
+(_PSI0, _PSI1, _WORK, _SQUARED, _R, _FADING, _MEAN, _PSI2, _CELL_ROWS) = range(9)
+
+
+@inlined
+def closes(constants):
+    """Return whether dissipation is what work and stored energy leave: flow goes on where nothing is deformed."""
+    return constants[RATE] > 0.0 or constants[MELTING] > 0.0
+
+
 @formula
-def set_corrections(S0, S1, dE, w, averaged, psi0, psi1, work, squared, R, r):
-    """Set R and r of cells [c]."""
-    for c in range(len(R)):
-        R[c] = psi1[c] - psi0[c] + work[c]
-        r[c] = 0.0
+def set_ends(q0, z, q1, nodes, G, e, w, elastic, averaged, constants, points, L, KQ, h, P, C, H, new):
+    """Set the workspace P [rows, g, 9], C [rows, c], H [rows, 12] of an increment: both ends, R, r and n."""
+    mu, stabilized = elastic[1], z.shape[1] == WITH_HOURGLASS
+    K = KQ[e if stabilized else 0]
+    set_deformations(q0, nodes, G, e, P[_F0])
+    set_deformations(q1, nodes, G, e, P[_F1])
+    if stabilized:
+        set_products(q0, q0, nodes, L, e, H[_Q0], np.empty((0, 0)))
+        set_products(q1, q1, nodes, L, e, H[_Q1], np.empty((0, 0)))
+    Q0, Q1, work = H[_Q0], H[_Q1], C[_WORK]
+    check = set_states(
+        P[_F0], z, w, elastic, averaged, 0.0, constants, points, K, Q0, P[_S0], H[_T0], C[_PSI0], work, new
+    )
+    S, T, psi = P[_S1], H[_T1], C[_PSI1]
+    if closes(constants):
+        S, T, psi = P[_S2], H[_T2], C[_PSI2]
+        check += set_states(P[_F1], z, w, elastic, averaged, 0.0, constants, points, K, Q1, S, T, psi, work, new)
+    check += set_states(
+        P[_F1], z, w, elastic, averaged, h, constants, points, K, Q1, P[_S1], H[_T1], C[_PSI1], work, new
+    )
+    set_increment(P[_F0], P[_F1], z, w, averaged, P[_FM], P[_DE], P[_ALONG], C[_SQUARED])
+    for c in range(len(w)):
+        C[_R, c] = psi[c] - C[_PSI0, c]
+        if not closes(constants):
+            C[_R, c] += C[_WORK, c]
+        C[_FADING, c] = 0.0
+        C[_MEAN, c] = 0.0
+    if stabilized:
+        for k in range(12):
+            H[_DQ, k] = Q1[k] - Q0[k]
+        for k in range(12):
+            along = 0.0
+            for m in range(12):
+                along += K[k, m] * H[_DQ, m]
+            H[_ALONG_Q, k] = along / (2.0 * mu)
+            C[_SQUARED, 0] += H[_ALONG_Q, k] * H[_DQ, k]
+            C[_R, 0] -= 0.5 * (H[_T0, k] + T[k]) * H[_DQ, k]
+            C[_MEAN, 0] += 0.5 * (H[_T0, k] + H[_T1, k]) * H[_DQ, k]
     for g in range(len(w)):
         c = cell_of(g, averaged)
-        mean = 0.5 * (sym3_at(S0[g], 0, 1) + sym3_at(S1[g], 0, 1))
-        R[c] -= w[g] * contracted(mean, sym3_at(dE[g], 0, 1))
-        r[c] += w[g]
-    for c in range(len(R)):
-        x = squared[c] / (r[c] * _SMALLEST * _SMALLEST)
-        r[c] = x * x / (1.0 + x * x) if x < 1e100 else 1.0
+        E = sym3_at(P[_DE, g], 0, 1)
+        start = sym3_at(P[_S0, g], 0, 1)
+        C[_R, c] -= w[g] * contracted(0.5 * (start + sym3_at(S[g], 0, 1)), E)
+        C[_MEAN, c] += w[g] * contracted(0.5 * (start + sym3_at(P[_S1, g], 0, 1)), E)
+        C[_FADING, c] += w[g]
+    for c in range(len(w)):
+        x = C[_SQUARED, c] / (C[_FADING, c] * _SMALLEST * _SMALLEST) if C[_FADING, c] > 0.0 else 0.0
+        C[_FADING, c] = x * x / (1.0 + x * x) if x < 1e100 else 1.0
+    return check
 
 
 @kernel
-def write_energies(q, z, nodes, G, weights, elastic, averaged, constants, points, frozen, out, first, last):
+def write_energies(q, z, nodes, G, weights, elastic, averaged, constants, points, L, KQ, h, out, first, last):
     """Set ψ + ΔWp of the elements [m] at the end of an increment."""
     n = G.shape[1]
-    F, S, new = np.empty((n, 9)), np.empty((n, 6)), np.empty((n, NUMBERS))
-    psi, work = np.empty(n), np.empty(n)
-    check = 0.0
+    F, S, new = np.empty((n, 9)), np.empty((n, 6)), np.empty((n, z.shape[2]))
+    psi, work, Q, T = np.empty(n), np.empty(n), np.empty(12), np.empty(12)
+    stabilized, check = z.shape[2] == WITH_HOURGLASS, 0.0
     for e in range(first, last):
+        K = KQ[e if stabilized else 0]
         set_deformations(q, nodes, G, e, F)
-        check += set_states(F, z[e], weights[e], elastic, averaged, frozen, constants, points, S, psi, work, new)
+        if stabilized:
+            set_products(q, q, nodes, L, e, Q, np.empty((0, 0)))
+        check += set_states(F, z[e], weights[e], elastic, averaged, h, constants, points, K, Q, S, T, psi, work, new)
         out[e] = psi.sum() + work.sum()
     return check
 
 
+@formula
+def add_hourglass_forces(q0, q1, nodes, L, e, T, Q, slopes, out):
+    """Add −(∂Q/∂x)ᵀ T at the mean of two positions to out [8, 3]; Q and slopes are workspace."""
+    set_products(q0, q1, nodes, L, e, Q, slopes)
+    for a in range(8):
+        for j in range(3):
+            total = 0.0
+            for k in range(12):
+                total += T[k] * slopes[k, 3 * a + j]
+            out[a, j] -= total
+
+
 @kernel
-def write_forces(q, z, nodes, G, weights, elastic, averaged, constants, points, frozen, out, first, last):
+def write_forces(q, z, nodes, G, weights, elastic, averaged, constants, points, L, KQ, h, out, first, last):
     """Set −Σ w F S ∇N [m, k, 3] at the end of an increment."""
     n = G.shape[1]
-    F, S, new = np.empty((n, 9)), np.empty((n, 6)), np.empty((n, NUMBERS))
-    psi, work = np.empty(n), np.empty(n)
-    check = 0.0
+    F, S, new = np.empty((n, 9)), np.empty((n, 6)), np.empty((n, z.shape[2]))
+    psi, work, Q, T, slopes = np.empty(n), np.empty(n), np.empty(12), np.empty(12), np.empty((12, 24))
+    stabilized, check = z.shape[2] == WITH_HOURGLASS, 0.0
     for e in range(first, last):
+        K = KQ[e if stabilized else 0]
         set_deformations(q, nodes, G, e, F)
-        check += set_states(F, z[e], weights[e], elastic, averaged, frozen, constants, points, S, psi, work, new)
+        if stabilized:
+            set_products(q, q, nodes, L, e, Q, np.empty((0, 0)))
+        check += set_states(F, z[e], weights[e], elastic, averaged, h, constants, points, K, Q, S, T, psi, work, new)
         out[e] = 0.0
         add_forces(F, S, weights[e], G, e, -1.0, out[e])
+        if stabilized:
+            add_hourglass_forces(q, q, nodes, L, e, T, Q, slopes, out[e])
     return check
 
 
 @kernel
-def write_mean_forces(q0, z, q1, nodes, G, weights, elastic, averaged, constants, points, frozen, out, first, last):
+def write_mean_forces(q0, z, q1, nodes, G, weights, elastic, averaged, constants, points, L, KQ, h, out, first, last):
     """Set −Σ w F_m S* ∇N [m, k, 3] of an increment."""
     n = G.shape[1]
-    F0, F1, F = np.empty((n, 9)), np.empty((n, 9)), np.empty((n, 9))
-    S0, S1, dE, along = np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6))
-    new = np.empty((n, NUMBERS))
-    psi0, psi1, work, squared, R, r = (np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n))
-    check = 0.0
+    P, C, H = np.empty((_POINT_ROWS, n, 9)), np.empty((_CELL_ROWS, n)), np.empty((_HOURGLASS_ROWS, 12))
+    new, slopes = np.empty((n, z.shape[2])), np.empty((12, 24))
+    stabilized, check = z.shape[2] == WITH_HOURGLASS, 0.0
     for e in range(first, last):
         w = weights[e]
-        set_deformations(q0, nodes, G, e, F0)
-        set_deformations(q1, nodes, G, e, F1)
-        check += set_states(F0, z[e], w, elastic, averaged, True, constants, points, S0, psi0, work, new)
-        check += set_states(F1, z[e], w, elastic, averaged, frozen, constants, points, S1, psi1, work, new)
-        set_increment(F0, F1, z[e], w, averaged, F, dE, along, squared)
-        set_corrections(S0, S1, dE, w, averaged, psi0, psi1, work, squared, R, r)
+        check += set_ends(q0, z[e], q1, nodes, G, e, w, elastic, averaged, constants, points, L, KQ, h, P, C, H, new)
         for g in range(n):
             c = cell_of(g, averaged)
-            kappa = r[c] * R[c] / squared[c] if squared[c] > 0.0 else 0.0
-            mean = 0.5 * (sym3_at(S0[g], 0, 1) + sym3_at(S1[g], 0, 1))
-            set_at(S0[g], 0, 1, mean + kappa * sym3_at(along[g], 0, 1))
+            kappa = C[_FADING, c] * C[_R, c] / C[_SQUARED, c] if C[_SQUARED, c] > 0.0 else 0.0
+            mean = 0.5 * (sym3_at(P[_S0, g], 0, 1) + sym3_at(P[_S1, g], 0, 1))
+            set_at(P[_S0, g], 0, 1, mean + kappa * sym3_at(P[_ALONG, g], 0, 1))
+            if stabilized:
+                for k in range(12):
+                    H[_T0, k] = 0.5 * (H[_T0, k] + H[_T1, k]) + kappa * H[_ALONG_Q, k]
         out[e] = 0.0
-        add_forces(F, S0, w, G, e, -1.0, out[e])
+        add_forces(P[_FM], P[_S0], w, G, e, -1.0, out[e])
+        if stabilized:
+            add_hourglass_forces(q0, q1, nodes, L, e, H[_T0], H[_Q0], slopes, out[e])
     return check
 
 
 @kernel
-def write_after(q0, z, q1, nodes, G, weights, elastic, averaged, constants, points, frozen, new, lost, first, last):
-    """Set z [m, g, 7] at the end of an increment, and what elements [m] dissipate."""
+def write_after(q0, z, q1, nodes, G, weights, elastic, averaged, constants, points, L, KQ, h, new, lost, first, last):
+    """Set z [m, g, k] at the end of an increment, and what elements [m] dissipate."""
     n = G.shape[1]
-    F0, F1, F = np.empty((n, 9)), np.empty((n, 9)), np.empty((n, 9))
-    S0, S1, dE, along = np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6))
-    unused = np.empty((n, NUMBERS))
-    psi0, psi1, work, squared, R, r = (np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n))
+    P, C, H = np.empty((_POINT_ROWS, n, 9)), np.empty((_CELL_ROWS, n)), np.empty((_HOURGLASS_ROWS, 12))
     check = 0.0
     for e in range(first, last):
         w = weights[e]
-        set_deformations(q0, nodes, G, e, F0)
-        set_deformations(q1, nodes, G, e, F1)
-        check += set_states(F0, z[e], w, elastic, averaged, True, constants, points, S0, psi0, work, unused)
-        check += set_states(F1, z[e], w, elastic, averaged, frozen, constants, points, S1, psi1, work, new[e])
-        set_increment(F0, F1, z[e], w, averaged, F, dE, along, squared)
-        set_corrections(S0, S1, dE, w, averaged, psi0, psi1, work, squared, R, r)
+        check += set_ends(q0, z[e], q1, nodes, G, e, w, elastic, averaged, constants, points, L, KQ, h, P, C, H, new[e])
         lost[e] = 0.0
         for c in range(1 if averaged else n):
-            lost[e] += work[c] - (1.0 - r[c]) * R[c]
+            D = C[_WORK, c] - (1.0 - C[_FADING, c]) * C[_R, c]
+            if closes(constants):
+                D = C[_MEAN, c] + C[_FADING, c] * C[_R, c] - (C[_PSI1, c] - C[_PSI0, c])
+            lost[e] += D
+            if z.shape[2] > TEMPERATURE:  # heat goes to the points that flow
+                for g in range(n):
+                    if cell_of(g, averaged) == c:
+                        share = new[e, g, TEMPERATURE] / C[_WORK, c] if C[_WORK, c] > 0.0 else 0.0
+                        new[e, g, TEMPERATURE] = z[e, g, TEMPERATURE] + constants[HEAT] * share * D / w[g]
     return check
 
 
@@ -383,18 +590,22 @@ def add_along(B, S, w, out):
 
 
 @kernel
-def write_tangents(q, z, nodes, G, weights, elastic, averaged, constants, points, frozen, factor, out, first, last):
+def write_tangents(q, z, nodes, G, weights, elastic, averaged, constants, points, L, KQ, h, factor, out, first, last):
     """Set factor ∂(Σ w F S ∇N)/∂x [m, 3k, 3k] at the end of an increment."""
     n, k = G.shape[1], G.shape[3]
-    F, S, new = np.empty((n, 9)), np.empty((n, 6)), np.empty((n, NUMBERS))
+    F, S, new = np.empty((n, 9)), np.empty((n, 6)), np.empty((n, z.shape[2]))
     psi, work, D, u = np.empty(n), np.empty(n), np.empty((n, 6, 6)), np.empty((n, 6))
     B, volume = np.empty((6, 3 * k)), np.empty(3 * k)
-    check = 0.0
+    Q, T, BQ, C, N = np.empty(12), np.empty(12), np.empty((12, 24)), np.empty((12, 12)), np.empty(18)
+    left, right = np.empty(3 * k), np.empty(3 * k)
+    stabilized, check = z.shape[2] == WITH_HOURGLASS, 0.0
     for e in range(first, last):
-        w = weights[e]
+        w, K = weights[e], KQ[e if stabilized else 0]
         set_deformations(q, nodes, G, e, F)
-        check += set_states(F, z[e], w, elastic, averaged, frozen, constants, points, S, psi, work, new)
-        coupling = set_elasticities(F, z[e], w, elastic, averaged, frozen, constants, points, D, u)
+        if stabilized:
+            set_products(q, q, nodes, L, e, Q, BQ)
+        check += set_states(F, z[e], w, elastic, averaged, h, constants, points, K, Q, S, T, psi, work, new)
+        coupling = set_elasticities(F, z[e], w, elastic, averaged, h, constants, points, K, Q, D, u, C, N)
         out[e] = 0.0
         volume[:] = 0.0
         for g in range(n):
@@ -405,31 +616,56 @@ def write_tangents(q, z, nodes, G, weights, elastic, averaged, constants, points
             for p in range(3 * k):
                 for r in range(3 * k):
                     out[e, p, r] += factor * coupling * volume[p] * volume[r]
+        if stabilized:
+            add_hourglass_stiffness(L, e, BQ, BQ, C, T, factor, 1.0, out[e])
+            left[:] = 0.0
+            right[:] = 0.0
+            add_along(B, N[12:], 1.0, left)
+            add_along_hourglass(BQ, N, right)
+            _add_product(factor, left, right, out[e])
+            _add_product(factor, right, left, out[e])
     return check
+
+
+@formula
+def add_along_hourglass(B, T, out):
+    """Add Bᵀ T to out [24]."""
+    for p in range(24):
+        total = 0.0
+        for k in range(12):
+            total += B[k, p] * T[k]
+        out[p] += total
 
 
 @kernel
 def write_mean_tangents(
-    q0, z, q1, nodes, G, weights, elastic, averaged, constants, points, frozen, factor, out, first, last
+    q0, z, q1, nodes, G, weights, elastic, averaged, constants, points, L, KQ, h, factor, out, first, last
 ):
     """Set factor ∂(Σ w F_m S* ∇N)/∂x1 [m, 3k, 3k] of an increment."""
     n, k = G.shape[1], G.shape[3]
-    F0, F1, F = np.empty((n, 9)), np.empty((n, 9)), np.empty((n, 9))
-    S0, S1, dE, along = np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6))
-    new = np.empty((n, NUMBERS))
-    psi0, psi1, work, squared, R, r = (np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n))
+    P, C, H = np.empty((_POINT_ROWS, n, 9)), np.empty((_CELL_ROWS, n)), np.empty((_HOURGLASS_ROWS, 12))
+    new = np.empty((n, z.shape[2]))
+    BQ, BQ1, CQ, CQ2, N, N2 = (
+        np.empty((12, 24)),
+        np.empty((12, 24)),
+        np.empty((12, 12)),
+        np.empty((12, 12)),
+        np.empty(18),
+        np.empty(18),
+    )
+    change_Q = np.empty(12)
     D, u, B, B1, T = np.empty((n, 6, 6)), np.empty((n, 6)), np.empty((6, 3 * k)), np.empty((6, 3 * k)), np.empty(6)
+    D2 = np.empty((n, 6, 6))
     left_u, right_u, left, right = np.empty(3 * k), np.empty(3 * k), np.empty(3 * k), np.empty(3 * k)
-    check = 0.0
+    stabilized, check = z.shape[2] == WITH_HOURGLASS, 0.0
     for e in range(first, last):
-        w = weights[e]
-        set_deformations(q0, nodes, G, e, F0)
-        set_deformations(q1, nodes, G, e, F1)
-        check += set_states(F0, z[e], w, elastic, averaged, True, constants, points, S0, psi0, work, new)
-        check += set_states(F1, z[e], w, elastic, averaged, frozen, constants, points, S1, psi1, work, new)
-        set_increment(F0, F1, z[e], w, averaged, F, dE, along, squared)
-        set_corrections(S0, S1, dE, w, averaged, psi0, psi1, work, squared, R, r)
-        coupling = set_elasticities(F1, z[e], w, elastic, averaged, frozen, constants, points, D, u)
+        w, K, Q1 = weights[e], KQ[e if stabilized else 0], H[_Q1]
+        check += set_ends(q0, z[e], q1, nodes, G, e, w, elastic, averaged, constants, points, L, KQ, h, P, C, H, new)
+        coupling = set_elasticities(P[_F1], z[e], w, elastic, averaged, h, constants, points, K, Q1, D, u, CQ, N)
+        frozen, D_frozen, T_frozen, C_frozen, N_frozen = _S1, D, _T1, CQ, N
+        if closes(constants):
+            frozen, D_frozen, T_frozen, C_frozen, N_frozen = _S2, D2, _T2, CQ2, N2
+            set_elasticities(P[_F1], z[e], w, elastic, averaged, 0.0, constants, points, K, Q1, D2, u, CQ2, N2)
         out[e] = 0.0
         left_u[:] = 0.0
         right_u[:] = 0.0
@@ -437,36 +673,71 @@ def write_mean_tangents(
         right[:] = 0.0
         swept = 0.0  # Σ w u : ΔE
         for g in range(n):
-            swept += w[g] * contracted(sym3_at(u[g], 0, 1), sym3_at(dE[g], 0, 1))
+            swept += w[g] * contracted(sym3_at(u[g], 0, 1), sym3_at(P[_DE, g], 0, 1))
         for g in range(n):
             c = cell_of(g, averaged)
             if not averaged:
                 left[:] = 0.0
                 right[:] = 0.0
-            kappa = r[c] * R[c] / squared[c] if squared[c] > 0.0 else 0.0
+            r, squared = C[_FADING, c], C[_SQUARED, c]
+            kappa = r * C[_R, c] / squared if squared > 0.0 else 0.0
             first_, second = 0.0, 0.0  # of what is next to ΔE ⊗
-            if squared[c] > 0.0:
-                first_, second = r[c] / squared[c], 2.0 * kappa * (1.0 - 2.0 * r[c]) / squared[c]
-            s0, s1 = sym3_at(S0[g], 0, 1), sym3_at(S1[g], 0, 1)
-            E, pushed = sym3_at(dE[g], 0, 1), sym3_at(along[g], 0, 1)
+            if squared > 0.0:
+                first_, second = r / squared, 2.0 * kappa * (1.0 - 2.0 * r) / squared
+            s0, s1, s2 = sym3_at(P[_S0, g], 0, 1), sym3_at(P[_S1, g], 0, 1), sym3_at(P[frozen, g], 0, 1)
+            E, pushed = sym3_at(P[_DE, g], 0, 1), sym3_at(P[_ALONG, g], 0, 1)
             stress = 0.5 * (s0 + s1) + kappa * pushed
-            change = 0.5 * first_ * (s1 - s0) + second * pushed
+            change = 0.5 * first_ * (s2 - s0) + second * pushed
             change = change - (0.5 * first_ * coupling * swept) * sym3_at(u[g], 0, 1)
             for m in range(6):
                 total = 0.0
                 for j in range(6):
-                    total += D[g, m, j] * (E[j] if j < 3 else 2.0 * E[j])
+                    total += D_frozen[g, m, j] * (E[j] if j < 3 else 2.0 * E[j])
                 T[m] = change[m] - 0.5 * first_ * total
+            if stabilized:
+                swept_Q = 0.0
+                for m in range(12):
+                    swept_Q += N_frozen[m] * H[_DQ, m]
+                for m in range(6):
+                    T[m] -= 0.5 * first_ * swept_Q * N_frozen[12 + m] / w[g]
+                swept_E = contracted(sym3_at(N_frozen, 12, 1), E)
+                for p in range(12):
+                    total = swept_E * N_frozen[p]
+                    for m in range(12):
+                        total += C_frozen[p, m] * H[_DQ, m]
+                    change_Q[p] = 0.5 * first_ * (H[T_frozen, p] - H[_T0, p] - total) + second * H[_ALONG_Q, p]
             for m in range(6):
                 for j in range(6):
                     D[g, m, j] *= 0.5
             _add_both(kappa, sym3_at(z[e, g], 0, 1), D[g])
-            set_slopes(F, G, e, g, B)
-            set_slopes(F1, G, e, g, B1)
-            set_at(S0[g], 0, 1, stress)
-            add_stiffness(B, B1, D[g], S0[g], G, e, g, w[g], factor, 0.5, out[e])
-            add_along(B, along[g], w[g], left)
+            set_slopes(P[_FM], G, e, g, B)
+            set_slopes(P[_F1], G, e, g, B1)
+            set_at(P[_S0, g], 0, 1, stress)
+            add_stiffness(B, B1, D[g], P[_S0, g], G, e, g, w[g], factor, 0.5, out[e])
+            add_along(B, P[_ALONG, g], w[g], left)
             add_along(B1, T, w[g], right)
+            if stabilized:
+                set_products(q0, q1, nodes, L, e, H[_Q0], BQ)
+                set_products(q1, q1, nodes, L, e, H[_Q0], BQ1)
+                add_along_hourglass(BQ, H[_ALONG_Q], left)
+                add_along_hourglass(BQ1, change_Q, right)
+                for p in range(12):
+                    H[_T0, p] = 0.5 * (H[_T0, p] + H[_T1, p]) + kappa * H[_ALONG_Q, p]
+                    for m in range(12):
+                        CQ[p, m] = 0.5 * CQ[p, m] + kappa / (2.0 * elastic[1]) * K[p, m]
+                add_hourglass_stiffness(L, e, BQ, BQ1, CQ, H[_T0], factor, 0.5, out[e])
+                for p in range(24):
+                    left_u[p] = 0.0
+                    right_u[p] = 0.0
+                add_along(B, N[12:], 1.0, left_u)
+                add_along_hourglass(BQ1, N, right_u)
+                _add_product(0.5 * factor, left_u, right_u, out[e])
+                for p in range(24):
+                    left_u[p] = 0.0
+                    right_u[p] = 0.0
+                add_along_hourglass(BQ, N, left_u)
+                add_along(B1, N[12:], 1.0, right_u)
+                _add_product(0.5 * factor, left_u, right_u, out[e])
             if averaged:
                 add_along(B, u[g], w[g], left_u)
                 add_along(B1, u[g], w[g], right_u)
@@ -490,15 +761,41 @@ def _add_product(factor, u, v, K):
 
 
 @kernel
-def write_stresses(q, z, nodes, G, weights, elastic, averaged, constants, points, out, first, last):
-    """Set Cauchy's stress F S Fᵀ/J [m, g, 6] at the points."""
-    n = G.shape[1]
-    F, S, new = np.empty((n, 9)), np.empty((n, 6)), np.empty((n, NUMBERS))
-    psi, work = np.empty(n), np.empty(n)
+def write_steepness(q, nodes, G, weights, elastic, averaged, constants, points, L, KQ, out, first, last):
+    """Set the largest Σ|F⁻ᵀ∇N|² of the points of elements [m]."""
+    n, k = G.shape[1], G.shape[3]
+    F = np.empty((n, 9))
     check = 0.0
     for e in range(first, last):
         set_deformations(q, nodes, G, e, F)
-        check += set_states(F, z[e], weights[e], elastic, averaged, True, constants, points, S, psi, work, new)
+        out[e] = 0.0
+        for g in range(n):
+            f = mat3_at(F[g], 0, 1)
+            J = _determinant(f)
+            A = cofactors(f)
+            total = 0.0
+            for a in range(k):
+                for i in range(3):
+                    slope = A[i][0] * G[e, g, 0, a] + A[i][1] * G[e, g, 1, a] + A[i][2] * G[e, g, 2, a]
+                    total += slope * slope
+            out[e] = max(out[e], total / (J * J) if J > 0.0 else np.nan)
+            check += total / (J * J) if J > 0.0 else np.nan
+    return check
+
+
+@kernel
+def write_stresses(q, z, nodes, G, weights, elastic, averaged, constants, points, L, KQ, out, first, last):
+    """Set Cauchy's stress F S Fᵀ/J [m, g, 6] at the points."""
+    n = G.shape[1]
+    F, S, new = np.empty((n, 9)), np.empty((n, 6)), np.empty((n, z.shape[2]))
+    psi, work, Q, unused = np.empty(n), np.empty(n), np.zeros(12), np.empty(12)
+    check = 0.0
+    for e in range(first, last):
+        set_deformations(q, nodes, G, e, F)
+        K = KQ[e if z.shape[2] == WITH_HOURGLASS else 0]
+        check += set_states(
+            F, z[e], weights[e], elastic, averaged, 0.0, constants, points, K, Q, S, unused, psi, work, new
+        )
         for g in range(n):
             f = mat3_at(F[g], 0, 1)
             T = f @ (sym3_at(S[g], 0, 1) @ transposed(f))

@@ -13,6 +13,26 @@ S is 2 ∂/∂C of the incremental potential W + Wp, W = K/2 θ² + |q s|²/4μ 
 
 with σ_i = q s_i + K θ, d = ε_i − ε_j, B_ij = b_i b_j + b_j b_i and the slope H of σy at the end.
 
+The flow stress is σ = h(α) r(Δα/Δt) (1 − Θ^m): hardening h, rate r (1 + C ln of Johnson and Cook, or 1 + (·)^m of
+Cowper and Symonds), and temperature, which is that of the start of an increment.
+
+With a back stress X = c a (Armstrong and Frederick, Ẋ = c Ṅx − β X ẋ, x = √(3/2) α) the increment is still one of a
+potential, for any β. With ρ = exp(−βx), m = (1 − ρ)/β and φ = m/x it is, for a direction N of flow that is constant in
+it, a₁ = ρ a + m N, and
+
+    Φ = K/2 θ² + μ |e − x N|² + ½ c |a₁|² + c β ∫₀ˣ |a(x')|² dx' + ∫ σ dα,
+
+the last two being dissipated. It is stationary for N = η/|η|, η = 2μ e − c φ a, and
+
+    |η| + k a : N − 2μ x − c m − √(2/3) σ = 0,    k = c (φ − ρ).
+
+Of its derivative M = 2μ (e − x N) + K θ 1 the stress is S = Σ M_ij d/sinh d b_i ⊗ b_j, d = ε_i − ε_j, and
+
+    ∂M/∂ε = 2μ (1 − 2μ x/|η|) (1 − ⅓ 1 ⊗ 1) + K 1 ⊗ 1 − 4μ² (G ⊗ G/H − x/|η| N ⊗ N),
+    G = N + (k/|η|) a_N,    H = 2μ + c ρ (1 − β a : N) + ⅔ σ' − k² |a_N|²/(x |η|),    a_N = a − (a : N) N.
+
+a is stored as A = F_p⁻¹ a F_p⁻ᵀ of the reference configuration.
+
 Sources: Simo (1992) for the multiplicative law in logarithmic strains; Ortiz and Stainier (1999) for the potential.
 """
 
@@ -21,13 +41,19 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import formula, inlined
-from symplex.fem.compiled.vectors import Mat3, Vec3, dot, expanded, gram, square, transposed
+from symplex.fem.compiled.vectors import Mat3, Sym3, Vec3, contracted, dot, expanded, full, gram, square, transposed
+
+# Places in the constants of a hardening, after those of h(α)
+(SIGMA, MODULUS, VOCE, DELTA, POWER_MODULUS, POWER, RATE, LOGARITHMIC, EXPONENT, BACK, RECOVERY, HEAT, START) = range(
+    13
+)
+(REFERENCE, MELTING, SOFTENING, CONSTANTS) = range(13, 17)
 
 _SWEEPS = 16  # of Jacobi's method, which converges quadratically: five are the rule
 _ITERATIONS = 100  # of the scalar equation of the return, bracketed
 
 
-# -- hardening: constants σ0, H, σ∞ − σ0, δ, or points [2, p] of a table ---------------------------------------------
+# -- hardening: the first constants, or points [2, p] of a table -----------------------------------------------
 
 
 @formula
@@ -42,15 +68,32 @@ def yield_stress(alpha, constants, points):
             return points[1, k], 0.0
         slope = (points[1, k + 1] - points[1, k]) / (points[0, k + 1] - points[0, k])
         return points[1, k] + slope * (alpha - points[0, k]), slope
-    fading = np.exp(-constants[3] * alpha)
-    sigma = constants[0] + constants[1] * alpha + constants[2] * (1.0 - fading)
-    return sigma, constants[1] + constants[2] * constants[3] * fading
+    fading = np.exp(-constants[DELTA] * alpha)
+    sigma = constants[SIGMA] + constants[MODULUS] * alpha + constants[VOCE] * (1.0 - fading)
+    slope = constants[MODULUS] + constants[VOCE] * constants[DELTA] * fading
+    if constants[POWER_MODULUS] > 0.0:
+        power = constants[POWER]
+        sigma += constants[POWER_MODULUS] * alpha**power
+        slope += power * constants[POWER_MODULUS] * (alpha ** (power - 1.0) if alpha > 0.0 else np.inf)
+    return sigma, slope
 
 
 @formula
 def plastic_work(alpha, constants, points):
     """Return ∫ σy dα in J/m³ from 0 to α."""
     return work_between(0.0, alpha, constants, points)
+
+
+@inlined
+def power_integral(alpha, x, n):
+    """Return ∫ α^n dα from α to α + x, without cancellation where x is small."""
+    if alpha > 0.0 and x < 1e-2 * alpha:
+        u, total, term = x / alpha, 0.0, 1.0
+        for k in range(1, 12):  # ((1 + u)^(n+1) − 1)/(n + 1)
+            term *= (n + 2.0 - k) / k * u
+            total += term
+        return alpha ** (n + 1.0) * total / (n + 1.0)
+    return ((alpha + x) ** (n + 1.0) - alpha ** (n + 1.0)) / (n + 1.0)
 
 
 @formula
@@ -62,6 +105,8 @@ def work_between(alpha, x, constants, points):
         voce = 0.0
         if constants[3] > 0.0:  # ∫ 1 − exp(−δ α) dα = x + exp(−δ α) (exp(−δ x) − 1)/δ
             voce = constants[2] * (x + np.exp(-constants[3] * alpha) * np.expm1(-constants[3] * x) / constants[3])
+        if constants[POWER_MODULUS] > 0.0 and x > 0.0:
+            voce += constants[POWER_MODULUS] * power_integral(alpha, x, constants[POWER])
         return mean * x + voce
     total, end = 0.0, alpha + x
     for k in range(n):
@@ -76,20 +121,67 @@ def work_between(alpha, x, constants, points):
     return total
 
 
-@formula
-def flow(equivalent, alpha, mu, constants, points):
-    """Return x = Δα of the radial return, and the slope of σy at its end; 0 where the trial stress does not yield.
+@inlined
+def rate_factor(rate, constants):
+    """Return the factor of a rate of plastic strain in 1/s on the flow stress, and its slope."""
+    reference = constants[RATE]
+    if reference == 0.0 or rate == 0.0:
+        return 1.0, 0.0
+    if constants[LOGARITHMIC] > 0.0:
+        if rate <= reference:
+            return 1.0, 0.0
+        return 1.0 + constants[LOGARITHMIC] * np.log(rate / reference), constants[LOGARITHMIC] / rate
+    more = (rate / reference) ** constants[EXPONENT]
+    return 1.0 + more, constants[EXPONENT] * more / rate
 
-    It solves f(x) = √(3/2) |s| − 3μ x − σy(α + x) = 0 by Newton's method between bounds, f being decreasing.
+
+@inlined
+def thermal_factor(temperature, constants):
+    """Return the factor of a temperature in K on the flow stress."""
+    if constants[MELTING] == 0.0 or temperature <= constants[REFERENCE]:
+        return 1.0
+    if temperature >= constants[MELTING]:
+        return 0.0
+    relative = (temperature - constants[REFERENCE]) / (constants[MELTING] - constants[REFERENCE])
+    return 1.0 - relative ** constants[SOFTENING]
+
+
+@formula
+def flow_stress(alpha, x, h, temperature, constants, points):
+    """Return σ in Pa after an increment x of the plastic strain α in h s, and its slope over x."""
+    sigma, slope = yield_stress(alpha + x, constants, points)
+    factor_, by_rate = rate_factor(x / h, constants)
+    soft = thermal_factor(temperature, constants)
+    return soft * factor_ * sigma, soft * (factor_ * slope + by_rate / h * sigma)
+
+
+@formula
+def dissipated(alpha, x, h, temperature, constants, points):
+    """Return the plastic work in J/m³ of an increment x of the plastic strain α; with a rate, by the stress at its end.
+
+    With a rate or softening it is no more than the share of a point in what its cell dissipates.
     """
-    sigma, slope = yield_stress(alpha, constants, points)
+    if constants[RATE] > 0.0:
+        return x * flow_stress(alpha, x, h, temperature, constants, points)[0]
+    return thermal_factor(temperature, constants) * work_between(alpha, x, constants, points)
+
+
+@formula
+def flow(equivalent, alpha, mu, h, temperature, constants, points):
+    """Return x = Δα of the radial return, and the slope of σ at its end; 0 where the trial stress does not yield.
+
+    It solves f(x) = √(3/2) |s| − 3μ x − σ(x) = 0 by Newton's method between bounds, f being decreasing.
+    """
+    sigma, slope = flow_stress(alpha, 0.0, h, temperature, constants, points)
     excess = equivalent - sigma
     if not excess > 0.0:
         return 0.0, 0.0
-    low, high = 0.0, excess / (3.0 * mu)  # σy does not decrease
+    low, high = 0.0, excess / (3.0 * mu)  # σ does not decrease
     x = excess / (3.0 * mu + slope)
+    if not x > 0.0:  # an infinite slope
+        x = 0.5 * high
     for _ in range(_ITERATIONS):
-        sigma, slope = yield_stress(alpha + x, constants, points)
+        sigma, slope = flow_stress(alpha, x, h, temperature, constants, points)
         f = equivalent - 3.0 * mu * x - sigma
         if f > 0.0:
             low = max(low, x)
@@ -102,7 +194,88 @@ def flow(equivalent, alpha, mu, constants, points):
             x = new
             break
         x = new
-    return x, yield_stress(alpha + x, constants, points)[1]
+    return x, flow_stress(alpha, x, h, temperature, constants, points)[1]
+
+
+# -- back stress ------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def recovery(beta, x):
+    """Return ρ = exp(−βx), m = (1 − ρ)/β, φ = m/x and φ − ρ."""
+    u = beta * x
+    if u == 0.0:
+        return 1.0, x, 1.0, 0.0
+    rho = np.exp(-u)
+    m = -np.expm1(-u) / beta
+    less = (1.0 - rho * (1.0 + u)) / u
+    if u < 1e-2:
+        less = u * (1.0 / 2.0 - u * (1.0 / 3.0 - u * (1.0 / 8.0 - u * (1.0 / 30.0 - u / 144.0))))
+    return rho, m, m / x, less
+
+
+@inlined
+def _norm(A):
+    return np.sqrt(contracted(A, A))
+
+
+@formula
+def direction(s, a, x, c, beta):
+    """Return N, |η|, a : N and |a_N|² for a trial stress s and back strain a (both Sym3), at x."""
+    _, _, phi, _ = recovery(beta, x)
+    eta = s - (c * phi) * a
+    size = _norm(eta)
+    N = (1.0 / size) * eta if size > 0.0 else eta
+    along = contracted(a, N)
+    across = a - along * N
+    return N, size, along, contracted(across, across)
+
+
+@formula
+def back_flow(s, a, alpha, mu, h, temperature, constants, points):
+    """Return x = √(3/2) Δα of the return with a back stress, and H; 0 where the trial stress does not yield."""
+    c, beta = 2.0 / 3.0 * constants[BACK], np.sqrt(2.0 / 3.0) * constants[RECOVERY]
+    part = np.sqrt(2.0 / 3.0)
+    trial_ = s - c * a
+    sigma, slope = flow_stress(alpha, 0.0, h, temperature, constants, points)
+    excess = _norm(trial_) - part * sigma
+    if not excess > 0.0:
+        return 0.0, 0.0
+    low, high = 0.0, excess / (2.0 * mu) * (1.0 + 1e-12)
+    x = excess / (2.0 * mu + c + 2.0 / 3.0 * slope)
+    if not x > 0.0:
+        x = 0.5 * high
+    H = 2.0 * mu
+    for _ in range(_ITERATIONS):
+        sigma, slope = flow_stress(alpha, part * x, h, temperature, constants, points)
+        rho, m, _, less = recovery(beta, x)
+        _, size, along, across = direction(s, a, x, c, beta)
+        k = c * less
+        f = size + k * along - 2.0 * mu * x - c * m - part * sigma
+        H = 2.0 * mu + c * rho * (1.0 - beta * along) + 2.0 / 3.0 * slope
+        if size > 0.0:
+            H -= k * k * across / (x * size)
+        if f > 0.0:
+            low = max(low, x)
+        else:
+            high = min(high, x)
+        new = x + f / H
+        if not low <= new <= high:
+            new = 0.5 * (low + high)
+        if abs(new - x) <= 1e-16 * x:
+            break
+        x = new
+    return x, H
+
+
+@formula
+def recovered(a2, along, x, beta):
+    """Return β ∫₀ˣ |a|² dx' of |a|² and a : N at the start."""
+    if beta == 0.0:
+        return 0.0
+    m = -np.expm1(-beta * x) / beta
+    squares = -np.expm1(-2.0 * beta * x) / (2.0 * beta)
+    return beta * a2 * squares + 2.0 * along * (m - squares) + (x - 2.0 * m + squares) / beta
 
 
 # -- tensors ----------------------------------------------------------------------------------------------------------
@@ -225,3 +398,150 @@ def _doubled(u, v):
 @inlined
 def length(v):
     return np.sqrt(dot(v, v))
+
+
+@inlined
+def d_over_sinh(d):
+    """Return d/sinh d."""
+    if abs(d) < 1e-2:
+        z = d * d
+        return 1.0 - z * (1.0 / 6.0 - z * (7.0 / 360.0 - z * 31.0 / 15120.0))
+    return d / np.sinh(d)
+
+
+@expanded
+def full_of(T, b):
+    """Return Σ T_ij b_i ⊗ b_j of a symmetric T."""
+    return (
+        T[0] * square(b[0])
+        + T[1] * square(b[1])
+        + T[2] * square(b[2])
+        + T[3] * _doubled(b[0], b[1])
+        + T[4] * _doubled(b[0], b[2])
+        + T[5] * _doubled(b[1], b[2])
+    )
+
+
+@expanded
+def symmetric(T):
+    """Return the symmetric matrix of a full one."""
+    return Sym3(T[0][0], T[1][1], T[2][2], T[0][1], T[0][2], T[1][2])
+
+
+@expanded
+def back_strain(F, A, b):
+    """Return a in the eigenvectors of the trial strain: w_i · A w_j with w_i = C b_i/√λ_i."""
+    W = (b @ transposed(F)) @ F  # rows C b_i
+    return symmetric(W @ (full(A) @ transposed(W)))
+
+
+@formula
+def scaled_pairs(T, stretches):
+    """Return T_ij/√(λ_i λ_j)."""
+    r0, r1, r2 = 1.0 / np.sqrt(stretches[0]), 1.0 / np.sqrt(stretches[1]), 1.0 / np.sqrt(stretches[2])
+    return Sym3(T[0] * r0 * r0, T[1] * r1 * r1, T[2] * r2 * r2, T[3] * r0 * r1, T[4] * r0 * r2, T[5] * r1 * r2)
+
+
+@formula
+def stress_of(M, strains, b):
+    """Return S = Σ M_ij d/sinh d b_i ⊗ b_j."""
+    T = Sym3(
+        M[0],
+        M[1],
+        M[2],
+        M[3] * d_over_sinh(strains[0] - strains[1]),
+        M[4] * d_over_sinh(strains[0] - strains[2]),
+        M[5] * d_over_sinh(strains[1] - strains[2]),
+    )
+    return full_of(T, b)
+
+
+@formula
+def exponential(T):
+    """Return exp T of a symmetric T, and exp 2T."""
+    values, n = eigenpairs(T)
+    e0, e1, e2 = np.exp(values[0]), np.exp(values[1]), np.exp(values[2])
+    return weighted((e0, e1, e2), n), weighted((e0 * e0, e1 * e1, e2 * e2), n)
+
+
+@expanded
+def conjugated(E, a):
+    """Return E a E of symmetric matrices."""
+    return symmetric((full(E) @ full(a)) @ full(E))
+
+
+@formula
+def second_difference(x, y, z):
+    """Return ln[e^2x, e^2y, e^2z] e^2y e^(x+z)·2, a second divided difference; −1 where all are equal."""
+    middle = (x + y + z) / 3.0
+    u, v, w = np.expm1(2.0 * (x - middle)), np.expm1(2.0 * (y - middle)), np.expm1(2.0 * (z - middle))
+    largest = max(abs(u), abs(v), abs(w))
+    if largest < 0.1:  # Σ (−1)^(n−1)/n h_(n−2)(u, v, w), h by its recurrence
+        e1, e2, e3 = u + v + w, u * v + v * w + w * u, u * v * w
+        h0, h1, h2 = 1.0, 0.0, 0.0  # h_k, h_(k−1), h_(k−2)
+        total, sign = 0.0, -1.0
+        for n in range(2, 20):
+            total += sign / n * h0
+            h0, h1, h2 = e1 * h0 - e2 * h1 + e3 * h2, h0, h1
+            sign = -sign
+    else:
+        if abs(u - v) >= abs(u - w) and abs(u - v) >= abs(v - w):
+            p, o, r = u, w, v
+        elif abs(u - w) >= abs(v - w):
+            p, o, r = u, v, w
+        else:
+            p, o, r = v, u, w
+        total = (_first_difference(p, o) - _first_difference(o, r)) / (p - r)
+    return 2.0 * total * (1.0 + v) * np.sqrt((1.0 + u) * (1.0 + w))
+
+
+@inlined
+def _first_difference(u, v):
+    """Return (ln(1 + u) − ln(1 + v))/(u − v)."""
+    d = 0.5 * (np.log1p(u) - np.log1p(v))
+    return d_over_sinh(d) / np.sqrt((1.0 + u) * (1.0 + v))
+
+
+@formula
+def add_back_elasticity(strains, b, K, mu, s, a, x, H, bulk_stress, c, beta, D):
+    """Add ℂ to D [6, 6] of a point with a back stress that flows; see the formulas above."""
+    rows, columns = (0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)
+    place = ((0, 3, 4), (3, 1, 5), (4, 5, 2))
+    N, size, along, _ = direction(s, a, x, c, beta)
+    _, _, _, less = recovery(beta, x)
+    G = N + (c * less / size) * (a - along * N)
+    M = s - (2.0 * mu * x) * N
+    less_stiff = mu * (1.0 - 2.0 * mu * x / size)
+    U, T, strains_ = np.empty((6, 6)), np.zeros((6, 6)), (strains[0], strains[1], strains[2])
+    for m in range(6):
+        i, j = rows[m], columns[m]
+        u = square(b[i]) if i == j else _doubled(b[i], b[j])
+        t = d_over_sinh(strains_[i] - strains_[j])
+        for n in range(6):
+            U[m, n] = u[n]
+            k, p = rows[n], columns[n]
+            value = 4.0 * mu * mu * (x / size * N[m] * N[n] - G[m] * G[n] / H)
+            if m == n:
+                value += 2.0 * less_stiff if m < 3 else less_stiff
+            if m < 3 and n < 3:
+                value += K - 2.0 / 3.0 * less_stiff
+            T[m, n] = value * t * d_over_sinh(strains_[k] - strains_[p])
+    for i in range(3):
+        for j in range(3):
+            for k in range(3):
+                stress = M[place[k][i]] + (bulk_stress if i == k else 0.0)
+                value = stress * second_difference(strains_[i], strains_[j], strains_[k])
+                m, n = place[i][j], place[j][k]
+                if m > 2:
+                    value *= 0.5
+                if n > 2:
+                    value *= 0.5
+                T[m, n] += value
+                T[n, m] += value
+    for p in range(6):
+        for r in range(6):
+            total = 0.0
+            for m in range(6):
+                for n in range(6):
+                    total += U[m, p] * T[m, n] * U[n, r]
+            D[p, r] += total

@@ -183,7 +183,7 @@ class Solid(KernelForms, Energy):
         return self.elements.blocks.phases.widest
 
     def calls(self, form: Form, dim: int) -> list[Call] | None:
-        """Return the calls of the loops that find a form, for one thread; None where no compiled loop does."""
+        """Return the calls of the loops that find a form, for one thread; None if a law is in Python or has none."""
         if form not in self._found.loops:
             return None
         calls = [loop.calls(self.elements) for loop in self._found.loops.get(form, ())]

@@ -1,4 +1,4 @@
-"""Beams and shells of frames, groups of rigid particles: sections, plies, joints, moments, quadratic measures."""
+"""Beams, shells and joints of frames, groups of rigid particles; bars that yield, cohesive faces."""
 
 from symplex.base.lazy import public
 
@@ -6,6 +6,7 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".beam": ("Beams", "beams"),
+        "..couplings.cohesive": ("CohesiveFaces",),
         ".frames": ("Frames",),
         ".joint_laws": ("JointLoad", "JointSpring"),
         ".joints": ("Joint", "JointReaction"),
@@ -15,5 +16,7 @@ __all__, __getattr__, __dir__ = public(
         ".rigidity": ("body_particles",),
         ".sections": ("BeamProperties", "Section"),
         ".shell": ("Shells", "shells"),
+        ".viscous_measures": ("ViscousMeasures",),
+        ".yielding": ("YieldingBar",),
     },
 )

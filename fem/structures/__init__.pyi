@@ -1,6 +1,7 @@
-"""Beams and shells of frames, groups of rigid particles: sections, plies, joints, moments, quadratic measures."""
+"""Beams, shells and joints of frames, groups of rigid particles; bars that yield, cohesive faces."""
 
 # Made by tests/write_stubs.py.
+from symplex.fem.couplings.cohesive import CohesiveFaces as CohesiveFaces
 from symplex.fem.structures.beam import Beams as Beams
 from symplex.fem.structures.beam import beams as beams
 from symplex.fem.structures.frames import Frames as Frames
@@ -18,3 +19,5 @@ from symplex.fem.structures.sections import BeamProperties as BeamProperties
 from symplex.fem.structures.sections import Section as Section
 from symplex.fem.structures.shell import Shells as Shells
 from symplex.fem.structures.shell import shells as shells
+from symplex.fem.structures.viscous_measures import ViscousMeasures as ViscousMeasures
+from symplex.fem.structures.yielding import YieldingBar as YieldingBar

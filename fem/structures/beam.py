@@ -97,6 +97,18 @@ class Beams(Summarized):
         mask[self.particles(nodes)] = True
         return mask
 
+    @property
+    def viscous_stiffness(self) -> Array:
+        """The stiffness [m, 9, 9] in N m against rates of measures, for damping in proportion to it.
+
+        Next to the straight shape it is that of the energy, which has that of bending and torsion in other measures.
+        """
+        out = np.zeros_like(self.energy.stiffness)
+        at = np.arange(3)
+        out[:, at, at] = self.energy.stiffness[:, at, at]
+        out[:, at + 3, at + 3] = -3.0 * self.energy.stiffness[:, at + 3, at + 3]
+        return out
+
     def section_forces(self, q: Array) -> Array:
         """Return N, Q₁, Q₂ in N and M₁, M₂, M₃ in N m [m, 6] in the middle of elements, at positions q [4n, 3] in m.
 

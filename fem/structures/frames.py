@@ -14,7 +14,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, connectivity, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray
-from symplex.fem.compiled.kernels import kernel
+from symplex.fem.compiled.kernels import formula, kernel
 from symplex.fem.measures.constraints import Constraint, RigidBars
 
 if TYPE_CHECKING:
@@ -223,12 +223,9 @@ class Frames(Copyable):
 
         That is with the same momentum and angular momentum of particles of equal mass.
         """
-        out, arms = v.copy(), self.arms(q)
-        second = np.einsum("fai,faj->fij", arms, arms)
-        inertia = inertia_of(second)
-        moments = np.cross(arms, v[self.nodes]).sum(axis=1)
-        omega = np.einsum("fij,fj->fi", np.linalg.pinv(inertia, hermitian=True), moments)  # of rods without a spin
-        out[self.nodes] = self.centers(v)[:, None] + np.cross(omega[:, None], arms)
+        out, none = np.array(v, dtype=float), np.zeros_like(self.held)
+        weights, rooms = np.ones(len(q)), np.empty((3, *q.shape))
+        make_rigid(q, out, np.zeros_like(q), self.nodes, self.is_rod, none, weights, np.zeros(q.shape, bool), *rooms)
         return out
 
     def accelerations(self, system: Masses, force: Array, q: Array, v: Array) -> Array:
@@ -247,15 +244,8 @@ class Frames(Copyable):
 
         So of what acts within frames nothing is left, nor of what acts along motions that are held.
         """
-        out, masses = force.copy(), nodal_mass(system)
-        pivoted = self.held[:, :3].all(axis=1) & ~self.held[:, 3:].any(axis=1)
-        _write_resultants(force, q, self.nodes, self.is_rod, pivoted, masses, out)
-        held = np.asarray(self.held.any(axis=1) & ~pivoted, bool)
-        if held.any():  # in Python: they are few
-            mass, arms, _ = self._inertia(system, q)
-            a, alpha = self._held_rates(held, mass[held], arms[held], force)
-            motion = a[:, None] + np.cross(alpha[:, None], arms[held])
-            out[self.nodes[held]] = masses[self.nodes[held]][:, :, None] * motion
+        out = force.copy()
+        write_rigid_forces(force, q, self.nodes, self.is_rod, self.held, nodal_mass(system), out)
         return out
 
     def compliance(self, system: Masses, q: Array) -> Array:
@@ -276,46 +266,19 @@ class Frames(Copyable):
         to_mass[:, 3:, :3] = np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(-1, 3, 3)
         return np.asarray(to_mass.swapaxes(1, 2) @ out @ to_mass, float)
 
-    def _held_rates(self, held: NDArray[np.bool_], mass: Array, arms: Array, force: Array) -> tuple[Array, Array]:
-        """Return rates [h, 3] of centres of mass and of rotations of frames that are held in part, under forces."""
-        from_mean = arms.mean(axis=1)  # where centres are, from the centres of mass
-        arms = arms - from_mean[:, None]
-        motions = np.zeros((*arms.shape, 6))
-        motions[..., :3] = np.eye(3)
-        for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # θ × ρ
-            motions[..., i, 3 + j], motions[..., i, 3 + k] = arms[..., k], -arms[..., j]
-        matrices = np.einsum("fa,faij,faik->fjk", mass, motions, motions)
-        vectors = np.einsum("faij,fai->fj", motions, self.shares[held][:, None, None] * force[self.nodes[held]])
-        fixed, rods = self.held[held], self.is_rod[held]
-        sizes = np.trace(matrices, axis1=1, axis2=2)[:, None, None] * np.eye(6)
-        d = arms[rods, 0] / np.linalg.norm(arms[rods, 0], axis=1)[:, None]
-        matrices[rods, 3:, 3:] += sizes[rods, :1, :1] * np.einsum("fi,fj->fij", d, d)  # they do not rotate about it
-        matrices = np.where(fixed[:, :, None] | fixed[:, None], np.where(np.eye(6) > 0, sizes, 0.0), matrices)
-        rates = _solved(matrices, np.where(fixed, 0.0, vectors))
-        return np.asarray(rates[:, :3] - np.cross(rates[:, 3:], from_mean), float), rates[:, 3:]
-
     def rigid_motion(self, system: Masses, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Return velocities and accelerations [n, 3] with those of frames made those of rigid motions, nearest by mass.
 
         They keep their momenta, and the rates of these.
         """
-        of_frames = np.zeros(system.fixed.shape, bool)
-        of_frames[self.nodes] = True
-        of_frames &= ~system.fixed
-
-        def made_rigid(x: Array) -> Array:
-            return system.accelerations(self.resultants(system, nodal_mass(system)[:, None] * x, q))
-
-        rigid = np.where(of_frames, made_rigid(v), v)
-        inwards = self._inwards(system, q, rigid)
-        return rigid, np.where(of_frames, made_rigid(a - inwards) + inwards, a)
+        masses, v, a = nodal_mass(system), v.copy(), a.copy()
+        make_rigid(q, v, a, self.nodes, self.is_rod, self.held, masses, system.fixed, *np.empty((3, *q.shape)))
+        return v, a
 
     def _inwards(self, system: Masses, q: Array, v: Array) -> Array:
         """Return the accelerations ω × (ω × ρ) [n, 3] of frames that rotate about their centres; zero elsewhere."""
-        mass, arms, inertia = self._inertia(system, q)
-        spin = _solved(inertia, np.cross(arms, mass[:, :, None] * v[self.nodes]).sum(axis=1))[:, None]
         out = np.zeros_like(q)
-        out[self.nodes] = np.cross(spin, np.cross(spin, self.arms(q)))
+        write_inwards(q, np.ascontiguousarray(v), self.nodes, self.is_rod, nodal_mass(system), out)
         return out
 
     def _inertia(self, system: Masses, q: Array) -> tuple[Array, Array, Array]:
@@ -366,57 +329,192 @@ def _solved(matrices: Array, vectors: Array) -> Array:
 
 
 @kernel
-def _write_resultants(force, q, nodes, is_rod, pivoted, masses, out):
-    """Write to out what rigid motions of frames have of forces [n, 3] with the same sums and moments.
+def write_rigid_forces(force, q, nodes, is_rod, held, masses, out):
+    """Write to out what rigid motions of frames have of forces [n, 3] with the same resultants; see `Frames`.
 
-    About the centre of mass, or of frames whose centres are held about these.
+    J r = Σ ρ × f about the centre of mass, or of frames whose centres are held about these; of frames that are held in
+    part otherwise from all six equations of the motion of the centre, those of what is held left out.
     """
     x, f, J, r = np.empty((4, 3)), np.empty(3), np.empty((3, 3)), np.empty(3)
+    A, motion = np.empty((6, 7)), np.empty((3, 6))
     for k in range(len(nodes)):
         share = 0.5 if is_rod[k] else 1.0
+        of_center, of_rotation = 0, 0
+        for i in range(3):
+            of_center += held[k, i]
+            of_rotation += held[k, 3 + i]
+        pivoted = of_center == 3 and of_rotation == 0
+        in_part = of_center + of_rotation > 0 and not pivoted
         total, first = 0.0, nodes[k, 0]
         r[:] = 0.0
         for a in range(4):
             m = share * masses[nodes[k, a]]
             total += m
-            weight = 1.0 if pivoted[k] else m
+            weight = 1.0 if pivoted or in_part else m
             for i in range(3):
                 x[a, i] = q[nodes[k, a], i] - q[first, i]
                 r[i] += weight * x[a, i]
-        f[:], J[...] = 0.0, 0.0
         for a in range(4):
-            m = share * masses[nodes[k, a]]
             for i in range(3):
-                x[a, i] -= r[i] / (4.0 if pivoted[k] else total)
-                f[i] += 0.0 if pivoted[k] else share * force[nodes[k, a], i]
-            square = x[a, 0] ** 2 + x[a, 1] ** 2 + x[a, 2] ** 2
+                x[a, i] -= r[i] / (4.0 if pivoted or in_part else total)
+        if in_part:
+            _solve_held(force, x, nodes[k], share, is_rod[k], held[k], masses, A, motion)
             for i in range(3):
-                J[i, i] += m * square
-                if not is_rod[k]:  # there is no moment about the axis of a rod, and so no rotation
-                    for j in range(3):
-                        J[i, j] -= m * x[a, i] * x[a, j]
-        r[:] = 0.0
-        for a in range(4):
-            node = nodes[k, a]
-            r[0] += share * (x[a, 1] * force[node, 2] - x[a, 2] * force[node, 1])
-            r[1] += share * (x[a, 2] * force[node, 0] - x[a, 0] * force[node, 2])
-            r[2] += share * (x[a, 0] * force[node, 1] - x[a, 1] * force[node, 0])
-        for i in range(3):  # of J = L D Lᵀ
-            for j in range(i):
-                for h in range(j):
-                    J[i, j] -= J[i, h] * J[j, h] * J[h, h]
-                J[i, j] /= J[j, j]
-                J[i, i] -= J[i, j] * J[i, j] * J[j, j]
-                r[i] -= J[i, j] * r[j]
-        for i in range(2, -1, -1):
-            r[i] /= J[i, i]
-            for j in range(i + 1, 3):
-                r[i] -= J[j, i] * r[j]
+                f[i], r[i] = A[i, 6] * total, A[3 + i, 6]
+        else:
+            f[:], r[:] = 0.0, 0.0
+            for a in range(4):
+                node = nodes[k, a]
+                for i in range(3):
+                    f[i] += 0.0 if pivoted else share * force[node, i]
+                r[0] += share * (x[a, 1] * force[node, 2] - x[a, 2] * force[node, 1])
+                r[1] += share * (x[a, 2] * force[node, 0] - x[a, 0] * force[node, 2])
+                r[2] += share * (x[a, 0] * force[node, 1] - x[a, 1] * force[node, 0])
+            _solve_rotation(x, nodes[k], share, is_rod[k], masses, J, r)
         for a in range(4):
             node = nodes[k, a]
             out[node, 0] = masses[node] * (f[0] / total + r[1] * x[a, 2] - r[2] * x[a, 1])
             out[node, 1] = masses[node] * (f[1] / total + r[2] * x[a, 0] - r[0] * x[a, 2])
             out[node, 2] = masses[node] * (f[2] / total + r[0] * x[a, 1] - r[1] * x[a, 0])
+
+
+@formula
+def _solve_rotation(x, nodes, share, is_rod, masses, J, r):
+    """Turn moments r [3] into J⁻¹ r of the inertia J of masses with arms x [4, 3]."""
+    for i in range(3):
+        for j in range(3):
+            J[i, j] = 0.0
+    for a in range(4):
+        m = share * masses[nodes[a]]
+        square = x[a, 0] ** 2 + x[a, 1] ** 2 + x[a, 2] ** 2
+        for i in range(3):
+            J[i, i] += m * square
+            if not is_rod:  # there is no moment about the axis of a rod, and so no rotation
+                for j in range(3):
+                    J[i, j] -= m * x[a, i] * x[a, j]
+    for i in range(3):  # of J = L D Lᵀ
+        for j in range(i):
+            for h in range(j):
+                J[i, j] -= J[i, h] * J[j, h] * J[h, h]
+            J[i, j] /= J[j, j]
+            J[i, i] -= J[i, j] * J[i, j] * J[j, j]
+            r[i] -= J[i, j] * r[j]
+    for i in range(2, -1, -1):
+        r[i] /= J[i, i]
+        for j in range(i + 1, 3):
+            r[i] -= J[j, i] * r[j]
+
+
+@kernel
+def write_inwards(q, v, nodes, is_rod, masses, out):
+    """Write the accelerations ω × (ω × ρ) of particles of frames that rotate about their centres to out [n, 3]."""
+    x, J, r = np.empty((4, 3)), np.empty((3, 3)), np.empty(3)
+    for k in range(len(nodes)):
+        share, total, first = 0.5 if is_rod[k] else 1.0, 0.0, nodes[k, 0]
+        for a in range(4):
+            total += share * masses[nodes[k, a]]
+        for i in range(3):
+            mean = 0.0
+            for a in range(4):
+                x[a, i] = q[nodes[k, a], i] - q[first, i]
+                mean += share * masses[nodes[k, a]] * x[a, i]
+            for a in range(4):
+                x[a, i] -= mean / total
+        r[:] = 0.0
+        for a in range(4):
+            node = nodes[k, a]
+            m = share * masses[node]
+            r[0] += m * (x[a, 1] * v[node, 2] - x[a, 2] * v[node, 1])
+            r[1] += m * (x[a, 2] * v[node, 0] - x[a, 0] * v[node, 2])
+            r[2] += m * (x[a, 0] * v[node, 1] - x[a, 1] * v[node, 0])
+        _solve_rotation(x, nodes[k], share, is_rod[k], masses, J, r)
+        square = r[0] ** 2 + r[1] ** 2 + r[2] ** 2
+        for i in range(3):
+            mean = 0.25 * (x[0, i] + x[1, i] + x[2, i] + x[3, i])
+            for a in range(4):
+                x[a, i] -= mean
+        for a in range(4):
+            along = r[0] * x[a, 0] + r[1] * x[a, 1] + r[2] * x[a, 2]
+            for i in range(3):
+                out[nodes[k, a], i] = r[i] * along - square * x[a, i]
+
+
+@kernel
+def make_rigid(q, v, a, nodes, is_rod, held, masses, fixed, momentum, rigid, inwards):
+    """Make velocities and accelerations [n, 3] of frames those of rigid motions, nearest by mass.
+
+    What is fixed keeps its own; momentum, rigid and inwards [n, 3] are rooms.
+    """
+    _nearest_rigid(q, v, nodes, is_rod, held, masses, fixed, momentum, rigid)
+    for n in range(len(q)):
+        for i in range(3):
+            inwards[n, i] = 0.0
+    write_inwards(q, v, nodes, is_rod, masses, inwards)
+    for n in range(len(q)):
+        for i in range(3):
+            a[n, i] -= 0.0 if fixed[n, i] else inwards[n, i]
+    _nearest_rigid(q, a, nodes, is_rod, held, masses, fixed, momentum, rigid)
+    for n in range(len(q)):
+        for i in range(3):
+            a[n, i] += 0.0 if fixed[n, i] else inwards[n, i]
+
+
+@formula
+def _nearest_rigid(q, v, nodes, is_rod, held, masses, fixed, momentum, rigid):
+    """Make v that of rigid motions, where it is not fixed."""
+    for n in range(len(q)):
+        for i in range(3):
+            momentum[n, i] = masses[n] * v[n, i]
+    write_rigid_forces(momentum, q, nodes, is_rod, held, masses, rigid)
+    for k in range(len(nodes)):
+        for node in nodes[k]:
+            for i in range(3):
+                if not fixed[node, i]:
+                    v[node, i] = rigid[node, i] / masses[node]
+
+
+@formula
+def _solve_held(force, x, nodes, share, is_rod, held, masses, A, motion):
+    """Write to A[:, 6] the rates of the centre and of rotation of a frame that is held in part, for arms x [4, 3]."""
+    for i in range(6):
+        for j in range(7):
+            A[i, j] = 0.0
+    for a in range(4):
+        m, node = share * masses[nodes[a]], nodes[a]
+        for i in range(3):
+            for j in range(3):
+                motion[i, j], motion[i, 3 + j] = 1.0 if i == j else 0.0, 0.0
+        motion[0, 4], motion[0, 5] = x[a, 2], -x[a, 1]  # θ × ρ
+        motion[1, 5], motion[1, 3] = x[a, 0], -x[a, 2]
+        motion[2, 3], motion[2, 4] = x[a, 1], -x[a, 0]
+        for i in range(6):
+            for h in range(3):
+                A[i, 6] += share * motion[h, i] * force[node, h]
+                for j in range(6):
+                    A[i, j] += m * motion[h, i] * motion[h, j]
+    size, square = 0.0, 0.0
+    for i in range(6):
+        size += A[i, i]
+    for i in range(3):
+        square += x[0, i] ** 2
+    for i in range(3):
+        for j in range(3):
+            if is_rod:  # it does not rotate about its axis
+                A[3 + i, 3 + j] += size * x[0, i] * x[0, j] / square
+    for i in range(6):
+        if held[i]:
+            for j in range(6):
+                A[i, j], A[j, i] = 0.0, 0.0
+            A[i, i], A[i, 6] = size, 0.0
+    for i in range(6):  # A is symmetric and positive
+        for j in range(i + 1, 6):
+            factor = A[j, i] / A[i, i]
+            for h in range(i, 7):
+                A[j, h] -= factor * A[i, h]
+    for i in range(5, -1, -1):
+        for j in range(i + 1, 6):
+            A[i, 6] -= A[i, j] * A[j, 6]
+        A[i, 6] /= A[i, i]
 
 
 def nodal_mass(system: Masses) -> Array:
@@ -449,7 +547,7 @@ def refuse_frames(system: Masses, required_by: str) -> None:
     if frames := getattr(system, "frames", None):
         raise InvalidSystem(
             f"{required_by} is for systems without frames, of which this one has {len(frames)}. Energy-momentum, the "
-            "midpoint rule, generalised-α, RATTLE, static_equilibrium and natural_modes take them."
+            "midpoint rule, generalised-α, RATTLE, static_equilibrium, modes and responses take them."
         )
 
 

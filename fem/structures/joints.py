@@ -8,6 +8,7 @@ both frames, these forces have no resultant and no moment.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,18 +24,28 @@ from symplex.base.columns import Column, components, vector_columns
 from symplex.base.representation import Summarized
 from symplex.errors import InfeasibleStart, InvalidSystem
 from symplex.fem.actions.time_function import TimeFunction
+from symplex.fem.assembly.calls import Call, whole
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks, scatter_vectors
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.structures.frames import Frames
+from symplex.fem.structures.joint_loops import (
+    Conditions,
+    ConditionsRecord,
+    add_joint_gradients,
+    write_conditions,
+    write_joint_values,
+)
 
 if TYPE_CHECKING:
     from symplex.fem.masses import Masses
 
-JointKind = Literal["spherical", "revolute", "universal", "cylindrical", "prismatic", "planar", "rigid"]
+JointKind = Literal[
+    "spherical", "revolute", "universal", "cylindrical", "prismatic", "planar", "inline", "inplane", "rigid"
+]
 KINDS: tuple[JointKind, ...] = get_args(JointKind)
-_BY_AXIS = ("revolute", "cylindrical", "prismatic", "planar")
+_BY_AXIS = ("revolute", "cylindrical", "prismatic", "planar", "inline", "inplane")
 _RIGHT_ANGLE = 1e-9  # cosine of the angle between the axes of a universal joint, at most
 _UNDETERMINED = 1e-9  # least eigenvalue of the scaled matrix of multipliers below which conditions are redundant
 _TAKES_PART = 1e-6  # of a combination of multipliers that is not determined
@@ -65,18 +76,20 @@ class Products(Copyable):
         l and r, whose sums are 0 or 1.
     left_constant, right_constant : float64 [c, 3]
         u₀ and v₀.
+    totals : (float64 [c, 1], float64 [c, 1])
+        The sums of l and of r.
     """
 
     def __init__(self, pairs: Sequence[tuple[_Term, _Term]]):
         self.left, self.right = (np.array([pair[side][0] for pair in pairs]) for side in (0, 1))
         self.left_constant, self.right_constant = (np.array([pair[side][1] for pair in pairs]) for side in (0, 1))
-        self._totals = np.round(self.left.sum(axis=1))[:, None], np.round(self.right.sum(axis=1))[:, None]
+        self.totals = np.round(self.left.sum(axis=1))[:, None], np.round(self.right.sum(axis=1))[:, None]
 
     def vectors(self, x: Array) -> tuple[Array, Array]:
         """Return u and v [c, 3] at positions x [c, k, 3]."""
         x0, x = x[:, 0], x - x[:, :1]  # weights 1/4r of positions far from the origin would lose digits
-        u = (self.left[:, None] @ x)[:, 0] + (self._totals[0] * x0 + self.left_constant)
-        v = (self.right[:, None] @ x)[:, 0] + (self._totals[1] * x0 + self.right_constant)
+        u = (self.left[:, None] @ x)[:, 0] + (self.totals[0] * x0 + self.left_constant)
+        v = (self.right[:, None] @ x)[:, 0] + (self.totals[1] * x0 + self.right_constant)
         return u, v
 
     def value(self, x: Array) -> Array:
@@ -135,6 +148,8 @@ class Joint(Constraint):
     cylindrical  the axis                               4: rotations about and shifts along it are left
     prismatic    the axis, and no rotation              5: shifts along the axis are left
     planar       the plane normal to the axis           3
+    inline       a point of the first on an axis        2: all rotations, and shifts along it, are left
+    inplane      a point of the first in a plane        1: all but shifts along its normal, the axis, is left
     rigid        everything                             6
     ===========  =====================================  ===========================
 
@@ -246,6 +261,8 @@ class Joint(Constraint):
             "cylindrical": [*across, *parallel],
             "prismatic": [*across, *parallel, no_rotation],
             "planar": [(a.directions[2], between), *parallel],
+            "inline": [(b.directions[k], between) for k in (0, 1)],
+            "inplane": [(b.directions[2], between)],
             "rigid": [*same, *parallel, no_rotation],
         }[self.kind]
 
@@ -271,6 +288,20 @@ class Joint(Constraint):
     def discrete_hessian(self, x0: Array, x1: Array) -> Array:
         """Return its derivative [c, 3k, 3k] with respect to x1."""
         return 0.5 * self.hessian(x1)
+
+    def condition_calls(self, dim: int) -> tuple[Call, Call] | None:
+        """Return the calls that write g and ∂g/∂x in space; None where a motion is given, which depends on time."""
+        if dim != 3 or self.given:
+            return None
+        of = self.products
+        record = ConditionsRecord(
+            nodes=np.ascontiguousarray(self.nodes),
+            **{"left": of.left, "right": of.right, "totals": np.hstack(of.totals), "offset": self.offset},
+            left_constant=of.left_constant,
+            right_constant=of.right_constant,
+        )
+        every = whole(len(self.nodes))
+        return Call(write_joint_values, record, every), Call(add_joint_gradients, record, every)
 
     # -- what it shows --------------------------------------------------------------------------------------------
 
@@ -349,9 +380,13 @@ class Joint(Constraint):
 
 def coordinates_of(kind: JointKind) -> tuple[str, ...]:
     """Return the relative motions of joints of a kind that are reported: ``angle``, ``displacement``."""
-    return {"revolute": ("angle",), "cylindrical": ("angle", "displacement"), "prismatic": ("displacement",)}.get(
-        kind, ()
-    )
+    of_kinds: dict[str, tuple[str, ...]] = {
+        "revolute": ("angle",),
+        "cylindrical": ("angle", "displacement"),
+        "prismatic": ("displacement",),
+        "inline": ("displacement",),
+    }
+    return of_kinds.get(kind, ())
 
 
 def columns_of(kind: JointKind, name: str) -> tuple[Column, ...]:
@@ -444,19 +479,28 @@ class _Drive:
     """
 
     def __init__(self, row: int, coordinate: str, function: TimeFunction, pairs: list[tuple[_Term, _Term]]):
-        self.row, self._function, self._pairs, self._is_angle = row, function, pairs, coordinate == "angle"
+        self.row, self._function, self._is_angle = row, function, coordinate == "angle"
+
+        u, c = pairs[0]
+        s = pairs[1][1] if self._is_angle else (0.0 * c[0], 0.0 * c[1])
+        self._u, self.parts = u, (c, s)  # of v: v = cosine v_c + sine v_s
+
+    def numbers(self, times: tuple[float, ...]) -> tuple[float, float, float]:
+        """Return the factors of v_c and v_s, and what is taken off the product, in the mean of times."""
+        values = [self._function.value(t) for t in times]
+        if not self._is_angle:
+            return 1.0, 0.0, float(np.mean(values))
+        return -float(np.mean(np.sin(values))), float(np.mean(np.cos(values))), 0.0
 
     def _turned(self, cosine: float, sine: float) -> tuple[_Term, _Term]:
         """Return u and cosine v_c + sine v_s."""
-        (u, c), (_, s) = self._pairs
-        return u, (cosine * c[0] + sine * s[0], cosine * c[1] + sine * s[1])
+        c, s = self.parts
+        return self._u, (cosine * c[0] + sine * s[0], cosine * c[1] + sine * s[1])
 
     def condition(self, times: tuple[float, ...]) -> tuple[tuple[_Term, _Term], float]:
         """Return u and v, and what is taken off their product, in the mean of times."""
-        values = [self._function.value(t) for t in times]
-        if not self._is_angle:
-            return self._pairs[0], float(np.mean(values))
-        return self._turned(-float(np.mean(np.sin(values))), float(np.mean(np.cos(values)))), 0.0
+        cosine, sine, offset = self.numbers(times)
+        return self._turned(cosine, sine), offset
 
     def rates(self, t: float, x: Array, v: Array) -> tuple[float, float]:
         """Return ∂g/∂t, and what d²g/dt² has in addition at velocities v [8, 3], as g depends on time."""
@@ -547,6 +591,32 @@ class Joints(Mapping[str, Joint]):
         found.products, found.offset, found._time = Products(pairs), offset, times[-1]
         return found
 
+    def drives(self) -> tuple[IntArray, IntArray, Array, Array]:
+        """Return conditions [d] of what is given, the numbers [d] of their joints among `moving`, and parts of v.
+
+        These are the weights [2, d, 8] and constants [2, d, 3] of v_c and v_s.
+        """
+        rows, numbers = [drive.row for drive in self._drives], []
+        for number, name in enumerate(self.moving):
+            numbers += [number] * len(self[name].given)
+        weights, constants = np.zeros((2, len(rows), 8)), np.zeros((2, len(rows), 3))
+        for d, drive in enumerate(self._drives):
+            for part, (weight, constant) in enumerate(drive.parts):
+                weights[part, d], constants[part, d] = weight, constant
+        return np.array(rows, np.int32), np.array(numbers, np.int32), weights, constants
+
+    def given_at(self, starts: Array, ends: Array) -> Array:
+        """Return the numbers [s, 6d] of what is given in the mean of both ends of steps, and at their ends.
+
+        For each the factors of v_c and v_s, and what is taken off the product. Of steps up to the first one for which
+        a function of time fails; the step that needs it will report it.
+        """
+        found: list[list[float]] = []
+        with suppress(Exception):  # whatever a user's function raises
+            for t0, t1 in zip(starts.tolist(), ends.tolist(), strict=True):
+                found.append([x for drive in self._drives for times in ((t0, t1), (t1,)) for x in drive.numbers(times)])
+        return np.array(found, float).reshape(-1, 6 * len(self._drives))
+
     def works(self, gradients: Array, multipliers: Array, dq: Array) -> list[float]:
         """Return the work in J on an increment Δq [n, 3] of what keeps each motion that is given as it is."""
         of_rows = -multipliers * np.einsum("cai,cai->c", gradients, dq[self.nodes])
@@ -571,6 +641,13 @@ class Joints(Mapping[str, Joint]):
         return len(self._joints)
 
     @property
+    def conditions(self) -> Conditions:
+        """What compiled loops read of all conditions."""
+        of = self.products
+        constants = of.left_constant, of.right_constant
+        return Conditions(self.nodes, of.left, of.right, *constants, np.hstack(of.totals), self.offset)
+
+    @property
     def stencils(self) -> IntArray:
         """The particles [joints, 8] of each joint."""
         return self.nodes[[part.start for part in self.parts]]
@@ -589,8 +666,8 @@ class Joints(Mapping[str, Joint]):
                     f"joint '{name}' is on fixed particles only, so that it does nothing. Leave it out."
                 )
 
-    def require_closed(self, system: Masses, q: Array, v: Array, required_by: str) -> None:
-        """Check that positions q satisfy joints to round-off, and velocities v [n, 3] nearly.
+    def require_closed(self, system: Masses, q: Array, v: Array | None, required_by: str) -> None:
+        """Check that positions q satisfy joints to round-off, and velocities v [n, 3], if there are any, nearly.
 
         Those of methods that conserve energy leave them by the square of the step.
 
@@ -610,6 +687,8 @@ class Joints(Mapping[str, Joint]):
                 f"{required_by}: joint '{self.name_of(worst)}' is open at the start, its particles being "
                 f"{away[worst]:.3g} m from where it holds. {advice}"
             )
+        if v is None:
+            return
         moving = np.abs(v[self.nodes]).max(axis=(1, 2), initial=0.0)
         rates = self.rates(q, v)
         for drive in self._drives:
@@ -624,11 +703,17 @@ class Joints(Mapping[str, Joint]):
 
     def violations(self, q: Array) -> Array:
         """Return g [c] at positions q [n, 3] in m."""
-        return self.products.value(q[self.nodes]) - self.offset
+        return self._evaluated(q)[0]
 
     def gradients(self, q: Array) -> Array:
         """Return ∂g/∂x [c, 8, 3] at positions q [n, 3] in m."""
-        return self.products.gradient(q[self.nodes])
+        return self._evaluated(q)[1]
+
+    def _evaluated(self, q: Array) -> tuple[Array, Array]:
+        """Return both."""
+        values, gradients = np.empty(self.size), np.empty((self.size, 8, 3))
+        write_conditions(self.conditions, np.ascontiguousarray(q, float), values, gradients)
+        return values, gradients
 
     def rates(self, q: Array, v: Array) -> Array:
         """Return G v [c] at positions q for velocities v [n, 3]."""
@@ -710,6 +795,10 @@ class Joints(Mapping[str, Joint]):
         self.add_forces(self.gradients(q), multipliers, forces)
         return a - self._of_joints().accelerations(system, forces, q, np.zeros_like(v))
 
+    def velocities(self, system: Masses, q: Array, v: Array) -> Array:
+        """Return the velocities [n, 3] that are nearest to rigid ones v by mass and open no joint, none being given."""
+        return self.accelerations(system, q, np.zeros_like(v), v)
+
     def balance(self, system: Masses, q: Array, forces: Array) -> Array:
         """Return the multipliers [c] that balance as much of forces ∇V − f [n, 3] as they can, at rest; add theirs."""
         rest = np.zeros_like(q)
@@ -718,9 +807,11 @@ class Joints(Mapping[str, Joint]):
         self.add_forces(self.gradients(q), multipliers, forces)
         return multipliers
 
-    def reactions(self, system: Masses, q: Array, v: Array, a: Array) -> dict[str, JointReaction]:
+    def reactions(
+        self, system: Masses, q: Array, v: Array, a: Array, at_rest: bool = False
+    ) -> dict[str, JointReaction]:
         """Return force and moment of each joint, by name, given accelerations [n, 3] without joints."""
-        multipliers, determined = self.multipliers(system, q, v, a)
+        multipliers, determined = self.multipliers(system, q, v, a, at_rest)
         forces, found = -multipliers[:, None, None] * self.gradients(q), {}
         for (name, joint), part in zip(self.items(), self.parts, strict=True):
             on_first = forces[part, :4].sum(axis=0)

@@ -10,9 +10,11 @@ G_i = A_i x of a stencil:
 Loops over the terms of a structure are done while a kernel is compiled (`symplex.fem.structures.structure`).
 """
 
+import numpy as np
+
 from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.compiled.vectors import dot, expanded, scattered, stored
-from symplex.fem.structures.structure import count_of, differences_of, numbers_of, room_of
+from symplex.fem.structures.structure import count_of, differences_of, nodes_of, numbers_of, room_of
 
 # -- while a kernel is compiled -------------------------------------------------------------------------------------
 
@@ -145,30 +147,34 @@ def _set_pairs(s, numbers, stresses):
 def _matrix(our, p, p1, stresses, e, factor, slots, room, out):
     """Add factor · (Σ σ_i A_i + Σ_ij A_i p C_ij (A_j p1)ᵀ) to blocks; return what is finite if it is."""
     s, numbers = our.structure, numbers_of(our.structure, our.numbers, e)
-    k, rows = our.nodes.shape[1], count_of(our.structure)
+    k, rows = nodes_of(our.structure), count_of(our.structure)
     n = 3 * k
     slopes = n * n
     stressed = slopes + rows * n
     pairs = stressed + rows * n
     _set_slopes(room, slopes, 1, s, numbers, p, p1)
     _set_pairs(room, pairs, 1, s, numbers, stresses)
-    room[:slopes] = 0.0
-    for i in range(rows):
-        for alpha in range(n):
-            x = room[slopes + i * n + alpha]
+    for alpha in range(n):
+        row = room[alpha * n : (alpha + 1) * n]
+        row[:] = 0.0
+        for i in range(rows):
+            x, column = room[slopes + i * n + alpha], room[stressed + i * n : stressed + (i + 1) * n]
             for beta in range(n):
-                room[alpha * n + beta] += x * room[stressed + i * n + beta]
-    check = 0.0
+                row[beta] += x * column[beta]
+    check, second, third = 0.0, 0.0, 0.0  # as an addition has to wait for the one before
     for a in range(k):
         for b in range(k):
-            to, on = slots[e, a, b], room[pairs + a * k + b]
-            check += on
+            on, block = room[pairs + a * k + b], out[np.uint64(slots[e, a, b])]
             for i in range(3):
-                for j in range(3):
-                    value = factor * (room[(3 * a + i) * n + 3 * b + j] + (on if i == j else 0.0))
-                    check += value
-                    out[to, i, j] += value
-    return check
+                first = np.uint64((3 * a + i) * n + 3 * b)
+                x = factor * (room[first] + (on if i == 0 else 0.0))
+                y = factor * (room[first + np.uint64(1)] + (on if i == 1 else 0.0))
+                z = factor * (room[first + np.uint64(2)] + (on if i == 2 else 0.0))
+                block[i, 0] += x
+                block[i, 1] += y
+                block[i, 2] += z
+                check, second, third = check + x, second + y, third + z
+    return check + (second + third)
 
 
 @formula

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.actions.histories import History, factor_of
+from symplex.fem.actions.histories import Constant, Factor, History, factor_of
+from symplex.fem.actions.looped_load import LoopedLoad
 from symplex.fem.assembly.nodes import Nodes, connectivity, require_nodes
 from symplex.fem.assembly.pattern import Array
-from symplex.fem.energies.differentiable_load import DifferentiableLoad
-from symplex.fem.structures.frames import inertia_of
+from symplex.fem.structures import moment_loops
 
 
 @checked
 @final
-class Moment(DifferentiableLoad):
+class Moment(LoopedLoad):
     """Moments on frames that keep their directions, μ(t) = factor(t) · moment.
 
     On the particles of masses m and arms ρ about the centre of mass they are f = m (J⁻¹ μ) × ρ, with the inertia J: the
     forces of a rigid motion, without resultant; on two particles that are Δ apart f = ± μ × Δ/Δ². They do the work μ·θ
-    of small rotations θ and have no potential.
+    of small rotations θ and have no potential. With J δω = Σ m (ω × ρ) × δρ − m ρ × (ω × δρ) for changes δρ of arms,
+    ω = J⁻¹ μ, δf = m (ω × δρ + δω × ρ).
 
     Parameters
     ----------
@@ -42,6 +43,8 @@ class Moment(DifferentiableLoad):
         If shapes do not match, numbers are not finite, or particles have no mass.
     """
 
+    kernels: ClassVar = moment_loops.LOADS
+
     def __init__(self, particles: Nodes, mass: Array, moment: ArrayLike, history: History = 1.0):
         self.nodes = connectivity("Moment", particles)
         if self.nodes.ndim != 2 or self.nodes.shape[1] not in (2, 4):
@@ -57,60 +60,19 @@ class Moment(DifferentiableLoad):
         if not (np.isfinite(self._mass) & (self._mass > 0.0)).all():
             raise InvalidSystem("Moment: the masses of particles must be positive and finite.")
 
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return the nodal forces [n, 3] in N at the time t in s and positions q [n, 3]."""
-        out, x = np.zeros_like(q), q[self.nodes]
-        if x.shape[1] == 2:
-            force = _couple(self.factor(t) * self.moment, x[:, 1] - x[:, 0])
-            forces = np.stack([-force, force], axis=1)
-        else:
-            arms, omega, _ = self._motion(t, x)
-            forces = self._mass[:, :, None] * np.cross(omega[:, None], arms)
-        np.add.at(out, self.nodes, forces)
-        return out
+    @property
+    def history(self) -> Factor | None:
+        """The factor as a function of time, if it depends on that."""
+        return None if isinstance(self.factor, Constant) else self.factor
 
-    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
-        """Return ∂f/∂x [k, 12, 12] or [k, 6, 6] in N/m at gathered positions x [k, 4, 3] or [k, 2, 3], and zeros.
+    @property
+    def record(self) -> moment_loops.MomentRecord:
+        """What the kernels read."""
+        size = self.factor.factor if isinstance(self.factor, Constant) else 1.0
+        tables = {"nodes": self.nodes, "masses": self._mass, "moments": size * self.moment}
+        return moment_loops.MomentRecord(**{name: np.ascontiguousarray(table) for name, table in tables.items()})
 
-        J δω = Σ m (ω × ρ) × δρ − m ρ × (ω × δρ) for changes δρ of arms, and δf = m (ω × δρ + δω × ρ).
-        """
-        if x.shape[1] == 2:
-            moment, apart = self.factor(t) * self.moment, x[:, 1] - x[:, 0]
-            square = (apart**2).sum(axis=1)[:, None, None]
-            force = _couple(moment, apart)
-            rate = (_cross(moment) - 2.0 * np.einsum("ki,kj->kij", force, apart)) / square
-            slope = np.concatenate(
-                [np.concatenate([rate, -rate], axis=2), np.concatenate([-rate, rate], axis=2)], axis=1
-            )
-            return slope, np.zeros_like(slope)
-        arms, omega, inertia = self._motion(t, x)
-        k, mass = len(arms), self._mass
-        arm, turn = _cross(arms), _cross(omega)[:, None]
-        by_arm = mass[:, :, None, None] * (_cross(np.cross(omega[:, None], arms)) - arm @ turn)
-        rate = np.linalg.solve(inertia[:, None], by_arm)  # ∂ω/∂ρ_b
-        slope = -(mass[:, :, None, None] * arm)[:, :, None] @ rate[:, None]
-        slope[:, range(4), range(4)] += mass[:, :, None, None] * turn
-        mean = np.einsum("kabij->kaij", slope)[:, :, None] * (mass / mass.sum(axis=1)[:, None])[:, None, :, None, None]
-        slope = (slope - mean).transpose(0, 1, 3, 2, 4).reshape(k, 12, 12)
-        return slope, np.zeros_like(slope)
-
-    def _motion(self, t: float, x: Array) -> tuple[Array, Array, Array]:
-        """Return arms [k, 4, 3] in m, J⁻¹ μ [k, 3] in 1/s² and J [k, 3, 3] in kg m²."""
-        mass, x = self._mass, x - x[:, :1]
-        arms = x - np.einsum("ka,kai->ki", mass, x)[:, None] / mass.sum(axis=1)[:, None, None]
-        second = np.einsum("ka,kai,kaj->kij", mass, arms, arms)
-        inertia = inertia_of(second)
-        omega = np.linalg.solve(inertia, (self.factor(t) * self.moment)[:, :, None])[:, :, 0]
-        return arms, np.asarray(omega, float), inertia
-
-
-def _couple(moment: Array, apart: Array) -> Array:
-    """Return the force [k, 3] at one end of lines [k, 3], whose negative at the other end makes moments [k, 3]."""
-    return np.asarray(np.cross(moment, apart), float) / (apart**2).sum(axis=1)[:, None]
-
-
-def _cross(vectors: Array) -> Array:
-    """Return the matrices [..., 3, 3] of u → vectors × u."""
-    x, y, z = np.moveaxis(vectors, -1, 0)
-    zero = np.zeros_like(x)
-    return np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(*vectors.shape, 3)
+    def require_dimension(self, dim: int) -> None:
+        """Raise `InvalidSystem` if it is not in space."""
+        if dim != 3:
+            raise InvalidSystem(f"Moment: frames are in three dimensions, got {dim}.")

@@ -31,6 +31,13 @@ class Outline(NamedTuple):
     polygons: tuple[IntArray, ...]
     ends: IntArray
 
+    @property
+    def area(self) -> float:
+        """What it encloses, less its hollows, in m²."""
+        x, y = self.points.T
+        rings = [(x[ring], y[ring]) for ring in self.polygons]
+        return float(abs(sum(0.5 * (a @ np.roll(b, -1) - b @ np.roll(a, -1)) for a, b in rings)))
+
     @classmethod
     def rectangle(cls, height: float, width: float) -> Outline:
         """Return that of a rectangle, with its height in m along axis 1."""

@@ -97,7 +97,7 @@ class QuadraticMeasures(KernelEnergy):
             if any(not 0 <= i <= j < n for i, j in coupled):
                 raise InvalidSystem(f"QuadraticMeasures: couplings must be pairs i ≤ j of {n} measures.")
         stressed = tuple(np.flatnonzero(stresses).tolist())
-        self._terms = terms
+        self.terms = terms
         structure = Structure(k, vectors, terms, coupled, stressed)
         numbers = np.concatenate(
             [
@@ -112,7 +112,7 @@ class QuadraticMeasures(KernelEnergy):
 
     def shifted(self, first: int) -> QuadraticMeasures:
         """Return the same energy of nodes whose numbers are greater by ``first``."""
-        measures = self._terms, self.rest, self.stiffness, self.stress
+        measures = self.terms, self.rest, self.stiffness, self.stress
         return QuadraticMeasures(self.nodes + np.int32(first), self.weights, *measures)
 
     def strains(self, x: Array) -> Array:
@@ -153,7 +153,7 @@ class QuadraticMeasures(KernelEnergy):
         """Return Σ c p_r·p_s [m, i]."""
         p = weights[:, :, 1:] @ (x[:, 1:] - x[:, :1])
         return np.stack(
-            [sum(c * np.einsum("mi,mi->m", p[:, r], p[:, s]) for r, s, c in measure) for measure in self._terms], axis=1
+            [sum(c * np.einsum("mi,mi->m", p[:, r], p[:, s]) for r, s, c in measure) for measure in self.terms], axis=1
         )
 
 

@@ -27,9 +27,11 @@ the round-off of forces and the frequencies of directors, which otherwise grow w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import final
+from functools import cached_property
+from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -47,9 +49,12 @@ from symplex.fem.structures.rigidity import CORNERS
 from symplex.meshes.mesh import Mesh
 
 _BETA = {"quad": 0.01 / 3.5, "triangle": 0.1 / 3.5}
+_DRILL = 0.01  # of the stiffness in shear of the area of a node, that resists its rotation about the director
 _PARALLEL = 1e-3  # sine of the angle between direction and a normal, below which it gives none
 _POSITIVE = 1e-10  # part of the mean of an element's determinants that the least of them must have
 _MOST_FOLD = 120.0  # degrees
+_SHARP = 0.02  # squared sine of half of an angle, below which elements have one direction for mitres of skins
+_LONGEST = 3.0  # times half of the thickness, which a mitre is at most
 
 
 @final
@@ -186,6 +191,9 @@ class Shells(Summarized):
     sides : float64 [n, 2]
         How far both sides of the shell are from the centres of nodes on no fold, along the rods from the first particle
         to the second one, in m.
+    drills : tuple of QuadraticMeasures
+        Of nodes that are ``framed`` where the shell is smooth: a little resistance to rotations about the director,
+        relative to the edges at the node.
     """
 
     points: Array
@@ -197,7 +205,11 @@ class Shells(Summarized):
     axes: dict[str, Array]
     directors: dict[str, Array]
     sides: Array
+    drills: tuple[QuadraticMeasures, ...]
     _recovery: dict[str, Array]
+    _offsets: dict[str, Array]
+    _shift: Array
+    _thickness: Array
 
     def particles(self, nodes: Nodes) -> IntArray:
         """Return the particles [k, 2] of nodes of the mesh, or [k, 4] of nodes on folds.
@@ -226,46 +238,72 @@ class Shells(Summarized):
         return mask
 
     def skin(self) -> tuple[sp.csr_array, IntArray]:
-        """Return weights [2n, p] of points on both sides of the shell, and the triangles [f, 3] between them.
+        """Return weights [k, p] of points on both sides of the shell, and the triangles [f, 3] between them.
 
-        Of node i these are the points 2i and 2i + 1, means of particles by the weights. With them `Interpolation` makes
-        energies of points, such as those of contact, energies of the shell. The triangles enclose the shell, with walls
-        at its edges and normals to the outside.
-
-        Raises
-        ------
-        InvalidSystem
-            If the shell is folded: the sides of its parts pass through each other there.
+        Points are means of particles by the weights. With them `Interpolation` makes energies of points, such as those
+        of contact, energies of the shell. The triangles enclose the shell, with walls at its edges and normals to the
+        outside. Where it is folded, both sides meet in a mitre. Of node i these are the points 2i and 2i + 1; where
+        more than two elements meet at an edge, or parts at a point only, each part has its own surface, and a node has
+        two points for each.
         """
-        if not self.frames.is_rod.all():
-            raise InvalidSystem(
-                f"Shells: a shell with folds has no skin, and node {np.argmin(self.frames.is_rod)} is on one. "
-                "Round the fold off with elements."
-            )
-        n, rods = len(self.frames), self.frames.nodes[:, :2]
-        arms = self.frames.rest_arms[:, 1]
-        part = 0.5 * self.sides / np.linalg.norm(arms, axis=1)[:, None]
-        weights = np.stack([0.5 - part, 0.5 + part], axis=2)  # [n, side, particle]
-        columns = np.repeat(rods[:, None], 2, axis=1)
-        rows = np.repeat(np.arange(2 * n), 2)
-        shape = (2 * n, len(self.points))
-        matrix = sp.csr_array((weights.ravel(), (rows, columns.ravel())), shape=shape)
-        ends, tops = [], []
-        triangles = []
-        for name, cells in self.cells.items():
-            up = np.einsum("mki,mki->mk", self.directors[name], arms[cells]) > 0.0
-            top, below = 2 * cells + up, 2 * cells + ~up
-            for i in range(1, cells.shape[1] - 1):
-                triangles += [top[:, [0, i, i + 1]], below[:, [0, i + 1, i]]]
-            ends.append(np.stack([cells, np.roll(cells, -1, axis=1)], axis=2).reshape(-1, 2))
-            tops.append(np.stack([top, np.roll(top, -1, axis=1)], axis=2).reshape(-1, 2))
-        edges, upper = np.concatenate(ends), np.concatenate(tops)
-        _, at, counts = np.unique(np.sort(edges, axis=1), axis=0, return_index=True, return_counts=True)
-        free = at[counts == 1]
-        a, b = upper[free].T
-        c, d = (4 * (upper[free] // 2) + 1 - upper[free]).T  # on the other side
-        triangles += [np.stack([c, d, b], axis=1), np.stack([c, b, a], axis=1)]
-        return matrix, np.concatenate(triangles).astype(np.int32)
+        weights, triangles, _ = self._skin
+        return weights, triangles
+
+    def skin_elements(self) -> IntArray:
+        """Return which element each triangle [f] of the skin is of, counted in the order of `cells`."""
+        return self._skin[2]
+
+    @cached_property
+    def _skin(self) -> tuple[sp.csr_array, IntArray, IntArray]:
+        """The weights of points, triangles, and elements of these."""
+        cells, directors = list(self.cells.values()), [self.directors[name] for name in self.cells]
+        nodes, d = np.concatenate([one.ravel() for one in cells]), np.concatenate([d.reshape(-1, 3) for d in directors])
+        corners, ends, alone = _edges(cells)
+        fan, sign = _fans(nodes, corners[~alone], ends[~alone])
+        of_fan = np.zeros(fan.max() + 1, np.int32)
+        of_fan[fan] = nodes
+        weights = np.stack([self._weights_of_side(fan, sign, d, of_fan, side) for side in (-1.0, 1.0)], axis=1)
+        columns = np.repeat(self.frames.nodes[of_fan], 2, axis=0)
+        indptr = np.arange(0, columns.size + 1, 4)
+        matrix = sp.csr_array((weights.ravel(), columns.ravel(), indptr), shape=(len(columns), len(self.points)))
+        matrix.sum_duplicates()
+        up = 2 * fan + (sign > 0.0)  # of each corner, on the side of its element's normal, and on the other one
+        down = 2 * fan + (sign < 0.0)
+        triangles, elements, first, element = [], [], 0, 0
+        for one in cells:
+            at = first + np.arange(one.size).reshape(one.shape)
+            for i in range(1, one.shape[1] - 1):
+                triangles += [up[at[:, [0, i, i + 1]]], down[at[:, [0, i + 1, i]]]]
+                elements += [np.arange(element, element + len(one))] * 2
+            first, element = first + one.size, element + len(one)
+        a, b = corners[alone, 0].T  # of walls, from the first to the second corner around the element
+        triangles += [np.column_stack([down[a], down[b], up[b]]), np.column_stack([down[a], up[b], up[a]])]
+        of_corner = np.repeat(np.arange(element), np.concatenate([np.full(len(one), one.shape[1]) for one in cells]))
+        elements += [of_corner[a]] * 2
+        return matrix, np.concatenate(triangles).astype(np.int32), np.concatenate(elements).astype(np.int32)
+
+    def _weights_of_side(self, fan: IntArray, sign: Array, d: Array, of_fan: IntArray, side: float) -> Array:
+        """Return the weights [k, 4] of particles for the points of fans on one side of the shell, 1 or −1.
+
+        A point is at the same distance from the middle surfaces of all elements around it, p·d = ± h/2.
+        """
+        f, thickness, shift = len(of_fan), self._thickness[of_fan], self._shift[of_fan]
+        matrix, vector = np.zeros((f, 3, 3)), np.zeros((f, 3))
+        offsets = [np.repeat(self._offsets[name], one.shape[1]) for name, one in self.cells.items()]
+        height = sign * np.concatenate(offsets) + 0.5 * side * thickness[fan]
+        up = sign[:, None] * d
+        np.add.at(matrix, fan, up[:, :, None] * up[:, None, :])
+        np.add.at(vector, fan, height[:, None] * up)
+        values, axes = np.linalg.eigh(matrix)
+        inverse = np.where(values > _SHARP * values[:, -1:], 1.0 / np.maximum(values, 1e-300), 0.0)
+        place = np.einsum("fij,fj,fkj,fk->fi", axes, inverse, axes, vector)
+        most = np.zeros(f)
+        np.maximum.at(most, fan, np.abs(height))
+        size = np.linalg.norm(place, axis=1)
+        place *= np.minimum(1.0, _LONGEST * most / np.maximum(size, 1e-300))[:, None]
+        arms = self.frames.rest_arms[of_fan]
+        second = np.linalg.pinv(np.einsum("fai,faj->fij", arms, arms), rcond=1e-10, hermitian=True)
+        return np.asarray(0.25 + np.einsum("fai,fij,fj->fa", arms, second, place - shift), float)
 
     def section_forces(self, q: Array) -> dict[str, Array]:
         """Return N₁₁, N₂₂, N₁₂ in N/m, M₁₁, M₂₂, M₁₂ in N and Q₁, Q₂ in N/m [m, 8] in the middle of elements.
@@ -284,11 +322,12 @@ def shells(
     mesh: Mesh,
     properties: ShellProperties | Mapping[str, ShellProperties],
     *,
-    offset: float = 0.0,
-    direction: ArrayLike = (1.0, 0.0, 0.0),
+    offset: float | Mapping[str, float] = 0.0,
+    direction: ArrayLike | Mapping[str, ArrayLike] = (1.0, 0.0, 0.0),
     directors: ArrayLike | None = None,
     fold: float = 35.0,
     extent: float = 0.0,
+    framed: Nodes = (),
 ) -> Shells:
     """Return the quadrilaterals and triangles of a mesh as shells.
 
@@ -302,12 +341,13 @@ def shells(
         In space, with cells ``quad`` of four or ``triangle`` of three nodes. All of its points must be on some.
     properties : ShellProperties, or mapping of str to ShellProperties
         Of all cells, or of those of groups, in which each must be once.
-    offset : float, default 0
-        How far the middle of the thickness is from the mesh in m, in the direction of normals. Nodes of the shell are
-        in the middle, and so are forces on them and supports.
-    direction : float64 [3], default (1, 0, 0)
+    offset : float, or mapping of str to float, default 0
+        How far the middle of the thickness is from the mesh in m, in the direction of normals; of groups of properties
+        each its own. Nodes of the shell are in the middle, where parts with different ones meet in the mean one by
+        mass, and so are forces on them and supports.
+    direction : float64 [3], or mapping of str to float64 [3], default (1, 0, 0)
         Its projection is axis 1 of elements, from which angles of plies are measured; where it is along the normal,
-        that of (0, 0, 1) or (1, 0, 0), whichever is not.
+        that of (0, 0, 1) or (1, 0, 0), whichever is not. Of groups of properties each may have its own.
     directors : float64 [n, 3], optional
         Directions across the shell at nodes that are on no fold; default: means of normals of elements by angles.
     fold : float, default 35
@@ -316,6 +356,9 @@ def shells(
         The least distance of particles from the middle as a part of √A, with the area A of a node. Less than h/√12 has
         no effect. With 0.3 steps of explicit methods are not limited by the thickness of thin shells, but by waves in
         their plane; rotary inertia is larger then.
+    framed : int [k], default none
+        Nodes that have four particles also where the shell is smooth, as joints need it. They rotate about the
+        director too, to which the shell offers no resistance.
 
     Raises
     ------
@@ -331,19 +374,22 @@ def shells(
         raise InvalidSystem(f"shells: extent must be between 0 and 1, got {extent:g}.")
     if not 0.0 < fold <= _MOST_FOLD:
         raise InvalidSystem(f"shells: fold must be above 0 and at most {_MOST_FOLD:g} degrees, got {fold:g}.")
-    if not np.isfinite(offset):
-        raise InvalidSystem(f"shells: offset must be finite, got {offset:g} m.")
-    along = np.asarray(direction, dtype=float)
-    if along.shape != (3,) or not 0.0 < np.linalg.norm(along) < np.inf:
+    offsets = np.array(_of_groups("offset", offset, properties), dtype=float)
+    if not np.isfinite(offsets).all():
+        raise InvalidSystem(f"shells: offset must be finite, got {offsets[~np.isfinite(offsets)][0]:g} m.")
+    along = [np.asarray(one, dtype=float) for one in _of_groups("direction", direction, properties)]
+    if any(one.shape != (3,) or not 0.0 < np.linalg.norm(one) < np.inf for one in along):
         raise InvalidSystem("shells: direction must have three finite components that are not all zero.")
-    parts = [part for kind in _KINDS for part in _parts(mesh, kind, properties, points, along)]
+    parts = [part for kind in _KINDS for part in _parts(mesh, kind, properties, points, np.array(along), offsets)]
     if not parts:
         raise MeshError("shells: the mesh must have cells 'quad' or 'triangle', got none.")
     alone = np.setdiff1d(np.arange(len(points)), np.concatenate([part.cells.ravel() for part in parts]))
     if len(alone):
         raise MeshError(f"shells: every point must be on a cell 'quad' or 'triangle'; point {alone[0]} is on none.")
     corners = _corner_directors(parts, points, directors, np.cos(np.deg2rad(fold)))
-    nodal = _NodalMasses(parts, corners, len(points), offset, extent)
+    given = distinct_nodes("shells", framed) if np.size(framed) else np.empty(0, np.int32)
+    require_nodes("shells", given, len(points))
+    nodal = _NodalMasses(parts, corners, len(points), extent, given)
     frames, positions, mass = nodal.frames(points)
     named: dict[str, _Part] = {}
     energies: dict[str, QuadraticMeasures] = {}
@@ -354,7 +400,7 @@ def shells(
         for name, some in ((part.kind.name, ~on_fold), (f"{part.kind.name}_fold", on_fold)):
             if some.any():
                 named[name], directors_of[name] = part.of(some), d[some]
-                middles = offset * d[some] - nodal.shift[part.cells[some]]
+                middles = part.offsets[some, None, None] * d[some] - nodal.shift[part.cells[some]]
                 energies[name], recovery[name] = _energy(named[name], frames, positions, d[some], middles)
     return Shells(
         positions,
@@ -366,8 +412,24 @@ def shells(
         {name: part.axes[:, -1] for name, part in named.items()},
         directors_of,
         nodal.sides(),
+        _drills(parts, corners.of_parts, given, nodal, frames, positions),
         recovery,
+        {name: part.offsets for name, part in named.items()},
+        nodal.shift,
+        nodal.thickness,
     )
+
+
+def _of_groups(
+    name: str, given: Any | Mapping[str, Any], properties: ShellProperties | Mapping[str, ShellProperties]
+) -> list[Any]:
+    """Return what each group of properties has of something that may be given by groups: of a mapping its values."""
+    groups = [""] if isinstance(properties, ShellProperties) else [*properties]
+    if not isinstance(given, Mapping):
+        return [given] * len(groups)
+    if isinstance(properties, ShellProperties) or given.keys() != properties.keys():
+        raise InvalidSystem(f"shells: {name} must have the groups of properties, got {', '.join(given) or 'none'}.")
+    return [given[group] for group in groups]
 
 
 @final
@@ -381,6 +443,8 @@ class _Part:
         Axes in rows, and derivatives along the first two (rows) of natural coordinates (columns).
     areas : float64 [m, p]
         Determinants.
+    offsets : float64 [m]
+        How far the middle of the thickness is from the mesh, in m.
     """
 
     kind: _Kind
@@ -388,6 +452,7 @@ class _Part:
     elements: IntArray
     properties: tuple[ShellProperties, ...]
     which: IntArray
+    offsets: Array
     axes: Array
     inverse: Array
     areas: Array
@@ -395,10 +460,10 @@ class _Part:
 
     def of(self, some: NDArray[np.bool_]) -> _Part:
         """Return some of the elements."""
-        integers = {name: getattr(self, name)[some] for name in ("cells", "elements", "which")}
+        of_elements = {name: getattr(self, name)[some] for name in ("cells", "elements", "which", "offsets")}
         return replace(
             self,
-            **integers,
+            **of_elements,
             axes=self.axes[some],
             inverse=self.inverse[some],
             areas=self.areas[some],
@@ -411,9 +476,14 @@ class _Part:
 
 
 def _parts(
-    mesh: Mesh, kind: _Kind, properties: ShellProperties | Mapping[str, ShellProperties], points: Array, along: Array
+    mesh: Mesh,
+    kind: _Kind,
+    properties: ShellProperties | Mapping[str, ShellProperties],
+    points: Array,
+    along: Array,
+    offsets: Array,
 ) -> list[_Part]:
-    """Return the elements of a kind, if there are any."""
+    """Return the elements of a kind, if there are any; directions [g, 3] and offsets [g] are of groups."""
     cells = np.asarray(mesh.cells_of(kind.name))
     if not len(cells):
         return []
@@ -441,15 +511,16 @@ def _parts(
     bad = np.flatnonzero(~(flipped.min(axis=1) > _POSITIVE * areas.mean(axis=1)) | (areas.mean(axis=1) == 0.0))
     if len(bad):
         raise MeshError(f"shells: {kind.name} {bad[0]} is degenerate: its corners have no convex area.")
-    axes = _axes(normals, along)
+    axes = _axes(normals, along[which])
     inverse = np.linalg.inv(np.einsum("mpic,mpjc->mpij", tangents, axes[:, :, :2]))
-    return [_Part(kind, cells, np.arange(len(cells), dtype=np.int32), known, which, axes, inverse, areas, x)]
+    numbers = np.arange(len(cells), dtype=np.int32)
+    return [_Part(kind, cells, numbers, known, which, offsets[which], axes, inverse, areas, x)]
 
 
 def _axes(normals: Array, along: Array) -> Array:
-    """Return axes [m, p, 3, 3] across normals [m, p, 3], the first along a direction in all points of an element."""
+    """Return axes [m, p, 3, 3] across normals [m, p, 3], the first along a direction [m, 3] in all of an element."""
     out = np.empty((*normals.shape, 3))
-    middle, unit = normals[:, -1], along / np.linalg.norm(along)
+    middle, unit = normals[:, -1], along / np.linalg.norm(along, axis=1, keepdims=True)
     steep = np.linalg.norm(np.cross(middle, unit), axis=1) < _PARALLEL
     others = np.where((np.abs(middle[:, 2]) < 0.9)[:, None], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
     given = np.where(steep[:, None], others, unit)[:, None]
@@ -480,8 +551,6 @@ class _Directors:
 
 def _corner_directors(parts: list[_Part], points: Array, given: ArrayLike | None, least: float) -> _Directors:
     """Return directors, by means over elements that meet at edges with less than a fold, whose cosine is given."""
-    from scipy.sparse.csgraph import connected_components  # which takes long to import
-
     cells = [part.cells for part in parts]
     nodes = np.concatenate([one.ravel() for one in cells])
     normals, angles, middle = [], [], []
@@ -495,10 +564,7 @@ def _corner_directors(parts: list[_Part], points: Array, given: ArrayLike | None
     normal, angle, of_element = np.concatenate(normals), np.concatenate(angles), np.concatenate(middle)
     links, signs = _links(cells, of_element, least)
     n = len(nodes)
-    to = np.where(signs > 0, links[:, 1], links[:, 1] + n), np.where(signs > 0, links[:, 1] + n, links[:, 1])
-    rows, columns = np.concatenate([links[:, 0], links[:, 0] + n]), np.concatenate(to)
-    graph = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(2 * n, 2 * n))
-    labels = connected_components(graph, directed=False)[1]
+    labels = _sided(links, signs, n)
     side = np.minimum(labels[:n], labels[n:])
     sign = np.where(labels[:n] == side, 1.0, -1.0)
     _, first, side = np.unique(side, return_index=True, return_inverse=True)
@@ -528,6 +594,60 @@ def _corner_directors(parts: list[_Part], points: Array, given: ArrayLike | None
 
 def _size(vectors: Array) -> Array:
     return np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
+
+
+def _edges(cells: list[IntArray]) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
+    """Return where elements meet, of their edges: corners, their numbers in the same order, and which meet no other.
+
+    Of edges with two elements these are the corners [e, 2, 2] of both elements at the first and at the second end; of
+    others there is a row for each of their elements, with its corners twice.
+    """
+    starts = np.cumsum([0, *(one.size for one in cells)])
+    ends, corners = [], []
+    for start, one in zip(starts, cells, strict=False):
+        at = start + np.arange(one.size).reshape(one.shape)
+        ends.append(np.stack([one, np.roll(one, -1, axis=1)], axis=2).reshape(-1, 2))
+        corners.append(np.stack([at, np.roll(at, -1, axis=1)], axis=2).reshape(-1, 2))
+    edges, at = np.concatenate(ends), np.concatenate(corners)
+    _, which, counts = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True, return_counts=True)
+    order = np.argsort(which, kind="stable")
+    pair = order[counts[which[order]] == 2].reshape(-1, 2)
+    single = np.flatnonzero(counts[which] != 2)
+    same = edges[pair[:, 0], 0] == edges[pair[:, 1], 0]  # both go around in one direction: normals to opposite sides
+    second = np.where(same[:, None], at[pair[:, 1]], at[pair[:, 1]][:, ::-1])
+    met = np.stack([at[pair[:, 0]], second], axis=1)
+    rows = np.concatenate([met, np.repeat(at[single][:, None], 2, axis=1)])
+    signs = np.concatenate([np.where(same, -1, 1), np.ones(len(single), int)])
+    return rows, signs, np.arange(len(rows)) >= len(pair)
+
+
+def _fans(nodes: IntArray, corners: IntArray, signs: IntArray) -> tuple[IntArray, Array]:
+    """Return by corner of which fan of elements around its node it is, in the order of nodes, and on which side ±1.
+
+    Elements are neighbours at edges with two of them, given by their corners [e, 2, 2], with the same side up or not.
+    """
+    n = len(nodes)
+    links, sign = corners.swapaxes(1, 2).reshape(-1, 2), np.repeat(signs, 2)
+    labels = _sided(links, sign, n)
+    side = np.minimum(labels[:n], labels[n:])
+    up = np.where(labels[:n] == side, 1.0, -1.0)
+    _, first, fan = np.unique(side, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int32)
+    rank[np.lexsort((first, nodes[first]))] = np.arange(len(first), dtype=np.int32)
+    return rank[fan].astype(np.int32), up
+
+
+def _sided(links: IntArray, signs: IntArray, n: int) -> IntArray:
+    """Return labels [2n] of what is connected by links [l, 2], of both sides of n things that are linked as signs say.
+
+    The second half are the other sides.
+    """
+    from scipy.sparse.csgraph import connected_components  # which takes long to import
+
+    to = np.where(signs > 0, links[:, 1], links[:, 1] + n), np.where(signs > 0, links[:, 1] + n, links[:, 1])
+    rows, columns = np.concatenate([links[:, 0], links[:, 0] + n]), np.concatenate(to)
+    graph = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(2 * n, 2 * n))
+    return connected_components(graph, directed=False)[1]
 
 
 def _links(cells: list[IntArray], normals: Array, least: float) -> tuple[IntArray, IntArray]:
@@ -566,10 +686,16 @@ class _NodalMasses:
     ----------
     shift : float64 [n, 3]
         From points of the mesh to the centres of mass of nodes, in m.
+    thickness : float64 [n]
+        The mean of elements at a node in m.
+    smooth : bool [n]
+        Which nodes are on no fold.
+    shear : float64 [n]
+        The stiffness of all elements in the plane, N₁₂/2ε₁₂, times the area of a node, in N m.
     """
 
-    def __init__(self, parts: list[_Part], directors: _Directors, n: int, offset: float, extent: float):
-        mass, area, moment, thickness, upward = (np.zeros(n) for _ in range(5))
+    def __init__(self, parts: list[_Part], directors: _Directors, n: int, extent: float, framed: IntArray):
+        mass, area, moment, thickness, upward, middle, shear = (np.zeros(n) for _ in range(7))
         self._d = np.zeros((n, 3))  # of one side, on folds
         self._d[directors.nodes] = directors.of_sides
         self.shift = np.zeros((n, 3))
@@ -577,26 +703,32 @@ class _NodalMasses:
             of_node = np.einsum("mp,p,pk->mk", part.areas, part.kind.weights, part.kind.shapes)
             np.add.at(area, part.cells, of_node)
             np.add.at(mass, part.cells, part.per_element("mass")[:, None] * of_node)
+            np.add.at(shear, part.cells, part.per_element("membrane")[:, 2, 2, None] * of_node)
             np.add.at(moment, part.cells, part.per_element("moment")[:, None] * of_node)
-            np.add.at(upward, part.cells, np.einsum("mki,mki->mk", d, self._d[part.cells]) * of_node)
+            to_side = np.einsum("mki,mki->mk", d, self._d[part.cells])
+            np.add.at(upward, part.cells, to_side * of_node)
+            np.add.at(middle, part.cells, part.offsets[:, None] * to_side * of_node)
             np.add.at(thickness, part.cells, part.per_element("thickness")[:, None] * of_node)
-            height = part.per_element("mass") * (offset + part.per_element("center"))
+            height = part.per_element("mass") * (part.offsets + part.per_element("center"))
             np.add.at(self.shift, part.cells, (height[:, None] * of_node)[:, :, None] * d)
         self.shift /= mass[:, None]
-        self._thickness, self._offset, self._upward = thickness / area, offset, upward / area
-        self._single = np.bincount(directors.nodes, minlength=n) == 1
-        mixed = np.flatnonzero(self._single & (np.abs(self._upward) < 0.999))
-        if offset and len(mixed):
+        self.thickness, self._middle = thickness / area, middle / area
+        self.smooth = np.bincount(directors.nodes, minlength=n) == 1
+        self._single = self.smooth.copy()
+        mixed = np.flatnonzero(self._single & (np.abs(upward / area) < 0.999))
+        if any(part.offsets.any() for part in parts) and len(mixed):
             raise InvalidSystem(
                 f"shells: with an offset normals must be to one side; those of elements at node {mixed[0]} are to both."
                 " Reorder the nodes of cells."
             )
+        self._single[framed] = False
+        self.shear = shear
         self._mass, self._radii = mass, np.maximum(np.sqrt(moment / mass), extent * np.sqrt(area))
 
     def sides(self) -> Array:
         """Return how far both sides of the shell are from centres of nodes, along the directors of sides [n, 2]."""
-        middle = self._upward * self._offset - np.einsum("ni,ni->n", self.shift, self._d)
-        return middle[:, None] + 0.5 * self._thickness[:, None] * np.array([-1.0, 1.0])
+        middle = self._middle - np.einsum("ni,ni->n", self.shift, self._d)
+        return middle[:, None] + 0.5 * self.thickness[:, None] * np.array([-1.0, 1.0])
 
     def frames(self, points: Array) -> tuple[Frames, Array, Array]:
         """Return frames of nodes at points [n, 3], and positions and masses of particles."""
@@ -645,6 +777,51 @@ def _energy(
     for i, terms in enumerate(kind.measures):
         rest[:, i] = sum(c * (vectors[:, r] * vectors[:, s]).sum(axis=1) for r, s, c in terms)
     return QuadraticMeasures(nodes, weights, kind.measures, rest, stiffness, couplings=couplings), recovery
+
+
+def _drills(
+    parts: list[_Part],
+    directors: list[Array],
+    framed: IntArray,
+    nodal: _NodalMasses,
+    frames: Frames,
+    positions: Array,
+) -> tuple[QuadraticMeasures, ...]:
+    """Return what resists rotations of framed nodes about the directors of a smooth shell.
+
+    Of a node a with the edge to b it is ½ k (t·(c_b − c_a)/L)², with t fixed in the frame, across edge and director: k
+    is a small part of the stiffness in shear of the area of a node, shared by its edges.
+    """
+    chosen, edges = {*framed[nodal.smooth[framed]].tolist()}, dict[tuple[int, int], Array]()
+    for part, d in zip(parts, directors, strict=True):
+        for cell, across in zip(part.cells.tolist(), d, strict=True):
+            for k, node in enumerate(cell):
+                if node in chosen:
+                    edges |= {(node, other): across[k] for other in (cell[k - 1], cell[(k + 1) % len(cell)])}
+    centers = frames.centers(positions)
+    counts = Counter(node for node, _ in edges)
+    found = []
+    for n_particles in (2, 4):
+        some = [(a, b) for a, b in edges if bool(frames.is_rod[b]) == (n_particles == 2)]
+        if not some:
+            continue
+        a, b = np.array(some).T
+        edge = centers[b] - centers[a]
+        length = np.linalg.norm(edge, axis=1, keepdims=True)
+        t = np.cross(np.array([edges[pair] for pair in some]), edge)
+        t /= np.linalg.norm(t, axis=1, keepdims=True)
+        arms = frames.rest_arms[a]
+        of_t = np.einsum("mai,mij,mj->ma", arms, np.linalg.inv(np.einsum("mai,maj->mij", arms, arms)), t)
+        weights = np.zeros((len(some), 2, 4 + n_particles))
+        weights[:, 0, :4] = of_t - of_t.mean(axis=1, keepdims=True)
+        weights[:, 1, :4], weights[:, 1, 4:] = -0.25 / length, 1.0 / (n_particles * length)
+        nodes = np.concatenate([frames.nodes[a], frames.nodes[b][:, :n_particles]], axis=1)
+        stiffness = _DRILL * nodal.shear[a] / np.array([counts[node] for node in a.tolist()])
+        x = positions[nodes]
+        p = weights @ (x - x[:, :1])
+        rest = np.einsum("mi,mi->m", p[:, 0], p[:, 1])[:, None]
+        found.append(QuadraticMeasures(nodes, weights, [[(0, 1, 1.0)]], rest, stiffness[:, None]))
+    return tuple(found)
 
 
 def _stiffness(part: _Part) -> tuple[Array, Array]:

@@ -186,3 +186,13 @@ def count_of(typingctx, structure):
         return _INDEX(len(structure.kind.stiff))
 
     return types.int64(structure), code
+
+
+@_loaded
+def nodes_of(typingctx, structure):
+    """Return how many nodes a stencil has: known while a kernel is compiled, so that loops have known lengths."""
+
+    def code(context, builder, signature, args):
+        return _INDEX(structure.kind.nodes)
+
+    return types.int64(structure), code

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.base.fields import FIELDS, Field
+from symplex.base.fields import FIELDS, GONE, Field
 from symplex.errors import RenderError
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.pictures.figures import BAD, COLOURS, tint
@@ -225,7 +225,8 @@ class Scene:
         moved = self._moved(frame)
         plane = None if self._section is None else self._section.plane(moved)
         for name, points in moved.items():
-            self._show_body(plotter, name, points, self._values(frame, name), plane, density, cut)
+            there = self._there(frame, name)
+            self._show_body(plotter, name, points, self._values(frame, name), plane, density, cut, there)
         for k, block in enumerate(self._obstacles):
             _show_obstacle(plotter, f"obstacle {k}", block, plane, density)
         if plane is None and cut is None:
@@ -257,10 +258,24 @@ class Scene:
 
     def _moved(self, frame: Frame) -> dict[str, NDArray[np.float64]]:
         """Return the positions [n_b, 3] of the nodes of each body in m, with displacements enlarged."""
-        return {
+        found = {
             name: self._series.points[block.nodes] + self._view.scale * frame.displacement[block.nodes]
             for name, block in self._bodies.items()
         }
+        for name, points in found.items():
+            if (there := self._there(frame, name)) is not None:
+                # Nodes without elements fly far, and are not drawn.
+                grid = self._grids[name]
+                held = np.zeros(len(points), bool)
+                held[np.unique(grid.extract_cells(there).point_data["vtkOriginalPointIds"])] = True
+                points[~held] = points[held].mean(axis=0)
+        return found
+
+    def _there(self, frame: Frame, block: str) -> NDArray[np.integer] | None:
+        """Return the elements of a block that are not gone; None if all are there, or none."""
+        gone = frame.cell_data.get(GONE, {}).get(block)
+        there = None if gone is None else np.flatnonzero(gone < 0.5)
+        return None if gone is None or there is None or not 0 < len(there) < len(gone) else there
 
     def _show_body(
         self,
@@ -271,9 +286,10 @@ class Scene:
         plane: Plane | None,
         density: float,
         cut: Plane | None,
+        there: NDArray[np.integer] | None,
     ) -> None:
         at_points = self._field[0] == "point"
-        if plane is None and cut is None:
+        if plane is None and cut is None and there is None:
             surface = self._surfaces[name]
             shown, points = surface.mesh.copy(deep=False), points[surface.nodes]
             if values is not None:
@@ -283,6 +299,10 @@ class Scene:
         shown.points = points
         if values is not None:
             (shown.point_data if at_points else shown.cell_data)["shown"] = values * self._scale
+        if there is not None:
+            shown = shown.extract_cells(there)
+            if plane is None and cut is None:
+                shown = shown.extract_surface(pass_pointid=False, pass_cellid=False, algorithm=None)
         if plane is not None:
             shown = shown.slice(normal=plane.normal, origin=plane.origin)
         elif cut is not None:

@@ -38,6 +38,7 @@ from symplex.fem.measures.bars import (
     all_pairs,
 )
 from symplex.fem.measures.constraints import OnCylinder, OnPlane, OnSphere, RigidBars
+from symplex.fem.measures.force_table import ForceTable
 from symplex.fem.measures.penalty import Penalty
 from symplex.fem.measures.short_range import ShortRangeLennardJones
 from symplex.fem.solids.anisotropic import AnisotropicElastic
@@ -557,6 +558,7 @@ CASES = {
     "struts that only push": Case(bars(CompressionOnly(3.0, 1.3)), 1.0, rigid=True),
     "ropes": Case(bars(TensionOnly(3.0, 1.3)), 1.0, rigid=True),
     "springs": Case(bars(EngineeringStrain(3.0, 1.3)), 1.0, rigid=True),
+    "springs by a table": Case(bars(ForceTable([-9.0, -0.2, 0.1, 9.0], [-30.0, -2.0, 1.0, 4.0], 1.3)), 1.0, rigid=True),
     "truss": Case(bars(GreenStrain(3.0, 1.3)), 1.0, rigid=True),
     "charges": Case(bars(InverseDistance(-2.0)), 1.0, rigid=True),
     "inverse square": Case(bars(InverseSquare(2.0)), 1.0, rigid=True),

@@ -23,7 +23,7 @@ AREA, STIFF = 0.1 * 0.06 - 0.092 * 0.052, (0.06 * 0.1**3 - 0.052 * 0.092**3) / 1
 def imported(folder, text, units="mm-t-s"):
     deck = folder / "frame.inp"
     deck.write_text(text)
-    return import_deck(deck, folder / "out", units=units)
+    return import_deck(deck, folder / "out", units=units, overwrite=True)
 
 
 def at_rest(folder, text, units="mm-t-s"):
@@ -111,9 +111,13 @@ def test_hinges_frequencies_and_motions(tmp_path):
         ("MATERIAL=STEEL, SECTION=BOX", "MATERIAL=STEEL, SECTION=BOX, OFFSET1=0.5", "beams with OFFSET1 from the line"),
         (BOX, "", "element 1 has no section"),
         ("ELSET=OUTER, MATERIAL", "ELSET=INNER, MATERIAL", "there is a second section of beams 'INNER'"),
-        ("1, 1, 6", "1, 1, 6\n5, 3, 3, 1.0", "supports that move nodes of beams are not supported"),
-        ("5, 3, 10", "5, 3, 10\n*DLOAD\nINNER, P1, 2.0", "(P1, P2 …) are not supported"),
-        ("*STEP", "*TRANSFORM, NSET=N5\n0, 1, 0, 1, 0, 0\n*NSET, NSET=N5\n5\n*STEP", "*TRANSFORM in a deck of beams"),
+        ("1, 1, 6", "1, 1, 6\n5, 3, 3, 1.0", "node 5 of a beam or shell is moved by a support"),
+        ("5, 3, 10", "5, 3, 10\n*DLOAD\nINNER, P1, 2.0", "loads P1 on beams and shells ('INNER')"),
+        (
+            "*STEP",
+            "*TRANSFORM, NSET=N5\n1, 1, 0, -1, 1, 0\n*NSET, NSET=N5\n5\n*BOUNDARY\n5, 1\n5, 4\n*STEP",
+            "node 5, or a point that moves with it, is held in directions oblique to the axes",
+        ),
         ("0, 0, 1\n", "1, 0, 0\n", "beams: up must not be along a line"),
         ("NAME=STEEL\n*ELASTIC\n210000, 0.3", "NAME=OTHER\n*ELASTIC\n210000, 0.3", "there is no material 'STEEL'"),
     ],
@@ -124,6 +128,16 @@ def test_what_is_refused(tmp_path, old, new, why):
     found = imported(tmp_path, text.replace(old, new, 1))
     assert not found.scenarios
     assert why in " ".join(map(str, found.missed)), found.report()
+
+
+def test_forces_and_supports_are_in_local_directions(tmp_path):
+    """Where axis 1 of a node is along z, 3 along y and 2 along x."""
+    local = "*NSET, NSET=N5\n5\n*TRANSFORM, NSET=N5\n0, 0, 1, 1, 0, 0\n"
+    text = NODES + LINES + BOX + FLAT + STEEL + CLAMP + local
+    u, *_ = at_rest(tmp_path, text + "*BOUNDARY\n5, 3\n" + STATIC.format("5, 1, 10\n5, 3, 3"))
+    plain, *_ = at_rest(tmp_path, text.replace(local, "") + "*BOUNDARY\n5, 2\n" + STATIC.format("5, 3, 10"))
+    assert plain[4, 2] > 1e-4
+    assert_allclose(u, plain, atol=1e-12)
 
 
 def test_beams_with_solids_are_refused(tmp_path):

@@ -195,11 +195,11 @@ def test_instances_as_pre_processors_write_them(tmp_path):
 
 
 def test_a_keyword_before_the_steps_that_is_not_understood_stops_all_steps(tmp_path):
-    text = bar(model="*PLASTIC\n1e8, 0.\n") + PULLED
+    text = bar(model="*CREEP\n1e-10, 5., 0.\n") + PULLED
     imported = import_deck(write(tmp_path, text), tmp_path / "out")
-    line = text.split("\n").index("*PLASTIC") + 1
+    line = text.split("\n").index("*CREEP") + 1
     assert imported.scenarios == {}
-    assert missed(imported) == [f"line {line}: *PLASTIC: it is not supported"]
+    assert missed(imported) == [f"line {line}: *CREEP: it is not supported"]
     assert missed(imported)[0] in (tmp_path / "out" / "import.txt").read_text()
     assert imported.mesh.exists()
 

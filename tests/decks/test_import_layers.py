@@ -42,7 +42,7 @@ def sheet(kind, nu=NU, section="*SOLID SECTION, ELSET=ALL, MATERIAL=STEEL\n0.1",
 
 def displaced(tmp_path, text, number=1):
     """Import a deck and return displacements of its nodes by their numbers; of shells the mean of the outer nodes."""
-    imported = import_deck(write(tmp_path, text), tmp_path / "out", overwrite=True)
+    imported = import_deck(write(tmp_path, text), tmp_path / "out", overwrite=True, shells="solids")
     assert not imported.missed, imported.report()
     problem = sx.Scenario.read(imported.scenarios[number]).build()
     u = problem.state.q - problem.mesh.points
@@ -178,7 +178,7 @@ def test_thickness_by_nodes(tmp_path):
     ],
 )  # fmt: skip
 def test_what_cannot_be_a_layer_is_refused(tmp_path, text, reported):
-    imported = import_deck(write(tmp_path, text + step("*STATIC")), tmp_path / "out")
+    imported = import_deck(write(tmp_path, text + step("*STATIC")), tmp_path / "out", shells="solids")
     assert reported in str(imported.reasons[0])
     assert not imported.scenarios
     assert sx.read_mesh(imported.mesh, require_volume=False).cells.keys() <= {"triangle", "quad", "quad8"}
@@ -195,7 +195,7 @@ def test_what_cannot_be_a_layer_is_refused(tmp_path, text, reported):
 def test_steps_of_shells_that_are_not_known(tmp_path, model, lines, reported):
     text = sheet("S4", section=SHELL) + model + "*BOUNDARY\nLEFT, 1, 6\n" + step("*STATIC", *lines)
     path = write(tmp_path, text)
-    imported = import_deck(path, tmp_path / "out")
+    imported = import_deck(path, tmp_path / "out", shells="solids")
     assert not imported.scenarios
     assert reported in imported.report()
 

@@ -39,6 +39,40 @@ def test_the_tumbling_plate(run_script, tmp_path):
     assert (tmp_path / "tumbling_plate.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
+def test_the_snap_through(run_script, tmp_path):
+    """Both limit loads of both roofs, those of finer meshes, and what is not stable between them."""
+    numbers = run_script("snap_through.py", tmp_path)
+    finer = {"12.7 mm": (2221.3, 507.1), "6.35 mm": (585.1, -384.8)}  # N, of 24 elements a side
+    for name, (upper, lower) in finer.items():
+        assert numbers[f"{name}: upper limit load in N"] == pytest.approx(upper, rel=0.02)
+        assert numbers[f"{name}: lower limit load in N"] == pytest.approx(lower, rel=0.03)
+        assert numbers[f"{name}: equilibria that are not stable"] > 10
+        assert numbers[f"{name}: largest relative change of the distance of two particles of a node"] < 1e-12
+    assert numbers["12.7 mm: largest decrease of the deflection in mm"] == 0.0
+    assert numbers["6.35 mm: largest decrease of the deflection in mm"] > 2.0  # it snaps back
+    assert numbers["12.7 mm: deflection at 0.0877 of 3000 N in mm"] == pytest.approx(0.693, rel=0.01)
+    assert (tmp_path / "snap_through.png").stat().st_size > 10_000
+
+
+@pytest.mark.usefixtures("drawing")
+@pytest.mark.slow
+def test_the_shell_box(tmp_path):
+    """Energy, momentum along the floor, and the impulse of the floor and the weight across it."""
+    scenario, run = EXAMPLES / "shell_box.toml", tmp_path / "run"
+    assert main(["run", str(scenario), "--output", str(run), "--quiet"]) == 0
+    history, floor = read_history(run / "history.csv"), read_probes(run)["floor"]
+    assert np.ptp(history["total"]) < 1e-11 * history["total"].max()
+    for axis in "xy":
+        assert np.ptp(history[f"momentum_{axis}"]) < 1e-13 * abs(history["momentum_z"][0])
+    mass, dt = 2700.0 * 0.002 * 2.0 * (0.12 + 0.08 + 0.06), history["t"][1]
+    change = history["momentum_z"][-1] - history["momentum_z"][0] + 9.81 * mass * history["t"][-1]
+    assert change == pytest.approx(dt * floor["force_z"].sum(), rel=2e-3)  # forces at samples only
+    assert history["momentum_z"][-1] > 0.0  # it has bounced
+    assert (history["box.quad"] + history["box.quad_fold"]).max() > 0.1 * history["total"][0]
+    assert (run / "snapshots.png").stat().st_size > 20_000
+
+
 @pytest.mark.usefixtures("drawing")
 @pytest.mark.slow
 def test_the_right_angle_cantilever(tmp_path):

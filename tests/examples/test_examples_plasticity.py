@@ -1,6 +1,7 @@
 """Taylor's bar against its converged shape."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import symplex as sx
 
 EXAMPLE = "taylor_bar.py"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def test_the_quarter_is_one_of_a_cylinder(load_example):
@@ -33,3 +35,21 @@ def test_the_bar_becomes_as_short_and_as_wide_as_it_should(load_example, tmp_pat
     assert numbers["balance"] < 1e-13
     assert numbers["balance explicit Newmark"] < 3e-3
     assert (tmp_path / "taylor_bar.png").stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_the_elastic_cube_rebounds_and_the_metal_stays_dented(tmp_path):
+    scenario = sx.Scenario.read(EXAMPLES / "oblique_impact_aluminium.toml")
+    sx.simulate(scenario, tmp_path / "out", progress=False, pictures=False)
+    history = sx.read_history(tmp_path / "out" / "history.csv")
+    balance = history["balance"]
+    assert np.abs(balance / balance[0] - 1.0).max() < 1e-12
+    lost = -history["work_metal"][-1] / (0.5 * history["kinetic"][0])  # of the energy of one of two cubes
+    assert lost == pytest.approx(0.57, abs=0.02)
+    series = sx.read_series(tmp_path / "out" / "motion.vtkhdf")
+    frame = series.frame(len(series.times) - 1)
+    assert 1.3 < frame.cell_data["plastic_strain"]["metal"].max() < 2.2
+    T = frame.cell_data["temperature"]["metal"]
+    assert 293.0 < T.min() < 300.0
+    assert 400.0 < T.max() < 925.0
+    assert not frame.cell_data["plastic_strain"]["elastic"].any()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 from symplex.time.stages import Stages
 
@@ -46,3 +47,20 @@ def test_starts_and_stages(run_script, tmp_path):
     assert plate["largest deformation since / mm"] < 6.0 * plate["disturbed by / mm"]
     assert plate["energy change"] < 1e-12
     assert (tmp_path / "starts_and_stages.png").stat().st_size > 10_000
+
+
+def test_the_grip_opens_at_its_force_and_the_wave_comes_back(pytestconfig, tmp_path):
+    """A static stage to 40 kN, then the release wave: extension, energy and speeds of the theory of bars."""
+    text = (pytestconfig.rootpath / "examples" / "torn_bar.toml").read_text().replace("[100, 1, 1]", "[40, 1, 1]")
+    scenario = Scenario.parse(text.replace("dt = 1e-6", "dt = 4e-6").replace("samples = 600", "samples = 60"))
+    summary = simulate(scenario, tmp_path / "torn", progress=False, pictures=False)
+    t = {event["name"]: event["t"] for event in summary["events"]}
+    section, force, E, rho = 4e-4, 40e3, 210e9, 7850.0
+    assert t["torn"] == pytest.approx(force / (E * section) / 1e-3, rel=1e-9)
+    assert summary["stopped_by"] == "back"
+    assert summary["t_end"] == t["back"]
+    travels = (rho / E) ** 0.5
+    assert t["arrived"] - t["torn"] == pytest.approx(travels, rel=0.02)
+    assert t["back"] - t["torn"] == pytest.approx(2.0 * travels, rel=0.03)
+    assert summary["energy_end"] == pytest.approx(force**2 / (2.0 * E * section), rel=1e-7)
+    assert summary["drift"]["balance"] < 1e-9

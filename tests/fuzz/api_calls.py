@@ -27,11 +27,17 @@ BRICK = sx.Solid(
     None,
     "mean-dilatation",
 )
+YIELDING = sx.System(
+    MASS,
+    {},
+    inelastic={"bars": sx.InelasticBars(PAIRS, sx.structures.YieldingBar(10.0, 0.1, 1.0, sx.Hardening(0.1)))},
+)
 WALL = sx.HalfSpace((0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
 ROD = sx.measures.RigidBars.between(POINTS, [[0, 1]])
 RISE = sx.actions.TimeFunction.steady(0.1)
 MESH = sx.Mesh(POINTS, {"tetra": CELLS})
 LINE = sx.Mesh(POINTS[:3], {"line": np.array([[0, 1], [0, 2]], np.int32)})
+OF_BEAM = sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0])
 TWO = sx.Mesh(np.vstack([POINTS, POINTS + np.array([1.05, 0.0, 0.0])]), {"tetra": np.vstack([CELLS, CELLS + 4])})
 SURFACE = sx.contact.Surface.of(TWO)
 TOUCHING = sx.contact.BodyContact(SURFACE, 10.0, distance=0.1)
@@ -72,6 +78,21 @@ samples = 1
 [output]
 pictures = false
 """
+PRESSED = (
+    SCENARIO
+    + """
+[[support]]
+body = "cube"
+group = "z_min"
+[[load]]
+kind = "nodal"
+name = "push"
+body = "cube"
+group = "z_max"
+force = [0, 0, -1]
+"""
+)
+COLUMN = np.array([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 0.0, 0.0]])
 FITTED = (
     SCENARIO
     + """
@@ -95,6 +116,15 @@ at = [{ name = "top", body = "cube", group = "z_max" }]
 """
 )
 PLANAR = np.array([[1.0, 0.0], [-1.0, 0.2]])
+
+
+def pressed_column() -> sx.System:
+    """Return two rods in a line, held across by a spring at their joint, with a force along them at the end."""
+    rods = sx.Bars([[0, 1], [1, 2]], sx.measures.EngineeringStrain(1e3, 0.5))
+    aside = sx.measures.Anchors([1], [0.5, 1.0, 0.0], sx.measures.EngineeringStrain(10.0, 1.0))
+    push = sx.actions.NodalForce([2], [-1.0, 0.0, 0.0])
+    fixed = np.array([[True, True, True], [False, False, True], [False, True, True]])
+    return sx.System(np.ones(3), {"rods": rods, "aside": aside, "push": push}, fixed=fixed)
 
 
 def system(energies: Any = None, **keys: Any) -> sx.System:
@@ -217,6 +247,14 @@ def relax(part: Any) -> None:
     """Take an inelastic part into a system, and look at its forces and its energy where it has been strained."""
     strained = system(inelastic={"part": part})
     state = strained.state(1.01 * POINTS, V, internal={"part": part.unstrained()})
+    finite(state.a)
+    finite(list(strained.energies_of(state).values()))
+
+
+def strain(part: Any) -> None:
+    """Take an inelastic part into the usual system, and look at its forces and energy where it is strained."""
+    strained = system(inelastic={"part": part})
+    state = strained.state(1.01 * POINTS, V)
     finite(state.a)
     finite(list(strained.energies_of(state).values()))
 
@@ -487,6 +525,12 @@ def calls() -> dict[str, Call]:
             slip=0.1,
             coordinate="angle",
         ),
+        "ViscousMeasures": _call(
+            sx.structures.ViscousMeasures,
+            lambda made: finite(made(0.0, np.eye(2, 3), np.ones((2, 3)))),
+            energy=sx.structures.QuadraticMeasures([[0, 1]], [[[-1.0, 1.0]]], [[(0, 0, 0.5)]], [[0.5]], [[2.0]]),
+            viscosity=[[[0.1]]],
+        ),
         "Moment": _call(sx.structures.Moment, apply, particles=CELLS, mass=MASS, moment=[1.0, 2.0, 3.0], history=1.0),
         "Section": _call(sx.structures.Section, ignore, area=0.1, I1=1e-3, I2=2e-3, J=1e-3, k1=0.8, k2=0.9),
         "Section.rectangle": _call(sx.structures.Section.rectangle, ignore, height=0.1, width=0.2),
@@ -624,16 +668,34 @@ def calls() -> dict[str, Call]:
             sx.outputs.RotationProbe,
             ignore,
             name="p",
-            frames=sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0]).frames,
+            frames=OF_BEAM.frames,
             components=["x", "norm"],
             reduce=["max"],
             labels=None,
+        ),
+        "ShellProbe": _call(
+            sx.outputs.ShellProbe,
+            ignore,
+            name="p",
+            shells=sx.structures.shells(
+                sx.Mesh(
+                    np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]),
+                    {"quad": np.arange(4, dtype=np.int32)[None]},
+                ),
+                sx.structures.ShellProperties.uniform(0.1, RUBBER),
+            ),
+            quantities=["bending_moments", "transverse_force_1"],
+            elements=[0],
+            first=0,
+            components=["11", "norm"],
+            reduce=["max"],
+            labels=["a"],
         ),
         "BeamProbe": _call(
             sx.outputs.BeamProbe,
             ignore,
             name="p",
-            beams=sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0]),
+            beams=OF_BEAM,
             quantities=["axial_force", "torque"],
             members=[0],
             first=0,
@@ -678,9 +740,80 @@ def calls() -> dict[str, Call]:
         "ViscousStress": _call(sx.ViscousStress, apply, solid=ELASTIC, viscosity=0.1, bulk=0.2),
         "ViscousStress.proportional": _call(sx.ViscousStress.proportional, apply, solid=ELASTIC, time=0.01),
         "Plastic": _call(sx.Plastic, flow, solid=BRICK, hardening=sx.Hardening(0.01)),
+        "Eroding": _call(sx.solids.Eroding, flow, part=sx.Plastic(BRICK, sx.Hardening(0.01)), failure_strain=0.5),
+        "ExposedSurface": _call(
+            sx.contact.ExposedSurface,
+            lambda made: finite(made.surface().vertex_areas),
+            points=BRICK.points,
+            bodies={"brick": {"brick": sx.solids.Eroding(sx.Plastic(BRICK, sx.Hardening(0.01)), 0.5)}},
+        ),
+        "InelasticBars": _call(
+            sx.InelasticBars,
+            strain,
+            pairs=PAIRS,
+            law=sx.structures.YieldingBar(10.0, 0.1, 1.0, sx.Hardening(0.1)),
+            dim=3,
+        ),
+        "YieldingBar": _call(
+            sx.structures.YieldingBar,
+            lambda law: strain(sx.InelasticBars(PAIRS, law)),
+            young=10.0,
+            section=0.1,
+            length=1.0,
+            hardening=sx.Hardening(0.1).with_back_stress(1.0),
+        ),
+        "TractionSeparation": _call(
+            sx.measures.TractionSeparation,
+            lambda law: finite(law.secant(np.array([0.0, 0.1, 2.0]))),
+            strength=2.0,
+            fracture_energy=1.0,
+            stiffness=40.0,
+            shape="bilinear",
+        ),
+        "BreakingBar": _call(
+            sx.measures.BreakingBar,
+            lambda law: strain(sx.InelasticBars(PAIRS, law)),
+            law=sx.measures.TractionSeparation(2.0, 1.0),
+            length=1.0,
+        ),
+        "CohesiveFaces": _call(
+            sx.structures.CohesiveFaces,
+            strain,
+            faces=[[0, 1, 2]],
+            opposite=[[0, 1, 3]],
+            points=POINTS,
+            law=sx.measures.TractionSeparation(2.0, 1.0),
+            shear_ratio=0.9,
+        ),
+        "InelasticProbe": _call(
+            sx.outputs.InelasticProbe,
+            lambda made: look(made, YIELDING),
+            name="p",
+            system=YIELDING,
+            part="bars",
+            quantities=["plastic_strain"],
+            stencils=[0, 2],
+            reduce=["max"],
+        ),
+        "check_inelastic": _call(
+            sx.testing.check_inelastic, part=YIELDING.inelastic["bars"], q0=POINTS, q1=1.3 * POINTS, duration=1.0
+        ),
         "Hardening": _call(
             sx.Hardening, harden, yield_stress=1.0, modulus=0.1, saturation_stress=2.0, saturation_rate=3.0
         ),
+        **{
+            f"Hardening.{name}": _call(method, harden, **values)
+            for name, method, values in (
+                ("with_rate", sx.Hardening(1.0).with_rate, {"reference": 1.0, "factor": 0.02}),
+                ("with_back_stress", sx.Hardening(1.0).with_back_stress, {"modulus": 2.0, "recovery": 3.0}),
+                ("with_heating", sx.Hardening(1.0).with_heating, {"heat_capacity": 400.0, "fraction": 0.9}),
+                (
+                    "with_softening",
+                    sx.Hardening(1.0).with_heating(400.0).with_softening,
+                    {"melting": 1300.0, "exponent": 1.1},
+                ),
+            )
+        },
         "Hardening.table": _call(sx.Hardening.table, harden, strains=[0.0, 0.1], stresses=[1.0, 1.5]),
         "Viscoelastic": _call(sx.Viscoelastic, relax, solid=ELASTIC, moduli=[10.0, 5.0], times=[0.1, 1.0]),
         "Viscoelastic.prony": _call(sx.Viscoelastic.prony, relax, solid=ELASTIC, ratios=[0.3, 0.2], times=[0.1, 1.0]),
@@ -694,6 +827,13 @@ def calls() -> dict[str, Call]:
         "CompressionOnly": _call(sx.measures.CompressionOnly, stretch, stiffness=10.0, length=1.2),
         "Cylinder": _call(
             sx.contact.Cylinder, press, point=(0.0, 0.0, -3.0), axis=(1.0, 0.0, 0.0), radius=1.0, inside=False
+        ),
+        "ForceTable": _call(
+            sx.measures.ForceTable,
+            stretch,
+            elongations=[-1.0, 0.0, 2.0],
+            forces=[-5.0, 0.0, 1.0],
+            length=1.2,
         ),
         "TensionOnly": _call(sx.measures.TensionOnly, stretch, stiffness=10.0, length=1.2),
         "EngineeringStrain": _call(sx.measures.EngineeringStrain, stretch, stiffness=10.0, length=1.2),
@@ -979,6 +1119,29 @@ def calls() -> dict[str, Call]:
             angular_velocity=(0.0, 0.0, 1.0),
             point=(0.0, 0.1, 0.0),
         ),
+        "linear_buckling": _call(
+            sx.modes.linear_buckling,
+            lambda made: finite(made.factors),
+            system=pressed_column(),
+            state=pressed_column().state(COLUMN),
+            loads=["push"],
+            n=1,
+        ),
+        "find_buckling": _call(
+            sx.runs.find_buckling,
+            lambda made: finite(made.buckling.factors),
+            scenario=sx.Scenario.parse(PRESSED),
+            number=2,
+            loads=["push"],
+        ),
+        "save_buckling": _call(
+            sx.runs.save_buckling,
+            found=sx.runs.find_buckling(sx.Scenario.parse(PRESSED), 1),
+            output="buckling",
+            overwrite=True,
+            pictures=False,
+            say=ignore,
+        ),
         "find_modes": _call(
             sx.runs.find_modes,
             lambda made: finite(made.natural.frequencies),
@@ -1103,7 +1266,21 @@ def calls() -> dict[str, Call]:
         "Stage": _call(
             sx.time.Stage, system=system(), integrator=sx.Midpoint(1e-3), end=1.0, name="first", interval=0.1
         ),
-        "Stages": _call(sx.time.Stages, stages=[sx.time.Stage(system(), sx.Midpoint(1e-3), 1.0)]),
+        "Stages": _call(
+            sx.time.Stages,
+            stages=[sx.time.Stage(system(), sx.Midpoint(1e-3), 1.0)],
+            events=[sx.time.Event("late", "time", above=0.5)],
+        ),
+        "Event": _call(
+            sx.time.Event,
+            name="fast",
+            value=lambda motion, state: float(state.v.max()),
+            above=1.0,
+            below=None,
+            then="record",
+            after=["late"],
+            every=2,
+        ),
         "save_mesh": _call(sx.save_mesh, mesh=MESH, path="saved.vtu"),
         "plot_history": _call(
             sx.plot_history,

@@ -78,6 +78,7 @@ def make(folder: Path, toml: Callable[[Any], str], sample: Callable[[tuple[str, 
     for name in ("summary.json", "conservation.json"):  # as after a kill
         (folder / "interrupted" / name).unlink()
     _main("modes", good, "--output", folder / "modes", "--no-pictures", "--number", "3")
+    _main("buckling", good, "--output", folder / "buckling", "--no-pictures")
     _main("response", good, "--output", folder / "response", "--no-pictures")
     quiet = ("--quiet", "--workers", "1")
     _main("sweep", good, "--over", "integrator.dt=2.5e-4,5e-4", "--output", folder / "sweep", *quiet)
@@ -93,7 +94,18 @@ def make(folder: Path, toml: Callable[[Any], str], sample: Callable[[tuple[str, 
 
 
 _OTHERS = (
-    *("failed", "interrupted", "modes", "response", "sweep", "convergence", "comparison", "imported", "deck.inp"),
+    *(
+        "failed",
+        "interrupted",
+        "modes",
+        "buckling",
+        "response",
+        "sweep",
+        "convergence",
+        "comparison",
+        "imported",
+        "deck.inp",
+    ),
     *("mesh.msh", "empty", "foreign", "nothing"),
 )
 _IN_PLACE = ("--output", "{}", "--quiet")
@@ -115,6 +127,7 @@ CALLS: Mapping[str, list[tuple[str, ...]]] = {
     "compare": [("{}", "{}"), ("{run}", "{}"), ("{}", "{run}", "--tolerance", "1")],
     "check": [("{}",)],
     "modes": [("{}", "--output", "{out}", "--number", "2"), ("{good}", "--output", "{}", "--no-pictures")],
+    "buckling": [("{}", "--output", "{out}", "--number", "2"), ("{good}", "--output", "{}", "--no-pictures")],
     "fit": [("{}", "--output", "{out}", "--quiet", "--no-pictures")],
     "sensitivity": [
         ("{}", "--by", "body.1.material.young", "--output", "{out}", "--quiet", "--no-pictures"),

@@ -131,9 +131,27 @@ def samples() -> dict[tuple[str, str], Data]:
         ("point_mass", "on a body"): cube
         | {"point_mass": [{"name": "tip", "body": "cube", "at": [0, 0, 0], "mass": 1}]},
         ("spring", "anchored"): cube | {"spring": [rope]},
+        ("spring", "by a table"): cube
+        | {
+            "spring": [
+                {"name": "snubber", "body": "cube", "at": [0, 0, 0.1], "to": [0, 0, 1]}
+                | {"elongations": [-0.01, 0.0, 0.02], "forces": [-1, 0, 0.1]}
+            ]
+        },
         ("spring", "between"): cube
         | {"point_mass": [BALL]}
         | {"spring": [{"name": "cord", "body": "ball", "to_body": "cube", "to_at": [0, 0, 0.1], "stiffness": 10}]},
+        ("truss", "yields"): {"truss": [MAST | {"material": MAST["material"] | {"yield_stress": 1e3}}]},
+        ("spring", "breaks"): cube
+        | {"point_mass": [BALL]}
+        | {
+            "spring": [
+                {"name": "cord", "body": "ball", "to_body": "cube", "to_at": [0, 0, 0.1], "stiffness": 10}
+                | {"strength": 1, "fracture_energy": 0.1}
+            ]
+        },
+        ("cohesive", ""): upper
+        | {"cohesive": [{"name": "bond", "body": "upper", "to": "cube", "strength": 1e3, "fracture_energy": 0.1}]},
         ("tie", "nodes"): upper | {"tie": [glue | {"kind": "nodes"}]},
         ("tie", "surface"): upper | {"tie": [glue | {"kind": "surface"}]},
         ("constraint", ""): cube | {"constraint": [{"name": "flat", "equations": [terms]}]},
@@ -207,6 +225,16 @@ def samples() -> dict[tuple[str, str], Data]:
         },
         ("stage", ""): {"stage": stages},
         ("stage", "static"): held | {"stage": [stage | {"integrator": {"kind": "static", "dt": DT}}, *stages]},
+        ("support", "symmetry"): cube | {"support": [{"body": "cube", "symmetry": "x=0.0"}]},
+        ("when", ""): held
+        | {"probe": [{"name": "base", "support": "all"}], "gravity": {"acceleration": [0, 0, -9.81], "from": "pulled"}}
+        | {
+            "when": [
+                {"name": "pulled", "probe": "base", "column": "reaction_z", "above": 1e-6},
+                {"name": "late", "time": 0.3 * DT, "after": ["pulled"]},
+            ]
+        },
+        ("when", "stop"): cube | {"when": [{"name": "early", "time": 1.5 * DT, "stop": True}]},
         ("probe", "body"): cube
         | {"probe": [{"name": "seen", "body": "cube", "group": "z_max", "quantities": ["velocity", "stress"]}]},
         ("probe", "support"): held | {"probe": [{"name": "base", "support": "all", "frame_on": "onset"}]},

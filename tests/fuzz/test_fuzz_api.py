@@ -32,7 +32,8 @@ NOT_CALLED = {
     *("BodyState", "ContactLaw", "Recorder", "RelativeEquilibrium", "RelativePath", "RelaxedState", "SphereState"),
     *("EquilibriumPath", "StaticEquilibrium"),
     *("Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
-    *("Imported", "Modes", "ComplexModes", "FrequencyResponse", "ModesFound", "ResponseFound", "Study"),
+    *("LengthLaw", "RateIndependent", "Imported", "Modes", "ComplexModes", "FrequencyResponse", "Buckling"),
+    *("BucklingFound", "ModesFound", "ResponseFound", "Study"),
     *("RunTangent", "RunGradient", "EquilibriumTangent", "FrequencyTangent", "FitFound", "Sensitivity"),
     *("Observation", "Probe", "write_page", "Beams", "Shells", "JointReaction", "Reporter", "Sample"),
     "Ranks",  # of processes that mpiexec starts

@@ -247,6 +247,21 @@ def cases_of_starts_and_stages(dt: float) -> Iterator[Data]:
     stages = {"stage": [press, {"duration": 0.005, "frames": 1, "integrator": newmark}], "run": {"checkpoint": 5}}
     cube = {"name": "cube", "mesh": BOX, "material": SOFT}
     yield stages | {"body": [cube], "support": [STILL], "load": [pull | {"until": 0.012}]}
+    slow_one = {"name": "slow", "energy": "kinetic", "below": 1e-3, "after": ["soon"], "every": 2, "stop": True}
+    soon = {"name": "soon", "time": 0.004, "stop": False}
+    seen = {"name": "base", "support": "all"}
+    first = {"name": "pulled", "probe": "base", "column": "reaction_z", "above": 0.1}
+    yield case(
+        newmark,
+        support=[STILL | {"until": "pulled"}],
+        load=[PULL | {"from": "soon"}],
+        probe=[seen],
+        when=[soon, first, slow_one],
+    )
+    later = stages["stage"][1] | {"name": "later"}
+    yield case(newmark, support=[{"body": "cube", "symmetry": "z"}, {"body": "cube", "symmetry": "x=0"}])
+    jump = soon | {"stage": "later"}
+    yield stages | {"stage": [press, later], "body": [cube], "support": [STILL], "when": [jump]}
 
 
 def cases_of_small_motions(dt: float) -> Iterator[Data]:
@@ -358,7 +373,9 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     side = {"name": "side", "body": "mast", "at": [0.1, 0.1, 0.3], "to": [1, 0, 0.3], "stiffness": 10}
     gust = {"body": "mast", "group": "z_max", "velocity": [0.1, 0, 0], "angular_velocity": [0, 0, 1]}
     gust |= {"gradient": [[0, 0, 1], [0, 0, 0], [0, 0, 0]], "point": [0, 0, 0.1]}
-    bars = {"truss": [mast], "tie": [foot], "point_mass": [load, tip, ball], "spring": [rope, hook, legs, side]}
+    snub = {key: value for key, value in hook.items() if key not in ("stiffness", "law")} | {"name": "snub"}
+    snub |= {"elongations": [-0.1, 0.2], "forces": [-1.0, 3.0]}
+    bars = {"truss": [mast], "tie": [foot], "point_mass": [load, tip, ball], "spring": [rope, hook, legs, side, snub]}
     yield case({"kind": "newmark"}, support=[STILL], velocity=[gust], gravity=GRAVITY, **bars)
     ring = {"name": "ring", "mesh": {"ring": 0.2, "bars": 5}, "stiffness": 10, "member_mass": 0.1}
     ring |= {"velocity": [0, 0, 1], "angular_velocity": [0, 0, 2]}
@@ -387,6 +404,17 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     upper = glued["body"][0] | {"name": "upper", "translate": [0, 0, 0.1], "mesh": BOX | {"cells": [2, 2, 1]}}
     glued["body"].append(upper)
     yield glued
+    bond = {"name": "bond", "body": "upper", "group": "z_min", "to": "cube", "to_group": "z_max", "strength": 1e3}
+    bond |= {"fracture_energy": 1.0, "stiffness": 1e6, "law": "bilinear", "shear_ratio": 0.8, "tolerance": 1e-6}
+    bonded = case({"kind": "energy-momentum", "dt": 5e-4}, cohesive=[bond])
+    bonded["body"].append(bonded["body"][0] | {"name": "upper", "translate": [0, 0, 0.1]})
+    yield bonded
+    yields = steel | {"yield_stress": 1e3, "hardening": 1e4, "back_modulus": 1e4}
+    brace = given | {"name": "brace", "material": yields}
+    net = ring | {"name": "net", "strength": 1.0, "fracture_energy": 1e-2}
+    cord = {"name": "cord", "body": "brace", "at": [0, 1, 0], "to_body": "brace", "to_at": [0, 0, 0], "stiffness": 10}
+    cord |= {"strength": 1.0, "fracture_energy": 1.0}
+    yield bare | {"truss": [brace, net], "spring": [cord], "integrator": {"kind": "midpoint", "dt": 1e-3}}
     first = {"body": "cube", "group": "z_max", "component": "x", "factor": 0.5}
     terms = [first, {"body": "cube", "at": [0, 0, 0], "component": "y", "factor": -1}]
     flat = {"name": "flat", "equations": [terms, [first]], "values": [0.0, 1e-3], "stiffness": 1e4}
@@ -438,6 +466,8 @@ def shells(bare: Data) -> Iterator[Data]:
     wing |= {"velocity": [0.1, 0, 0], "angular_velocity": [0, 0, 1]}
     plate = {"name": "plate", "mesh": {"plate": [1, 0.5], "cells": [2, 2]}, "thickness": 0.02, "material": soft}
     read = {"name": "read", "mesh": "faces.msh", "group": "main", "thickness": 0.02, "material": soft}
+    parted = {**read, "parts": [{"group": "main", "thickness": 0.03, "offset": 0.01, "material": soft}]}
+    layered = {**read, "parts": [{"group": "main", "direction": [0, 1, 0], "layers": layers}]}
     clamp, line = {"body": "plate", "group": "x_min"}, {"body": "plate", "group": "x_max", "components": "z"}
     twist = {"name": "twist", "kind": "nodal", "body": "plate", "group": "x_max", "moment": [0, 0.1, 0]}
     turn = {"name": "turn", "body": "plate", "nodes": [2], "quantities": ["rotation"], "components": ["norm"]}
@@ -446,6 +476,30 @@ def shells(bare: Data) -> Iterator[Data]:
     yield bare | {"shell": [plate], "support": [clamp], "integrator": {"kind": "rattle", "dt": 1e-5}}
     yield bare | {"shell": [plate]} | acting | {"integrator": {"kind": "static", "dt": 1e-3}}
     yield bare | {"shell": [read], "integrator": {"kind": "midpoint", "dt": 1e-3}}
+    can = {"name": "can", "mesh": {"box": [0.2, 0.2, 0.1], "cells": [1, 2, 1]}, "thickness": 0.01, "material": soft}
+    inside = {
+        "name": "inside",
+        "kind": "pressure",
+        "body": "can",
+        "pressure": 10.0,
+        "side": "bottom",
+        "follower": False,
+    }
+    wind = {
+        "name": "wind",
+        "kind": "pressure",
+        "body": "wing",
+        "pressure": 5.0,
+        "history": {"kind": "ramp", "duration": 1},
+    }
+    shear = {"name": "shear", "kind": "traction", "body": "wing", "traction": [1.0, 0, 0]}
+    floor = {"name": "floor", "kind": "half-space", "point": [0, 0, -0.2], "normal": [0, 0, 1], "stiffness": 1e3}
+    section = {"name": "section", "body": "wing", "points": [[0.5, 0.2, 0.1]], "quantities": ["bending_moments"]}
+    touching = {"shell": [can | {"translate": [0.3, 0.3, 0.2]}, wing], "contact": [{"speed": 1.0}], "obstacle": [floor]}
+    pressed = {"load": [inside, wind, shear], "damping": [{"alpha": 0.1, "beta": 1e-4}], "probe": [section]}
+    yield bare | touching | pressed | {"integrator": {"kind": "energy-momentum", "dt": 1e-4}}
+    yield bare | {"shell": [parted], "integrator": {"kind": "midpoint", "dt": 1e-3}}
+    yield bare | {"shell": [layered], "integrator": {"kind": "midpoint", "dt": 1e-3}}
 
 
 def joints(bare: Data) -> Iterator[Data]:

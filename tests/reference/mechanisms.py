@@ -33,10 +33,10 @@ class Bodies:
     def frames(self):
         return Frames(np.arange(4 * len(self._points)).reshape(-1, 4), self.points)
 
-    def joint(self, kind, first, second, at, *axes):
+    def joint(self, kind, first, second, at, *axes, **given):
         """Return a joint between bodies of these numbers; None for the second: the ground."""
         nodes = self.frames.nodes
-        return Joint(kind, (nodes[first], None if second is None else nodes[second]), self.points, at, *axes)
+        return Joint(kind, (nodes[first], None if second is None else nodes[second]), self.points, at, *axes, **given)
 
     def system(self, joints, energies=None, **others):
         return sx.System(self.mass, energies or {}, frames=self.frames, joints=joints, **others)

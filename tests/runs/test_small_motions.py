@@ -304,7 +304,9 @@ def test_reactions_balance_what_swings(change):
     made = scenario(BEAM, text, BASE, RUN).with_values(change)
     found = find_response(made)
     about, tables, omega = found.about, made.tables, 2.0 * np.pi * found.frequencies
-    excited = excitation(tables.response, tables.load, tables.support, about.problem.mesh, about.state.q)
+    excited = excitation(
+        tables.response, tables.load, tables.support, about.problem.mesh, about.state, about.system.loads
+    )
     options = {"loss_factor": tables.response.loss_factor, "modes": found.modes, "forces": excited.forces}
     options |= {"base": excited.base} if excited.base.any() else {}
     u = sx.modes.frequency_response(about.system, about.state, found.frequencies, **options).displacements
@@ -438,3 +440,74 @@ def test_mistakes_in_rotating_frames():
         scenario(BEAM, frame, '[integrator]\nkind = "force-stepping"\ngrid = 1e-4\n[run]\nduration = 0.01\n')
     with pytest.raises(ScenarioError, match="the name 'coriolis' is reserved"):
         scenario(BEAM.replace('"beam"', '"coriolis"'), frame, RUN)
+
+
+HINGED = """
+[[beam]]
+name = "strip"
+mesh = { line = 1.0, bars = 8 }
+up = [0, 0, 1]
+section = { kind = "rectangle", height = 0.01, width = 0.05 }
+material = { young = 7e10, poisson = 0.3, density = 2700 }
+
+[[joint]]
+name = "hinge"
+kind = "revolute"
+bodies = ["strip"]
+at = [0, 0, 0]
+axis = [0, 1, 0]
+spring = { stiffness = 50 }
+damping = 0.05
+
+[[load]]
+name = "push"
+kind = "nodal"
+body = "strip"
+group = "x_max"
+force = [0, 0, 4.0]
+history = { kind = "ramp", duration = 1.0 }
+
+[[probe]]
+name = "last"
+body = "strip"
+members = [7]
+quantities = ["bending_moment_2", "shear_force_1"]
+
+[[probe]]
+name = "tip"
+body = "strip"
+group = "x_max"
+quantities = ["rotation"]
+
+[response]
+frequencies = [0.0, 1.0]
+at = ["last", "tip", { name = "end", body = "strip", at = [1, 0, 0] }]
+"""
+
+
+@pytest.mark.parametrize("load", ["force", "moment"])
+def test_the_response_of_a_beam_on_a_hinge(load):
+    """At rest as a cantilever on a spring; near its first frequency larger, by what the damper leaves, and late."""
+    text = HINGED if load == "force" else HINGED.replace("force = [0, 0, 4.0]", "moment = [0, -4.0, 0]")
+    made = scenario(text, RUN)
+    found = find_response(made)
+    stiffness, bending = 50.0, 7e10 * 0.05 * 0.01**3 / 12.0
+    shear = 5.0 / 6.0 * 7e10 / 2.6 * 0.05 * 0.01
+    if load == "force":
+        deflection, rotation = 4.0 / stiffness + 4.0 / 3.0 / bending + 4.0 / shear, 4.0 / stiffness + 2.0 / bending
+        moment, force = 0.25, 4.0
+    else:
+        deflection, rotation = 4.0 / stiffness + 2.0 / bending, 4.0 / stiffness + 4.0 / bending
+        moment, force = 4.0, 0.0
+    end, tip, last = found.places["end"], found.probes["tip"], found.probes["last"]
+    numbers = {column.name: values for column, values in (tip | last).items()}
+    np.testing.assert_allclose(end[0], [0.0, 0.0, deflection], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(numbers["rotation_y_mean"][0], -rotation, rtol=1e-6)
+    np.testing.assert_allclose(abs(numbers["bending_moment_2"][0]), moment, rtol=1e-4)  # of differences
+    np.testing.assert_allclose(abs(numbers["shear_force_1"][0]), force, rtol=1e-4, atol=1e-3)
+    first = find_modes(made, 1, damped=True)
+    assert first.kinds == ["vibration"]
+    assert 0.0 < first.rows()[0]["damping_ratio"] < 0.01
+    near = find_response(made.with_values({"response.frequencies": [first.rows()[0]["frequency"]]}))
+    assert np.abs(near.places["end"]).max() > 50.0 * deflection
+    assert np.angle(near.places["end"][0, 2]) == pytest.approx(-np.pi / 2, abs=0.05)

@@ -111,10 +111,54 @@ def test_what_is_impossible_is_refused_in_a_sentence():
     viscous = bar(METAL + ", viscous = [{ ratio = 0.3, time = 2e-3 }]")
     assert "yield stress and viscous" in line_of(viscous + EM)
     assert "linear tetrahedra lock" in line_of(bar(split="6") + EM)
-    assert 'Take formulation "mean-dilatation"' in line_of(bar(keys='formulation = "stabilized"') + EM)
+    assert 'Take formulation "mean-dilatation"' in line_of(bar(keys='formulation = "full"') + EM)
+    back = bar(METAL + ", back_modulus = 1e9", keys='formulation = "stabilized"')
+    assert "stabilized hexahedra are not known with a back stress" in line_of(back + EM)
 
 
 @pytest.mark.parametrize("kind", ["force-stepping", "graham-jelenic", "variational-midpoint"])
 def test_methods_without_history_are_refused(kind):
     size = "grid = 1e-6\n" if kind == "force-stepping" else "dt = 1e-7\n"
     assert "its material flows, which" in line_of(bar() + f'[integrator]\nkind = "{kind}"\n{size}')
+
+
+JOHNSON_COOK = (
+    "yield_stress = 9e7, power_modulus = 2.92e8, power = 0.31, reference_rate = 1.0, rate_factor = 0.025, "
+    "heat_capacity = 383, melting_temperature = 1356, softening_exponent = 1.09, back_modulus = 1e9, recovery = 20.0"
+)
+
+
+def test_rate_back_stress_and_heat_of_a_run(tmp_path):
+    shown = SHOWN.replace('"nodal_plastic_strain"', '"temperature", "nodal_back_stress"').replace(
+        'quantities = ["plastic_strain"]', 'quantities = ["temperature"]'
+    )
+    scenario = Scenario.parse(bar(JOHNSON_COOK) + WALL + EM + RUN + shown)
+    simulate(scenario, tmp_path / "whole", progress=False)
+    first = {"run.duration": 4e-6, "run.frames": 1, "run.samples": 2}
+    simulate(scenario.with_values(first), tmp_path / "parts", progress=False)
+    simulate(scenario.with_values(first | {"run.until": 8e-6}), tmp_path / "parts", resume=True, progress=False)
+    whole, parts = (read_history(tmp_path / name / "history.csv") for name in ("whole", "parts"))
+    for column in ("total", "work_bar", "stored_bar", "balance"):
+        assert whole[column][-1] == parts[column][-1]
+    np.testing.assert_allclose(whole["balance"], whole["balance"][0], rtol=1e-12)
+    frame = read_series(tmp_path / "whole" / "motion.vtkhdf").frame(2)
+    T = frame.cell_data["temperature"]["bar"]
+    assert T.max() > 295.0
+    assert frame.point_data["nodal_back_stress"].shape[1] == 6
+    probe = np.loadtxt(tmp_path / "whole" / "probe-flow.csv", delimiter=",", skiprows=1)
+    assert probe[-1, 1] == pytest.approx(T.max(), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("keys", "why"),
+    [
+        ("back_modulus = 1e9", "back_modulus, which needs yield_stress or yield_table"),
+        (METAL + ", rate_factor = 0.1", "rate_factor, which needs reference_rate"),
+        (METAL + ", reference_rate = 1.0", "either a positive factor or a positive exponent"),
+        (METAL + ", melting_temperature = 1e3", "melting_temperature, which needs heat_capacity"),
+        (METAL + ", power = 0.3", "power, which needs power_modulus"),
+        (METAL + ", heat_capacity = 400, melting_temperature = 100", "above the reference"),
+    ],
+)
+def test_impossible_laws_are_refused_in_a_sentence(keys, why):
+    assert why in line_of(bar(keys) + EM)

@@ -9,6 +9,7 @@ from symplex.fem.structures.outlines import skin_of
 from symplex.meshes.series.series import read_series
 from symplex.runs.check import check_report
 from symplex.runs.history import read_history
+from symplex.runs.modes import find_modes
 from symplex.runs.probe_files import read_probes
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
@@ -216,6 +217,52 @@ def test_weight_acts_on_beams():
     assert_allclose(forces.sum(axis=0), [0, 0, -10 * 7850 * AREA * (2.0 - 0.125)], atol=1e-6)
 
 
+SPRING = '[[spring]]\nname = "s"\nbody = "bar"\nat = [2, 0, 0]\n'
+
+
+def test_a_spring_carries_the_end_of_a_beam(tmp_path):
+    """From its node to a point, 1 m above: k_beam w + k w = F for small w; lines of results are where it is."""
+    stiffness = 1.0 / (2.0**3 / (3.0 * E * I2) + 2.0 / KGA)
+    text = BAR + CLAMP + load("force", [0, 0, 10.0]) + SPRING + f"to = [2, 0, 1]\nstiffness = {stiffness}\n"
+    probes = '[[probe]]\nname = "tip"\nbody = "bar"\ngroup = "end"\n[[probe]]\nname = "force"\nbody = "s"\n'
+    found = ran(text + probes + STATIC, tmp_path / "run")
+    w = found["tip"]["displacement_z_mean"][-1]
+    assert_allclose(w, 5.0 / stiffness, rtol=1e-5)
+    assert_allclose(found["force"]["axial_force"][-1], -5.0, rtol=1e-5)
+    series = read_series(tmp_path / "run" / "motion.vtkhdf")
+    last, ends = series.frame(-1), series.blocks["s"].nodes
+    assert_allclose(series.points[ends], [[2, 0, 0], [2, 0, 1]], atol=1e-6)
+    assert_allclose(last.displacement[ends], [[0, 0, w], [0, 0, 0]], rtol=1e-5, atol=1e-4 * w)
+    assert_allclose(last.cell_data["axial_force"]["s"], [-5.0], rtol=1e-5)
+
+
+def test_a_spring_between_two_beams_and_a_dashpot(tmp_path):
+    """Equal and opposite on both ends: momentum along the spring stays but for supports; its work is in the balance."""
+    other = BAR.replace('"bar"', '"other"').replace("up =", "translate = [0, 0, 0.5]\nup =")
+    text = BAR + other + SPRING + 'to_body = "other"\nto_at = [2, 0, 0.5]\nstiffness = 1e4\nlength = 0.4\n'
+    text += '[[dashpot]]\nname = "pot"\nviscosity = 50\nbetween = [{ body = "bar", at = [2, 0, 0] }, '
+    text += '{ body = "other", at = [2, 0, 0.5] }]\n[[damping]]\nalpha = 0.0\nbeta = 1e-4\n'
+    simulate(Scenario.parse(text + MOVING + OUTPUT, "test.toml"), tmp_path / "run")
+    history = read_history(tmp_path / "run" / "history.csv")
+    assert_allclose(history["s"][0], 0.5 * 1e4 * 0.1**2, rtol=1e-9)
+    assert np.ptp(history["balance"]) < 1e-10 * history["s"][0]
+    assert history["work_pot"][-1] < -1e-3 * history["s"][0]
+    assert history["work_damping_stiffness_bar"][-1] < 0.0
+    assert_allclose(history["work_damping_stiffness_bar"], history["work_damping_stiffness_other"], atol=1e-9)
+    assert np.abs(history["momentum_z"]).max() < 1e-9
+    assert np.abs(history["angular_momentum_y"]).max() < 1e-8
+
+
+def test_dampers_of_beams_have_the_ratios_of_modes():
+    """Rayleigh's: ζ = α/2ω + β ω/2."""
+    text = BAR + CLAMP + "[[damping]]\nalpha = 3.0\nbeta = 2e-5\n" + MOVING
+    rows = find_modes(Scenario.parse(text, "test.toml"), 4, damped=True).rows()
+    omega = 2.0 * np.pi * np.array([row["frequency"] for row in rows])
+    ratios = [row["damping_ratio"] for row in rows]
+    omega = omega / np.sqrt(1.0 - np.square(ratios))
+    assert_allclose(ratios, 1.5 / omega + 1e-5 * omega, rtol=1e-6)
+
+
 def test_beams_are_reported_as_they_are():
     report, _ = check_report(build(BAR + CLAMP + MOVING))
     assert "9 nodes, 48 degrees of freedom" in report
@@ -286,7 +333,6 @@ def test_tables_of_beams_that_are_refused(old, new, message):
     assert line.startswith(f"test.toml: [[beam]] #1 'bar': {message}")
 
 
-SPRING = '[[spring]]\nname = "s"\nbody = "bar"\nto = [0, 0, 1]\nstiffness = 1\n'
 PROBE = '[[probe]]\nname = "p"\nbody = "bar"\n'
 LETTERS = "must be some letters of 'xyz', got"
 
@@ -295,14 +341,13 @@ LETTERS = "must be some letters of 'xyz', got"
     ("table", "message"),
     [
         (
-            SPRING,
-            "[[spring]] #1 's': 'bar' is a beam, whose nodes have rotations, which spring does not take yet; name "
+            '[[drag]]\nname = "d"\nbody = "bar"\ndensity = 1\ncoefficient = 1\narea = 1\n',
+            "[[drag]] #1 'd': 'bar' is a beam, whose nodes have rotations, which drag does not take yet; name "
             "another body.",
         ),
         (
-            "[[damping]]\nalpha = 1.0\n",
-            "[[damping]] #1 'damping': bodies is left out, so that all are meant, and damping does not take beams yet, "
-            "as 'bar' is one; give bodies, without beams.",
+            '[[load]]\nname = "p"\nkind = "pressure"\nbody = "bar"\npressure = 1e3\n',
+            "[[load]] #1 'p': 'bar' is a beam, which has no faces; give forces on its nodes.",
         ),
         (f'{CLAMP}rotations = "w"\n', f"[[support]] #1: rotations {LETTERS} 'w'."),
         (f'{CLAMP}components = ""\n', f"[[support]] #1: components {LETTERS} ''."),

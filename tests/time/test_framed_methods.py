@@ -320,3 +320,15 @@ def test_stiffness_damping_damps_small_motions_of_beams():
     t, fast = end.t, omega * np.sqrt(1.0 - 0.01)
     factor = np.exp(-0.1 * omega * t) * (np.cos(fast * t) - 0.1 * omega / fast * np.sin(fast * t))
     assert_allclose(np.vdot(end.v, mass[:, None] * v) / np.vdot(v, mass[:, None] * v), factor, rtol=2e-3)
+
+
+def test_a_rod_that_is_held_about_an_axis_nearly_across_it_says_so():
+    d = np.array([np.sin(1e-3), np.cos(1e-3), 0.0])
+    points, mass = np.array([-0.5 * d, 0.5 * d]), np.array([1.0, 1.5])
+    held = np.array([[True, True, True, True, False, False]])
+    frames = Frames([[0, 1]], points, held=held)
+    spring = sx.measures.Anchors([0], (1.0, 2.0, -1.0), sx.measures.EngineeringStrain(20.0, 1.0))
+    system = sx.System(mass, {"spring": spring}, frames=frames)
+    start = system.state(points, np.cross([0.0, 0.0, 3.0], points))
+    with pytest.raises(StepFailed, match=r"The rod of particles \[0, 1\] is held against rotations about one axis, 8"):
+        sx.EnergyMomentum(0.02).start(system, start).advance(1.0)

@@ -48,6 +48,10 @@ class Conditions(NamedTuple):
     order : int32 [c]
         The matrix of the multipliers or its factors, see `symplex.time.constraints.multiplier_matrix.BandMatrix`; the
         same numbers in one row; and the unknowns of the rows.
+    diagonal : int32 [c]
+    shift : float64 [c]
+        The places of the diagonal, and by which part of it each number there is larger: where conditions may depend on
+        others, so that the matrix is regular. What is solved for is found by corrections, and stays exact.
     floor, excess, solution, work : float64 [c]
     at, later : float64 [n, dim], [f, dim]
         The positions in question, and room for the gradients there.
@@ -69,6 +73,8 @@ class Conditions(NamedTuple):
     band: Array
     entries: Array
     order: IntArray
+    diagonal: IntArray
+    shift: Array
     floor: Array
     excess: Array
     solution: Array
@@ -105,6 +111,8 @@ def assemble(c, left, right):
         for i in range(left.shape[1]):
             product += left[c.first[p], i] * c.inverse_mass[c.nodes[c.first[p]], i] * right[c.second[p], i]
         c.entries[c.slots[p]] += product
+    for i in range(len(c.diagonal)):
+        c.entries[c.diagonal[i]] *= 1.0 + c.shift[i]
 
 
 @kernel
@@ -143,13 +151,23 @@ def _has_problem(c, kind, row):
 @formula
 def project(c, gradients, v):
     """Take from velocities [n, dim] what leaves the conditions, with the factors for gradients; return as `solve`."""
-    for i in range(len(c.excess)):
-        c.excess[i] = 0.0
-    add_rates(gradients, c.rows, c.nodes, v, c.excess)
-    if not solve(c):
-        return False
-    push(gradients, c.rows, c.nodes, c.inverse_mass, c.solution, -1.0, v)
+    for _ in range(solutions(c)):
+        for i in range(len(c.excess)):
+            c.excess[i] = 0.0
+        add_rates(gradients, c.rows, c.nodes, v, c.excess)
+        if not solve(c):
+            return False
+        push(gradients, c.rows, c.nodes, c.inverse_mass, c.solution, -1.0, v)
     return True
+
+
+@formula
+def solutions(c):
+    """Return how many solutions one to round-off takes."""
+    largest = 0.0
+    for i in range(len(c.shift)):
+        largest = max(largest, c.shift[i])
+    return 1 if largest == 0.0 else 3
 
 
 @formula
@@ -213,7 +231,9 @@ def close(c, target, gradients, h, sizes, impulses):
     for e in range(len(c.rows)):
         for i in range(target.shape[1]):
             c.floor[c.rows[e]] += FLOOR * abs(gradients[e, i] * target[c.nodes[e], i])
-    before = np.inf
+    if solutions(c) > 1:
+        _share_floor(c, gradients)
+    before, renewed = np.inf, False
     for corrections in range(_ITERATIONS):
         for i in range(target.shape[0]):
             for k in range(target.shape[1]):
@@ -230,13 +250,46 @@ def close(c, target, gradients, h, sizes, impulses):
             return corrections
         if slow and not (_write_gradients(c) and factorise(c, c.later, gradients)):
             return -1
+        renewed = renewed or slow
         if not solve(c):
+            return -1
+        if solutions(c) > 1 and not _drop_undetermined(c, c.later if renewed else gradients, gradients):
             return -1
         for i in range(len(impulses)):
             impulses[i] -= c.solution[i] / h
         before = excess
     _has_problem(c, VIOLATED, worst)
     return -1
+
+
+@formula
+def _share_floor(c, gradients):
+    """Let conditions that may depend on each other err by as much as the worst of them, by the size of gradients."""
+    for i in range(len(c.work)):
+        c.work[i] = 0.0
+    for e in range(len(c.rows)):
+        for i in range(gradients.shape[1]):
+            c.work[c.rows[e]] += gradients[e, i] ** 2
+    largest = 0.0
+    for i in range(len(c.work)):
+        if c.shift[i] > 0.0:
+            largest = max(largest, c.floor[i] / np.sqrt(c.work[i]))
+    for i in range(len(c.work)):
+        if c.shift[i] > 0.0:
+            c.floor[i] = max(c.floor[i], largest * np.sqrt(c.work[i]))
+
+
+@formula
+def _drop_undetermined(c, left, right):
+    """Take from the solution x what has no effect, and would be large: x becomes A⁻¹ (G_left M⁻¹ G_rightᵀ x)."""
+    for i in range(c.at.shape[0]):
+        for k in range(c.at.shape[1]):
+            c.at[i, k] = 0.0
+    push(right, c.rows, c.nodes, c.inverse_mass, c.solution, 1.0, c.at)
+    for i in range(len(c.excess)):
+        c.excess[i] = 0.0
+    add_rates(left, c.rows, c.nodes, c.at, c.excess)
+    return solve(c)
 
 
 @formula

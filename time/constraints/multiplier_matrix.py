@@ -21,7 +21,7 @@ class BandMatrix:
     values : float64 [c, 2·width + 1]
         Row by row, the diagonal in the middle; the factors take their place.
     slots, diagonal : int32
-        Where the given entries, and those on the diagonal, are in the flat values.
+        Where the given entries, and those on the diagonal, one for each unknown, are in the flat values.
     order : int32 [c]
         The unknowns of the rows.
     """
@@ -30,7 +30,7 @@ class BandMatrix:
         depth = 2 * width + 1
         self.values = np.zeros((len(order), depth))
         self.slots = (i.astype(np.int64) * depth + width + j - i).astype(np.int32)
-        self.diagonal = (np.arange(len(order)) * depth + width).astype(np.int32)
+        self.diagonal = (np.argsort(order) * depth + width).astype(np.int32)
         self.order = order.astype(np.int32)
 
     def factorise(self) -> int:

@@ -17,6 +17,7 @@ from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.compiled.callbacks import Callback
 from symplex.fem.form_table import condition_tables
 from symplex.fem.measures.constraints import Constraint
+from symplex.fem.structures.joints import Joint
 from symplex.fem.system import State, System
 from symplex.time.constraints import multiplier_loops as loops
 from symplex.time.constraints.multiplier_loops import Conditions
@@ -29,6 +30,7 @@ _SHIFT = 4e-15  # of a matrix with ones on the diagonal, to factorise it also wh
 _DEPENDENT = (
     1e-12  # least eigenvalue of that matrix below which constraints are redundant; a chain of 10⁵ rods has 1e-10
 )
+DELTA = 1e-7  # part by which the matrix of joints is larger on its diagonal, so that redundant ones have factors
 _NAMED = 6  # constraints in a message, at most
 
 
@@ -140,8 +142,16 @@ class Multipliers:
         floor, excess, solution, work = (np.zeros(self.size) for _ in range(4))
         rooms = floor, excess, solution, work, np.zeros_like(self.inverse_mass), self.empty_gradients()
         places = self._rows, self._nodes, first, second, matrix.slots
-        factors = self.inverse_mass, band, entries, order
+        factors = self.inverse_mass, band, entries, order, matrix.diagonal, self._shift()
         return Conditions(*tables, *kinds, *places, *factors, *rooms, np.zeros(2, np.int64))
+
+    def _shift(self) -> Array:
+        """Return by which part [c] the diagonal of the matrix is larger: of joints, which may be redundant."""
+        shift = np.zeros(self.size)
+        for constraint, part in zip(self.constraints.values(), self._parts, strict=True):
+            if isinstance(constraint, Joint):
+                shift[part] = DELTA
+        return shift
 
     def _called(self, number: int) -> None:
         """Do what has no compiled form."""
@@ -236,7 +246,19 @@ class Multipliers:
         if not loops.factorise(self.conditions, gradients, gradients):
             self.raise_problem()
 
-    def solve(self, b: Array) -> Array:
+    def solve(self, b: Array, gradients: Array) -> Array:
+        """Return x [c] with G M⁻¹ Gᵀ x = b, of gradients for which the matrix was factorised last.
+
+        Where conditions are redundant nearly the smallest.
+        """
+        x = self._solve(b)
+        for _ in range(2 if self.conditions.shift.any() else 0):
+            moved = np.zeros_like(self.inverse_mass)
+            self.add_impulses(gradients, x, 1.0, moved)
+            x += self._solve(b - self.rates(gradients, moved))
+        return x
+
+    def _solve(self, b: Array) -> Array:
         """Return x [c] with the matrix that was factorised last."""
         self.conditions.excess[...] = b
         if not loops.solve(self.conditions):
@@ -278,7 +300,7 @@ class Multipliers:
         gradients = self.empty_gradients()
         self.write_gradients(q, gradients)
         loops.assemble(self.conditions, gradients, gradients)
-        diagonal = self._matrix.values.ravel()[self._matrix.diagonal]
+        diagonal = self._matrix.values.ravel()[self._matrix.diagonal] / (1.0 + self.conditions.shift)
         still = np.flatnonzero(~(diagonal > 0.0))
         if len(still):
             raise InvalidSystem(
@@ -292,7 +314,7 @@ class Multipliers:
         x = np.random.default_rng(0).standard_normal(self.size)
         singular = self._matrix.factorise()
         for _ in range(4 if singular < 0 else 0):
-            x = self.solve(x / np.linalg.norm(x))
+            x = self._solve(x / np.linalg.norm(x))
         if singular < 0 and 1.0 / np.linalg.norm(x) > _DEPENDENT:
             return
         involved = np.flatnonzero(np.abs(x) > 0.05 * np.abs(x).max()) if singular < 0 else [singular]
@@ -367,5 +389,5 @@ def project(system: System, constraints: Mapping[str, Constraint], state: State)
     q, v = multipliers.conditions.at, system.held(state.t, state.v)
     multipliers.write_gradients(q, gradients)
     multipliers.factorise(gradients)
-    multipliers.add_impulses(gradients, multipliers.solve(multipliers.rates(gradients, v)), -1.0, v)
+    multipliers.add_impulses(gradients, multipliers.solve(multipliers.rates(gradients, v), gradients), -1.0, v)
     return system.state(q, v, state.t)

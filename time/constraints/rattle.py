@@ -359,7 +359,7 @@ class ConstrainedMotion(FixedStepMotion):
 
     def _project_velocities(self, gradients: Array) -> Array:
         """Take from the velocities what leaves the constraints, in the metric of the mass; return the impulses [c]."""
-        impulses = -self._set.solve(self._set.rates(gradients, self._v))
+        impulses = -self._set.solve(self._set.rates(gradients, self._v), gradients)
         self._set.add_impulses(gradients, impulses, 1.0, self._v)
         return impulses
 
@@ -414,7 +414,7 @@ class RattleMotion(ConstrainedMotion):
         """Set the multipliers and accelerations of the positions and velocities."""
         self._prepare()
         leaving = self._set.rates(self._gradients, self._applied) + self._set.bends(self._q, self._v)
-        self._multipliers[...] = -self._set.solve(leaving)
+        self._multipliers[...] = -self._set.solve(leaving, self._gradients)
         self._accelerate_constrained()
 
 

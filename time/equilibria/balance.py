@@ -7,10 +7,12 @@ from typing import final
 import numpy as np
 
 from symplex.errors import StepFailed
+from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.energies.energy import Array
 from symplex.fem.energies.neighbour_list import IncompleteStencils
-from symplex.fem.system import System
+from symplex.fem.system import Load, System
 from symplex.time.solvers.direct import SparseSolver
+from symplex.time.solvers.linear_solver import take_out
 from symplex.time.solvers.newton import EPS, FLOOR, masses_of_norms
 
 _TINY = float(np.finfo(float).tiny)
@@ -33,6 +35,9 @@ class StaticBalance:
         Positions at the start in m.
     way : float64 [n, dim]
         How far supports move, zero elsewhere.
+    slip : (float64 [n, dim], float), optional
+        Where nodes were before the present increment, and its time in s: friction acts against the mean velocity since.
+        Without, nothing slips and friction does not act.
 
     Attributes
     ----------
@@ -48,8 +53,9 @@ class StaticBalance:
 
     impulse, symmetric, at, seen = 1.0, True, (1.0, 1.0), (1.0,)
 
-    def __init__(self, system: System, t: float, q: Array, way: Array):
+    def __init__(self, system: System, t: float, q: Array, way: Array, slip: tuple[Array, float] | None = None):
         self.system, self.way = system, way
+        self._slip = slip if system.increment_loads else None
         self.inertia = 0.0
         self.t, self._rest = t, np.zeros_like(q)
         self.start, self._q = q, q
@@ -100,7 +106,7 @@ class StaticBalance:
             return True
         forces = np.zeros_like(q)
         self.write_forces(q, forces)
-        return self._norm(residual) <= self._round_off(q, forces, self._stiffness(q))
+        return self._norm(residual) <= self._round_off(q, forces, self.stiffness_of_all(q))
 
     def _norm(self, forces: Array) -> float:
         """Return |M^(−1/2) forces| in N/√kg."""
@@ -131,27 +137,39 @@ class StaticBalance:
         """Write ∇V − f [n, dim] at positions q to out."""
         self.system.gradient(q, out)
         for load in self.system.loads.values():
-            out -= load(self.t, q, self._rest)
+            out -= load(self.t, q, self._velocities(load, q))
+
+    def _velocities(self, load: Load, q: Array) -> Array:
+        """Return the velocities [n, dim] that a load sees: those of slip, or none."""
+        if self._slip is None or not isinstance(load, IncrementLoad):
+            return self._rest
+        before, dt = self._slip
+        return (q - before) / dt
 
     def write_stiffness(self, q: Array, out: Array) -> None:
         """Write its derivative [nnz, dim, dim] on the system's pattern to out."""
         self.system.hessian_blocks(q, out)
         if self.system.differentiable_loads:
-            self.system.add_load_derivatives(self.t, q, self._rest, -1.0, 0.0, out)
+            slip = None
+            if self._slip is not None:
+                before, dt = self._slip
+                slip = (q - before) / dt, -1.0 / dt
+            self.system.add_load_derivatives(self.t, q, self._rest, -1.0, 0.0, out, slip=slip)
 
     # -- the tangent, with supports -------------------------------------------------------------------------
 
     def stiffness(self, q: Array) -> tuple[Array, Array]:
         """Return the blocks [nnz, dim, dim] in N/m, fixed coordinates taken out, and the derivative [n, dim] by λ."""
         system = self.system
-        blocks = self._stiffness(q)
+        blocks = self.stiffness_of_all(q)
         by_part = self.unbalanced.copy()
         if self.way.any():
             by_part += (system.pattern.matrix(blocks) @ self.way.reshape(-1)).reshape(q.shape)
         by_part[system.fixed] = 0.0
-        return self._supported(blocks), by_part
+        take_out(system.pattern, system.fixed, blocks)
+        return blocks, by_part
 
-    def _stiffness(self, q: Array) -> Array:
+    def stiffness_of_all(self, q: Array) -> Array:
         """Return the blocks [nnz, dim, dim] in N/m at the positions q, supports not yet taken out."""
         system = self.system
         blocks = system.pattern.zeros(system.dim)
@@ -186,11 +204,11 @@ class StaticBalance:
             return None
         return None if solver.definite else False
 
-    def _supported(self, blocks: Array) -> Array:
-        """Return blocks with rows and columns of the unit matrix, times a stiffness, where fixed."""
-        pattern, fixed = self.system.pattern, self.system.fixed
-        stiffness = max(float(np.abs(blocks).max(initial=0.0)), _TINY)
-        blocks[pattern.held(fixed)] = 0.0
-        node, axis = np.nonzero(fixed)
-        blocks[pattern.diagonal()[node], axis, axis] = stiffness
-        return blocks
+
+def works_of_slip(system: System, t: float, before: Array, q: Array, dt: float) -> list[float]:
+    """Return the work in J of each load against slip from positions before to q [n, dim] in a time dt in s."""
+    v = (q - before) / dt
+    return [
+        system.dot(load(t, q, v), q - before) if isinstance(load, IncrementLoad) else 0.0
+        for load in system.loads.values()
+    ]

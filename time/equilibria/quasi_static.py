@@ -13,7 +13,9 @@ from symplex.base.quantities import Without, positive
 from symplex.errors import NoEquilibrium, StepFailed
 from symplex.fem.energies.energy import Array
 from symplex.fem.energies.inelastic import part_with_history
+from symplex.fem.outputs.snapshots import Observation
 from symplex.fem.system import State, System
+from symplex.time.equilibria.balance import works_of_slip
 from symplex.time.equilibria.static import DEFAULT, StaticEquilibrium, static_equilibrium
 from symplex.time.integrator import STEPS, FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
@@ -25,7 +27,7 @@ REST = work_column("work_rest")
 _TAKES: frozenset[Trait] = frozenset(
     {
         *("supports", "moving supports", "jumping supports", "loads", "internal variables", "history"),
-        *("consistent mass", "changing stencils", "barriers", "frames"),
+        *("consistent mass", "changing stencils", "barriers", "frames", "joints", "moving joints"),
     }
 )
 
@@ -36,13 +38,14 @@ _TAKES: frozenset[Trait] = frozenset(
 class Static(FixedStepIntegrator["StaticMotion"]):
     """One static equilibrium after the other, under loads and supports that change with time.
 
-    Velocities and accelerations are zero, also where supports move. The first state is an equilibrium already. What
-    friction and damping would do is left out; internal variables are relaxed, but metals flow as they do along the
+    Velocities and accelerations are zero, also where supports move. The first state is an equilibrium already, without
+    friction. What damping would do is left out; internal variables are relaxed, but metals flow as they do along the
     path, which steps should resolve. The energy that vibrations would carry off where a shape is left, as it snaps
     through or was not in equilibrium at first, is ``work_rest``: what the total energy changes by, less the work of
     loads and supports, which is taken by the mean of the forces at both ends of a step, and what metals dissipate. Of a
-    smooth path it is small by the second order of the step. ``balance`` is the total energy less all of these, and
-    constant by that.
+    smooth path it is small by the second order of the step. Friction acts against the mean velocity of each step, so
+    that what sticks creeps at less than its slip speed, with the pressure at the end of the step. ``balance`` is the
+    total energy less all of these, and constant by that.
 
     Parameters
     ----------
@@ -87,11 +90,18 @@ class StaticMotion(FixedStepMotion):
         super().__init__(system, t0, dt, n)
         self._newton = newton
         self._counts, self._rest = np.zeros(3), np.zeros(1)
+        self._slip = np.zeros((system.n_nodes, system.dim) if system.increment_loads else 0)
         self._at_rest = self._without_history()
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, counts, and the work of coming to rest."""
-        return super().arrays() | {"counts": self._counts, "rest": self._rest}
+        slip = {"slip": self._slip} if len(self._slip) else {}
+        return super().arrays() | {"counts": self._counts, "rest": self._rest} | slip
+
+    @property
+    def slip(self) -> Array | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The mean velocities [n, dim] in m/s of the last step, if there is friction."""
+        return self._slip if len(self._slip) else None
 
     def begin(self, q: Array, v: Array) -> None:
         """Take the equilibrium next to positions q [n, dim], whatever the velocities v are."""
@@ -111,17 +121,33 @@ class StaticMotion(FixedStepMotion):
     def _step(self, t: float, h: float) -> None:
         q0 = self._q.copy()
         before, reactions = self._potential(), self._reactions(t, q0)
-        self._q[...] = self._equilibrium(q0, t + h, t).state.q
+        self._q[...] = self._equilibrium(q0, t + h, t, h).state.q
         dissipated = self._internal.come_to_rest(q0, self._q)
         dq, done = self._q - q0, self._work.done.sum()
+        if len(self._slip):
+            self._slip[...] = dq / h
         if self._internal:
             self._work.add_dissipated(dissipated)
         if self._work.loads:
             self._work.evaluate(t + h, self._q, self._v)
             self._work.add_mean(dq)
+            if self.system.increment_loads:
+                self._work.add_loads(works_of_slip(self.system, t + h, q0, self._q, h))
         if self._moving:
             self._work.add_supports(0.5 * (reactions + self._reactions(t + h, self._q)) * dq)
+        if self.system.joints.moving:
+            ends = (self._works_of_joints(t, q0, dq), self._works_of_joints(t + h, self._q, dq))
+            self._work.add_joints([0.5 * (one + other) for one, other in zip(*ends, strict=True)])
         self._rest[0] += self._potential() - before - (self._work.done.sum() - done)
+
+    def _works_of_joints(self, t: float, q: Array, dq: Array) -> list[float]:
+        """Return the work in J that what moves joints would do on an increment by the forces at positions q [n, 3]."""
+        system, joints = self.system, self.system.joints.at(t)
+        forces = system.gradient(q)
+        for load in system.loads.values():
+            forces -= load(t, q, np.zeros_like(q))
+        multipliers = joints.balance(system, q, forces)
+        return joints.works(joints.gradients(q), multipliers, dq)
 
     def _potential(self) -> float:
         """Return the energy in J that the system has at rest, with what parts with history store."""
@@ -152,9 +178,11 @@ class StaticMotion(FixedStepMotion):
             joints=system.joints,
         )
 
-    def _equilibrium(self, q: Array, t: float, since: float) -> StaticEquilibrium:
+    def _equilibrium(self, q: Array, t: float, since: float, h: float | None = None) -> StaticEquilibrium:
+        """Return the equilibrium at a time in s, with friction in a step of the size h in s."""
+        slip = None if h is None else (q, abs(h))
         try:
-            found = static_equilibrium(self._at_rest, q, t=t, since=since, newton=self._newton)
+            found = static_equilibrium(self._at_rest, q, t=t, since=since, newton=self._newton, slip=slip)
         except NoEquilibrium as error:
             raise StepFailed(f"at t = {t:.6g} s: {error}") from None
         self._counts += [found.corrections, found.steps, found.way == "relaxation"]
@@ -167,7 +195,8 @@ class StaticMotion(FixedStepMotion):
             return rest
         known = self._internal.values
         at_rest = {k: known[k] if part.history else part.relaxed(q) for k, part in self.system.inelastic.items()}
-        return self.system.reactions(State(t, q, rest, rest, internal=at_rest))
+        state = State(t, q, rest, rest, internal=at_rest)
+        return Observation(self.system, state, slip=self.slip).reactions
 
     def statistics(self) -> dict[str, float]:
         """Return the number of ``steps``, of ``corrections`` by Newton's method, of ``load_steps``.

@@ -10,13 +10,12 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.base.representation import Summarized
-from symplex.errors import NoEquilibrium, StepFailed
+from symplex.errors import InvalidSystem, NoEquilibrium, StepFailed
 from symplex.fem.energies.energy import Array
 from symplex.fem.energies.inelastic import refuse_history
 from symplex.fem.solids.zero_energy import has_reduced, zero_energy_reason
-from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import State, System
-from symplex.time.equilibria.arc_length import arc_length_path
+from symplex.time.equilibria.arc_length import arc_length_path, between
 from symplex.time.equilibria.balance import StaticBalance
 from symplex.time.equilibria.relaxation import relaxed, way_of_supports
 from symplex.time.solvers.linear import linear_solver
@@ -32,6 +31,8 @@ _ATTEMPTS = 200
 _POINTS = 2000  # on a path by arc length
 _STEP = 0.02  # of the size of the system, from point to point
 _LOST = 1e-3  # of the forces of any energy, above which some act from outside
+_CLOSED = 1e-14  # of conditions of joints, which are lengths in m and cosines
+_STRAIGHT = 1e-9  # by which ways of the particles of a frame may differ that is moved without a rotation
 _PUSHES = (0.01, 0.05, 0.2)  # of the size of a system, to leave an equilibrium that is not stable
 _ITERATIONS, _EXACT = 6, 1e-6  # for the motion along which that is done
 
@@ -96,6 +97,7 @@ def static_equilibrium(
     t: float = 0.0,
     since: float | None = None,
     newton: Newton | None = None,
+    slip: tuple[ArrayLike, float] | None = None,
 ) -> StaticEquilibrium:
     """Return the equilibrium that a system has under its loads, and supports, at a time.
 
@@ -103,8 +105,8 @@ def static_equilibrium(
     given shape is taken away in steps, and supports move along. Equilibria that are not stable are not taken, but where
     bodies touch each other. Where a path ends – the load is more than the system can carry before it snaps through – it
     is followed by arc length; where that does not lead to a stable equilibrium, or something is held by nothing until
-    it touches an obstacle, the system comes to rest in strongly damped motion. Friction, which does not act at rest,
-    and damping are left out. A free body on which nothing acts stays as it is.
+    it touches an obstacle, the system comes to rest in strongly damped motion. Damping is left out, and so is friction,
+    which does not act at rest, without ``slip``. A free body on which nothing acts stays as it is.
 
     Parameters
     ----------
@@ -114,10 +116,13 @@ def static_equilibrium(
     t : float, default 0
         The time in s at which loads and supports are taken.
     since : float, optional
-        The time in s at which the supports that move are where q has them; by default q is the shape from which their
-        displacements count.
+        The time in s at which supports and joints that move are where q has them; by default q is the shape from which
+        displacements of supports count, and joints are where they are at t.
     newton : Newton, optional
         How the equations are solved.
+    slip : (float [n, dim], float), optional
+        Positions in m from which nodes slip to the equilibrium, and the time in s that it takes: friction acts against
+        their mean velocity.
 
     Raises
     ------
@@ -131,8 +136,9 @@ def static_equilibrium(
     Arc length after E. Riks, An incremental approach to the solution of snapping and buckling problems, Int. J. Solids
     Struct. 15 (1979), 529-551.
     """
-    start, balance = _begun(system, q, t, since)
-    if not (balance.unbalanced.any() or balance.way.any()):
+    start, balance = _begun(system, q, t, since, slip)
+    opened = bool(system.joints.moving) and bool(np.abs(system.joints.at(t).violations(start)).max() > _CLOSED)
+    if not (balance.unbalanced.any() or balance.way.any() or opened):
         return _found(system, balance, start, "load steps", 0, 0, None)
     return _Search(system, balance, start, newton or DEFAULT).run()
 
@@ -174,8 +180,9 @@ def equilibrium_path(
     NoEquilibrium
         If there is no path from the start, as where something is loose.
     """
-    refuse_frames(system, "equilibrium_path")
     start, balance = _begun(system, q, t, since)
+    if (reason := _why_no_path(balance)) is not None:
+        raise InvalidSystem(f"equilibrium_path is for systems without {reason}. Take static_equilibrium.")
     parts, shapes, stable = [0.0], [start], [True]
     for point in arc_length_path(balance, start, 0.0, (newton or Newton()).linear, step):
         parts.append(point.part)
@@ -188,15 +195,31 @@ def equilibrium_path(
     return EquilibriumPath(np.array(parts), np.array(shapes), np.array(stable))
 
 
-def _begun(system: System, q: ArrayLike, t: float, since: float | None) -> tuple[Array, StaticBalance]:
+def _why_no_path(balance: StaticBalance) -> str | None:
+    """Return why paths by arc length cannot be followed, if they cannot."""
+    system = balance.system
+    if system.joints:
+        return "joints, whose conditions it does not keep"
+    if system.frames:
+        way = balance.way[system.frames.nodes]
+        if np.abs(way - way[:, :1]).max(initial=0.0) > _STRAIGHT * np.abs(way).max(initial=0.0):
+            return "supports that rotate frames, of whose motion there is no part"
+    return None
+
+
+def _begun(
+    system: System, q: ArrayLike, t: float, since: float | None, slip: tuple[ArrayLike, float] | None = None
+) -> tuple[Array, StaticBalance]:
     """Return the positions [n, dim] at which a search begins, checked, and the balance to search for."""
     refuse_history(system, "a static equilibrium")
     start = system.state(np.asarray(q, dtype=float), t=t).q
     system.check_start(start)
     if system.joints:
-        system.joints.at(t).require_closed(system, start, np.zeros_like(start), "static_equilibrium")
+        joints = system.joints.at(t if since is None else since)
+        joints.require_closed(system, start, None, "static_equilibrium")
     system.update_neighbours(start)
-    return start, StaticBalance(system, t, start, _way(system, t, since))
+    before = None if slip is None else (np.asarray(slip[0], dtype=float), float(slip[1]))
+    return start, StaticBalance(system, t, start, _way(system, t, since), before)
 
 
 def _way(system: System, t: float, since: float | None) -> Array:
@@ -240,11 +263,13 @@ class _Search:
 
     def _searched(self) -> StaticEquilibrium:
         loose = self._load_steps()
+        if loose:
+            self._system.update_neighbours(self._start)  # an attempt may have gone far
         if loose and self._balance.is_at_rest(self._start):
             return self._result("load steps")
         if self._part == 1.0:
             return self._result("load steps")
-        if not (loose or self._system.changing or self._system.frames) and self._arc_length():
+        if not (loose or self._system.changing or _why_no_path(self._balance)) and self._arc_length():
             return self._result("arc length")
         self._relax()
         return self._result("relaxation")
@@ -318,15 +343,15 @@ class _Search:
             self._corrections += point.corrections
             if before < 1.0 <= point.part:
                 share = (1.0 - before) / (point.part - before)
-                between = q0 + share * (point.q - q0)
+                q = between(balance, q0, point.q, share)
                 self._part = 1.0
                 try:
-                    if self._attempt(1.0, between):
+                    if self._attempt(1.0, q):
                         return True
                 except StepFailed:
                     pass
                 self._part = 1.0
-                self._q = between
+                self._q = q
             before, q0 = point.part, point.q
         return False
 

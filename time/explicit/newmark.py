@@ -21,6 +21,7 @@ from symplex.fem.compiled.callbacks import Callback
 from symplex.fem.compiled.kernels import inlined, kernel, uncounted_formula
 from symplex.fem.energies.contact_energy import contact_of
 from symplex.fem.energies.energy import Array
+from symplex.fem.energies.inelastic import part_with_history
 from symplex.fem.form_table import Table, form_table, write_gradient
 from symplex.fem.load_table import NO_LOADS, load_loops, write_load
 from symplex.fem.system import State, System
@@ -37,6 +38,7 @@ from symplex.time.traits import Form, Trait, Use
 
 _STENCILS_AT_ONCE = 1_000_000  # in a compiled loop, which hears no signal: some 20 ms
 _NUMBERS_AT_ONCE = 512
+_BETWEEN_LIMITS = 2  # steps between estimates of the stability limit where elements become thin
 _NO_ROWS, _NO_FACTORS = table_of([]), np.ones((1, 0))
 
 
@@ -60,7 +62,8 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
     ----------
     dt : float or "auto"
         Step in s; ``"auto"``, for the explicit member, takes ``safety`` times the stability limit at the start, or
-        less to resolve contact.
+        less to resolve contact. Where a metal flows until its elements are thin, steps of any dt are divided as the
+        limit decreases.
     beta, gamma : float
         β ≥ 0 and γ ≥ ½; with β = 0 only γ = ½.
     safety : float, default 0.8
@@ -153,10 +156,9 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
 
     @property
     def takes(self) -> frozenset[Trait]:
-        """A consistent mass and barriers by the implicit members only, joints by the explicit one."""
-        more: set[Trait] = {"composition"} if self.symmetric else set()
+        """A consistent mass and barriers by the implicit members only."""
+        more: set[Trait] = {"joints", "composition"} if self.symmetric else {"joints"}
         if self.explicit:
-            more.add("joints")
             return (IMPLICIT - {"consistent mass", "barriers"}) | more
         return IMPLICIT | more
 
@@ -222,7 +224,7 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
             return ImplicitMotion(self, system, t0, dt, n)
         if system.frames:
             return RattleMotion(system, Rattle(dt, {}), t0, dt, n)
-        return NewmarkMotion(system, t0, dt, n, self._parts)
+        return NewmarkMotion(system, t0, dt, n, self._parts, self.safety)
 
     @property
     def _parts(self) -> int:
@@ -268,12 +270,17 @@ class NewmarkMotion(FixedStepMotion):
 
     All steps are taken by one compiled loop. Energies and loads in Python, moving supports and inelastic parts have no
     compiled form, and are called back from it, and so is the pass over many nodes, which several threads share.
+
+    Steps are divided where elements of parts with history become thin: the stability limit is estimated every second
+    step by the steepness of shape functions, and found where that has changed by a fifth.
     """
 
     loads_at_ends = True
 
-    def __init__(self, system: System, t0: float, dt: float, n: int = 0, contact_steps: int = 1):
+    def __init__(self, system: System, t0: float, dt: float, n: int = 0, contact_steps: int = 1, safety: float = 0.8):
         super().__init__(system, t0, dt, n)
+        self._flows, self._safety = part_with_history(system) is not None, safety
+        self._limit = np.zeros(4)  # the last limit found, the steepness there, parts of a step, their part of the limit
         shape = system.n_nodes, system.dim
         self._contact_steps = np.array(contact_steps)
         self._gradient = np.zeros(shape)  # less the loads
@@ -291,6 +298,7 @@ class NewmarkMotion(FixedStepMotion):
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, with the forces where supports do work against them, and how steps divide."""
         arrays = super().arrays() | ({"gradient": self._gradient} if self._moving else {})
+        arrays |= {"limit": self._limit} if self._flows else {}
         return arrays | ({"contact_steps": self._contact_steps} if self.system.changing else {})
 
     def begin(self, q: Array, v: Array) -> None:
@@ -327,11 +335,37 @@ class NewmarkMotion(FixedStepMotion):
         return any(contact_of(energy).find_penetration(q, ahead) is not None for energy in changing)
 
     def _step(self, t: float, h: float) -> None:
-        if not self._compiled_steps(1, Steps.one(t, h)):
-            self._back.raise_failure()
+        self._find_limit(self.n)
+        parts = max(math.ceil(self._limit[2] * abs(h / self.dt) * (1.0 - 1e-9)), 1)
+        for k in range(parts):
+            if not self._loop(1, Steps.one(t + k * h / parts, h / parts)):
+                self._back.raise_failure()
 
     def _compiled_steps(self, n: int, steps: Steps) -> int:
         """Take n steps, or parts of steps, fewer if one fails, of which `_step` says why; return how many."""
+        if self._flows:
+            self._find_limit(steps.n)
+            if self._limit[2] > 1.0:
+                return 0
+            n = min(n, _BETWEEN_LIMITS - steps.n % _BETWEEN_LIMITS)
+        return self._loop(n, steps)
+
+    def _find_limit(self, n: int) -> None:
+        """Set into how many parts the steps from the one with the number n on are divided."""
+        if not self._flows or n % _BETWEEN_LIMITS:
+            return
+        steepness = max(part.steepness(self._q) for part in self.system.inelastic.values() if part.history)
+        if not steepness:
+            return
+        last, at, _, share = self._limit
+        if not last or not at / 1.2 < steepness < 1.2 * at:
+            last, at = stable_step(self.system, self._q), steepness
+            share = share or max(self._safety, min(self.dt / last, 1.0))
+        limit = last * math.sqrt(at / steepness)
+        self._limit[:] = last, at, math.ceil(self.dt / (share * limit) * (1.0 - 1e-9)), share
+
+    def _loop(self, n: int, steps: Steps) -> int:
+        """Take n steps by the compiled loop, fewer if one fails; return how many."""
         if self._back.failed:
             return 0
         loads = self._loads or NO_LOADS

@@ -7,7 +7,7 @@ from typing import Annotated, final
 
 from symplex.base.arguments import checked
 from symplex.base.quantities import between
-from symplex.time.implicit.implicit import ImplicitIntegrator
+from symplex.time.implicit.implicit import IMPLICIT, ImplicitIntegrator
 from symplex.time.implicit.scheme import Scheme
 
 
@@ -46,6 +46,7 @@ class GeneralizedAlpha(ImplicitIntegrator):
     order = 2
     conserves = frozenset({"momentum"})
     symmetric = False
+    takes = IMPLICIT | {"joints"}
 
     def scheme(self, h: float) -> Scheme:
         """Return the scheme of `newmark_scheme` with α_m and α_f."""
@@ -82,6 +83,7 @@ class HilberHughesTaylor(ImplicitIntegrator):
     order = 2
     conserves = frozenset({"momentum"})
     symmetric = False
+    takes = IMPLICIT | {"joints"}
 
     def scheme(self, h: float) -> Scheme:
         """Return the scheme of `newmark_scheme` with α_m = 0 and α_f = −α."""

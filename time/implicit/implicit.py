@@ -155,7 +155,7 @@ class ImplicitMotion(FixedStepMotion):
             return 0
         schemes = [self._scheme(float(h)) for h in steps.sizes]
         before = small.counts.copy()
-        works = self._work.buffers()[1][: len(self._work.loads)]
+        works = self._work.buffers()[1]  # of loads and joints: there is nothing else that does any
         accelerations = None if self._own_a is None else (self._a, self._own_a)
         taken = small.take(n, steps, schemes, self._q, self._v, accelerations, works)
         corrections, factorisations = small.counts - before
@@ -165,7 +165,7 @@ class ImplicitMotion(FixedStepMotion):
 
     def _found_loop(self) -> CompiledSteps | None:
         """Return what takes steps in compiled loops, looked for at the first: of many motions none is ever taken."""
-        if self._loop is None and self._compensation is None and not self.system.frames:
+        if self._loop is None and self._compensation is None:
             self._loop = CompiledSteps(self.system, self._newton, self._now.discrete)
             self._at_once = self._loop.at_once
         return self._loop or None
@@ -373,6 +373,9 @@ class ImplicitMotion(FixedStepMotion):
             return
         if system.frames:  # else what is across rigid motions grows: the equations say nothing of it
             self._v[...], own_a = system.frames.rigid_motion(system, self._q, self._v, own_a)
+        if system.joints:
+            self._v[...] = system.joints.velocities(system, self._q, self._v)
+            own_a = system.joints.accelerations(system, self._q, self._v, own_a)
         self._a[...], self._own_a[...] = a, own_a
         for carried in (self._v, self._a, self._own_a):  # which the loads of the next step see
             system.share(carried)

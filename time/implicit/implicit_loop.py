@@ -8,7 +8,7 @@ import numpy as np
 from numba import typeof, types
 
 from symplex.fem.assembly.pattern import Array
-from symplex.fem.compiled.call import address_of, call_testing_kernel
+from symplex.fem.compiled.call import address_of, call_testing_kernel, call_writing_kernel
 from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.load_table import write_load
 from symplex.fem.system import System
@@ -24,6 +24,7 @@ from symplex.time.solvers.compiled_newton import (
     steps_at_once,
     write_seen_load,
 )
+from symplex.time.solvers.framed_newton import find_framed_increment, framed_newton, keep_rigid
 from symplex.time.solvers.newton import Newton
 from symplex.time.steps import Steps
 
@@ -54,15 +55,19 @@ class CompiledSteps:
     """
 
     def __init__(self, system: System, newton: Newton, by_ends: bool):
-        self.newton = compiled_newton(system, by_ends) if newton.linear == "auto" else None
-        self._limit = newton.iterations
+        make, find = (framed_newton, find_framed_increment) if system.frames else (compiled_newton, find_increment)
+        self.newton = make(system, by_ends) if newton.linear == "auto" else None
+        self._limit, self._joints = newton.iterations, system.joints
         self.at_once, self.counts, self.find = 1, np.zeros(2, np.int64), 0
         if self.newton is None:
             return
         self.at_once = steps_at_once(system)
-        self._kept = np.zeros(2)
+        self._kept, self._keep_rigid = np.zeros(2), 0
         self._momentum, self._spare, self._zero = (np.zeros((system.n_nodes, system.dim)) for _ in range(3))
-        self.find = address_of(find_increment, *self._equations())  # called by name it would be compiled once more
+        if system.frames:
+            kinds = types.float64[:, ::1], types.float64[:, ::1], types.float64[:, ::1], types.float64[:, :, ::1]
+            self._keep_rigid = address_of(keep_rigid, typeof(self.newton.system), *kinds)
+        self.find = address_of(find, *self._equations())  # called by name it would be compiled once more
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])
 
     def __bool__(self) -> bool:
@@ -82,19 +87,28 @@ class CompiledSteps:
         """Take up to n steps, by schemes of their parts in turn, from positions, velocities and accelerations [n, dim].
 
         Return how many were taken: all is before the next one then, which the general method has to take. The
-        accelerations are a0 and α0, for schemes that have them. The work of the loads in J is added to works [loads].
+        accelerations are a0 and α0, for schemes that have them. The work in J of loads and of joints whose motion is
+        given is added to works [loads + joints].
         """
         if self.newton is None:
             return 0
         system, factors, vectors, blocks, loads = self.newton
         n, seen = steps.load_factors(n, loads, schemes[0].seen)
         n, begin = steps.load_factors(n, loads, 0.0) if schemes[0].work_at_ends else (n, seen)
+        if system.frames is not None and len(system.frames.driven):
+            given = self._joints.given_at(steps.times(n, 0.0), steps.times(n, 1.0))
+            n = len(given)
+            seen = np.hstack([np.broadcast_to(seen, (n, seen.shape[1])) if len(seen) == 1 else seen[:n], given])
         a, own = accelerations or (self._spare, self._spare)
         others = self._momentum, self._limit, self._zero, q, v, a, own, self._inverse_mass, self.counts
-        schemes_of = np.array(schemes, float)
-        return _steps(
-            self.find, n, schemes_of, system, factors, vectors, blocks, *others, works, seen, begin, self._kept
+        schemes_of, rigid = np.array(schemes, float), self._keep_rigid if accelerations else 0
+        taken = _steps(
+            self.find, rigid, n, schemes_of, system, factors, vectors, blocks, *others, works, seen, begin, self._kept
         )
+        if system.frames is not None:
+            works[len(loads.histories) :] += system.frames.works
+            system.frames.works[:] = 0.0
+        return taken
 
     def _equations(self) -> tuple[types.Type, ...]:
         """Return the types of what Newton's method takes."""
@@ -131,17 +145,20 @@ class CompiledSteps:
             seen,
             self._kept,
         )
-        if not _steps(self.find, n, np.array([scheme], float), system, factors, vectors, blocks, *rest):
+        if not _steps(self.find, 0, n, np.array([scheme], float), system, factors, vectors, blocks, *rest):
             return None
         return self.increment.copy(), vectors[FORCES].copy(), int(counts[0])
 
 
 @kernel
 def _steps(
-    find, n, schemes, system, factors, vectors, blocks,
+    find, keep_rigid, n, schemes, system, factors, vectors, blocks,
     momentum, limit, start, q, v, a, own, inverse_mass, counts, works, seen, begin, kept,
 ):  # fmt: skip
-    """Take n steps, with the factors seen [s, l] of loads, and those at the begin; return how many were possible."""
+    """Take n steps, with the factors seen [s, l] of loads, and those at the begin; return how many were possible.
+
+    At the address ``keep_rigid``, unless it is 0, is what makes carried accelerations those of rigid frames.
+    """
     for step in range(n):
         c = schemes[step % len(schemes)]
         more = c[12], c[13], c[14], c[15], c[16] > 0.0
@@ -157,6 +174,8 @@ def _steps(
         if len(system.loads.forces.rows):
             _add_works(system, scheme, load_factors, begin[step % len(begin)], vectors, q, v, works)
         _finish(scheme, vectors, inverse_mass, q, v, a, own)
+        if keep_rigid:  # else what is across rigid motions grows: the equations say nothing of it
+            call_writing_kernel(keep_rigid, (system, q, v, own, vectors))
     return n
 
 
@@ -164,7 +183,7 @@ def _steps(
 def _add_works(system, scheme, factors, at_begin, vectors, q, v, works):
     """Add the work of each load on the increment."""
     see_loads(scheme, q, vectors, INCREMENT)
-    for k in range(len(works)):
+    for k in range(len(system.loads.forces.rows)):
         write_seen_load(system, k, factors[k], q, vectors)
         work = dot(vectors[LOAD], vectors[INCREMENT])
         if scheme.work_at_ends:

@@ -5,6 +5,7 @@ from symplex.base.lazy import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        ".buckling": ("Buckling", "linear_buckling"),
         ".quadratic": ("ComplexModes", "complex_modes"),
         ".natural": ("Modes", "natural_modes"),
         ".response": ("FrequencyResponse", "frequency_response"),

@@ -1,6 +1,8 @@
 """Small motions about a state: natural and complex modes, and the response to harmonic excitation."""
 
 # Made by tests/write_stubs.py.
+from symplex.time.modes.buckling import Buckling as Buckling
+from symplex.time.modes.buckling import linear_buckling as linear_buckling
 from symplex.time.modes.natural import Modes as Modes
 from symplex.time.modes.natural import natural_modes as natural_modes
 from symplex.time.modes.quadratic import ComplexModes as ComplexModes

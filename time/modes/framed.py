@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, final
 
@@ -10,18 +11,18 @@ import scipy.sparse as sp
 
 from symplex.errors import InvalidSystem, NoEquilibrium
 from symplex.fem.assembly.pattern import Array
+from symplex.fem.structures.frames import Frames
+from symplex.time.modes.linear_equations import LinearEquations
 from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.solvers.nodal_coordinates import NodalCoordinates
 
 _DENSE = 300  # coordinates, up to which all frequencies are computed at once
-_RANK = 1e-12  # of the squares of conditions of length one, below which they are redundant
-_DELTA = 1e-9  # of the stiffness that joints have, where they are redundant
 _SHIFT = 1e-8  # of the mean of K/M, below zero: K of a body that nothing holds is singular
 
 
 @final
 class FramedMotions:
-    """Stiffness and mass of nodal coordinates about a state.
+    """Small motions about a state in nodal coordinates.
 
     K is that of particles for motions that keep frames rigid, with what forces on them have of it as they rotate.
 
@@ -31,52 +32,83 @@ class FramedMotions:
 
     Attributes
     ----------
-    n_free : int
-        How many coordinates are free.
-    scale : float
-        The mean of K/M in 1/s², a measure of the largest ω².
+    basis : sparse [3n, k]
+        Displacements of particles by coordinates.
+    of_joints : float64 [nnz, 3, 3]
+        Blocks of the stiffness that forces of joints have.
+    gradients : sparse [c, 3n]
+        Those of the conditions of joints.
     """
 
     def __init__(self, motions: SmallMotions):
-        system = motions.system
+        system, q = motions.system, motions.q
         assert system.frames is not None, "it is for systems with frames"
-        self._joints = system.joints.at(motions.t)
-        self._q, self._coordinates = motions.q, NodalCoordinates(system, system.frames)
-        forces = system.gradient(motions.q)
+        self._motions = motions
+        coordinates, joints = NodalCoordinates(system, system.frames), system.joints.at(motions.t)
+        self._coordinates = coordinates
+        self._P, self._free = _rigid(system.frames, coordinates.free, q), coordinates.basis(q)
+        self.basis = sp.csr_array(self._P @ self._free)
+        self._forces = system.gradient(q)
         for load in system.loads.values():
-            forces -= load(motions.t, motions.q, np.zeros_like(motions.q))
-        stiffness = motions.symmetric_stiffness
-        if system.joints:
-            stiffness = stiffness.copy()
-            multipliers = self._joints.balance(system, motions.q, forces)
-            self._joints.add_stiffness(multipliers, system.joint_slots(), stiffness)
-        self._fixed = self._coordinates.system.fixed
-        self._basis = self._coordinates.basis(motions.q)
-        self._K = self._matrix(stiffness, forces)
-        self.n_free = len(np.array(self._K.diagonal(), float))
-        self._M = self._matrix(system.mass_values[:, None, None] * np.eye(3), np.zeros_like(forces))
-        self._G = sp.csr_array(self._conditions() @ self._basis)
-        self.scale = float(np.mean(np.array(self._K.diagonal(), float) / np.array(self._M.diagonal(), float))) or 1.0
+            self._forces -= load(motions.t, q, np.zeros_like(q))
+        self.of_joints = np.zeros_like(motions.stiffness)
+        self.gradients = sp.csr_array((0, q.size))
+        if joints:
+            multipliers = joints.balance(system, q, self._forces)
+            joints.add_stiffness(multipliers, system.joint_slots(), self.of_joints)
+            values, columns = joints.gradients(q), 3 * joints.nodes[:, :, None] + np.arange(3)
+            rows = np.repeat(np.arange(joints.size), 24)
+            self.gradients = sp.csr_array((values.ravel(), (rows, columns.ravel())), shape=(joints.size, q.size))
 
-    def _matrix(self, blocks: Array, forces: Array) -> sp.csr_array:
-        pattern, q = self._coordinates.system.pattern, self._q
-        out = pattern.zeros(3)
-        self._coordinates.write_matrix(blocks, (q, q), np.zeros(self._fixed.shape), forces, 1.0, out)
-        matrix = self._basis.T @ sp.csr_array(pattern.matrix(out)) @ self._basis
-        return sp.csr_array(0.5 * (matrix + matrix.T))
+    def reduced(self, stiffness: sp.csr_array) -> sp.csr_array:
+        """Return K of coordinates for one of particles, with what forces on frames have of it."""
+        geometric = self._free.T @ self._geometric @ self._free
+        return sp.csr_array(self.basis.T @ stiffness @ self.basis + geometric)
 
-    def _conditions(self) -> sp.csr_array:
-        """Return the gradients [c, 3 nodes] of the conditions of joints."""
-        joints, f = self._joints, len(self._coordinates.frames)
-        size = self._fixed.size
-        if not joints:
-            return sp.csr_array((0, size))
-        rows = joints.resultants(self._q, joints.gradients(self._q)).reshape(joints.size, 2, 6)
-        condition, side = np.nonzero(joints.frame >= 0)
-        columns = 6 * joints.frame[condition, side][:, None] + np.arange(6)
-        assert size >= 6 * f, "frames come first"
-        values = rows[condition, side].ravel()
-        return sp.csr_array((values, (np.repeat(condition, 6), columns.ravel())), shape=(joints.size, size))
+    @cached_property
+    def _geometric(self) -> sp.csr_array:
+        """The stiffness of forces r on frames that rotate: (ω × ρ) × r = (ρ rᵀ − r·ρ) ω, symmetric in equilibrium."""
+        frames = self._motions.system.frames
+        assert frames is not None, "it is for systems with frames"
+        arms, r = frames.arms(self._motions.q), frames.shares[:, None, None] * self._forces[frames.nodes]
+        products = np.einsum("fai,faj->fij", arms, r)
+        on = 0.5 * (products + products.swapaxes(1, 2)) - np.einsum("fai,fai->f", arms, r)[:, None, None] * np.eye(3)
+        n, f = 2 * len(frames) + len(self._motions.q) - len(np.unique(frames.nodes)), len(frames)
+        rotations = 2 * np.arange(f) + 1
+        starts = np.searchsorted(rotations, np.arange(n + 1))
+        return sp.csr_array(sp.bsr_array((on, rotations, starts), shape=(3 * n, 3 * n)))
+
+    @cached_property
+    def equations(self) -> LinearEquations:
+        """The equations of small motions, with the symmetric part of K and without damping."""
+        K = self.reduced(self._motions.matrix(self._motions.symmetric_stiffness + self.of_joints))
+        M = sp.csr_array(self.basis.T @ self._motions.mass @ self.basis)
+        K = sp.csr_array(0.5 * (K + K.T))
+        of_nodes = self._motions.matrix(self._motions.stiffness + self.of_joints), self.gradients
+        return LinearEquations(self.basis, K, M, None, sp.csr_array(self.gradients @ self.basis), of_nodes)
+
+    @cached_property
+    def scale(self) -> float:
+        """The mean of K/M in 1/s², a measure of the largest ω²."""
+        K, M = (np.array(matrix.diagonal(), float) for matrix in (self.equations.stiffness, self.equations.mass))
+        return float(np.mean(K / M)) or 1.0
+
+    @property
+    def n_moving(self) -> int:
+        """How many independent motions there are."""
+        return self.equations.n_moving
+
+    def stiffness_among(self, other: FramedMotions) -> sp.csr_array:
+        """Return K in the coordinates of another's near by: rotations across rods are about any two axes."""
+        turned = sp.csr_array(self._free.T @ other._free)
+        return sp.csr_array(turned.T @ self.equations.stiffness @ turned)
+
+    def moved(self, vector: Array) -> Array:
+        """Return the positions [n, 3] in m of nodes after finite translations and rotations [k]."""
+        q = self._motions.q
+        out = np.zeros_like(q)
+        self._coordinates.write_increment(q, (self._free @ vector).reshape(-1, 3), out)
+        return q + out
 
     def lowest(self, n: int) -> tuple[Array, Array]:
         """Return the n lowest ω² [n] in 1/s², ascending, and their shapes [n, nodes, 3] with uᵀ M u = 1."""
@@ -85,67 +117,65 @@ class FramedMotions:
                 f"natural_modes: n must be from 1 to {self.n_moving}, how many coordinates are free, got {n}."
             )
         squares, vectors = self._pairs(n)
-        z = (self._basis @ vectors).T
-        return squares, np.array([self._coordinates.motions(self._q, one.reshape(-1, 3)) for one in z])
-
-    @cached_property
-    def n_moving(self) -> int:
-        """How many independent motions there are."""
-        return self.n_free - self._rank
-
-    @cached_property
-    def _rank(self) -> int:
-        """The rank of the conditions of joints."""
-        if not self._joints:
-            return 0
-        scaled = self._scaled_conditions()
-        return int(np.linalg.matrix_rank(scaled @ scaled.T, tol=_RANK, hermitian=True))
-
-    @cached_property
-    def _possible(self) -> Array:
-        """The motions [free, k] that joints let be, orthonormal."""
-        if not self._joints:
-            return np.eye(self.n_free)
-        return np.linalg.svd(self._scaled_conditions())[2][self._rank :].T
-
-    def _scaled_conditions(self) -> Array:
-        """Return the conditions as a full matrix with rows of length one."""
-        G = self._G.toarray()
-        norms = np.linalg.norm(G, axis=1, keepdims=True)
-        return G / np.where(norms > 0.0, norms, 1.0)
-
-    def _within_joints(self, shift: float) -> dict[str, Any]:
-        """Return what lets the Lanczos method find motions that joints let be: (K − σM)⁻¹ among them."""
-        if not self._joints:
-            return {}
-        from scipy.sparse.linalg import LinearOperator, splu
-
-        n, c, K = self.n_free, self._joints.size, self._K - shift * self._M
-        size = float(abs(K).max())
-        norms = np.sqrt(np.asarray(self._G.multiply(self._G).sum(axis=1)).ravel())
-        G = sp.csr_array(sp.diags_array(size / np.where(norms > 0.0, norms, 1.0)) @ self._G)
-        whole = sp.csc_array(sp.block_array([[K, G.T], [G, -_DELTA * size * sp.eye_array(c)]]))
-        factors = splu(whole)
-
-        def solve(b: Array) -> Array:
-            return factors.solve(np.concatenate([b.ravel(), np.zeros(c)]))[:n]
-
-        return {"OPinv": LinearOperator((n, n), solve, dtype=float)}  # pyright: ignore[reportCallIssue]
+        return squares, self.equations.nodal(vectors).reshape(-1, *self._motions.q.shape)
 
     def _pairs(self, n: int) -> tuple[Array, Array]:
         from scipy.linalg import eigh
-        from scipy.sparse.linalg import ArpackError, eigsh
+        from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-        if self.n_free <= max(_DENSE, 2 * n + 2):
-            Z = self._possible
-            K, M = (Z.T @ (matrix @ Z) for matrix in (self._K, self._M))
-            squares, vectors = eigh(K, M, subset_by_index=[0, n - 1])
+        equations = self.equations
+        K, M, size = equations.stiffness, equations.mass, equations.size
+        if size <= max(_DENSE, 2 * n + 2):
+            Z = np.eye(size) if equations.possible is None else equations.possible
+            squares, vectors = eigh(Z.T @ (K @ Z), Z.T @ (M @ Z), subset_by_index=[0, n - 1])
             return squares, Z @ vectors
-        start, shift = np.random.default_rng(0).standard_normal(self.n_free), -_SHIFT * self.scale
+        start, shift = np.random.default_rng(0).standard_normal(size), -_SHIFT * self.scale
         try:
-            options = {"sigma": shift, "v0": start} | self._within_joints(shift)
-            squares, vectors = eigsh(sp.csc_array(self._K), n, sp.csc_array(self._M), **options)  # pyright: ignore
+            options: dict[str, Any] = {"sigma": shift, "v0": start}
+            if len(equations.conditions.indptr) > 1:  # (K − σM)⁻¹ among motions that joints let be
+                inverse = equations.solver(sp.csr_array(K - shift * M))
+                options["OPinv"] = LinearOperator((size, size), inverse, dtype=float)  # pyright: ignore
+            squares, vectors = eigsh(sp.csc_array(K), n, sp.csc_array(M), **options)
         except (ArpackError, RuntimeError) as error:
             raise NoEquilibrium(f"the natural frequencies were not found: {str(error).rstrip('.')}.") from error
         order = np.argsort(squares)
         return squares[order], vectors[:, order]
+
+
+def equations_of(motions: SmallMotions) -> LinearEquations:
+    """Return the equations of small motions with all of K and C, those of frames in nodal coordinates."""
+    if motions.system.frames:
+        found = FramedMotions(motions).equations
+        if motions.system.differentiable_loads:  # some of which follow what they act on
+            skew = motions.matrix(motions.stiffness - motions.symmetric_stiffness)
+            K = sp.csr_array(found.stiffness + found.basis.T @ skew @ found.basis)
+            found = replace(found, stiffness=K)
+    else:
+        size, of_nodes = motions.system.fixed.size, motions.matrix(motions.stiffness)
+        basis = sp.csr_array(sp.csc_array(sp.eye_array(size))[:, motions.free])
+        K, M = motions.among_free(of_nodes), motions.among_free(motions.mass)
+        no_joints = sp.csr_array((0, len(motions.free))), sp.csr_array((0, size))
+        found = LinearEquations(basis, K, M, None, no_joints[0], (of_nodes, no_joints[1]))
+    if motions.damping is None:
+        return found
+    C = sp.csr_array(found.basis.T @ motions.matrix(motions.damping) @ found.basis)
+    return replace(found, damping=C)
+
+
+def _rigid(frames: Frames, free: np.ndarray, q: Array) -> sp.csr_array:
+    """Return the small motions [3n, 3·coordinates] of particles at q [n, 3]: u + θ × ρ of frames, u of other nodes."""
+    n, f = len(q), len(frames)
+    frame = np.full(n, -1)
+    frame[frames.nodes] = np.arange(f)[:, None]
+    within = np.flatnonzero(frame >= 0)
+    x, y, z = (q[within] - frames.centers(q)[frame[within]]).T
+    zero = np.zeros_like(x)
+    turn = np.stack([zero, z, -y, -z, zero, x, y, -x, zero], axis=-1).reshape(-1, 3, 3)  # −ρ̂
+    column = np.empty(n, int)
+    column[within], column[free] = 2 * frame[within], 2 * f + np.arange(len(free))
+    rows = np.concatenate([np.arange(n), within])
+    columns = np.concatenate([column, 2 * frame[within] + 1])
+    blocks = np.concatenate([np.tile(np.eye(3), (n, 1, 1)), turn])
+    place = 3 * rows[:, None, None] + np.arange(3)[:, None], 3 * columns[:, None, None] + np.arange(3)
+    where = tuple(np.broadcast_to(index, blocks.shape).ravel() for index in place)
+    return sp.csr_array((blocks.ravel(), where), shape=(3 * n, 3 * (2 * f + len(free))))

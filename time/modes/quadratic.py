@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.errors import NoEquilibrium
 from symplex.fem.energies.energy import Array
-from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import State, System
 from symplex.time.modes.eigenpairs import lowest
+from symplex.time.modes.framed import FramedMotions, equations_of
+from symplex.time.modes.linear_equations import LinearEquations
+from symplex.time.modes.rigid_motions import round_off_of_squares
 from symplex.time.modes.small_motions import SmallMotions
 
 ComplexArray = NDArray[np.complexfloating]
@@ -87,49 +89,63 @@ def complex_modes(system: System, state: State, n: int) -> ComplexModes:
     NoEquilibrium
         If the method finds no modes.
     """
-    refuse_frames(system, "complex_modes")
     motions = SmallMotions(system, state)
-    squares, _ = lowest(motions, n, "auto")
+    framed = FramedMotions(motions) if system.frames else None
+    squares, natural = lowest(motions, n, "auto") if framed is None else framed.lowest(n)
     speed = float(np.sqrt(np.abs(squares).max())) or 1.0  # with time in units of 1/speed numbers are about 1
-    K = motions.among_free(motions.matrix(motions.stiffness))
-    M = motions.among_free(motions.mass) * speed**2
-    blocks = motions.damping
-    C = K * 0.0 if blocks is None else motions.among_free(motions.matrix(blocks)) * speed
-    inverse = _inverse(K, C, M)
-    few = len(motions.free) <= _DENSE
-    found = _all_at_once(inverse, len(motions.free)) if few else _by_arnoldi(inverse, len(motions.free), n)
-    values, vectors = _chosen(*found, n)
-    _require_solved(K, C, M, values, vectors)
-    weighed = np.sqrt(np.einsum("ik,ik->k", vectors.conj(), M @ vectors).real / speed**2)
-    shapes = motions.nodal(vectors / weighed)
+    zero = _ZERO  # slender beams round off more
+    if framed is not None:
+        zero = max(zero, np.sqrt(round_off_of_squares(motions, natural)) / speed)
+    equations = _in_units(equations_of(motions), speed)
+    few = equations.size <= _DENSE
+    found = _all_at_once(equations) if few else _by_arnoldi(_inverse(equations), equations.size, n)
+    values, vectors = _chosen(*found, n, zero)
+    _require_solved(equations, values, vectors)
+    weighed = np.sqrt(np.einsum("ik,ik->k", vectors.conj(), equations.mass @ vectors).real / speed**2)
+    shapes = equations.nodal(vectors / weighed).reshape(-1, *system.fixed.shape)
     flat = shapes.reshape(len(values), -1)
     first = flat[np.arange(len(values)), np.argmax(np.abs(flat), axis=1)]
     return ComplexModes(speed * values, np.asarray(shapes * (np.abs(first) / first)[:, None, None], complex))
 
 
-def _inverse(K: sp.csr_array, C: sp.csr_array, M: sp.csr_array) -> Callable[[Array], Array]:
-    """Return [u, λu] ↦ (A − σB)⁻¹ B [u, λu], whose eigenvalues are 1/(λ − σ)."""
-    from scipy.sparse.linalg import splu
+def _in_units(equations: LinearEquations, speed: float) -> LinearEquations:
+    """Return equations with time in units of 1/speed, and a matrix of damping."""
+    C = equations.damping
+    damping = sp.csr_array(equations.stiffness.shape) if C is None else C * speed
+    return replace(equations, mass=equations.mass * speed**2, damping=damping)
 
-    size = K.shape[0]  # pyright: ignore[reportOptionalSubscript]
+
+def _inverse(equations: LinearEquations) -> Callable[[Array], Array]:
+    """Return [u, λu] ↦ (A − σB)⁻¹ B [u, λu], whose eigenvalues are 1/(λ − σ)."""
+    K, C, M = equations.stiffness, equations.damping, equations.mass
+    assert C is not None, "in units of time they have it"
+    size = equations.size
     try:
-        factors = splu(sp.csc_array(K + _SHIFT * C + _SHIFT**2 * M))
+        solve = equations.solver(sp.csr_array(K + _SHIFT * C + _SHIFT**2 * M))
     except RuntimeError as error:
         raise NoEquilibrium(f"the complex modes were not found: {error}.") from error
 
     def apply(z: Array) -> Array:
         u = z[:size]
-        x = -factors.solve(M @ z[size:] + C @ u + _SHIFT * (M @ u))
+        x = -solve(M @ z[size:] + C @ u + _SHIFT * (M @ u))
         return np.concatenate([x, _SHIFT * x + u])
 
     return apply
 
 
-def _all_at_once(inverse: Callable[[Array], Array], size: int) -> tuple[ComplexArray, ComplexArray]:
-    """Return all eigenpairs of a full matrix."""
-    values, vectors = np.linalg.eig(inverse(np.eye(2 * size)))
+def _all_at_once(equations: LinearEquations) -> tuple[ComplexArray, ComplexArray]:
+    """Return all eigenpairs of a full matrix, in the motions that joints let be."""
+    Z = equations.possible
+    if Z is not None:
+        parts = equations.stiffness, equations.mass, equations.damping
+        K, M, C = (sp.csr_array(Z.T @ (part @ Z)) for part in parts if part is not None)
+        none = sp.csr_array((0, Z.shape[1]))
+        equations = replace(equations, stiffness=K, mass=M, damping=C, conditions=none)
+    size = equations.size
+    values, vectors = np.linalg.eig(_inverse(equations)(np.eye(2 * size)))
     finite = np.abs(values) > _NOTHING  # coordinates without mass have none
-    return np.asarray(_SHIFT + 1.0 / values[finite], complex), np.asarray(vectors[:size, finite], complex)
+    found = np.asarray(vectors[:size, finite], complex)
+    return np.asarray(_SHIFT + 1.0 / values[finite], complex), found if Z is None else np.asarray(Z @ found, complex)
 
 
 def _by_arnoldi(inverse: Callable[[Array], Array], size: int, n: int) -> tuple[ComplexArray, ComplexArray]:
@@ -153,9 +169,9 @@ def _by_arnoldi(inverse: Callable[[Array], Array], size: int, n: int) -> tuple[C
     return np.asarray(_SHIFT + 1.0 / inverses, complex), np.asarray(vectors[:size], complex)
 
 
-def _chosen(values: ComplexArray, vectors: ComplexArray, n: int) -> tuple[ComplexArray, ComplexArray]:
+def _chosen(values: ComplexArray, vectors: ComplexArray, n: int, least: float) -> tuple[ComplexArray, ComplexArray]:
     """Return the lowest n, one of each pair."""
-    zero = np.abs(values) <= _ZERO
+    zero = np.abs(values) <= least
     real = np.abs(values.imag) <= _REAL * np.abs(values)
     values = np.where(zero, 0.0, np.where(real, values.real, values))
     keep = np.flatnonzero(~zero & (values.imag >= 0.0))
@@ -166,12 +182,12 @@ def _chosen(values: ComplexArray, vectors: ComplexArray, n: int) -> tuple[Comple
     return values[chosen[:n]], vectors[:, chosen[:n]]
 
 
-def _require_solved(
-    K: sp.csr_array, C: sp.csr_array, M: sp.csr_array, values: ComplexArray, vectors: ComplexArray
-) -> None:
+def _require_solved(equations: LinearEquations, values: ComplexArray, vectors: ComplexArray) -> None:
     """Refuse what does not solve the equations."""
+    K, C, M = equations.stiffness, equations.damping, equations.mass
+    assert C is not None, "in units of time they have it"
     parts = K @ vectors, (C @ vectors) * values, (M @ vectors) * values**2
-    left = np.linalg.norm(sum(parts), axis=0)
+    left = np.linalg.norm(equations.without_reactions(sum(parts)), axis=0)
     size = sum(np.linalg.norm(part, axis=0) for part in parts)
     nearly_zero = np.abs(values) == 0.0
     wrong = (left > _RESIDUAL * size) & ~nearly_zero

@@ -23,8 +23,9 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem, NoEquilibrium, StepFailed
 from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
 from symplex.fem.energies.energy import Array
-from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import State, System
+from symplex.time.modes.framed import FramedMotions, equations_of
+from symplex.time.modes.linear_equations import LinearEquations
 from symplex.time.modes.natural import Modes
 from symplex.time.modes.quadratic import ComplexArray
 from symplex.time.modes.small_motions import SmallMotions
@@ -32,6 +33,7 @@ from symplex.time.solvers.linear import linear_solver
 
 _DIRECT = 15_000  # free coordinates up to which a static solution takes sparse factors
 _TOLERANCE = 1e-10
+_RIGID = 1e-9  # of motions of supports, by which they may distort frames
 _ENDLESS = 1e14  # how much larger than all else a response may be: beyond, it is a resonance without damping
 
 
@@ -77,9 +79,9 @@ def frequency_response(
     state: State,
     frequencies: ArrayLike,
     *,
-    forces: ArrayLike | None = None,
-    base: ArrayLike | None = None,
-    base_acceleration: ArrayLike | None = None,
+    forces: ComplexArray | None = None,
+    base: ComplexArray | None = None,
+    base_acceleration: ComplexArray | None = None,
     modes: Modes | None = None,
     ratio: ArrayLike = 0.0,
     loss_factor: float = 0.0,
@@ -118,7 +120,6 @@ def frequency_response(
     NoEquilibrium
         If a frequency is one of resonance without damping, or there is no static response to superpose upon.
     """
-    refuse_frames(system, "frequency_response")
     motions = SmallMotions(system, state)
     frequencies = np.atleast_1d(np.array(frequencies, dtype=float))
     if frequencies.ndim != 1 or not ((frequencies >= 0.0) & (frequencies < np.inf)).all():
@@ -134,6 +135,8 @@ def frequency_response(
     if u_c[~system.fixed].any():
         node = int(np.argwhere((u_c != 0.0) & ~system.fixed)[0, 0])
         raise InvalidSystem(f"frequency_response: the base moves node {node}, which no support holds.")
+    if system.frames and u_c.any():
+        _require_rigid(system, state.q, u_c)
     ratio = np.asarray(ratio, dtype=float)
     if not ((ratio >= 0.0) & (ratio < np.inf)).all():
         raise InvalidSystem("frequency_response: ratios of damping must not be negative.")
@@ -156,7 +159,7 @@ def frequency_response(
     return FrequencyResponse(frequencies, kept, found)
 
 
-def _excitation(system: System, name: str, given: ArrayLike | None) -> ComplexArray:
+def _excitation(system: System, name: str, given: ComplexArray | None) -> ComplexArray:
     """Return complex amplitudes [n, dim]."""
     if given is None:
         return np.zeros(system.fixed.shape, complex)
@@ -166,6 +169,21 @@ def _excitation(system: System, name: str, given: ArrayLike | None) -> ComplexAr
             f"frequency_response: {name} must be finite, of the shape {system.fixed.shape}; it is {values.shape}."
         )
     return values
+
+
+def _require_rigid(system: System, q: Array, base: ComplexArray) -> None:
+    """Refuse displacements [n, 3] of supports that are no small rigid motions of frames."""
+    frames = system.frames
+    assert frames is not None, "it is for systems with frames"
+    away = np.zeros(base.shape)
+    for part in (np.array(base.real, float), np.array(base.imag, float)):
+        away += np.abs(part - frames.rigid_velocities(q, part))
+    if not away.max() <= _RIGID * np.abs(base).max():
+        node = int(np.argmax(away.max(axis=1)))
+        raise InvalidSystem(
+            f"frequency_response: the base moves the frame of particle {node} other than as a rigid body, by "
+            f"{away.max():.3g}. Move all of its particles alike, or rotate them about an axis."
+        )
 
 
 def _directly(
@@ -178,22 +196,31 @@ def _directly(
     kept: np.ndarray,
 ) -> ComplexArray:
     """Return the displacements [m, p, dim] by a factorisation for each frequency."""
-    from scipy.sparse.linalg import splu
-
-    shape, free = motions.system.fixed.shape, motions.free
-    K, M = motions.matrix(motions.stiffness) * (1.0 + 1j * loss_factor), motions.mass
-    C = None if motions.damping is None else motions.matrix(motions.damping)
+    shape, equations = motions.system.fixed.shape, equations_of(motions)
+    K, M, C = equations.stiffness * (1.0 + 1j * loss_factor), equations.mass, equations.damping
+    of_base = _of_base(motions, equations, u_c, loss_factor)
+    opened = -(equations.of_nodes[1] @ u_c.ravel())
+    driven = equations.basis.T @ f.ravel()
     found = np.zeros((len(omegas), len(kept), shape[1]), complex)
     for k, (w, factor) in enumerate(zip(omegas, by, strict=True)):
         D = K - w**2 * M if C is None else K - w**2 * M + 1j * w * C
-        u = factor * u_c.ravel()
-        rhs = f.ravel() - D @ u
+        rhs = driven - factor * (of_base[0] - w**2 * of_base[1] + 1j * w * of_base[2])
         try:
-            u[free] = splu(sp.csc_array(D[free][:, free])).solve(rhs[free])
+            y = equations.solver(sp.csr_array(D))(rhs, factor * opened)
         except RuntimeError:  # "Factor is exactly singular"
             raise _resonance(w) from None
-        found[k] = u.reshape(shape)[kept]
+        found[k] = (factor * u_c.ravel() + equations.basis @ y).reshape(shape)[kept]
     return found
+
+
+def _of_base(
+    motions: SmallMotions, equations: LinearEquations, u_c: ComplexArray, loss_factor: float
+) -> list[ComplexArray]:
+    """Return Bᵀ(K, M, C) u_c [k]: what displacements, accelerations, velocities of supports do to free coordinates."""
+    base = u_c.ravel()
+    parts = [(1.0 + 1j * loss_factor) * (equations.of_nodes[0] @ base), motions.mass @ base]
+    parts.append(0.0 * base if motions.damping is None else motions.matrix(motions.damping) @ base)
+    return [np.asarray(equations.basis.T @ part, complex) for part in parts]
 
 
 def _by_modes(
@@ -231,10 +258,12 @@ def _by_modes(
     is_held = bool((squares > 0.0).all())
     static, rest = np.zeros(shape, complex), np.zeros(shape, complex)
     if u_c.any():
-        static = u_c + _static(motions, -(motions.matrix(motions.stiffness) @ u_c.ravel()).reshape(shape))
+        static = u_c + _static(motions, np.zeros_like(u_c), u_c)
     if f.any() and is_held:
         pushed = shapes @ f.ravel()
-        rest = (_static(motions, f) - ((pushed / squares) @ shapes).reshape(shape)) / (1.0 + 1j * loss_factor)
+        rest = (_static(motions, f, np.zeros_like(f)) - ((pushed / squares) @ shapes).reshape(shape)) / (
+            1.0 + 1j * loss_factor
+        )
     forced = shapes @ f.ravel()
     inertia, drag = shapes @ (motions.mass @ static.ravel()), 0.0 if C is None else shapes @ (C @ static.ravel())
     found = np.zeros((len(omegas), len(kept), shape[1]), complex)
@@ -248,9 +277,20 @@ def _by_modes(
     return found
 
 
-def _static(motions: SmallMotions, forces: ComplexArray) -> ComplexArray:
-    """Return the displacements [n, dim] under static forces."""
+def _static(motions: SmallMotions, forces: ComplexArray, base: ComplexArray) -> ComplexArray:
+    """Return the displacements [n, dim] of what is free under static forces and displacements of supports."""
     system = motions.system
+    failed = "superposition of modes needs a static response, and there is none: {}. Take the direct method."
+    if system.frames:
+        equations = FramedMotions(motions).equations
+        stiffness, conditions = equations.of_nodes
+        f, u_c = (x.ravel().view(float).reshape(-1, 2) for x in (forces, base))  # real and imaginary parts
+        try:
+            y = equations.solver(equations.stiffness)(equations.basis.T @ (f - stiffness @ u_c), -(conditions @ u_c))
+        except RuntimeError as error:
+            raise NoEquilibrium(failed.format(str(error).rstrip("."))) from error
+        return equations.nodal(y[:, 0] + 1j * y[:, 1]).reshape(forces.shape)
+    forces = forces - (motions.matrix(motions.stiffness) @ base.ravel()).reshape(base.shape)
     kind = "sparse" if len(motions.free) <= _DIRECT else "auto"
     solver = linear_solver(kind, motions.pattern, system.dim)
     parts = [np.where(system.fixed, 0.0, part) for part in (forces.real, forces.imag)]
@@ -258,10 +298,7 @@ def _static(motions: SmallMotions, forces: ComplexArray) -> ComplexArray:
         solver.update(motions.shifted(motions.symmetric_stiffness, 0.0), True, motions.q)
         real, imaginary = (solver.solve(part, _TOLERANCE) if part.any() else part for part in parts)
     except StepFailed as error:
-        raise NoEquilibrium(
-            f"superposition of modes needs a static response, and there is none: {str(error).rstrip('.')}. Take the "
-            "direct method."
-        ) from error
+        raise NoEquilibrium(failed.format(str(error).rstrip("."))) from error
     return np.where(system.fixed, 0.0, real + 1j * imaginary)
 
 

@@ -58,7 +58,7 @@ def sorted_rigid(
     slow = np.abs(squares) <= _SLOW * largest
     if not slow.any():
         return squares, shapes, kinds
-    round_off = _round_off(motions, shapes[slow])
+    round_off = round_off_of_squares(motions, shapes[slow])
     zero = np.flatnonzero(np.abs(squares) <= max(_ZERO * largest, round_off))
     if not len(zero):
         return squares, shapes, kinds
@@ -101,7 +101,7 @@ def _is_without_stiffness(motions: SmallMotions, motion: Array, largest: float) 
     return bool(np.linalg.norm(forces[motions.free]) <= _ZERO * largest * size)
 
 
-def _round_off(motions: SmallMotions, shapes: Array) -> float:
+def round_off_of_squares(motions: SmallMotions, shapes: Array) -> float:
     """Return the error in 1/s² of ω² of shapes [k, n, dim] from positions rounded to the last digit of the largest.
 
     Lengths of members rounded so leave stresses, and these a stiffness against motions that have none.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.fem.assembly import forms
-from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.assembly.pattern import Array, IntArray, Pattern
 from symplex.fem.compiled.kernels import addressed_formula, uncounted_formula as formula, uncounted_inlined as inlined
 from symplex.fem.form_table import Table, form_table, write
 from symplex.fem.load_table import LoadLoops, LoadTable, load_loops, subtract_load_derivatives, write_load
@@ -25,7 +25,7 @@ from symplex.time.solvers.step_equations import residual, tangent
 KEPT_SIZE, KEPT_FLOOR = range(2)  # numbers of kept factors: the size of their step in s, and the floor there
 _FAST = 0.9  # of the residual, which a correction by kept factors must take away
 _WORK_AT_ONCE = 20_000  # stencils and nodes in a compiled loop, which hears no signal: some 20 ms
-_PRODUCTS = 20_000  # of blocks in a factorisation, at most: beyond that a library's dense or sparse factors are faster
+MOST_PRODUCTS = 20_000  # of blocks in a factorisation: beyond that a library's dense or sparse factors are faster
 
 
 class CompiledSystem(NamedTuple):
@@ -44,6 +44,8 @@ class CompiledSystem(NamedTuple):
         The pattern.
     symmetric : bool
         Whether the matrix of a step is.
+    frames : Record or None
+        What iterations for frames have in addition (`symplex.time.solvers.framed_newton`).
     """
 
     forces: Table
@@ -55,12 +57,13 @@ class CompiledSystem(NamedTuple):
     indptr: IntArray
     indices: IntArray
     symmetric: bool
+    frames: Any
 
 
 # Vectors [n, dim] that compiled Newton iterations write to, as places in one array: the increment, its forces and its
 # residual, those of the trial increment, the correction, and positions. Then the velocities that loads see without an
 # increment, those that they see with it, the positions that they see, and the forces of one load.
-INCREMENT, FORCES, _RESIDUAL, _TRIAL, _TRIAL_FORCES, _TRIAL_RESIDUAL, _CORRECTION, _POSITIONS = range(8)
+INCREMENT, FORCES, RESIDUAL, TRIAL, TRIAL_FORCES, TRIAL_RESIDUAL, _CORRECTION, POSITIONS = range(8)
 VELOCITIES, SEEN_VELOCITIES, SEEN_POSITIONS, LOAD = range(8, 12)
 
 
@@ -98,8 +101,18 @@ def compiled_newton(system: System, by_ends: bool) -> CompiledNewton | None:
     It is for lumped masses, energies and loads with compiled loops, and constant forces, on a pattern whose factors are
     small.
     """
+    found = compiled_system(system, by_ends)
+    if found is None or (factors := small_factors(system.pattern)) is None:
+        return None
+    vectors = np.zeros((LOAD + 1, system.n_nodes, system.dim))
+    small, loads = found
+    return CompiledNewton(small, factors, vectors, system.pattern.zeros(system.dim), loads)
+
+
+def compiled_system(system: System, by_ends: bool) -> tuple[CompiledSystem, LoadLoops] | None:
+    """Return a system as compiled iterations take it, and its loads, if it is for them but perhaps for its size."""
     if (
-        system.n_nodes > _PRODUCTS
+        system.n_nodes > MOST_PRODUCTS
         or not system.is_lumped
         or system.massless.any()
         or system.changing
@@ -112,20 +125,21 @@ def compiled_newton(system: System, by_ends: bool) -> CompiledNewton | None:
     if forces is None:
         return None
     pattern = system.pattern
-    if len(pattern.indices) - system.n_nodes > _PRODUCTS:  # at least so many, without looking for what fills in
-        return None
-    factors = kept_factors(pattern)
-    if products(factors) > _PRODUCTS:
-        return None
     mass, tangent = np.array(system.mass), form_table(system, forms.DISCRETE_HESSIAN if by_ends else forms.HESSIAN)
     assert tangent is not None, "energies with calls of gradients have those of their derivatives"
     # Copies, so that addresses and layouts are those of arrays that nothing else changes.
     fixed, indptr, indices = np.array(system.fixed), pattern.indptr.copy(), pattern.indices.copy()
     symmetric = not (by_ends or system.differentiable_loads)
     masses = mass, np.array(system.mass_values)
-    small = CompiledSystem(forces, tangent, loads.table, *masses, fixed, indptr, indices, symmetric)
-    vectors = np.zeros((LOAD + 1, system.n_nodes, system.dim))
-    return CompiledNewton(small, factors, vectors, pattern.zeros(system.dim), loads)
+    return CompiledSystem(forces, tangent, loads.table, *masses, fixed, indptr, indices, symmetric, None), loads
+
+
+def small_factors(pattern: Pattern, multipliers: int | None = None) -> KeptFactors | None:
+    """Return arrays for the factors on a pattern (see `kept_factors`), if they are small."""
+    if len(pattern.indices) - pattern.n_nodes > MOST_PRODUCTS:  # at least so many, without looking for what fills in
+        return None
+    factors = kept_factors(pattern, multipliers)
+    return None if products(factors) > MOST_PRODUCTS else factors
 
 
 @formula
@@ -133,7 +147,7 @@ def _position(scheme, q, vectors, increment):
     """Set the positions where an increment has its forces."""
     for i in range(q.shape[0]):
         for k in range(q.shape[1]):
-            vectors[_POSITIONS, i, k] = q[i, k] + scheme.alpha * vectors[increment, i, k]
+            vectors[POSITIONS, i, k] = q[i, k] + scheme.alpha * vectors[increment, i, k]
 
 
 @formula
@@ -151,7 +165,7 @@ def see_loads(scheme, q, vectors, increment):
 def _ends(system, q, vectors):
     """Return the ends of the increment that loads see, of methods without discrete gradients the one position."""
     if system.forces.takes_two:
-        return q, vectors[_POSITIONS]
+        return q, vectors[POSITIONS]
     return vectors[SEEN_POSITIONS], vectors[SEEN_POSITIONS]
 
 
@@ -166,17 +180,45 @@ def write_seen_load(system, k, factor, q, vectors):
 @formula
 def _subtract_loads(system, scheme, factors, q, vectors):
     """Take the loads off the forces of the trial increment."""
-    see_loads(scheme, q, vectors, _TRIAL)
+    see_loads(scheme, q, vectors, TRIAL)
     for load in range(len(system.loads.forces.rows)):
         write_seen_load(system, load, factors[load], q, vectors)
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):
-                vectors[_TRIAL_FORCES, i, k] -= vectors[LOAD, i, k]
+                vectors[TRIAL_FORCES, i, k] -= vectors[LOAD, i, k]
+
+
+@formula
+def set_forces(system, scheme, load_factors, q, vectors):
+    """Set the forces of the trial increment, and the positions that they are of; return whether they are finite."""
+    _position(scheme, q, vectors, TRIAL)
+    if not np.isfinite(write(system.forces, q, vectors[POSITIONS], vectors[TRIAL_FORCES])):
+        return False
+    if len(system.loads.forces.rows):
+        _subtract_loads(system, scheme, load_factors, q, vectors)
+    return True
+
+
+@formula
+def set_blocks(system, scheme, load_factors, q, vectors, blocks):
+    """Set the blocks to the derivatives of the forces of the increment."""
+    _position(scheme, q, vectors, INCREMENT)
+    write(system.tangent, q, vectors[POSITIONS], blocks)
+    for s in range(blocks.shape[0]):
+        for i in range(blocks.shape[1]):
+            for k in range(blocks.shape[2]):
+                blocks[s, i, k] *= scheme.alpha
+    if len(system.loads.derivatives.rows):
+        see_loads(scheme, q, vectors, INCREMENT)
+        q0, q1 = _ends(system, q, vectors)
+        seen = vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES]
+        subtract_load_derivatives(system.loads, load_factors, q0, q1, *seen, scheme.seen, scheme.rate, blocks)
 
 
 class _Step(NamedTuple):
     """The equations of a step, and what Newton's method writes to; see `find_increment`."""
 
+    mass: Array
     system: CompiledSystem
     factors: KeptFactors
     scheme: Any
@@ -194,15 +236,12 @@ class _Step(NamedTuple):
 def _evaluate(p):
     """Set the forces and the residual of the trial increment; return the norm of the residual."""
     system, scheme, vectors = p.system, p.scheme, p.vectors
-    _position(scheme, p.q, vectors, _TRIAL)
-    forces = vectors[_TRIAL_FORCES]
-    if not np.isfinite(write(system.forces, p.q, vectors[_POSITIONS], forces)):
+    if not set_forces(system, scheme, p.load_factors, p.q, vectors):
         return np.inf
-    if len(system.loads.forces.rows):
-        _subtract_loads(system, scheme, p.load_factors, p.q, vectors)
-    mass, fixed, out = system.mass, system.fixed, vectors[_TRIAL_RESIDUAL]
+    forces = vectors[TRIAL_FORCES]
+    mass, fixed, out = system.mass, system.fixed, vectors[TRIAL_RESIDUAL]
     inertia, impulse = scheme.inertia, scheme.impulse
-    return np.sqrt(residual(inertia, mass, vectors[_TRIAL], impulse, forces, p.momentum, fixed, mass, out))
+    return np.sqrt(residual(inertia, mass, vectors[TRIAL], impulse, forces, p.momentum, fixed, mass, out))
 
 
 @formula
@@ -211,17 +250,7 @@ def _linearise(p):
     if p.by_kept and p.kept[KEPT_SIZE] != 0.0:
         return p.kept[KEPT_FLOOR]
     system, scheme, q, vectors, blocks = p.system, p.scheme, p.q, p.vectors, p.blocks
-    _position(scheme, q, vectors, INCREMENT)
-    write(system.tangent, q, vectors[_POSITIONS], blocks)
-    for s in range(blocks.shape[0]):
-        for i in range(blocks.shape[1]):
-            for k in range(blocks.shape[2]):
-                blocks[s, i, k] *= scheme.alpha
-    if len(system.loads.derivatives.rows):
-        see_loads(scheme, q, vectors, INCREMENT)
-        q0, q1 = _ends(system, q, vectors)
-        seen = vectors[SEEN_POSITIONS], vectors[SEEN_VELOCITIES]
-        subtract_load_derivatives(system.loads, p.load_factors, q0, q1, *seen, scheme.seen, scheme.rate, blocks)
+    set_blocks(system, scheme, p.load_factors, q, vectors, blocks)
     equations = scheme.impulse, vectors[FORCES], p.momentum, vectors[INCREMENT], q, system.mass, system.fixed
     matrix = system.indptr, system.indices, blocks, 0, q.shape[0]
     squared = tangent(scheme.inertia, scheme.inertia, system.mass_values, *equations, *matrix)
@@ -235,60 +264,65 @@ def _linearise(p):
 
 
 @inlined
-def _correct(p, norm, before, floor):
+def correct(p, norm, before, floor):
     """Set the correction; return its product with the residual."""
     vectors = p.vectors
-    substitute(p.factors, vectors[_RESIDUAL], vectors[_CORRECTION])
+    substitute(p.factors, vectors[RESIDUAL], vectors[_CORRECTION])
     scale = p.scheme.h / p.kept[KEPT_SIZE] if p.by_kept else 1.0
     product = 0.0
     for i in range(vectors.shape[1]):
         for k in range(vectors.shape[2]):
             vectors[_CORRECTION, i, k] *= scale
-            product += vectors[_CORRECTION, i, k] * vectors[_RESIDUAL, i, k]
+            product += vectors[_CORRECTION, i, k] * vectors[RESIDUAL, i, k]
     return product
 
 
 @inlined
-def _put(p, part):
+def put(p, part):
     """Set the trial increment to that after a part of the correction."""
     vectors = p.vectors
     for i in range(vectors.shape[1]):
         for k in range(vectors.shape[2]):
-            vectors[_TRIAL, i, k] = vectors[INCREMENT, i, k] - part * vectors[_CORRECTION, i, k]
+            vectors[TRIAL, i, k] = vectors[INCREMENT, i, k] - part * vectors[_CORRECTION, i, k]
 
 
 @inlined
-def _free_part(p):
+def free_part(p):
     """Return 1: nothing that must not pass through something else has compiled loops."""
     return 1.0
 
 
 @formula
-def _next_is_shorter(p, part):
+def next_is_shorter(p, part):
     """Return whether the same factors give a shorter correction at the trial increment."""
     if p.by_kept:
         return False
-    vectors, mass = p.vectors, p.system.mass
-    substitute(p.factors, vectors[_TRIAL_RESIDUAL], vectors[_POSITIONS])
+    vectors, mass = p.vectors, p.mass
+    substitute(p.factors, vectors[TRIAL_RESIDUAL], vectors[POSITIONS])
     before, after = 0.0, 0.0
     for i in range(vectors.shape[1]):
         for k in range(vectors.shape[2]):
             before += mass[i] * vectors[_CORRECTION, i, k] ** 2
-            after += mass[i] * vectors[_POSITIONS, i, k] ** 2
+            after += mass[i] * vectors[POSITIONS, i, k] ** 2
     return after < (1.0 - SHORTER * part) ** 2 * before
 
 
 @inlined
 def _accept(p, norm):
     """Go to the trial increment, with its forces and its residual."""
-    vectors = p.vectors
-    for place in range(INCREMENT, _TRIAL):
+    accept_trial(p.vectors)
+
+
+@inlined
+def accept_trial(vectors):
+    """Make the trial increment the increment."""
+    for place in range(INCREMENT, TRIAL):
         for i in range(vectors.shape[1]):
             for k in range(vectors.shape[2]):
-                vectors[place, i, k] = vectors[place + _TRIAL, i, k]
+                vectors[place, i, k] = vectors[place + TRIAL, i, k]
 
 
-_find = inlined(newtons_method(_evaluate, _accept, _linearise, _correct, _put, _free_part, _next_is_shorter))
+_find = inlined(newtons_method(_evaluate, _accept, _linearise, correct, put, free_part, next_is_shorter))
 
 
 @addressed_formula
@@ -323,8 +357,8 @@ def find_increment(
     """
     for i in range(q.shape[0]):
         for k in range(q.shape[1]):
-            vectors[_TRIAL, i, k] = start[i, k]
-    p = _Step(system, factors, scheme, load_factors, momentum, q, vectors, blocks, counts, by_kept, kept)
+            vectors[TRIAL, i, k] = start[i, k]
+    p = _Step(system.mass, system, factors, scheme, load_factors, momentum, q, vectors, blocks, counts, by_kept, kept)
     norm = _evaluate(p)
     if not np.isfinite(norm):
         return False

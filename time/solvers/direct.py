@@ -20,6 +20,8 @@ _REFINE = 1e-12  # relative residual above which a solution is improved
 _BROKEN = 1e-8  # and above which, after that, the factors are rebuilt with all pivoting
 _SINGULAR = 1e-3  # and above which the matrix is taken for singular, whose solutions leave about 1
 _LOST = 1e-13  # a pivot that is this part of the largest number in its column may be nothing but rounding
+_SCALINGS = 20  # sweeps of scaling, each of which halves the digits by which rows differ
+_ALIKE = 0.5  # numbers on the diagonal, relative to the largest of their columns, from which on no sweep is needed
 
 
 @final
@@ -63,6 +65,9 @@ class DenseSolver(LinearSolver):
 class SparseSolver(LinearSolver):
     """Sparse LU factors (SuperLU) in an order that is found once.
 
+    Where numbers on the diagonal are too small for pivots, as of rotations next to displacements, rows and columns are
+    scaled first: pivots beside the diagonal would fill the factors.
+
     Parameters
     ----------
     pattern : Pattern
@@ -82,6 +87,7 @@ class SparseSolver(LinearSolver):
         self._places = sp.csc_array(places[self._order][:, self._order])
         self._places.sort_indices()
         self._definite: bool | None = None
+        self._scale: Array | None = None
         self._test = np.random.default_rng(0).standard_normal(len(self._order))
 
     def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
@@ -90,7 +96,9 @@ class SparseSolver(LinearSolver):
 
         self._blocks, self._definite = blocks, None
         options = {"diag_pivot_thresh": self._pivot, "options": {"SymmetricMode": True}}
-        self._matrix = self._with_values(blocks)
+        self._matrix, self._scale = self._with_values(blocks), None
+        if self._pivot > 0.0 and (scale := _scale_of(self._matrix, self._pivot)) is not None:
+            self._matrix, self._scale = _scaled(self._matrix, scale), scale
         self._lu = self._guarded(splu, permc_spec="NATURAL", **options)
         self.counts["factorisations"] += 1
         # A motion without force that the right-hand side happens not to excite: pivots that are lost show here
@@ -116,7 +124,7 @@ class SparseSolver(LinearSolver):
 
     def solve(self, b: Array, tolerance: float) -> Array:
         """Return x [n, dim], improved by iterative refinement where little pivoting has lost digits."""
-        rhs = b.reshape(-1)[self._order]
+        rhs = self._in_own_order(b)
         x = self._lu.solve(rhs)
         size = norm(rhs)
         residual = rhs - self._matrix @ x
@@ -133,15 +141,21 @@ class SparseSolver(LinearSolver):
         iterations are needed; the second is how many there were.
         """
         matrix = self._with_values(blocks)
+        if self._scale is not None:
+            matrix = _scaled(matrix, self._scale)
         x, iterations = conjugate_residuals(
-            lambda p: matrix @ p, self._lu.solve, b.reshape(-1)[self._order], tolerance, limit
+            lambda p: matrix @ p, self._lu.solve, self._in_own_order(b), tolerance, limit
         )
         return (None if x is None else self._in_given_order(x, b.shape)), iterations
 
     def _in_given_order(self, x: Array, shape: tuple[int, ...]) -> Array:
         out = np.empty_like(x)
-        out[self._order] = x
+        out[self._order] = x if self._scale is None else self._scale * x
         return out.reshape(shape)
+
+    def _in_own_order(self, b: Array) -> Array:
+        rhs = b.reshape(-1)[self._order]
+        return rhs if self._scale is None else self._scale * rhs
 
     def _with_values(self, blocks: Array) -> sp.csc_array:
         places = self._places
@@ -169,6 +183,39 @@ def _require_regular(pattern: Pattern, blocks: Array) -> None:
     loose = loose_part(pattern, blocks)
     if loose is not None:
         raise singular(pattern, blocks, loose)
+
+
+def _scale_of(matrix: sp.csc_array, pivot: float) -> Array | None:
+    """Return factors [n] of rows and columns with which numbers on the diagonal can be pivots; None if they can be.
+
+    The largest number in each column becomes 1 (Ruiz, A scaling algorithm to equilibrate both rows and columns norms in
+    matrices, RAL-TR-2001-034): with that those on the diagonal of a positive matrix do.
+    """
+    diagonal, starts = np.abs(matrix.diagonal()), matrix.indptr[:-1]
+    sizes = np.abs(matrix.data)
+    if len(sizes) == 0 or not (np.diff(matrix.indptr) > 0).all():
+        return None
+    largest = np.maximum.reduceat(sizes, starts)
+    if not np.isfinite(largest).all() or (diagonal >= pivot * largest).all() or not (largest > 0.0).all():
+        return None
+    scale, columns = np.ones(len(diagonal)), np.repeat(np.arange(len(diagonal)), np.diff(matrix.indptr))
+    for _ in range(_SCALINGS):
+        part = 1.0 / np.sqrt(largest)
+        scale *= part
+        sizes *= part[matrix.indices]
+        sizes *= part[columns]
+        diagonal *= part * part
+        largest = np.maximum.reduceat(sizes, starts)
+        if (diagonal >= _ALIKE * largest).all() or np.abs(largest - 1.0).max() < 1.0 - _ALIKE:
+            break
+    return scale
+
+
+def _scaled(matrix: sp.csc_array, scale: Array) -> sp.csc_array:
+    """Return the matrix with rows and columns times factors [n]."""
+    data = matrix.data * scale[matrix.indices]
+    data *= np.repeat(scale, np.diff(matrix.indptr))
+    return sp.csc_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 @kernel

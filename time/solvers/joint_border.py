@@ -8,15 +8,74 @@ that is regular; the equations stay as they are, and of forces that are not dete
 
 from __future__ import annotations
 
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.kernels import uncounted_kernel as kernel
+from symplex.fem.structures.joint_loops import write_resultants_of
 from symplex.fem.system import System
 
-_DELTA = 1e-7  # δ as a part of the rate 1/s that makes masses a matrix
+DELTA = 1e-7  # δ as a part of the rate 1/s that makes masses a matrix
 _STIFF = 1e5  # how much stiffer than all else joints are where a matrix is looked at for positive pivots
+
+
+class BorderTables(NamedTuple):
+    """Where the blocks of multipliers are.
+
+    Attributes
+    ----------
+    nodes : int32 [c, 8]
+        The particles of conditions.
+    condition, side, frame : int64 [k]
+        The condition, and which of its frames, of each block and its transpose.
+    axis : int64 [c]
+        Which number of its node the multiplier of a condition is.
+    above, below : int32 [k, 2]
+        Places of blocks of displacements and rotations with multipliers, and of multipliers with these.
+    diagonal : int64 [c]
+    acting, seen : float64 [k, 2, 3]
+        Rooms.
+    """
+
+    nodes: IntArray
+    condition: NDArray[np.int64]
+    side: NDArray[np.int64]
+    frame: NDArray[np.int64]
+    axis: NDArray[np.int64]
+    above: IntArray
+    below: IntArray
+    diagonal: NDArray[np.int64]
+    acting: Array
+    seen: Array
+
+
+@kernel
+def write_border(of, scale, delta, z, middle, end, gradients, gradients_at_end, out):
+    """Write the blocks of multipliers: what conditions do where they act, and how they change at the end.
+
+    Times the scale [c], with −δ on the diagonal, for an increment z [nodes, 3] of coordinates.
+    """
+    write_resultants_of(of.nodes, of.condition, of.side, gradients, middle, of.acting)
+    write_resultants_of(of.nodes, of.condition, of.side, gradients_at_end, end, of.seen)
+    for k in range(len(of.condition)):
+        c = of.condition[k]
+        axis, rotation = of.axis[c], 2 * of.frame[k] + 1
+        # r·(T δθ), T = 4/(4 + θ²) (1 + ½ θ̂): r becomes 4/(4 + θ²) (r + ½ r × θ).
+        x, y, w = z[rotation, 0], z[rotation, 1], z[rotation, 2]
+        factor = 4.0 / (4.0 + x * x + y * y + w * w)
+        u, v, s = of.seen[k, 1, 0], of.seen[k, 1, 1], of.seen[k, 1, 2]
+        of.seen[k, 1, 0] = factor * (u + 0.5 * (v * w - s * y))
+        of.seen[k, 1, 1] = factor * (v + 0.5 * (s * x - u * w))
+        of.seen[k, 1, 2] = factor * (s + 0.5 * (u * y - v * x))
+        for j in range(2):
+            for i in range(3):
+                out[of.above[k, j], i, axis] = scale[c] * of.acting[k, j, i]
+                out[of.below[k, j], axis, i] = scale[c] * of.seen[k, j, i]
+    for c in range(len(of.nodes)):
+        out[of.diagonal[c], of.axis[c], of.axis[c]] = -delta
 
 
 @final
@@ -46,11 +105,17 @@ class JointBorder:
     def __init__(self, system: System, first: int):
         joints = system.joints
         self._system, self._joints, self._first = system, joints, first
-        self.n_nodes = -(-joints.size // 3)
-        self.unused = (np.arange(3 * self.n_nodes) >= joints.size).reshape(-1, 3)
-        self._condition, self._side = np.nonzero(joints.frame >= 0)
+        # Nodes are of one joint each, so that none couples bodies of several joints.
+        within = [np.arange(part.stop - part.start) for part in joints.parts]
+        starts = np.cumsum([0, *(-(-len(numbers) // 3) for numbers in within)])
+        self.n_nodes = int(starts[-1])
+        node = np.concatenate([start + numbers // 3 for start, numbers in zip(starts, within, strict=False)])
+        self._at = node, np.concatenate(within) % 3  # the place of each condition among unknowns
+        self.unused = np.ones((self.n_nodes, 3), bool)
+        self.unused[self._at] = False
+        self._condition, self._side = map(np.ascontiguousarray, np.nonzero(joints.frame >= 0))
         self._frame = joints.frame[self._condition, self._side]
-        self._node, self._axis = first + self._condition // 3, self._condition % 3
+        self._node, self._axis = first + self._at[0][self._condition], self._at[1][self._condition]
         rows = 2 * self._frame[:, None] + [0, 1]  # [k, 2]
         own = np.arange(first, first + self.n_nodes)
         self._rows = rows
@@ -65,9 +130,9 @@ class JointBorder:
     def find_places(self, keys: IntArray, n: int) -> None:
         """Find where blocks are among those with the keys row · n + column, which ascend."""
         node = self._node[:, None]
-        self._above = np.searchsorted(keys, self._rows * n + node)
-        self._below = np.searchsorted(keys, node * n + self._rows)
-        own = self._first + np.arange(self._joints.size) // 3
+        self._above = np.searchsorted(keys, self._rows * n + node).astype(np.int32)
+        self._below = np.searchsorted(keys, node * n + self._rows).astype(np.int32)
+        own = self._first + self._at[0]
         self._diagonal = np.searchsorted(keys, own * n + own)
         # Of pairs of frames of the same condition, for `add_stiffness_of`
         both = [np.flatnonzero(self._condition == c) for c in range(self._joints.size)]
@@ -75,6 +140,35 @@ class JointBorder:
         self._first_of, self._second_of = pairs[:, 0], pairs[:, 1]
         rows, columns = self._rows[self._first_of], self._rows[self._second_of]
         self._between = np.searchsorted(keys, rows[:, :, None] * n + columns[:, None, :])
+
+    def tables(self) -> dict[str, np.ndarray]:
+        """Return what compiled iterations read and write to (`symplex.time.solvers.framed_newton`), by names there."""
+        joints, c, k = self._joints, self._joints.size, len(self._condition)
+        of, starts = joints.conditions, [part.start for part in joints.parts]
+        row, moving, weights, constants = joints.drives()
+        at_end = {f"{name}_at_end": getattr(of, name).copy() for name in ("right", "right_constant", "offset")}
+        return {
+            **{name: array.copy() for name, array in of._asdict().items()},
+            **at_end,
+            "driven": row,
+            "moving": moving,
+            "driven_weights": weights,
+            "driven_constants": constants,
+            "works": np.zeros(len(joints.moving)),
+            "joint": np.searchsorted(starts, np.arange(c), side="right") - 1,
+            "slots": self._system.joint_slots(),
+            "condition": self._condition,
+            "side": self._side,
+            "of_frame": self._frame,
+            "above": self._above,
+            "below": self._below,
+            "node": self._first + self._at[0],
+            "axis": self._at[1],
+            "diagonal": self._diagonal,
+            **{name: np.zeros(c) for name in ("scale", "scaled", "multipliers", "values")},
+            **{name: np.zeros((c, 8, 3)) for name in ("gradients", "gradients_at_end")},
+            **{name: np.zeros((k, 2, 3)) for name in ("acting", "seen")},
+        }
 
     def take_times(self, t0: float, t1: float) -> None:
         """Be those of an increment between two times, at the end of which conditions hold."""
@@ -93,12 +187,12 @@ class JointBorder:
     def unknowns(self, multipliers: Array) -> Array:
         """Return μ [nodes, 3] of multipliers λ [c]."""
         out = np.zeros(self.unused.shape)
-        out.ravel()[: self._joints.size] = multipliers / self._scale
+        out[self._at] = multipliers / self._scale
         return out
 
     def at_increment(self, mu: Array, middle: Array, end: Array, forces: Array) -> None:
         """Take the multipliers μ [nodes, 3], and add their forces to those [n, 3] at the positions ``middle``."""
-        np.multiply(mu.ravel()[: self._joints.size], self._scale, out=self.multipliers)
+        np.multiply(mu[self._at], self._scale, out=self.multipliers)
         self._middle, self._end = middle, end
         self._gradients = self._acting.gradients(middle)
         self._joints.add_forces(self._gradients, self.multipliers, forces)
@@ -106,27 +200,23 @@ class JointBorder:
     def write_values(self, out: Array) -> None:
         """Write the equations of conditions [nodes, 3] to out."""
         values = self.at_end.violations(self._end)
-        out.ravel()[: self._joints.size] = self._impulse * self._scale * values
+        out[self._at] = self._impulse * self._scale * values
 
     def add_stiffness(self, weight: float, blocks: Array) -> None:
         """Add w Σ λ ∇²g to blocks of particles, in N/m."""
         self._acting.add_stiffness(weight * self.multipliers, self._system.joint_slots(), blocks)
 
-    def add_border(self, theta: Array, out: Array) -> None:
-        """Write the blocks of multipliers for rotations θ [f, 3] of frames to out."""
-        scale = (self._impulse * self._scale)[self._condition, None, None]
-        acting = self._resultants(self._middle, self._gradients) * scale
-        seen = self._resultants(self._end, self.at_end.gradients(self._end)) * scale
-        # r·(T δθ), T = 4/(4 + θ²) (1 + ½ θ̂): r becomes 4/(4 + θ²) (r + ½ r × θ).
-        turn = theta[self._frame]
-        factor = 4.0 / (4.0 + np.einsum("ki,ki->k", turn, turn))
-        seen[:, 1] = factor[:, None] * (seen[:, 1] + 0.5 * np.cross(seen[:, 1], turn))
-        for j in (0, 1):
-            for i in range(3):
-                out[self._above[:, j], i, self._axis] = acting[:, j, i]
-                out[self._below[:, j], self._axis, i] = seen[:, j, i]
-        axis = np.arange(self._joints.size) % 3
-        out[self._diagonal, axis, axis] = -_DELTA * self._rate
+    def add_border(self, z: Array, out: Array) -> None:
+        """Write the blocks of multipliers for an increment z [nodes, 3] of coordinates to out."""
+        gradients = self.at_end.gradients(self._end)
+        scale, delta = self._impulse * self._scale, DELTA * self._rate
+        write_border(self._tables(), scale, delta, z, self._middle, self._end, self._gradients, gradients, out)
+
+    def _tables(self) -> BorderTables:
+        k = len(self._condition)
+        rooms = np.empty((k, 2, 3)), np.empty((k, 2, 3))
+        of_rows = self._joints.nodes, self._condition, self._side, self._frame, self._at[1]
+        return BorderTables(*of_rows, self._above, self._below, self._diagonal, *rooms)
 
     def add_stiffness_of(self, q: Array, out: Array) -> None:
         """Add large stiffnesses along all conditions at positions q [n, 3] to out: definite then is so with joints."""
@@ -142,5 +232,5 @@ class JointBorder:
 
     def node_of(self, node: int) -> tuple[int, str]:
         """Return a particle of a joint of the multipliers of a node, and the joint's name."""
-        condition = min(3 * (node - self._first), self._joints.size - 1)
+        condition = int(np.argmax(self._at[0] == node - self._first))
         return int(self._joints.nodes[condition, 0]), self._joints.name_of(condition)

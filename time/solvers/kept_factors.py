@@ -4,7 +4,8 @@ A library's factorisation of a matrix of some hundred unknowns takes less time t
 for its pattern. Here both are found once: the order is that of minimum degree (SuperLU's), the pattern that of the
 factors in it. Complete factors are the incomplete ones on a pattern where nothing is lost, so that the loops are those
 of `symplex.time.solvers.block_factor`. No pivots are looked for: the matrices have masses on their diagonals. A
-solution that this makes wrong does not bring Newton's method nearer, and the general one takes over.
+solution that this makes wrong does not bring Newton's method nearer, and the general one takes over. Multipliers, which
+have next to nothing there, follow the nodes that they are coupled to, and have what is filled in.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ class KeptFactors(NamedTuple):
     substitute: int
 
 
-def kept_factors(pattern: Pattern) -> KeptFactors:
-    """Return arrays for the factors of matrices on a pattern."""
+def kept_factors(pattern: Pattern, multipliers: int | None = None) -> KeptFactors:
+    """Return arrays for the factors of matrices on a pattern, whose nodes from a number on are of multipliers."""
     from scipy.sparse.linalg import splu
 
     n = pattern.n_nodes
@@ -79,6 +80,13 @@ def kept_factors(pattern: Pattern) -> KeptFactors:
     graph = sp.csr_array((numbers, pattern.indices, pattern.indptr), shape=(n, n))
     lu = splu(sp.csc_array(graph), **options)
     nodes = np.argsort(lu.perm_c).astype(np.int64)
+    if multipliers is not None:
+        place = lu.perm_c.astype(float)
+        of_multipliers = (rows >= multipliers) & (pattern.indices < multipliers)
+        np.maximum.at(place, rows[of_multipliers], place[pattern.indices[of_multipliers]] + 0.5)
+        nodes = np.argsort(place, kind="stable")
+        lu = splu(sp.csc_array(graph[nodes][:, nodes]), **options | {"permc_spec": "NATURAL"})
+        nodes = nodes[np.argsort(lu.perm_c)]  # which leaves each after those that it is coupled to
     places = sp.csr_array((np.arange(1, len(rows) + 1), pattern.indices, pattern.indptr), shape=(n, n))
     places = sp.csr_array(places[nodes][:, nodes])
     lower = sp.csr_array(lu.L != 0)

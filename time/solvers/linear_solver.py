@@ -5,12 +5,29 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from functools import cached_property
 
-from symplex.fem.assembly.pattern import Array
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.fem.assembly.pattern import Array, Pattern
 
 # What solvers count: matrices that were factorised (incompletely, or for which multigrid was set up), iterations of all
 # solutions; and of the matrices those that were shifted to have incomplete factors, those that are symmetric but not
 # positive definite, and those that were factorised completely where iterations failed or would have cost more.
 COUNTS = ("factorisations", "iterations", "shifted", "indefinite", "direct")
+
+
+_TINY = float(np.finfo(float).tiny)
+
+
+def take_out(pattern: Pattern, fixed: NDArray[np.bool_], blocks: Array) -> None:
+    """Make rows and columns of fixed coordinates [n, dim] in blocks [nnz, dim, dim] those of a unit matrix.
+
+    Times the largest number of the blocks, so that nothing is compared with numbers of another size.
+    """
+    stiffness = max(float(np.abs(blocks).max(initial=0.0)), _TINY)
+    blocks[pattern.held(fixed)] = 0.0
+    node, axis = np.nonzero(fixed)
+    blocks[pattern.diagonal()[node], axis, axis] = stiffness
 
 
 class LinearSolver(ABC):

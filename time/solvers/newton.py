@@ -196,6 +196,7 @@ class NewtonSolver:
         self._pattern: Pattern | None = None  # until it is needed: it takes long to find
         self._none_yet: dict[str, int] = dict.fromkeys(COUNTS, 0)
         self._linearised = False
+        self._refused = ""  # why the last trial increment has no forces
         self._mass, self._history = masses_of_norms(system), [0.0]
         shape = (system.n_nodes, system.dim)
         self.increment, self.forces, self._residual = (np.zeros(shape) for _ in range(3))
@@ -302,7 +303,8 @@ class NewtonSolver:
                         self._positions(seen, self.increment), self._positions(seen, self._trial)
                     )
             return self._evaluate()
-        except StepFailed:
+        except StepFailed as error:
+            self._refused = str(error)
             return np.inf
 
     def _set_residual(self) -> float:
@@ -322,6 +324,7 @@ class NewtonSolver:
         )
 
     def _accept(self, norm: float) -> None:
+        self._refused = ""
         self._history.append(norm)
         self.increment, self._trial = self._trial, self.increment
         self.forces, self._trial_forces = self._trial_forces, self.forces
@@ -474,6 +477,7 @@ class NewtonSolver:
             f"{size / scale:.2e} N at node {node} ({', '.join(acting) or 'no energy'}), expected "
             f"{size / scale * floor / history[-1]:.0e} N or less. The last residuals, as parts of the first: "
             f"{fell}. Try a smaller step.{_advice(self.system.energies.get(name) for name in names)}"
+            + (f" Not all that was tried can be taken: {self._refused}" if self._refused else "")
         )
 
 

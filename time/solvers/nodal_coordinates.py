@@ -27,17 +27,28 @@ from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly.pattern import Array, IntArray, Pattern
-from symplex.fem.compiled.kernels import formula, kernel
+from symplex.fem.compiled.kernels import (
+    uncounted_formula as formula,
+    uncounted_inlined as inlined,
+    uncounted_kernel as kernel,
+)
 from symplex.fem.energies.contact_energy import ContactEnergy
 from symplex.fem.structures.frames import Frames, inertia_of
 from symplex.fem.system import System
 from symplex.time.solvers.direct import SparseSolver
+from symplex.time.solvers.fill import fill_of, minimum_degree_order
 from symplex.time.solvers.joint_border import JointBorder
+from symplex.time.solvers.linear import linear_solver
+from symplex.time.solvers.linear_solver import LinearSolver, take_out
 from symplex.time.solvers.newton import Newton, NewtonSolver, masses_of_norms
 from symplex.time.solvers.step_equations import StepEquations
 
 _DENSE, _SPARSE = 30, 2000  # unknowns between which factors of the few couplings of lines take least
+_FACTORS = (
+    2e7  # numbers in factors, up to which these take less than iterations: matrices of shells are ill-conditioned
+)
 _ALONG = 1e-4  # sine of an angle, below which a rotation is about the axis of a rod
+_ACROSS = 0.5  # cosine of the angle between a rod and an axis, below which it is nearly across
 _SINGULAR = 1e-12  # of moments of arms about an axis relative to the largest: there is no rotation about it
 _RIGID = 1e-9  # relative to arms and displacements: how far supports may be off a rigid motion of a frame
 _ROTATION = 1.0  # by which a correction of a balance of forces may rotate a frame about an axis
@@ -46,6 +57,16 @@ _ROTATION = 1.0  # by which a correction of a balance of forces may rotate a fra
 def newton_solver(system: System, settings: Newton) -> NewtonSolver | FramedSolver:
     """Return Newton's method for a system: for the positions of its nodes, or for those and rotations of frames."""
     return FramedSolver(system, settings) if system.frames else NewtonSolver(system, settings)
+
+
+def _direct(pattern: Pattern, dim: int) -> LinearSolver:
+    """Return a solver with sparse factors, unless these would hold too much."""
+    if pattern.n_nodes * dim <= _SPARSE:
+        return SparseSolver(pattern, dim)
+    order = minimum_degree_order(pattern)
+    if fill_of(pattern, dim, order, _FACTORS) is None:
+        return linear_solver("auto", pattern, dim)
+    return SparseSolver(pattern, dim, nodes=order)
 
 
 @final
@@ -67,6 +88,10 @@ class NodalCoordinates:
         The particles of frames, and the nodes that are in none.
     system : System
         Of the nodes of z: their masses and, for those of θ, inertias of which norms are made, and what is held.
+    of_node : int32 [n, 2]
+        The coordinates u and θ that a particle moves with; −1: no rotation.
+    held : bool [f, 3]
+        Which rotations are.
     n_nodes : int
         How many are those of motions; multipliers follow.
     border : JointBorder or None
@@ -77,12 +102,13 @@ class NodalCoordinates:
         n, f = system.n_nodes, len(frames)
         self.frames = frames.nodes
         self.free = np.setdiff1d(np.arange(n, dtype=np.int32), frames.nodes).astype(np.int32)
-        self._of_node = np.empty((n, 2), np.int32)  # the coordinates u, θ that a node moves with; −1: no rotation
-        self._of_node[self.free] = np.column_stack([2 * f + np.arange(len(self.free)), np.full(len(self.free), -1)])
-        self._of_node[self.frames, 0] = 2 * np.arange(f, dtype=np.int32)[:, None]
-        self._of_node[self.frames, 1] = self._of_node[self.frames, 0] + 1
+        self.of_node = np.empty((n, 2), np.int32)
+        self.of_node[self.free] = np.column_stack([2 * f + np.arange(len(self.free)), np.full(len(self.free), -1)])
+        self.of_node[self.frames, 0] = 2 * np.arange(f, dtype=np.int32)[:, None]
+        self.of_node[self.frames, 1] = self.of_node[self.frames, 0] + 1
         mass, fixed = self._masses(system, frames), self._fixed(system, frames)
-        self._held, self._rods = fixed[1 : 2 * f : 2].copy(), np.flatnonzero(frames.is_rod)  # rotations that are held
+        self.held, self._rods = fixed[1 : 2 * f : 2].copy(), np.flatnonzero(frames.is_rod)
+        self._rotations: tuple[Pattern, tuple[Array, IntArray, IntArray, Array]] | None = None
         self.n_nodes, self.border = len(mass), None
         if with_joints and system.joints:
             self.border = border = JointBorder(system, len(mass))
@@ -98,7 +124,7 @@ class NodalCoordinates:
         of_frames = (frames.shares[:, None] * mass[frames.nodes]).sum(axis=1)
         square = 2.0 / 3.0 * (frames.rest_arms**2).sum(axis=2).mean(axis=1)
         pattern = system.pattern
-        a, b = (self._of_node[nodes, 0] // 2 for nodes in (pattern.rows(), pattern.indices))
+        a, b = (self.of_node[nodes, 0] // 2 for nodes in (pattern.rows(), pattern.indices))
         coupled = (a != b) & (np.maximum(a, b) < len(frames))
         a, b = a[coupled], b[coupled]
         distances = ((frames.rest_centers[a] - frames.rest_centers[b]) ** 2).sum(axis=1)
@@ -114,7 +140,7 @@ class NodalCoordinates:
     def couplings(self, pattern: Pattern) -> tuple[Pattern, IntArray]:
         """Return the pattern of matrices of z for one of particles, and the places [nnz, 4] in it of blocks of that."""
         n = len(self.system.fixed)
-        pairs = self._of_node[np.column_stack([pattern.rows(), pattern.indices])]  # [nnz, 2, 2]
+        pairs = self.of_node[np.column_stack([pattern.rows(), pattern.indices])]  # [nnz, 2, 2]
         all_pairs = np.stack([pairs[:, 0, [0, 0, 1, 1]], pairs[:, 1, [0, 1, 0, 1]]], axis=2).reshape(-1, 2)
         present = (all_pairs >= 0).all(axis=1)
         of_joints = [] if self.border is None else [self.border.pairs]
@@ -134,7 +160,7 @@ class NodalCoordinates:
 
     def write_increment(self, q0: Array, z: Array, out: Array) -> None:
         """Write Δq [n, 3] for z from positions q0 [n, 3] to out."""
-        _write_increment(q0, z, self.frames, self.free, out)
+        write_increment(q0, z, self.frames, self.free, out)
 
     def increments(self, q0: Array, dq: Array) -> Array:
         """Return z [nodes, 3] of increments Δq [n, 3] from positions q0 [n, 3]; of frames those of the nearest motion.
@@ -155,7 +181,7 @@ class NodalCoordinates:
 
     def write_resultants(self, q: Array, forces: Array, out: Array) -> None:
         """Write P(q)ᵀ forces [nodes, 3] of nodal forces [n, 3] to out."""
-        _write_resultants(q, forces, self.frames, self.free, out)
+        write_resultants(q, forces, self.frames, self.free, out)
 
     def write_matrix(
         self, blocks: Array, ends: tuple[Array, Array], z: Array, forces: Array, weight: float, out: Array
@@ -175,7 +201,37 @@ class NodalCoordinates:
         """
         out[...] = 0.0
         rows, places = self.system.couplings
-        _add_matrix(blocks, *rows, places, self._of_node, self.frames, self._held, *ends, z, forces, weight, out)
+        given = blocks, *rows, places, self.of_node, self.frames, self.held, *ends, z, forces, weight
+        add_matrix(*given, *self.rotations(), out)
+
+    def rotations(self) -> tuple[Array, IntArray, IntArray, Array]:
+        """Return what `add_matrix` reads of the pattern and writes to: arms, columns, own and rooms."""
+        pattern, f = self.system.pattern, len(self.frames)
+        if self._rotations is None or self._rotations[0] is not pattern:
+            of_rotation = (pattern.indices < 2 * f) & (pattern.indices % 2 == 1)
+            columns = np.where(of_rotation, pattern.indices // 2, -1).astype(np.int32)
+            own = pattern.diagonal()[1 : 2 * f : 2].astype(np.int32)
+            self._rotations = pattern, (np.zeros((2, len(self.of_node), 3)), columns, own, np.zeros((f, 3, 3)))
+        return self._rotations[1]
+
+    def stiffness(self, blocks: Array, q: Array, forces: Array, symmetric: bool) -> Array:
+        """Return the matrix [nnz, 3, 3] of small motions z of a body at rest, on the pattern of `system`.
+
+        Parameters
+        ----------
+        blocks : float64 [nnz, 3, 3]
+            K on the pattern of particles.
+        q, forces : float64 [n, 3]
+            Positions, and the forces ∇V − f there, those within frames included.
+        symmetric : bool
+            Whether to return its symmetric part, which it is where forces are balanced, if K is symmetric.
+        """
+        pattern = self.system.pattern
+        out = pattern.zeros(3)
+        self.write_matrix(blocks, (q, q), np.zeros(self.system.fixed.shape), forces, 1.0, out)
+        if symmetric:
+            out = 0.5 * (out + out[np.lexsort((pattern.rows(), pattern.indices))].transpose(0, 2, 1))
+        return out
 
     def basis(self, q: Array) -> sp.csr_array:
         """Return the small motions that are free, in orthogonal columns [3·nodes, k] of coordinates z.
@@ -278,8 +334,10 @@ class FramedSolver:
                 f"joints need a direct linear solver, got {settings.linear!r}. Take 'auto', 'dense' or 'sparse'."
             )
         unknowns = self.coordinates.system.fixed.size
-        banded = settings.linear == "auto" and unknowns > _DENSE and (unknowns <= _SPARSE or border is not None)
-        self._solver = NewtonSolver(self.coordinates.system, settings, SparseSolver if banded else None)
+        solver = (
+            None if settings.linear != "auto" or unknowns <= _DENSE else _direct if border is None else SparseSolver
+        )
+        self._solver = NewtonSolver(self.coordinates.system, settings, solver)
         self._equations = _Equations(system, self.coordinates)
         self._solver.positions_at = self._equations.positions_at
         self.increment, self.forces = np.zeros(system.fixed.shape), np.zeros(system.fixed.shape)
@@ -307,21 +365,16 @@ class FramedSolver:
         A symmetric one has where it is positive definite.
         """
         equations, coordinates = self._equations, self.coordinates
-        pattern, zero = coordinates.system.pattern, np.zeros(coordinates.system.fixed.shape)
-        blocks = pattern.zeros(3)
-        coordinates.write_matrix(*equations.matrix_of(self.increment), zero, equations.residual, 1.0, blocks)
-        if equations.of_symmetric:
-            blocks = 0.5 * (blocks + blocks[np.lexsort((pattern.rows(), pattern.indices))].transpose(0, 2, 1))
+        pattern = coordinates.system.pattern
+        blocks, (end, _) = equations.matrix_of(self.increment)
+        blocks = coordinates.stiffness(blocks, end, equations.residual, equations.of_symmetric)
         fixed = coordinates.system.fixed.copy()
         if coordinates.border is not None:
             coordinates.border.add_stiffness_of(equations.end, blocks)
             fixed[coordinates.n_nodes :] = True
-        stiffness = float(np.abs(blocks).max(initial=0.0)) or 1.0
-        blocks[pattern.held(fixed)] = 0.0
-        node, axis = np.nonzero(fixed)
-        blocks[pattern.diagonal()[node], axis, axis] = stiffness
+        take_out(pattern, fixed, blocks)
         linear = SparseSolver(pattern, 3)
-        linear.update(blocks, equations.of_symmetric, zero)
+        linear.update(blocks, equations.of_symmetric, np.zeros(fixed.shape))
         return linear.definite
 
     def solve(self, equations: StepEquations, q0: Array, start: Array | float = 0.0, follow: bool = False) -> int:
@@ -344,11 +397,35 @@ class FramedSolver:
         if self.coordinates.border is not None and equations.inertia == 0.0:
             z[self.coordinates.n_nodes :] = reduced.multipliers_at_start()
         self._solver.share_of = self._share_of if equations.inertia == 0.0 else None
-        count = self._solver.solve(reduced, reduced.places, z)
+        try:
+            count = self._solver.solve(reduced, reduced.places, z)
+        except StepFailed as error:
+            error.args = f"{error}{self._remark(q0)}", *error.args[1:]
+            raise
         reduced.at_increment(self._solver.increment)
         self.increment[...] = reduced.increment
         self._set_forces(equations)
         return count
+
+    def _remark(self, q: Array) -> str:
+        """Return what a failure may come from: a rod that is held against a rotation about an axis nearly across it.
+
+        It follows from a rotation about its own axis, which is none, unless the axis that is held is across it.
+        """
+        frames = self.system.frames
+        assert frames is not None, "it is for systems with frames"
+        one = np.flatnonzero(frames.is_rod & (frames.held[:, 3:].sum(axis=1) == 1))
+        d = q[frames.nodes[one, 0]] - q[frames.nodes[one, 1]]
+        along = np.abs(np.where(frames.held[one, 3:], d, 0.0).sum(axis=1)) / np.linalg.norm(d, axis=1)
+        near = np.flatnonzero((along > _ALONG) & (along < _ACROSS))
+        if not len(near):
+            return ""
+        rod = one[near[0]]
+        return (
+            f" The rod of particles {frames.nodes[rod, :2].tolist()} is held against rotations about one axis, "
+            f"{np.degrees(np.arccos(along[near[0]])):.4g}° from it: nearly across an axis, a rod can move only with "
+            "large rotations about itself, which are none. Hold two of its rotations, or none."
+        )
 
     def _begun(self, q0: Array, start: Array) -> Array:
         """Return the increment z to begin with for one of particles, of which supports give some."""
@@ -492,7 +569,7 @@ class _Equations:
         ends = self.middle, self.end
         self._coordinates.write_matrix(blocks, ends, dq, self.residual, self._step.at[0], out)
         if (border := self._coordinates.border) is not None:
-            border.add_border(dq[1 : 2 * len(self._coordinates.frames) : 2], out)
+            border.add_border(dq, out)
 
     def matrix_of(self, dq: Array) -> tuple[Array, tuple[Array, Array]]:
         """Return the matrix [nnz, 3, 3] of particles at an increment [n, 3], and the positions at its end, twice."""
@@ -523,7 +600,7 @@ def _share(nodes):
 
 
 @kernel
-def _write_increment(q0, z, frames, free, out):
+def write_increment(q0, z, frames, free, out):
     for f in range(len(frames)):
         nodes = frames[f]
         cx, cy, cz = _center(q0, nodes, 0), _center(q0, nodes, 1), _center(q0, nodes, 2)
@@ -541,7 +618,7 @@ def _write_increment(q0, z, frames, free, out):
 
 
 @kernel
-def _write_resultants(q, forces, frames, free, out):
+def write_resultants(q, forces, frames, free, out):
     for f in range(len(frames)):
         nodes = frames[f]
         cx, cy, cz = _center(q, nodes, 0), _center(q, nodes, 1), _center(q, nodes, 2)
@@ -563,105 +640,124 @@ def _write_resultants(q, forces, frames, free, out):
 
 
 @kernel
-def _add_matrix(blocks, indptr, indices, places, of_node, frames, held, q, q1, z, forces, weight, out):
-    n = len(q)
-    left, right = np.zeros((n, 3, 3)), np.zeros((n, 3, 3))  # −ρ̂ at q, and −ρ̂¹ T
-    T, on = np.empty((3, 3)), np.empty((3, 3))
+def add_matrix(
+    blocks, indptr, indices, places, of_node, frames, held, q, q1, z, forces, weight, arms, columns, own, rooms, out
+):
+    """Add the matrix of z to out, which is zero; see `NodalCoordinates.write_matrix`.
+
+    All of it but T is added first: ρ × of columns of K, ρ¹ × of rows. Columns [nnz'] are the frames of columns that are
+    rotations, else −1; own [f] the places of rotations by themselves; arms [2, n, 3] and rooms [f, 3, 3] are written.
+    """
+    left, right = arms[0], arms[1]
     for f in range(len(frames)):
         nodes = frames[f]
-        x, y, w = z[2 * f + 1, 0], z[2 * f + 1, 1], z[2 * f + 1, 2]
-        c = 4.0 / (4.0 + x * x + y * y + w * w)
-        T[0, 0], T[0, 1], T[0, 2] = c, -0.5 * c * w, 0.5 * c * y
-        T[1, 0], T[1, 1], T[1, 2] = 0.5 * c * w, c, -0.5 * c * x
-        T[2, 0], T[2, 1], T[2, 2] = -0.5 * c * y, 0.5 * c * x, c
+        _set_turn(z[2 * f + 1, 0], z[2 * f + 1, 1], z[2 * f + 1, 2], rooms[f])
         cx, cy, cz = _center(q, nodes, 0), _center(q, nodes, 1), _center(q, nodes, 2)
         ex, ey, ez = _center(q1, nodes, 0), _center(q1, nodes, 1), _center(q1, nodes, 2)
-        on[...] = 0.0
-        part = weight * _share(nodes)
+        part, on = weight * _share(nodes), out[own[f]]
         for node in nodes:
-            _set_minus_cross(q[node, 0] - cx, q[node, 1] - cy, q[node, 2] - cz, left[node])
-            a, b, d = q1[node, 0] - ex, q1[node, 1] - ey, q1[node, 2] - ez
-            for j in range(3):  # −ρ × of a column of T, negated: ω × ρ
-                right[node, 0, j] = T[1, j] * d - T[2, j] * b
-                right[node, 1, j] = T[2, j] * a - T[0, j] * d
-                right[node, 2, j] = T[0, j] * b - T[1, j] * a
-            rx, ry, rz = part * forces[node, 0], part * forces[node, 1], part * forces[node, 2]
-            for j in range(3):  # (ω × ρ) × r
-                u, v, s = right[node, 0, j], right[node, 1, j], right[node, 2, j]
-                on[0, j] += v * rz - s * ry
-                on[1, j] += s * rx - u * rz
-                on[2, j] += u * ry - v * rx
-        place = _place(indptr, indices, places, nodes[0], 3)
-        for i in range(3):
-            for j in range(3):
-                out[place, i, j] += on[i, j]
-    by_rotation = np.empty((3, 3))
-    for a in range(n):
+            left[node, 0], left[node, 1], left[node, 2] = q[node, 0] - cx, q[node, 1] - cy, q[node, 2] - cz
+            x, y, w = q1[node, 0] - ex, q1[node, 1] - ey, q1[node, 2] - ez
+            right[node, 0], right[node, 1], right[node, 2] = x, y, w
+            u, v, s = part * forces[node, 0], part * forces[node, 1], part * forces[node, 2]
+            along = x * u + y * v + w * s  # (ω × ρ) × r = ρ (ω·r) − ω (ρ·r)
+            on[0, 0] += x * u - along
+            on[0, 1] += x * v
+            on[0, 2] += x * s
+            on[1, 0] += y * u
+            on[1, 1] += y * v - along
+            on[1, 2] += y * s
+            on[2, 0] += w * u
+            on[2, 1] += w * v
+            on[2, 2] += w * s - along
+    for a in range(len(q)):
+        turns = of_node[a, 1] >= 0
         for s in range(indptr[a], indptr[a + 1]):
-            b, K = indices[s], blocks[s]
-            place = places[s]
+            _add_coupling(blocks[s], places[s], turns, left[a], of_node[indices[s], 1] >= 0, right[indices[s]], out)
+    for s in range(len(columns)):
+        if columns[s] >= 0:
+            block, T = out[s], rooms[columns[s]]
             for i in range(3):
+                x, y, w = block[i, 0], block[i, 1], block[i, 2]
                 for j in range(3):
-                    out[place[0], i, j] += K[i, j]
-            if of_node[b, 1] >= 0:
-                X = right[b]
-                for i in range(3):
-                    for j in range(3):
-                        by_rotation[i, j] = K[i, 0] * X[0, j] + K[i, 1] * X[1, j] + K[i, 2] * X[2, j]
-                        out[place[1], i, j] += by_rotation[i, j]
-            if of_node[a, 1] >= 0:
-                Y = left[a]
-                for i in range(3):
-                    for j in range(3):
-                        out[place[2], i, j] += Y[0, i] * K[0, j] + Y[1, i] * K[1, j] + Y[2, i] * K[2, j]
-                if of_node[b, 1] >= 0:
-                    for i in range(3):
-                        for j in range(3):
-                            out[place[3], i, j] += (
-                                Y[0, i] * by_rotation[0, j] + Y[1, i] * by_rotation[1, j] + Y[2, i] * by_rotation[2, j]
-                            )
+                    block[i, j] = x * T[0, j] + y * T[1, j] + w * T[2, j]
     for f in range(len(frames)):
         nodes = frames[f]
         if _share(nodes) < 1.0:
-            a, b = nodes[0], nodes[1]
-            place = _place(indptr, indices, places, a, 3)
-            _add_axis(q[a] - q[b], q1[a] - q1[b], z[2 * f + 1], held[f], out[place])
+            _add_axis(q, q1, nodes[0], nodes[1], z[2 * f + 1], held[f], out[own[f]])
 
 
 @formula
-def _add_axis(d, d1, theta, held, block):
+def _set_turn(x, y, w, T):
+    """Set T of a rotation θ."""
+    c = 4.0 / (4.0 + x * x + y * y + w * w)
+    T[0, 0], T[0, 1], T[0, 2] = c, -0.5 * c * w, 0.5 * c * y
+    T[1, 0], T[1, 1], T[1, 2] = 0.5 * c * w, c, -0.5 * c * x
+    T[2, 0], T[2, 1], T[2, 2] = -0.5 * c * y, 0.5 * c * x, c
+
+
+@inlined
+def _add_coupling(K, places, turns, arm, other_turns, other, out):
+    """Add a block of particles to those of their displacements and rotations."""
+    k00, k01, k02 = K[0, 0], K[0, 1], K[0, 2]
+    k10, k11, k12 = K[1, 0], K[1, 1], K[1, 2]
+    k20, k21, k22 = K[2, 0], K[2, 1], K[2, 2]
+    _add_block(k00, k01, k02, k10, k11, k12, k20, k21, k22, out[np.uint64(places[0])])
+    if other_turns:
+        x, y, w = other[0], other[1], other[2]
+        r00, r01, r02 = y * k02 - w * k01, w * k00 - x * k02, x * k01 - y * k00
+        r10, r11, r12 = y * k12 - w * k11, w * k10 - x * k12, x * k11 - y * k10
+        r20, r21, r22 = y * k22 - w * k21, w * k20 - x * k22, x * k21 - y * k20
+        _add_block(r00, r01, r02, r10, r11, r12, r20, r21, r22, out[np.uint64(places[1])])
+        if turns:
+            _add_moments(arm, r00, r01, r02, r10, r11, r12, r20, r21, r22, out[np.uint64(places[3])])
+    if turns:
+        _add_moments(arm, k00, k01, k02, k10, k11, k12, k20, k21, k22, out[np.uint64(places[2])])
+
+
+@inlined
+def _add_moments(arm, k00, k01, k02, k10, k11, k12, k20, k21, k22, out):
+    """Add ρ × of columns."""
+    x, y, w = arm[0], arm[1], arm[2]
+    first = y * k20 - w * k10, y * k21 - w * k11, y * k22 - w * k12
+    second = w * k00 - x * k20, w * k01 - x * k21, w * k02 - x * k22
+    third = x * k10 - y * k00, x * k11 - y * k01, x * k12 - y * k02
+    _add_block(*first, *second, *third, out)
+
+
+@inlined
+def _add_block(k00, k01, k02, k10, k11, k12, k20, k21, k22, out):
+    out[0, 0] += k00
+    out[0, 1] += k01
+    out[0, 2] += k02
+    out[1, 0] += k10
+    out[1, 1] += k11
+    out[1, 2] += k12
+    out[2, 0] += k20
+    out[2, 1] += k21
+    out[2, 2] += k22
+
+
+@formula
+def _add_axis(q, q1, a, b, theta, held, block):
     """Add s d d¹ᵀ T for the rotation of a rod about its axis, unless what is held of its rotations excludes it."""
     size, of_held, largest = 0.0, 0.0, 0.0
     for i in range(3):
         for j in range(3):
             largest = max(largest, abs(block[i, j]))
-        size += d[i] * d[i]
-        of_held += d[i] * d[i] if held[i] else 0.0
+        along = q[a, i] - q[b, i]
+        size += along * along
+        of_held += along * along if held[i] else 0.0
     if of_held > 1e-8 * size:
         return
     x, y, w = theta[0], theta[1], theta[2]
     s = largest / size * 4.0 / (4.0 + x * x + y * y + w * w)
-    tx = d1[0] + 0.5 * (d1[1] * w - d1[2] * y)
-    ty = d1[1] + 0.5 * (d1[2] * x - d1[0] * w)
-    tz = d1[2] + 0.5 * (d1[0] * y - d1[1] * x)
+    dx, dy, dw = q1[a, 0] - q1[b, 0], q1[a, 1] - q1[b, 1], q1[a, 2] - q1[b, 2]
+    tx = dx + 0.5 * (dy * w - dw * y)
+    ty = dy + 0.5 * (dw * x - dx * w)
+    tz = dw + 0.5 * (dx * y - dy * x)
     for i in range(3):
-        block[i, 0] += s * d[i] * tx
-        block[i, 1] += s * d[i] * ty
-        block[i, 2] += s * d[i] * tz
-
-
-@formula
-def _set_minus_cross(a, b, d, out):
-    """Set out to the matrix of ω → ω × (a, b, d)."""
-    out[0, 1], out[0, 2] = d, -b
-    out[1, 0], out[1, 2] = -d, a
-    out[2, 0], out[2, 1] = b, -a
-
-
-@formula
-def _place(indptr, indices, places, node, which):
-    """Return the place of a node's block on the diagonal of a kind."""
-    for s in range(indptr[node], indptr[node + 1]):
-        if indices[s] == node:
-            return places[s, which]
-    return -1
+        along = s * (q[a, i] - q[b, i])
+        block[i, 0] += along * tx
+        block[i, 1] += along * ty
+        block[i, 2] += along * tz

@@ -71,7 +71,7 @@ def test_the_derivative_of_moments():
     for i in range(12):
         step = np.zeros(12)
         step[i] = 1e-6
-        ahead, behind = (moment(0.0, scattered(x + sign * step.reshape(4, 3)), 0.0) for sign in (1.0, -1.0))
+        ahead, behind = (moment(0.0, scattered(x + sign * step.reshape(4, 3)), 0.0 * POINTS) for sign in (1.0, -1.0))
         assert_allclose(found[:, :, i], (ahead - behind)[NODES].reshape(2, 12) / 2e-6, atol=1e-8)
 
 
@@ -158,10 +158,7 @@ def test_what_is_wrong_is_refused(make, message):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda s, q: sx.equilibria.equilibrium_path(s, q),
         lambda s, q: sx.equilibria.relative_equilibrium(s, q, [0.0, 0.0, 1.0]),
-        lambda s, q: sx.modes.complex_modes(s, s.state(q), 2),
-        lambda s, q: sx.modes.frequency_response(s, s.state(q), [1.0]),
     ],
 )
 def test_what_cannot_keep_frames_rigid_refuses_them(call):

@@ -229,9 +229,49 @@ def test_the_skin_encloses_the_shell(triangles):
     assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all()
 
 
-def test_a_skin_needs_a_smooth_shell_and_an_offset_one_side():
-    with pytest.raises(InvalidSystem, match="a shell with folds has no skin, and node 6 is on one"):
-        shells(fold(90.0), sheet(0.02)).skin()
+def volume_of_skin(built):
+    """Return the volume that the skin of a shell encloses, whose edges must all be of two triangles."""
+    weights, faces = built.skin()
+    x = (weights @ built.points)[faces]
+    edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all()
+    assert_allclose(weights.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    return np.einsum("fi,fi->f", x[:, 0], np.cross(x[:, 1], x[:, 2])).sum() / 6.0
+
+
+CUBE = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)], float)
+SIDES = np.array([[0, 1, 3, 2], [4, 5, 7, 6], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]], np.int32)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.02])
+def test_the_skin_of_a_folded_shell_has_mitres(offset):
+    """A cube of sheets of 0.1 m: its skin is a cube around it and one within, some of whose elements are turned."""
+    turned = SIDES if offset == 0.0 else SIDES[:, ::-1] * np.ones((6, 1), np.int32)
+    outward = np.einsum("fi,fi->f", *(CUBE[turned].mean(axis=1) - 0.5, _normals(CUBE[turned]))) > 0.0
+    if offset:
+        turned = np.where(outward[:, None], turned, turned[:, ::-1])
+    built = shells(Mesh(CUBE, {"quad": turned}), sheet(0.1), offset=offset)
+    outer, inner = 1.1 + 2.0 * offset, 0.9 + 2.0 * offset
+    assert_allclose(volume_of_skin(built), outer**3 - inner**3, rtol=1e-12)
+    x = built.skin()[0] @ built.points
+    expected = [0.5 - 0.5 * outer, 0.5 - 0.5 * inner, 0.5 + 0.5 * inner, 0.5 + 0.5 * outer]
+    assert_allclose(np.unique(np.round(x, 9)), expected, atol=1e-9)
+
+
+def _normals(corners):
+    return np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
+
+
+def test_the_parts_of_a_branched_shell_have_their_own_skins():
+    points = np.array([[-1, 0, 0], [-1, 1, 0], [0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1]], float)
+    quads = np.array([[0, 2, 3, 1], [2, 4, 5, 3], [2, 6, 7, 3]], np.int32)
+    built = shells(Mesh(points, {"quad": quads}), sheet(0.1))
+    assert_allclose(volume_of_skin(built), 0.3, rtol=1e-12)
+    corners = [set(built.skin()[1][built.skin_elements() == k].ravel().tolist()) for k in range(3)]
+    assert not corners[0] & corners[1] | corners[1] & corners[2] | corners[0] & corners[2]
+
+
+def test_an_offset_needs_one_side():
     points = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [-1, 0, 0], [-1, 1, 0]], float)
     both = Mesh(points, {"quad": np.array([[0, 2, 3, 1], [0, 4, 5, 1]])})
     with pytest.raises(InvalidSystem, match="normals must be to one side; those of elements at node 0 are to both"):

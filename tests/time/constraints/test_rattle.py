@@ -358,11 +358,11 @@ def test_matrices_are_factorised_in_a_band_or_sparse(band, monkeypatch):
     for j, e in enumerate(np.eye(setup.start.q.size)):
         dense[:, j] = found.rates(gradients, e.reshape(setup.start.q.shape))
     weights = np.repeat(1.0 / np.asarray(setup.system.mass), 3)
-    np.testing.assert_allclose(found.solve(b), np.linalg.solve(dense * weights @ dense.T, b), rtol=1e-12)
+    np.testing.assert_allclose(found.solve(b, gradients), np.linalg.solve(dense * weights @ dense.T, b), rtol=1e-12)
     later = gradients + 0.1 * np.random.default_rng(0).standard_normal(gradients.shape)
     assert loops.factorise(found.conditions, later, gradients)
     left = np.array([found.rates(later, e.reshape(setup.start.q.shape)) for e in np.eye(setup.start.q.size)]).T
-    np.testing.assert_allclose(found.solve(b), np.linalg.solve(left * weights @ dense.T, b), rtol=1e-12)
+    np.testing.assert_allclose(found.solve(b, gradients), np.linalg.solve(left * weights @ dense.T, b), rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(6))

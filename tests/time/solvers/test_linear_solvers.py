@@ -656,3 +656,40 @@ def test_steps_are_the_same_with_every_solver(fixed):
     assert size > 1e-4
     np.testing.assert_allclose(ends["sparse"], ends["dense"], atol=1e-11 * size)
     np.testing.assert_allclose(ends["krylov"], ends["dense"], atol=1e-11 * size)
+
+
+def test_factors_of_slender_shells_hold_no_more_than_their_order_needs():
+    """Rotations are as much softer as a shell is thin: pivots beside the diagonal would fill the factors."""
+    pattern, blocks = matrix_of_grid(12)
+    scale = np.where(np.arange(pattern.n_nodes)[:, None] % 2, 1e-5, 1.0) * np.ones(3)
+    scaled = blocks * scale[pattern.rows()][:, :, None] * scale[pattern.indices][:, None, :]
+    b = np.random.default_rng(1).standard_normal(scale.shape)
+    solver = SparseSolver(pattern, 3)
+    numbers = []
+    for matrix, right, left in ((blocks, b, 1.0), (scaled, scale * b, scale)):
+        solver.update(matrix, True, b)
+        assert solver.definite
+        numbers.append(solver._lu.L.nnz)
+        x = left * solver.solve(right, 0.0)
+        exact = np.linalg.solve(pattern.matrix(blocks).toarray(), b.ravel()).reshape(b.shape)
+        assert np.abs(x - exact).max() < 1e-11 * np.abs(exact).max()
+        near, iterations = solver.solve_near(1.01 * matrix, right, 1e-12, 20)
+        assert iterations <= 2
+        assert np.abs(1.01 * left * near - exact).max() < 1e-11 * np.abs(exact).max()
+    assert numbers[1] <= 1.05 * numbers[0]
+
+
+def matrix_of_grid(n):
+    """Return a pattern of n × n nodes that are coupled with all neighbours, and blocks of a positive matrix on it."""
+    at = np.arange(n * n).reshape(n, n)
+    cells = np.stack([at[:-1, :-1], at[1:, :-1], at[1:, 1:], at[:-1, 1:]], axis=-1).reshape(-1, 4)
+    pattern = Pattern(n * n, [cells.astype(np.int32)])
+    rng = np.random.default_rng(0)
+    root = rng.standard_normal((len(cells), 12, 12))
+    element = root @ root.swapaxes(1, 2)
+    blocks = pattern.zeros(3)
+    rows = pattern.slots[0].reshape(len(cells), 4, 4)
+    for a in range(4):
+        for c in range(4):
+            np.add.at(blocks, rows[:, a, c], element[:, 3 * a : 3 * a + 3, 3 * c : 3 * c + 3])
+    return pattern, blocks

@@ -1,0 +1,143 @@
+"""What acts along static steps whose metal flows: the state at the end depends on all that acted before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.decks.deck import Amplitude, Deck, Step
+from symplex.decks.reading import UnsupportedKeyword
+from symplex.decks.state import Acting, Value
+
+_SUDDEN = 1e-6  # of a step: within what part of it a load that does not grow comes
+Key = TypeVar("Key", bound=Hashable)
+
+
+class _Stretch(NamedTuple):
+    """A static step: when it begins in its scenario and in the deck, and what acts in it."""
+
+    step: Step
+    begins: float
+    before: float
+    acts: Acting
+
+
+class Path:
+    """The static steps up to one, as one slow motion with what acts as amplitudes over its time.
+
+    Parameters
+    ----------
+    deck : Deck
+    number : int
+        Of the last step.
+    acting_to : callable
+        Returns what acts in a step.
+
+    Attributes
+    ----------
+    steps : list of Step
+    amplitudes : dict of str to Amplitude
+        By names that no deck has.
+    acts : Acting
+        What acts, each with an amplitude of the whole path.
+
+    Raises
+    ------
+    UnsupportedKeyword
+        If steps hold other nodes, or what changes cannot be said by amplitudes.
+    """
+
+    def __init__(self, deck: Deck, number: int, acting_to: Callable[[int], Acting]):
+        self._deck = deck
+        self.amplitudes: dict[str, Amplitude] = {}
+        self._stretches: list[_Stretch] = []
+        begins = before = 0.0
+        for step in deck.steps[:number]:
+            if step.procedure == "static" and (not step.perturbation or step.number == number):
+                self._stretches.append(_Stretch(step, begins, before, acting_to(step.number)))
+                begins += step.period
+            if not step.perturbation and step.procedure != "frequency":
+                before += step.period
+        self.steps = [stretch.step for stretch in self._stretches]
+        supports = [stretch.acts.supports for stretch in self._stretches]
+        if any({*one} != {*supports[-1]} for one in supports):
+            raise UnsupportedKeyword("earlier steps, in which the metal flows already, hold other nodes")
+        if any(value.is_velocity for one in supports for value in one.values()):
+            raise UnsupportedKeyword("supports with velocities are known in motions only")
+        self.acts = Acting(
+            supports=self._values([{key: [value] for key, value in one.items()} for one in supports]),
+            forces=_listed(self._values([stretch.acts.forces for stretch in self._stretches])),
+            pressures=_listed(self._values([stretch.acts.pressures for stretch in self._stretches])),
+        )
+        weights: list[dict[object, list[Value]]] = []
+        for stretch in self._stretches:
+            found: dict[object, list[Value]] = {}
+            for item, value in stretch.acts.weights:
+                found.setdefault(item, []).append(value)
+            weights.append(found)
+        self.acts.weights = [(item, value) for item, value in self._values(weights).items()]  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _values(self, given: list[Mapping[Key, list[Value]]]) -> dict[Key, Value]:
+        """Return the value with an amplitude of each key of what acts in each step."""
+        keys = {key: None for one in given for key in one}
+        return {key: self._value([one.get(key, []) for one in given]) for key in keys}
+
+    def _value(self, given: list[list[Value]]) -> Value:
+        """Return the value with an amplitude of one of them, from its values in each step."""
+        times, sizes = [0.0], [0.0]
+        for stretch, values in zip(self._stretches, given, strict=True):
+            step, last = stretch.step, sizes[-1]
+            first = stretch is self._stretches[0]
+            changes = first or not values or any(value.step == step.number for value in values)
+            own = np.unique([0.0, step.period, *(t for value in values for t in self._within(value, stretch)[0])])
+            total = np.zeros(len(own))
+            for value in values:
+                at, factors = self._within(value, stretch)
+                if not value.amplitude and changes:
+                    total += value.value
+                else:
+                    total += value.value * np.interp(own, at, factors)
+            if not any(value.amplitude for value in values):
+                if changes and step.ramps:
+                    total = last + (total - last) * own / step.period
+                elif changes:
+                    own, total = np.array([0.0, _SUDDEN * step.period, step.period]), total[[0, 0, -1]]
+                    total[0] = last
+            if len(own) and total[0] != last and not first:
+                own = np.concatenate([[0.0], np.maximum(own, _SUDDEN * step.period)])
+                total = np.concatenate([[last], total])
+                own, places = np.unique(own, return_index=True)
+                total = total[places]
+            if first:
+                times, sizes = [], []
+            skip = 0 if first else 1
+            times += (stretch.begins + own[skip:]).tolist()
+            sizes += total[skip:].tolist()
+        largest = float(max(sizes, key=abs))
+        if largest == 0.0:
+            return Value(0.0, "", self.steps[-1].number)
+        factors = np.array(sizes) / largest
+        name = f" PATH {hash((tuple(times), tuple(factors.tolist())))}"
+        self.amplitudes[name] = Amplitude(tuple(times), tuple(factors.tolist()), True)
+        return Value(largest, name, self.steps[-1].number)
+
+    def _within(self, value: Value, stretch: _Stretch) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the times in a step, and the factors, of the amplitude of a value."""
+        if not value.amplitude:
+            return np.array([0.0]), np.array([1.0])
+        if value.amplitude not in self._deck.amplitudes:
+            raise UnsupportedKeyword(f"there is no amplitude '{value.amplitude}'")
+        amplitude = self._deck.amplitudes[value.amplitude]
+        if value.step < stretch.step.number and not amplitude.total and stretch is not self._stretches[0]:
+            raise UnsupportedKeyword("an amplitude of an earlier step continues")
+        times = np.array(amplitude.times) - (stretch.before if amplitude.total else 0.0)
+        inside = (times > 0.0) & (times < stretch.step.period)
+        at = np.unique([0.0, *times[inside], stretch.step.period])
+        return at, np.interp(at, times, amplitude.factors)
+
+
+def _listed(values: dict[Key, Value]) -> dict[Key, list[Value]]:
+    return {key: [value] for key, value in values.items()}

@@ -1,0 +1,505 @@
+"""Decks of beams and shells as scenarios: elements of lines and faces with sections, whose nodes have rotations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.decks.beam_keywords import BEAMS
+from symplex.decks.beams import BeamTables
+from symplex.decks.body_tables import MOST_VELOCITIES
+from symplex.decks.courses import Courses
+from symplex.decks.deck import Deck, Spin, Step, Weight
+from symplex.decks.discrete import discrete_of
+from symplex.decks.geometry import AGAINST, DeckGeometry
+from symplex.decks.parts import BODY
+from symplex.decks.reading import UnsupportedKeyword
+from symplex.decks.shell_tables import FACES, ShellTables
+from symplex.decks.state import Acting, Value, acting, local_axes, local_directions, require_static_start, starts_loaded
+from symplex.decks.stepping import run_of
+from symplex.decks.structure_joints import StructureJoints, shares_of
+from symplex.decks.units import Units
+
+Table = dict[str, Any]
+Course = tuple[str, bool]  # the name of an amplitude, and whether it changes in this step
+_AXES = "xyz"
+_PARALLEL = 1e-9  # how far a direction may be from an axis
+_MOST_LOADS = 2000
+REMARK = "beams and shells have large displacements and rotations in all steps, also without NLGEOM"
+
+
+class StructureStepWriter:
+    """Writes the tables of one step of a deck of beams and shells.
+
+    Parameters
+    ----------
+    deck : Deck
+    geometry : DeckGeometry
+        Is asked for groups, which have to be written with the mesh.
+    step : Step
+    units : Units
+    mesh : str
+        The file of the mesh.
+    """
+
+    def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str):
+        self._deck, self._geometry, self._step, self._units, self._file = deck, geometry, step, units, mesh
+        follows = step.procedure in ("dynamic", "modal-dynamic") or (
+            step.procedure == "frequency" and step.perturbation
+        )
+        self._preload = starts_loaded(deck, step) if follows else 0
+        self._courses = Courses(deck, step, units, self._preload)
+        self._local = local_directions(deck, geometry)
+        self._bodies = bodies_of(geometry)
+        self._refuse()
+        self._joints = StructureJoints(deck, geometry, self._bodies, units)
+        self._distributed = [shares_of(coupling, geometry) for coupling in deck.distributed]
+        self._discrete = discrete_of(deck, geometry, nonlinear=True)
+        if self._discrete.linear:
+            raise UnsupportedKeyword("springs in fixed directions on beams and shells are not supported; SPRINGA are")
+        self._offsets = ShellTables(deck, geometry, step, units).offsets() if self._has("shell") else {}
+        if REMARK not in deck.remarks:
+            deck.remarks.append(REMARK)
+
+    @property
+    def loose(self) -> list[int]:
+        """What the deck calls the reference nodes of no element."""
+        nodes = [*self._joints.on, *self._joints.turning, *(shares.reference for shares in self._distributed)]
+        return self._geometry.numbers[nodes].tolist()
+
+    def _has(self, kind: str) -> bool:
+        return any(of == kind for of, _ in self._bodies.values())
+
+    def _refuse(self) -> None:
+        """Raise UnsupportedKeyword if the deck has what beams and shells cannot be given."""
+        deck, step = self._deck, self._step
+        what = "shells" if self._has("shell") else "beams"
+        given = {
+            "*EQUATION": [*deck.equations, *deck.linked],
+            "*TIE": deck.ties,
+            "*CONTACT PAIR": deck.contacts,
+        }
+        if names := [name for name, found in given.items() if found]:
+            raise UnsupportedKeyword(f"{names[0]} in a deck of {what} is not supported")
+        if step.procedure == "explicit":
+            raise UnsupportedKeyword(f"*DYNAMIC, EXPLICIT of {what} is not supported; take *DYNAMIC")
+
+    def tables(self) -> Table:
+        """Return the tables of the scenario.
+
+        Raises
+        ------
+        UnsupportedKeyword
+            If the step says what a scenario cannot.
+        MeshError
+            If it refers to what is not there.
+        """
+        step, given = self._step, (self._deck, self._geometry, self._step, self._units)
+        if step.is_static:
+            require_static_start(self._deck, step)
+        title = self._deck.title or "imported deck"
+        tables: Table = {"title": f"{title[:180]}, step {step.number}" if len(self._deck.steps) > 1 else title[:200]}
+        for name, (kind, _) in self._bodies.items():
+            writer = ShellTables(*given) if kind == "shell" else BeamTables(*given)
+            tables[kind] = [writer.table(name, self._file)]
+        acts = self._acting()
+        tables["support"], to_ground = self._supports(acts)
+        tables["joint"] = [*self._joints.tables, *to_ground]
+        tables["spring"] = self._springs(acts)
+        tables["dashpot"] = self._dashpots() if self._courses.moves else []
+        tables["damping"] = self._damping()
+        tables["point_mass"] = self._masses()
+        tables["gravity"] = self._gravity(acts)
+        loads = self._loads(acts)
+        if len(loads) > _MOST_LOADS:
+            raise UnsupportedKeyword(
+                f"it has {len(loads)} different loads; more than {_MOST_LOADS} are too many tables"
+            )
+        tables["load"] = loads
+        tables["velocity"] = self._velocities() if self._courses.moves else []
+        if (step.procedure == "static" or self._preload) and acts.loaded:
+            tables["start"] = {"kind": "static"}
+        tables["integrator"], tables["run"] = run_of(step, self._units)
+        return {key: table for key, table in tables.items() if table}
+
+    def _acting(self) -> Acting:
+        """Return what acts; natural vibrations are about the state before, under the loads of that."""
+        step = self._step
+        if step.procedure != "frequency":
+            return acting(self._deck, self._geometry, step.number)
+        held = acting(self._deck, self._geometry, step.number).supports
+        if not self._preload:
+            return Acting(supports={key: Value(0.0, "", 0) for key in held})
+        acts = acting(self._deck, self._geometry, self._preload)
+        if {*held} != {*acts.supports}:
+            raise UnsupportedKeyword("other nodes are held than in the step before")
+        return acts
+
+    # -- where ------------------------------------------------------------------------------------------------------
+
+    def _places(self, nodes: Iterable[int], name: str) -> list[Table]:
+        """Return the keys ``body`` and ``group`` of nodes, of each body that has any.
+
+        Raises
+        ------
+        UnsupportedKeyword
+            If a node is on no element.
+        """
+        left, found = {*nodes}, list[Table]()
+        for body, (_, own) in self._bodies.items():
+            inside = sorted(left & own)
+            if inside:
+                found.append({"body": body, "group": self._geometry.point_group(inside, name)})
+                left -= own
+        if left:
+            raise UnsupportedKeyword(
+                f"node {self._geometry.numbers[min(left)]} is on no beam and no shell, but held, loaded or heavy"
+            )
+        return found
+
+    def _on_shell(self, node: int) -> bool:
+        """Return whether a node is on shells only."""
+        return next((kind == "shell" for kind, own in self._bodies.values() if node in own), False)
+
+    # -- supports ---------------------------------------------------------------------------------------------------
+
+    def _supports(self, acts: Acting) -> tuple[list[Table], list[Table]]:
+        """Return supports, and joints to the ground where these are oblique or of points at a distance from nodes."""
+        by_node: dict[int, dict[int, Value]] = {}
+        for (node, component), value in acts.supports.items():
+            by_node.setdefault(self._joints.turning.get(node, node), {})[
+                component + 3 if node in self._joints.turning and component < 3 else component
+            ] = value
+        alike: dict[tuple[str, str], list[int]] = {}
+        moved: dict[tuple[tuple[float, ...], str, int], list[int]] = {}
+        joints: list[Table] = []
+        for node, given in by_node.items():
+            if node in self._anchors:
+                if any(given[c].value if c in given else True for c in range(3)):
+                    raise UnsupportedKeyword(
+                        f"node {self._geometry.numbers[node]}, on springs only, must be fixed in all directions"
+                    )
+                continue
+            on = self._joints.on.get(node, node)
+            turned = self._in_global_directions(node, given)
+            away = on != node or bool(self._offsets.get(on))
+            whole = len(given) == 6
+            moves = any(value.value for value in given.values())
+            if moves and (turned is None or away):
+                raise UnsupportedKeyword(
+                    f"node {self._geometry.numbers[node]} is moved in directions oblique to the axes, or at a distance "
+                    "from the node of a beam or shell; that is not supported"
+                )
+            if moves and turned is not None:
+                moved.setdefault(self._moved(node, turned), []).append(node)
+                continue
+            if turned is None or (away and not whole):
+                place, axes = self._geometry.mesh.points[node], local_axes(self._local, node)
+                joints.append(self._joints.hold(on, place, axes, given))
+                continue
+            letters = ["".join(_AXES[c - first] for c in sorted(turned) if first <= c < first + 3) for first in (0, 3)]
+            alike.setdefault((letters[0], letters[1]), []).append(on)
+        tables: list[Table] = []
+        for (components, rotations), nodes in alike.items():
+            for place in self._places(nodes, "held"):
+                tables.append({**place, "components": components, "rotations": rotations})
+        for (vector, amplitude, number), nodes in moved.items():
+            motion = self._courses.motion(np.array(vector) * self._units.length, amplitude, number)
+            for place in self._places(nodes, "moved"):
+                tables.append({"name": f"motion_{len(tables) + 1}", **place, **motion})
+        return tables, joints
+
+    def _moved(self, node: int, given: dict[int, Value]) -> tuple[tuple[float, ...], str, int]:
+        """Return the displacement [3], amplitude and step of a node all of whose coordinates are given."""
+        courses = {value[1:] for value in given.values() if value.value}
+        turns = any(given[c].value for c in given if c >= 3)
+        if len(given) < 6 or turns or len(courses) > 1 or (courses and next(iter(courses))[2]):
+            raise UnsupportedKeyword(
+                f"node {self._geometry.numbers[node]} of a beam or shell is moved by a support, which must then give "
+                "its three displacements with one amplitude, and hold its rotations"
+            )
+        ((amplitude, number, _),) = courses
+        return tuple(given[c].value for c in range(3)), amplitude, number
+
+    def _in_global_directions(self, node: int, given: dict[int, Value]) -> dict[int, Value] | None:
+        """Return what holds a node in a local system in global directions; None if that is oblique to the axes."""
+        if node not in self._local:
+            return given
+        local, turned = local_axes(self._local, node), dict[int, Value]()
+        for first in (0, 3):
+            some = {c - first: value for c, value in given.items() if first <= c < first + 3}
+            if len(some) == 3 and not any(value.value for value in some.values()):
+                turned |= {first + c: value for c, value in some.items()}
+                continue
+            for component, value in some.items():
+                axis = int(np.abs(local[component]).argmax())
+                if abs(abs(local[component][axis]) - 1.0) > _PARALLEL:
+                    return None
+                turned[first + axis] = value._replace(value=value.value * float(np.sign(local[component][axis])))
+        return turned
+
+    # -- loads ------------------------------------------------------------------------------------------------------
+
+    def _loads(self, acts: Acting) -> list[Table]:
+        # Force and moment [6] of each node and course, in the units of the deck, about the node where it acts.
+        given: dict[tuple[int, str, bool], NDArray[np.float64]] = {}
+        for (node, component), values in acts.forces.items():
+            turns = component >= 3 or node in self._joints.turning
+            axis = local_axes(self._local, node)[component % 3]
+            for value in values:
+                size, *course = self._courses.course(value)
+                key = self._joints.turning.get(node, node), course[0], course[1]
+                given.setdefault(key, np.zeros(6))[3 * turns : 3 * turns + 3] += size * axis
+        by_node: dict[tuple[str, int, str, bool], NDArray[np.float64]] = {}
+        for (node, *course), wrench in given.items():
+            for on, force, moment in self._on_nodes(node, wrench):
+                for key, vector, unit in (
+                    ("force", force, self._units.force),
+                    ("moment", moment, self._units.force * self._units.length),
+                ):
+                    by_node.setdefault((key, on, course[0], course[1]), np.zeros(3))[:] += vector * unit
+        alike: dict[tuple[str, tuple[float, ...], str, bool, int], list[int]] = {}
+        for (key, node, amplitude, changes), vector in by_node.items():
+            if vector.any():
+                # Nodes on folds, which a deck does not name, cannot be given a moment together with others.
+                alone = node if key == "moment" and self._on_shell(node) else -1
+                alike.setdefault((key, tuple(vector.tolist()), amplitude, changes, alone), []).append(node)
+        tables: list[Table] = []
+        for (key, vector, amplitude, changes, _), nodes in alike.items():
+            for place in self._places(nodes, "loaded"):
+                table = {"name": f"{key}_{len(tables) + 1}", "kind": "nodal", **place, key: list(vector)}
+                history = self._courses.history(amplitude) if changes else None
+                tables.append(table | ({"history": history} if history else {}))
+        return tables + self._pressures(acts) + self._spins(acts)
+
+    def _on_nodes(
+        self, node: int, wrench: NDArray[np.float64]
+    ) -> list[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
+        """Return the nodes, with forces and moments [3] of each, that a force and moment [6] on a node act on.
+
+        Raises
+        ------
+        UnsupportedKeyword
+            If arms turn with large rotations.
+        """
+        shares = next((shares for shares in self._distributed if shares.reference == node), None)
+        if shares is not None and np.abs(shares.lost @ wrench).max(initial=0.0) > _PARALLEL * np.abs(wrench).max():
+            raise UnsupportedKeyword(
+                f"a force or moment on node {self._geometry.numbers[node]} turns nodes on a line about this, which a "
+                "coupling that distributes forces cannot do"
+            )
+        found = (
+            [(node, wrench)]
+            if shares is None
+            else [(on, np.append(m @ wrench, np.zeros(3))) for on, m in shares.of_nodes.items()]
+        )
+        follows = shares is not None and bool(wrench[3:].any())
+        out: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
+        for at, forces in found:
+            on = self._joints.on.get(at, at)
+            arm = self._geometry.mesh.points[at] - self._geometry.mesh.points[on]
+            if self._offsets.get(on):
+                arm = arm + self._arm(on)
+            turning = np.cross(arm, forces[:3])
+            follows |= bool(turning.any())
+            out.append((on, forces[:3], forces[3:] + turning))
+        if follows and self._step.nonlinear:
+            raise UnsupportedKeyword(
+                f"forces on node {self._geometry.numbers[node]}, whose arms turn, are not supported with NLGEOM: it is "
+                "at a distance from the nodes of beams or shells on which they act"
+            )
+        return out
+
+    def _arm(self, node: int) -> NDArray[np.float64]:
+        """Return the vector from the middle of a shell to the node, of the mean normal there."""
+        total = np.zeros(3)
+        for _, cells in self._geometry.cells(FACES).values():
+            x = self._geometry.mesh.points[cells[(cells == node).any(axis=1)]]
+            normals = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+            total += (normals / np.linalg.norm(normals, axis=1, keepdims=True)).sum(axis=0)
+        return -self._offsets[node] * total / np.linalg.norm(total)
+
+    def _pressures(self, acts: Acting) -> list[Table]:
+        """Return pressures on shells: a positive one acts along their normal, as one on their lower side."""
+        by_element: dict[tuple[int, Course], float] = {}
+        for (number, side), values in acts.pressures.items():
+            for value in values:
+                size, *course = self._courses.course(value)
+                key = number, (course[0], course[1])
+                by_element[key] = by_element.get(key, 0.0) + (-size if side == AGAINST else size) * self._units.stress
+        alike: dict[tuple[float, Course], list[int]] = {}
+        for (number, course), size in by_element.items():
+            if size:
+                alike.setdefault((size, course), []).append(number)
+        on_shells = {*np.concatenate([n for n, _ in self._geometry.cells(FACES).values()] or [[]]).tolist()}
+        tables: list[Table] = []
+        for (size, (amplitude, changes)), numbers in alike.items():
+            if not on_shells.issuperset(numbers):
+                raise UnsupportedKeyword("loads P along beams are not supported; give forces to nodes")
+            group = self._geometry.cell_group(FACES, numbers, "pressed")
+            table: Table = {"name": f"pressure_{len(tables) + 1}", "kind": "pressure", "body": self._shells}
+            table |= {"group": group, "pressure": abs(size), "side": "bottom" if size > 0.0 else "top"}
+            table |= {} if self._step.nonlinear else {"follower": False}
+            history = self._courses.history(amplitude) if changes else None
+            tables.append(table | ({"history": history} if history else {}))
+        return tables
+
+    @property
+    def _shells(self) -> str:
+        """The name of the body of shells."""
+        return next(name for name, (kind, _) in self._bodies.items() if kind == "shell")
+
+    def _all_of(self, name: str, elements: str) -> bool | None:
+        """Return whether elements are all of a body; None if they are none of it."""
+        kinds = FACES if self._bodies[name][0] == "shell" else ("line",)
+        own = np.concatenate([numbers for numbers, _ in self._geometry.cells(kinds).values()])
+        inside = np.isin(own, self._geometry.elements([elements]))
+        return bool(inside.all()) if inside.any() else None
+
+    def _gravity(self, acts: Acting) -> Table | None:
+        """Return the table ``[gravity]``, of a weight that acts on all."""
+        total = np.zeros(3)
+        for weight, value in acts.weights:
+            if isinstance(weight, Spin) or not self._is_gravity(weight, value):
+                continue
+            size, *_ = self._courses.course(value)
+            total += size * np.array(weight.acceleration) * self._units.acceleration
+        return {"acceleration": total.tolist()} if total.any() else None
+
+    def _is_gravity(self, weight: Weight, value: Value) -> bool:
+        every = {number for number, kind, _ in self._geometry.discrete() if kind == "MASS"}
+        masses = every <= {*self._geometry.elements([weight.elements]).tolist()}
+        changes = self._courses.course(value)[2]
+        return not changes and masses and all(self._all_of(name, weight.elements) for name in self._bodies)
+
+    def _spins(self, acts: Acting) -> list[Table]:
+        """Return weights of one of several bodies, those that change, and centrifugal forces."""
+        tables: list[Table] = []
+        for item, value in acts.weights:
+            if isinstance(item, Weight) and self._is_gravity(item, value):
+                continue
+            size, amplitude, changes = self._courses.course(value)
+            history = self._courses.history(amplitude) if changes else None
+            masses = [number for number, kind, _ in self._geometry.discrete() if kind == "MASS"]
+            if {*masses} & {*self._geometry.elements([item.elements]).tolist()}:
+                raise UnsupportedKeyword("weights that change, or centrifugal forces, of masses are not supported")
+            for name in self._bodies:
+                covered = self._all_of(name, item.elements)
+                if covered is None or not size:
+                    continue
+                if not covered:
+                    raise UnsupportedKeyword("a weight of a part of beams or shells is not supported")
+                table: Table = {"name": f"volume_{len(tables) + 1}", "body": name}
+                if isinstance(item, Spin):
+                    omega = np.sqrt(size) * np.array(item.angular_velocity) / self._units.time
+                    point = (np.array(item.point) * self._units.length).tolist()
+                    table |= {"kind": "centrifugal", "angular_velocity": omega.tolist(), "point": point}
+                    table |= {"follows": history is None and self._step.nonlinear}
+                else:
+                    acceleration = size * np.array(item.acceleration) * self._units.acceleration
+                    table |= {"kind": "gravity", "acceleration": acceleration.tolist()}
+                tables.append(table | ({"history": history} if history else {}))
+        return tables
+
+    @cached_property
+    def _anchors(self) -> set[int]:
+        """The nodes of springs that are on no beam and no shell, which must be fixed."""
+        ends = {node for _, pairs, *_ in self._discrete.springs for pair in pairs for node in pair}
+        return ends.difference(*(own for _, own in self._bodies.values()))
+
+    def _springs(self, acts: Acting) -> list[Table]:
+        """Return springs and bars between nodes, or from nodes to places."""
+        if loose := [node for node in self._anchors if (node, 0) not in acts.supports]:
+            raise UnsupportedKeyword(
+                f"node {self._geometry.numbers[loose[0]]}, on springs only, must be fixed in all directions"
+            )
+        tables: list[Table] = []
+        for name, pairs, k, law in self._discrete.springs:
+            for number, (a, b) in enumerate(pairs, start=1):
+                if a in self._anchors:
+                    a, b = b, a
+                if a in self._anchors:
+                    continue  # between two that are fixed
+                (first,) = self._places([a], f"node_{self._geometry.numbers[a]}")
+                table: Table = {"name": f"{name}_{number}", **first}
+                if b in self._anchors:
+                    table["to"] = (self._geometry.mesh.points[b] * self._units.length).tolist()
+                else:
+                    (second,) = self._places([b], f"node_{self._geometry.numbers[b]}")
+                    table |= {f"to_{key}": value for key, value in second.items()}
+                tables.append(table | {"stiffness": k * self._units.force / self._units.length, **law})
+        return tables
+
+    def _dashpots(self) -> list[Table]:
+        return [
+            {
+                "name": f"{name}_{number}",
+                "between": [self._places([node], f"node_{self._geometry.numbers[node]}")[0] for node in pair],
+                "viscosity": c * self._units.force / self._units.velocity,
+            }
+            for name, pairs, c in self._discrete.dashpots
+            for number, pair in enumerate(pairs, start=1)
+        ]
+
+    def _damping(self) -> list[Table]:
+        """Return Rayleigh damping of the material, in motions."""
+        if not self._courses.moves:
+            return []
+        used = self._deck.used()["material"]
+        found = {(m.alpha, m.beta) for name, m in self._deck.materials.items() if name in used}
+        if self._step.procedure == "modal-dynamic":
+            found = {self._step.rayleigh or (0.0, 0.0)}
+        if len(found) > 1:
+            raise UnsupportedKeyword("materials have different damping")
+        alpha, beta = found.pop() if found else (0.0, 0.0)
+        unit = self._units.time
+        return [{"name": "rayleigh", "alpha": alpha / unit, "beta": beta * unit}] if alpha or beta else []
+
+    def _velocities(self) -> list[Table]:
+        """Return tables ``[[velocity]]`` of the start of a motion, one for all nodes with the same."""
+        by_node: dict[int, NDArray[np.float64]] = {}
+        for item in self._deck.velocities:
+            for node in self._geometry.nodes(item.nodes).tolist():
+                by_node.setdefault(node, np.zeros(3))[item.component] = item.value * self._units.velocity
+        alike: dict[tuple[float, ...], list[int]] = {}
+        for node, velocity in by_node.items():
+            if velocity.any():
+                alike.setdefault(tuple(velocity.tolist()), []).append(node)
+        if len(alike) > MOST_VELOCITIES:
+            raise UnsupportedKeyword(
+                f"it has {len(alike)} different initial velocities; {MOST_VELOCITIES} are the most"
+            )
+        return [
+            {**place, "velocity": list(velocity)}
+            for velocity, nodes in alike.items()
+            for place in self._places(nodes, "moving")
+        ]
+
+    def _masses(self) -> list[Table]:
+        return [
+            {
+                "name": f"mass_{k}" + (f"_{place['body']}" if len(self._bodies) > 1 else ""),
+                **place,
+                "mass": mass * self._units.mass,
+            }
+            for k, (on, mass) in enumerate(self._discrete.masses, start=1)
+            for place in self._places([node for node, _ in on if node not in self._anchors], "heavy")
+        ]
+
+
+def bodies_of(geometry: DeckGeometry) -> dict[str, tuple[str, set[int]]]:
+    """Return the bodies of a deck of beams and shells by name: their kinds, and the places of their nodes."""
+    lines = {number for number, kind, _ in geometry.discrete() if kind in BEAMS}
+    found: dict[str, tuple[str, set[int]]] = {}
+    for kind, name, kinds in (("beam", "beams", ("line",)), ("shell", "shells", FACES)):
+        nodes = set[int]()
+        for numbers, cells in geometry.cells(kinds).values():
+            chosen = np.isin(numbers, [*lines]) if kind == "beam" else np.ones(len(numbers), bool)
+            nodes |= {*cells[chosen].ravel().tolist()}
+        if nodes:
+            found[name] = kind, nodes
+    return {BODY: next(iter(found.values()))} if len(found) == 1 else found

@@ -1,0 +1,187 @@
+"""Linear buckling of a scenario: computed, and kept in a folder with a table, shapes for ParaView and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symplex.base.arguments import checked
+from symplex.base.columns import Column
+from symplex.base.quantities import listed, shown
+from symplex.base.representation import names
+from symplex.base.version import VERSION
+from symplex.errors import ScenarioError, SymplexError
+from symplex.fem.structures.frames import nodes_and_degrees
+from symplex.fem.system import System
+from symplex.meshes.pictures.figures import Curve, Panel
+from symplex.meshes.pictures.packages import pictures_if_possible
+from symplex.runs.folders import Folder
+from symplex.runs.linearised import Linearised
+from symplex.runs.mode_shapes import ModeShapes
+from symplex.runs.study import Study, report_about
+from symplex.runs.tables import aligned, table
+from symplex.scenario.actions import GRAVITY, History
+from symplex.scenario.scenario import Scenario
+from symplex.scenario.tables import Tables
+from symplex.time.equilibria.static import static_equilibrium
+from symplex.time.modes.buckling import Buckling, linear_buckling
+
+
+@dataclass(frozen=True, repr=False)
+class BucklingFound(Study):
+    """The linear buckling of a scenario.
+
+    Attributes
+    ----------
+    about : Linearised
+        The state without the load.
+    loads : tuple of str
+        What is multiplied, by name.
+    buckling : Buckling
+    """
+
+    about: Linearised
+    loads: tuple[str, ...]
+    buckling: Buckling
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each shape, as ``buckling.csv`` has them."""
+        return [{"mode": k + 1, "factor": float(factor)} for k, factor in enumerate(self.buckling.factors)]
+
+    def panels(self) -> list[Panel]:
+        """Return the factors by their numbers."""
+        factors = self.buckling.factors
+        curve = Curve(np.arange(1.0, len(factors) + 1), factors, mark="o", style="")
+        return [Panel("factor of the load", "1", curves=[curve], x="mode")]
+
+    def _picture(self) -> tuple[Path, str]:
+        scenario = self.about.problem.scenario
+        return Path("buckling-factors.png"), scenario.tables.title or scenario.name
+
+    def report(self, folder: str | Path | None = None) -> str:
+        """Return the table of factors as text."""
+        lines = [*report_about(self.about.summary()), ("load", listed(self.loads))]
+        if folder is not None:
+            lines.append(("results", str(folder)))
+        rows = [[str(row["mode"]), f"{row['factor']:#.6g}"] for row in self.rows()]
+        return f"{table(lines)}\n\n{aligned(['mode', 'factor of the load'], rows, [True, True])}"
+
+    def _reported(self) -> list[tuple[str, str]]:
+        scenario = self.about.problem.scenario.path.name
+        return [("scenario", scenario), ("factors", names([f"{x:.5g}" for x in self.buckling.factors]))]
+
+
+@checked
+def find_buckling(scenario: Scenario, number: int = 1, loads: Sequence[str] | None = None) -> BucklingFound:
+    """Return the lowest factors by which loads of a scenario are multiplied as it buckles, linearised.
+
+    Loads and supports that move have the values that their histories multiply. What is not multiplied acts as it does
+    at the start, in static equilibrium.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    number : int, default 1
+        How many; there may be fewer.
+    loads : sequence of str, optional
+        Loads, supports that move, and ``"gravity"``, by name; default: all of them.
+
+    Raises
+    ------
+    SymplexError
+        If the scenario is not valid, a name is unknown, or there is no factor (`symplex.modes.linear_buckling`).
+    """
+    tables, name = scenario.tables, scenario.path.name
+    known = [load.name for load in tables.load] + [str(one.name) for one in tables.support if one.moves]
+    known += [GRAVITY] if tables.gravity is not None else []
+    chosen = tuple(known if loads is None else loads)
+    if odd := [one for one in chosen if one not in known]:
+        raise ScenarioError(f"{name}: there is no load {shown(odd[0])}; there are: {listed(known)}.")
+    if not chosen:
+        raise ScenarioError(f"{name}: there is no [[load]], [gravity] or moving [[support]], by which it could buckle.")
+    problem = replace(scenario, tables=_steady(tables)).build()
+    if problem.n_rods:
+        raise ScenarioError(f"{name}: [[rod]]: buckling knows no rigid rods; hold the lengths by a stiff [[spring]].")
+    system, notes = problem.system, []
+    base = System(
+        system.mass,
+        {one: energy for one, energy in system.energies.items() if one not in chosen},
+        dim=system.dim,
+        fixed=system.fixed,
+        loads={one: load for one, load in system.loads.items() if one not in chosen},
+        inelastic=system.inelastic,
+        massless=system.massless,
+        **({} if system.frames is None else {"frames": system.frames}),
+    )
+    state = base.state(problem.mesh.points if not problem.rigid_sets.rigid_sets else problem.state.q)
+    stays = [one for one in known if one not in chosen]
+    try:
+        if stays or tables.contact or tables.obstacle:
+            state = static_equilibrium(base, state.q).state
+            notes.append(f"in static equilibrium with {listed(stays) if stays else 'contact'}")
+        found = linear_buckling(system, replace(state, internal=problem.state.internal), chosen, number)
+    except SymplexError as error:
+        raise type(error)(f"{name}: {error}") from None
+    return BucklingFound(Linearised(problem, system, state, notes), chosen, found)
+
+
+def _steady(tables: Tables) -> Tables:
+    """Return the tables with the values that histories multiply, from an undeformed start."""
+    one = History(kind="table", times=(0.0, max(tables.run.end, 1.0)), factors=(1.0, 1.0))
+    loads = [load if load.history is None else load.replaced(history=None) for load in tables.load]
+    supports = [support if support.history is None else support.replaced(history=one) for support in tables.support]
+    return replace(tables, load=loads, support=supports, start=None)
+
+
+@checked
+def save_buckling(
+    found: BucklingFound,
+    output: str | Path,
+    *,
+    overwrite: bool = False,
+    pictures: bool = True,
+    say: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """Write the buckling of a scenario to a folder, and return the content of its ``summary.json``.
+
+    ``buckling.csv`` is the table, with its columns in ``buckling.json``; ``shapes.vtkhdf`` has a frame for each shape,
+    whose time is its number, with the field ``shape``; ``shapes.png`` shows them.
+
+    Parameters
+    ----------
+    found : BucklingFound
+    output : path-like
+    overwrite : bool, default False
+        Whether results of buckling that are there may be replaced; other files never are.
+    pictures : bool, default True
+        Whether to draw the picture.
+    say : callable, optional
+        Called with why pictures were skipped.
+
+    Raises
+    ------
+    OutputError
+        If the folder holds something else, or cannot be written.
+    """
+    folder = Folder.begun(output, "buckling", found.about.problem.scenario.text, overwrite)
+    rows = found.rows()
+    folder.write_table("buckling", [Column("mode", kind="count"), Column("factor")], rows)
+    labels = [f"{row['mode']}: {row['factor']:#.5g}" for row in rows]
+    shapes = ModeShapes(found.about, found.buckling.shapes, labels)
+    shapes.write(folder.file("shapes.vtkhdf", "shapes"))
+    if pictures:
+        with pictures_if_possible(say):
+            shapes.draw(folder.path / "shapes.vtkhdf", folder.file("shapes.png", "picture"))
+    summary = {
+        "study": "buckling",
+        "symplex": VERSION,
+        **found.about.summary(),
+        "nodes": nodes_and_degrees(found.about.system)[0],
+        "loads": list(found.loads),
+        "factors": [row["factor"] for row in rows],
+    }
+    return folder.write_summary(summary)
