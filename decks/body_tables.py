@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.deck import Deck, Section, Step
+from symplex.decks.deck import Deck, MaterialData, Section, Step
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.material_tables import material_table
 from symplex.decks.mesh_keywords import FORMULATIONS
@@ -117,8 +117,8 @@ class BodyTables:
             body["scale"] = scale
         types = self._geometry.types_of(nodes)
         large = self._large or any(self._deck.materials[name].formula for name, _ in materials)
-        metal = self._flows and any(self._deck.materials[name].yields for name, _ in materials)
-        formulations = {found for name in types if (found := _formulation(name, large, metal))}
+        metals = [one for name, _ in materials if self._flows and (one := self._deck.materials[name]).yields]
+        formulations = {found for name in types if (found := _formulation(name, large, metals))}
         if len(formulations) > 1:
             reported = " and ".join(types)
             raise UnsupportedKeyword(f"it has elements {reported}, which one body cannot have together")
@@ -196,9 +196,11 @@ class BodyTables:
         return tables
 
 
-def _formulation(element: str, large: bool, metal: bool) -> str:
+def _formulation(element: str, large: bool, metals: list[MaterialData]) -> str:
     """Return how elements of a type are computed, "" by default; metals that flow lock in other ways."""
-    if metal and element in _OF_METALS:
+    if metals and element in _OF_METALS:
         return _OF_METALS[element]
+    if element == "C3D8R" and any("back_modulus" in one.metal for one in metals):
+        return "mean-dilatation"  # stabilized hexahedra have no back stress
     found = FORMULATIONS.get(element, "")
     return found if large or found != "mean-dilatation" else _OF_SMALL_STRAINS.get(element, "full")

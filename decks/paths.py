@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.deck import Amplitude, Deck, Step
+from symplex.decks.deck import Amplitude, Deck, Spin, Step, Weight
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.state import Acting, Value
 
@@ -72,15 +72,15 @@ class Path:
             forces=_listed(self._values([stretch.acts.forces for stretch in self._stretches])),
             pressures=_listed(self._values([stretch.acts.pressures for stretch in self._stretches])),
         )
-        weights: list[dict[object, list[Value]]] = []
+        weights: list[dict[Weight | Spin, list[Value]]] = []
         for stretch in self._stretches:
-            found: dict[object, list[Value]] = {}
+            found: dict[Weight | Spin, list[Value]] = {}
             for item, value in stretch.acts.weights:
                 found.setdefault(item, []).append(value)
             weights.append(found)
-        self.acts.weights = [(item, value) for item, value in self._values(weights).items()]  # pyright: ignore[reportAttributeAccessIssue]
+        self.acts.weights = [*self._values(weights).items()]
 
-    def _values(self, given: list[Mapping[Key, list[Value]]]) -> dict[Key, Value]:
+    def _values(self, given: Sequence[Mapping[Key, list[Value]]]) -> dict[Key, Value]:
         """Return the value with an amplitude of each key of what acts in each step."""
         keys = {key: None for one in given for key in one}
         return {key: self._value([one.get(key, []) for one in given]) for key in keys}

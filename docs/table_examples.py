@@ -657,6 +657,13 @@ group = "top"
 scale = 1e-3
 thickness = 0.002
 material = { young = 7e10, poisson = 0.33, density = 2700 }
+""",
+            """
+[[shell]]
+name = "hull"
+mesh = "skin.msh"
+thickness = 0.002
+material = { young = 7e10, poisson = 0.33, density = 2700 }
 
 [[shell.parts]]
 group = "rim"
@@ -789,8 +796,9 @@ history = { kind = "half-sine", duration = 5e-4 }
 [[joint]]
 name = "mount"
 kind = "spherical"
-bodies = ["flap", "girder"]      # at a node of the beam
+bodies = ["flap", "girder"]      # at a node of the beam, here that of a group
 at = [2, 4, 0]
+groups = ["", "x_max"]
 """,
             """
 [[joint]]
@@ -1392,6 +1400,15 @@ dt = 1e-7
 [integrator]
 kind = "newmark"
 device = "cuda"
+""",
+            """
+[integrator]
+kind = "newmark"
+dt = "auto"
+contact_steps = "auto"
+
+[[contact]]
+self = true
 """,
         ],
         "force-stepping": [

@@ -120,7 +120,7 @@ def _greatest_force(area: float) -> float:
     def slope(a: float) -> float:
         return 129.24e6 + 265e6 * 16.93 * np.exp(-16.93 * a)
 
-    a = brentq(lambda a: slope(a) - flow(a), 0.0, 1.0)
+    a = float(brentq(lambda a: slope(a) - flow(a), 0.0, 1.0))  # pyright: ignore[reportArgumentType]
     return area * flow(a) * np.exp(-a)
 
 

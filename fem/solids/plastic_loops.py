@@ -54,6 +54,7 @@ from symplex.fem.solids.plastic_points import (
     add_back_elasticity,
     add_elasticity,
     add_rank_one,
+    along_rows,
     back_flow,
     back_strain,
     conjugated,
@@ -64,6 +65,10 @@ from symplex.fem.solids.plastic_points import (
     flow,
     full_of,
     length,
+    near_exponential,
+    near_strain,
+    plus,
+    product,
     recovered,
     recovery,
     scaled_pairs,
@@ -203,13 +208,13 @@ def set_states(F, z, w, elastic, averaged, h, constants, points, K_, Q, S, T, ps
         f, c = mat3_at(F[g], 0, 1), cell_of(g, averaged)
         P, alpha = sym3_at(z[g], 0, 1), z[g, 6]
         temperature = z[g, TEMPERATURE] if heated else 0.0
-        stretches, strains, b = trial(f, P)
-        s = deviator(strains)
-        s = (2.0 * mu) * s
-        size, x, lost = length(s), 0.0, 0.0
-        if stabilized:
-            size = set_trial_hourglass(z[g], K_, Q, w[g], mu, size, T)
-        theta = strains[0] + strains[1] + strains[2]
+        x, lost = 0.0, 0.0
+        near, e_dev, inverse_e, theta, factor_ = near_strain(f, P)
+        if backed or not near:
+            stretches, strains, b = trial(f, P)
+            s = deviator(strains)
+            s = (2.0 * mu) * s
+            theta = strains[0] + strains[1] + strains[2]
         hydrostatic = bulk * theta
         if backed:
             for k in range(6):
@@ -239,10 +244,18 @@ def set_states(F, z, w, elastic, averaged, h, constants, points, K_, Q, S, T, ps
                 + 0.5 * modulus * contracted(hardened, hardened)
             )
         else:
+            size = 2.0 * mu * np.sqrt(contracted(e_dev, e_dev)) if near else length(s)
+            if stabilized:
+                size = set_trial_hourglass(z[g], K_, Q, w[g], mu, size, T)
             if h > 0.0:
                 x, _ = flow(np.sqrt(1.5) * size, alpha, mu, h, temperature, constants, points)
             q = 1.0 - 3.0 * mu * x / (np.sqrt(1.5) * size) if x > 0.0 else 1.0
-            stress = weighted(q * s, b) + hydrostatic * weighted((1.0, 1.0, 1.0), b)
+            rate = -2.0 * np.sqrt(1.5) * x / size if x > 0.0 else 0.0
+            if near:
+                strain = (2.0 * mu * q) * e_dev
+                stress = along_rows(factor_, product(inverse_e, plus(strain, hydrostatic)))
+            else:
+                stress = weighted(q * s, b) + hydrostatic * weighted((1.0, 1.0, 1.0), b)
             psi[c] += w[g] * (q * q * size * size / (4.0 * mu) + 0.5 * hydrostatic * theta)
             if stabilized:
                 for k in range(12):
@@ -250,12 +263,14 @@ def set_states(F, z, w, elastic, averaged, h, constants, points, K_, Q, S, T, ps
                     new[g, HOURGLASS + k] = Q[k] - q * (Q[k] - z[g, HOURGLASS + k])
             if x > 0.0:
                 lost = dissipated(alpha, x, h, temperature, constants, points)
-                rate = -2.0 * np.sqrt(1.5) * x / size
-                P = (
-                    stretches[0] * np.exp(rate * s[0]) * square(b[0])
-                    + stretches[1] * np.exp(rate * s[1]) * square(b[1])
-                    + stretches[2] * np.exp(rate * s[2]) * square(b[2])
-                )
+                if near:  # |rate 2μ ε| is at most 2 |ε|
+                    P = along_rows(factor_, near_exponential((2.0 * mu * rate) * e_dev))
+                else:
+                    P = (
+                        stretches[0] * np.exp(rate * s[0]) * square(b[0])
+                        + stretches[1] * np.exp(rate * s[1]) * square(b[1])
+                        + stretches[2] * np.exp(rate * s[2]) * square(b[2])
+                    )
         if averaged:
             inverse, J = _inverse(gram(transposed(f)))
             stress = stress + pressure * J * inverse

@@ -41,7 +41,19 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import formula, inlined
-from symplex.fem.compiled.vectors import Mat3, Sym3, Vec3, contracted, dot, expanded, full, gram, square, transposed
+from symplex.fem.compiled.vectors import (
+    Mat3,
+    Sym3,
+    Vec3,
+    cofactors,
+    contracted,
+    dot,
+    expanded,
+    full,
+    gram,
+    square,
+    transposed,
+)
 
 # Places in the constants of a hardening, after those of h(α)
 (SIGMA, MODULUS, VOCE, DELTA, POWER_MODULUS, POWER, RATE, LOGARITHMIC, EXPONENT, BACK, RECOVERY, HEAT, START) = range(
@@ -49,6 +61,7 @@ from symplex.fem.compiled.vectors import Mat3, Sym3, Vec3, contracted, dot, expa
 )
 (REFERENCE, MELTING, SOFTENING, CONSTANTS) = range(13, 17)
 
+_NEAR = 0.1  # |Z| up to which strains are found without eigenvectors
 _SWEEPS = 16  # of Jacobi's method, which converges quadratically: five are the rule
 _ITERATIONS = 100  # of the scalar equation of the return, bracketed
 
@@ -339,6 +352,80 @@ def trial(F, P):
         (1.0 / np.sqrt(stretches[2])) * b[2],
     )
     return stretches, strains, b
+
+
+@expanded
+def product(A, B):
+    """Return A B of symmetric matrices with the same eigenvectors, which is symmetric."""
+    return Sym3(
+        A[0] * B[0] + A[3] * B[3] + A[4] * B[4],
+        A[3] * B[3] + A[1] * B[1] + A[5] * B[5],
+        A[4] * B[4] + A[5] * B[5] + A[2] * B[2],
+        A[0] * B[3] + A[3] * B[1] + A[4] * B[5],
+        A[0] * B[4] + A[3] * B[5] + A[4] * B[2],
+        A[3] * B[4] + A[1] * B[5] + A[5] * B[2],
+    )
+
+
+@expanded
+def plus(A, r):
+    """Return A + r 1."""
+    return Sym3(A[0] + r, A[1] + r, A[2] + r, A[3], A[4], A[5])
+
+
+@expanded
+def along_rows(L, A):
+    """Return L A Lᵀ."""
+    return symmetric(L @ (full(A) @ transposed(L)))
+
+
+@formula
+def near_strain(F, P):
+    """Return whether strains are small, ε = dev ½ ln Ce, Ce⁻¹, ½ ln det Ce, and L, without eigenvectors.
+
+    Of Ce = Lᵀ C L, N = (det Ce)^(−1/3) Ce and Z = 1 − 2 (N + 1)⁻¹ it is ε = artanh Z = Σ Z^(2k+1)/(2k+1).
+    """
+    L = factor(P)
+    Ce = gram(transposed(F @ L))
+    minors = cofactors(Ce)
+    det = Ce[0] * minors[0] + Ce[3] * minors[3] + Ce[4] * minors[4]
+    inverse = (1.0 / det) * minors
+    scale = np.cbrt(det)
+    M = plus((1.0 / scale) * Ce, 1.0)
+    minors = cofactors(M)
+    Z = plus((-2.0 / (M[0] * minors[0] + M[3] * minors[3] + M[4] * minors[4])) * minors, 1.0)
+    square_ = contracted(Z, Z)
+    near = square_ < _NEAR * _NEAR
+    Z2 = product(Z, Z)
+    series = (1.0 / 7.0) * Z2
+    if square_ > 4e-4:
+        series = (1.0 / 17.0) * Z2
+        series = product(plus(series, 1.0 / 15.0), Z2)
+        series = product(plus(series, 1.0 / 13.0), Z2)
+        series = product(plus(series, 1.0 / 11.0), Z2)
+        series = product(plus(series, 1.0 / 9.0), Z2)
+        series = product(plus(series, 1.0 / 7.0), Z2)
+    elif square_ > 1e-6:
+        series = product(plus((1.0 / 9.0) * Z2, 1.0 / 7.0), Z2)
+    series = product(plus(series, 1.0 / 5.0), Z2)
+    series = product(plus(series, 1.0 / 3.0), Z2)
+    return near, product(plus(series, 1.0), Z), inverse, 0.5 * np.log(det), L
+
+
+@formula
+def near_exponential(Y):
+    """Return exp Y of a symmetric Y with |Y| below 0.1, by its series."""
+    series = plus((1.0 / 11.0) * Y, 1.0)
+    if contracted(Y, Y) > 1e-4:
+        series = plus((1.0 / 10.0) * product(series, Y), 1.0)
+        series = plus((1.0 / 9.0) * product(series, Y), 1.0)
+        series = plus((1.0 / 8.0) * product(series, Y), 1.0)
+        series = plus((1.0 / 7.0) * product(series, Y), 1.0)
+    else:
+        series = plus((1.0 / 7.0) * Y, 1.0)
+    for k in range(6, 0, -1):
+        series = plus((1.0 / k) * product(series, Y), 1.0)
+    return series
 
 
 @expanded

@@ -157,3 +157,22 @@ def test_a_back_stress_is_that_of_the_table_in_both_directions(tmp_path):
     J = np.linalg.det(part.solid.deformation_gradients(end.q))
     plastic = np.log1p(0.01) - part.cauchy(end.q, z)[0, 0, 0] * J[0] / E
     assert part.cauchy(end.q, z)[0, 0, 0] * J[0] == pytest.approx(2e9 * plastic - 4e8, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "metal", "formulation"),
+    [
+        ("C3D8", METAL, "mean-dilatation"),
+        ("C3D8R", METAL, "stabilized"),
+        ("C3D8R", "*PLASTIC, HARDENING=KINEMATIC\n4e8, 0.\n5e8, .1\n", "mean-dilatation"),
+    ],
+)
+def test_elements_of_metals_do_not_lock(tmp_path, kind, metal, formulation):
+    imported = import_deck(write(tmp_path, bar((1, 1, 1), kind=kind, model=metal) + pulled(0.02)), tmp_path / "out")
+    assert not imported.missed
+    assert tables_of(imported)["body"][0]["formulation"] == formulation
+
+
+def test_linear_tetrahedra_of_metals_are_refused_with_how_much_they_lock(tmp_path):
+    imported = import_deck(write(tmp_path, bar((1, 1, 1), kind="C3D4", model=METAL) + pulled(0.02)), tmp_path / "out")
+    assert any("linear tetrahedra lock" in one and "37 %" in one for one in missed(imported))
