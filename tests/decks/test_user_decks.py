@@ -14,6 +14,39 @@ import symplex as sx
 SECONDS = 10.0  # to fetch a deck
 # By repository of GitHub: paths, with the first 16 digits of the SHA-256 of the content and how many steps it opens.
 DECKS = {
+    "Dhondtguido/CalculiX": {
+        "test/b31.inp": ("7fec44993bf8304f", 1),
+        "test/ball.inp": ("3c62228165d29442", 1),
+        "test/beamlin.inp": ("4af3ae1a8bd25b2a", 1),
+        "test/beamtor.inp": ("8e989ade5d4ed0ca", 1),
+        "test/boxprofile.inp": ("938b6af3da5f45be", 2),
+        "test/boxprofile2.inp": ("e942ae99457f16b7", 1),
+        "test/edgeload.inp": ("417683ae380cd749", 1),
+        "test/rot4.inp": ("d6c334152bbfaaed", 2),
+        "test/section.inp": ("19b923d49e823c4d", 1),
+        "test/section4.inp": ("0793bd6354219925", 1),
+        "test/shell2.inp": ("29e66b0f53d29c92", 1),
+        "test/shell3.inp": ("aacb13a19f27ce51", 1),
+        "test/shell4.inp": ("96b0916bcc710f8c", 1),
+        "test/shell5.inp": ("726251208ea1b6e1", 1),
+        "test/shell5a.inp": ("571556da0bc773cf", 1),
+        "test/shell5b.inp": ("d0b8e59adc55137e", 1),
+        "test/shell6.inp": ("509d8de2fcbd6c7e", 1),
+        "test/shell6rot2.inp": ("6f45dd87feeee237", 1),
+        "test/shell7.inp": ("9b04132ff965ce61", 1),
+        "test/shell7rot.inp": ("69185d4c6e224bcd", 1),
+        "test/shell7rot2.inp": ("f2d1a2f06d3bba6e", 1),
+        "test/shellbeam.inp": ("cfd9047c78b9001d", 1),
+        "test/shellf2.inp": ("d768b0616bfa3662", 1),
+        "test/simplebeam.inp": ("c936fa174b8ad3f9", 1),
+        "test/simplebeampipe1.inp": ("4baee2bc2d6d84a3", 1),
+        "test/simplebeampipe2.inp": ("0b6381e505eadb2e", 1),
+        "test/simplebeampipe3.inp": ("19dfa148cacb4654", 1),
+        "test/simplebeampipe4.inp": ("d180dad051132911", 1),
+        "test/simplebeampipe5.inp": ("73cf79ca3b3e317e", 1),
+        "test/swing.inp": ("44712258875fcadf", 1),
+        "test/zerocoeff.inp": ("c4c6f73aa0922b54", 1),
+    },
     "JuliaFEM/AbaqusReader.jl": {
         "test/test_parse_mesh/cube_tet4.inp": ("5b9b9190684e39ec", 1),
         "test/test_parse_model/cube_tet4.inp": ("5ebc223acc88be01", 1),
@@ -21,6 +54,8 @@ DECKS = {
     },
     "SaschaGolod/Finite-Element-Analysis-of-Composite-Materials-using-Abaqus--2nd-Edition--Ever-J.-Barbero": {
         "2020/Chapter_2/Ex_2.2/Ex_2.2.inp": ("dbce2cf7575a4355", 1),
+        "2020/Chapter_4/Ex_4.2/ABQ.inp": ("2cb985900fa1283e", 1),
+        "2020/Chapter_4/Ex_4.2/BMI3.inp": ("72935ce38172ecad", 1),
     },
     "calculix/CalculiX-Examples": {
         "Dynamics/Discrete/MSM.inp": ("db57d5eb708f5c93", 1),
