@@ -628,6 +628,7 @@ def draw(found: dict[str, Any], file: Path) -> None:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator
 
     figure, panels = plt.subplots(2, 2, figsize=(10, 8), dpi=90, layout="constrained")
     names = [*OURS, *THEIRS]
@@ -639,6 +640,7 @@ def draw(found: dict[str, Any], file: Path) -> None:
             package, mark = ("symplex", "o-") if method in OURS else ("Exudyn", "s--")
             axes.loglog(times, errors, mark, color=colours[method], label=f"{package}, {method}")
         axes.set(title=PROBLEMS[name].title, xlabel="processor time in s", ylabel="error in m")
+        axes.xaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
         axes.grid(alpha=0.25, which="both")
     panels[0, 0].legend(fontsize=8)
     figure.savefig(file)

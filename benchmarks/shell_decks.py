@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from decks import displacements_of_dat
 from symplex.decks import import_deck
 from symplex.scenario.scenario import Scenario
 
@@ -93,7 +92,7 @@ def problems() -> Iterator[tuple[str, str, str, int, int, float]]:
     layers = ["*MATERIAL, NAME=A", "*ELASTIC", "2e11, 0.", "*MATERIAL, NAME=B", "*ELASTIC", "5e10, 0."]
     layers += ["*SHELL SECTION, ELSET=EALL, COMPOSITE", "0.01, , A", "0.02, , B"]
     z = np.array([-0.015, -0.005, 0.015])
-    A, B, C = (0.2 * np.diff(z**k) @ [2e11, 5e10] / k for k in (1, 2, 3))
+    A, B, C = (float(0.2 * np.diff(z**k) @ [2e11, 5e10] / k) for k in (1, 2, 3))
     for kind, cells in (("S8R", (8, 2)), ("S6", (8, 2)), ("S4", (16, 2))):
         mesh, number = shell(kind, cells, lambda x, y: (x, 0.2 * y, 0.0))
         held = ["*BOUNDARY", *(f"{k}, 1, 6" for (i, _), k in number.items() if i == 0)]
@@ -131,7 +130,7 @@ def ours(text: str, folder: Path) -> dict[int, np.ndarray]:
     imported = import_deck(path, folder / "out", overwrite=True, limit=0.0)
     problem = Scenario.read(imported.scenarios[1]).build()
     found: dict[int, np.ndarray] = {}
-    for name, framed in (problem.beams | problem.shells).items():
+    for name, framed in {**problem.beams, **problem.shells}.items():
         frames, points = framed.structure.frames, framed.structure.points
         u = frames.centers(framed.own(problem.state.q)) - frames.centers(points)
         found |= dict(zip(imported.bodies[name].tolist(), u, strict=True))
@@ -145,7 +144,8 @@ def of_calculix(text: str, folder: Path) -> dict[int, np.ndarray] | None:
     (folder / "ccx.inp").write_text(text)
     subprocess.run(["ccx", "ccx"], cwd=folder, capture_output=True, check=False)
     table = folder / "ccx.dat"
-    return next(iter(displacements_of_dat(table)[0].values()), None) if table.exists() else None
+    rows = [line.split() for line in table.read_text().splitlines()] if table.exists() else []
+    return {int(row[0]): np.array(row[1:], float) for row in rows if len(row) == 4 and row[0].isdecimal()} or None
 
 
 def main() -> None:

@@ -87,7 +87,8 @@ class Section(NamedTuple):
     """Which elements are of which material; of trusses, the area of their cross-section, of flat elements how thick.
 
     They are as thick as it is said of their nodes, if they are so by nodes. Shells may have layers, from below to
-    above, and their nodes above the middle, by an offset in parts of the thickness.
+    above, and their nodes above the middle, by an offset in parts of the thickness. Or they are 21 numbers, of membrane
+    and bending, with a mass of each unit of area, and three of transverse shear.
     """
 
     elements: str
@@ -99,11 +100,13 @@ class Section(NamedTuple):
     of_shell: bool = False
     layers: tuple[Layer, ...] = ()
     offset: float = 0.0
+    numbers: tuple[float, ...] = ()
+    density: float | None = None
 
     @property
     def materials(self) -> list[str]:
         """The names of its materials, of layers one for each."""
-        return [layer.material for layer in self.layers] or [self.material]
+        return [layer.material for layer in self.layers] or ([] if self.numbers else [self.material])
 
     @property
     def orientations(self) -> list[str]:

@@ -54,7 +54,7 @@ class Discrete:
         return found | {(node, k) for node in whole for k in range(3)}
 
 
-def discrete_of(deck: Deck, geometry: DeckGeometry, nonlinear: bool) -> Discrete:
+def discrete_of(deck: Deck, geometry: DeckGeometry, nonlinear: bool, flows: bool = False) -> Discrete:
     """Return the elements without volume.
 
     Parameters
@@ -63,11 +63,13 @@ def discrete_of(deck: Deck, geometry: DeckGeometry, nonlinear: bool) -> Discrete
     geometry : DeckGeometry
     nonlinear : bool
         Whether displacements may be large.
+    flows : bool, default False
+        Whether metals flow.
 
     Raises
     ------
     UnsupportedKeyword
-        If an element has no properties, or its nodes are in one place.
+        If an element has no properties, its nodes are in one place, or a bar would flow.
     MeshError
         If a set is not there.
     """
@@ -97,7 +99,7 @@ def discrete_of(deck: Deck, geometry: DeckGeometry, nonlinear: bool) -> Discrete
         found.linear += [(name, rows, spring.stiffness)] if rows else []
         keys = {"table": spring.table} if spring.table else {}
         found.springs += [(name, turning, spring.stiffness, keys)] if turning else []
-    _add_bars(found, deck, geometry, nonlinear, reported)
+    _add_bars(found, deck, geometry, nonlinear, flows, reported)
     for k, dashpot in enumerate(deck.dashpots, start=1):
         ends = [(nodes[0], nodes[1]) for *_, nodes in _elements(geometry, dashpot.elements, "DASHPOT", reported)]
         found.dashpots.append((f"dashpots_{k}", ends, dashpot.viscosity))
@@ -115,7 +117,9 @@ def discrete_of(deck: Deck, geometry: DeckGeometry, nonlinear: bool) -> Discrete
     return found
 
 
-def _add_bars(found: Discrete, deck: Deck, geometry: DeckGeometry, nonlinear: bool, reported: set[int]) -> None:
+def _add_bars(
+    found: Discrete, deck: Deck, geometry: DeckGeometry, nonlinear: bool, flows: bool, reported: set[int]
+) -> None:
     """Add bars: springs of stiffness E A/L, which have ½ E A/L ε² with Green's strain ε where they turn; and masses."""
     for section in deck.sections:
         bars = [
@@ -130,8 +134,11 @@ def _add_bars(found: Discrete, deck: Deck, geometry: DeckGeometry, nonlinear: bo
             raise UnsupportedKeyword(
                 f"{section.where}: bars need an isotropic material '{section.material}' and a cross-section"
             )
-        if material.yields:
-            raise UnsupportedKeyword(f"the material '{material.name}' flows (*PLASTIC), and bars of decks are elastic")
+        if flows and material.yields:
+            raise UnsupportedKeyword(
+                f"{section.where}: bars of a metal that flows ('{section.material}') are not supported; a [[truss]] of "
+                "a scenario has them"
+            )
         for number, _, nodes in bars:
             if number in reported:
                 raise UnsupportedKeyword(f"element {number} has two sections")

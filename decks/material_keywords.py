@@ -233,9 +233,16 @@ def _take_shell_section(reading: Reading, block: Block) -> None:
     if "SYMMETRIC" in block.parameters:
         raise UnsupportedKeyword("the parameter SYMMETRIC goes with COMPOSITE")
     if not block.parameters.get("MATERIAL"):
-        raise UnsupportedKeyword(
-            "shells by numbers of their stiffness are not supported; give a MATERIAL and a thickness, or COMPOSITE"
-        )
+        numbers = [real(word) for line in block.lines for word in words(line.rstrip().rstrip(",")) if word]
+        if len(numbers) != 21:
+            raise UnsupportedKeyword(
+                f"a shell must have a MATERIAL and a thickness, layers (COMPOSITE) or 21 numbers, got {len(numbers)}"
+            )
+        density = reals(block.parameters["DENSITY"])[0] if "DENSITY" in block.parameters else None
+        _add_section(reading, block, "", of_shell=True, offset=offset, numbers=tuple(numbers), density=density)
+        return
+    if "DENSITY" in block.parameters:
+        raise UnsupportedKeyword("the parameter DENSITY goes with stiffnesses by numbers")
     thickness, _ = fields(single_line(block), 2)  # and the number of points across it
     _add_section(reading, block, thickness, of_shell=True, offset=offset)
 
@@ -259,6 +266,8 @@ def _add_section(
     of_shell: bool = False,
     layers: tuple[Layer, ...] = (),
     offset: float = 0.0,
+    numbers: tuple[float, ...] = (),
+    density: float | None = None,
 ) -> None:
     elements = block.parameter("ELSET")
     if block.placement is not None:
@@ -266,7 +275,7 @@ def _add_section(
     reading.deck.sections.append(
         Section(
             elements,
-            "" if layers else block.parameter("MATERIAL"),
+            "" if layers or numbers else block.parameter("MATERIAL"),
             sum(layer.thickness for layer in layers) if layers else real(thickness) if thickness else None,
             reading.where(block),
             block.parameters.get("ORIENTATION", "").upper(),
@@ -274,8 +283,20 @@ def _add_section(
             of_shell,
             layers,
             offset,
+            numbers,
+            density,
         )
     )
+
+
+def _take_transverse_shear(reading: Reading, block: Block) -> None:
+    sections = reading.deck.sections
+    if not sections or not sections[-1].numbers or len(sections[-1].numbers) > 21:
+        raise UnsupportedKeyword("it must follow a *SHELL GENERAL SECTION whose stiffness is by numbers")
+    values = reals(single_line(block))
+    if len(values) not in (2, 3):
+        raise ValueError(f"a *{block.keyword} has {len(values)} numbers, not K11, K22 and K12")
+    sections[-1] = sections[-1]._replace(numbers=(*sections[-1].numbers, *values, *[0.0] * (3 - len(values))))
 
 
 def _take_thickness(reading: Reading, block: Block) -> None:
@@ -325,6 +346,7 @@ _SECTION = Once("section", "ELSET")
 _OF_SHELLS = (
     "ELSET", "MATERIAL", "NODALTHICKNESS", "OFFSET", "COMPOSITE", "ORIENTATION", "SYMMETRIC", "SECTIONINTEGRATION",
 )  # fmt: skip
+_SHEAR = Keyword(_take_transverse_shear, (), "of stiffnesses by numbers: K11, K22, K12", _MODEL)
 
 MATERIAL_KEYWORDS = {
     "MATERIAL": Keyword(_take_material, ("NAME",), "a material", _MODEL, Once("material", "NAME"), has_data=False),
@@ -403,11 +425,13 @@ MATERIAL_KEYWORDS = {
     ),
     "SHELLGENERALSECTION": Keyword(
         _take_shell_section,
-        _OF_SHELLS,
-        "the same; refused by numbers of the stiffness",
+        (*_OF_SHELLS, "DENSITY"),
+        "the same, or `properties` of `[[shell]]`: 21 numbers, with those of `*TRANSVERSE SHEAR STIFFNESS`",
         _MODEL,
         _SECTION,
     ),
+    "TRANSVERSESHEARSTIFFNESS": _SHEAR,
+    "TRANSVERSESHEAR": _SHEAR,
     "NODALTHICKNESS": Keyword(_take_thickness, (), "nodal thickness of flat elements and shells", _MODEL),
     "ORIENTATION": Keyword(
         _take_orientation,

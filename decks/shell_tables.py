@@ -86,7 +86,9 @@ class ShellTables:
 
     def _center(self, section: Section) -> float:
         """Return how far the centre of mass of layers is above their middle, in the deck's unit of length."""
-        sizes = np.array([layer.thickness for layer in section.layers] or [1.0])
+        if not section.layers:
+            return 0.0
+        sizes = np.array([layer.thickness for layer in section.layers])
         rho = np.array([self._material(section, name)["density"] for name in section.materials])
         return float(rho @ (sizes * (np.cumsum(sizes) - 0.5 * sizes - 0.5 * sizes.sum())) / (rho @ sizes))
 
@@ -115,7 +117,12 @@ class ShellTables:
     def _by_thickness(
         self, section: Section, members: NDArray[np.int64]
     ) -> list[tuple[Section, float, NDArray[np.int64]]]:
-        """Return elements of a section by how thick they are."""
+        """Return elements of a section by how thick they are; of those by numbers √(12 D/A)."""
+        if section.numbers:
+            bent, stretched = section.numbers[9] + section.numbers[14], section.numbers[0] + section.numbers[2]
+            if not (stretched > 0.0 and bent > 0.0):
+                raise UnsupportedKeyword(f"{section.where}: stiffnesses of shells must be positive")
+            return [(section, float(np.sqrt(12.0 * bent / stretched)), members)]
         if not section.by_nodes:
             if section.area is None or section.area <= 0.0:
                 raise UnsupportedKeyword(f"{section.where}: the thickness of shells must be positive")
@@ -145,6 +152,8 @@ class ShellTables:
     def _stiffness(self, section: Section, size: float, members: NDArray[np.int64]) -> Table:
         """Return the keys of thickness and material, or layers, with direction and offset."""
         unit = self._units.length
+        if section.numbers:
+            return self._by_numbers(section, size, members)
         materials = [self._material(section, name) for name in section.materials]
         table: Table = {}
         if section.layers:
@@ -161,6 +170,35 @@ class ShellTables:
                 table |= {"thickness": size * unit, "material": materials[0]}
         table |= {} if reference is None else {"direction": reference}
         return table | ({"offset": -section.offset * size * unit} if section.offset else {})
+
+    def _by_numbers(self, section: Section, size: float, members: NDArray[np.int64]) -> Table:
+        """Return the keys of stiffnesses by numbers, of which the upper triangle is given column by column."""
+        if len(section.numbers) < 24:
+            raise UnsupportedKeyword(f"{section.where}: stiffnesses by numbers need a *TRANSVERSE SHEAR STIFFNESS")
+        if section.density is None and not self._step.is_static:
+            raise UnsupportedKeyword(f"{section.where}: the section has no DENSITY, a mass of each unit of area")
+        C = np.zeros((6, 6))
+        at = iter(section.numbers)
+        for j in range(6):
+            for i in range(j + 1):
+                C[i, j] = C[j, i] = next(at)
+        B = C[:3, 3:]
+        if np.abs(B - B.T).max() > _SAME * np.abs(C).max():
+            raise UnsupportedKeyword(f"{section.where}: couplings of membrane and bending must be symmetric")
+        force, unit = self._units.force, self._units.length
+        mass = ANY_DENSITY * size * unit
+        if section.density is not None:
+            mass = section.density * self._units.density * unit
+        shear = np.array([section.numbers[21], section.numbers[23], section.numbers[22]]) * force / unit
+        table: Table = {"membrane": _six(C[:3, :3]) * force / unit, "bending": _six(C[3:, 3:]) * force * unit}
+        table |= {"coupling": _six(B) * force} if B.any() else {}
+        table = {key: value.tolist() for key, value in table.items()}
+        table |= {"shear": shear.tolist(), "thickness": size * unit, "mass": mass}
+        reference, (angle,) = self._directions(section, members, [True])
+        if angle:
+            raise UnsupportedKeyword(f"{section.where}: stiffnesses by numbers need a rectangular orientation")
+        found: Table = {"properties": table} | ({} if reference is None else {"direction": reference})
+        return found | ({"offset": -section.offset * size * unit} if section.offset else {})
 
     def _material(self, section: Section, name: str) -> Table:
         """Return the table of a material of shells."""
@@ -277,6 +315,11 @@ class ShellTables:
         )
         axes = self._axes(name, len(normals), middles)
         return axes[:, (self._across(name, axes, normals) + 1) % 3]
+
+
+def _six(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the entries 11, 12, 22, 16, 26, 66 of a symmetric matrix [3, 3]."""
+    return matrix[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]
 
 
 def _normal(x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -71,8 +71,8 @@ def _check_sections(deck: Deck, members: Members, shells: set[int]) -> None:
             continue
         if not section.of_shell:
             raise MeshError(f"{section.where}: '{section.elements}' has shells; they need a *SHELL SECTION.")
-        if section.layers or section.offset:
-            what = "layers (COMPOSITE)" if section.layers else "an OFFSET"
+        if section.layers or section.offset or section.numbers:
+            what = "layers (COMPOSITE)" if section.layers else "an OFFSET" if section.offset else "21 numbers"
             raise MeshError(f"{section.where}: shells with {what} cannot be a layer of solid elements.")
         material = deck.materials.get(section.material.upper())
         if material is not None and (material.stiffness or material.engineering or material.lamina):

@@ -251,17 +251,17 @@ class StructureStepWriter:
             turns = component >= 3 or node in self._joints.turning
             axis = local_axes(self._local, node)[component % 3]
             for value in values:
-                size, *course = self._courses.course(value)
-                key = self._joints.turning.get(node, node), course[0], course[1]
+                size, amplitude, changes = self._courses.course(value)
+                key = self._joints.turning.get(node, node), amplitude, changes
                 given.setdefault(key, np.zeros(6))[3 * turns : 3 * turns + 3] += size * axis
         by_node: dict[tuple[str, int, str, bool], NDArray[np.float64]] = {}
-        for (node, *course), wrench in given.items():
+        for (node, amplitude, changes), wrench in given.items():
             for on, force, moment in self._on_nodes(node, wrench):
                 for key, vector, unit in (
                     ("force", force, self._units.force),
                     ("moment", moment, self._units.force * self._units.length),
                 ):
-                    by_node.setdefault((key, on, course[0], course[1]), np.zeros(3))[:] += vector * unit
+                    by_node.setdefault((key, on, amplitude, changes), np.zeros(3))[:] += vector * unit
         alike: dict[tuple[str, tuple[float, ...], str, bool, int], list[int]] = {}
         for (key, node, amplitude, changes), vector in by_node.items():
             if vector.any():
@@ -328,8 +328,8 @@ class StructureStepWriter:
         by_element: dict[tuple[int, Course], float] = {}
         for (number, side), values in acts.pressures.items():
             for value in values:
-                size, *course = self._courses.course(value)
-                key = number, (course[0], course[1])
+                size, amplitude, changes = self._courses.course(value)
+                key = number, (amplitude, changes)
                 by_element[key] = by_element.get(key, 0.0) + (-size if side == AGAINST else size) * self._units.stress
         alike: dict[tuple[float, Course], list[int]] = {}
         for (number, course), size in by_element.items():

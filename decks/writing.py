@@ -61,7 +61,7 @@ class StepWriter:
         depends = flows or rubs(deck)  # on the way to it
         self._path = Path(deck, step.number, self._acting_to) if depends and step.procedure == "static" else None
         self._courses = Courses(deck, step, units, self._preload, self._path)
-        discrete = discrete_of(deck, geometry, large)
+        discrete = discrete_of(deck, geometry, large, flows)
         if deck.connectors:
             raise UnsupportedKeyword("connectors (CONN3D2) are supported between beams and shells only")
         self._parts = Parts.of(deck, geometry)

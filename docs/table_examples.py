@@ -657,6 +657,13 @@ group = "top"
 scale = 1e-3
 thickness = 0.002
 material = { young = 7e10, poisson = 0.33, density = 2700 }
+""",
+            """
+[[shell]]
+name = "hull"
+mesh = "skin.msh"
+thickness = 0.002
+material = { young = 7e10, poisson = 0.33, density = 2700 }
 
 [[shell.parts]]
 group = "rim"
@@ -670,6 +677,18 @@ direction = [0, 1, 0]
 [[shell.parts.layers]]
 thickness = 0.001
 material = { moduli = [1.4e11, 1e10], poisson = 0.3, shear_moduli = [5e9, 5e9, 3e9], density = 1600 }
+""",
+            """
+[[shell]]
+name = "corrugated"
+mesh = { plate = [2.0, 1.0], cells = [8, 4] }
+
+[shell.properties]
+membrane = [1e7, 1e6, 5e8, 0, 0, 1e8]
+bending = [50, 10, 4e4, 0, 0, 200]
+shear = [1e7, 0, 5e7]
+thickness = 0.02
+mass = 12
 """,
             """
 [[shell]]
@@ -777,8 +796,9 @@ history = { kind = "half-sine", duration = 5e-4 }
 [[joint]]
 name = "mount"
 kind = "spherical"
-bodies = ["flap", "girder"]      # at a node of the beam
+bodies = ["flap", "girder"]      # at a node of the beam, here that of a group
 at = [2, 4, 0]
+groups = ["", "x_max"]
 """,
             """
 [[joint]]
@@ -1380,6 +1400,15 @@ dt = 1e-7
 [integrator]
 kind = "newmark"
 device = "cuda"
+""",
+            """
+[integrator]
+kind = "newmark"
+dt = "auto"
+contact_steps = "auto"
+
+[[contact]]
+self = true
 """,
         ],
         "force-stepping": [

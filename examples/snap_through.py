@@ -92,7 +92,8 @@ def draw(paths: dict, file: Path) -> None:
 def main(output: Path, n: int) -> None:
     """Follow both paths, write numbers.json and a picture."""
     output.mkdir(parents=True, exist_ok=True)
-    numbers, paths = {"elements along an edge of a quarter": n}, {}
+    numbers: dict[str, float] = {"elements along an edge of a quarter": n}
+    paths = {}
     for thickness in THICKNESSES:
         shell, system = roof(thickness, n)
         path = sx.equilibria.equilibrium_path(system, shell.points, step=0.001, points=300)

@@ -28,6 +28,7 @@ from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
 from symplex.time.integrator import FixedStepIntegrator, Integrator
 from symplex.time.motion import FixedStepMotion
+from symplex.time.stages import Stages
 from symplex.time.trajectory import common_divisor
 
 _METHODS = (
@@ -172,6 +173,8 @@ def require_differentiable(who: str, system: System, method: Integrator, inner: 
         If one has not; with its name.
     """
     name = type(method).__name__
+    if isinstance(method, Stages):
+        raise InvalidSystem(f"{who}: runs in stages, or with conditions that end or change them, have no derivatives.")
     of_newmark = isinstance(inner, Newmark)
     if not (of_newmark or isinstance(inner, ImplicitIntegrator)) or not isinstance(method, FixedStepIntegrator):
         raise InvalidSystem(f"{who}: {name} has no derivatives here. Use one of {_METHODS}.")

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
@@ -215,7 +216,7 @@ def _change_of_matrices(family: Family, j: int, state: State, dq: Array, shapes:
     return total
 
 
-def _stiffness(system: System, state: State) -> Array:
+def _stiffness(system: System, state: State) -> sp.bsr_array:
     motions = SmallMotions(system, state)
     return motions.pattern.matrix(motions.symmetric_stiffness)
 

@@ -115,7 +115,7 @@ def find_buckling(scenario: Scenario, number: int = 1, loads: Sequence[str] | No
         loads={one: load for one, load in system.loads.items() if one not in chosen},
         inelastic=system.inelastic,
         massless=system.massless,
-        **({} if system.frames is None else {"frames": system.frames}),
+        frames=system.frames,
     )
     state = base.state(problem.mesh.points if not problem.rigid_sets.rigid_sets else problem.state.q)
     stays = [one for one in known if one not in chosen]

@@ -395,7 +395,7 @@ class ShellPart(Part):
         """Return size, elements, thickness and mass."""
         structure = self.shell.structure
         size = " × ".join(f"{length:.4g}" for length in np.ptp(structure.frames.centers(structure.points), axis=0))
-        sizes = [one.thickness for one in self.shell.table.properties()]
+        sizes = [one.thickness for one in self.shell.table.properties_of_parts()]
         thick = " to ".join(si(size, "m") for size in dict.fromkeys([min(sizes), max(sizes)]))
         of = f"{elements({'': self.elements})}, {thick} thick, {structure.mass.sum():.6g} kg"
         return [(f"shell '{self.name}'", f"{size} m, {of}")]

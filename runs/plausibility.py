@@ -9,6 +9,7 @@ import numpy as np
 
 from symplex.contact.solid_obstacles import obstacle_mass
 from symplex.errors import SymplexError
+from symplex.fem.couplings.cohesive import CohesiveFaces
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.mass_properties import MassProperties
 from symplex.meshes.location import are_in_cells
@@ -25,11 +26,13 @@ _LOST = 1e-6  # of the kinetic energy, below which it is round-off or the edge o
 _SAME = 1e-9  # of the size of all: points that are one
 _SAMPLE = 64  # elements of a body that are looked for in another one
 _TOLD = 3  # warnings of a kind
+_FACES_PER_ZONE = 1.0  # the largest share of the zone ahead of a crack that a face may have; a third is good
 
 
 def doubts(problem: Problem) -> list[str]:
     """Return a line for all that building has changed, and for the first of each kind that is implausible."""
-    kinds = (_materials(problem), _masses(problem), _overlaps(problem), _lost_velocities(problem))
+    found = (_materials, _masses, _coarse_bonds, _overlaps, _lost_velocities)
+    kinds = (of(problem) for of in found)
     return [*problem.notes, *(line for found in kinds for line in _first(list(found)))]
 
 
@@ -94,6 +97,29 @@ def _masses(problem: Problem) -> Iterator[str]:
                     f"{volume:.4g} m³, {mass / volume:.4g} kg/m³ (materials: {LIGHTEST:g} to {HEAVIEST:,.0f} kg/m³). "
                     "Check the units of mass and lengths."
                 )
+
+
+def _coarse_bonds(problem: Problem) -> Iterator[str]:
+    """Yield which cohesive faces are too large for the zone that softens ahead of a crack.
+
+    Its length is about l = E Gc/T0² (Hillerborg 1976), between arms of a height h at most (l h³)^¼ (Bao, Suo 1992).
+    """
+    mesh, tables = problem.mesh, problem.scenario.tables
+    young = {body.name: min(m.material().young for m in body.material_of_group.values()) for body in tables.body}
+    for k, table in enumerate(tables.cohesive):
+        bonds = problem.system.inelastic.get(table.name)
+        names = [name for name in (table.body, table.to) if name in young]
+        if not (isinstance(bonds, CohesiveFaces) and names):
+            continue
+        length = min(young[name] for name in names) * table.fracture_energy / table.strength**2
+        height = min(float(np.ptp(mesh.points[mesh.nodes_of(name)], axis=0).min()) for name in names)
+        zone, edge = min(length, (length * height**3) ** 0.25), float(np.sqrt(bonds.areas.sum(axis=1).max()))
+        if edge > _FACES_PER_ZONE * zone:
+            yield (
+                f"{place('cohesive', k, table.name)}: its faces are {si(edge, 'm')} long, and the zone that softens "
+                f"ahead of a crack is about {si(zone, 'm')}, so that a crack runs in jumps. Take faces of "
+                f"{si(zone / 3.0, 'm')}, or a lower strength, which makes the zone longer."
+            )
 
 
 def _overlaps(problem: Problem) -> Iterator[str]:

@@ -82,6 +82,20 @@ translate = [0, 0, 0.05]
 pivot = [0, 0, 0]
 angular_velocity = [0, 1, 200]
 """
+_PENDULUM = """
+[[rigid_body]]
+name = "bar"
+mesh = { box = [0.4, 0.03, 0.03] }
+density = 2700
+translate = [0.2, 0, 0]
+[[joint]]
+name = "hinge"
+kind = "revolute"
+bodies = ["bar"]
+at = [0, 0, 0]
+axis = [0, 1, 0]
+torque = 0.1
+"""
 _FIXED = "dt = 1e-5"
 # What the examples are made of: a title, a model, and an integrator for it.
 _TRIALS = (
@@ -94,6 +108,7 @@ _TRIALS = (
     ("explicit Newmark, contact of bodies", _COLLISION, 'kind = "newmark"'),
     ("energy-momentum, truss", _TRUSS, f'kind = "energy-momentum"\n{_FIXED}'),
     ("energy-momentum, rigid body", _TOP + _GRAVITY, f'kind = "energy-momentum"\n{_FIXED}'),
+    ("energy-momentum, joints", _PENDULUM + _GRAVITY, f'kind = "energy-momentum"\n{_FIXED}'),
     ("trapezoidal rule, tetrahedra", _TETRAHEDRA, f'kind = "newmark"\nbeta = 0.25\n{_FIXED}'),
     ("midpoint rule, tetrahedra", _TETRAHEDRA, f'kind = "midpoint"\n{_FIXED}'),
     ("generalised-alpha, tetrahedra", _TETRAHEDRA, f'kind = "generalized-alpha"\n{_FIXED}'),

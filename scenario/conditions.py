@@ -94,7 +94,7 @@ def wrong_conditions(tables: Tables) -> list[str]:
             lines.append(f"{here}: time is {table.time:g} s, when the run of {tables.run.duration:g} s is over.")
     if tables.when and any(getattr(one, "device", "cpu") != "cpu" for one in tables.integrators):
         lines.append("[[when]]: on a device steps are not looked at one by one; leave device out.")
-    return lines if lines else _never(tables.when)
+    return lines if lines else _never(tables.when)  # pyright: ignore[reportArgumentType]
 
 
 def _never(whens: Sequence[WhenTable]) -> list[str]:

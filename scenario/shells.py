@@ -167,10 +167,46 @@ class LayerTable(Table):
     angle: Annotated[float, number("°"), "Of axis 1 of its material from that of elements, about the normal."] = 0.0
 
 
+Six = tuple[float, float, float, float, float, float]
+
+
+class ShellPropertiesTable(Table):
+    """What shells have for each unit of their area: N = A ε + B κ, M = B ε + D κ, Q = S γ, along axes of elements."""
+
+    membrane: Annotated[Six, numbers("N/m", 6), "A₁₁, A₁₂, A₂₂, A₁₆, A₂₆, A₆₆."]
+    coupling: Annotated[Six, numbers("N", 6), "B in the same order."] = (0.0,) * 6
+    bending: Annotated[Six, numbers("N m", 6), "D in the same order."]
+    shear: Annotated[tuple[float, float, float], numbers("N/m", 3), "S₁₁, S₁₂, S₂₂."]
+    thickness: Annotated[float, positive("m"), "Between both sides of the surface in results and contact."]
+    mass: Annotated[float, positive("kg/m²"), "Of each unit of area, spread over the thickness."]
+
+    def properties(self) -> ShellProperties:
+        """Return them.
+
+        Raises
+        ------
+        InvalidSystem
+            If stiffnesses are not positive.
+        """
+        A, B, D = (np.array([[a, b, d], [b, c, e], [d, e, f]]) for a, b, c, d, e, f in self._matrices)
+        s11, s12, s22 = self.shear
+        moment = self.mass * self.thickness**2 / 12.0
+        shear = np.array([[s11, s12], [s12, s22]])
+        return ShellProperties(A, B, D, shear, self.thickness, self.mass, 0.0, moment)
+
+    @property
+    def _matrices(self) -> tuple[Six, Six, Six]:
+        return self.membrane, self.coupling, self.bending
+
+
 def _check_stiffness(table: ShellTable | ShellPartTable, needed: bool) -> None:
     given = [key for key in ("thickness", "material") if getattr(table, key) is not None]
     if table.layers and given:
         raise ValueError(f"has layers besides {given[0]}; give layers, or thickness and material")
+    if table.properties is not None:
+        if table.layers or given:
+            raise ValueError(f"has properties besides {given[0] if given else 'layers'}; give one of both")
+        return
     if needed and not table.layers and len(given) < 2:
         missing = [key for key in ("thickness", "material") if key not in given]
         raise ValueError(f"needs {' and '.join(missing)}, or layers")
@@ -183,13 +219,14 @@ class ShellPartTable(Table):
     thickness: Annotated[float | None, positive("m"), "Instead of that of the shell."] = None
     material: Annotated[ShellMaterial | None, "Instead of that of the shell."] = None
     layers: Annotated[list[LayerTable], "Instead of thickness and material, or the layers of the shell."] = []
+    properties: Annotated[ShellPropertiesTable | None, "Stiffnesses and mass instead of these."] = None
     offset: Annotated[float | None, number("m"), "Instead of that of the shell."] = None
     direction: Annotated[Triple | None, nonzero(), "Instead of that of the shell."] = None
 
     def _check(self) -> None:
         _check_stiffness(self, needed=False)
-        if not self.layers and not {"thickness", "material", "offset", "direction"} & self.given_keys:
-            raise ValueError("needs thickness, material, layers, offset or direction, by which its faces differ")
+        if not self.layers and not {"thickness", "material", "properties", "offset", "direction"} & self.given_keys:
+            raise ValueError("needs thickness, material, layers, properties, offset or direction, by which it differs")
 
 
 class ShellTable(Entry):
@@ -214,6 +251,9 @@ class ShellTable(Entry):
     layers: Annotated[
         list[LayerTable], "Instead of thickness and material: from below to above, which is where the normal is."
     ] = []
+    properties: Annotated[
+        ShellPropertiesTable | None, "Stiffnesses and mass instead of thickness and material, or layers."
+    ] = None
     offset: Annotated[
         float, number("m"), "How far the middle of the thickness, where nodes are, is from the mesh along normals."
     ] = 0.0
@@ -279,7 +319,7 @@ class ShellTable(Entry):
         of_layers = [layer.material for table in (self, *self.parts) for layer in table.layers]
         return of_layers + [table.material for table in (self, *self.parts) if table.material is not None]
 
-    def properties(self) -> list[ShellProperties]:
+    def properties_of_parts(self) -> list[ShellProperties]:
         """Return what it, and then each of its parts, has for each unit of its area.
 
         Raises
@@ -294,6 +334,9 @@ class ShellTable(Entry):
     def _properties(self, part: ShellTable | ShellPartTable) -> ShellProperties:
         """Return what it, or a part of it, has for each unit of its area."""
         own = part.layers or part.thickness is not None or part.material is not None
+        given = part.properties if own or part.properties is not None else self.properties
+        if given is not None:
+            return given.properties()
         layers = part.layers if own else self.layers
         if layers:
             return ShellProperties.laminate(
@@ -317,7 +360,7 @@ class ShellTable(Entry):
         """
         tables = (self, *self.parts)
         names = [str(k) for k in range(len(tables))]
-        properties = dict(zip(names, self.properties(), strict=True))
+        properties = dict(zip(names, self.properties_of_parts(), strict=True))
         offsets = [self.offset if table.offset is None else table.offset for table in tables]
         along = [self.direction if table.direction is None else table.direction for table in tables]
         return shells(
@@ -344,7 +387,7 @@ class ShellTable(Entry):
             for kind, rows in faces.items():
                 taken = of_part[kind][rows]
                 if taken.any():
-                    other = self.parts[int(taken.max()) - 1].group
+                    other = self.parts[taken.max().item() - 1].group
                     raise ScenarioError(f"parts: the groups '{other}' and '{part.group}' have faces together.")
                 of_part[kind][rows] = k
         return [
@@ -389,7 +432,7 @@ class Shell(Framed):
         ends = [np.stack([one, np.roll(one, 1, axis=1)]) for one in self.structure.cells.values()]
         centers = self.structure.frames.centers(self.structure.points)
         edges = np.concatenate([np.linalg.norm(centers[a] - centers[b], axis=2).ravel() for a, b in ends])
-        part = min(1.0, min(one.thickness for one in self.table.properties()) / float(edges.mean()))
+        part = min(1.0, min(one.thickness for one in self.table.properties_of_parts()) / float(edges.mean()))
         softest = min((one.isotropic for one in self.table.materials), key=lambda one: one.young)
         return NeoHookean.from_young(part * softest.young, softest.poisson, part * softest.density)
 

@@ -223,7 +223,7 @@ def _springs(table: SpringTable, points: Array, ends: list[IntArray]) -> Bars | 
 
 def _law(table: SpringTable, lengths: Array) -> PairLaw:
     """Return the law of springs that have some lengths at the start."""
-    if table.forces is not None:
+    if table.forces is not None and table.elongations is not None:
         return ForceTable(table.elongations, table.forces, _natural(table, lengths))
     return law_of(table.law, table.stiffness, _natural(table, lengths))
 

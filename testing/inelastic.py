@@ -15,6 +15,7 @@ from symplex.testing.found import require, require_close, require_slope
 _INCREMENTS = (1.0, 0.1, 1e-3, 1e-6)  # in parts of the increment that is given
 _SLOPES = 0.1  # increments at least whose derivatives are checked: those by differences step over kinks at smaller ones
 _STEP = 1e-6  # of differences, in the same parts
+_ACROSS = (1e-5, 5e-5)  # of the size of all: differences in which a part may have made its derivatives
 _KNOWN = 1e-4  # how well differences are known where a law has a kink nearby
 
 
@@ -96,12 +97,14 @@ def _check_derivatives(
     def forces(x: Array) -> Array:
         return (part.mean_force if mean else part.force)(q, z, x, h)
 
-    step = _STEP * float(np.abs(to - q).max()) or _STEP * float(np.abs(to).max())
-    ahead, behind = forces(to + step * direction), forces(to - step * direction)
-    slopes = (ahead - behind) / (2.0 * step)
-    at_kinks = np.abs((ahead - forces(to)) / step - slopes)  # where a difference steps across one
+    size = float(np.abs(to - q).max()) or float(np.abs(to).max())
+    found = []
+    for step in (_STEP * size, *(part_of * float(np.ptp(to, axis=0).max()) for part_of in _ACROSS)):
+        ahead, behind = forces(to + step * direction), forces(to - step * direction)
+        found += [(ahead - behind) / (2.0 * step), (ahead - forces(to)) / step]
+    slopes, at_kinks = found[0], np.ptp(found, axis=0)  # where differences step across one, be it those of a part
     known = _KNOWN * max(np.abs(slopes).max(), np.abs(along).max()) + at_kinks
-    known += round_off.of(np.abs(ahead).max() + np.abs(to).max() * np.abs(along).max(), 100) / step
+    known += round_off.of(np.abs(forces(to)).max() + np.abs(to).max() * np.abs(along).max(), 100) / (_STEP * size)
     what = "mean_force" if mean else "force"
     require_close(place, f"add_derivatives must be those of {what} {of}", along, slopes, known, "N/m")
 

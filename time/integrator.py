@@ -290,6 +290,22 @@ class FixedStepIntegrator(Integrator, Generic[FixedMotion]):
         motion.begin(state.q, system.held(state.t, state.v))
         return motion
 
+    def restart(self, system: System, state: State, dt: float) -> FixedMotion | None:
+        """Return the motion that begins at a state on the way of another one, with a shorter step in s than that.
+
+        The step is not checked against a stability limit again. None of methods that begin in their own way.
+        """
+        return self._begun(system, state, dt) if type(self).start is FixedStepIntegrator.start else None
+
+    def _begun(self, system: System, state: State, dt: float) -> FixedMotion:
+        """Return the motion that begins at a state with a step in s that is not checked."""
+        system.update_neighbours(state.q)
+        motion = self._motion(system, state.t, dt, 0)
+        motion.take_internal(state.internal)
+        motion.begin(state.q, system.held(state.t, state.v))
+        motion._method = self  # pyright: ignore[reportAttributeAccessIssue]
+        return motion
+
     def resume(self, system: System, checkpoint: Mapping[str, np.ndarray]) -> FixedMotion:
         """Return the motion that goes on from a checkpoint, bit-identically, with the step stored there."""
         motion = self._motion(system, *stored_grid(checkpoint))

@@ -15,7 +15,7 @@ from symplex.base.columns import Column, work_column
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.system import State, System
-from symplex.time.integrator import Integrator
+from symplex.time.integrator import FixedStepIntegrator, Integrator, dividing
 from symplex.time.motion import FixedStepMotion, Motion, require_time, with_context
 from symplex.time.stage_event import Event, as_array, from_array, where_it_holds
 from symplex.time.totals import BALANCE
@@ -149,8 +149,8 @@ class Stages(Integrator):
             return ()
         if not all(isinstance(stage, Stage) for stage in stages):
             raise InvalidSystem(f"Stages: what follows the event '{event.name}' must be instances of Stage.")
-        self._require(stages)
-        return stages
+        self._require(stages)  # pyright: ignore[reportArgumentType]
+        return stages  # pyright: ignore[reportReturnType]
 
     @cached_property
     def every_stage(self) -> Sequence[Stage]:
@@ -201,6 +201,8 @@ class Stages(Integrator):
 @final
 class StagedMotion(Motion):
     """A motion in stages; see `Stages`."""
+
+    _method: Stages  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(self, method: Stages, state: State | None, checkpoint: Mapping[str, np.ndarray] | None = None):
         self._stages = method.stages
@@ -337,7 +339,11 @@ class StagedMotion(Motion):
 
     def _open(self, state: State, t: float, interval: float | None = None) -> None:
         """Begin the present stage at a time in s, with steps that divide an interval in s, if one is given."""
-        self._motion = self._stages[self._at].begin(state.timed(t), interval)
+        self._enter(self._stages[self._at].begin(state.timed(t), interval), t)
+
+    def _enter(self, motion: Motion, t: float) -> None:
+        """Go on with a motion that begins at a time in s, and take account of what it changes of the energy."""
+        self._motion = motion
         after = self._motion.energies(self._motion.advance(t))
         # A method that brings to rest shows itself what that takes.
         reported = sum(after.get(name, 0.0) for name in self._names.works)
@@ -404,15 +410,24 @@ class StagedMotion(Motion):
     def _located(self, event: Event, excess: float, state: State) -> float:
         """Return the time in s at which an event has happened, of which the excess at a state is given."""
         assert self._seen is not None, "it was evaluated before"
-        first, stage = self._seen, self._stages[self._at]
+        first = self._seen
 
         def after(h: float) -> float:
-            motion = stage.begin(first, (first.t + h) - first.t)
+            motion = self._shorter(first, (first.t + h) - first.t)
             return event.excess(motion, motion.advance(first.t + h).timed(first.t + h), self._since(event))
 
         size, least = state.t - first.t, _ROUNDING * max(abs(first.t), abs(state.t))
         h = where_it_holds(after, size, excess, least)
         return first.t + h if size - h > _SAME * size + least else state.t
+
+    def _shorter(self, state: State, size: float) -> Motion:
+        """Return the present motion begun again at a state, with steps that divide a size in s."""
+        stage, motion = self._stages[self._at], self._motion
+        if isinstance(stage.integrator, FixedStepIntegrator) and isinstance(motion, FixedStepMotion):
+            found = stage.integrator.restart(stage.system, state, dividing(motion.dt, size))
+            if found is not None:
+                return found
+        return stage.begin(state, size)
 
     def _shorten(self, before: Mapping[str, np.ndarray], t: float) -> None:
         """Go back to a checkpoint at the last evaluation, and on to a time in s by steps that divide the way."""
@@ -420,7 +435,8 @@ class StagedMotion(Motion):
         assert first is not None, "it was evaluated"
         bridge = self._bridge
         self._motion = stage.integrator.resume(stage.system, before)
-        self._open(self._close(first.t), first.t, t - first.t)
+        state = self._close(first.t).timed(first.t)
+        self._enter(self._shorter(state, t - first.t), first.t)
         self._bridge = bridge
         self._motion.advance(t)
 

@@ -131,7 +131,6 @@ def test_nodes_are_moved_to_the_other_surface(tmp_path, model, gap):
 @pytest.mark.parametrize(
     ("model", "gap", "steps", "what"),
     [
-        (PAIR + "*FRICTION\n0.3\n", 0.0, PUSHED, "friction in static steps"),
         (PAIR, -0.01, PUSHED, "is 0.01 below 'OTHER' at the start, which presses"),
         (PAIR.replace("TYPE=", "ADJUST=NONE, TYPE="), 0.01, PUSHED, "there is no set 'NONE'"),
         (PAIR, 0.0, step("*FREQUENCY\n3"), "vibrations of bodies in contact"),

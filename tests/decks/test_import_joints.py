@@ -224,6 +224,32 @@ def test_supports_oblique_to_the_axes_are_joints(tmp_path):
     assert_allclose(u[5][:3] @ [c, c, 0.0], 0.0, atol=1e-12)
 
 
+def test_springs_and_bars_hold_beams(tmp_path):
+    """A cantilever on a spring to a fixed node at its end, and one on a bar of the same stiffness."""
+    EI, k = E * INERTIA, 400.0
+    plain = two_beams() + "*MPC\nTIE, 3, 4\n"
+    spring = "*NODE\n9, 2., 0., 1.\n*ELEMENT, TYPE=SPRINGA, ELSET=SPRINGS\n9, 6, 9\n*SPRING, ELSET=SPRINGS\n\n400.\n"
+    bar = "*NODE\n9, 2., 0., 1.\n*ELEMENT, TYPE=T3D2, ELSET=BARS\n9, 6, 9\n"
+    bar += "*SOLID SECTION, ELSET=BARS, MATERIAL=STEEL\n2e-9\n"
+    for more in (spring, bar):
+        u = at_rest(tmp_path, plain + more + "*BOUNDARY\n9, 1, 3\n" + step("*CLOAD", "6, 3, 0.2"))
+        assert_allclose(u[6][2], 0.2 / (3.0 * EI / 8.0 + k), rtol=2e-3)
+    found = imported(tmp_path, plain + spring + step("*CLOAD", "6, 3, 0.2"), limit=0.0)
+    assert "node 9, on springs only, must be fixed in all directions" in found.report()
+
+
+def test_damped_beams_and_dashpots(tmp_path):
+    text = (
+        two_beams() + "*MPC\nTIE, 3, 4\n" + "*ELEMENT, TYPE=DASHPOTA, ELSET=PADS\n9, 2, 6\n*DASHPOT, ELSET=PADS\n\n5.\n"
+    )
+    text = text.replace("*DENSITY\n7800\n", "*DENSITY\n7800\n*DAMPING, ALPHA=2., BETA=1e-4\n")
+    found = imported(tmp_path, text + step("1e-3, 3e-3", "*CLOAD", "6, 3, 2.", procedure="*DYNAMIC"))
+    assert not found.missed, found.report()
+    tables = Scenario.read(found.scenarios[1]).tables
+    assert tables.dashpot[0].viscosity == 5.0
+    assert (tables.damping[0].alpha, tables.damping[0].beta) == (2.0, 1e-4)
+
+
 @pytest.mark.parametrize(
     ("text", "reported"),
     [

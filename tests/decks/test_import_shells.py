@@ -133,7 +133,7 @@ def test_angles_of_layers_are_from_x_or_an_orientation(tmp_path):
     """Axis 1 is the projection of x; of an orientation that of the axis after the one across the shell."""
     plain = laminate(tmp_path, "", "", ANGLES)
     assert [layer.angle for layer in plain.layers] == [*ANGLES]
-    (own,) = plain.properties()
+    (own,) = plain.properties_of_parts()
     assert_allclose(own.matrix, ShellProperties.laminate([Ply(0.0025, PLY, a) for a in ANGLES]).matrix)
     turned = "*ORIENTATION, NAME=OWN\n0., 1., 0., -1., 0., 0.\n3, 0.\n"
     table = laminate(tmp_path, turned, ", ORIENTATION=OWN", ANGLES)
@@ -176,12 +176,30 @@ def test_engineering_constants_and_moduli_of_stiffness_are_the_same_plies(tmp_pa
     S = np.array([[1 / E1, -nu12 / E1, -nu13 / E1], [-nu12 / E1, 1 / E2, -nu23 / E2], [-nu13 / E1, -nu23 / E2, 1 / E3]])
     D = np.linalg.inv(S)
     ortho = [D[0, 0], D[0, 1], D[1, 1], D[0, 2], D[1, 2], D[2, 2], *constants[6:]]
-    expected = laminate(tmp_path, "", "", ANGLES).properties()[0].matrix
+    expected = laminate(tmp_path, "", "", ANGLES).properties_of_parts()[0].matrix
     for kind, values in (("ENGINEERING CONSTANTS", constants), ("ORTHO", ortho)):
         numbers = [f"{float(v)!r}" for v in values]
         material = f"*MATERIAL, NAME=FIBRES\n*ELASTIC, TYPE={kind}\n{', '.join(numbers[:8])}\n{numbers[8]}\n"
         table = laminate(tmp_path, "", "", ANGLES, material=material + "*DENSITY\n1600\n")
-        assert_allclose(table.properties()[0].matrix, expected, rtol=1e-12, atol=1e-6)
+        assert_allclose(table.properties_of_parts()[0].matrix, expected, rtol=1e-12, atol=1e-6)
+
+
+def test_stiffnesses_by_numbers_are_those_of_a_laminate(tmp_path):
+    """Of an unsymmetric laminate of off-axis plies, in the order of the deck, with its shear and mass."""
+    one = ShellProperties.laminate([Ply(0.0025, PLY, a) for a in ANGLES])
+    numbers = [f"{one.matrix[i, j]:.15g}" for j in range(6) for i in range(j + 1)]
+    lines = "".join(", ".join(numbers[k : k + 8]) + "\n" for k in range(0, 21, 8))
+    section = f"*SHELL GENERAL SECTION, ELSET=ALL, DENSITY={one.mass!r}\n{lines}*TRANSVERSE SHEAR STIFFNESS\n"
+    section += f"{one.shear[0, 0]:.15g}, {one.shear[1, 1]:.15g}, {one.shear[0, 1]:.15g}\n"
+    text, _ = strip("S8R5", (2, 1), section=section + CLAMP)
+    found = imported(tmp_path, text + "*STEP\n*FREQUENCY\n1\n*END STEP\n", limit=0.0)
+    assert not found.missed, found.report()
+    (table,) = Scenario.read(found.scenarios[1]).tables.shell
+    (made,) = table.properties_of_parts()
+    scale = np.abs(one.matrix).max()
+    assert_allclose(made.matrix, one.matrix, rtol=1e-12, atol=1e-12 * scale)
+    assert_allclose(made.shear, one.shear, rtol=1e-12, atol=1e-12 * scale)
+    assert_allclose(made.mass, one.mass)
 
 
 @pytest.mark.parametrize(("offset", "side"), [("SPOS", 1.0), ("SNEG", -1.0), ("0.25", 0.5)])
@@ -246,7 +264,16 @@ def test_folded_shells_carry_moments_around_the_fold(tmp_path):
             ["*BOUNDARY", "RIGHT, 3, 4"],
             "or at a distance, of which no joint",
         ),
-        ("*SHELL GENERAL SECTION, ELSET=ALL\n1., 2.\n", [], "shells by numbers of their stiffness are not supported"),
+        (
+            "*SHELL GENERAL SECTION, ELSET=ALL\n1., 2.\n",
+            [],
+            "a shell must have a MATERIAL and a thickness",
+        ),
+        (
+            "*SHELL GENERAL SECTION, ELSET=ALL\n" + "1., 0., 1., 0., 0., 1.,\n" + "0., " * 14 + "0.\n",
+            [],
+            "stiffnesses of shells must be positive",
+        ),
         ("*SHELL SECTION, ELSET=ALL, COMPOSITE\n0.01, 3, WOOD\n", [], "line 72: there is no material 'WOOD'"),
         ("*SHELL SECTION, ELSET=ALL, COMPOSITE\n", [], "it has no layers"),
         ("*SHELL SECTION, ELSET=INNER, MATERIAL=STEEL\n0.02\n", [], "element 9 has no section"),

@@ -18,6 +18,7 @@ from symplex.fem.structures.yielding import YieldingBar
 from symplex.fem.system import System
 from symplex.meshes.generate import bar_lattice
 from symplex.testing.inelastic import check_inelastic
+from symplex.testing.systems import check_system
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.equilibria.quasi_static import Static
 from symplex.time.explicit.newmark import Newmark
@@ -155,6 +156,35 @@ def test_wrong_parts_are_found():
     for kind in (Loses, Tilts, Forgets):
         with pytest.raises(CheckFailed):
             check_inelastic(kind(lines, lengths, 1e5, 0.3), points, shaken(points, amount))
+
+
+def test_a_wrong_stiffness_is_found():
+    class Stiffer(Slipping):
+        def stiffness(self, length, z):
+            return 1.02 * super().stiffness(length, z)
+
+    _, points, amount = slipping()
+    part = InelasticBars(frame()[1], Stiffer())
+    with pytest.raises(CheckFailed, match="add_derivatives must be those of force"):
+        check_inelastic(part, points, shaken(points, amount))
+
+
+def test_a_system_checks_the_parts_of_its_user():
+    class Loses(Damaged):
+        def dissipation(self, z0, z1):
+            return 0.9 * super().dissipation(z0, z1)
+
+    part, points, _ = damaged()
+    wrong = Loses(part.nodes, part.lengths, 1e5, 0.3)
+    sliding, mass = slipping()[0], np.ones(len(points))
+    system = System(mass, {}, inelastic={"springs": part, "sliders": sliding})
+    check_system(system, system.state(points, 0.0 * points))
+    system = System(mass, {}, inelastic={"springs": wrong})
+    with pytest.raises(CheckFailed, match="inelastic part 'springs': Loses: "):
+        check_system(system, system.state(points, 0.0 * points))
+    system = System(mass, {}, inelastic={"springs": Damaged(part.nodes, part.lengths + 9.0, 1e5, 99.0)})
+    with pytest.warns(UserWarning, match="'springs' \\(Damaged\\) does not change near the start"):
+        check_system(system, system.state(points, 0.0 * points))
 
 
 # -- laws -------------------------------------------------------------------------------------------------------------

@@ -468,6 +468,9 @@ def shells(bare: Data) -> Iterator[Data]:
     read = {"name": "read", "mesh": "faces.msh", "group": "main", "thickness": 0.02, "material": soft}
     parted = {**read, "parts": [{"group": "main", "thickness": 0.03, "offset": 0.01, "material": soft}]}
     layered = {**read, "parts": [{"group": "main", "direction": [0, 1, 0], "layers": layers}]}
+    by_numbers = {"membrane": [1e6, 1e5, 1e6, 0, 0, 4e5], "coupling": [0.0] * 6, "bending": [30, 3, 30, 0, 0, 12]}
+    by_numbers |= {"shear": [4e5, 0, 4e5], "thickness": 0.02, "mass": 20}
+    stiff = {"name": "stiff", "mesh": {"plate": [1, 0.5], "cells": [2, 1]}, "properties": by_numbers}
     clamp, line = {"body": "plate", "group": "x_min"}, {"body": "plate", "group": "x_max", "components": "z"}
     twist = {"name": "twist", "kind": "nodal", "body": "plate", "group": "x_max", "moment": [0, 0.1, 0]}
     turn = {"name": "turn", "body": "plate", "nodes": [2], "quantities": ["rotation"], "components": ["norm"]}
@@ -498,6 +501,7 @@ def shells(bare: Data) -> Iterator[Data]:
     touching = {"shell": [can | {"translate": [0.3, 0.3, 0.2]}, wing], "contact": [{"speed": 1.0}], "obstacle": [floor]}
     pressed = {"load": [inside, wind, shear], "damping": [{"alpha": 0.1, "beta": 1e-4}], "probe": [section]}
     yield bare | touching | pressed | {"integrator": {"kind": "energy-momentum", "dt": 1e-4}}
+    yield bare | {"shell": [stiff], "integrator": {"kind": "midpoint", "dt": 1e-3}}
     yield bare | {"shell": [parted], "integrator": {"kind": "midpoint", "dt": 1e-3}}
     yield bare | {"shell": [layered], "integrator": {"kind": "midpoint", "dt": 1e-3}}
 
@@ -517,6 +521,8 @@ def joints(bare: Data) -> Iterator[Data]:
         | {"rigid_body": [flap], "beam": [rod], "joint": [hinge | laws | {"torque": 0.1, "history": SINE}, ball]}
         | method
     )
+    by_groups = ball | {"groups": ["x_min", ""]}
+    yield bare | {"rigid_body": [flap], "beam": [rod], "joint": [by_groups]} | method
     table = {"kind": "table", "times": [0, 2e-3, 1.0], "factors": [0, 0, 1]}
     given = {"history": table, "interpolation": "linear"}
     yield bare | {"rigid_body": [flap], "joint": [hinge | {"angle": 0.5} | given]} | method

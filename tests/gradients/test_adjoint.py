@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import symplex as sx
 from reference.impacts import CELLS, MESH, METHODS, PARAMETERS, thrown, truss
@@ -90,3 +91,51 @@ def test_what_is_wrong_is_refused():
     for wrong in (lambda state: 1.0, lambda state: (1.0, state.q, 0.0), lambda state: ("x", state.q, state.v)):
         with pytest.raises(InvalidArgument, match="cost must return a number and its derivatives"):
             sx.gradient(truss, p, sx.Newmark(1e-3), [0.1], wrong)
+
+
+@pytest.mark.slow
+def test_twenty_seven_moduli_of_a_cube():
+    """The modulus of each of 27 elements of a cube from how its surface moves after a blow, by L-BFGS."""
+    mesh = sx.box((0.3, 0.3, 0.3), (3, 3, 3), split="hexahedra")
+    cells = mesh.cells["hexahedron"]
+    mass = sx.lumped_mass(mesh.points, cells, 1000.0, len(mesh.points))
+    names = [f"element {e}" for e in range(27)]
+    made = 1.0 + 0.4 * np.random.default_rng(3).uniform(-1.0, 1.0, 27)
+    v = np.zeros(mesh.points.shape)
+    v[mesh.points[:, 0] == 0.0] = [1.0, 0.5, -0.3]
+    method, times = sx.Newmark(2e-3), np.arange(1, 26) * 4e-3
+    surface = mesh.boundary_nodes
+
+    def build(moduli):
+        laws = [sx.NeoHookean.from_young(1e5 * modulus, 0.3, 1000.0) for modulus in moduli]
+        parts = {name: sx.Solid(mesh.points, cells[e : e + 1], laws[e]) for e, name in enumerate(names)}
+        system = sx.System(mass, parts)
+        return system, system.state(mesh.points, v)
+
+    seen = [state.q[surface] for state in sx.march(*build(made)[:1], method, build(made)[1], times)]
+    at = {round(float(t), 9): q for t, q in zip(times, seen, strict=True)}
+
+    def misfit(moduli):
+        def cost(state):
+            by_q = np.zeros_like(state.q)
+            by_q[surface] = 1e6 * (state.q[surface] - at[round(state.t, 9)])
+            return 0.5 * float(np.sum(by_q[surface] ** 2)) / 1e6, by_q, np.zeros_like(by_q)
+
+        found = sx.gradient(lambda p: build(moduli), [1.0], method, times, cost, factors=names)
+        return found.value, np.array([found.factors[name].sum() for name in names]) / moduli
+
+    start = np.ones(27)
+    value, slopes = misfit(start)
+    random = np.random.default_rng(0).standard_normal(27)
+    ends = [misfit(start + sign * 1e-5 * random)[0] for sign in (1.0, -1.0)]
+    assert slopes @ random == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-6)
+    found = minimize(
+        misfit,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.2, 5.0)] * 27,
+        options={"maxiter": 400, "ftol": 1e-14, "gtol": 1e-10},
+    )
+    assert found.fun < 1e-6 * value
+    assert np.abs(found.x / made - 1.0).max() < 0.02

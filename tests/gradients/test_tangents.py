@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import symplex as sx
 from reference.impacts import METHODS, NAMES, PARAMETERS, differences, thrown, truss
@@ -74,6 +75,82 @@ def test_trusses_masses_drag_loads_and_positions(name):
         assert np.allclose((4.0 * fine - coarse) / 3.0, found.jacobian[..., j], rtol=0.0, atol=2e-8)
 
 
+def shaken(p):
+    """A mass on two bars whose supports one moves, with a consistent mass."""
+    system, _ = truss([50.0, 1.1, 0.4, 0.3, 2.0, 0.3])
+    x = np.array([[-1.0, 0.0], [0.0, -0.3], [1.0, 0.0]])
+    bars = sx.Bars([[0, 1], [1, 2]], sx.measures.GreenStrain(p[0], p[1]), dim=2)
+    shake = sx.actions.SupportTranslation(
+        [0], (0.05, 0.02), sx.actions.TimeFunction.differenced(lambda t: np.sin(9.0 * t), 1e-3)
+    )
+    fixed = np.array([[False] * 2, [False] * 2, [True] * 2])
+    mass = (
+        system.mass
+        if p[2] == 0.0
+        else csr_array(np.diag([1.0, 0.4, 1.0]) + 0.1 * np.eye(3, k=1) + 0.1 * np.eye(3, k=-1))
+    )
+    system = sx.System(mass, {"bars": bars}, dim=2, fixed=fixed, moving={"shake": shake})
+    return system, system.state(x, p[3] * np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("name", ["energy-momentum", "midpoint", "hht", "explicit"])
+@pytest.mark.parametrize("consistent", [False, True])
+def test_moving_supports_and_consistent_masses(name, consistent):
+    method, times = METHODS[name], [0.2, 0.4]
+    if consistent and name == "explicit":
+        return  # which takes lumped masses only
+
+    def build(p):
+        return shaken([p[0], p[1], float(consistent), p[2]])
+
+    p = np.array([50.0, 1.1, 0.5])
+    run = run_of(build, method, times, lambda system, state: np.concatenate([state.q.ravel(), state.v.ravel()]))
+    found = sx.tangent(
+        build, p, method, times, lambda system, state: np.concatenate([state.q.ravel(), state.v.ravel()])
+    )
+    for j in range(3):
+        coarse, fine = (differences(run, p, j, r) for r in (2e-3, 1e-3))
+        assert np.allclose((4.0 * fine - coarse) / 3.0, found.jacobian[..., j], rtol=0.0, atol=1e-7)
+
+    def amplitude(p):
+        system, state = build([50.0, 1.1, 0.5])
+        shake = sx.actions.SupportTranslation([0], (p[0], 0.0), sx.actions.TimeFunction.steady(1.0))
+        energies, fixed = system.energies, np.array([[False] * 2, [False] * 2, [True] * 2])
+        system = sx.System(system.mass, energies, dim=2, fixed=fixed, moving={"shake": shake})
+        return system, system.state(state.q)
+
+    with pytest.raises(InvalidSystem, match="parameter 0 changes the motion of a support"):
+        sx.tangent(amplitude, [0.1], method, times)
+
+
+def test_a_barrier_that_is_struck():
+    def build(p):
+        law = sx.contact.BodyContact
+        mesh = sx.box((0.1, 0.1, 0.1), (1, 1, 1))
+        n = len(mesh.points)
+        points = np.vstack([mesh.points, mesh.points + np.array([0.02, 0.01, 0.125])])
+        cells = np.vstack([mesh.cells["tetra"], mesh.cells["tetra"] + n])
+        surface = sx.contact.Surface.of(sx.Mesh(points, {"tetra": cells}))
+        strain = sx.Solid(points, cells, sx.NeoHookean(lmbda=p[0], mu=p[0], density=1000.0))
+        mass = sx.lumped_mass(points, cells, 1000.0, 2 * n)
+        contact = law(surface, p[1], distance=0.01, law="barrier")
+        v = np.zeros((2 * n, 3))
+        v[n:] = [0.0, 0.0, -p[2]]
+        system = sx.System(mass, {"bodies": strain, "contact": contact})
+        return system, system.state(points, v)
+
+    p, times, method = np.array([4e4, 1e8, 3.0]), [0.004, 0.012], sx.EnergyMomentum(5e-4)
+    run = run_of(build, method, times, lambda system, state: state.q.ravel())
+    found = sx.tangent(build, p, method, times)
+    system, state = build(p)
+    *_, end = sx.march(system, method, state, times)
+    assert end.v[: len(end.v) // 2, 2].min() < -0.5  # it was struck
+    for j in range(3):
+        scale = np.abs(found.jacobian[..., j]).max()
+        errors = [np.abs(differences(run, p, j, r) - found.jacobian[..., j]).max() / scale for r in (1e-5, 1e-6)]
+        assert min(errors) < 1e-5, (j, errors)
+
+
 def test_two_spinning_bodies_in_collision():
     mesh = sx.box((0.1, 0.1, 0.1), (1, 1, 1))
     n = len(mesh.points)
@@ -113,6 +190,10 @@ def test_what_has_no_derivative_is_refused_by_name():
             sx.tangent(thrown, PARAMETERS, method, TIMES)
     with pytest.raises(InvalidSystem, match="steps that contact_steps divides have no derivatives, got 4"):
         sx.tangent(thrown, PARAMETERS, sx.Newmark(1e-4, contact_steps=4), TIMES)
+    system, _ = thrown(PARAMETERS)
+    stages = sx.time.Stages([sx.time.Stage(system, sx.EnergyMomentum(1e-3), 0.1)])
+    with pytest.raises(InvalidSystem, match="runs in stages, or with conditions"):
+        sx.tangent(thrown, PARAMETERS, stages, TIMES)
     with pytest.raises(InvalidSystem, match="alpha = 1 has no derivatives"):
         sx.tangent(thrown, PARAMETERS, sx.Midpoint(1e-4, alpha=1.0), TIMES)
 

@@ -14,6 +14,7 @@ from symplex.fem.structures.yielding import YieldingBar
 from symplex.meshes.series.series import read_series
 from symplex.runs.check import check_report
 from symplex.runs.history import read_history
+from symplex.runs.plausibility import doubts
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 
@@ -229,6 +230,15 @@ def test_a_check_states_what_bonds_are():
     assert not failure
     assert "cohesive 'glue'" in report
     assert "4 faces, 0.0004 m²" in report
+
+
+def test_faces_that_are_too_large_for_a_crack_are_reported():
+    """The zone is E Gc/T0² = 1 mm for the strength of 10 MPa, and faces are 10 mm long."""
+    assert not any("ahead of a crack" in line for line in doubts(build(BLOCKS + GLUE + run())))
+    strong = build(BLOCKS + GLUE.replace("1e6", "1e7") + run())
+    (line,) = (line for line in doubts(strong) if "ahead of a crack" in line)
+    assert "[[cohesive]] #1 'glue': its faces are 10 mm long" in line
+    assert "about 1 mm" in line
 
 
 # -- erosion ----------------------------------------------------------------------------------------------------------

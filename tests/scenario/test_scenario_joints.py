@@ -288,6 +288,31 @@ def test_keys_that_do_not_go_together():
     refused(hinge() + second + run(), "the name 'hinge_angle' is reserved")
 
 
+def test_static_runs_follow_an_angle_that_is_given(tmp_path):
+    """The moment that lifts a bar is that of its weight, and its work what the bar is lifted by."""
+    lifted = hinge('angle = 1.2\nhistory = { kind = "smooth-ramp", duration = 1.0 }\n') + WEIGHT
+    simulate(Scenario.parse(lifted + run("static", 0.05, 1.0) + "[output]\npictures = false\n", "test.toml"), tmp_path)
+    history, weight = read_history(tmp_path / "history.csv"), 1200 * 0.06 * 0.04 * 0.4 * G
+    angle = history["hinge_angle"]
+    assert_allclose(angle[-1], 1.2, atol=1e-12)
+    assert_allclose(np.abs(history["hinge_moment_y"]), 0.2 * weight * np.sin(angle), atol=1e-9 * weight)
+    assert_allclose(history["hinge_force_z"], weight, rtol=1e-9)
+    assert_allclose(history["work_hinge"], 0.2 * weight * (1.0 - np.cos(angle)), atol=2e-3 * weight)
+    assert np.ptp(history["balance"]) < 1e-12 * weight
+
+
+@pytest.mark.parametrize("kind", ["hht", "generalized-alpha", "newmark"])
+def test_a_pendulum_by_methods_that_carry_accelerations(kind):
+    """Next to energy–momentum: to second order of the step, with joints that stay closed."""
+    beta = "beta = 0.25\n" if kind == "newmark" else ""
+    ends = []
+    for text in (run(end=0.2), run(kind, end=0.2).replace("dt =", beta + "dt =")):
+        problem, states, _ = motion_of(Scenario.parse(PENDULUM + text, "test.toml"), [0.0, 0.2])
+        ends.append(states[-1].q)
+        assert np.abs(problem.system.joints.violations(states[-1].q)).max() < 1e-13
+    assert 0.0 < np.abs(ends[1] - ends[0]).max() < 2e-3
+
+
 def test_methods_and_starts_that_cannot():
     here = "test.toml: [[joint]] #1 'hinge': "
     given = 'angle = 1\nhistory = { kind = "smooth-ramp", duration = 0.3 }\n'

@@ -133,5 +133,6 @@ def inward_stl() -> str:
 HEAD = '$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n{dim} 1 "{name}"\n$EndPhysicalNames\n$Nodes\n4\n'
 HEAD += "1 0 0 0\n2 100 0 0\n3 0 100 0\n4 0 0 100\n$EndNodes\n$Elements\n"
 PART = HEAD.format(dim=3, name="volume") + "1\n1 4 2 1 1 1 2 3 4\n$EndElements\n"
-FACES = HEAD.format(dim=2, name="top") + "1\n1 2 2 1 1 1 2 3\n$EndElements\n"
+FACES = HEAD.format(dim=2, name="top").replace("\n1\n2 1", "\n3\n2 1").replace('"top"', '"top"\n2 2 "rim"\n2 3 "patch"')
+FACES += "3\n1 2 2 1 1 1 2 3\n2 2 2 2 2 1 2 4\n3 2 2 3 3 1 4 3\n$EndElements\n"
 FRAME = HEAD.format(dim=1, name="edges") + "3\n1 1 2 1 1 1 2\n2 1 2 1 1 2 3\n3 1 2 1 1 3 4\n$EndElements\n"

@@ -84,18 +84,18 @@ def test_exact_curves_give_the_numbers_that_made_them(tmp_path):
 
 @pytest.mark.slow
 def test_deviations_are_those_of_many_fits(tmp_path):
-    """Fits to 40 other noises scatter by the deviations that each of them reports, within what 40 can show."""
+    """Fits to 16 other noises scatter by the deviations that each of them reports, within what 16 can show."""
     values = []
-    for seed in range(40):
+    for seed in range(16):
         scenario = measured(tmp_path, 1e-3, seed)
         found = fit(scenario, output=tmp_path / "fit", progress=False, pictures=False, check=False, overwrite=True)
         values.append(found.values)
     scatter = np.std(values, axis=0, ddof=1)
-    assert np.all(np.abs(scatter / found.deviations - 1.0) < 0.4)  # 3.5 times 1/√(2·39)
-    assert np.all(np.abs(np.mean(values, axis=0) - [180.0, 1.5]) < 4.0 * found.deviations / np.sqrt(40.0))
+    assert np.all(np.abs(scatter / found.deviations - 1.0) < 0.6)  # 3.3 times 1/√(2·15)
+    assert np.all(np.abs(np.mean(values, axis=0) - [180.0, 1.5]) < 4.0 * found.deviations / np.sqrt(16.0))
     assert found.chi_squared == pytest.approx(80.0, abs=5.0 * np.sqrt(2.0 * 80.0))
     correlation = np.corrcoef(np.transpose(values))[0, 1]
-    assert abs(correlation - found.correlations[0, 1]) < 0.5
+    assert abs(correlation - found.correlations[0, 1]) < 0.8
 
 
 def test_a_stopped_fit_goes_on_to_the_same_bits(tmp_path, monkeypatch):

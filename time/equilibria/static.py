@@ -157,6 +157,8 @@ def equilibrium_path(
 ) -> EquilibriumPath:
     """Return equilibria from a shape to the whole load, or another part of it, by arc length.
 
+    Of systems with frames in displacements and rotations.
+
     Parameters
     ----------
     system : System
@@ -176,7 +178,7 @@ def equilibrium_path(
     Raises
     ------
     InvalidSystem
-        If sizes do not match.
+        If sizes do not match, or there are joints, or supports that rotate frames.
     NoEquilibrium
         If there is no path from the start, as where something is loose.
     """

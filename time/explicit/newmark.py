@@ -189,6 +189,13 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         steps = self._steps(system, state, math.inf) if self._divides(system) else self
         return super(Newmark, steps).start(system, state)
 
+    def restart(self, system: System, state: State, dt: float) -> NewmarkMotion | ImplicitMotion | RattleMotion | None:
+        """Return the motion that begins at a state on the way of another one, with a shorter step in s than that.
+
+        None where it is still to be found into how many steps one is divided.
+        """
+        return None if self._divides(system) else self._begun(system, state, dt)
+
     def fit(self, system: System, state: State, interval: float) -> Newmark:
         """Return the method with the largest step not above its own that divides an interval in s.
 

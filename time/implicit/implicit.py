@@ -165,7 +165,8 @@ class ImplicitMotion(FixedStepMotion):
 
     def _found_loop(self) -> CompiledSteps | None:
         """Return what takes steps in compiled loops, looked for at the first: of many motions none is ever taken."""
-        if self._loop is None and self._compensation is None:
+        closes = self._own_a is not None and self.system.joints  # velocities along joints have no compiled form
+        if self._loop is None and self._compensation is None and not closes:
             self._loop = CompiledSteps(self.system, self._newton, self._now.discrete)
             self._at_once = self._loop.at_once
         return self._loop or None

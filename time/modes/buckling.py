@@ -120,7 +120,7 @@ def _lowest(K: sp.csr_array, change: sp.csr_array, n: int, most: float) -> tuple
     from scipy.linalg import LinAlgError, eigh
     from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 
-    size = K.shape[0]
+    size = K.shape[0]  # pyright: ignore[reportOptionalSubscript]
     if size <= max(_DENSE, 4 * n + 2):
         try:
             mu, found = eigh(-change.toarray(), K.toarray())
@@ -197,7 +197,7 @@ class _Path:
             loads=loads,
             inelastic=system.inelastic,
             massless=system.massless,
-            **({} if system.frames is None else {"frames": system.frames}),
+            frames=system.frames,
         )
         at = State(state.t, state.q if q is None else q, 0.0 * state.q, 0.0 * state.q, internal=state.internal)
         return _Motions(SmallMotions(scaled, at))

@@ -24,10 +24,11 @@ from symplex.time.implicit.midpoint import Midpoint
 
 ALUMINIUM = NeoHookean.from_young(E=70e9, nu=0.33, density=2700.0)
 STEEL = NeoHookean.from_young(E=200e9, nu=0.3, density=7800.0)
+LINE = Hardening(2.5e8, modulus=2e8)
 EPS = np.finfo(float).eps
 
 
-def plate_and_shot(limit=0.15):
+def plate_and_shot(limit=0.15, formulation="mean-dilatation", hardening=LINE):
     """A plate of 4 × 4 × 2 elements, and a shot of one that flies at it."""
     plate, shot = (
         box((0.02, 0.02, 0.004), (4, 4, 2), split="hexahedra"),
@@ -35,8 +36,8 @@ def plate_and_shot(limit=0.15):
     )
     points = np.concatenate([plate.points, np.add(shot.points, (0.0065, 0.0075, 0.0043))])
     of_plate, of_shot = plate.cells["hexahedron"], shot.cells["hexahedron"] + len(plate.points)
-    solid = Solid(points, of_plate, ALUMINIUM, formulation="mean-dilatation")
-    part = Eroding(Plastic(solid, Hardening(2.5e8, modulus=2e8)), limit)
+    solid = Solid(points, of_plate, ALUMINIUM, formulation=formulation)
+    part = Eroding(Plastic(solid, hardening), limit)
     body = Mesh(points, {"hexahedron": of_shot}, {"shot": {"hexahedron": np.arange(len(of_shot), dtype=np.int32)}})
     exposed = ExposedSurface(points, {"plate": {"plate": part}, "shot": Surface.of(body, "shot")})
     contact = BodyContact.from_materials(exposed.surface(), [ALUMINIUM, STEEL], speed=500.0)
@@ -78,6 +79,25 @@ def test_a_shot_erodes_a_plate_with_all_energy_and_momenta_counted():
     assert np.abs(fields.of_elements("von_mises", end, "plate")[gone]).max() == 0.0
     assert fields.of_elements("plastic_strain", end, "plate")[gone].min() >= part.failure_strain
     assert np.isfinite(fields.at_nodes("stress", end)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("formulation", "hardening"),
+    [
+        ("stabilized", LINE),
+        ("mean-dilatation", LINE.with_rate(1.0, factor=0.02).with_heating(900.0).with_softening(900.0)),
+        ("mean-dilatation", LINE.with_back_stress(1e9, 5.0)),
+    ],
+)
+def test_energy_is_counted_whatever_the_metal_and_its_elements(formulation, hardening):
+    system, state = plate_and_shot(0.15, formulation, hardening)
+    motion = EnergyMomentum(1e-7).start(system, state)
+    start = motion.energies(state)["total"]
+    end = motion.advance(40e-7)
+    assert system.observed(end, motion.gradient)["elements_gone_plate"] >= 2
+    assert abs(motion.energies(end)["balance"] - start) <= 100 * EPS * 40 * start
+    assert np.isfinite(SolidFields(system).of_elements("energy_density", end, "plate")).all()
 
 
 @pytest.mark.parametrize("method", [EnergyMomentum(1e-7), Midpoint(1e-7), Newmark(4e-9)])
