@@ -64,6 +64,8 @@ from symplex.fem.compiled.vectors import (
 _NEAR = 0.1  # |Z| up to which strains are found without eigenvectors
 _SWEEPS = 16  # of Jacobi's method, which converges quadratically: five are the rule
 _ITERATIONS = 100  # of the scalar equation of the return, bracketed
+_ROUNDING = 4e-16  # of its residual, as part of the stress
+_CLOSE = 2e-15  # of the same: of its last step, after which quadratic convergence leaves rounding
 
 
 # -- hardening: the first constants, or points [2, p] of a table -----------------------------------------------
@@ -203,7 +205,7 @@ def flow(equivalent, alpha, mu, h, temperature, constants, points):
         new = x + f / (3.0 * mu + slope)
         if not low <= new <= high:
             new = 0.5 * (low + high)
-        if abs(new - x) <= 1e-16 * x:
+        if abs(new - x) <= _CLOSE * x or abs(f) <= _ROUNDING * equivalent:
             x = new
             break
         x = new
@@ -275,7 +277,7 @@ def back_flow(s, a, alpha, mu, h, temperature, constants, points):
         new = x + f / H
         if not low <= new <= high:
             new = 0.5 * (low + high)
-        if abs(new - x) <= 1e-16 * x:
+        if abs(new - x) <= _CLOSE * x or abs(f) <= _ROUNDING * size:
             break
         x = new
     return x, H
