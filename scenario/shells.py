@@ -174,7 +174,7 @@ class ShellPropertiesTable(Table):
     """What shells have for each unit of their area: N = A ε + B κ, M = B ε + D κ, Q = S γ, along axes of elements."""
 
     membrane: Annotated[Six, numbers("N/m", 6), "A₁₁, A₁₂, A₂₂, A₁₆, A₂₆, A₆₆."]
-    coupling: Annotated[Six, numbers("N", 6), "B in the same order."] = (0.0,) * 6
+    coupling: Annotated[Six, numbers("N", 6), "B in the same order."] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     bending: Annotated[Six, numbers("N m", 6), "D in the same order."]
     shear: Annotated[tuple[float, float, float], numbers("N/m", 3), "S₁₁, S₁₂, S₂₂."]
     thickness: Annotated[float, positive("m"), "Between both sides of the surface in results and contact."]
