@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from symplex.decks.courses import MOTIONS
 from symplex.decks.deck import ContactPair, Deck, Interaction, Step
 from symplex.decks.geometry import DeckGeometry, Face
 from symplex.decks.parts import Parts
@@ -83,7 +82,7 @@ class ContactTables:
         if step.procedure in ("frequency", "modal-dynamic"):
             raise UnsupportedKeyword("vibrations of bodies in contact are not supported")
         static_before = any(s.procedure == "static" for s in self._deck.steps[: step.number - 1])
-        if interaction.friction and step.procedure in MOTIONS and static_before:
+        if interaction.friction and step.is_motion and static_before:
             raise UnsupportedKeyword(
                 f"{pair.where}: friction in motions after static steps, in which it acts already, is not supported"
             )

@@ -14,7 +14,6 @@ from symplex.decks.state import Value
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
-MOTIONS = ("dynamic", "explicit", "modal-dynamic")
 _SUDDEN = 1e-6  # within what part of a step a load comes that comes at once, so that a static start is without it
 
 
@@ -38,7 +37,7 @@ class Courses:
     @property
     def moves(self) -> bool:
         """Whether the step is a motion."""
-        return self._step.procedure in MOTIONS
+        return self._step.is_motion
 
     @property
     def changes(self) -> bool:

@@ -395,6 +395,11 @@ class Step(Conditions):
         return self.procedure in ("static", "buckle")
 
     @property
+    def is_motion(self) -> bool:
+        """Whether it is computed along time, with masses."""
+        return self.procedure in ("dynamic", "explicit", "modal-dynamic")
+
+    @property
     def ramps(self) -> bool:
         """Whether loads without an amplitude grow over the step."""
         return self.is_static if self.ramped is None else self.ramped

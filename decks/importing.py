@@ -24,7 +24,7 @@ from symplex.decks.mesh_keywords import SHELLS
 from symplex.decks.parts import Parts
 from symplex.decks.reading import Reading, UnsupportedKeyword
 from symplex.decks.shells import with_layers
-from symplex.decks.state import starts_loaded
+from symplex.decks.state import preload_of
 from symplex.decks.structure_mesh import structure_geometry
 from symplex.decks.structures import StructureStepWriter, bodies_of
 from symplex.decks.toml import as_toml
@@ -483,7 +483,7 @@ def _check_preload(deck: Deck, step: Step, problem: Problem) -> None:
 
     A deck takes the undeformed shape and the stresses of small displacements, a scenario the equilibrium.
     """
-    before = starts_loaded(deck, step) if step.procedure == "frequency" and step.perturbation else 0
+    before = preload_of(deck, step) if step.procedure == "frequency" else 0
     if not before or deck.steps[before - 1].nonlinear:
         return
     if (moved := _moved(problem)) > _MOST_MOVED:

@@ -69,6 +69,7 @@ def _turning_node(rows: Rows, reference: int, place: Array, geometry: DeckGeomet
 
 
 def single(geometry: DeckGeometry, who: str) -> list[int]:
+    """Return the one node that a set has, in a list."""
     nodes = geometry.nodes(who)
     if len(nodes) != 1:
         raise UnsupportedKeyword(f"'{who}' has {len(nodes)} nodes, not one")
@@ -106,6 +107,30 @@ def add_multi_point(rows: Rows, constraint: MultiPoint, geometry: DeckGeometry) 
     rows.add(factors | {(last, 0): -1.0})
 
 
+def weighted_nodes(
+    coupling: Distributed, reference: int, geometry: DeckGeometry
+) -> tuple[NDArray[np.integer], NDArray[np.float64]]:
+    """Return the nodes that the reference node of a coupling follows, and their weights, of sum 1.
+
+    Raises
+    ------
+    UnsupportedKeyword
+        If weights are not positive, or the reference node is one of the nodes.
+    """
+    if coupling.surface is not None:
+        nodes = geometry.surface_nodes(coupling.surface)
+        weights = np.ones(len(nodes))
+    else:
+        sets = [(geometry.nodes(who), weight) for who, weight in coupling.weights]
+        nodes = np.concatenate([members for members, _ in sets])
+        weights = np.concatenate([np.full(len(members), weight) for members, weight in sets])
+    if reference in nodes or not weights.sum() > 0.0 or weights.min() < 0.0:
+        raise UnsupportedKeyword(
+            "its weights are not positive, or its reference node is among the nodes that it follows"
+        )
+    return nodes, weights / weights.sum()
+
+
 def add_distributed(rows: Rows, coupling: Distributed, deck: Deck, geometry: DeckGeometry) -> None:
     """Add that a reference node moves as the mean of others.
 
@@ -120,20 +145,9 @@ def add_distributed(rows: Rows, coupling: Distributed, deck: Deck, geometry: Dec
         reference = found[0][0]
     else:
         (reference,) = single(geometry, coupling.reference)
-    if coupling.surface is not None:
-        nodes = geometry.surface_nodes(coupling.surface)
-        weights = np.ones(len(nodes))
-    else:
-        sets = [(geometry.nodes(who), weight) for who, weight in coupling.weights]
-        nodes = np.concatenate([members for members, _ in sets])
-        weights = np.concatenate([np.full(len(members), weight) for members, weight in sets])
-    if reference in nodes or not weights.sum() > 0.0 or weights.min() < 0.0:
-        raise UnsupportedKeyword(
-            "its weights are not positive, or its reference node is among the nodes that it follows"
-        )
+    nodes, weights = weighted_nodes(coupling, reference, geometry)
     if len(nodes) > _MOST:
         raise UnsupportedKeyword(f"it follows {len(nodes)} nodes; more than {_MOST} are too many")
-    weights = weights / weights.sum()
     centre = weights @ points[nodes]
     r = points[nodes] - centre
     arm = points[reference] - centre

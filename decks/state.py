@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -66,6 +66,25 @@ def acting(deck: Deck, geometry: DeckGeometry, number: int) -> Acting:
         _add(now, step, step.number, geometry)
     _add(now, Conditions(prescribed=deck.held), 0, geometry)
     return now
+
+
+def acting_about(step: Step, preload: int, acting_in: Callable[[int], Acting]) -> Acting:
+    """Return what acts in a step, of that in a step by number; natural vibrations are about the state before.
+
+    Raises
+    ------
+    UnsupportedKeyword
+        If other nodes are held then than in the static step before.
+    """
+    now = acting_in(step.number)
+    if step.procedure != "frequency":
+        return now
+    if not preload:
+        return Acting(supports={key: Value(0.0, "", 0) for key in now.supports})
+    before = acting_in(preload)
+    if {*now.supports} != {*before.supports}:
+        raise UnsupportedKeyword("other nodes are held than in the step before")
+    return before
 
 
 def _add(now: Acting, given: Conditions, step: int, geometry: DeckGeometry) -> None:
@@ -184,6 +203,18 @@ def require_static_start(deck: Deck, step: Step) -> None:
         raise UnsupportedKeyword("a static perturbation of an earlier step is not supported")
 
 
+def preload_of(deck: Deck, step: Step) -> int:
+    """Return the number of the static step that a motion, or a vibration of a loaded state, follows; 0 if none.
+
+    Raises
+    ------
+    UnsupportedKeyword
+        If it goes on from a motion.
+    """
+    follows = step.is_motion or (step.procedure == "frequency" and step.perturbation)
+    return starts_loaded(deck, step) if follows else 0
+
+
 def starts_loaded(deck: Deck, step: Step) -> int:
     """Return the number of the last static step before a step that its state follows from; 0 if there is none.
 
@@ -194,7 +225,7 @@ def starts_loaded(deck: Deck, step: Step) -> int:
     """
     last = 0
     for earlier in deck.steps[: step.number - 1]:
-        if earlier.procedure in ("dynamic", "explicit", "modal-dynamic"):
+        if earlier.is_motion:
             raise UnsupportedKeyword(f"it goes on from the motion of step {earlier.number}")
         if earlier.procedure == "static" and not earlier.perturbation:
             last = earlier.number

@@ -1,16 +1,19 @@
-"""How the time of a step of a deck is stepped in a scenario."""
+"""The tables of a step that do not depend on its elements: title, time, Rayleigh's damping."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
-from symplex.decks.deck import Step
+from symplex.decks.deck import Deck, MaterialData, Step
+from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
 _FINER = 10
 _MOST_FRAMES = 200
+_MOST_LOADS = 2000
 _MOST_INCREMENTS = 100  # of a static step, which decks begin with small ones that grow
 
 
@@ -41,3 +44,34 @@ def run_of(step: Step, units: Units) -> tuple[Table, Table]:
         # Modes are exact in time; ten steps instead of one are nearly.
         return {"kind": "newmark", "dt": dt / _FINER, "beta": 0.25}, run
     return {"kind": "energy-momentum", "dt": duration}, {"duration": duration, "frames": 1, "samples": 1}
+
+
+def title_of(deck: Deck, step: Step) -> str:
+    """Return the title of the scenario of a step."""
+    title = deck.title or "imported deck"
+    return f"{title[:180]}, step {step.number}" if len(deck.steps) > 1 else title[:200]
+
+
+def require_few(loads: list[Table]) -> None:
+    """Raise UnsupportedKeyword if there are too many loads for tables."""
+    if len(loads) > _MOST_LOADS:
+        raise UnsupportedKeyword(f"it has {len(loads)} different loads; more than {_MOST_LOADS} are too many tables")
+
+
+def rayleigh_of(step: Step, materials: Iterable[MaterialData], units: Units) -> list[Table]:
+    """Return the table ``[[damping]]`` of Rayleigh's damping in a motion, of materials or of its modes, if it has any.
+
+    Raises
+    ------
+    UnsupportedKeyword
+        If materials differ in it.
+    """
+    if not step.is_motion:
+        return []
+    found = {(material.alpha, material.beta) for material in materials}
+    if step.procedure == "modal-dynamic":
+        found = {step.rayleigh or (0.0, 0.0)}
+    if len(found) > 1:
+        raise UnsupportedKeyword("materials have different damping")
+    alpha, beta = found.pop() if found else (0.0, 0.0)
+    return [{"name": "rayleigh", "alpha": alpha / units.time, "beta": beta * units.time}] if alpha or beta else []

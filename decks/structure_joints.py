@@ -16,7 +16,7 @@ from symplex.decks.deck import Deck, Distributed
 from symplex.decks.discrete_keywords import CONNECTOR, CONNECTORS
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.reading import UnsupportedKeyword
-from symplex.decks.rigid import single
+from symplex.decks.rigid import single, weighted_nodes
 from symplex.decks.state import directions, oriented
 from symplex.decks.units import Units
 
@@ -268,18 +268,7 @@ def shares_of(coupling: Distributed, geometry: DeckGeometry) -> Shares:
     """
     points = geometry.mesh.points
     (reference,) = single(geometry, coupling.reference)
-    if coupling.surface is not None:
-        nodes = geometry.surface_nodes(coupling.surface)
-        weights = np.ones(len(nodes))
-    else:
-        sets = [(geometry.nodes(who), weight) for who, weight in coupling.weights]
-        nodes = np.concatenate([members for members, _ in sets])
-        weights = np.concatenate([np.full(len(members), weight) for members, weight in sets])
-    if reference in nodes or not weights.sum() > 0.0 or weights.min() < 0.0:
-        raise UnsupportedKeyword(
-            "its weights are not positive, or its reference node is among the nodes that it follows"
-        )
-    weights = weights / weights.sum()
+    nodes, weights = weighted_nodes(coupling, reference, geometry)
     r = points[nodes] - weights @ points[nodes]
     inertia = np.einsum("n,ni,ni->", weights, r, r) * np.eye(3) - np.einsum("n,ni,nj->ij", weights, r, r)
     values, vectors = np.linalg.eigh(inertia)

@@ -19,8 +19,17 @@ from symplex.decks.geometry import AGAINST, DeckGeometry
 from symplex.decks.parts import BODY
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.shell_tables import FACES, ShellTables
-from symplex.decks.state import Acting, Value, acting, local_axes, local_directions, require_static_start, starts_loaded
-from symplex.decks.stepping import run_of
+from symplex.decks.state import (
+    Acting,
+    Value,
+    acting,
+    acting_about,
+    local_axes,
+    local_directions,
+    preload_of,
+    require_static_start,
+)
+from symplex.decks.stepping import rayleigh_of, require_few, run_of, title_of
 from symplex.decks.structure_joints import StructureJoints, shares_of
 from symplex.decks.units import Units
 
@@ -28,7 +37,6 @@ Table = dict[str, Any]
 Course = tuple[str, bool]  # the name of an amplitude, and whether it changes in this step
 _AXES = "xyz"
 _PARALLEL = 1e-9  # how far a direction may be from an axis
-_MOST_LOADS = 2000
 REMARK = "beams and shells have large displacements and rotations in all steps, also without NLGEOM"
 
 
@@ -48,14 +56,11 @@ class StructureStepWriter:
 
     def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str):
         self._deck, self._geometry, self._step, self._units, self._file = deck, geometry, step, units, mesh
-        follows = step.procedure in ("dynamic", "modal-dynamic") or (
-            step.procedure == "frequency" and step.perturbation
-        )
-        self._preload = starts_loaded(deck, step) if follows else 0
-        self._courses = Courses(deck, step, units, self._preload)
-        self._local = local_directions(deck, geometry)
         self._bodies = bodies_of(geometry)
         self._refuse()
+        self._preload = preload_of(deck, step)
+        self._courses = Courses(deck, step, units, self._preload)
+        self._local = local_directions(deck, geometry)
         self._joints = StructureJoints(deck, geometry, self._bodies, units)
         self._distributed = [shares_of(coupling, geometry) for coupling in deck.distributed]
         self._discrete = discrete_of(deck, geometry, nonlinear=True)
@@ -101,12 +106,11 @@ class StructureStepWriter:
         step, given = self._step, (self._deck, self._geometry, self._step, self._units)
         if step.is_static:
             require_static_start(self._deck, step)
-        title = self._deck.title or "imported deck"
-        tables: Table = {"title": f"{title[:180]}, step {step.number}" if len(self._deck.steps) > 1 else title[:200]}
+        tables: Table = {"title": title_of(self._deck, step)}
         for name, (kind, _) in self._bodies.items():
             writer = ShellTables(*given) if kind == "shell" else BeamTables(*given)
             tables[kind] = [writer.table(name, self._file)]
-        acts = self._acting()
+        acts = acting_about(step, self._preload, lambda number: acting(self._deck, self._geometry, number))
         tables["support"], to_ground = self._supports(acts)
         tables["joint"] = [*self._joints.tables, *to_ground]
         tables["spring"] = self._springs(acts)
@@ -115,29 +119,13 @@ class StructureStepWriter:
         tables["point_mass"] = self._masses()
         tables["gravity"] = self._gravity(acts)
         loads = self._loads(acts)
-        if len(loads) > _MOST_LOADS:
-            raise UnsupportedKeyword(
-                f"it has {len(loads)} different loads; more than {_MOST_LOADS} are too many tables"
-            )
+        require_few(loads)
         tables["load"] = loads
         tables["velocity"] = self._velocities() if self._courses.moves else []
         if (step.procedure == "static" or self._preload) and acts.loaded:
             tables["start"] = {"kind": "static"}
         tables["integrator"], tables["run"] = run_of(step, self._units)
         return {key: table for key, table in tables.items() if table}
-
-    def _acting(self) -> Acting:
-        """Return what acts; natural vibrations are about the state before, under the loads of that."""
-        step = self._step
-        if step.procedure != "frequency":
-            return acting(self._deck, self._geometry, step.number)
-        held = acting(self._deck, self._geometry, step.number).supports
-        if not self._preload:
-            return Acting(supports={key: Value(0.0, "", 0) for key in held})
-        acts = acting(self._deck, self._geometry, self._preload)
-        if {*held} != {*acts.supports}:
-            raise UnsupportedKeyword("other nodes are held than in the step before")
-        return acts
 
     # -- where ------------------------------------------------------------------------------------------------------
 
@@ -447,17 +435,9 @@ class StructureStepWriter:
 
     def _damping(self) -> list[Table]:
         """Return Rayleigh damping of the material, in motions."""
-        if not self._courses.moves:
-            return []
         used = self._deck.used()["material"]
-        found = {(m.alpha, m.beta) for name, m in self._deck.materials.items() if name in used}
-        if self._step.procedure == "modal-dynamic":
-            found = {self._step.rayleigh or (0.0, 0.0)}
-        if len(found) > 1:
-            raise UnsupportedKeyword("materials have different damping")
-        alpha, beta = found.pop() if found else (0.0, 0.0)
-        unit = self._units.time
-        return [{"name": "rayleigh", "alpha": alpha / unit, "beta": beta * unit}] if alpha or beta else []
+        materials = [material for name, material in self._deck.materials.items() if name in used]
+        return rayleigh_of(self._step, materials, self._units)
 
     def _velocities(self) -> list[Table]:
         """Return tables ``[[velocity]]`` of the start of a motion, one for all nodes with the same."""

@@ -9,7 +9,7 @@ from symplex.decks.body_tables import BodyTables
 from symplex.decks.constraint_tables import IMAGE, ConstraintTables
 from symplex.decks.constraints import rows_of
 from symplex.decks.contact_tables import ContactTables, rubs
-from symplex.decks.courses import MOTIONS, Courses
+from symplex.decks.courses import Courses
 from symplex.decks.cyclic import diameter_of
 from symplex.decks.deck import Deck, Step
 from symplex.decks.discrete import discrete_of
@@ -18,13 +18,12 @@ from symplex.decks.load_tables import LoadTables
 from symplex.decks.parts import Parts
 from symplex.decks.paths import Path
 from symplex.decks.reading import UnsupportedKeyword
-from symplex.decks.state import Acting, Value, acting, local_directions, require_static_start, starts_loaded
-from symplex.decks.stepping import run_along, run_of
+from symplex.decks.state import Acting, acting, acting_about, local_directions, preload_of, require_static_start
+from symplex.decks.stepping import rayleigh_of, require_few, run_along, run_of, title_of
 from symplex.decks.support_tables import SupportTables
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
-_MOST_LOADS = 2000
 _RUBBING = 10  # increments of a static step with friction, at least
 _LARGE = "steps without NLGEOM whose metal flows are computed with large strains: their results differ by the strain"
 
@@ -45,10 +44,7 @@ class StepWriter:
 
     def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str):
         self._deck, self._geometry, self._step, self._units = deck, geometry, step, units
-        moves = step.procedure in MOTIONS
-        self._preload = starts_loaded(deck, step) if moves else 0
-        if step.procedure == "frequency" and step.perturbation:
-            self._preload = starts_loaded(deck, step)
+        self._preload = preload_of(deck, step)
         self._local = local_directions(deck, geometry)
         flows = deck.flows and step.procedure != "frequency"
         if deck.flows and (self._preload or step.procedure == "modal-dynamic"):
@@ -94,12 +90,9 @@ class StepWriter:
         held = SupportTables(step, self._units, self._courses, self._rows, self._constraints, self._local)
         supports = held.tables(acts)
         loads = self._loads.tables(acts)
-        if len(loads) > _MOST_LOADS:
-            raise UnsupportedKeyword(
-                f"it has {len(loads)} different loads; more than {_MOST_LOADS} are too many tables"
-            )
+        require_few(loads)
         static = (step.procedure == "static" and self._path is None) or self._preload
-        tables: Table = {"title": self._title(), "body": self._body.tables()}
+        tables: Table = {"title": title_of(self._deck, step), "body": self._body.tables()}
         tables["contact"] = self._contact.tables()
         if self._rows.doubled:
             if tables["contact"]:
@@ -134,10 +127,6 @@ class StepWriter:
         numbers = self._geometry.numbers
         return [int(numbers[node]) for node in self._constraints.loose if node < len(numbers)]
 
-    def _title(self) -> str:
-        title = self._deck.title or "imported deck"
-        return f"{title[:180]}, step {self._step.number}" if len(self._deck.steps) > 1 else title[:200]
-
     def _acting_to(self, number: int) -> Acting:
         """Return what acts in a step, rotations and moments of reference nodes on the nodes that stand for them."""
         acts = acting(self._deck, self._geometry, number)
@@ -155,18 +144,10 @@ class StepWriter:
         )
 
     def _acting(self) -> Acting:
-        """Return what acts; natural vibrations are about the state before, under the loads of that."""
+        """Return what acts: at the end of the way, if results depend on it."""
         if self._path is not None:
             return self._path.acts
-        if self._step.procedure != "frequency":
-            return self._acting_to(self._step.number)
-        acts = self._acting_to(self._preload)
-        held = self._acting_to(self._step.number).supports
-        if not self._preload:
-            return Acting(supports={key: Value(0.0, "", 0) for key in held})
-        if {*held} != {*acts.supports}:
-            raise UnsupportedKeyword("other nodes are held than in the step before")
-        return acts
+        return acting_about(self._step, self._preload, self._acting_to)
 
     def _refuse_changes(self, acts: Acting) -> None:
         """Raise UnsupportedKeyword if a motion changes the loads of its static start, which would act there."""
@@ -180,16 +161,7 @@ class StepWriter:
 
     def _damping(self) -> list[Table]:
         """Return Rayleigh damping: of the material, or of modes, in motions."""
-        step, unit = self._step, self._units.time
-        if not self._courses.moves:
-            return []
-        found = {(material.alpha, material.beta) for material in self._deck.materials.values()}
-        if step.procedure == "modal-dynamic":
-            found = {step.rayleigh or (0.0, 0.0)}
-        if len(found) > 1:
-            raise UnsupportedKeyword("materials have different damping")
-        alpha, beta = found.pop()
-        if not alpha and not beta:
-            return []
+        step = self._step
         stiffness = "strain-rate" if step.nonlinear else "initial"
-        return [{"name": "rayleigh", "alpha": alpha / unit, "beta": beta * unit, "stiffness": stiffness}]
+        found = rayleigh_of(step, self._deck.materials.values(), self._units)
+        return [table | {"stiffness": stiffness} for table in found]

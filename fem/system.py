@@ -161,6 +161,31 @@ class System(Masses):
             rows += [(what, names(parts))] if parts else []
         return rows
 
+    def with_parts(
+        self,
+        energies: Mapping[str, Energy],
+        loads: Mapping[str, Load] | None = None,
+        inelastic: Mapping[str, Inelastic] | None = None,
+        *,
+        at_rest: bool = False,
+    ) -> System:
+        """Return a system of the same nodes, supports, frames and joints with other energies, loads or inelastic parts.
+
+        Loads and inelastic parts stay as they are where none are given. At rest, supports that move are held.
+        """
+        return System(
+            self.mass,
+            energies,
+            dim=self.dim,
+            fixed=self.fixed if at_rest else self.fixed & ~self.moving.mask,
+            loads=self.loads if loads is None else loads,
+            inelastic=self.inelastic if inelastic is None else inelastic,
+            moving=None if at_rest else self.moving.motions,
+            massless=self.massless,
+            frames=self.frames,
+            joints=self.joints,
+        )
+
     def plot(self, state: State, field: str | None = None, view: View | None = None) -> Picture:
         """Return a picture of its solids, bars and other parts at a state, which notebooks show.
 

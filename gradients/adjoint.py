@@ -18,6 +18,7 @@ from symplex.fem.system import State
 from symplex.gradients.differentiable import DifferentiableRun
 from symplex.gradients.family import Build, Family
 from symplex.gradients.linear_steps import ForcesAtPoint, LinearAccelerations, LinearStep, Step, StepForces, Variation
+from symplex.gradients.tangents import state_of
 from symplex.time.integrator import Integrator
 from symplex.time.motion import FixedStepMotion
 
@@ -141,9 +142,7 @@ def gradient(
         parts = next(steps)
         taken.append(parts)
         if motion.n in wanted:
-            arrays = motion.arrays()
-            state = State(motion.t, arrays["q"].copy(), arrays["v"].copy(), arrays["a"].copy())
-            value += _paid(cost, state, at_samples, motion.n)
+            value += _paid(cost, state_of(motion), at_samples, motion.n)
     last = samples[-1]
     for k, (first, checkpoint) in enumerate(reversed(checkpoints)):
         if k:
@@ -222,9 +221,7 @@ class _Backward:
         family, system = self._family, self._system
         for j, changed in enumerate(family.changed):
             if changed:
-                names = changed.energies, changed.loads
-                slope = family.slope(j, lambda some, names=names: forces.of(some, *names))
-                self._parameters[j] += float(np.sum(by_g * slope))
+                self._parameters[j] += float(np.sum(by_g * family.slope_of_forces(j, forces)))
         if system.is_lumped:
             by_mass = np.sum(by_g * a, axis=1)
             self._mass += by_mass

@@ -195,8 +195,7 @@ def _equilibrium(who: str, family: Family) -> tuple[State, Array]:
     rhs = -(stiffness @ given.reshape(-1, len(family))).reshape(given.shape)
     for j, changed in enumerate(family.changed):
         if changed:
-            names = changed.energies, changed.loads
-            rhs[..., j] -= family.slope(j, lambda some, names=names: forces.of(some, *names))
+            rhs[..., j] -= family.slope_of_forces(j, forces)
     rhs[~free] = 0.0
     solved = Solvers(system).solve(motions.shifted(motions.stiffness, 0.0), rhs, state.q, False)
     return state, np.where(free[..., None], solved, given)

@@ -24,6 +24,7 @@ from symplex.base.arguments import described
 from symplex.errors import InvalidArgument, InvalidSystem
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State, System
+from symplex.gradients.linear_steps import StepForces
 
 # What a function returns for parameters p [k].
 Build = Callable[[Array], tuple[System, State]]
@@ -155,6 +156,11 @@ class Family:
         else:
             return
         raise InvalidSystem(f"{self._who}: parameter {j} changes {what}; there is no derivative by it.")
+
+    def slope_of_forces(self, j: int, forces: StepForces) -> Array:
+        """Return the derivative [n, dim] by parameter j of ∇V − f, of the parts that depend on it."""
+        changed = self.changed[j]
+        return self.slope(j, lambda system: forces.of(system, changed.energies, changed.loads))
 
     def slope(self, j: int, evaluate: Callable[[System], Array]) -> Array:
         """Return the derivative by parameter j of what a function of a system returns."""

@@ -19,6 +19,7 @@ from symplex.gradients.differentiable import DifferentiableRun
 from symplex.gradients.family import WEIGHTS, Build, Family
 from symplex.gradients.linear_steps import ForcesAtPoint, LinearAccelerations, StepForces, Variation
 from symplex.time.integrator import Integrator
+from symplex.time.motion import FixedStepMotion
 
 _RELATIVE = 1e-5  # of the size of a system, by which positions are changed at most to differentiate what is observed
 
@@ -123,7 +124,7 @@ def tangent(
             for step in next(steps):
                 linear, forces = run.linearised(step)
                 d = linear.forward(d, changes(family, forces, step.a1))
-        state = _state_of(motion)
+        state = state_of(motion)
         if observe is None:
             values.append(state.q.ravel())
             jacobian.append(d.q.reshape(-1, len(family)).copy())
@@ -134,7 +135,7 @@ def tangent(
     return RunTangent(run.times, np.array(values), np.array(jacobian), state, d.q, d.v)
 
 
-def _state_of(motion: Any) -> State:
+def state_of(motion: FixedStepMotion) -> State:
     """Return the present state of a motion."""
     arrays = motion.arrays()
     return State(motion.t, arrays["q"].copy(), arrays["v"].copy(), arrays["a"].copy())
@@ -145,8 +146,7 @@ def changes(family: Family, forces: StepForces, a: Array) -> Array:
     out = np.zeros((*a.shape, len(family)))
     for j, changed in enumerate(family.changed):
         if changed:
-            names = changed.energies, changed.loads
-            out[..., j] = family.slope(j, lambda system, names=names: forces.of(system, *names))
+            out[..., j] = family.slope_of_forces(j, forces)
         if family.masses is not None:
             out[..., j] += family.masses[:, j, None] * a
     return out

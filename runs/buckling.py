@@ -16,7 +16,6 @@ from symplex.base.representation import names
 from symplex.base.version import VERSION
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.structures.frames import nodes_and_degrees
-from symplex.fem.system import System
 from symplex.meshes.pictures.figures import Curve, Panel
 from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.runs.folders import Folder
@@ -59,8 +58,7 @@ class BucklingFound(Study):
         return [Panel("factor of the load", "1", curves=[curve], x="mode")]
 
     def _picture(self) -> tuple[Path, str]:
-        scenario = self.about.problem.scenario
-        return Path("buckling-factors.png"), scenario.tables.title or scenario.name
+        return Path("buckling-factors.png"), self.about.problem.scenario.title
 
     def report(self, folder: str | Path | None = None) -> str:
         """Return the table of factors as text."""
@@ -107,15 +105,10 @@ def find_buckling(scenario: Scenario, number: int = 1, loads: Sequence[str] | No
     if problem.n_rods:
         raise ScenarioError(f"{name}: [[rod]]: buckling knows no rigid rods; hold the lengths by a stiff [[spring]].")
     system, notes = problem.system, []
-    base = System(
-        system.mass,
+    base = system.with_parts(
         {one: energy for one, energy in system.energies.items() if one not in chosen},
-        dim=system.dim,
-        fixed=system.fixed,
-        loads={one: load for one, load in system.loads.items() if one not in chosen},
-        inelastic=system.inelastic,
-        massless=system.massless,
-        frames=system.frames,
+        {one: load for one, load in system.loads.items() if one not in chosen},
+        at_rest=True,
     )
     state = base.state(problem.mesh.points if not problem.rigid_sets.rigid_sets else problem.state.q)
     stays = [one for one in known if one not in chosen]

@@ -80,8 +80,7 @@ class ModesFound(Study):
         return found
 
     def _picture(self) -> tuple[Path, str]:
-        scenario = self.about.problem.scenario
-        return Path("effective-masses.png"), scenario.tables.title or scenario.name
+        return Path("effective-masses.png"), self.about.problem.scenario.title
 
     def report(self, folder: str | Path | None = None) -> str:
         """Return the table of modes as text: frequencies, and the parts of the mass that take part."""

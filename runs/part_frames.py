@@ -17,7 +17,7 @@ from symplex.parallel.member import Member
 from symplex.parallel.part import Around
 from symplex.runs.frames import Shown, fields_of
 from symplex.runs.parts import Parts
-from symplex.scenario.rigid_nodes import Riders
+from symplex.scenario.rigid_nodes import RigidNodeSets
 from symplex.scenario.scenario import Scenario
 
 
@@ -86,7 +86,8 @@ class FramesOfPart:
         system = System(part.mass, energies, dim=points.shape[1], fixed=part.fixed)
         masses = {name: np.flatnonzero(nodes[:own] == node) for name, node in point_masses.items()}
         here = {name: int(found[0]) for name, found in masses.items() if len(found)}
-        parts = Parts.of_system(scenario.tables, system, here, Riders([], {}, len(points), framed=False, skins={}))
+        no_sets = RigidNodeSets([], {}, len(points), framed=False, skins={})
+        parts = Parts.of_system(scenario.tables, system, here, no_sets)
         self._shown, self._requested = _ShownPart(points, parts), scenario.tables.output.fields
         cells, at, self._counts = self._cells(around, first)
         rows = [some.ravel() for kinds in cells.values() for some in kinds.values()]

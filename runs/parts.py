@@ -41,7 +41,7 @@ from symplex.runs.progress import si
 from symplex.runs.report import elements
 from symplex.scenario.beams import Beam
 from symplex.scenario.joined_parts import contacts_in, joined_cells, joined_values, parts_by_body, points_of
-from symplex.scenario.rigid_nodes import Riders, RigidNodeSet
+from symplex.scenario.rigid_nodes import RigidNodeSet, RigidNodeSets
 from symplex.scenario.scenario import Problem
 from symplex.scenario.shells import Shell
 from symplex.scenario.tables import Tables
@@ -513,7 +513,7 @@ class Parts(Sequence[Part]):
         tables: Tables,
         system: System,
         masses: Mapping[str, int],
-        rigid_sets: Riders,
+        rigid_sets: RigidNodeSets,
         beams: Mapping[str, Beam] = _NONE,
         shells: Mapping[str, Shell] = _NO_SHELLS,
         rest: Array | None = None,

@@ -99,8 +99,7 @@ class ResponseFound(Study):
         return table([*lines, *([] if folder is None else [("results", str(folder))])])
 
     def _picture(self) -> tuple[Path, str]:
-        scenario = self.about.problem.scenario
-        return Path("response.png"), scenario.tables.title or scenario.name
+        return Path("response.png"), self.about.problem.scenario.title
 
     def _reported(self) -> list[tuple[str, str]]:
         first, last = self.frequencies.min(), self.frequencies.max()

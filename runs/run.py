@@ -125,7 +125,7 @@ def _computed(
 ) -> dict[str, Any]:
     """Run from a checkpoint, or else from the beginning, and return the summary."""
     clock = Clock()
-    shown.say(scenario.tables.title or scenario.name)
+    shown.say(scenario.title)
     pictures = pictures and scenario.tables.output.pictures
     with (
         folder.held(),

@@ -151,7 +151,7 @@ def warm_up(scenario: Scenario | str | Path | None = None, say: Say = lambda lin
         trials = [(trial[0], scenario_of_trial(*trial)) for trial in _TRIALS]
     else:
         scenario = scenario if isinstance(scenario, Scenario) else Scenario.read(scenario)
-        trials = [(scenario.tables.title or scenario.name, scenario)]
+        trials = [(scenario.title, scenario)]
     total = 0
     for k, (title, one) in enumerate(trials, 1):
         start = perf_counter()

@@ -39,7 +39,7 @@ from symplex.scenario.messages import mistakes, place
 from symplex.scenario.prescribed import require_covered, support_motion
 from symplex.scenario.probe_building import BuiltProbe, ProbeBuilder
 from symplex.scenario.probes import ProbeTable
-from symplex.scenario.rigid_nodes import FollowingSurface, Riders, rigid_sets_of
+from symplex.scenario.rigid_nodes import FollowingSurface, RigidNodeSets, rigid_sets_of
 from symplex.scenario.sampling import RunInterval, changed_timeline, timeline
 from symplex.scenario.selections import group_in
 from symplex.scenario.separate import connected_parts, rotating_apart
@@ -63,7 +63,7 @@ class Built(NamedTuple):
     state: State
     integrator: Integrator
     n_rods: int
-    rigid_sets: Riders
+    rigid_sets: RigidNodeSets
     probes: tuple[BuiltProbe, ...]
     notes: tuple[str, ...]
     velocities: Array
@@ -90,7 +90,7 @@ class Builder:
     ----------
     mesh : Mesh
         Of all that has nodes, tied.
-    rigid_sets : Riders
+    rigid_sets : RigidNodeSets
         What is rigid.
     inertia : Inertia
         Masses, positions and velocities at the start.
@@ -103,7 +103,7 @@ class Builder:
     """
 
     mesh: Mesh
-    rigid_sets: Riders
+    rigid_sets: RigidNodeSets
     inertia: Inertia
 
     def __init__(

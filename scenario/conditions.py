@@ -68,8 +68,7 @@ def wrong_conditions(tables: Tables) -> list[str]:
                 continue
             used.add(name)
             if name not in names:
-                known = suggestion(name, names) if names else "there are none at all."
-                lines.append(f"{here}: {key}: there is no [[when]] {shown(name)}; {known}")
+                lines.append(f"{here}: {key}: there is no [[when]] {shown(name)}; {suggestion(name, names)}")
         if item.begin_event is not None and item.begin_event == item.until_event:
             lines.append(f"{here}: from and until are both {shown(item.begin_event)}, so that it never acts.")
     for k, table in enumerate(tables.when):
@@ -77,8 +76,7 @@ def wrong_conditions(tables: Tables) -> list[str]:
         if table.name in names[:k]:
             lines.append(f"{here}: the name is taken by [[when]] #{names.index(table.name) + 1}; choose another.")
         if table.probe is not None and table.probe not in probes:
-            known = suggestion(table.probe, probes) if probes else "there are none at all."
-            lines.append(f"{here}: there is no [[probe]] {shown(table.probe)}; {known}")
+            lines.append(f"{here}: there is no [[probe]] {shown(table.probe)}; {suggestion(table.probe, probes)}")
         lines += [
             f"{here}: after: there is no [[when]] {shown(name)}; {suggestion(name, names)}"
             for name in table.after

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from symplex.base.quantities import shown
 from symplex.errors import ScenarioError
-from symplex.fem.outputs.snapshots import Observation
 from symplex.scenario.actions import Timed
 from symplex.scenario.conditions import WhenTable
 from symplex.scenario.messages import place, suggestion
@@ -72,8 +71,7 @@ def _of_probe(when: WhenTable, built: BuiltProbe) -> Quantity:
     probe, k, _ = columns[known.index(requested)]
 
     def value(motion: Motion, state: State) -> float:
-        seen = Observation(motion.system, state, motion.gradient, motion.constraint_forces, motion.slip)
-        return float(probe.values(seen)[k])
+        return float(probe.values(motion.observation(state))[k])
 
     return value
 

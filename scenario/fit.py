@@ -103,8 +103,8 @@ def wrong_curves(table: FitTable, probes: Sequence[ProbeTable]) -> list[str]:
     for curve in table.curves:
         probe, dot, _ = curve.of.rpartition(".")
         if dot and probe not in names:
-            known = suggestion(probe, names) if names else "there is none at all."
-            lines.append(f"[fit]: curve {shown(curve.data)}: there is no [[probe]] {shown(probe)}; {known}")
+            hint = suggestion(probe, names)
+            lines.append(f"[fit]: curve {shown(curve.data)}: there is no [[probe]] {shown(probe)}; {hint}")
     return lines
 
 

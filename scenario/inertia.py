@@ -18,7 +18,7 @@ from symplex.scenario.beams import Beam
 from symplex.scenario.framed import Framed
 from symplex.scenario.messages import place
 from symplex.scenario.parts import Part, massless_nodes, moved_inward, parts_of
-from symplex.scenario.rigid_nodes import Riders, Try
+from symplex.scenario.rigid_nodes import RigidNodeSets, Try
 from symplex.scenario.shells import Shell
 from symplex.scenario.tables import Tables
 from symplex.scenario.trusses import MEMBERS, Truss
@@ -38,7 +38,7 @@ class Inertia:
         By name, each in its own numbering.
     own_meshes : mapping of str to Mesh
         Of these, before their nodes are several particles.
-    rigid_sets : Riders
+    rigid_sets : RigidNodeSets
         What is rigid and has its own nodes.
     attempt : callable
         Returns what a function returns, or shows a mistake with its place and returns None.
@@ -52,7 +52,7 @@ class Inertia:
         mesh: Mesh,
         structures: Mapping[str, Beams | Shells],
         own_meshes: Mapping[str, Mesh],
-        rigid_sets: Riders,
+        rigid_sets: RigidNodeSets,
         attempt: Try,
         tell: Callable[[str], None],
     ):

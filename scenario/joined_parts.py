@@ -36,7 +36,7 @@ def joined_values(solids: Mapping[str, Solid], values: Mapping[str, NDArray[Any]
 
 
 def contacts_in(energies: Mapping[str, Energy], kind: type[C]) -> dict[str, C]:
-    """Return the energies of a kind by name, those of points that follow nodes (`Riders`) as of these points."""
+    """Return the energies of a kind by name, those of points that follow nodes (`RigidNodeSets`) as of these points."""
     interpolated = (InterpolatedEnergy, ChangingInterpolatedEnergy)
     inner = {name: one.energy if isinstance(one, interpolated) else one for name, one in energies.items()}
     return {name: one for name, one in inner.items() if isinstance(one, kind)}

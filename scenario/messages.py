@@ -48,6 +48,8 @@ def as_many_as_are_reported() -> Iterator[None]:
 
 def suggestion(word: Any, known: Sequence[str]) -> str:
     """Return a hint at the known word closest to what is not one, or the list of the known ones."""
+    if not known:
+        return "there are none at all."
     close = close_to(word, known)
     return f"did you mean '{close[0]}'?" if close else f"known are: {listed(known)}."
 

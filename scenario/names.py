@@ -47,8 +47,7 @@ def wrong_names(tables: Tables) -> list[str]:
     for here, item in tables.entries():
         for what, called, names in ((BODY, "body", known), (TOUCHING, "body", touching), (FRAMED, _FRAMED, framed)):
             lines += [
-                f"{here}: there is no {called} {shown(name)}; "
-                f"{suggestion(name, names) if names else 'there are none at all.'}"
+                f"{here}: there is no {called} {shown(name)}; {suggestion(name, names)}"
                 for name in item.named(what)
                 if name not in names
             ]

@@ -38,7 +38,7 @@ from symplex.scenario.framed import Framed
 from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.messages import suggestion
 from symplex.scenario.probes import ProbeTable
-from symplex.scenario.rigid_nodes import Riders
+from symplex.scenario.rigid_nodes import RigidNodeSets
 from symplex.scenario.sampling import RunInterval
 from symplex.scenario.selections import group_in, size_of
 from symplex.scenario.shells import Shell
@@ -68,7 +68,7 @@ class ProbeBuilder:
         Of all bodies.
     systems : sequence of System
         Of all parts of the run.
-    rigid_sets : Riders
+    rigid_sets : RigidNodeSets
     supports : sequence of (Support, int [k])
         With their nodes.
     legs : sequence of Leg
@@ -82,7 +82,7 @@ class ProbeBuilder:
         tables: Tables,
         mesh: Mesh,
         systems: Sequence[System],
-        rigid_sets: Riders,
+        rigid_sets: RigidNodeSets,
         supports: Sequence[tuple[Support, IntArray]],
         legs: Sequence[RunInterval],
         framed: Mapping[str, Framed],
@@ -327,22 +327,26 @@ class ProbeBuilder:
         return framed.structure.frames.centers(framed.structure.points)
 
     def _of_beam(self, table: ProbeTable, quantities: Sequence[str], beam: Beam) -> Probe:
-        members, m = table.members, len(beam.structure.lines)
-        if members is not None and max(members) >= m:
-            raise ScenarioError(f"members has {max(members)}, but '{table.body}' has {m:,} members, 0 to {m - 1:,}.")
-        if table.group is not None:
-            group = group_in(self._mesh, str(table.body), table.group)
-            rows = self._mesh.cells_of("line", group)
-            ends = beam.particles[:, 0][beam.structure.lines]
-            members = np.flatnonzero(rows_among(ends, rows)).tolist() if len(rows) else []
-            if not members:
-                raise ScenarioError(f"group '{table.group}' of '{table.body}' has no members, only nodes.")
+        m, members = len(beam.structure.lines), self._members(table, beam.particles[:, 0][beam.structure.lines])
         if table.points is not None:
             members = _nearest_elements(table, self._rest(beam), beam.structure.lines, np.arange(m))
         reduce = (
             table.reduce if table.reduce is not None else [] if table.members or table.points or m == 1 else ["mean"]
         )
         return BeamProbe(table.name, beam.structure, quantities, members=members, first=beam.first, reduce=reduce)
+
+    def _members(self, table: ProbeTable, lines: IntArray) -> list[int] | None:
+        """Return which lines [m, 2] of a body a probe is of, by numbers or by a group of its mesh; None: all."""
+        members, m = table.members, len(lines)
+        if members is not None and max(members) >= m:
+            raise ScenarioError(f"members has {max(members)}, but '{table.body}' has {m:,} members, 0 to {m - 1:,}.")
+        if table.group is None:
+            return members
+        rows = self._mesh.cells_of("line", group_in(self._mesh, str(table.body), table.group))
+        members = np.flatnonzero(rows_among(lines, rows)).tolist() if len(rows) else []
+        if not members:
+            raise ScenarioError(f"group '{table.group}' of '{table.body}' has no members, only nodes.")
+        return members
 
     def _wide(self, weights: sp.csr_array) -> tuple[int, int]:
         """Return the shape of weights of all nodes, those of obstacles included."""
@@ -390,17 +394,10 @@ class ProbeBuilder:
         )
 
     def _of_bars(self, table: ProbeTable, quantities: Sequence[str]) -> Iterator[Probe]:
-        body, mesh = str(table.body), self._mesh
+        body = str(table.body)
         energy = self._system.energies.get(body) or self._system.inelastic[body]
         bars = springs_of(energy) or energy
-        members, m = table.members, len(bars.nodes)
-        if members is not None and max(members) >= m:
-            raise ScenarioError(f"members has {max(members)}, but '{body}' has {m:,} members, 0 to {m - 1:,}.")
-        if table.group is not None:
-            rows = mesh.cells_of("line", group_in(mesh, body, table.group))
-            members = np.flatnonzero(rows_among(bars.nodes, rows)).tolist() if len(rows) else []
-            if not members:
-                raise ScenarioError(f"group '{table.group}' of '{body}' has no members, only nodes.")
+        m, members = len(bars.nodes), self._members(table, bars.nodes)
         section = next((truss.section for truss in self._tables.truss if truss.name == body), None)
         usual: list[Reduction] = [] if table.members or m == 1 else ["mean"]
         reduce = usual if table.reduce is None else table.reduce

@@ -127,8 +127,7 @@ def wrong_places(table: ResponseTable, probes: Sequence[ProbeTable]) -> list[str
     lines, named = [], {probe.name: probe for probe in probes}
     for at in (place for place in table.at if isinstance(place, ProbePlace)):
         if at.name not in named:
-            known = suggestion(at.name, list(named)) if named else "there is none at all."
-            lines.append(f"[response]: at: there is no [[probe]] {shown(at.name)}; {known}")
+            lines.append(f"[response]: at: there is no [[probe]] {shown(at.name)}; {suggestion(at.name, list(named))}")
         elif why := unlike_swings(named[at.name]):
             lines.append(f"[response]: at: the probe {shown(at.name)} {why}.")
     return lines

@@ -131,8 +131,8 @@ class FollowingSurface:
         return Surface.from_triangles(self.at_rest, self.triangles, name)
 
 
-class Riders:
-    """All of them, in the order of their nodes: what one node carries, frames of obstacles, and rigid bodies.
+class RigidNodeSets:
+    """All sets of rigid nodes in their order, those of obstacles and of rigid bodies, and all points for contact.
 
     Points are the nodes of bodies and of obstacles, then those of the meshes of rigid bodies, which follow nodes
     (`symplex.contact.RigidBodies`), then those of the skins of beams and shells: contact and results are of points.
@@ -373,7 +373,7 @@ def rigid_sets_of(
     try_: Try,
     framed: bool,
     skins: Mapping[str, FollowingSurface],
-) -> Riders:
+) -> RigidNodeSets:
     """Return all that is rigid and has its own nodes.
 
     Parameters
@@ -402,7 +402,7 @@ def rigid_sets_of(
             for k in range(len(tables.sampled)):
                 try_(here, _require_steps, tables_of_stage(tables, k).integrator)
     in_order = {table.name: rigid[table.name] for table in tables.rigid if table.name in rigid}
-    return Riders(tables.shaped, in_order, n_nodes, framed, skins)
+    return RigidNodeSets(tables.shaped, in_order, n_nodes, framed, skins)
 
 
 def _require_steps(table: IntegratorTable) -> None:

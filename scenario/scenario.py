@@ -31,7 +31,7 @@ from symplex.scenario.changes import with_changes
 from symplex.scenario.event_building import changes_of
 from symplex.scenario.joined_parts import contacts_in, points_of
 from symplex.scenario.probe_building import BuiltProbe
-from symplex.scenario.rigid_nodes import Riders
+from symplex.scenario.rigid_nodes import RigidNodeSets
 from symplex.scenario.sampling import Timeline, changed_timeline, timeline
 from symplex.scenario.shells import Shell
 from symplex.scenario.start import Start
@@ -157,6 +157,11 @@ class Scenario:
         return self.path.stem
 
     @property
+    def title(self) -> str:
+        """Its title, or its name if it has none."""
+        return self.tables.title or self.name
+
+    @property
     def hash(self) -> str:
         """SHA-256 of the text, with Unix line ends."""
         return hashlib.sha256(self.text.replace("\r\n", "\n").encode()).hexdigest()
@@ -226,7 +231,7 @@ class Problem:
         With a step that fits the scenario's times; `Stages` if the run has several parts.
     n_rods : int
         How many rigid rods there are.
-    rigid_sets : Riders
+    rigid_sets : RigidNodeSets
         What is rigid and has its own nodes, after those of the mesh.
     probes : sequence of BuiltProbe
         In the order of their tables.
@@ -245,7 +250,7 @@ class Problem:
     state: State
     integrator: Integrator
     n_rods: int
-    rigid_sets: Riders
+    rigid_sets: RigidNodeSets
     probes: Sequence[BuiltProbe] = ()
     notes: Sequence[str] = ()
     velocities: Array | None = None
@@ -299,7 +304,7 @@ class Problem:
 
     @cached_property
     def contacts(self) -> dict[str, ObstacleContact]:
-        """The contact energies by obstacle, of points (`symplex.scenario.rigid_nodes.Riders`)."""
+        """The contact energies by obstacle, of points (`symplex.scenario.rigid_nodes.RigidNodeSets`)."""
         return contacts_in(self.system.energies, ObstacleContact)
 
     @cached_property

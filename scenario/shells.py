@@ -34,10 +34,11 @@ from symplex.base.quantities import (
     whole,
 )
 from symplex.errors import MeshError, ScenarioError
-from symplex.fem.energies.energy import Array, Energy, IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.structures.plies import Orthotropic, Ply, ShellProperties
+from symplex.fem.structures.quadratic_measures import QuadraticMeasures
 from symplex.fem.structures.shell import Shells, shells
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import box
@@ -437,15 +438,14 @@ class Shell(Framed):
         return NeoHookean.from_young(part * softest.young, softest.poisson, part * softest.density)
 
     @property
-    def energies(self) -> dict[str, Energy]:
+    def energies(self) -> dict[str, QuadraticMeasures]:
         """Its energies by name, of the mesh of all bodies."""
         return {name: self.structure.energies[kind].shifted(self.first) for kind, name in self.kinds.items()}
 
     @property
     def viscous(self) -> dict[str, Viscous]:
         """Its energies by name, whose stiffness is that against rates as well."""
-        energies = {name: self.structure.energies[kind].shifted(self.first) for kind, name in self.kinds.items()}
-        return {name: Viscous(energy, energy.stiffness) for name, energy in energies.items()}
+        return {name: Viscous(energy, energy.stiffness) for name, energy in self.energies.items()}
 
     def faces_in(self, group: str | None) -> dict[str, IntArray]:
         """Return the nodes of the elements of a group of its mesh by type, or of all; see `rows_in`."""

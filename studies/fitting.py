@@ -398,7 +398,7 @@ class _Fit:
         near = 1e-6 * (1.0 + np.abs(s))
         return FitFound(
             path,
-            self._scenario.tables.title or self._scenario.name,
+            self._scenario.title,
             self._keys,
             p,
             self._start,
@@ -408,7 +408,7 @@ class _Fit:
             float(np.sum(at_end.residuals**2)),
             self._curves(at_end.residuals),
             len(self._known),
-            self._gradient_error(s, window) if check else None,
+            self._gradient_error(s) if check else None,
             self._scenario.with_values(dict(zip(self._keys, map(float, p), strict=True))).text,
         )
 
@@ -423,7 +423,7 @@ class _Fit:
                 found.append(FittedCurve(name, test.run.units[curve.of], measured, fitted))
         return found
 
-    def _gradient_error(self, s: Array, window: float) -> float:
+    def _gradient_error(self, s: Array) -> float:
         """Return how far derivatives in a random direction are from differences of runs, for the best step of these."""
         direction = np.random.default_rng(0).standard_normal(len(s))
         direction /= np.linalg.norm(direction)

@@ -176,7 +176,7 @@ def sensitivity(
         t, values, slopes = found.t, found.values[:, k], found.jacobian[:, k] * scales
         numbers[one.name], units[one.name] = one.reduced(t, values), run.units[one.source]
         derivatives[one.name] = np.array([_slope(one, t, values, slope) for slope in slopes.T]) / scales
-    title = scenario.tables.title or scenario.name
+    title = scenario.title
     reported = dict(zip(changes, map(float, run.values), strict=True))
     study = Sensitivity(folder.path, title, reported, sizes, numbers, derivatives, units)
     folder = Folder.begun(folder.path, "sensitivity", scenario.text, overwrite)

@@ -53,7 +53,7 @@ class StudyFile:
         cls, scenario: Scenario, members: Mapping[str, Mapping[str, Any]], scenarios: Iterable[Scenario]
     ) -> StudyFile:
         """Return what there is to say of a study of a scenario with these values, and the scenarios of its members."""
-        plain, title = json.loads(json.dumps(members, default=str)), scenario.tables.title or scenario.name
+        plain, title = json.loads(json.dumps(members, default=str)), scenario.title
         return cls(scenario.path.name, scenario.hash, title, plain, VERSION, named_inputs(scenarios))
 
     def write(self, home: Path) -> None:

@@ -16,6 +16,7 @@ from symplex.base.columns import Column
 from symplex.errors import InvalidArgument, InvalidSystem, InvertedElement, MaterialFailed, StepFailed
 from symplex.fem.assembly.inner_products import inner
 from symplex.fem.energies.energy import Array, Energy
+from symplex.fem.outputs.snapshots import Observation
 from symplex.fem.system import State, System
 from symplex.time.internal import InternalVariables, internal_of, take_internal
 from symplex.time.steps import Steps
@@ -85,6 +86,10 @@ class Motion(ABC):
     @abstractmethod
     def energies(self, state: State) -> dict[str, float]:
         """Return the energies in J of a state just returned, with those that only the integrator knows (``V_h``)."""
+
+    def observation(self, state: State) -> Observation:
+        """Return what probes see of a state just returned: with forces as the method has them."""
+        return Observation(self.system, state, self.gradient, self.constraint_forces, self.slip)
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -12,7 +12,7 @@ from symplex.base.columns import Column
 from symplex.base.representation import Described
 from symplex.errors import InvalidSystem
 from symplex.fem.energies.energy import Array
-from symplex.fem.outputs.probe import Observation, Probe
+from symplex.fem.outputs.probe import Probe
 from symplex.fem.system import State
 from symplex.time.motion import Motion
 
@@ -61,7 +61,7 @@ class ProbeRecorder(Described):
 
     def __call__(self, motion: Motion, state: State) -> None:
         """Keep what the probes report of a state."""
-        seen = Observation(motion.system, state, motion.gradient, motion.constraint_forces, motion.slip)
+        seen = motion.observation(state)
         self._rows.append(np.concatenate([[state.t], *(probe.values(seen) for probe in self._probes)]))
 
     def history(self) -> dict[str, Array]:

@@ -14,7 +14,6 @@ from symplex.base.quantities import check_name, whole
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.energies.energy import Array
 from symplex.fem.outputs.probe import Probe
-from symplex.fem.outputs.snapshots import Observation
 from symplex.fem.system import State
 from symplex.time.motion import Motion
 
@@ -106,8 +105,7 @@ class Event:
             If the number is none.
         """
         if isinstance(self.value, Probe):
-            seen = Observation(motion.system, state, motion.gradient, motion.constraint_forces, motion.slip)
-            found = float(self.value.values(seen)[0])
+            found = float(self.value.values(motion.observation(state))[0])
         elif isinstance(self.value, str):
             found = state.t - since
         else:

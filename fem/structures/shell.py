@@ -596,19 +596,24 @@ def _size(vectors: Array) -> Array:
     return np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
 
 
-def _edges(cells: list[IntArray]) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
-    """Return where elements meet, of their edges: corners, their numbers in the same order, and which meet no other.
-
-    Of edges with two elements these are the corners [e, 2, 2] of both elements at the first and at the second end; of
-    others there is a row for each of their elements, with its corners twice.
-    """
+def _sides(cells: list[IntArray]) -> tuple[IntArray, IntArray]:
+    """Return the nodes [s, 2] of the sides of elements, going around each, and the numbers [s, 2] of these corners."""
     starts = np.cumsum([0, *(one.size for one in cells)])
     ends, corners = [], []
     for start, one in zip(starts, cells, strict=False):
         at = start + np.arange(one.size).reshape(one.shape)
         ends.append(np.stack([one, np.roll(one, -1, axis=1)], axis=2).reshape(-1, 2))
         corners.append(np.stack([at, np.roll(at, -1, axis=1)], axis=2).reshape(-1, 2))
-    edges, at = np.concatenate(ends), np.concatenate(corners)
+    return np.concatenate(ends), np.concatenate(corners)
+
+
+def _edges(cells: list[IntArray]) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
+    """Return where elements meet, of their edges: corners, their numbers in the same order, and which meet no other.
+
+    Of edges with two elements these are the corners [e, 2, 2] of both elements at the first and at the second end; of
+    others there is a row for each of their elements, with its corners twice.
+    """
+    edges, at = _sides(cells)
     _, which, counts = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True, return_counts=True)
     order = np.argsort(which, kind="stable")
     pair = order[counts[which[order]] == 2].reshape(-1, 2)
@@ -652,13 +657,7 @@ def _sided(links: IntArray, signs: IntArray, n: int) -> IntArray:
 
 def _links(cells: list[IntArray], normals: Array, least: float) -> tuple[IntArray, IntArray]:
     """Return pairs of corners [l, 2] that share a director, and whether their elements have the same side up, ±1."""
-    starts = np.cumsum([0, *(one.size for one in cells)])
-    ends, corners = [], []
-    for start, one in zip(starts, cells, strict=False):
-        at = start + np.arange(one.size).reshape(one.shape)
-        ends.append(np.stack([one, np.roll(one, -1, axis=1)], axis=2).reshape(-1, 2))
-        corners.append(np.stack([at, np.roll(at, -1, axis=1)], axis=2).reshape(-1, 2))
-    edges, at = np.concatenate(ends), np.concatenate(corners)
+    edges, at = _sides(cells)
     turned = edges[:, 0] > edges[:, 1]
     edges, at = np.where(turned[:, None], edges[:, ::-1], edges), np.where(turned[:, None], at[:, ::-1], at)
     order = np.lexsort((edges[:, 1], edges[:, 0]))

@@ -165,18 +165,8 @@ class StaticMotion(FixedStepMotion):
             return system
         parts = system.inelastic.items()
         increments = {name: part.increment(self._internal.values[name]) for name, part in parts if part.history}
-        return System(
-            system.mass,
-            {**system.energies, **increments},
-            dim=system.dim,
-            fixed=system.fixed & ~system.moving.mask,
-            loads=system.loads,
-            inelastic={name: part for name, part in parts if not part.history},
-            moving=system.moving.motions,
-            massless=system.massless,
-            frames=system.frames,
-            joints=system.joints,
-        )
+        without = {name: part for name, part in parts if not part.history}
+        return system.with_parts({**system.energies, **increments}, inelastic=without)
 
     def _equilibrium(self, q: Array, t: float, since: float, h: float | None = None) -> StaticEquilibrium:
         """Return the equilibrium at a time in s, with friction in a step of the size h in s."""

@@ -231,11 +231,11 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
             return ImplicitMotion(self, system, t0, dt, n)
         if system.frames:
             return RattleMotion(system, Rattle(dt, {}), t0, dt, n)
-        return NewmarkMotion(system, t0, dt, n, self._parts, self.safety)
+        return NewmarkMotion(system, t0, dt, n, self._parts_in_contact, self.safety)
 
     @property
-    def _parts(self) -> int:
-        """Into how many steps one is divided while bodies are within reach of each other."""
+    def _parts_in_contact(self) -> int:
+        """Into how many steps one is divided while bodies are within the distance at which contact acts."""
         return 1 if self.contact_steps == "auto" else self.contact_steps
 
     def _step_size(self, system: System, state: State) -> float:
@@ -246,8 +246,8 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         limit, advised = self._limits(system, state)
         if self.dt == "auto":
             return _finite(advised)
-        if self._parts > 1:
-            limit = min(self._parts * limit, self._limits(system, state, apart=True)[0])
+        if self._parts_in_contact > 1:
+            limit = min(self._parts_in_contact * limit, self._limits(system, state, apart=True)[0])
         if self.dt > limit:
             raise UnstableStep(
                 f"dt = {self.dt:.4g} s is above the stability limit of explicit Newmark, {limit:.4g} s. "

@@ -189,16 +189,7 @@ class _Path:
         loads: dict[str, Load] = {
             name: _scaled(load, factor) if name in self._loads else load for name, load in system.loads.items()
         }
-        scaled = System(
-            system.mass,
-            energies,
-            dim=system.dim,
-            fixed=system.fixed,
-            loads=loads,
-            inelastic=system.inelastic,
-            massless=system.massless,
-            frames=system.frames,
-        )
+        scaled = system.with_parts(energies, loads, at_rest=True)
         at = State(state.t, state.q if q is None else q, 0.0 * state.q, 0.0 * state.q, internal=state.internal)
         return _Motions(SmallMotions(scaled, at))
 

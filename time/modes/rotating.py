@@ -42,16 +42,7 @@ def rotating_frame(system: System, angular_velocity: ArrayLike, point: ArrayLike
             f"the angular velocity of a frame in {system.dim} dimensions is "
             f"{'three numbers' if system.dim == 3 else 'one number'} in rad/s, not {angular_velocity}."
         )
-    fixed = system.fixed & ~system.moving.mask
-    return System(
-        system.mass,
+    return system.with_parts(
         {**system.energies, CENTRIFUGAL: Centrifugal(system.mass, angular_velocity, point)},
-        dim=system.dim,
-        fixed=fixed,
-        loads={**system.loads, CORIOLIS: Coriolis(system.mass, angular_velocity)},
-        inelastic=system.inelastic,
-        moving=system.moving.motions,
-        massless=system.massless,
-        frames=system.frames,
-        joints=system.joints,
+        {**system.loads, CORIOLIS: Coriolis(system.mass, angular_velocity)},
     )
