@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from symplex.decks.beam_keywords import BEAMS
 from symplex.decks.deck import BeamSection, Deck, Step
 from symplex.decks.geometry import DeckGeometry
+from symplex.decks.material_tables import density_of
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
-ANY_DENSITY = 1000.0  # kg/m³, where only a static equilibrium is requested, which has nothing to do with it
 _SAME = 1e-9  # by which part numbers and directions may differ that are one
 
 
@@ -110,7 +110,7 @@ class BeamTables:
             called = f"the material '{material.name}'"
         if density is None and not self._step.is_static:
             raise UnsupportedKeyword(f"{called} has no density")
-        given = ANY_DENSITY if density is None else density * units.density
+        given = density_of(density, units)
         return {"section": table, "material": {"young": young * stress, "poisson": poisson, "density": given}}
 
 

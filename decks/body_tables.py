@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from symplex.decks.deck import Deck, MaterialData, Section, Step
 from symplex.decks.geometry import DeckGeometry
-from symplex.decks.material_tables import material_table
+from symplex.decks.material_tables import material_table, require_constants
 from symplex.decks.mesh_keywords import FORMULATIONS
 from symplex.decks.parts import Parts
 from symplex.decks.reading import UnsupportedKeyword
@@ -157,14 +157,8 @@ class BodyTables:
         return max(found) * self._units.stress if found else None
 
     def _material(self, name: str, axes: str) -> Table:
-        step, material = self._step, self._deck.materials[name]
-        if material.density is None and not step.is_static:
-            raise UnsupportedKeyword(f"the material '{material.name}' has no density")
-        if material.by_temperature is not None and self._deck.heated is not None:
-            raise UnsupportedKeyword(
-                f"{material.by_temperature}: constants of '{material.name}' depend on temperature, which "
-                f"{self._deck.heated} gives; only decks without temperatures are known then"
-            )
+        material = self._deck.materials[name]
+        require_constants(material, self._deck, self._step)
         if axes and axes not in self._deck.orientations:
             raise UnsupportedKeyword(f"there is no orientation '{axes}'")
         return material_table(material, self._deck.orientations.get(axes), self._units, self._large, self._flows)

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.decks.deck import Amplitude, Deck, Step
-from symplex.decks.paths import Path
+from symplex.decks.paths import SUDDEN, Path
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.state import Value
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
-_SUDDEN = 1e-6  # within what part of a step a load comes that comes at once, so that a static start is without it
 
 
 class Courses:
@@ -28,7 +27,7 @@ class Courses:
     preload : int
         The number of the static step that a motion begins after; 0 for none.
     path : Path, optional
-        The static steps of metals that flow, which are one slow motion.
+        The static steps that depend on each other, which are one slow motion.
     """
 
     def __init__(self, deck: Deck, step: Step, units: Units, preload: int, path: Path | None = None):
@@ -41,7 +40,7 @@ class Courses:
 
     @property
     def changes(self) -> bool:
-        """Whether what acts changes with time: in motions, and along the path of metals that flow."""
+        """Whether what acts changes with time: in motions, and along a path of static steps."""
         return self.moves or self._path is not None
 
     @property
@@ -87,7 +86,7 @@ class Courses:
         if self._step.ramps:
             return {"kind": "table", "times": [0.0, self._step.period * self._units.time], "factors": [0.0, 1.0]}
         if self._preload:
-            times = [0.0, _SUDDEN * self._step.dt * self._units.time]
+            times = [0.0, SUDDEN * self._step.dt * self._units.time]
             return {"kind": "table", "times": times, "factors": [0.0, 1.0]}
         return None
 

@@ -4,12 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from symplex.decks.deck import Axes, MaterialData
+from symplex.decks.deck import Axes, Deck, MaterialData, Step
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
-_ANY_DENSITY = 1000.0  # kg/m³, where only a static equilibrium is requested, which has nothing to do with it
+ANY_DENSITY = 1000.0  # kg/m³, where only a static equilibrium is requested, which has nothing to do with it
+
+
+def density_of(density: float | None, units: Units) -> float:
+    """Return a density in kg/m³, any where there is none."""
+    return ANY_DENSITY if density is None else density * units.density
+
+
+def require_constants(material: MaterialData, deck: Deck, step: Step) -> None:
+    """Check that a material has what a step needs, at one temperature.
+
+    Raises
+    ------
+    UnsupportedKeyword
+        If it has no density but masses, or temperatures change its constants.
+    """
+    if material.density is None and not step.is_static:
+        raise UnsupportedKeyword(f"the material '{material.name}' has no density")
+    if material.by_temperature is not None and deck.heated is not None:
+        raise UnsupportedKeyword(
+            f"{material.by_temperature}: constants of '{material.name}' depend on temperature, which "
+            f"{deck.heated} gives; only decks without temperatures are known then"
+        )
 
 
 def material_table(material: MaterialData, axes: Axes | None, units: Units, large: bool, flows: bool) -> Table:
@@ -32,7 +54,7 @@ def material_table(material: MaterialData, axes: Axes | None, units: Units, larg
     UnsupportedKeyword
         If it has no elasticity.
     """
-    density = _ANY_DENSITY if material.density is None else material.density * units.density
+    density = density_of(material.density, units)
     if material.yields and (material.formula or material.stiffness or material.engineering):
         raise UnsupportedKeyword(f"the material '{material.name}' flows, so its elasticity must be isotropic")
     if material.formula:

@@ -1,4 +1,4 @@
-"""What acts along static steps whose metal flows: the state at the end depends on all that acted before."""
+"""What acts along static steps of which the last depends on all before: metals that flow, friction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from symplex.decks.deck import Amplitude, Deck, Spin, Step, Weight
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.state import Acting, Value
 
-_SUDDEN = 1e-6  # of a step: within what part of it a load that does not grow comes
+SUDDEN = 1e-6  # of a step: within what part of it a load comes that does not grow, so that a start is without it
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -26,7 +26,7 @@ class _Stretch(NamedTuple):
 
 
 class Path:
-    """The static steps up to one, as one slow motion with what acts as amplitudes over its time.
+    """The static steps up to one, as one slow motion, with what acts as amplitudes over its time.
 
     Parameters
     ----------
@@ -104,10 +104,10 @@ class Path:
                 if changes and step.ramps:
                     total = last + (total - last) * own / step.period
                 elif changes:
-                    own, total = np.array([0.0, _SUDDEN * step.period, step.period]), total[[0, 0, -1]]
+                    own, total = np.array([0.0, SUDDEN * step.period, step.period]), total[[0, 0, -1]]
                     total[0] = last
             if len(own) and total[0] != last and not first:
-                own = np.concatenate([[0.0], np.maximum(own, _SUDDEN * step.period)])
+                own = np.concatenate([[0.0], np.maximum(own, SUDDEN * step.period)])
                 total = np.concatenate([[last], total])
                 own, places = np.unique(own, return_index=True)
                 total = total[places]

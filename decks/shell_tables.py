@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.beams import ANY_DENSITY
 from symplex.decks.deck import Deck, MaterialData, Section, Step
 from symplex.decks.geometry import DeckGeometry
+from symplex.decks.material_tables import ANY_DENSITY, density_of, require_constants
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.state import directions, oriented
 from symplex.decks.units import Units
@@ -205,13 +205,7 @@ class ShellTables:
         if name.upper() not in self._deck.materials:
             raise UnsupportedKeyword(f"{section.where}: there is no material '{name}'")
         material = self._deck.materials[name.upper()]
-        if material.density is None and not self._step.is_static:
-            raise UnsupportedKeyword(f"the material '{material.name}' has no density")
-        if material.by_temperature is not None and self._deck.heated is not None:
-            raise UnsupportedKeyword(
-                f"{material.by_temperature}: constants of '{material.name}' depend on temperature, which "
-                f"{self._deck.heated} gives; only decks without temperatures are known then"
-            )
+        require_constants(material, self._deck, self._step)
         if material.yields:
             raise UnsupportedKeyword(f"the material '{material.name}' yields (*PLASTIC), and shells are elastic")
         density, stress = self._density(section, material), self._units.stress
@@ -226,12 +220,10 @@ class ShellTables:
     def _density(self, section: Section, material: MaterialData) -> float:
         """Return the density of a material; in equilibria that of all layers, whose middle is their centre then."""
         if not self._step.is_static or not section.layers:
-            return ANY_DENSITY if material.density is None else material.density * self._units.density
+            return density_of(material.density, self._units)
         found = [self._deck.materials.get(name.upper()) for name in section.materials]
         sizes = np.array([layer.thickness for layer in section.layers])
-        given = [
-            ANY_DENSITY if one is None or one.density is None else one.density * self._units.density for one in found
-        ]
+        given = [density_of(None if one is None else one.density, self._units) for one in found]
         return float(given @ sizes / sizes.sum())
 
     # -- directions of layers ---------------------------------------------------------------------------------------

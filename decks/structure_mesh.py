@@ -26,7 +26,7 @@ _MIDDLE = np.array([-0.25] * 4 + [0.5] * 4)  # the functions of the nodes of a q
 
 
 class _Split(NamedTuple):
-    """What an element of some nodes becomes: a kind of cells, the nodes of each, and how it is told."""
+    """What an element of some nodes becomes: a kind of cells, the nodes of each, and the remark about it."""
 
     cell: str
     pieces: tuple[tuple[int, ...], ...]

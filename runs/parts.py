@@ -53,7 +53,7 @@ SKIN = ".skin"  # ends the names of blocks that are surfaces of beams and shells
 NODAL = "nodal_"  # begins the names of fields that are averaged at nodes
 _NONE: Mapping[str, Beam] = MappingProxyType({})
 _NO_SHELLS: Mapping[str, Shell] = MappingProxyType({})
-_TOLD: tuple[tuple[str, str, Kind], ...] = (
+_MOTION: tuple[tuple[str, str, Kind], ...] = (
     ("position", "m", "length"),
     ("velocity", "m/s", "other"),
     ("spin", "rad/s", "other"),
@@ -460,10 +460,10 @@ class RigidPart(Part):
 
     def __init__(self, name: str, rigid_set: RigidNodeSet):
         super().__init__(name)
-        self._rider = rigid_set
+        self._rigid_set = rigid_set
         moves = rigid_set.table.is_free or rigid_set.table.is_driven
         turns = rigid_set.mass > 0.0 and len(rigid_set.nodes) > 1
-        self._reported = (_TOLD if turns else _TOLD[:1]) if moves else ()
+        self._reported = (_MOTION if turns else _MOTION[:1]) if moves else ()
         self.nodes = rigid_set.nodes if moves else self.nodes
 
     @property
@@ -475,7 +475,7 @@ class RigidPart(Part):
         """Return the same at a state."""
         if not self._reported:
             return {}
-        values = zip(self._reported, self._rider.pose(state.q, state.v), strict=False)
+        values = zip(self._reported, self._rigid_set.pose(state.q, state.v), strict=False)
         return {k: x for (what, _, _), vector in values for k, x in components(f"{what}_{self.name}", vector).items()}
 
 

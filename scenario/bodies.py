@@ -38,7 +38,7 @@ from symplex.meshes.midside_nodes import is_quadratic, quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 from symplex.scenario.materials import MaterialTable
-from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_mass, one_of
+from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_history, needs_of_mass, one_of
 from symplex.scenario.viscous import overstress_name, require_finite_strains, viscosity_name
 
 if TYPE_CHECKING:
@@ -238,9 +238,7 @@ class Body(Entry):
         message = "its material is viscous, which {kind} does not take; take another integrator, such as {others}."
         materials = self.material_of_group.values()
         if any(item.is_plastic for item in materials):
-            flows = "its material flows, which {kind} does not take; take another integrator, such as {others}."
-            yield Need("internal variables", flows)
-            yield Need("history", flows)
+            yield from needs_of_history("its material flows")
         if any(item.viscous for item in materials):
             yield Need("internal variables", message)
         elif any(item.is_viscous for item in materials):

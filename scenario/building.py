@@ -164,11 +164,10 @@ class Builder:
         """
         self.mesh = self._tied(self._merged())
         self._raise_mistakes()
-        skins = {
-            name: FollowingSurface(weights, int(self.mesh.nodes_of(name)[0]), weights @ one.points, triangles, drawn)
-            for name, one in self.structures.items()
-            for weights, triangles, drawn in ([self._skins[name]] if name in self._skins else [])
-        }
+        skins = {}
+        for name, (weights, triangles, drawn) in self._skins.items():
+            first, at_rest = int(self.mesh.nodes_of(name)[0]), weights @ self.structures[name].points
+            skins[name] = FollowingSurface(weights, first, at_rest, triangles, drawn)
         of = self.tables, len(self.mesh.points), self.folder
         self.rigid_sets = rigid_sets_of(*of, self._try, self._framed(), skins)
         self._raise_mistakes()

@@ -15,7 +15,7 @@ from symplex.fem.measures.separation import TractionSeparation
 from symplex.meshes.joining import nearest_nodes
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import group_in, size_of
-from symplex.scenario.table import BodyName, Entry, Need
+from symplex.scenario.table import BodyName, Entry, Need, needs_of_history
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
@@ -68,9 +68,7 @@ class CohesiveTable(Entry):
 
     def needs(self) -> Iterable[Need]:
         """History of bonds."""
-        message = "its bonds break, which {kind} does not take; take another integrator, such as {others}."
-        yield Need("internal variables", message)
-        yield Need("history", message)
+        yield from needs_of_history("its bonds break")
 
     def columns(self, tables: Tables) -> Iterable[str]:
         """Return what bonds store and dissipate."""

@@ -91,7 +91,7 @@ def wrong_conditions(tables: Tables) -> list[str]:
         if table.time is not None and not table.after and table.time >= tables.run.duration:
             lines.append(f"{here}: time is {table.time:g} s, when the run of {tables.run.duration:g} s is over.")
     if tables.when and any(getattr(one, "device", "cpu") != "cpu" for one in tables.integrators):
-        lines.append("[[when]]: on a device steps are not looked at one by one; leave device out.")
+        lines.append("[[when]] is not supported on a device; leave device out.")
     return lines if lines else _never(tables.when)  # pyright: ignore[reportArgumentType]
 
 

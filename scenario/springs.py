@@ -22,7 +22,7 @@ from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.fem.measures.pair_laws import PairLaw
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import Nodes, nodes_in, nodes_named
-from symplex.scenario.table import BodyName, Entry, Need, one_of
+from symplex.scenario.table import BodyName, Entry, Need, needs_of_history, one_of
 from symplex.scenario.trusses import BreakingKeys, breaking_bar, law_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class SpringTable(Nodes, BreakingKeys):
     def needs(self) -> Iterable[Need]:
         """Those of springs that break."""
         if self.breaks:
-            yield from self._needs_of_history("its springs break")
+            yield from needs_of_history("its springs break")
 
     def columns(self, tables: Tables) -> Iterable[str]:
         """Return what its springs store and dissipate if they break."""

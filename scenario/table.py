@@ -94,6 +94,13 @@ class Need(NamedTuple):
     next_to: Trait | None = None
 
 
+def needs_of_history(what: str) -> Iterable[Need]:
+    """Yield what a part with history needs, such as ``its bonds break``."""
+    message = f"{what}, which {{kind}} does not take; take another integrator, such as {{others}}."
+    yield Need("internal variables", message)
+    yield Need("history", message)
+
+
 class Entry(Table):
     """A table of a scenario file.
 

@@ -41,7 +41,7 @@ from symplex.meshes.generate import DIAGONALS, bar_lattice, ring
 from symplex.meshes.mesh import Mesh, distinct, take
 from symplex.scenario.plastic import PlasticKeys
 from symplex.scenario.prescribed import read_numbers
-from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_mass, one_of
+from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_history, needs_of_mass, one_of
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
@@ -216,11 +216,6 @@ class BreakingKeys(Entry):
         if self.breaks and self.law != "engineering-strain":
             raise ValueError(f'has strength, which goes with law = "engineering-strain", not "{self.law}"')
 
-    def _needs_of_history(self, what: str) -> Iterable[Need]:
-        message = f"{what}, which {{kind}} does not take; take another integrator, such as {{others}}."
-        yield Need("internal variables", message)
-        yield Need("history", message)
-
 
 def breaking_bar(table: BreakingKeys, stiffness: float, lengths: Array | float) -> BreakingBar:
     """Return the law of bars or springs that break, of a stiffness in N/m and natural lengths in m."""
@@ -297,7 +292,7 @@ class TrussTable(LinesTable, BreakingKeys):
         """Those of its mass, and of members that yield or break."""
         yield from needs_of_mass(self.mass)
         if self.yields or self.breaks:
-            yield from self._needs_of_history(f"its members {'yield' if self.yields else 'break'}")
+            yield from needs_of_history(f"its members {'yield' if self.yields else 'break'}")
 
     def columns(self, tables: Tables) -> Iterable[str]:
         """Return what its members store and dissipate."""

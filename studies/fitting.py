@@ -215,7 +215,7 @@ def fit(
             f"{scenario.path.name}: there is no [fit] table, which says what is sought, and by which curves."
         )
     if resume and overwrite:
-        raise OutputError("a fit is either gone on with or replaced; take one of resume and overwrite.")
+        raise OutputError("resume and overwrite are mutually exclusive: a fit is continued or replaced.")
     folder = Folder(output if output is not None else f"{scenario.name}-fit", "fit")
     problem = _Fit(scenario, scenario.tables.fit)
     if not resume:

@@ -107,7 +107,7 @@ def sweep(
     values = combined(over, combine, samples, sampling, seed)
     home = Path(output if output is not None else f"{scenario.name}-study")
     if resume and overwrite:
-        raise OutputError("a study is either gone on with or replaced; take one of resume and overwrite.")
+        raise OutputError("resume and overwrite are mutually exclusive: a study is continued or replaced.")
     width = max(3, len(str(len(values))))
     named = {f"{k:0{width}}": one for k, one in enumerate(values, 1)}
     scenarios, invalid = _scenarios(scenario, named)

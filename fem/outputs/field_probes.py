@@ -17,7 +17,7 @@ from symplex.base.quantities import whole
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodal
 from symplex.fem.assembly.pattern import Array
-from symplex.fem.outputs.probe import DeferredProbe, Numbers, Probe, Reduction, require
+from symplex.fem.outputs.probe import DeferredProbe, Numbers, Probe, require, require_reductions
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots, Wanted
 from symplex.fem.outputs.solid_fields import Quantity, SolidFields
 from symplex.fem.outputs.stacked_fields import StackedFields
@@ -69,7 +69,7 @@ class NodalProbe(DeferredProbe):
         dim: Annotated[int, whole(1, 3)] = 3,
     ):
         require("NodalProbe", quantities, MOTIONS)
-        require("NodalProbe", reduce, get_args(Reduction)) if reduce else None
+        require_reductions("NodalProbe", reduce)
         self.name, self._nodes, self._weights = name, *_places(places)
         count = _count(self._nodes, self._weights)
         if not count:
@@ -131,7 +131,7 @@ class RotationProbe(Probe):
         reduce: Sequence[str] = (),
         labels: Sequence[str] | None = None,
     ):
-        require("RotationProbe", reduce, get_args(Reduction)) if reduce else None
+        require_reductions("RotationProbe", reduce)
         called = [str(k) for k in range(len(frames))] if labels is None else list(labels)
         if len(called) != len(frames):
             raise InvalidSystem(f"RotationProbe: labels must be {len(frames)}, one for each frame, got {len(called)}.")
@@ -209,7 +209,7 @@ class SolidProbe(DeferredProbe):
         elements: Mapping[str, Nodes] = MappingProxyType({}),
     ):
         require("SolidProbe", quantities, tuple(OF_SOLIDS))
-        require("SolidProbe", reduce, get_args(Reduction)) if reduce else None
+        require_reductions("SolidProbe", reduce)
         self.name, self._fields, self._at_elements = name, StackedFields(fields), places is None
         every = {one: np.arange(len(fields.elements(one))) for one in fields.names}
         chosen = {one: np.asarray(k, dtype=np.intp) for one, k in elements.items()}

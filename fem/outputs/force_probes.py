@@ -21,7 +21,7 @@ from symplex.fem.couplings.interpolated_bars import InterpolatedBars
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.outputs.forces import point_of, resultants
-from symplex.fem.outputs.probe import DeferredProbe, Numbers, Probe, Reduction, require
+from symplex.fem.outputs.probe import DeferredProbe, Numbers, Probe, chosen_of, require, require_reductions
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots
 from symplex.fem.structures.beam import Beams
 from symplex.fem.structures.shell import Shells
@@ -72,11 +72,8 @@ class BarProbe(Probe):
         reduce: Sequence[str] = (),
     ):
         require("BarProbe", quantities, OF_BARS)
-        require("BarProbe", reduce, get_args(Reduction)) if reduce else None
-        m = len(bars.nodes)
-        self._members = np.arange(m) if members is None else node_indices("BarProbe", members)
-        if not len(self._members) or self._members.max() >= m:
-            raise InvalidSystem(f"BarProbe: members must be some of 0 to {m - 1}; they are {list(self._members[:5])}.")
+        require_reductions("BarProbe", reduce)
+        self._members = chosen_of("BarProbe", "members", members, len(bars.nodes))
         if "axial_stress" in quantities and not (section is not None and 0.0 < section < np.inf):
             raise InvalidSystem("BarProbe: the axial stress needs the section in m²; give section=A.")
         if "elongation" in quantities and reference is None:
@@ -86,7 +83,7 @@ class BarProbe(Probe):
         if reference is not None and not np.isfinite(reference).all():
             raise InvalidSystem("BarProbe: the positions since which elongations count must be finite (m).")
         self.name, self._bars, self._section = name, bars, 1.0 if section is None else section
-        at_rest = np.zeros(m) if reference is None else bars.lengths(np.array(reference, dtype=float))
+        at_rest = np.zeros(len(bars.nodes)) if reference is None else bars.lengths(np.array(reference, dtype=float))
         self._lengths = at_rest[self._members]
         labels = [str(k) for k in self._members]
         self._quantities = tuple(quantities)
@@ -145,11 +142,8 @@ class BeamProbe(Probe):
     ):
         known = list(OF_BEAMS)
         require("BeamProbe", quantities, known)
-        require("BeamProbe", reduce, get_args(Reduction)) if reduce else None
-        m = len(beams.lines)
-        self._members = np.arange(m) if members is None else node_indices("BeamProbe", members)
-        if not len(self._members) or self._members.max() >= m:
-            raise InvalidSystem(f"BeamProbe: members must be some of 0 to {m - 1}; they are {list(self._members[:5])}.")
+        require_reductions("BeamProbe", reduce)
+        self._members = chosen_of("BeamProbe", "members", members, len(beams.lines))
         self.name, self._beams, self._own = name, beams, slice(first, first + len(beams.points))
         self._columns = [known.index(one) for one in quantities]
         labels = [str(k) for k in self._members]
@@ -205,13 +199,9 @@ class ShellProbe(Probe):
         labels: Sequence[str] | None = None,
     ):
         require("ShellProbe", quantities, list(OF_SHELLS))
-        require("ShellProbe", reduce, get_args(Reduction)) if reduce else None
+        require_reductions("ShellProbe", reduce)
         m = sum(map(len, shells.cells.values()))
-        self._elements = np.arange(m) if elements is None else node_indices("ShellProbe", elements)
-        if not len(self._elements) or self._elements.max() >= m:
-            raise InvalidSystem(
-                f"ShellProbe: elements must be some of 0 to {m - 1}; they are {list(self._elements[:5])}."
-            )
+        self._elements = chosen_of("ShellProbe", "elements", elements, m)
         called = [str(k) for k in self._elements] if labels is None else list(labels)
         if len(called) != len(self._elements):
             raise InvalidSystem(

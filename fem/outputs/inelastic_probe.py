@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, final, get_args
+from typing import Literal, final
 
 import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly.nodes import Nodes, node_indices
+from symplex.fem.assembly.nodes import Nodes
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.energies.inelastic import Inelastic
-from symplex.fem.outputs.probe import Numbers, Probe, Reduction, require
+from symplex.fem.outputs.probe import Numbers, Probe, chosen_of, require, require_reductions
 from symplex.fem.outputs.snapshots import Observation
 from symplex.fem.system import System
 
@@ -56,14 +56,9 @@ class InelasticProbe(Probe):
         if part not in system.inelastic:
             known = ", ".join(map(repr, system.inelastic)) or "none"
             raise InvalidSystem(f"InelasticProbe: there is no inelastic part '{part}'; there are {known}.")
-        require("InelasticProbe", reduce, get_args(Reduction)) if reduce else None
+        require_reductions("InelasticProbe", reduce)
         self._part: Inelastic = system.inelastic[part]
-        m = len(self._part.nodes)
-        self._chosen = np.arange(m) if stencils is None else node_indices("InelasticProbe", stencils)
-        if not len(self._chosen) or self._chosen.max() >= m:
-            raise InvalidSystem(
-                f"InelasticProbe: stencils must be some of 0 to {m - 1}; they are {list(self._chosen[:5])}."
-            )
+        self._chosen = chosen_of("InelasticProbe", "stencils", stencils, len(self._part.nodes))
         if not len(quantities):
             raise InvalidSystem("InelasticProbe: no quantity is given; name fields of the part.")
         self.name, self._of, self._quantities = name, part, tuple(quantities)

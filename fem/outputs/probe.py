@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Literal, final
+from typing import Literal, final, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.columns import AXES, Column
 from symplex.base.fields import COMPONENTS, FIELDS, Field
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.copying import Copyable
+from symplex.fem.assembly.nodes import Nodes, node_indices
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots
 from symplex.fem.system import State, System
@@ -152,7 +154,28 @@ class Numbers:
         return {"max": np.max, "min": np.min, "sum": np.sum}[how](values, axis=1)
 
 
+def chosen_of(probe: str, what: str, chosen: Nodes | None, m: int) -> NDArray[np.integer]:
+    """Return which of m members, elements or stencils a probe is of; None: all.
+
+    Raises
+    ------
+    InvalidSystem
+        If there is none, or no such one.
+    """
+    found = np.arange(m) if chosen is None else node_indices(probe, chosen)
+    if not len(found) or found.max() >= m:
+        raise InvalidSystem(f"{probe}: {what} must be some of 0 to {m - 1}; they are {list(found[:5])}.")
+    return found
+
+
+def require_reductions(what: str, reduce: Sequence[str]) -> None:
+    """Raise InvalidSystem if there is no such reduction; none may be given."""
+    if reduce:
+        require(what, reduce, get_args(Reduction))
+
+
 def require(what: str, requested: Sequence[str], known: Sequence[str]) -> None:
+    """Raise InvalidSystem if a name is not known, or none is given."""
     odd = [name for name in requested if name not in known]
     if odd or not len(requested):
         given = f"there is no '{odd[0]}'" if odd else "none is given"

@@ -299,7 +299,7 @@ def test_a_study_is_replaced_and_nothing_else(oscillator, capsys):
     assert [file.name for file in Path("osc-study/members/002").iterdir()] == ["mine.txt"]
     assert Path("osc-study/mine.txt").read_text() == "mine"
     assert math.isclose(sx.read_result("osc-study/members/001").history["position_mass_x"][-1], exact(900, 1))
-    with pytest.raises(sx.SymplexError, match="take one of resume and overwrite"):
+    with pytest.raises(sx.SymplexError, match="resume and overwrite are mutually exclusive"):
         sweep(over={"define.k": [100]}, resume=True, overwrite=True)
 
 

@@ -144,7 +144,7 @@ def _lowest(K: sp.csr_array, change: sp.csr_array, n: int, most: float) -> tuple
     if not order:
         raise NoEquilibrium(
             f"linear_buckling: no positive factor up to {most:.3g}, where displacements are as large as the body: the "
-            "load stiffens; turn it round, or take another."
+            "load stiffens. Reverse it, or name another one."
         )
     return 1.0 / mu[order], found[:, order]
 
