@@ -683,17 +683,6 @@ material = { moduli = [1.4e11, 1e10], poisson = 0.3, shear_moduli = [5e9, 5e9, 3
 name = "corrugated"
 mesh = { plate = [2.0, 1.0], cells = [8, 4] }
 
-[[shell.parts]]
-group = "rim"
-
-[shell.parts.properties]
-membrane = [2e7, 2e6, 1e9, 0, 0, 2e8]
-coupling = [1e4, 0, 1e5, 0, 0, 1e4]
-bending = [400, 80, 3e5, 0, 0, 1600]
-shear = [2e7, 0, 1e8]
-thickness = 0.04
-mass = 24
-
 [shell.properties]
 membrane = [1e7, 1e6, 5e8, 0, 0, 1e8]
 bending = [50, 10, 4e4, 0, 0, 200]
@@ -707,6 +696,17 @@ name = "can"
 mesh = { box = [0.4, 0.3, 0.2], cells = [4, 3, 2] }
 thickness = 0.002
 material = { young = 7e10, poisson = 0.33, density = 2700 }
+
+[[shell.parts]]
+group = "z_max"
+
+[shell.parts.properties]
+membrane = [2e7, 2e6, 1e9, 0, 0, 2e8]
+coupling = [1e4, 0, 1e5, 0, 0, 1e4]
+bending = [400, 80, 3e5, 0, 0, 1600]
+shear = [2e7, 0, 1e8]
+thickness = 0.04
+mass = 24
 """,
         ]
     },
