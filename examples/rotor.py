@@ -38,8 +38,8 @@ PUBLISHED = {3.0: (4.7973, 23.3203, 62.9850), 6.0: (7.3604, 26.8091, 66.6839), 1
 # -- theory -------------------------------------------------------------------------------------------------------
 
 
-def rotating_beam(speed: float, offset: float, hinged: bool, modes: int = 3, in_plane: bool = False) -> np.ndarray:
-    """Return ω √(ρA/EI) L² by Galerkin's method: (EI w″)″ − (T w′)′ = ω² ρA w, in the plane with Ω² ρA w in addition.
+def rotating_beam(speed: float, offset: float, hinged: bool, modes: int = 3) -> np.ndarray:
+    """Return ω √(ρA/EI) L² by Galerkin's method: (EI w″)″ − (T w′)′ = ω² ρA w, out of the plane.
 
     For Ω √(ρA/EI) L² and the offset of the root over L; T = ½ ρA Ω² ((e + L)² − (e + x)²).
     """
@@ -52,7 +52,7 @@ def rotating_beam(speed: float, offset: float, hinged: bool, modes: int = 3, in_
         w, slope, bend = x * w, w + x * slope, 2.0 * slope + x * bend
     tension = 0.5 * speed**2 * ((offset + 1.0) ** 2 - (offset + x) ** 2)
     stiffness, mass = (weights * bend) @ bend.T + (weights * tension * slope) @ slope.T, (weights * w) @ w.T
-    squares = eigh(stiffness, mass, eigvals_only=True)[:modes] - (speed**2 if in_plane else 0.0)
+    squares = eigh(stiffness, mass, eigvals_only=True)[:modes]
     return np.sqrt(np.maximum(squares, 0.0))
 
 

@@ -36,7 +36,6 @@ from symplex.fem.structures.outlines import skin_of
 from symplex.fem.structures.yielding import YieldingBar
 from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh
-from symplex.meshes.shape_functions import SHAPE_FUNCTIONS
 from symplex.runs.progress import si
 from symplex.runs.report import elements
 from symplex.scenario.beams import Beam
@@ -47,7 +46,6 @@ from symplex.scenario.shells import Shell
 from symplex.scenario.tables import Tables
 from symplex.scenario.viscous import overstress_name
 
-_FACES = ("triangle", "quad", "triangle6", "quad8", "quad9")
 _NOISE = 1e-9  # lengths and forces that are rounding
 SKIN = ".skin"  # ends the names of blocks that are surfaces of beams and shells
 NODAL = "nodal_"  # begins the names of fields that are averaged at nodes
@@ -264,10 +262,6 @@ class BondsPart(Part):
     def __init__(self, name: str, bonds: CohesiveFaces):
         super().__init__(name)
         self._bonds = bonds
-        half = bonds.nodes.shape[1] // 2
-        self._kind = next(
-            kind for kind, shape in SHAPE_FUNCTIONS.items() if kind in _FACES and len(shape.nodes) == half
-        )
 
     @property
     def energies(self) -> tuple[str, ...]:
@@ -277,7 +271,7 @@ class BondsPart(Part):
     @property
     def cells(self) -> Mapping[str, IntArray]:
         """The faces of the first body."""
-        return {self._kind: self._bonds.nodes[:, : self._bonds.nodes.shape[1] // 2]}
+        return {self._bonds.kind: self._bonds.nodes[:, : self._bonds.nodes.shape[1] // 2]}
 
     def field(self, name: str, state: State, parts: Parts) -> Array | None:
         """Return damage or opening."""
@@ -532,7 +526,7 @@ class Parts(Sequence[Part]):
         bars = [
             BarsPart(name, springs, is_truss=name in trusses, rest=rest)
             for name, energy in named.items()
-            if isinstance(springs := springs_of(energy) or energy, Bars | Anchors | InelasticBars | InterpolatedBars)
+            if (springs := springs_of(energy)) is not None
         ]
         listed = [
             *(RigidPart(name, rigid_set) for name, rigid_set in rigid_sets.rigid_sets.items()),

@@ -34,7 +34,7 @@ from symplex.meshes.quadrature import conical, gauss, three_points
 from symplex.meshes.shape_functions import SHAPE_FUNCTIONS
 
 _RULES = {
-    len(SHAPE_FUNCTIONS[kind].nodes): (*SHAPE_FUNCTIONS[kind](rule.points), rule.weights)
+    len(SHAPE_FUNCTIONS[kind].nodes): (kind, *SHAPE_FUNCTIONS[kind](rule.points), rule.weights)
     for kind, rule in (
         ("triangle", three_points()),
         ("quad", gauss(2, 2)),
@@ -84,6 +84,13 @@ class CohesiveFaces(RateIndependent):
     shear_ratio : float, default 1
         β, the shear strength as a part of the strength. The fracture energy is the same however a bond opens.
 
+    Attributes
+    ----------
+    kind : str
+        Of the faces, such as ``"quad"``.
+    areas : float64 [m, g]
+        Of the quadrature points in m².
+
     Raises
     ------
     InvalidSystem
@@ -108,7 +115,7 @@ class CohesiveFaces(RateIndependent):
             )
         self.nodes = np.ascontiguousarray(np.concatenate([own, other], axis=1), np.int32)
         self.law, self.shear_ratio = law, float(shear_ratio)
-        shape, slope, weight = _RULES[own.shape[1]]
+        self.kind, shape, slope, weight = _RULES[own.shape[1]]
         # Rows of B [3, g, 2k]: what makes u, g_1 and g_2 of nodal positions.
         self._makes = np.stack(
             [np.concatenate([-shape, shape], axis=1), *(np.tile(0.5 * slope[:, :, a], 2) for a in range(2))]

@@ -10,6 +10,7 @@ from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.couplings.interpolation import InterpolatedEnergy
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
+from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.fem.measures.pair_laws import CompiledLaw, PairLaw
 
 
@@ -63,10 +64,10 @@ class InterpolatedBars:
         return self.bars.point[None], lines, nodes, weights
 
 
-def springs_of(energy: object) -> Bars | Anchors | InterpolatedBars | None:
-    """Return springs or the members of a truss, if an energy is that of such."""
-    if isinstance(energy, Bars | Anchors):
-        return energy
-    if isinstance(energy, InterpolatedEnergy) and isinstance(energy.energy, Bars | Anchors):
-        return InterpolatedBars(energy)
+def springs_of(part: object) -> Bars | Anchors | InelasticBars | InterpolatedBars | None:
+    """Return springs or the members of a truss, if an energy or inelastic part is that of such."""
+    if isinstance(part, Bars | Anchors | InelasticBars):
+        return part
+    if isinstance(part, InterpolatedEnergy) and isinstance(part.energy, Bars | Anchors):
+        return InterpolatedBars(part)
     return None
