@@ -19,6 +19,7 @@ from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.rigid import single, weighted_nodes
 from symplex.decks.state import directions, oriented
 from symplex.decks.units import Units
+from symplex.fem.actions.centrifugal import cross_matrix
 
 Table = dict[str, Any]
 Bodies = Mapping[str, tuple[str, set[int]]]
@@ -274,16 +275,10 @@ def shares_of(coupling: Distributed, geometry: DeckGeometry) -> Shares:
     values, vectors = np.linalg.eigh(inertia)
     known = values > _FLAT * values.max()
     of_moment = (vectors[:, known] / values[known]) @ vectors[:, known].T
-    arm = _cross(points[reference] - weights @ points[nodes])
+    arm = cross_matrix(points[reference] - weights @ points[nodes])
     found: dict[int, NDArray[np.float64]] = {}
     for node, w, place in zip(nodes.tolist(), weights, r, strict=True):
-        turned = -_cross(place) @ of_moment  # (T⁻¹ M) × r
+        turned = -cross_matrix(place) @ of_moment  # (T⁻¹ M) × r
         found[node] = w * np.hstack([np.eye(3) + turned @ arm, turned])
     along = vectors[:, ~known].T
     return Shares(reference, found, along @ np.hstack([arm, np.eye(3)]))
-
-
-def _cross(v: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the matrix of the product v × …"""
-    x, y, z = v.tolist()
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

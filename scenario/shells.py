@@ -189,15 +189,12 @@ class ShellPropertiesTable(Table):
         InvalidSystem
             If stiffnesses are not positive.
         """
-        A, B, D = (np.array([[a, b, d], [b, c, e], [d, e, f]]) for a, b, c, d, e, f in self._matrices)
+        matrices = self.membrane, self.coupling, self.bending
+        A, B, D = (np.array([[a, b, d], [b, c, e], [d, e, f]]) for a, b, c, d, e, f in matrices)
         s11, s12, s22 = self.shear
         moment = self.mass * self.thickness**2 / 12.0
         shear = np.array([[s11, s12], [s12, s22]])
         return ShellProperties(A, B, D, shear, self.thickness, self.mass, 0.0, moment)
-
-    @property
-    def _matrices(self) -> tuple[Six, Six, Six]:
-        return self.membrane, self.coupling, self.bending
 
 
 def _check_stiffness(table: ShellTable | ShellPartTable, needed: bool) -> None:
@@ -523,13 +520,17 @@ def _read_faces(table: ShellTable, path: Path) -> Mesh:
     return take(mesh, distinct(nodes, len(mesh.points)), chosen)
 
 
+def _cells_of(quads: IntArray, triangles: bool) -> tuple[str, IntArray]:
+    """Return the type of cells, and their nodes: quadrilaterals [m, 4], or both halves of each."""
+    return ("triangle", np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])) if triangles else ("quad", quads)
+
+
 def _box(size: Triple, cells: tuple[int, ...], triangles: bool) -> Mesh:
     """Return the sides of a box from the origin, of equal cells, with a group of the faces of each."""
     solid = box(size, cells, split="hexahedra")
     nodes = distinct(solid.boundary_faces["quad"].ravel(), len(solid.points))
     points, quads = solid.points[nodes], np.searchsorted(nodes, solid.boundary_faces["quad"]).astype(np.int32)
-    halves = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
-    kind, faces = ("triangle", halves) if triangles else ("quad", quads)
+    kind, faces = _cells_of(quads, triangles)
     groups = {
         f"{letter}_{end}": {
             kind: np.flatnonzero((np.abs(points[faces, axis] - place) < 1e-9 * length).all(axis=1)).astype(np.int32)
@@ -546,8 +547,7 @@ def _plate(size: tuple[float, float], cells: tuple[int, ...], triangles: bool) -
     x, y = np.meshgrid(lx * (np.arange(nx + 1) / nx), ly * (np.arange(ny + 1) / ny), indexing="ij")
     node = np.arange((nx + 1) * (ny + 1), dtype=np.int32).reshape(nx + 1, ny + 1)
     quads = np.stack([node[:-1, :-1], node[1:, :-1], node[1:, 1:], node[:-1, 1:]], axis=-1).reshape(-1, 4)
-    halves = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+    kind, faces = _cells_of(quads, triangles)
     edges = {"x_min": node[0], "x_max": node[-1], "y_min": node[:, 0], "y_max": node[:, -1]}
     points = np.column_stack([x.ravel(), y.ravel(), np.zeros(x.size)])
-    of_faces = {"triangle": halves} if triangles else {"quad": quads}
-    return Mesh(points, of_faces, {}, {name: rows.copy() for name, rows in edges.items()})
+    return Mesh(points, {kind: faces}, {}, {name: rows.copy() for name, rows in edges.items()})
