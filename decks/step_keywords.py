@@ -80,22 +80,22 @@ def _take_dynamic(reading: Reading, block: Block) -> None:
     _times(step, block, needed=True)
 
 
-def _take_frequency(reading: Reading, block: Block) -> None:
-    step = _begin(reading, "frequency")
-    found = words(single_line(block))
+def _begin_modes(reading: Reading, block: Block, procedure: str, what: str) -> list[str]:
+    """Begin a step that looks for a number of modes, and return the words of its line."""
+    step, found = _begin(reading, procedure), words(single_line(block))
     step.modes = int(found[0]) if found[0].isdecimal() else 0
     if step.modes < 1:
-        raise UnsupportedKeyword("it does not say how many frequencies")
-    if any(found[3:]):
+        raise UnsupportedKeyword(f"it does not say how many {what}")
+    return found
+
+
+def _take_frequency(reading: Reading, block: Block) -> None:
+    if any(_begin_modes(reading, block, "frequency", "frequencies")[3:]):
         raise UnsupportedKeyword(_SCALED)
 
 
 def _take_buckle(reading: Reading, block: Block) -> None:
-    step = _begin(reading, "buckle")
-    found = words(single_line(block))
-    step.modes = int(found[0]) if found[0].isdecimal() else 0
-    if step.modes < 1:
-        raise UnsupportedKeyword("it does not say how many factors")
+    _begin_modes(reading, block, "buckle", "factors")
 
 
 def _take_modal_dynamic(reading: Reading, block: Block) -> None:
