@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.quantities import Triple
+from symplex.errors import ScenarioError
 from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids.constitutive import Material
@@ -22,6 +23,8 @@ from symplex.scenario.selections import group_in, node_at
 from symplex.scenario.table import Entry
 
 _ALONG = 1e-6  # sine of the angle between a rod and an axis, below which it is along it
+_ACROSS = 1e-4  # cosine of that angle, below which it is across
+_OBLIQUE = np.cos(np.radians(5.0))  # of that angle, below which more is meant than the rotation about the rod
 
 
 class Viscous(NamedTuple):
@@ -154,9 +157,27 @@ def with_drills(frames: Frames, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
     Where a rod is along an axis and another one of its rotations is held, that about this axis is held too. It does
     nothing at the start, and the rod could leave the plane in which it turns by it later, with next to no lever.
+
+    Raises
+    ------
+    ScenarioError
+        If one rotation of a rod is held, about an axis oblique to it: with a rotation about itself, which is none, it
+        could turn in all directions.
     """
     arms = frames.rest_arms[:, 0]
-    along = np.abs(arms) >= np.sqrt(1.0 - _ALONG**2) * np.linalg.norm(arms, axis=1)[:, None]
+    cosines = np.abs(arms) / np.linalg.norm(arms, axis=1)[:, None]
+    one = frames.is_rod & (held[:, 3:].sum(axis=1) == 1)
+    oblique = one[:, None] & held[:, 3:] & (cosines > _ACROSS) & (cosines < _OBLIQUE)
+    if oblique.any():
+        node, axis = (int(k) for k in np.argwhere(oblique)[0])
+        x, y, z = frames.rest_centers[node]
+        raise ScenarioError(
+            f"of the node of a smooth shell at ({x:.6g}, {y:.6g}, {z:.6g}) m only the rotation about {'xyz'[axis]} is "
+            f"held, {np.degrees(np.arccos(cosines[node, axis])):.4g}° from the normal there (of {oblique.any(1).sum()} "
+            "nodes): a shell has no rotation about its normal, so that this would hold nothing. Hold two rotations or "
+            "all; on a plane of symmetry both about axes in it."
+        )
+    along = cosines >= np.sqrt(1.0 - _ALONG**2)
     out = held.copy()
     out[:, 3:] |= along & (frames.is_rod & held[:, 3:].any(axis=1))[:, None]
     return out

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 import symplex as sx
 from symplex.decks.importing import import_deck
+from symplex.decks.structures import DRILLS
 from symplex.fem.structures import Orthotropic, Ply, ShellProperties
 from symplex.scenario.scenario import Scenario
 
@@ -254,6 +255,33 @@ def test_folded_shells_carry_moments_around_the_fold(tmp_path):
     )
     assert not shell.structure.frames.is_rod.all()
     assert_allclose(tip(u, weights)[2], 20.0 * 0.5 * LENGTH**2 / (2.0 * E * INERTIA), rtol=2e-3)
+
+
+def test_one_rotation_oblique_to_the_normal_is_refused(tmp_path):
+    """About its normal a smooth shell has no rotation, so that such a support would hold nothing; two hold it."""
+    c, s = np.cos(0.5), np.sin(0.5)
+    turn = np.array([[c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c]])
+    text, _ = strip(
+        "S4", (4, 2), section=SECTION + STEEL + "*BOUNDARY\nLEFT, 1, 3\nRIGHT, 1, 3\nRIGHT, HELD\n", turn=turn
+    )
+    load = step("*DLOAD", "ALL, P, 10.")
+    for held in ("4, 4", "6, 6"):
+        found = imported(tmp_path, text.replace("HELD", held) + load)
+        assert "of the node of a smooth shell at" in found.report()
+        assert not any("[[shell]]" in path.read_text() for path in found.scenarios.values())
+    for held in ("4, 5", "5, 5", "5, 6", "4, 6"):
+        at_rest(tmp_path, text.replace("HELD", held) + load)
+
+
+@pytest.mark.parametrize(("turned", "noted"), [(0.0, False), (0.3, True)])
+def test_a_moment_about_the_normal_is_noted(tmp_path, turned, noted):
+    """A shell has no stiffness against it: a strip bends as under the rest of the moment."""
+    text, weights = strip("S4")
+    loads = on_edge(weights, 5, -20.0) + on_edge(weights, 6, 20.0 * turned)
+    u, _, found = at_rest(tmp_path, text + step("*CLOAD", loads))
+    assert (DRILLS in found.report()) == noted
+    alone, *_ = at_rest(tmp_path, text + step("*CLOAD", on_edge(weights, 5, -20.0)))
+    assert_allclose(tip(u, weights)[2], tip(alone, weights)[2], rtol=1e-2)
 
 
 @pytest.mark.parametrize(
