@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 
 import symplex as sx
 from symplex.decks.importing import import_deck
@@ -257,20 +258,35 @@ def test_folded_shells_carry_moments_around_the_fold(tmp_path):
     assert_allclose(tip(u, weights)[2], 20.0 * 0.5 * LENGTH**2 / (2.0 * E * INERTIA), rtol=2e-3)
 
 
-def test_one_rotation_oblique_to_the_normal_is_refused(tmp_path):
-    """About its normal a smooth shell has no rotation, so that such a support would hold nothing; two hold it."""
-    c, s = np.cos(0.5), np.sin(0.5)
-    turn = np.array([[c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c]])
-    text, _ = strip(
-        "S4", (4, 2), section=SECTION + STEEL + "*BOUNDARY\nLEFT, 1, 3\nRIGHT, 1, 3\nRIGHT, HELD\n", turn=turn
-    )
+def about(axis, angle):
+    """Return the matrix of a rotation about an axis."""
+    return Rotation.from_rotvec(angle * np.eye(3)[axis]).as_matrix()
+
+
+def test_one_rotation_oblique_to_the_normal_holds_its_part_across(tmp_path):
+    """About its normal a smooth shell has no rotation; in a plane of two axes both that are not across it do the same.
+
+    If the normal is in none, one rotation would hold nothing, and is refused.
+    """
+    section = SECTION + STEEL + "*BOUNDARY\nLEFT, 1, 3\nRIGHT, 1, 3\nRIGHT, HELD\n"
     load = step("*DLOAD", "ALL, P, 10.")
-    for held in ("4, 4", "6, 6"):
-        found = imported(tmp_path, text.replace("HELD", held) + load)
+
+    def middle(held, turn):
+        text, _ = strip("S4", (4, 2), section=section.replace("HELD", held), turn=turn)
+        u, *_ = at_rest(tmp_path, text + load)
+        return max(np.linalg.norm(row) for row in u.values())
+
+    along = about(0, 0.5)  # the normal is in the plane of y and z, and ends turn about y and z
+    hinged, clamped = middle("4, 4", along), middle("5, 6", along)
+    assert hinged > 1.5 * clamped
+    assert_allclose([middle("5, 5", along), middle("6, 6", along)], clamped, rtol=1e-9)
+    both = about(1, 0.4) @ along
+    for held in ("4, 4", "5, 5", "6, 6"):
+        text, _ = strip("S4", (4, 2), section=section.replace("HELD", held), turn=both)
+        found = imported(tmp_path, text + load)
         assert "of the node of a smooth shell at" in found.report()
         assert not any("[[shell]]" in path.read_text() for path in found.scenarios.values())
-    for held in ("4, 5", "5, 5", "5, 6", "4, 6"):
-        at_rest(tmp_path, text.replace("HELD", held) + load)
+    assert middle("4, 6", both) < hinged
 
 
 @pytest.mark.parametrize(("turned", "noted"), [(0.0, False), (0.3, True)])
