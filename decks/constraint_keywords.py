@@ -58,8 +58,6 @@ def _take_tie(reading: Reading, block: Block) -> None:
 
 
 def _take_pretension(reading: Reading, block: Block) -> None:
-    if "ELEMENT" in block.parameters:
-        raise UnsupportedKeyword("pretension of beams and trusses, with ELEMENT, is not supported; of a SURFACE it is")
     surface, node = block.parameter("SURFACE"), block.parameter("NODE")
     normal = None
     if block.lines:
