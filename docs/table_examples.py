@@ -392,14 +392,14 @@ mass = 1e-3
 name = "tightening"
 kind = "nodal"
 body = "nut"
-force = [5e3, 0, 0]                # N in the bolt, within 1 ms
-history = { kind = "ramp", duration = 1e-3 }
+force = [5e3, 0, 0]                # N in the bolt, within 0.5 ms
+history = { kind = "ramp", duration = 5e-4 }
 
 [[support]]
 name = "lock"
 body = "nut"
 components = "x"
-from = 1e-3                        # its length stays
+from = 5e-4                        # its length stays
 
 [[pretension]]
 name = "section"
@@ -419,7 +419,7 @@ name = "tightening"
 body = "nut"
 components = "x"
 displacement = [1e-5, 0, 0]        # m by which the bolt is shortened
-history = { kind = "smooth-ramp", duration = 1e-3 }
+history = { kind = "smooth-ramp", duration = 5e-4 }
 
 [[pretension]]
 name = "section"

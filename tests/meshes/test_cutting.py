@@ -86,7 +86,7 @@ def test_a_group_is_cut_alone():
     mesh = block(cells=(3, 1, 4))
     centres = mesh.points[mesh.cells["hexahedron"]].mean(axis=1)
     column = {"column": {"hexahedron": np.flatnonzero(centres[:, 0] < 1.0).astype(np.int32)}}
-    with pytest.raises(MeshError, match=r"2 elements that are not in 'column' share nodes on the cut, .*"):
+    with pytest.raises(MeshError, match="2 elements that are not in 'column' share nodes on the cut"):
         cut_by_plane(sx.Mesh(mesh.points, mesh.cells, column), [0, 0, 2.0], [0, 0, 1], "column")
     apart = np.flatnonzero((centres[:, 0] < 1.0) | (centres[:, 0] > 2.0) | (centres[:, 2] > 3.0)).astype(np.int32)
     frame = sx.Mesh(mesh.points, {"hexahedron": mesh.cells["hexahedron"][apart]})
@@ -98,7 +98,7 @@ def test_a_group_is_cut_alone():
 
 def test_what_cannot_be_cut_is_said():
     mesh = block()
-    with pytest.raises(MeshError, match="are on one side of the plane: their centres are from 0.5 to 3.5 m"):
+    with pytest.raises(MeshError, match=r"are on one side of the plane: their centres are from 0\.5 to 3\.5 m"):
         cut_by_plane(mesh, [0, 0, 5.0], [0, 0, 2])
     with pytest.raises(MeshError, match="no face between two elements"):
         cut_by_faces(mesh, np.flatnonzero(mesh.points[:, 2] == 0.0), [0, 0, 1])
