@@ -202,7 +202,7 @@ def _apart(mesh: Mesh, cells: _Cells, cut: NDArray[np.bool_], front: NDArray[np.
     for kind, nodes in mesh.cells.items():
         # Of faces and lines those are in front that go on to a node there.
         own = cells.of(front, kind) if kind in mesh.volume_types else before[nodes].any(axis=1)
-        moved[kind] = np.where(own[:, None], place[nodes], nodes).astype(np.int32)
+        moved[kind] = np.where(np.expand_dims(own, 1), place[nodes], nodes).astype(np.int32)
     groups = {
         name: np.concatenate([index, place[index[cut[index]]]]).astype(np.int32)
         for name, index in mesh.point_groups.items()

@@ -17,7 +17,7 @@ from symplex.meshes.cutting import cut_by_faces, cut_by_plane
 from symplex.meshes.joining import nearest_nodes
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.equations import stiffness_of
-from symplex.scenario.table import BodyName, Entry, one_of
+from symplex.scenario.table import BODY, Entry, one_of
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
@@ -30,14 +30,14 @@ class PretensionTable(Entry):
     cut, positive in tension; a `[[support]]` that moves it gives the shortening; one that holds it ``from`` a later
     time locks the bolt at the length that it has reached. Each pair of nodes on the cut has the equation
     u_front − u_back + s n = 0, by a penalty; n does not turn. The mass of the node is inertia of s, so it should be
-    small; linear momentum is that of the rest.
+    small, and so is its weight; linear momentum is that of the rest.
     """
 
     adds_energy = True
     joins = True
     name: Annotated[Name, "Names the energy of the equations, and the groups NAME_back and NAME_front of the body."]
-    body: Annotated[BodyName, "Body that is cut."]
-    node: Annotated[BodyName, "Point mass at its own position whose displacement along x is s; y and z are held."]
+    body: Annotated[str, BODY, "Body that is cut."]
+    node: Annotated[str, BODY, "Point mass at its own position whose displacement along x is s; y and z are held."]
     normal: Annotated[Triple, nonzero(), "n, in either direction."]
     point: Annotated[
         Triple | None,
@@ -103,6 +103,7 @@ class PretensionTable(Entry):
             )
         (node,) = mesh.nodes_of(self.node)
         back, front = self._pairs(mesh)
+        back, front = back.astype(np.int64), front.astype(np.int64)
         p, n = len(back), unit_vector(np.array(self.normal))
         rows, axes, ones = np.arange(3 * p), np.tile(np.arange(3), p), np.ones(3 * p)
         entries = [
@@ -120,10 +121,10 @@ class PretensionTable(Entry):
 
     def _pairs(self, mesh: Mesh) -> tuple[IntArray, IntArray]:
         """Return the nodes [p] of both sides in the mesh of all bodies, at the same places."""
-        back, front = (mesh.nodes_of(f"{self.body}.{side}").astype(np.int64) for side in self._sides)
+        back, front = (mesh.nodes_of(f"{self.body}.{side}") for side in self._sides)
         if len(np.intersect1d(back, front)) or len(back) != len(front):
             raise ScenarioError("a [[tie]] makes nodes of both sides of the cut one; cut at another place.")
         nearest, away = nearest_nodes(mesh.points, back, front)
         if away.any() or len(np.unique(nearest)) < len(front):
             raise ScenarioError("a [[tie]] moves nodes on the cut; cut at another place.")
-        return back, nearest.astype(np.int64)
+        return back, nearest

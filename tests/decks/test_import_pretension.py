@@ -106,6 +106,15 @@ def test_an_adjustment_that_is_fixed_stays(tmp_path):
     assert drawn[0] == pytest.approx(0.01, rel=1e-9)
 
 
+def test_frequencies_about_the_tightened_state(tmp_path):
+    step = "*STEP, PERTURBATION\n*FREQUENCY\n3\n*END STEP\n"
+    (tmp_path / "frame.inp").write_text(frame(first="*CLOAD\n900, 1, 1e6", step=step))
+    imported = sx.import_deck(tmp_path / "frame.inp", tmp_path / "out")
+    problem = sx.Scenario.read(imported.scenarios[2]).build()
+    found = sx.modes.natural_modes(problem.system, problem.state, 3).frequencies
+    np.testing.assert_allclose(found, [25.42816, 29.35990, 77.00612], rtol=2e-5)  # by CalculiX
+
+
 OTHER = "*SURFACE, NAME=OTHER, TYPE=ELEMENT\n6, S2\n"
 MOTION = "*STEP\n*DYNAMIC\n0.1, 1.\n*BOUNDARY, FIXED\n900, 1, 1\n*END STEP\n"
 FREE_AGAIN = "*STEP\n*STATIC\n1., 1.\n*BOUNDARY, FIXED\n900, 1, 1\n*END STEP\n*STEP\n*STATIC\n1., 1.\n"
