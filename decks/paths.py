@@ -73,7 +73,7 @@ class Path:
         self.locked = {dof: begins_of[step] for dof, step in locked.items()}
         supports = [stretch.acts.supports for stretch in self._stretches]
         if any({*one} != {*supports[-1]} for one in supports):
-            raise UnsupportedKeyword("earlier steps, of which its state depends, hold other nodes")
+            raise UnsupportedKeyword("earlier steps, on which its state depends, hold other nodes")
         if any(value.is_velocity for one in supports for value in one.values()):
             raise UnsupportedKeyword("supports with velocities are known in motions only")
         self.acts = Acting(
