@@ -19,7 +19,16 @@ from symplex.decks.geometry import AGAINST, DeckGeometry
 from symplex.decks.parts import BODY
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.shell_tables import FACES, ShellTables
-from symplex.decks.state import Acting, Value, acting, local_axes, local_directions, require_static_start, starts_loaded
+from symplex.decks.state import (
+    Acting,
+    Value,
+    acting,
+    local_axes,
+    local_directions,
+    locks,
+    require_static_start,
+    starts_loaded,
+)
 from symplex.decks.stepping import run_of
 from symplex.decks.structure_joints import StructureJoints, shares_of
 from symplex.decks.units import Units
@@ -84,6 +93,8 @@ class StructureStepWriter:
         given = {
             "*EQUATION": [*deck.equations, *deck.linked],
             "*TIE": deck.ties,
+            "*PRE-TENSION SECTION": deck.pretensions,
+            "*BOUNDARY, FIXED": [*filter(None, [locks(deck, step)])],
             "*CONTACT PAIR": deck.contacts,
         }
         if names := [name for name, found in given.items() if found]:
