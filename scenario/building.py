@@ -37,6 +37,7 @@ from symplex.scenario.integrators import fitted_integrator, integrator_of, step_
 from symplex.scenario.joints import JointTable, node_of_joint
 from symplex.scenario.messages import mistakes, place
 from symplex.scenario.prescribed import require_covered, support_motion
+from symplex.scenario.pretension import PretensionTable
 from symplex.scenario.probe_building import BuiltProbe, ProbeBuilder
 from symplex.scenario.probes import ProbeTable
 from symplex.scenario.rigid_nodes import FollowingSurface, RigidNodeSets, rigid_sets_of
@@ -439,6 +440,10 @@ class Builder:
         }
         self._raise_mistakes()
         found = {name: mesh for name, mesh in meshes.items() if mesh is not None}
+        for here, table in self.tables.entries(PretensionTable):
+            if (cut := self._try(here, table.cut, found[table.body])) is not None:
+                found[table.body] = cut
+        self._raise_mistakes()
         for here, table in (*self.tables.entries(BeamTable), *self.tables.entries(ShellTable)):
             jointed = self._jointed(table.name, found[table.name])
             structure = self._try(here, table.structure, found[table.name], jointed)

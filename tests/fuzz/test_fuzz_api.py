@@ -35,6 +35,7 @@ NOT_CALLED = {
     *("LengthLaw", "RateIndependent", "Imported", "Modes", "ComplexModes", "FrequencyResponse", "Buckling"),
     *("BucklingFound", "ModesFound", "ResponseFound", "Study"),
     *("RunTangent", "RunGradient", "EquilibriumTangent", "FrequencyTangent", "FitFound", "Sensitivity"),
+    "Cut",
     *("Observation", "Probe", "write_page", "Beams", "Shells", "JointReaction", "Reporter", "Sample"),
     "Ranks",  # of processes that mpiexec starts
 }
