@@ -22,6 +22,7 @@ from symplex.runs.plausibility import doubts
 from symplex.runs.progress import clock, si
 from symplex.runs.report import called
 from symplex.runs.tables import table
+from symplex.scenario.conditions import described
 from symplex.scenario.integrators import step_of
 from symplex.scenario.scenario import Problem
 from symplex.time.equilibria.quasi_static import Static
@@ -32,6 +33,7 @@ from symplex.time.stability import stable_step
 from symplex.time.traits import runs_on
 
 _NOISE = 1e-9  # energies that are rounding, relative to the largest
+_NO_ENERGY = 1e-40  # J: squares of rounding
 _WORTH_IT = 1.5  # a gain of local time steps that is reported where another method is chosen
 _TRIAL = 0.5  # s of wall time to measure the speed in
 _WARM_UP = 20.0  # s of wall time for the first piece, with compiling
@@ -66,13 +68,14 @@ def check_report(problem: Problem) -> tuple[str, str]:
     if len(tables.body) > 1 and not problem.body_contacts:
         rows.append(("between bodies", "no contact: they pass through each other; [[contact]] lets them touch"))
     energies = system.energies_of(problem.state)
-    noise = _NOISE * max(map(abs, energies.values()))
+    noise = max(_NOISE * max(map(abs, energies.values())), _NO_ENERGY)
     shown = {name: value if abs(value) > noise else 0.0 for name, value in energies.items()}
     rows.append(("energy", ", ".join(f"{name} {si(value, 'J', 5)}" for name, value in shown.items())))
     if len(problem.stages) == 1 and (limit := _stable_step(system, problem.state)):
         rows.append(("stable step", f"{limit} (explicit Newmark)"))
         rows += _local_steps(problem)
     rows += _steps(problem)
+    rows += [(f"condition '{name}'", line) for name, line in described(tables)]
     rows += [("unknown input", line) for line in some(problem.unknown)]
     frames, samples = int(problem.scenario.is_frame.sum()) - 1, len(problem.scenario.times) - 1
     kept = int(problem.scenario.is_row.sum()) - 1
@@ -126,7 +129,7 @@ def _steps(problem: Problem) -> Iterator[tuple[str, str]]:
         if len(legs) == 1:
             yield "step", steps
             continue
-        reported = [f"{si(leg.start, 's')} to {si(leg.end, 's')}, {type(stage.integrator).__name__}"]
+        reported = [f"{si(leg.start, 's', 6)} to {si(leg.end, 's', 6)}, {type(stage.integrator).__name__}"]
         reported.append(f"{int((~stage.system.fixed).sum()):,} degrees of freedom")
         if steps:
             reported.append(f"step {steps}")
