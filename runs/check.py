@@ -33,7 +33,6 @@ from symplex.time.stability import stable_step
 from symplex.time.traits import runs_on
 
 _NOISE = 1e-9  # energies that are rounding, relative to the largest
-_NO_ENERGY = 1e-40  # J: squares of rounding
 _WORTH_IT = 1.5  # a gain of local time steps that is reported where another method is chosen
 _TRIAL = 0.5  # s of wall time to measure the speed in
 _WARM_UP = 20.0  # s of wall time for the first piece, with compiling
@@ -68,7 +67,7 @@ def check_report(problem: Problem) -> tuple[str, str]:
     if len(tables.body) > 1 and not problem.body_contacts:
         rows.append(("between bodies", "no contact: they pass through each other; [[contact]] lets them touch"))
     energies = system.energies_of(problem.state)
-    noise = max(_NOISE * max(map(abs, energies.values())), _NO_ENERGY)
+    noise = _NOISE * max(map(abs, energies.values()))
     shown = {name: value if abs(value) > noise else 0.0 for name, value in energies.items()}
     rows.append(("energy", ", ".join(f"{name} {si(value, 'J', 5)}" for name, value in shown.items())))
     if len(problem.stages) == 1 and (limit := _stable_step(system, problem.state)):
