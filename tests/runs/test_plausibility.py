@@ -82,3 +82,18 @@ def test_check_and_run_begin_with_them(tmp_path, capsys):
     assert main(["run", str(path), "--output", str(tmp_path / "out"), "--no-pictures"]) == 0
     out = capsys.readouterr()
     assert "warning: [[body]] #1 'a': implausible waves" in out.out + out.err
+
+
+def test_a_shell_that_is_thicker_than_long_is_told():
+    plate = """
+[[shell]]
+name = "plate"
+mesh = { plate = [0.4, 0.2], cells = [2, 1] }
+thickness = 2
+material = { young = 210e9, poisson = 0.3, density = 7850 }
+"""
+    (line,) = doubts_of(plate)
+    assert line == (
+        "[[shell]] #1 'plate': implausible thickness = 2 m of a shell that measures 400 mm. Check the units: m."
+    )
+    assert doubts_of(plate.replace("thickness = 2", "thickness = 2e-3")) == []
