@@ -32,7 +32,7 @@ _FACES_PER_ZONE = 1.0  # the largest share of the zone ahead of a crack that a f
 
 def doubts(problem: Problem) -> list[str]:
     """Return a line for all that building has changed, and for the first of each kind that is implausible."""
-    found = (_materials, _thick_shells, _masses, _coarse_bonds, _overlaps, _lost_velocities)
+    found = (_materials, _thick_shells, _masses, _coarse_bonds, _overlaps, _loose_masses, _lost_velocities)
     kinds = (of(problem) for of in found)
     return [*problem.notes, *(line for found in kinds for line in _first(list(found)))]
 
@@ -157,6 +157,22 @@ def _overlaps(problem: Problem) -> Iterator[str]:
                 )
         elif one not in places and other not in places and _coincide(mesh.points, nodes[one], nodes[other], size):
             yield f"'{one}' and '{other}' are in one place. Move one of them, or leave one out."
+
+
+def _loose_masses(problem: Problem) -> Iterator[str]:
+    """Yield which point masses are at a node of beams or shells, and not part of it."""
+    structures = {name: one.structure for name, one in {**problem.beams, **problem.shells}.items()}
+    for k, mass in enumerate(problem.scenario.tables.point_mass):
+        if mass.position is None:
+            continue
+        for name, structure in structures.items():
+            centers = structure.frames.centers(structure.points)
+            size = float(np.abs(centers).max(initial=0.0))
+            if np.abs(centers - np.array(mass.position)).max(axis=1).min() <= _SAME * size:
+                yield (
+                    f"{place('point_mass', k, mass.name)} is at a node of '{name}', but is not joined to it. Give "
+                    f'body = "{name}" and at = [{", ".join(f"{x:g}" for x in mass.position)}] instead of position.'
+                )
 
 
 def _part_within(problem: Problem, one: str, other: str, low: Array, high: Array) -> float:

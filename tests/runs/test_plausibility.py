@@ -97,3 +97,25 @@ material = { young = 210e9, poisson = 0.3, density = 7850 }
         "[[shell]] #1 'plate': implausible thickness = 2 m of a shell that measures 400 mm. Check the units: m."
     )
     assert doubts_of(plate.replace("thickness = 2", "thickness = 2e-3")) == []
+
+
+def test_a_mass_at_a_node_of_a_beam_that_is_not_part_of_it_is_told():
+    mast = """
+[[beam]]
+name = "mast"
+mesh = { line = 4.0, bars = 4 }
+up = [0, 0, 1]
+section = { kind = "pipe", radius = 0.05, thickness = 0.004 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850 }
+[[point_mass]]
+name = "antenna"
+mass = 50
+position = [4, 0, 0]
+"""
+    (line,) = doubts_of(mast)
+    assert line == (
+        "[[point_mass]] #1 'antenna' is at a node of 'mast', but is not joined to it. "
+        'Give body = "mast" and at = [4, 0, 0] instead of position.'
+    )
+    assert doubts_of(mast.replace("position = [4, 0, 0]", 'body = "mast"\nat = [4, 0, 0]')) == []
+    assert doubts_of(mast.replace("position = [4, 0, 0]", "position = [4, 0, 1]")) == []
