@@ -56,9 +56,8 @@ def material_table(material: MaterialData, axes: Axes | None, units: Units, larg
 
 def _metal(material: MaterialData, young: float, units: Units) -> Table:
     """Return what makes a material a metal that flows."""
-    scales: dict[str, float] = {"reference_rate": 1.0 / units.time}
-    for key in ("power_modulus", "back_modulus", "saturation_stress"):
-        scales[key] = units.stress
+    stresses = dict.fromkeys(("power_modulus", "back_modulus", "saturation_stress"), units.stress)
+    scales: dict[str, float] = {"reference_rate": 1.0 / units.time, **stresses}
     keys = {key: value * scales.get(key, 1.0) for key, value in material.metal.items()}
     table = {"young": young * units.stress}
     if {"power_modulus", "saturation_stress"} & {*keys}:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import MaterialError
@@ -57,7 +57,7 @@ class ForceTable(PairLaw):
         self._areas = areas  # ∫ N de from the first point, in J
         self._zero = float(self._integral(np.zeros(1))[0])
 
-    def _interval(self, e: Array) -> Array:
+    def _interval(self, e: Array) -> NDArray[np.intp]:
         """Return the numbers of the intervals of elongations, that below the first point is 0."""
         return np.searchsorted(self.elongations, e, side="right")
 

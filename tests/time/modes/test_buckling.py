@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.linalg import eigh
@@ -140,7 +142,7 @@ def test_a_cantilever_that_is_bent_buckles_sideways():
         found.append(sx.modes.linear_buckling(system, state, ["push"], 2).factors / scale)
     coarse, fine = -np.diff(found, axis=0)
     np.testing.assert_allclose(coarse / fine, 4.0, rtol=0.06)
-    exact = [brentq(lambda x: jv(-0.25, 0.5 * x), a, b) for a, b in ((3.0, 5.0), (9.0, 11.0))]
+    exact = [float(brentq(lambda x: jv(-0.25, 0.5 * x), a, b)) for a, b in ((3.0, 5.0), (9.0, 11.0))]
     np.testing.assert_allclose((found[2] - fine / 3.0)[0], exact[0], rtol=1e-4)
     np.testing.assert_allclose((found[2] - fine / 3.0)[1], exact[1], rtol=2e-3)
 
@@ -164,7 +166,7 @@ def test_a_bent_cantilever_of_shells_and_of_a_solid(kind):
         made = shells(sx.Mesh(points, {"quad": quads}), ShellProperties.uniform(b, law))
         at_end = np.flatnonzero((points[:, 0] == L) & (np.abs(points[:, 2] - 0.5 * h) < 1e-9))
         nodes, mass, energies, start = np.unique(made.particles(at_end)), made.mass, made.energies, made.points
-        held = {"frames": made.frames, "fixed": made.fixed(np.flatnonzero(points[:, 0] == 0.0))}
+        held: dict[str, Any] = {"frames": made.frames, "fixed": made.fixed(np.flatnonzero(points[:, 0] == 0.0))}
     else:
         nodes = np.flatnonzero((mesh.points[:, 0] == L) & (np.abs(mesh.points[:, 2] - 0.5 * h) < 1e-9))
         solid = sx.Solid(mesh.points, mesh.cells["hexahedron"], law, formulation="stabilized")
