@@ -142,7 +142,7 @@ def test_a_cantilever_that_is_bent_buckles_sideways():
         found.append(sx.modes.linear_buckling(system, state, ["push"], 2).factors / scale)
     coarse, fine = -np.diff(found, axis=0)
     np.testing.assert_allclose(coarse / fine, 4.0, rtol=0.06)
-    exact = [float(brentq(lambda x: jv(-0.25, 0.5 * x), a, b)) for a, b in ((3.0, 5.0), (9.0, 11.0))]
+    exact = [brentq(lambda x: jv(-0.25, 0.5 * x), a, b) for a, b in ((3.0, 5.0), (9.0, 11.0))]
     np.testing.assert_allclose((found[2] - fine / 3.0)[0], exact[0], rtol=1e-4)
     np.testing.assert_allclose((found[2] - fine / 3.0)[1], exact[1], rtol=2e-3)
 
