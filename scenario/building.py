@@ -412,7 +412,8 @@ class Builder:
         try:
             return what(*args)
         except SymplexError as error:
-            self._lines.append(f"{here}: {error}")
+            known = str(error).startswith(here)  # a part of a table that has said where it stands
+            self._lines.append(str(error) if known else f"{here}: {error}")
             return None
 
     def _raise_mistakes(self) -> None:
