@@ -48,10 +48,11 @@ class Conditions(NamedTuple):
     order : int32 [c]
         The matrix of the multipliers or its factors, see `symplex.time.constraints.multiplier_matrix.BandMatrix`; the
         same numbers in one row; and the unknowns of the rows.
-    diagonal : int32 [c]
-    shift : float64 [c]
+    diagonal : int32 [c] or [0]
+    shift : float64 [c] or [0]
         The places of the diagonal, and by which part of it each number there is larger: where conditions may depend on
-        others, so that the matrix is regular. What is solved for is found by corrections, and stays exact.
+        others, so that the matrix is regular. What is solved for is found by corrections, and stays exact. Empty where
+        all conditions are independent.
     floor, excess, solution, work : float64 [c]
     at, later : float64 [n, dim], [f, dim]
         The positions in question, and room for the gradients there.
@@ -164,10 +165,7 @@ def project(c, gradients, v):
 @formula
 def solutions(c):
     """Return how many solutions one to round-off takes."""
-    largest = 0.0
-    for i in range(len(c.shift)):
-        largest = max(largest, c.shift[i])
-    return 1 if largest == 0.0 else 3
+    return 3 if len(c.shift) else 1
 
 
 @formula

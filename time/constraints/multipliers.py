@@ -142,16 +142,17 @@ class Multipliers:
         floor, excess, solution, work = (np.zeros(self.size) for _ in range(4))
         rooms = floor, excess, solution, work, np.zeros_like(self.inverse_mass), self.empty_gradients()
         places = self._rows, self._nodes, first, second, matrix.slots
-        factors = self.inverse_mass, band, entries, order, matrix.diagonal, self._shift()
+        shift = self._shift()
+        factors = self.inverse_mass, band, entries, order, matrix.diagonal[: len(shift)], shift
         return Conditions(*tables, *kinds, *places, *factors, *rooms, np.zeros(2, np.int64))
 
     def _shift(self) -> Array:
-        """Return by which part [c] the diagonal of the matrix is larger: of joints, which may be redundant."""
+        """Return by which part [c] the diagonal is larger: of joints, which may be redundant; none without joints."""
         shift = np.zeros(self.size)
         for constraint, part in zip(self.constraints.values(), self._parts, strict=True):
             if isinstance(constraint, Joint):
                 shift[part] = DELTA
-        return shift
+        return shift if shift.any() else np.empty(0)
 
     def _called(self, number: int) -> None:
         """Do what has no compiled form."""
@@ -252,7 +253,7 @@ class Multipliers:
         Where conditions are redundant nearly the smallest.
         """
         x = self._solve(b)
-        for _ in range(2 if self.conditions.shift.any() else 0):
+        for _ in range(2 if len(self.conditions.shift) else 0):
             moved = np.zeros_like(self.inverse_mass)
             self.add_impulses(gradients, x, 1.0, moved)
             x += self._solve(b - self.rates(gradients, moved))
@@ -300,7 +301,9 @@ class Multipliers:
         gradients = self.empty_gradients()
         self.write_gradients(q, gradients)
         loops.assemble(self.conditions, gradients, gradients)
-        diagonal = self._matrix.values.ravel()[self._matrix.diagonal] / (1.0 + self.conditions.shift)
+        diagonal = self._matrix.values.ravel()[self._matrix.diagonal]
+        if len(self.conditions.shift):
+            diagonal = diagonal / (1.0 + self.conditions.shift)
         still = np.flatnonzero(~(diagonal > 0.0))
         if len(still):
             raise InvalidSystem(
