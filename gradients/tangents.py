@@ -145,8 +145,7 @@ def changes(family: Family, forces: StepForces, a: Array) -> Array:
     out = np.zeros((*a.shape, len(family)))
     for j, changed in enumerate(family.changed):
         if changed:
-            names = changed.energies, changed.loads
-            out[..., j] = family.slope(j, lambda system, names=names: forces.of(system, *names))
+            out[..., j] = family.slope_of_forces(j, forces)
         if family.masses is not None:
             out[..., j] += family.masses[:, j, None] * a
     return out

@@ -1389,6 +1389,18 @@ def calls() -> dict[str, Call]:
             at="start",
             scales=[1.0, 0.1],
         ),
+        "response_tangent": _call(
+            sx.gradients.response_tangent,
+            lambda found: finite(found.derivatives),
+            build=_hung,
+            parameters=[10.0, 1.2],
+            frequencies=[0.1, 0.2],
+            forces=np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]], complex),
+            loss_factor=0.1,
+            nodes=[1],
+            at="start",
+            scales=[1.0, 0.1],
+        ),
         "gradient": _call(
             sx.gradient,
             lambda found: finite(found.parameters),

@@ -244,3 +244,54 @@ def test_methods_without_derivatives_are_refused_with_the_file(tmp_path):
         fit(sx.Scenario.parse(text, tmp_path / "mass.toml"), output=tmp_path / "fit", progress=False)
     with pytest.raises(ScenarioError, match=r"'time_of_max\(kinetic\)' has no derivative"):
         sensitivity(tmp_path / "mass.toml", ["define.k"], ["time_of_max(kinetic)"])
+
+
+BLOCK = """\
+[[body]]
+name = "block"
+mesh = "block.inp"
+material = { young = 1e5, poisson = 0.3, density = 1000 }
+[integrator]
+kind = "newmark"
+dt = 1e-5
+[run]
+duration = 1e-3
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "same"),
+    [
+        ("body.block.material.young", 2e5, True),
+        ("body.block.material.density", 900.0, True),
+        ("body.block.velocity", [0.0, 0.0, -1.0], True),
+        ("body.block.angular_velocity", [0.0, 0.0, 3.0], True),
+        ("body.block.scale", 2.0, False),
+        ("body.block.translate", [0.0, 0.0, 1.0], False),
+        ("body.block.quadratic", True, False),
+        ("body.block.repair", True, False),
+    ],
+)
+def test_a_problem_like_another_takes_its_mesh_only_where_that_is_the_same(tmp_path, key, value, same):
+    mesh = sx.box((0.1, 0.1, 0.1), (2, 2, 2))
+    lines = ["*NODE", *(f"{k + 1}, " + ", ".join(map(repr, x)) for k, x in enumerate(mesh.points.tolist()))]
+    cells = (mesh.cells["tetra"] + 1).tolist()
+    lines += ["*ELEMENT, TYPE=C3D4", *(f"{k + 1}, " + ", ".join(map(str, nodes)) for k, nodes in enumerate(cells))]
+    (tmp_path / "block.inp").write_text("\n".join(lines) + "\n")
+    (tmp_path / "block.toml").write_text(BLOCK)
+    scenario = sx.Scenario.read(tmp_path / "block.toml")
+    before, changed = scenario.build(), scenario.with_values({key: value})
+    found, anew = changed.build(like=before), changed.build()
+    assert (found.mesh is before.mesh) == same
+    assert np.array_equal(found.state.q, anew.state.q) and np.array_equal(found.state.v, anew.state.v)
+    forces = [one.system.force(0.0, one.state.q * 1.01, one.state.v) for one in (found, anew)]
+    assert np.array_equal(*forces) and np.abs(forces[0]).max() > 0.0
+
+
+def test_a_problem_with_other_bodies_has_its_own_mesh(tmp_path):
+    text = BLOCK.replace('"block.inp"', "{ cube = 'I' }")
+    one = sx.Scenario.parse(text, tmp_path / "one.toml").build()
+    two = text.replace(
+        "[integrator]", text[: text.index("[integrator]")].replace('"block"', '"other"') + "[integrator]"
+    )
+    assert len(sx.Scenario.parse(two, tmp_path / "two.toml").build(like=one).mesh.points) == 2 * len(one.mesh.points)
