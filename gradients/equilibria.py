@@ -240,8 +240,8 @@ def response_tangent(
     """Return the steady response to harmonic excitation and its derivatives by parameters.
 
     D δu = −(∂K (1 + iη) − ω² ∂M + iω ∂C) u of the equations of `frequency_response`, by the direct method, where K and
-    C change with the state too: with nodes that are moved, or with the equilibrium of a body that is loaded. Frequencies
-    and excitation stay as they are given. Derivatives of K, M and C along p are differences at one state, as those of
+    C change with the state too: with nodes that are moved, or with the equilibrium of a body that is loaded. Excitation
+    and frequencies stay as they are given. Derivatives of K, M and C along p are differences at one state, as those of
     forces (`symplex.gradients.family`).
 
     Parameters
@@ -278,6 +278,8 @@ def response_tangent(
     family = Family(build, parameters, scales, who)
     system = family.system
     require_differentiable_parts(who, system)
+    kept = np.arange(system.n_nodes, dtype=np.int32) if nodes is None else node_indices(who, nodes)
+    require_nodes(who, kept[:, None], system.n_nodes)
     state, dq = _equilibrium(who, family) if at == "equilibrium" else (family.state, family.dq)
     found = frequency_response(
         system,
@@ -288,8 +290,6 @@ def response_tangent(
         base_acceleration=base_acceleration,
         loss_factor=loss_factor,
     )
-    kept = np.arange(system.n_nodes, dtype=np.int32) if nodes is None else node_indices(who, nodes)
-    require_nodes(who, kept[:, None], system.n_nodes)
     U = found.displacements.reshape(len(found.frequencies), -1)
     omegas, elastic = 2.0 * math.pi * found.frequencies, 1.0 + 1j * loss_factor
     residuals = np.zeros((*U.shape, len(family)), complex)  # ∂D u
