@@ -1391,7 +1391,7 @@ def calls() -> dict[str, Call]:
         ),
         "response_tangent": _call(
             sx.gradients.response_tangent,
-            lambda found: finite(found.derivatives),
+            lambda found: finite(np.abs(found.derivatives)),
             build=_hung,
             parameters=[10.0, 1.2],
             frequencies=[0.1, 0.2],

@@ -80,8 +80,8 @@ def test_the_spin_that_makes_a_tennis_racket_land_face_up():
         system, state = tossed(p)
         return face(system, next(iter(sx.march(system, sx.EnergyMomentum(4e-3), state, [FLIGHT]))))
 
-    for j in range(2):
-        some = differences(flown, spin, j, 1e-4), differences(flown, spin, j, 5e-5)
+    for j in range(2):  # with steps far above the rounding of so stiff a body
+        some = differences(flown, spin, j, 8e-3), differences(flown, spin, j, 4e-3)
         errors = [np.abs(one - slopes[:, j]).max() for one in some]
-        assert min(errors) < 1e-5 * np.abs(slopes).max()
-        assert errors[1] < 0.3 * errors[0] or errors[0] < 1e-8
+        assert 3.5 < errors[0] / errors[1] < 4.5
+        assert np.abs((4.0 * some[1] - some[0]) / 3.0 - slopes[:, j]).max() < 1e-5 * np.abs(slopes[:, j]).max()
