@@ -11,6 +11,8 @@ from symplex.commands.cli import main
 from symplex.errors import OutputError, ScenarioError, SymplexError
 from symplex.studies import fit, sensitivity
 from symplex.studies.derivatives import KeyedRun
+from symplex.studies.fitting import read_fit
+from symplex.studies.sensitivities import read_sensitivity
 
 # A hanging mass on a spring with drag, pulled down and let go.
 SCENARIO = """\
@@ -80,6 +82,32 @@ def test_exact_curves_give_the_numbers_that_made_them(tmp_path):
     assert found.gradient_error is not None
     assert found.gradient_error < 1e-7
     assert sx.Scenario.read(tmp_path / "fit" / "fitted.toml").tables.fit is not None
+
+
+def test_folders_are_read_and_plotted_again(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    scenario = measured(tmp_path, 1e-3)
+    found = fit(scenario, output=tmp_path / "fit", progress=False, pictures=False, check=False)
+    again = read_fit(tmp_path / "fit")
+    assert again.rows() == found.rows()
+    assert again.scenario == found.scenario
+    assert again.chi_squared == found.chi_squared
+    assert np.array_equal(again.correlations, found.correlations)
+    for one, other in zip(again.curves, found.curves, strict=True):
+        assert (one.name, one.unit) == (other.name, other.unit)
+        assert np.array_equal(one.fitted, other.fitted)
+        assert np.array_equal(np.array(one.measured), np.array(other.measured))
+    by, quantities = ["define.k", "define.alpha"], ["final(end.displacement_z)", "max(kinetic)"]
+    told = sensitivity(scenario, by, quantities, output=tmp_path / "by", pictures=False, progress=False)
+    assert read_sensitivity(tmp_path / "by").rows() == told.rows()
+    assert read_sensitivity(tmp_path / "by").units == told.units
+    for folder, name in (("fit", "fit.png"), ("by", "sensitivity.png")):
+        assert main(["plot", str(tmp_path / folder)]) == 0
+        assert (tmp_path / folder / name).stat().st_size > 10_000
+        assert name in capsys.readouterr().out
+    (tmp_path / "fit" / "summary.json").unlink()
+    with pytest.raises(OutputError, match="no fit that has come to its end"):
+        read_fit(tmp_path / "fit")
 
 
 @pytest.mark.slow
