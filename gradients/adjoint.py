@@ -224,7 +224,7 @@ class _Backward:
             if changed:
                 self._parameters[j] += float(np.sum(by_g * family.slope_of_forces(j, forces)))
         if system.is_lumped:
-            by_mass = np.sum(by_g * a, axis=1)
+            by_mass = np.einsum("nd,nd->n", by_g, a)
             self._mass += by_mass
             if family.masses is not None:
                 self._parameters += by_mass @ family.masses

@@ -21,7 +21,7 @@ def tossed(p):
     """Return a stiff elastic block whose thin side x is up, spun about its middle axis y, and a little about z."""
     strain = sx.Solid(POINTS, CELLS, sx.NeoHookean.from_young(1e9, 0.3, 2700.0))
     system = sx.System(MASS, {"racket": strain, "gravity": sx.Gravity(MASS, (-GRAVITY, 0.0, 0.0))})
-    v = np.cross([0.0, p[0], p[1]], POINTS) + [0.5 * GRAVITY * FLIGHT, 0.0, 0.0]
+    v = np.cross([0.0, p[0], p[1]], POINTS) + np.array([0.5 * GRAVITY * FLIGHT, 0.0, 0.0])
     return system, system.state(POINTS, v)
 
 
@@ -80,8 +80,8 @@ def test_the_spin_that_makes_a_tennis_racket_land_face_up():
         system, state = tossed(p)
         return face(system, next(iter(sx.march(system, sx.EnergyMomentum(4e-3), state, [FLIGHT]))))
 
-    for j in range(2):  # with steps far above the rounding of so stiff a body
-        some = differences(flown, spin, j, 8e-3), differences(flown, spin, j, 4e-3)
+    for j, h in enumerate((0.16, 0.02)):  # far above the rounding of so stiff a body
+        some = [differences(flown, spin, j, step / abs(spin[j])) for step in (h, 0.5 * h)]
         errors = [np.abs(one - slopes[:, j]).max() for one in some]
         assert 3.5 < errors[0] / errors[1] < 4.5
-        assert np.abs((4.0 * some[1] - some[0]) / 3.0 - slopes[:, j]).max() < 1e-5 * np.abs(slopes[:, j]).max()
+        assert np.abs((4.0 * some[1] - some[0]) / 3.0 - slopes[:, j]).max() < 1e-4 * np.abs(slopes[:, j]).max()
