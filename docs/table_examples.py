@@ -696,6 +696,17 @@ name = "can"
 mesh = { box = [0.4, 0.3, 0.2], cells = [4, 3, 2] }
 thickness = 0.002
 material = { young = 7e10, poisson = 0.33, density = 2700 }
+
+[[shell.parts]]
+group = "z_max"
+
+[shell.parts.properties]
+membrane = [2e7, 2e6, 1e9, 0, 0, 2e8]
+coupling = [1e4, 0, 1e5, 0, 0, 1e4]
+bending = [400, 80, 3e5, 0, 0, 1600]
+shear = [2e7, 0, 1e8]
+thickness = 0.04
+mass = 24
 """,
         ]
     },

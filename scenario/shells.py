@@ -80,7 +80,7 @@ class FaceMesh(Table):
         Triple | None,
         lengths("m"),
         "Edges of a closed box from the origin along x, y and z instead, with normals outward; with the groups of "
-        "nodes of its sides, `x_min` to `z_max`.",
+        "faces of its sides, `x_min` to `z_max`.",
     ] = None
     cells: Annotated[
         tuple[int, ...] | None,
@@ -524,17 +524,20 @@ def _read_faces(table: ShellTable, path: Path) -> Mesh:
 
 
 def _box(size: Triple, cells: tuple[int, ...], triangles: bool) -> Mesh:
-    """Return the sides of a box from the origin, of equal cells, with groups of the nodes of each."""
+    """Return the sides of a box from the origin, of equal cells, with a group of the faces of each."""
     solid = box(size, cells, split="hexahedra")
     nodes = distinct(solid.boundary_faces["quad"].ravel(), len(solid.points))
     points, quads = solid.points[nodes], np.searchsorted(nodes, solid.boundary_faces["quad"]).astype(np.int32)
     halves = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+    kind, faces = ("triangle", halves) if triangles else ("quad", quads)
     groups = {
-        f"{letter}_{end}": np.flatnonzero(np.abs(points[:, axis] - place) < 1e-9 * length).astype(np.int32)
+        f"{letter}_{end}": {
+            kind: np.flatnonzero((np.abs(points[faces, axis] - place) < 1e-9 * length).all(axis=1)).astype(np.int32)
+        }
         for axis, (letter, length) in enumerate(zip("xyz", size, strict=True))
         for end, place in (("min", 0.0), ("max", length))
     }
-    return Mesh(points, {"triangle": halves} if triangles else {"quad": quads}, {}, groups)
+    return Mesh(points, {kind: faces}, groups)
 
 
 def _plate(size: tuple[float, float], cells: tuple[int, ...], triangles: bool) -> Mesh:

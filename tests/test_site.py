@@ -56,7 +56,8 @@ def test_terms_of_other_programs_lead_to_sections(extensions):
     assert expected | {"Rayleigh damping", "amplitude"} <= set(found)
     assert found["mass scaling"] == (DOCS / "local-steps.md", "")
     assert found["frequency response"] == (DOCS / "modes.md", "harmonic-response")
-    assert found["plasticity"] == (PAGE, "terms-of-other-programs")  # without a link
+    assert found["plasticity"] == (DOCS / "plasticity.md", "")
+    assert found["NLGEOM"] == (PAGE, "terms-of-other-programs")  # without a link
     assert found["install"] == (DOCS / "project/overview.md", "two-commands")  # of the README
 
 

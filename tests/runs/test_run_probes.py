@@ -275,7 +275,7 @@ MISTAKES = {
     'body = "block"\ngroup = "top"': "body 'block' has no group 'top'",
     'body = "block"\nnodes = [12]': "nodes has 12, but 'block' has 12 nodes, 0 to 11",
     'body = "block"\npoints = [[0, 0, 1]]': "(0, 0, 1) m is in no cell; the nearest node is 0.8 m away",
-    'body = "block"\nquantities = ["axial_force"]': "axial_force is of trusses and springs, and 'block' is none",
+    'body = "block"\nquantities = ["axial_force"]': "axial_force is of trusses, springs and bonds, and 'block' is none",
     'body = "block"\ncomponents = ["xx"]': "components has 'xx', which none of its quantities has; there are",
     'body = "block"\nquantities = ["heat"]': "quantities.1 must be one of",
     'body = "block"\nquantities = []': "quantities is [], must name one at least",
