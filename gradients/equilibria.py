@@ -311,7 +311,9 @@ def _dynamic(motions: SmallMotions, omegas: Array, elastic: complex, U: ComplexA
     """Return D(ω) u [m, n·dim] for each ω and u of U [m, n·dim]."""
     w = omegas[:, None]
     found = elastic * (motions.matrix(motions.stiffness) @ U.T).T - w**2 * (motions.mass @ U.T).T
-    return found if motions.damping is None else found + 1j * w * (motions.matrix(motions.damping) @ U.T).T
+    if motions.damping is not None:
+        found = found + 1j * w * (motions.matrix(motions.damping) @ U.T).T
+    return np.asarray(found, complex)
 
 
 def _equilibrium(who: str, family: Family) -> tuple[State, Array]:
